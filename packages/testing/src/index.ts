@@ -100,11 +100,11 @@ export type { WhatsAppCall } from './whatsapp/cloud/server.ts'
 export { type FakeWhatsApp, startWhatsApp, type WhatsAppMessage, type WhatsAppOptions } from './whatsapp/cloud/start.ts'
 export { readWhatsApp, type WhatsAppEntity, type WhatsAppFormatted } from './whatsapp/formatted.ts'
 export type { SocketFault } from './whatsapp/socket/fault.ts'
+export type { BaileysSay } from './whatsapp/socket/said.ts'
 export type { BaileysCall, FakeSocket, FakeSocketEvents } from './whatsapp/socket/socket.ts'
 export {
   type BaileysMessage,
   type BaileysOptions,
-  type BaileysSay,
   createFakeBaileys,
   type FakeBaileys,
 } from './whatsapp/socket/start.ts'

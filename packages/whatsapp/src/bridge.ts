@@ -1,11 +1,15 @@
 import type { BridgeChannel } from '@reply/sink/channel'
+import { checkBaileys, connectBaileys } from './baileys/bridge.ts'
+import { loadBaileys } from './baileys/library.ts'
 import { checkCloud, connectCloud } from './cloud/bridge.ts'
-import { type CloudConfig, cloudConfig } from './config.ts'
+import { type WhatsAppConfig, whatsappConfig } from './config.ts'
 
-/** WhatsApp's Cloud API as a channel of a bridge. It needs no other package. */
-export const bridgeChannel: BridgeChannel<CloudConfig> = {
+/** WhatsApp as a channel of a bridge: the Cloud API, or a linked device, which needs the package `baileys`. */
+export const bridgeChannel: BridgeChannel<WhatsAppConfig> = {
   type: 'whatsapp',
-  schema: cloudConfig,
-  check: checkCloud,
-  create: async (config, host) => connectCloud(config, host),
+  schema: whatsappConfig,
+  check: async (config, host) =>
+    config.api === 'cloud' ? await checkCloud(config, host) : await checkBaileys(config, await loadBaileys()),
+  create: async (config, host) =>
+    config.api === 'cloud' ? connectCloud(config, host) : await connectBaileys(config, host, await loadBaileys()),
 }

@@ -18,5 +18,26 @@ export const cloudConfig = z.strictObject({
   ...sinkFields,
 })
 
+/** A device linked to a number, in a bridge's config. */
+export const baileysConfig = z.strictObject({
+  type,
+  api: z.literal('baileys').describe('A device linked to a phone, by the package baileys.'),
+  auth: z.string().min(1).describe('The folder that keeps the login. It is as secret as a password.'),
+  number: z
+    .string()
+    .regex(/^\d{5,20}$/)
+    .describe("The account's number, to link the device with: digits only, with the country code."),
+  ...sinkFields,
+})
+
+/** A number of either kind. */
+export const whatsappConfig = z.discriminatedUnion('api', [cloudConfig, baileysConfig])
+
+/** The same as a type. */
+export type WhatsAppConfig = z.infer<typeof whatsappConfig>
+
+/** The same as a type. */
+export type BaileysConfig = z.infer<typeof baileysConfig>
+
 /** The same as a type. */
 export type CloudConfig = z.infer<typeof cloudConfig>

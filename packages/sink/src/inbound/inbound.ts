@@ -6,7 +6,10 @@ export type Answering = (text?: string) => Promise<void>
 
 /** A file that a person sent. */
 export interface InboundFile {
-  /** How the channel finds the file again. Serialisable, and contains no secret. Files expire on most platforms. */
+  /**
+   * How the channel finds the file again. Serialisable. Keep it as private as the file: on WhatsApp it has the file's
+   * key. Files expire on most platforms.
+   */
   readonly ref: string
   /** The name that the person's device gave it, or one made up from its kind. */
   readonly name: string

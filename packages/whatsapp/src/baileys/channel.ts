@@ -1,6 +1,6 @@
 import type { Inbound, Sink } from '@reply/sink'
 import { type ChannelOptions, inboundOptionsOf, placeOf, type SinkPlace } from '@reply/sink/channel'
-import type { BaileysEvents, BaileysSocket } from './api.ts'
+import type { BaileysEvents, BaileysSocket, BaileysSource } from './api.ts'
 import { connectionOf } from './connection.ts'
 import { createBaileysReceiver } from './receive.ts'
 import { type BaileysSinkOptions, baileysSink } from './sink.ts'
@@ -21,6 +21,8 @@ export interface BaileysChannelOptions extends ChannelOptions, Pick<BaileysSinkO
  * reconnects.
  */
 export interface BaileysChannel {
+  /** The current socket: what ports that share the sinks' rate limits take as `socket`. */
+  readonly source: BaileysSource
   /**
    * Call with each new socket of `makeWASocket()`, or undefined while disconnected. Stops listening to the previous
    * one.
@@ -44,7 +46,7 @@ export function baileysChannel(options: BaileysChannelOptions): BaileysChannel {
   const source = (): BaileysSocket | undefined => current
   const receiver = createBaileysReceiver({ source, maxAgeMs, normalizeMessageContent, ...inbound })
   const upsert = (payload: BaileysEvents['messages.upsert']): void => receiver.upsert(payload, ownIds())
-  return { setSocket, sinkFor, stop }
+  return { source, setSocket, sinkFor, stop }
 
   function setSocket(socket: BaileysSocket | undefined): void {
     leave()

@@ -29,7 +29,8 @@ export const toBaileysPortError: ToPortError = createToPortError('WhatsApp', (er
   return { type, says, cause: error, retryAfterMs, scope: 'client' }
 })
 
-function statusOf(error: unknown): number | undefined {
+/** The status code of a Boom error. */
+export function statusOf(error: unknown): number | undefined {
   if (typeof error !== 'object' || error === null || !('output' in error)) return undefined
   const { output } = error
   if (typeof output !== 'object' || output === null || !('statusCode' in output)) return undefined

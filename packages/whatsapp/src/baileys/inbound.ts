@@ -3,6 +3,7 @@ import * as z from 'zod'
 import type { BaileysQuoted } from './api.ts'
 import { chatOf, refOf } from './connection.ts'
 import { type Identities, isPerson, withoutDevice } from './identity.ts'
+import { fileFields, filesIn } from './inbound/file.ts'
 
 type Text = Omit<Extract<Inbound, { type: 'text' }>, 'answer'>
 
@@ -43,9 +44,18 @@ const cited = z
     participant: z.string().nullish(),
     isForwarded: z.boolean().nullish(),
     forwardingScore: z.number().nullish(),
+    /** The people that the text mentions. */
+    mentionedJid: z.array(z.string()).nullish().catch(undefined),
   })
   .nullish()
-const captioned = z.object({ caption: z.string().nullish(), contextInfo: cited }).nullish()
+
+const captioned = z
+  .object({
+    caption: z.string().nullish(),
+    contextInfo: cited,
+    ...fileFields,
+  })
+  .nullish()
 
 const content = z.object({
   conversation: z.string().nullish(),
@@ -53,6 +63,8 @@ const content = z.object({
   imageMessage: captioned,
   videoMessage: captioned,
   documentMessage: captioned,
+  audioMessage: captioned,
+  stickerMessage: captioned,
 })
 
 const message = z.object({
@@ -104,18 +116,23 @@ export function toReceived(
   const { data } = message.safeParse(value)
   const inner = content.nullish().safeParse(data && unwrap(data.message))
   if (!data || !inner.success) return undefined
+  const files = filesIn(inner.data ?? undefined)
   const { remoteJid: jid, id, participant, fromMe, participantAlt, remoteJidAlt } = data.key
   const name = `${jid}/${id}/${participant ?? ''}`
   const said = saidIn(inner.data ?? undefined)
   const author = participant || (isPerson(jid) ? jid : undefined)
-  if (fromMe || noChat.test(jid) || bot.test(author ?? jid) || !said || said.text === '')
+  if (fromMe || noChat.test(jid) || bot.test(author ?? jid) || !said || (said.text === '' && files.length === 0))
     return { id: name, received: undefined }
   const quotedKey = { remoteJid: jid, fromMe: false, id, ...(participant && { participant }) }
-  const { text } = said
-  const { stanzaId, participant: of, isForwarded, forwardingScore } = said.contextInfo ?? {}
+  const { stanzaId, participant: of, isForwarded, forwardingScore, mentionedJid } = said.contextInfo ?? {}
+  const text = withoutOwn(said.text, own)
+  const isMention = mentionedJid?.some((one) => own.includes(withoutDevice(one))) === true
   const isOwn = of !== undefined && of !== null && own.includes(withoutDevice(of))
   const cited = stanzaId
-    ? { replyTo: { id: refOf({ remoteJid: jid, id: stanzaId, fromMe: isOwn, ...(of && { participant: of }) }) } }
+    ? {
+        replyTo: { id: refOf({ remoteJid: jid, id: stanzaId, fromMe: isOwn, ...(of && { participant: of }) }) },
+        ...(isOwn && { repliesToBot: true as const }),
+      }
     : {}
   const passedOn = isForwarded || (forwardingScore ?? 0) > 0 ? { isForwarded: true as const } : {}
   return {
@@ -128,12 +145,14 @@ export function toReceived(
         alt: (participant ? participantAlt : remoteJidAlt) || undefined,
         name: data.pushName || undefined,
       },
-      text,
+      text: isMention ? text : said.text,
+      ...(isMention && { isMention }),
+      ...(files.length > 0 && { files }),
       messageRef: { id: refOf(quotedKey), postedAt: data.messageTimestamp && data.messageTimestamp * 1000 },
       ...cited,
       ...passedOn,
-      isCommand: /^\/\w/.test(text),
-      quoted: { key: quotedKey, message: { conversation: text } },
+      isCommand: /^\/\w/.test(isMention ? text : said.text),
+      quoted: { key: quotedKey, message: { conversation: said.text } },
     },
   }
 }
@@ -198,6 +217,13 @@ function saidIn(
   if (inner.conversation) return { text: inner.conversation, contextInfo: undefined }
   const { extendedTextMessage: long } = inner
   if (long?.text) return { text: long.text, contextInfo: long.contextInfo }
-  const file = inner.imageMessage ?? inner.videoMessage ?? inner.documentMessage
-  return file?.caption ? { text: file.caption, contextInfo: file.contextInfo } : undefined
+  const { imageMessage, videoMessage, documentMessage, audioMessage, stickerMessage } = inner
+  const file = imageMessage ?? videoMessage ?? documentMessage ?? audioMessage ?? stickerMessage
+  return file ? { text: file.caption ?? '', contextInfo: file.contextInfo } : undefined
+}
+
+/** A mention stands in the text as an @ and the first part of the id. */
+function withoutOwn(text: string, own: readonly string[]): string {
+  const cut = own.reduce((rest, jid) => rest.replaceAll(new RegExp(`@${jid.split('@')[0]}(?!\\d) ?`, 'g'), ''), text)
+  return cut.trim()
 }

@@ -3,6 +3,7 @@ import { TestingError } from '../../error.ts'
 import { readWhatsApp, type WhatsAppEntity } from '../formatted.ts'
 import { createAccount, type SocketPost } from './account.ts'
 import { createSocketFaultPlan, type SocketFault } from './fault.ts'
+import { type BaileysSay, documentOf } from './said.ts'
 import { type BaileysCall, createSocket, type FakeSocket, type SocketHandle } from './socket.ts'
 
 /** The account, and what goes wrong. */
@@ -22,29 +23,6 @@ export interface BaileysOptions {
   readonly numbers?: Readonly<Record<string, string>>
   /** The administrators of each group, by number or LID. Default none. */
   readonly admins?: Readonly<Record<string, readonly string[]>>
-}
-
-/** Which person writes, and how the message came about. */
-export interface BaileysSay {
-  /** In a group: the author. Default "111111111111111@lid". */
-  readonly from?: string
-  /** The author's other id: the number of a LID, or the LID of a number. Default: WhatsApp sends none. */
-  readonly alt?: string
-  /** Whether it was forwarded. Default false. */
-  readonly isForwarded?: boolean
-  /** Default "Ada". */
-  readonly name?: string
-  /** The id of the message that it replies to. */
-  readonly replyTo?: string
-  /** Whether it was written on the phone of this account. Default false. */
-  readonly isMine?: boolean
-  /** Whether it is in a chat with disappearing messages. Default false. */
-  readonly isEphemeral?: boolean
-  /**
-   * The wrappers around its content, from the outside, by their names in Baileys' `proto.IMessage`, such as
-   * "viewOnceMessageV2". Default none.
-   */
-  readonly wrappers?: readonly string[]
 }
 
 /** A message as a person sees it. */
@@ -187,6 +165,8 @@ export function createFakeBaileys(options: BaileysOptions = {}): FakeBaileys {
       isEphemeral = false,
       isForwarded = false,
       wrappers = [],
+      mention = false,
+      file,
     } = options
     said += 1
     const id = `3A${String(said).padStart(16, '0')}`
@@ -201,9 +181,14 @@ export function createFakeBaileys(options: BaileysOptions = {}): FakeBaileys {
     }
     // As `generateForwardMessageContent` of Baileys does it.
     const passedOn = isForwarded && { isForwarded: true, forwardingScore: 1 }
-    const content =
-      quoting || passedOn
-        ? { extendedTextMessage: { text, contextInfo: { ...quoting, ...passedOn } } }
+    const own = user.id.replace(/:\d+/, '')
+    const naming = mention && { mentionedJid: [own] }
+    const contextInfo = { ...quoting, ...passedOn, ...naming }
+    const words = mention ? `@${own.split('@')[0]} ${text}` : text
+    const content = file
+      ? { documentMessage: documentOf(file, words, contextInfo) }
+      : quoting || passedOn || naming
+        ? { extendedTextMessage: { text: words, contextInfo } }
         : { conversation: text }
     const message = {
       key: { remoteJid: jid, fromMe: isMine, id, ...(inGroup ? { participant: from } : {}), ...altIn(inGroup, alt) },

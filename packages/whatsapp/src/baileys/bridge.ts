@@ -1,0 +1,80 @@
+import {
+  type BridgeConnection,
+  type ChannelHost,
+  type CheckedChannel,
+  createNotes,
+  type DownloadLimits,
+  type InboundFile,
+  PortError,
+  sinkOptionsOf,
+  tooLong,
+} from '@reply/sink/channel'
+import type { BaileysConfig } from '../config.ts'
+import { WhatsAppError } from '../error.ts'
+import { renderWhatsApp } from '../render.ts'
+import { baileysChannel } from './channel.ts'
+import { toFileRef } from './inbound/file.ts'
+import type { BaileysLibrary } from './library.ts'
+import { createLink } from './link.ts'
+import { createBaileysPort } from './port.ts'
+
+/** Reads the login, without a connection: a second one would end the first. */
+export async function checkBaileys({ auth }: BaileysConfig, library: BaileysLibrary): Promise<CheckedChannel> {
+  const number = (await library.login(auth)).number()
+  if (number !== undefined) return { account: `+${number}` }
+  const cure = 'Start once: a code appears, which you enter on the phone.'
+  throw new WhatsAppError('unauthorized', `No device is linked in ${auth}. ${cure}`)
+}
+
+/** A linked device as a channel of a bridge. It has no buttons and no menu of commands. */
+export async function connectBaileys(
+  config: BaileysConfig,
+  host: ChannelHost,
+  library: BaileysLibrary,
+): Promise<BridgeConnection> {
+  const { clock, onInbound, onError } = host
+  const { auth, number } = config
+  const channel = baileysChannel({ onInbound, onError, clock, onlyFiles: true })
+  const { source } = channel
+  const link = createLink({ login: await library.login(auth), number, channel, onError, clock })
+  const notes = createNotes({
+    client: source,
+    clock,
+    writerOf: ({ id }) => ({ port: createBaileysPort({ socket: source, jid: id, clock }), render: renderWhatsApp }),
+  })
+  return {
+    ...notes,
+    start: async () => link.start(),
+    stop: async () => {
+      link.stop()
+      await channel.stop()
+    },
+    sinkFor: (at, options) => channel.sinkFor(at, sinkOptionsOf(config, host, options)),
+    download: (file, limits) => download(file, limits, library),
+  }
+}
+
+async function download(
+  { ref, name, size = 0 }: InboundFile,
+  { maxBytes, signal }: DownloadLimits,
+  library: BaileysLibrary,
+): Promise<Uint8Array> {
+  const what = `file ${name}`
+  const file = toFileRef(ref)
+  if (!file) throw new PortError('refused', `${what}: it is not a file of WhatsApp.`)
+  if (size > maxBytes) throw tooLong(what, maxBytes)
+  const chunks: Uint8Array[] = []
+  let length = 0
+  try {
+    for await (const chunk of await library.download(file)) {
+      signal?.throwIfAborted()
+      length += chunk.length
+      if (length > maxBytes) throw tooLong(what, maxBytes)
+      chunks.push(chunk)
+    }
+  } catch (error) {
+    if (error instanceof PortError || signal?.aborted) throw error
+    throw new PortError('gone', `${what}: WhatsApp does not give it any more. Send it again.`)
+  }
+  return Buffer.concat(chunks)
+}

@@ -1,0 +1,143 @@
+import { systemClock } from '@reply/sink/channel'
+import { type BridgeStage, bridgeChannelContract } from '@reply/sink/testing'
+import { createFakeBaileys, createHandClock, type FakeBaileys } from '@reply/testing'
+import { expect, test } from 'vitest'
+import { checkBaileys, connectBaileys } from '../src/baileys/bridge.ts'
+import type { BaileysLibrary, LinkListener } from '../src/baileys/library.ts'
+import { bridgeChannel, memoryStore } from '../src/index.ts'
+import { until } from './cloud.ts'
+
+const group = '120363000000000000@g.us'
+const config = { type: 'whatsapp', api: 'baileys', auth: './login', number: '4915100000000' } as const
+
+interface Library extends BaileysLibrary {
+  /** The listener of the newest socket. */
+  readonly listener: () => LinkListener | undefined
+}
+
+/** What Baileys does, with the sockets of the fake account. */
+function libraryOf(baileys: FakeBaileys, isLinked = true): Library {
+  let listener: LinkListener | undefined
+  return {
+    listener: () => listener,
+    download: async ({ directPath = '' }) => {
+      const bytes = Buffer.from(directPath.slice(1), 'base64url')
+      return (async function* chunks() {
+        for (const byte of bytes) yield new Uint8Array([byte])
+      })()
+    },
+    login: async () => ({
+      number: () => (isLinked ? config.number : undefined),
+      save: async () => {},
+      connect: (given) => {
+        listener = given
+        const socket = baileys.connect()
+        socket.ev.on('connection.update', given.onUpdate)
+        return { socket, pair: async () => 'ABCD-EFGH', end: () => baileys.drop() }
+      },
+    }),
+  }
+}
+
+/** A group of the fake account, on a linked device. */
+async function setup(): Promise<BridgeStage> {
+  const baileys = createFakeBaileys({})
+  const library = libraryOf(baileys)
+  return {
+    channel: {
+      ...bridgeChannel,
+      check: async () => await checkBaileys(config, library),
+      create: async (_, host) => await connectBaileys(config, host, library),
+    },
+    config,
+    secret: () => '',
+    chat: { id: group, kind: 'shared' },
+    account: '+4915100000000',
+    say: ({ text, isMention, replyTo, file }) => {
+      const how = { mention: isMention === true, ...(replyTo && { replyTo: replyTo.id }), ...(file && { file }) }
+      baileys.say(group, text, how)
+    },
+    screen: () =>
+      baileys.screen(group).flatMap(({ id, from, text }) => (from === 'me' ? [{ id, text, buttons: [] }] : [])),
+    isTyping: () => baileys.typing(group),
+    keepsMessages: true,
+    close: async () => baileys.drop(),
+  }
+}
+
+const skip = {
+  'refuses a wrong token when it checks and when it starts, without naming it': 'a linked device has no token',
+  'fills the menu of commands': 'WhatsApp has no menu',
+}
+
+const clauses = bridgeChannelContract({ name: 'A linked device', setup, skip })
+test.each(clauses.map((clause) => [clause.name, clause.run] as const))('%s', async (_, run) => await run())
+
+async function opened(isLinked: boolean) {
+  const clock = createHandClock()
+  const baileys = createFakeBaileys({ clock })
+  const library = libraryOf(baileys, isLinked)
+  const errors: Error[] = []
+  const ignore = (): void => {}
+  const connection = await connectBaileys(
+    config,
+    {
+      name: 'wa',
+      secret: () => '',
+      store: memoryStore(),
+      clock,
+      onInbound: ignore,
+      onError: (error) => errors.push(error),
+    },
+    library,
+  )
+  await connection.start()
+  return { baileys, library, errors, connection, clock }
+}
+
+test('a device that is not linked says which code to enter where', async () => {
+  const { library, errors, connection } = await opened(false)
+  library.listener()?.onUpdate({ qr: 'a picture' })
+  await until(() => errors.length === 1)
+  expect(errors[0]?.message).toContain('On the phone of 4915100000000')
+  expect(errors[0]?.message).toContain('enter ABCD-EFGH')
+  await connection.stop()
+  await expect(checkBaileys(config, library)).rejects.toMatchObject({ type: 'unauthorized' })
+})
+
+test('a broken connection is made again, and one that the phone ended is not', async () => {
+  const { library, errors, connection, clock } = await opened(true)
+  const first = library.listener()
+  const closed = (statusCode: number) => ({ error: Object.assign(new Error('closed'), { output: { statusCode } }) })
+  first?.onUpdate({ connection: 'close', lastDisconnect: closed(428) })
+  expect(errors).toMatchObject([{ type: 'updates' }])
+  await clock.advance(1000)
+  const second = library.listener()
+  expect(second).not.toBe(first)
+  second?.onUpdate({ connection: 'close', lastDisconnect: closed(401) })
+  expect(errors[1]).toMatchObject({ type: 'unauthorized' })
+  await clock.advance(60_000)
+  expect(library.listener()).toBe(second)
+  await connection.stop()
+})
+
+test('a file of another channel, or one that is gone, is refused', async () => {
+  const { connection, library } = await opened(true)
+  const file = { name: 'a.txt', mime: 'text/plain' }
+  await expect(connection.download({ ...file, ref: 'x' }, { maxBytes: 9 })).rejects.toMatchObject({ type: 'refused' })
+  const broken = { ...library, download: () => Promise.reject(new Error('404 https://mmg.whatsapp.net/secret')) }
+  const host = {
+    name: 'wa',
+    secret: () => '',
+    store: memoryStore(),
+    clock: systemClock,
+    onInbound: () => {},
+    onError: () => {},
+  }
+  const other = await connectBaileys(config, host, broken)
+  const ref = JSON.stringify({ kind: 'image', mediaKey: 'AA==', directPath: '/a' })
+  const error = await other.download({ ...file, ref }, { maxBytes: 9 }).catch((reason: unknown) => reason)
+  expect(error).toMatchObject({ type: 'gone' })
+  expect(String(error)).not.toContain('secret')
+  await connection.stop()
+})

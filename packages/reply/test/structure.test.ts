@@ -161,7 +161,7 @@ describe('a source file', () => {
 })
 
 describe('a channel', () => {
-  const contracts = ['portContract', 'inboundContract'] as const
+  const contracts = ['portContract', 'inboundContract', 'bridgeChannelContract'] as const
 
   test.each(packages.filter(isChannel).flatMap((name) => contracts.map((contract) => [name, contract] as const)))(
     '%s keeps the %s',

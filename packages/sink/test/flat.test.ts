@@ -1,10 +1,10 @@
 import fc from 'fast-check'
-import { Lexer } from 'marked'
+import { Lexer, type Token } from 'marked'
 import { describe, expect, test } from 'vitest'
 import { readMarkdown } from '../src/markdown/lexer/bounded-lexer.ts'
 import { readFlatTable } from '../src/markdown/lexer/flat-table.ts'
 import { readSimpleList } from '../src/markdown/lexer/simple-list.ts'
-import { readSimpleSpans } from '../src/markdown/lexer/simple-spans.ts'
+import { noDefinitions, readSimpleSpans } from '../src/markdown/lexer/simple-spans.ts'
 
 const marked = (source: string) => new Lexer({ gfm: true }).lex(source)
 
@@ -184,18 +184,33 @@ const spanFragments = fc.constantFrom(
     '&',
     '\\',
   ],
+  ...['[a]', '![a]', ' [a] ', '[B]', '[c d]', '[]', '(u)', 'http://a.b', ' https://c.d:80/e?f=1#g ', ' http://h. ', ' ', '\n'],
 )
 const spans = fc.array(spanFragments, { minLength: 1, maxLength: 9 }).map((parts) => parts.join(''))
 
-test('simple spans are what marked reads', () => {
+const definitions = { a: { href: 'u', title: 't' }, b: { href: 'v', title: '' } }
+
+test.each([
+  ['without definitions', noDefinitions],
+  ['with definitions', definitions],
+])('simple spans %s are what marked reads', (_, links) => {
   fc.assert(
-    fc.property(spans, (line) => {
-      const simple = readSimpleSpans(line)
-      if (simple !== undefined) expect(simple).toEqual(new Lexer({ gfm: true }).inlineTokens(line))
+    fc.property(spans, fc.boolean(), (line, isInLink) => {
+      const simple = readSimpleSpans(line, { definitions: links, isInLink })
+      if (simple === undefined) return
+      const lexer = new Lexer({ gfm: true })
+      Object.assign(lexer.tokens.links, links)
+      lexer.state.inLink = isInLink
+      expect(withoutEscaped(simple)).toEqual(withoutEscaped(lexer.inlineTokens(line)))
     }),
     { numRuns: 20_000 },
   )
 })
+
+/** marked sets `escaped` of a text by how it begins. It matters only to marked's own renderer. */
+function withoutEscaped(tokens: readonly Token[]): unknown {
+  return JSON.parse(JSON.stringify(tokens, (key, value) => (key === 'escaped' ? undefined : value)))
+}
 
 test.each([
   ['a **b c** (_d_) and `e`.', true],
@@ -203,9 +218,24 @@ test.each([
   ['a_b_c', false],
   ['**a `b`**', false],
   ['[a](b)', false],
-  ['http://a.b', false],
+  ['[c][d]', false],
+  ['[a] [c]: http://a.b "x"\n[d]', true],
+  ['[c][a]', false],
+  ['a http://a.b/c d', true],
+  ['a http://a.b. d', false],
+  ['a\nb', true],
+  ['a  \nb', false],
 ])('%j has simple spans: %s', (line, expected) => {
-  expect(readSimpleSpans(line) !== undefined).toBe(expected)
+  expect(readSimpleSpans(line, { definitions, isInLink: false }) !== undefined).toBe(expected)
+})
+
+test('brackets are text without definitions', () => {
+  const tokens = readSimpleSpans('[c][d] [e', { definitions: noDefinitions, isInLink: false })
+  expect(tokens).toMatchObject([{ type: 'text', raw: '[c][d] [e' }])
+})
+
+test('brackets are not read before all definitions are', () => {
+  expect(readSimpleSpans('[c]', { definitions: undefined, isInLink: false })).toBeUndefined()
 })
 
 test.each([

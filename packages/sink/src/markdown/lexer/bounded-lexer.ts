@@ -8,7 +8,7 @@ import {
 } from './block-limits.ts'
 import { readFlatTable } from './flat-table.ts'
 import { readSimpleList } from './simple-list.ts'
-import { readSimpleSpans } from './simple-spans.ts'
+import { noDefinitions, readSimpleSpans } from './simple-spans.ts'
 import { boundedAddresses, isMark, textSpan } from './span-limits.ts'
 import { knownTokens, type Token } from './token.ts'
 
@@ -164,6 +164,8 @@ function limitSpans(tokenizer: Tokenizer, lexer: Lexer): void {
   const readReference = tokenizer.reflink.bind(tokenizer)
   let [depth, left, least] = [0, 0, 0]
   let isBracketClosed = true
+  // All blocks are read before the first line.
+  let definitions: Lexer['tokens']['links'] | undefined
   const { rules } = tokenizer
   const addresses = boundedAddresses(rules.inline)
   // marked tries the escape rule first at every position.
@@ -187,7 +189,8 @@ function limitSpans(tokenizer: Tokenizer, lexer: Lexer): void {
       tokens.push(textSpan(src))
       return tokens
     }
-    const simple = readSimpleSpans(src)
+    definitions ??= Object.keys(lexer.tokens.links).length > 0 ? lexer.tokens.links : noDefinitions
+    const simple = readSimpleSpans(src, { definitions, isInLink: lexer.state.inLink })
     if (simple !== undefined) {
       for (const token of simple) tokens.push(token)
       return tokens

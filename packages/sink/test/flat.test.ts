@@ -184,7 +184,7 @@ const spanFragments = fc.constantFrom(
     '&',
     '\\',
   ],
-  ...['[a]', '![a]', ' [a] ', '[B]', '[c d]', '[]', '(u)', 'http://a.b', ' https://c.d:80/e?f=1#g ', ' http://h. ', ' ', '\n'],
+  ...['[a]', '![a]', ' [a] ', '[B]', '[c d]', '[]', '(u)', 'http://a.b', ' https://c.d:80/e?f=1#g ', ' http://h. ', ' ', '\n', '`` ', '` i ` '],
 )
 const spans = fc.array(spanFragments, { minLength: 1, maxLength: 9 }).map((parts) => parts.join(''))
 
@@ -216,6 +216,9 @@ test.each([
   ['a **b c** (_d_) and `e`.', true],
   ['*a*, `b*c`', true],
   ['a_b_c', false],
+  ['`a @ `b @ `c', true],
+  ['a@b', false],
+  ['`a ``b', false],
   ['**a `b`**', false],
   ['[a](b)', false],
   ['[c][d]', false],

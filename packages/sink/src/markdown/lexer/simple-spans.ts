@@ -15,7 +15,7 @@ export interface LinkContext {
 export const noDefinitions: Definitions = {}
 
 /** Whether something in a line may be an escape, a tag, a reference, a link, a line break or struck out. */
-const OTHER = /[\\<&~@]|\]\(| {2}\n|[wW]{3}\.|(?<!https?):\/\//
+const OTHER = /[\\<&~]|\]\(| {2}\n|[wW]{3}\.|(?<!https?):\/\/|(?<!^|[\s(])@/
 
 /** An address from its protocol to the next white space. No sign at its end could belong to the sentence. */
 const ADDRESS = String.raw`(?<=^|\s)https?:\/\/[A-Za-z\d-]+(?:[A-Za-z\d\/.:?=#%-]*[A-Za-z\d\/])?(?=\s|$)`
@@ -23,16 +23,19 @@ const ADDRESS = String.raw`(?<=^|\s)https?:\/\/[A-Za-z\d-]+(?:[A-Za-z\d\/.:?=#%-
 /** A label that has no second one behind it, and is not an image. */
 const LABEL = String.raw`(?<!!)\[[A-Za-z\d]{1,99}\](?!\[)`
 
-/** A span without others in it. It does not begin or end inside a word. */
-const SPAN = String.raw`(?<=^|[\s(])(?:(\*\*?|_)([\p{L}\p{N}](?:[^*_${'`'}]*[\p{L}\p{N}])?)\2|${'`'}([^\s${'`'}](?:[^${'`'}\n]*[^\s${'`'}])?)${'`'})(?=$|[\s.,;:)!?])`
+/** Emphasis without other spans in it. It does not begin or end inside a word. */
+const EMPHASIS = String.raw`(?<=^|[\s(])(\*\*?|_)([\p{L}\p{N}](?:[^*_\x60]*[\p{L}\p{N}])?)\2(?=$|[\s.,;:)!?])`
+
+/** Code between single backticks. The last backtick of a line is text if there is none to pair it with. */
+const CODE = String.raw`(?<!\x60)\x60([^\x60]+)\x60(?!\x60)|\x60(?=[^\x60]*$)`
 
 /** The text up to the next mark, address or label. */
-const PIECE = pieceOf('[^*_`]+')
-const PIECE_OR_ADDRESS = pieceOf('(?:[^*_`h]|h(?!ttps?://))+', ADDRESS)
-const PIECE_OR_LINK = pieceOf('(?:[^*_`h[]|h(?!ttps?://))+', `${ADDRESS}|${LABEL}`)
+const PIECE = pieceOf(String.raw`[^*_\x60]+`)
+const PIECE_OR_ADDRESS = pieceOf(String.raw`(?:[^*_\x60h]|h(?!ttps?:\/\/))+`, ADDRESS)
+const PIECE_OR_LINK = pieceOf(String.raw`(?:[^*_\x60h[]|h(?!ttps?:\/\/))+`, `${ADDRESS}|${LABEL}`)
 
 function pieceOf(text: string, link = '(?!)'): RegExp {
-  return new RegExp(`${text}|(${link})|${SPAN}`, 'uy')
+  return new RegExp(`${text}|(${link})|${EMPHASIS}|${CODE}`, 'uy')
 }
 
 /**
@@ -77,12 +80,18 @@ function spanOf(
   { 0: raw, 1: link, 2: mark, 3: inner = '', 4: code }: RegExpExecArray,
   labels: Definitions | undefined,
 ): Token | undefined {
-  if (code !== undefined) return { type: 'codespan', raw, text: code }
+  if (code !== undefined) return { type: 'codespan', raw, text: codeOf(code) }
   if (mark !== undefined) {
     return { type: mark === '**' ? 'strong' : 'em', raw, text: inner, tokens: [textSpan(inner)] }
   }
   if (link === undefined) return undefined
   return link.startsWith('[') ? labelOf(link, labels) : addressOf(link)
+}
+
+/** A space at both ends belongs to the marks. */
+function codeOf(content: string): string {
+  const code = content.includes('\n') ? content.replaceAll('\n', ' ') : content
+  return code.startsWith(' ') && code.endsWith(' ') && /[^ ]/.test(code) ? code.slice(1, -1) : code
 }
 
 function addressOf(raw: string): Tokens.Link {

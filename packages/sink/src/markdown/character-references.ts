@@ -2,7 +2,7 @@ const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>',
 
 /** A text without the indentation of its lines, with character references resolved. */
 export function textOf(raw: string): string {
-  const text = raw.includes('\n') ? raw.replace(/[ \t]*\n[ \t]*/g, '\n') : raw
+  const text = /[ \t]\n|\n[ \t]/.test(raw) ? raw.replace(/[ \t]*\n[ \t]*/g, '\n') : raw
   if (!text.includes('&')) return text
   return text.replace(/&(?:#(\d{1,7})|#[xX]([\da-fA-F]{1,6})|(amp|lt|gt|quot|apos|nbsp));/g, (_, decimal, hex, name) =>
     name === undefined

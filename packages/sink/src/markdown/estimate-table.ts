@@ -4,9 +4,8 @@ import { widestColumn } from './table.ts'
 /** The start of the line below a table's head. */
 const RULE = /^[ \t>]*(?:[|:][ \t:]*-|-+[ \t]*[|:])/
 
-/** The lines of a table so far, from its head on, or a line that may be a head. */
+/** The lines of a table so far, from its head on. */
 export interface Cells {
-  readonly head: string
   /** UTF-16 units of the lines, without cell text that overflows its column. */
   readonly raw: number
   /** 0 outside of a table. */
@@ -18,16 +17,16 @@ export interface Cells {
   readonly isAligned: boolean
 }
 
-export const noTable: Cells = { head: '', raw: 0, rows: 0, widths: [], padded: { all: 0, last: 0 }, isAligned: false }
+export const noTable: Cells = { raw: 0, rows: 0, widths: [], padded: { all: 0, last: 0 }, isAligned: false }
 
-/** Adds a line. */
-export function withLine(table: Cells, line: string): Cells {
+/** Adds a line. Without a table, one begins if the line is a rule below a head: `above` is the line before it. */
+export function withLine(table: Cells, line: string, above: string): Cells {
   if (table.rows > 0) return withRow(table, line)
-  if (!isMarked(line) || !RULE.test(line)) return { ...noTable, head: line }
-  return withRow(withRow({ ...noTable, isAligned: line.includes(':') }, table.head), line)
+  if (!isMarked(line) || !RULE.test(line)) return noTable
+  return withRow(withRow({ ...noTable, isAligned: line.includes(':') }, above), line)
 }
 
-function withRow({ head, raw, rows, widths, padded, isAligned }: Cells, line: string): Cells {
+function withRow({ raw, rows, widths, padded, isAligned }: Cells, line: string): Cells {
   let wider: number[] | undefined
   let standingOut = 0
   let start = 0
@@ -47,7 +46,6 @@ function withRow({ head, raw, rows, widths, padded, isAligned }: Cells, line: st
     start = end + 1
   }
   return {
-    head,
     raw: raw + line.length - standingOut,
     rows: rows + 1,
     widths: wider ?? widths,

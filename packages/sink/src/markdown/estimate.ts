@@ -93,6 +93,7 @@ export function nextRow(text: string, { start, end, fence, inList }: Row): Row |
 export function estimate(text: string, from: Row, room: number, swells?: RegExp): Estimate {
   let used = 0
   let table = noTable
+  let head = ''
   let block: Row | undefined
   let rows = 0
   for (let row: Row | undefined = from; row !== undefined; row = nextRow(text, row)) {
@@ -101,25 +102,27 @@ export function estimate(text: string, from: Row, room: number, swells?: RegExp)
     if (row.afterBlank) {
       used += excess(table)
       table = noTable
+      head = ''
       if (row !== from) block = row
     }
     if (table.rows === 0 && line === '\n' && used < room) {
       used++
       continue
     }
-    const [before, above] = [used, table]
+    const [before, above, lineAbove] = [used, table, head]
     // No part can be longer than the room, so the rest of a long line is skipped.
     const least = line.slice(0, Math.max(0, room - before) + 1)
-    const below = least.length < line.length ? undefined : withLine(above, line)
+    const below = least.length < line.length ? undefined : withLine(above, line, lineAbove)
     const own = below === undefined ? line.length : line.length + extra(line, swelling(line, swells))
     if (below === undefined || before + own + excess(below) > room) {
       const costs = (part: string, swollen: number): number =>
-        before + part.length + extra(part, swollen) + excess(withLine(above, part))
+        before + part.length + extra(part, swollen) + excess(withLine(above, part, lineAbove))
       return { end: row.start + fitting(least, { room, swells, costs }), block }
     }
     if (row !== from && isMarked(line) && (INTERRUPTS.test(line) || (row.inList && LIST.test(line)))) block = row
     used += own
     table = below
+    head = line
   }
   return { end: text.length, block }
 }

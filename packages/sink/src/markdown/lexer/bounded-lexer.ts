@@ -20,15 +20,19 @@ const mostSpans = 8
 
 /** UTF-16 units that the search for closing emphasis may read: per unit of a line, and per line. */
 const readsPerUnit = 8
-const readsPerRun = 2000
+const readsPerLine = 4000
+
+/** What each run of marks costs in such a search, in units of plain text. */
+const unitsPerRun = 20
 
 /**
  * What each mark costs beyond that limit, in UTF-16 units. After as many units as the line has, the rest is one text.
  */
 const unitsPerMark = 30
 
-/** UTF-16 units of lists and quotes that may be read per unit of the text. Nested ones count each time. */
+/** UTF-16 units of lists and quotes that may be read: per unit of the text, and per text. Nested ones count each time. */
 const nestedReadsPerUnit = 4
+const nestedReads = 2000
 
 /**
  * Reads Markdown (GFM) with marked, in time linear in the text. Never throws.
@@ -41,7 +45,7 @@ export function readMarkdown(source: string): readonly Token[] {
   const tokenizer = new Tokenizer()
   const lexer = new Lexer({ gfm: true, breaks: false, pedantic: false, tokenizer })
   const rest = createRest(tokenizer, lexer)
-  limitContainers(tokenizer, lexer, { mostReads: nestedReadsPerUnit * source.length + readsPerRun, rest })
+  limitContainers(tokenizer, lexer, { mostReads: nestedReadsPerUnit * source.length + nestedReads, rest })
   limitTables(tokenizer, lexer, source.length)
   limitHeadings(tokenizer, source.length, rest)
   limitSpans(tokenizer, lexer)
@@ -162,7 +166,7 @@ function limitSpans(tokenizer: Tokenizer, lexer: Lexer): void {
   const readEmphasis = tokenizer.emStrong.bind(tokenizer)
   const readDeleted = tokenizer.del.bind(tokenizer)
   const readReference = tokenizer.reflink.bind(tokenizer)
-  let [depth, left, least] = [0, 0, 0]
+  let [depth, left, least, costPerUnit] = [0, 0, 0, 1]
   let isBracketClosed = true
   // All blocks are read before the first line.
   let definitions: Lexer['tokens']['links'] | undefined
@@ -179,10 +183,7 @@ function limitSpans(tokenizer: Tokenizer, lexer: Lexer): void {
     src.startsWith('~') ? metered(src, () => readDeleted(src, masked, before)) : undefined
   lexer.inlineTokens = (src, tokens = []) => {
     if (depth === 0) {
-      left = readsPerRun + readsPerUnit * src.length
-      least = -500 - src.length
-      isBracketClosed = src.includes(']')
-      tokenizer.rules = { ...rules, inline: src.includes('@') ? addresses.any : addresses.none }
+      left = readsPerLine + readsPerUnit * src.length
     }
     left -= src.length
     if (depth >= mostSpans || left < 0) {
@@ -194,6 +195,12 @@ function limitSpans(tokenizer: Tokenizer, lexer: Lexer): void {
     if (simple !== undefined) {
       for (const token of simple) tokens.push(token)
       return tokens
+    }
+    if (depth === 0) {
+      costPerUnit = 1 + (unitsPerRun * (src.match(/[*_~]+/g)?.length ?? 0)) / Math.max(1, src.length)
+      least = -500 - src.length
+      isBracketClosed = src.includes(']')
+      tokenizer.rules = { ...rules, inline: src.includes('@') ? addresses.any : addresses.none }
     }
     depth++
     const read = readSpans(src, tokens)
@@ -207,7 +214,7 @@ function limitSpans(tokenizer: Tokenizer, lexer: Lexer): void {
       return undefined
     }
     const token = read()
-    if (token === undefined && /^[*_~]+\S/.test(src)) left -= src.length
+    if (token === undefined && /^[*_~]+\S/.test(src)) left = Math.max(-1, left - src.length * costPerUnit)
     return token
   }
 }

@@ -14,8 +14,11 @@ export interface LinkContext {
 /** The definitions of a text that has none: its brackets are text. */
 export const noDefinitions: Definitions = {}
 
-/** Whether something in a line may be an escape, a tag, a reference, a link, a line break or struck out. */
-const OTHER = /[\\<&~]|\]\(| {2}\n|[wW]{3}\.|(?<!https?):\/\/|(?<!^|[\s(])@/
+/** Whether something in a line may be an escape, a reference, a link, a line break or an address without a protocol. */
+const OTHER = /\\|&#|\]\(| {2}\n|[wW]{3}\.|(?<!https?):\/\/|(?<!^|[\s(])@/
+
+/** A mark that may end emphasis or struck out text: there is no white space before it. */
+const CLOSING = /(?<=\S)(?:(?<!\*)\*|(?<!_)_|(?<!~)~)/
 
 /** An address from its protocol to the next white space. No sign at its end could belong to the sentence. */
 const ADDRESS = String.raw`(?<=^|\s)https?:\/\/[A-Za-z\d-]+(?:[A-Za-z\d\/.:?=#%-]*[A-Za-z\d\/])?(?=\s|$)`
@@ -29,13 +32,29 @@ const EMPHASIS = String.raw`(?<=^|[\s(])(\*\*?|_)([\p{L}\p{N}](?:[^*_\x60]*[\p{L
 /** Code between single backticks. The last backtick of a line is text if there is none to pair it with. */
 const CODE = String.raw`(?<!\x60)\x60([^\x60]+)\x60(?!\x60)|\x60(?=[^\x60]*$)`
 
-/** The text up to the next mark, address or label. */
-const PIECE = pieceOf(String.raw`[^*_\x60]+`)
-const PIECE_OR_ADDRESS = pieceOf(String.raw`(?:[^*_\x60h]|h(?!ttps?:\/\/))+`, ADDRESS)
-const PIECE_OR_LINK = pieceOf(String.raw`(?:[^*_\x60h[]|h(?!ttps?:\/\/))+`, `${ADDRESS}|${LABEL}`)
+/** What a line may contain, apart from text and code. */
+interface Marks {
+  readonly hasEmphasis: boolean
+  readonly hasAddresses: boolean
+  readonly hasLabels: boolean
+}
 
-function pieceOf(text: string, link = '(?!)'): RegExp {
-  return new RegExp(`${text}|(${link})|${EMPHASIS}|${CODE}`, 'uy')
+/** Matches the text up to the next mark, address or label, or one of those. */
+function pieceOf({ hasEmphasis, hasAddresses, hasLabels }: Marks): RegExp {
+  const marks = `${hasEmphasis ? '*_' : ''}${hasLabels ? '[' : ''}\x60`
+  const text = hasAddresses ? String.raw`(?:[^${marks}h]|h(?!ttps?:\/\/))+` : `[^${marks}]+`
+  const links = [...(hasAddresses ? [ADDRESS] : []), ...(hasLabels ? [LABEL] : [])]
+  const link = links.length === 0 ? '(?!)' : links.join('|')
+  return new RegExp(`${text}|(${link})|${hasEmphasis ? EMPHASIS : '((?!))((?!))'}|${CODE}`, 'uy')
+}
+
+const either = [false, true]
+const pieces = either.map((hasEmphasis) =>
+  either.map((hasAddresses) => either.map((hasLabels) => pieceOf({ hasEmphasis, hasAddresses, hasLabels }))),
+)
+
+function piecesOf({ hasEmphasis, hasAddresses, hasLabels }: Marks): RegExp | undefined {
+  return pieces[Number(hasEmphasis)]?.[Number(hasAddresses)]?.[Number(hasLabels)]
 }
 
 /**
@@ -43,20 +62,25 @@ function pieceOf(text: string, link = '(?!)'): RegExp {
  * words. Same result as marked, but faster. Undefined for all other lines, which marked reads.
  */
 export function readSimpleSpans(line: string, { definitions, isInLink }: LinkContext): Token[] | undefined {
-  if (line === '' || OTHER.test(line)) return undefined
+  // Without a ">" there is no tag.
+  if (line === '' || OTHER.test(line) || (line.includes('<') && line.includes('>'))) return undefined
   const hasBrackets = line.includes('[')
   const hasAddresses = line.includes('://')
   if (hasBrackets && definitions === undefined) return undefined
   if (isInLink && (hasBrackets || hasAddresses)) return undefined
   const labels = hasBrackets && definitions !== noDefinitions ? definitions : undefined
-  if (labels === undefined && !hasAddresses && !/[*_`]/.test(line)) return [textSpan(line)]
-  const pieces = labels ? PIECE_OR_LINK : hasAddresses ? PIECE_OR_ADDRESS : PIECE
+  // Marks that nothing can end are text.
+  const hasEmphasis = /[*_~]/.test(line) && CLOSING.test(line)
+  if (hasEmphasis && line.includes('~')) return undefined
+  if (!hasEmphasis && labels === undefined && !hasAddresses && !line.includes('`')) return [textSpan(line)]
+  const piece = piecesOf({ hasEmphasis, hasAddresses, hasLabels: labels !== undefined })
+  if (piece === undefined) return undefined
   const spans: Token[] = []
   let textStart = 0
-  pieces.lastIndex = 0
-  while (pieces.lastIndex < line.length) {
-    const start = pieces.lastIndex
-    const found = pieces.exec(line)
+  piece.lastIndex = 0
+  while (piece.lastIndex < line.length) {
+    const start = piece.lastIndex
+    const found = piece.exec(line)
     if (found === null) return undefined
     const span = spanOf(found, labels)
     if (span === undefined) continue
@@ -64,7 +88,7 @@ export function readSimpleSpans(line: string, { definitions, isInLink }: LinkCon
     if (found[3] !== undefined && (found[3].includes('://') || (labels && found[3].includes('[')))) return undefined
     if (textStart < start) spans.push(textSpan(line.slice(textStart, start)))
     spans.push(span)
-    textStart = pieces.lastIndex
+    textStart = piece.lastIndex
   }
   if (textStart < line.length) spans.push(textSpan(line.slice(textStart)))
   return spans

@@ -40,13 +40,14 @@ export function clean(text: string): string {
 
 /** Changes every mark of one kind to another. */
 export function remark(content: string, from: Kind, to: Kind): string {
-  return content.replaceAll(`${open}${from} `, `${open}${to} `)
+  return content.includes(open) ? content.replaceAll(`${open}${from} `, `${open}${to} `) : content
 }
 
 const groups = new RegExp(`^(?:${open}group ${inside})*`)
 
 /** Unwraps the first element if it has that kind, also inside leading groups. */
 export function unmarkFirst(content: string, kind: Kind): string {
+  if (!content.startsWith(open)) return content
   const lead = groups.exec(content)?.[0] ?? ''
   const first = content.slice(lead.length)
   if (!first.startsWith(`${open}${kind} `)) return content
@@ -54,21 +55,24 @@ export function unmarkFirst(content: string, kind: Kind): string {
   return lead + first.slice(start + 1, end) + first.slice(end + 1)
 }
 
-const borders = new RegExp(`[${open}${close}\n]`, 'g')
+const [openCode, insideCode, closeCode] = [open.charCodeAt(0), inside.charCodeAt(0), close.charCodeAt(0)]
+const lineFeed = '\n'.charCodeAt(0)
 
 /** The lines of marked text, each with the line feeds on both sides. A line feed inside a mark ends no line. */
 export function linesOf(marked: string): readonly string[] {
   const lines: string[] = []
   let [depth, start] = [0, 0]
-  for (const { 0: letter, index } of marked.matchAll(borders)) {
-    if (letter === open) depth++
-    else if (letter === close) depth--
-    else if (depth === 0) {
-      lines.push(marked.slice(start, index + 1))
-      start = index
+  for (let at = 0; at < marked.length; at++) {
+    const code = marked.charCodeAt(at)
+    if (code === openCode) depth++
+    else if (code === closeCode) depth--
+    else if (code === lineFeed && depth === 0) {
+      lines.push(marked.slice(start, at + 1))
+      start = at
     }
   }
-  return [...lines, marked.slice(start)]
+  lines.push(marked.slice(start))
+  return lines
 }
 
 /** Parses marked text into a tree. */
@@ -76,20 +80,38 @@ export function nodesOf(marked: string): readonly Node[] {
   const root: Node[] = []
   const above: Node[][] = []
   let nodes = root
-  for (const [, kind, attribute = '', text] of marked.matchAll(token)) {
-    if (text !== undefined) nodes.push(text)
-    else if (kind === undefined) nodes = above.pop() ?? root
-    else {
+  for (let at = 0; at < marked.length; ) {
+    const code = marked.charCodeAt(at)
+    if (code === openCode) {
+      const space = marked.indexOf(' ', at)
+      const start = marked.indexOf(inside, space)
+      const kind = marked.slice(at + 1, space)
       const own: Node[] = []
-      if (isKind(kind)) nodes.push({ kind, attribute, nodes: own })
+      if (isKind(kind)) nodes.push({ kind, attribute: marked.slice(space + 1, start), nodes: own })
       above.push(nodes)
       nodes = own
+      at = start + 1
+    } else if (code === closeCode) {
+      nodes = above.pop() ?? root
+      at++
+    } else {
+      const end = textEnd(marked, at)
+      if (end > at) nodes.push(marked.slice(at, end))
+      at = Math.max(end, at + 1)
     }
   }
   return root
 }
 
-const token = new RegExp(`${open}(\\w+) ([^${inside}]*)${inside}|${close}|([^${open}${inside}${close}]+)`, 'g')
+function textEnd(marked: string, start: number): number {
+  let at = start
+  while (at < marked.length && !isDelimiter(marked.charCodeAt(at))) at++
+  return at
+}
+
+function isDelimiter(code: number): boolean {
+  return code === openCode || code === insideCode || code === closeCode
+}
 
 const kinds: Readonly<Record<Kind, true>> = {
   strong: true,

@@ -89,7 +89,10 @@ function limitContainers(
     if (token === undefined && depth > 0) charge(src.length)
     return token
   }
-  tokenizer.blockquote = (src) => (depth === 0 ? outermost(src, readQuote) : nested(src, readQuote))
+  tokenizer.blockquote = (src) => {
+    if (!/^ {0,3}>/.test(src)) return undefined
+    return depth === 0 ? outermost(src, readQuote) : nested(src, readQuote)
+  }
   tokenizer.list = (src) => {
     if (depth > 0) return nested(src, readList)
     const isPlain = rest.isPlain() || !MARKED_LINE.test(src)
@@ -182,9 +185,7 @@ function limitSpans(tokenizer: Tokenizer, lexer: Lexer): void {
   tokenizer.del = (src, masked, before) =>
     src.startsWith('~') ? metered(src, () => readDeleted(src, masked, before)) : undefined
   lexer.inlineTokens = (src, tokens = []) => {
-    if (depth === 0) {
-      left = readsPerLine + readsPerUnit * src.length
-    }
+    if (depth === 0) left = readsPerLine + readsPerUnit * src.length
     left -= src.length
     if (depth >= mostSpans || left < 0) {
       tokens.push(textSpan(src))

@@ -40,6 +40,21 @@ test('a text is as wide as its characters, whichever they are', () => {
   )
 })
 
+test('letters with accents are as wide as their characters', () => {
+  const accented = fc.string({
+    unit: fc.constantFrom('a', 'é', ' ', '│', '\u0300', '\u034f', '\u036f'),
+    maxLength: 12,
+  })
+  fc.assert(
+    fc.property(accented, (text) => {
+      const characters = Array.from(graphemes.segment(text), ({ segment }) => segment)
+      expect([...charactersOf(text)]).toEqual(characters)
+      expect(columnsOf(text)).toBe(characters.reduce((sum, one) => sum + stringWidth(one), 0))
+    }),
+    { numRuns: 5000 },
+  )
+})
+
 test('a single character is as wide as string-width says', () => {
   for (let code = 0x20; code < 0x3000; code++) {
     const character = String.fromCharCode(code)

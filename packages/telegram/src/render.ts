@@ -104,14 +104,28 @@ function rich(markdown: string): Rendered {
 /** Disables mentions outside code, so that the text notifies no one. */
 function quiet(markdown: string): string {
   if (!/[@&]|tg/i.test(markdown)) return markdown
-  const quieted = (text: string): string => unnamed(text.replace(AT, '@')).replace(PERSON, `$&${JOINER}`)
   let text = ''
-  let from = 0
-  for (const { 0: kept, index } of markdown.matchAll(KEPT)) {
-    text += quieted(markdown.slice(from, index)) + kept
-    from = index + kept.length
+  let [copied, end] = [0, 0]
+  const add = (to: number): void => {
+    const between = markdown.slice(end, to)
+    const quieted = quietText(between)
+    // Most texts mention no one, and are not copied.
+    if (quieted === between) return
+    text += markdown.slice(copied, end) + quieted
+    copied = to
   }
-  return text + quieted(markdown.slice(from))
+  for (const { 0: kept, index } of markdown.matchAll(KEPT)) {
+    add(index)
+    end = index + kept.length
+  }
+  add(markdown.length)
+  return copied === 0 ? markdown : text + markdown.slice(copied)
+}
+
+function quietText(text: string): string {
+  const spelled = text.includes('&') ? text.replace(AT, '@') : text
+  const unmentioned = spelled.includes('@') ? unnamed(spelled) : spelled
+  return /tg/i.test(unmentioned) ? unmentioned.replace(PERSON, `$&${JOINER}`) : unmentioned
 }
 
 function unnamed(text: string): string {

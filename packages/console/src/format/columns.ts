@@ -4,10 +4,30 @@ const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 const ASCII = /^[ -~\n]*$/
 /** Characters that take one column each, whatever stands next to them. */
 const NARROW = /^[ -~\u00a1-\u00ac\u00ae-\u02ff\u2010-\u2027\u2500-\u259f]*$/
+/** The same, with accents on them. An accent takes no column. */
+const ACCENTED = /^[ -~\u00a1-\u00ac\u00ae-\u036f\u2010-\u2027\u2500-\u259f]*$/
+const ACCENTS = /[\u0300-\u036f]+/g
+const WITH_ACCENTS = /[^\u0300-\u036f]?[\u0300-\u036f]*/g
+
+/** The most rows with a cached width: a screen shows most of its rows again when text is added. */
+const mostRows = 400
+/** The longest row with a cached width, in UTF-16 units. */
+const longestRow = 1000
+const rowWidths = new Map<string, number>()
 
 /** Terminal columns: wide characters take two, combining ones none. */
 export function columnsOf(text: string): number {
   if (ASCII.test(text) || NARROW.test(text)) return text.length
+  if (ACCENTED.test(text)) return text.replace(ACCENTS, '').length
+  const known = rowWidths.get(text)
+  if (known !== undefined) return known
+  const columns = columnsOfCharacters(text)
+  if (rowWidths.size >= mostRows) rowWidths.clear()
+  if (text.length <= longestRow) rowWidths.set(text, columns)
+  return columns
+}
+
+function columnsOfCharacters(text: string): number {
   let columns = 0
   // A line feed before `wrap` has no width.
   for (const { segment } of graphemes.segment(text)) columns += segment === '\n' ? 0 : widthOfCharacter(segment)
@@ -34,5 +54,7 @@ export function widthOfCharacter(character: string): number {
 
 /** The characters as a person sees them. */
 export function charactersOf(text: string): Iterable<string> {
-  return ASCII.test(text) || NARROW.test(text) ? text : Array.from(graphemes.segment(text), ({ segment }) => segment)
+  if (ASCII.test(text) || NARROW.test(text)) return text
+  if (ACCENTED.test(text)) return text.match(WITH_ACCENTS)?.filter((character) => character !== '') ?? []
+  return Array.from(graphemes.segment(text), ({ segment }) => segment)
 }

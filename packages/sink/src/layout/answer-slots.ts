@@ -101,9 +101,10 @@ function slotOfSlice({ slice, key, isLast, isContinued }: PlacedSlice, card: Ans
   const text = (): string => slice.source.trim()
   const dressed = (): string =>
     `${isContinued ? continuedLabel(options) : ''}${isClosedEarly ? closeMarkdown(slice.source.trimEnd()) : text()}`
+  const fitting = (source: string): string => (fits(source, card, options) ? source : text())
   const slot = isComplete
     ? sealedSlot(slice, { card, key, source: text }, options)
-    : slotOf(card, key, fits(dressed(), card, options) ? dressed() : text(), options)
+    : slotOf(card, key, fitting(dressed()), options)
   return {
     ...slot,
     piece: { from: slice.from, to: slice.to, upTo: slice.upTo },

@@ -1,5 +1,5 @@
 import type { Path } from './path.ts'
-import { type Pattern, patterns, plainText } from './patterns.ts'
+import { type Pattern, patterns, plainText, roundCount } from './patterns.ts'
 
 /** The times of one pattern. */
 export interface Finding {
@@ -10,47 +10,76 @@ export interface Finding {
 /** UTF-16 units that a text grows by in each flush. */
 const step = 1024
 
-/** UTF-16 units to render before plain text is measured. Each pattern gets a third of that. */
-const warmedUnits = 400_000
+/** A ratio that is this low after the first runs is not measured further. */
+const clearRatio = 2.5
 
 /** A flush that is faster is not repeated, in ms. */
-const enoughMs = 8
+const enoughMs = 7
 
-/** Maximum tries of a text. Other work on the machine and collected garbage slow some of them. */
-const tries = 9
+/** Times have settled when this many runs in a row were not faster than all before. */
+const patience = 12
+const patienceOfFlushes = 4
 
-/** How often each pattern was written, so that no text is in a cache. */
+/** A run that is faster by less than this share does not count as faster. */
+const leastGain = 0.02
+
+/** How long to run both sides before their times count, and the longest of all runs of a pattern, in ms of CPU. */
+const warmUpMs = 150
+const longestMs = 2500
+
+/** The most times that a pattern grows. */
+const mostGrowths = 20
+
+/** How often each pattern was written. Texts repeat after so many others that no cache still has them. */
 const rounds = new Map<Pattern, number>()
 
 function write(pattern: Pattern, units: number): string {
   const round = rounds.get(pattern) ?? 0
   rounds.set(pattern, round + 1)
-  return pattern.write(units, round)
-}
-
-/** How many times as long as plain text of the same length each pattern takes, rendered once and never seen before. */
-export function ratios(path: Path, units: number, only?: readonly string[]): readonly Finding[] {
-  const warmUps = Math.ceil(warmedUnits / units)
-  const { floor = path } = path
-  for (let warm = 0; warm < warmUps; warm++) once(floor, plainText, units)
-  const plain = Math.min(...Array.from({ length: tries }, () => once(floor, plainText, units)))
-  return chosen(only).map((pattern) => {
-    for (let warm = 0; warm < warmUps / 3; warm++) once(path, pattern, units)
-    return { id: pattern.id, value: fastest(plain * 2, () => once(path, pattern, units)) / plain }
-  })
+  return pattern.write(units, round % roundCount)
 }
 
 /**
- * The longest flush of each pattern while it grows, in ms. Each flush counts as its fastest try. A path that shows
- * texts when they are complete has no live tail: its last rendering is what `ratios` measures.
+ * How many times as long as plain text of the same length each pattern takes, rendered as a text never seen before. Plain
+ * text and pattern take turns until both have settled, so that compiling their code and other work on the machine affect
+ * both alike. The fastest run of each counts.
+ */
+export function ratios(path: Path, units: number, only?: readonly string[]): readonly Finding[] {
+  const { floor = path } = path
+  const plain = (): number => once(floor, plainText, units)
+  for (let spent = 0; spent < 4 * warmUpMs; ) spent += plain()
+  return chosen(only).map((pattern) => ({ id: pattern.id, value: ratioOf(() => once(path, pattern, units), plain) }))
+}
+
+function ratioOf(run: () => number, plain: () => number): number {
+  let [best, bestPlain, spent, unchanged] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, 0, 0]
+  while (spent < longestMs && unchanged < patience) {
+    const [ms, plainMs] = [run(), plain()]
+    spent += ms + plainMs
+    const isFaster = ms < best * (1 - leastGain) || plainMs < bestPlain * (1 - leastGain)
+    unchanged = isFaster || spent < warmUpMs ? 0 : unchanged + 1
+    best = Math.min(best, ms)
+    bestPlain = Math.min(bestPlain, plainMs)
+    if (spent >= warmUpMs && best <= clearRatio * bestPlain) break
+  }
+  return best / bestPlain
+}
+
+/**
+ * The longest flush of each pattern while it grows, in ms. Each flush counts as its fastest try, and the text grows again
+ * until that has settled. A path that shows texts when they are complete has no live tail: its last rendering is what
+ * `ratios` measures.
  */
 export function longestFlushes(path: Path, units: number, only?: readonly string[]): readonly Finding[] {
   grow(path, plainText, units)
   return [plainText, ...chosen(only)].map((pattern) => {
     let best = grow(path, pattern, units)
-    for (let at = 1; at < tries && Math.max(...best) > enoughMs; at++) {
+    for (let [at, unchanged] = [1, 0]; at < mostGrowths && unchanged < patienceOfFlushes; at++) {
+      const longest = Math.max(...best)
+      if (longest <= enoughMs) break
       const again = grow(path, pattern, units)
       best = best.map((ms, index) => Math.min(ms, again[index] ?? ms))
+      unchanged = Math.max(...best) < longest * (1 - leastGain) ? 0 : unchanged + 1
     }
     return { id: pattern.id, value: Math.max(...best) }
   })
@@ -88,10 +117,4 @@ function cpuMs(flush: () => () => void): number {
   const { user, system } = process.cpuUsage(before)
   show()
   return (user + system) / 1000
-}
-
-function fastest(enough: number, run: () => number): number {
-  let best = run()
-  for (let at = 1; at < tries && best > enough; at++) best = Math.min(best, run())
-  return best
 }

@@ -1,11 +1,14 @@
 /** A text that a model could write and that costs a reader of Markdown more than its length. */
 export interface Pattern {
   readonly id: string
-  /** The text, of at least `units` UTF-16 units. Each `round` from 0 to 51 gives a different text, so that no cache has seen it. */
+  /** The text, of at least `units` UTF-16 units. Each `round` below `roundCount` gives a different text, so that no cache has seen it. */
   write(units: number, round: number): string
 }
 
 const letters = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ'
+
+/** How many different texts each pattern has. */
+export const roundCount = letters.length
 
 /** What every pattern is compared with: paragraphs of words without any markup. */
 export const plainText: Pattern = {

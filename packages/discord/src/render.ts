@@ -1,13 +1,13 @@
 import type { Render } from '@reply/sink'
-import { cachedRender, type Dialect, renderMarkdown } from '@reply/sink/channel'
+import { cachedRender, type Dialect, lazyPlain, renderMarkdown } from '@reply/sink/channel'
 import { literal } from './escape.ts'
 import { contentLength } from './limits.ts'
 import { clean, mark, remark, unmarkFirst } from './mark.ts'
-import { write } from './write.ts'
+import { joined, writeLines } from './write.ts'
 
 const LANGUAGE = /^[\w+#.-]+$/
 
-/** Only marks the kinds: how to write each depends on its neighbors, so `write` does that later. */
+/** Only marks the kinds: how to write each depends on its neighbors, so `writeLines` does that later. */
 const marking: Dialect = {
   text: clean,
   strong: (content) => mark('strong', content),
@@ -45,9 +45,9 @@ const marking: Dialect = {
  * The result is longer than the source only through tables and escapes. `<small>` becomes small text.
  */
 export const renderDiscord: Render = cachedRender((source) => {
-  const written = write(withSmall(renderMarkdown(source, marking)))
-  const text = written.text.trim()
-  return { text, plain: written.plain.trim(), length: text.length }
+  const lines = writeLines(withSmall(renderMarkdown(source, marking)))
+  const text = joined(lines.map((line) => line.text)).trim()
+  return lazyPlain({ text, length: text.length }, () => joined(lines.map(({ plain }) => plain)).trim())
 })
 
 /** Escapes plain text, so that Discord shows it unchanged. */

@@ -29,21 +29,20 @@ const reads = {
 
 const marks = { strong: '**', em: '*', del: '~~' } as const
 
-/** Writes marked text in Discord's syntax, with its visible text. */
-export function write(marked: string): Written {
+/** Writes marked text in Discord's syntax, with its visible text, line by line. */
+export function writeLines(marked: string): readonly Written[] {
   const hasBrackets = marked.includes('](')
   const hasUnderscores = marked.includes('_') && nodesOf(marked).some(endsInUnderscore)
   const one = hasUnderscores ? writers.underscores : writers.simple
   const writeLine = hasBrackets ? (hasUnderscores ? writers.both : writers.brackets) : one
-  let text = ''
-  let plain = ''
-  for (const [index, line] of linesOf(marked).entries()) {
-    const written = writeLine(line)
-    // The line feed before a line belongs to the line above.
-    text += index === 0 ? written.text : written.text.slice(1)
-    plain += index === 0 ? written.plain : written.plain.slice(1)
-  }
-  return { text, plain }
+  return linesOf(marked).map(writeLine)
+}
+
+/** Joins written lines. The line feed before a line belongs to the line above. */
+export function joined(lines: readonly string[]): string {
+  let all = ''
+  for (const [index, line] of lines.entries()) all += index === 0 ? line : line.slice(1)
+  return all
 }
 
 const writers = {

@@ -180,7 +180,11 @@ function fewFormats([make, ...simpler]: readonly (() => string)[]): string {
 
 /** The code in a `pre` is one format with it. */
 function entitiesOf(text: string): number {
-  return text.includes('<') ? (text.match(/<(?!\/|code class=)/g) ?? []).length : 0
+  let count = 0
+  for (let at = text.indexOf('<'); at >= 0; at = text.indexOf('<', at + 1)) {
+    if (text.charAt(at + 1) !== '/' && !text.startsWith('code class=', at + 1)) count++
+  }
+  return count
 }
 
 /** Removing every `<…>` is safe: brackets outside tags were escaped before. */

@@ -1,5 +1,5 @@
 import type { Render } from '@reply/sink'
-import { cachedRender, type Dialect, type Rendered, renderMarkdown } from '@reply/sink/channel'
+import { cachedRender, type Dialect, lazyPlain, type Rendered, renderMarkdown } from '@reply/sink/channel'
 import { literal, type Mark, type Piece, writeMarks } from './marks.ts'
 
 /** Link targets that are clickable in WhatsApp. */
@@ -56,10 +56,14 @@ const dialect: Dialect = {
  */
 export const renderWhatsApp: Render = cachedRender((source) => {
   const written = renderMarkdown(source.replace(taken, '').replace(halves, '\ufffd'), dialect).trim()
+  if (!MARKED.test(written)) return { text: written, plain: written, length: written.length }
   const lines = linesOf(written).map(writtenLine)
   const text = lines.map((line) => line.text).join('\n')
-  return { text, plain: lines.map(({ plain }) => plain).join('\n'), length: text.length }
+  return lazyPlain({ text, length: text.length }, () => lines.map(({ plain }) => plain).join('\n'))
 })
+
+/** Whether a text has marks, placeholders of marks, or characters that could be marks. */
+const MARKED = /[*_~`>\ufdd0-\ufdda]/
 
 /** A code block is part of a line. */
 function linesOf(written: string): readonly string[] {
@@ -73,7 +77,7 @@ function linesOf(written: string): readonly string[] {
 }
 
 function writtenLine(line: string): Pick<Rendered, 'text' | 'plain'> {
-  return /[*_~`>\ufdd0-\ufdda]/.test(line) ? markedLine(line) : { text: line, plain: line }
+  return MARKED.test(line) ? markedLine(line) : { text: line, plain: line }
 }
 
 /** Marks can't span lines, so a line reads the same in any text. A slice that is measured again has most lines again. */

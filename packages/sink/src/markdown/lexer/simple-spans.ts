@@ -29,8 +29,14 @@ const LABEL = String.raw`(?<!!)\[[A-Za-z\d]{1,99}\](?!\[)`
 /** Emphasis without other spans in it. It does not begin or end inside a word. */
 const EMPHASIS = String.raw`(?<=^|[\s(])(\*\*?|_)([\p{L}\p{N}](?:[^*_\x60]*[\p{L}\p{N}])?)\2(?=$|[\s.,;:)!?])`
 
-/** Code between single backticks. The last backtick of a line is text if there is none to pair it with. */
-const CODE = String.raw`(?<!\x60)\x60([^\x60]+)\x60(?!\x60)|\x60(?=[^\x60]*$)`
+/** Code between one or two backticks. The last backtick of a line is text if there is none to pair it with. */
+const CODE = `${codeBetween(1)}|${codeBetween(2)}|${String.raw`\x60(?=[^\x60]*$)`}`
+
+function codeBetween(backticks: 1 | 2): string {
+  const mark = String.raw`(?<!\x60)\x60{${backticks}}(?!\x60)`
+  const others = String.raw`(?<!\x60)(?!\x60{${backticks}}(?!\x60))\x60+(?!\x60)`
+  return String.raw`${mark}((?:[^\x60]|${others})+?)${mark}`
+}
 
 /** What a line may contain, apart from text and code. */
 interface Marks {
@@ -101,7 +107,7 @@ export function spansOf(line: string, lexer: Lexer): Token[] {
 
 /** Undefined for text, and for a label without a definition, which is text too. */
 function spanOf(
-  { 0: raw, 1: link, 2: mark, 3: inner = '', 4: code }: RegExpExecArray,
+  { 0: raw, 1: link, 2: mark, 3: inner = '', 4: single, 5: code = single }: RegExpExecArray,
   labels: Definitions | undefined,
 ): Token | undefined {
   if (code !== undefined) return { type: 'codespan', raw, text: codeOf(code) }

@@ -56,7 +56,8 @@ const writers = {
 function lineWriter(around: Surroundings): (line: string) => Written {
   return cachedRender((line) => {
     const { text, plain } = all(nodesOf(line), { before: '', next: '', inside: [], ...around })
-    return { text, plain, length: text.length }
+    // Both were put together letter by letter. Comparing them makes each one string, which takes less memory.
+    return { text, plain: plain === text ? text : plain, length: text.length }
   })
 }
 

@@ -184,7 +184,22 @@ const spanFragments = fc.constantFrom(
     '&',
     '\\',
   ],
-  ...['[a]', '![a]', ' [a] ', '[B]', '[c d]', '[]', '(u)', 'http://a.b', ' https://c.d:80/e?f=1#g ', ' http://h. ', ' ', '\n', '`` ', '` i ` '],
+  ...[
+    '[a]',
+    '![a]',
+    ' [a] ',
+    '[B]',
+    '[c d]',
+    '[]',
+    '(u)',
+    'http://a.b',
+    ' https://c.d:80/e?f=1#g ',
+    ' http://h. ',
+    ' ',
+    '\n',
+    '`` ',
+    '` i ` ',
+  ],
 )
 const spans = fc.array(spanFragments, { minLength: 1, maxLength: 9 }).map((parts) => parts.join(''))
 

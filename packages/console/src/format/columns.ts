@@ -6,8 +6,8 @@ const ASCII = /^[ -~\n]*$/
 const NARROW = /^[ -~\u00a1-\u00ac\u00ae-\u02ff\u2010-\u2027\u2500-\u259f]*$/
 /** The same, with accents on them. An accent takes no column. */
 const ACCENTED = /^[ -~\u00a1-\u00ac\u00ae-\u036f\u2010-\u2027\u2500-\u259f]*$/
-const ACCENTS = /[\u0300-\u036f]+/g
-const WITH_ACCENTS = /[^\u0300-\u036f]?[\u0300-\u036f]*/g
+const ACCENTS = /\p{M}+/gu
+const WITH_ACCENTS = /\P{M}?\p{M}*/gu
 
 /** The most rows with a cached width: a screen shows most of its rows again when text is added. */
 const mostRows = 400

@@ -27,7 +27,8 @@ const DEFINITION = /^ {0,3}\[(?:\\[\s\S]|[^[\]\\])+\]:/m
  * mutate them.
  */
 export function lex(source: string): readonly Token[] {
-  if (source.length <= DEFINED && source.includes(']:') && DEFINITION.test(source)) return chunks.get(source, readMarkdown)
+  if (source.length <= DEFINED && source.includes(']:') && DEFINITION.test(source))
+    return chunks.get(source, readMarkdown)
   const tokens: Token[] = []
   let start = 0
   while (start < source.length) {

@@ -9,7 +9,7 @@ export function createAnyDecoder(options: { readonly onError?: OnError | undefin
   const second = createDecoder2(options)
   return {
     decode: (data: string, at: number): readonly ReplyEvent[] => {
-      const repeated = first.decodeRepeated(data, at)
+      const repeated = first.decodeUnparsed(data, at)
       if (repeated) return repeated
       const value = parsed(data)
       // Reports what is wrong with it.

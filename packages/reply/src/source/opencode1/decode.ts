@@ -2,6 +2,8 @@ import { type OnError, ReplyError } from '../../error.ts'
 import type { DeltaEvent, ReplyEvent } from '../../event.ts'
 import { excerptOf, kindOf } from '../../excerpt.ts'
 import { type Frame, unwrap } from './decode/frame.ts'
+import { createGrowingTexts } from './decode/growing-text.ts'
+import { typeOfPlainFrame } from './decode/plain-frame.ts'
 import { firstIssue, frameReaders } from './decode/read.ts'
 import { createRepeatedDeltas } from './decode/repeated-delta.ts'
 import { createSeen } from './decode/seen.ts'
@@ -25,15 +27,15 @@ export interface Decoder {
 
 /** A decoder for text that its caller has parsed, or may not need to parse. */
 export interface TextDecoder1 extends Decoder {
-  /** What a frame says that needs no parsing; undefined if it has to be parsed. An empty list for a duplicate. */
-  decodeRepeated(data: string, at: number): readonly ReplyEvent[] | undefined
+  /** What a frame says that need not be parsed as a whole; undefined if it has to be. */
+  decodeUnparsed(data: string, at: number): readonly ReplyEvent[] | undefined
   /** Same as `decode`, for a text that is already parsed. */
   decodeParsed(data: string, value: unknown, at: number): ReplyEvent | undefined
 }
 
 /**
- * Turns wire events of every known dialect into `ReplyEvent`s. Its only state is the last event ids and the form of the
- * last delta: keep one decoder per server across its connections.
+ * Turns wire events of every known dialect into `ReplyEvent`s. Its only state is the last event ids and the frames
+ * that later ones may repeat: keep one decoder per server across its connections.
  */
 export function createDecoder(options: DecoderOptions = {}): Decoder {
   return createTextDecoder(options)
@@ -42,10 +44,11 @@ export function createDecoder(options: DecoderOptions = {}): Decoder {
 export function createTextDecoder(options: DecoderOptions = {}): TextDecoder1 {
   const isSecond = createSeen()
   const deltas = createRepeatedDeltas()
-  return { decode, decodeValue, decodeRepeated, decodeParsed }
+  const texts = createGrowingTexts()
+  return { decode, decodeValue, decodeUnparsed, decodeParsed }
 
   function decode(data: string, at: number): ReplyEvent | undefined {
-    const repeated = decodeRepeated(data, at)
+    const repeated = decodeUnparsed(data, at)
     if (repeated) return repeated[0]
     let value: unknown
     try {
@@ -58,15 +61,19 @@ export function createTextDecoder(options: DecoderOptions = {}): TextDecoder1 {
     return decodeParsed(data, value, at)
   }
 
-  function decodeRepeated(data: string, at: number): readonly ReplyEvent[] | undefined {
+  function decodeUnparsed(data: string, at: number): readonly ReplyEvent[] | undefined {
     const delta = deltas.read(data)
-    if (!delta) return undefined
-    return delta.id !== undefined && isSecond(delta.id) ? [] : [delta.event(at)]
+    if (delta) return delta.id !== undefined && isSecond(delta.id) ? [] : [delta.event(at)]
+    const value = texts.parse(data)
+    if (value !== undefined) return listOf(decodeValue(value, at))
+    const type = typeOfPlainFrame(data)
+    return type !== undefined && isUnknown(stripVersion(type)) ? [] : undefined
   }
 
   function decodeParsed(data: string, value: unknown, at: number): ReplyEvent | undefined {
     const event = decodeValue(value, at)
     if (event?.type === 'delta') deltas.learn(data, event)
+    else if (event?.type === 'part') texts.learn(data, value)
     return event
   }
 
@@ -99,6 +106,17 @@ export function createTextDecoder(options: DecoderOptions = {}): TextDecoder1 {
   function report(message: string, cause?: unknown): void {
     options.onError?.(new ReplyError('malformed', message, { cause }))
   }
+}
+
+function listOf(event: ReplyEvent | undefined): readonly ReplyEvent[] {
+  return event ? [event] : []
+}
+
+/** The types that `decodeValue` reads without a schema. */
+const otherTypes: ReadonlySet<string> = new Set(['message.part.delta', 'server.heartbeat', 'server.connected'])
+
+function isUnknown(type: string): boolean {
+  return !frameReaders.has(type) && !otherTypes.has(type)
 }
 
 /** The directory in `{directory, payload}`. Some frames, such as the server's own, say "global". */

@@ -1,3 +1,5 @@
+import { type Fields, isFields } from '../../../fields.ts'
+
 /** An event as it is on the wire. */
 export interface Frame {
   readonly type: string
@@ -14,4 +16,8 @@ export function unwrap(value: unknown): Frame | undefined {
 
 function isFrame(value: unknown): value is Frame {
   return typeof value === 'object' && value !== null && typeof (value as Partial<Frame>).type === 'string'
+}
+
+export function propertiesOf({ properties }: Frame): Fields {
+  return isFields(properties) ? properties : {}
 }

@@ -1,0 +1,101 @@
+import { isFields } from '../../../fields.ts'
+import { type Frame, propertiesOf, unwrap } from './frame.ts'
+import { endOf, isAt, stringIn } from './json-text.ts'
+
+/** A frame in which a part's text was repeated up to a delta, and the delta. */
+interface Template {
+  readonly data: string
+  /** Where the part's text ends in it: the place of its closing quote. */
+  readonly textEnd: number
+  /** What is between the text and the delta, their quotes included. */
+  readonly middle: string
+  /** The end of the frame, from the delta's closing quote on. */
+  readonly tail: string
+  /** The frame as it was parsed, with its wrapping if it has one. */
+  readonly value: object
+  readonly frame: Frame
+  readonly part: object
+  readonly text: string
+}
+
+/** Shorter frames are parsed: making a template takes as long as parsing several of them. In UTF-16 units. */
+const minLength = 512
+
+/**
+ * Parses frames with a part's whole text and the delta that it has grown by, as servers before 1.2 send for each delta.
+ * They are nearly all of such a stream, and each differs from the one before only in the end of the text.
+ */
+export function createGrowingTexts() {
+  let lastID: unknown
+  let template: Template | undefined
+  return { parse, learn }
+
+  /** The same as `JSON.parse`; undefined if the frame has to be parsed by it. */
+  function parse(data: string): unknown {
+    const next = template && grown(template, data)
+    if (next) template = next
+    return next?.value
+  }
+
+  /** Takes a frame with a part that `JSON.parse` has parsed. */
+  function learn(data: string, value: unknown): void {
+    if (data.length < minLength) return
+    const frame = unwrap(value)
+    const { part, delta } = frame ? propertiesOf(frame) : {}
+    if (typeof delta !== 'string' || !isFields(part) || typeof part.text !== 'string') return
+    if (part.id === lastID && isFields(value) && frame) {
+      template = templateOf(data, { value, frame, part, text: part.text, delta })
+    }
+    lastID = part.id
+  }
+}
+
+/** Undefined if it isn't the same frame with a longer text. */
+function grown(before: Template, data: string): Template | undefined {
+  const { textEnd, middle, tail } = before
+  const added = (data.length - textEnd - middle.length - tail.length) / 2
+  if (!Number.isInteger(added) || added <= 0) return undefined
+  const end = textEnd + added
+  const deltaStart = end + middle.length
+  if (!isAt(data, 0, before.data.slice(0, textEnd)) || !isAt(data, end, middle)) return undefined
+  if (!isAt(data, deltaStart, data.slice(textEnd, end)) || !isAt(data, deltaStart + added, tail)) return undefined
+  const delta = stringIn(data, deltaStart - 1, deltaStart + added)
+  if (delta === undefined) return undefined
+  const text = before.text + delta
+  const part = { ...before.part, text }
+  const frame = { ...before.frame, properties: { ...propertiesOf(before.frame), part, delta } }
+  const value = before.value === before.frame ? frame : { ...before.value, payload: frame }
+  return { data, textEnd: end, middle, tail, value, frame, part, text }
+}
+
+interface Parsed {
+  readonly value: object
+  readonly frame: Frame
+  readonly part: object
+  readonly text: string
+  readonly delta: string
+}
+
+/** Undefined if the frame isn't written as those servers write it. */
+function templateOf(data: string, { delta, ...parsed }: Parsed): Template | undefined {
+  const written = JSON.stringify(parsed.text)
+  const textAt = data.indexOf(`"text":${written}`) + '"text":'.length
+  const deltaAt = data.lastIndexOf('"delta":') + '"delta":'.length
+  const tail = endOf(data)
+  const textEnd = textAt + written.length - 1
+  if (tail === undefined || deltaAt <= textEnd) return undefined
+  if (stringIn(data, deltaAt, data.length - tail.length) !== delta) return undefined
+  const template = { data, textEnd, middle: data.slice(textEnd, deltaAt + 1), tail, ...parsed }
+  return isTrue(template, data.slice(0, textAt + 1)) ? template : undefined
+}
+
+/** Whether the text and the delta are where the template has them: the rest is the same, so it says the same. */
+function isTrue({ middle, tail }: Template, head: string): boolean {
+  try {
+    const probe = unwrap(JSON.parse(`${head}a text${middle}a delta${tail}`))
+    const { part, delta } = probe ? propertiesOf(probe) : {}
+    return delta === 'a delta' && isFields(part) && part.text === 'a text'
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,21 @@
+/** Longer frames are not worth the test, which reads all of a frame. In UTF-16 units. */
+const maxLength = 300
+
+/** A string without escapes: the same text in JSON as what it means. */
+const text = '"[ -!#-[\\]-~]*"'
+const frame = `\\{(?:"id":${text},)?"type":"([\\w.]+)","properties":\\{(?:"\\w+":(?:${text}|\\[\\])(?:,(?=")|(?=\\})))*\\}\\}`
+const forms = [new RegExp(`^${frame}$`), new RegExp(`^\\{"directory":${text},"project":${text},"payload":${frame}\\}$`)]
+
+/**
+ * The type of a short frame whose properties are plain strings and empty lists. Undefined for all other frames, also
+ * for what isn't JSON: a frame of a type that concerns no reply needs no parsing then. Servers send many of those, such
+ * as the names of all plugins for each directory.
+ */
+export function typeOfPlainFrame(data: string): string | undefined {
+  if (data.length > maxLength) return undefined
+  for (const form of forms) {
+    const type = form.exec(data)?.[1]
+    if (type !== undefined) return type
+  }
+  return undefined
+}

@@ -5,9 +5,11 @@ import {
   type Attachment,
   type Bubble,
   callPlatform,
+  type EditOptions,
   type PostOptions,
   pause,
   systemClock,
+  type TypingOptions,
   unlessGone,
 } from '@reply/sink/channel'
 import type { DiscordRest } from './api.ts'
@@ -42,7 +44,7 @@ export function createDiscordPort(options: DiscordPortOptions): ChannelPort {
   return { limits: discordLimits, post, edit, remove, typing, upload, react }
 
   async function post(bubble: Bubble, posting: PostOptions): Promise<MessageRef> {
-    return await call('post', async (signal) => {
+    return await call('post', posting, async (signal) => {
       const at = await target(signal)
       const body = postBody(bubble, inPlace(posting, at), nonceOf(posting.key))
       return refOf(idIn(await rest.post(`/channels/${at}/messages`, { body, signal }), 'post'))
@@ -50,16 +52,16 @@ export function createDiscordPort(options: DiscordPortOptions): ChannelPort {
   }
 
   /** A bubble without buttons removes the message's buttons. */
-  async function edit({ id }: MessageRef, bubble: Bubble): Promise<void> {
-    await call('edit', async (signal) => {
+  async function edit({ id }: MessageRef, bubble: Bubble, editing: EditOptions): Promise<void> {
+    await call('edit', editing, async (signal) => {
       const at = await target(signal)
       await rest.patch(`/channels/${at}/messages/${id}`, { body: editBody(bubble), signal })
     })
   }
 
-  async function remove({ id }: MessageRef): Promise<void> {
+  async function remove({ id }: MessageRef, removing: EditOptions): Promise<void> {
     await unlessGone(
-      call('remove', async (signal) => {
+      call('remove', removing, async (signal) => {
         const at = await target(signal)
         await rest.delete(`/channels/${at}/messages/${id}`, { signal })
       }),
@@ -67,9 +69,9 @@ export function createDiscordPort(options: DiscordPortOptions): ChannelPort {
   }
 
   /** Discord ends the indicator by itself, and with the next message. */
-  async function typing(on: boolean): Promise<void> {
+  async function typing(on: boolean, options: TypingOptions): Promise<void> {
     if (!on) return
-    await call('typing', async (signal) => {
+    await call('typing', options, async (signal) => {
       const at = await target(signal)
       await rest.post(`/channels/${at}/typing`, { signal })
     })
@@ -78,7 +80,7 @@ export function createDiscordPort(options: DiscordPortOptions): ChannelPort {
   async function upload({ name, text, caption }: Attachment, posting: PostOptions): Promise<MessageRef> {
     const content = oneMessage(caption)
     const files = [{ name, data: new TextEncoder().encode(text), contentType: 'text/plain' }]
-    return await call('upload', async (signal) => {
+    return await call('upload', posting, async (signal) => {
       const at = await target(signal)
       const { silent, replyTo } = inPlace(posting, at)
       const body = { content, ...around({ silent, replyTo, nonce: nonceOf(posting.key) }) }
@@ -91,19 +93,23 @@ export function createDiscordPort(options: DiscordPortOptions): ChannelPort {
    * Adds the new reaction before removing the others. The message is a person's, so it is in the channel, not in the
    * thread.
    */
-  async function react({ id }: MessageRef, sign: 'seen' | 'done' | undefined): Promise<void> {
+  async function react({ id }: MessageRef, sign: 'seen' | 'done' | undefined, reacting: EditOptions): Promise<void> {
     const route = (of: keyof typeof emoji): `/${string}` =>
       `/channels/${channelId}/messages/${id}/reactions/${encodeURIComponent(emoji[of])}/@me`
-    if (sign) await call('react', (signal) => rest.put(route(sign), { signal }))
+    if (sign) await call('react', reacting, (signal) => rest.put(route(sign), { signal }))
     for (const [at, other] of (['seen', 'done'] as const).filter((one) => one !== sign).entries()) {
       if (sign || at > 0) await pause(clock, signMs)
-      await unlessGone(call('react', (signal) => rest.delete(route(other), { signal })))
+      await unlessGone(call('react', reacting, (signal) => rest.delete(route(other), { signal })))
     }
   }
 
   /** The timeout also covers the client's own wait before a retry; an aborted call is not sent again. */
-  async function call<T>(verb: string, make: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    return await callPlatform(make, { what: `${verb} in channel ${channelId}`, timeoutMs, clock, toPortError })
+  async function call<T>(
+    verb: string,
+    { signal }: Pick<EditOptions, 'signal'>,
+    make: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    return await callPlatform(make, { what: `${verb} in channel ${channelId}`, signal, timeoutMs, clock, toPortError })
   }
 }
 

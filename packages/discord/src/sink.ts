@@ -48,20 +48,20 @@ export function discordSink(options: DiscordSinkOptions): Sink {
   const onTarget = (id: string): void => {
     target = id
   }
-  const hangs =
+  const newThread =
     thread === false || replyTo === undefined ? undefined : { messageId: replyTo, name: nameOf(thread), onTarget }
   const pacer = pacerOf(rest, clock)
   followHeaders(rest, pacer)
   const sink = createSink({
     ...options,
-    port: createDiscordPort({ rest, channelId, thread: hangs, timeoutMs, clock }),
+    port: createDiscordPort({ rest, channelId, thread: newThread, timeoutMs, clock }),
     render: renderDiscord,
-    chat: hangs ? chatOf(hangs.messageId, 'shared') : chatOf(channelId, kind),
+    chat: newThread ? chatOf(newThread.messageId, 'shared') : chatOf(channelId, kind),
     replyTo: replyTo === undefined ? undefined : { id: replyTo },
     pacer,
     policy: { ...policy, ...options.policy },
   })
-  if (!hangs) return sink
+  if (!newThread) return sink
   return {
     ...sink,
     find: async (input, actor) => await sink.find(moved(input), actor),

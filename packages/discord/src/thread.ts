@@ -5,7 +5,7 @@ import { threadNameLength } from './limits.ts'
 
 /** A thread's parent message and name. The thread's id is the message's. */
 export interface DiscordThread {
-  /** The message that the thread hangs below. */
+  /** The message that the thread is created from. */
   readonly messageId: string
   /** Plain text; clipped to 100 UTF-16 units. A blank name becomes "OpenCode". */
   readonly name: string

@@ -62,15 +62,15 @@ export function within<T>(clock: Clock, limitMs: number, promise: Promise<T>): P
 }
 
 /** Resolves after `delayMs`, or at once when the signal aborts. */
-export function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
+export function pause(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    if (signal.aborted) return resolve()
+    if (signal?.aborted) return resolve()
     const done = (): void => {
       stop()
-      signal.removeEventListener('abort', done)
+      signal?.removeEventListener('abort', done)
       resolve()
     }
     const stop = clock.after(delayMs, done)
-    signal.addEventListener('abort', done, { once: true })
+    signal?.addEventListener('abort', done, { once: true })
   })
 }

@@ -46,3 +46,14 @@ export class ReplyError extends Error {
 
 /** Receives failures that stop nothing: bad frames, throwing observers, dropped events. Must not throw. */
 export type OnError = (error: ReplyError) => void
+
+/** Wraps a host's `onError`. What it throws itself is dropped: a failing error handler must not end anything else. */
+export function safeOnError<E>(onError: ((error: E) => void) | undefined): (error: E) => void {
+  return (error) => {
+    try {
+      onError?.(error)
+    } catch {
+      // There is nowhere left to report it.
+    }
+  }
+}

@@ -18,7 +18,7 @@ export type {
   QuestionOption,
 } from './ask.ts'
 export type { Change, ChangeOf, ChangeType, OwnChange } from './change.ts'
-export { type Clock, type SteadyClock, steadyClock, systemClock } from './clock.ts'
+export { type Clock, pause, type SteadyClock, steadyClock, systemClock } from './clock.ts'
 export { diff } from './diff.ts'
 export { createDispatcher, type Dispatcher } from './dispatch.ts'
 export { type Answer, checkAnswers } from './drive/asks/check-answers.ts'
@@ -30,7 +30,7 @@ export type { ReplyStream } from './drive/run/reply-stream.ts'
 export type { RunOptions } from './drive/run/run-options.ts'
 export type { StopTarget } from './drive/run/stop-target.ts'
 export type { WatchOptions, WatchTarget } from './drive/sync/watch.ts'
-export { type OnError, ReplyError, type ReplyErrorType } from './error.ts'
+export { type OnError, ReplyError, type ReplyErrorType, safeOnError } from './error.ts'
 export type { ReplyEvent, SessionScopedEvent, SnapshotEvent } from './event.ts'
 export type { Observation, ReplyObserver } from './observer.ts'
 export type {

@@ -1,4 +1,4 @@
-import { steadyClock, systemClock } from '@reply/core'
+import { pause, steadyClock, systemClock } from '@reply/core'
 import { createHandClock } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
 import { createStallTimer } from '../src/drive/run/stall-timer.ts'
@@ -80,3 +80,20 @@ function lengthMs(from: number | undefined, to: number | undefined): number {
   if (from === undefined || to === undefined) return expect.fail(`A time is missing: ${from} to ${to}.`)
   return to - from
 }
+
+test('a pause ends after its time, or when its signal aborts', async () => {
+  const clock = createHandClock()
+  const abort = new AbortController()
+  const ended: string[] = []
+  const pauses = [
+    pause(clock, 1000).then(() => ended.push('whole')),
+    pause(clock, 1000, abort.signal).then(() => ended.push('aborted')),
+    pause(clock, 1000, AbortSignal.abort()).then(() => ended.push('never begun')),
+  ]
+  abort.abort()
+  await Promise.all(pauses.slice(1))
+  expect([ended.toSorted(), clock.pending]).toEqual([['aborted', 'never begun'], 1])
+  await clock.advance(1000)
+  await pauses[0]
+  expect(ended).toContain('whole')
+})

@@ -1,9 +1,11 @@
-export { systemClock, visible } from '@reply/core'
+export { pause, safeOnError, systemClock, visible } from '@reply/core'
 export { isAskToken } from './asks/token.ts'
+export { backOffMs } from './back-off.ts'
+export type { Claim, Held } from './deliver/chat-calls.ts'
 export type { Priority } from './deliver/operation.ts'
-export { type ChatPace, type Claim, createPacer, type Held, type Pacer, pacerOf } from './deliver/pace.ts'
+export { type ChatPace, createPacer, type Pacer, pacerOf } from './deliver/pace.ts'
 export { type TurnLimits, waitForPause, waitForTurn } from './deliver/wait-for-turn.ts'
-export { ChannelError, type ChannelErrorType, safeOnError } from './error.ts'
+export { ChannelError, type ChannelErrorType } from './error.ts'
 export type {
   BridgeChannel,
   BridgeCommand,
@@ -46,7 +48,6 @@ export { type LedgerKey, ledgerKeyOf, messageRefsOf } from './ledger/refs.ts'
 export { type Dialect, type ItemPlace, renderMarkdown } from './markdown/dialect.ts'
 export { knownTokens, lex, type Token } from './markdown/markdown.ts'
 export { type Table, tableText } from './markdown/table.ts'
-export { backOffMs, pause } from './pause.ts'
 export type { Actor } from './port/actor.ts'
 export { cachedRender, lazyPlain } from './port/cached-render.ts'
 export { type CallOptions, callPlatform, callTimeoutMs } from './port/call.ts'

@@ -41,14 +41,3 @@ export class ChannelError<Type extends string = ChannelErrorType> extends Error 
     this.type = type
   }
 }
-
-/** Wraps the host's `onError`. An error thrown there is dropped: it must not stop messages. */
-export function safeOnError<E>(onError: ((error: E) => void) | undefined): (error: E) => void {
-  return (error) => {
-    try {
-      onError?.(error)
-    } catch {
-      // The error handler itself failed; there is nowhere left to report it.
-    }
-  }
-}

@@ -1,1 +1,2 @@
+export { secretComparer } from './inbound/same-secret.ts'
 export { fileStore } from './ledger/file-store.ts'

@@ -4,6 +4,7 @@ import {
   type Observation,
   type Reply,
   type ReplyObserver,
+  safeOnError,
   steadyClock,
   systemClock,
 } from '@reply/core'
@@ -15,7 +16,7 @@ import { createDeliverer, type Deliverer } from './deliver/deliver.ts'
 import { type Delivery, sum } from './deliver/delivery.ts'
 import { createPacer, type Pacer } from './deliver/pace.ts'
 import { withResolvers } from './deliver/with-resolvers.ts'
-import { type SinkError, safeOnError } from './error.ts'
+import type { SinkError } from './error.ts'
 import { type LedgerStore, memoryStore } from './ledger/ledger.ts'
 import type { Actor } from './port/actor.ts'
 import type { ChannelPort, Chat, MessageRef, Render } from './port/port.ts'

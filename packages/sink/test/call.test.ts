@@ -40,6 +40,30 @@ describe('a call', () => {
     expect(clock.pending).toBe(0)
   })
 
+  test('ends when its caller aborts it, even if the client goes on', async () => {
+    const abort = new AbortController()
+    const clock = createHandClock()
+    const make = (): Promise<never> => new Promise(() => {})
+    const ended = expect(
+      callPlatform(make, { what: 'post in chat 7', signal: abort.signal, clock, toPortError }),
+    ).rejects.toMatchObject({ type: 'ambiguous', message: 'post in chat 7: no response before it was aborted.' })
+    abort.abort()
+    await ended
+    expect(clock.pending).toBe(0)
+  })
+
+  test('is not made after its caller aborted it', async () => {
+    let isMade = false
+    const make = async (): Promise<void> => {
+      isMade = true
+    }
+    const call = callPlatform(make, {
+      ...{ what: 'post in chat 7', signal: AbortSignal.abort(), clock: createHandClock(), toPortError },
+    })
+    await expect(call).rejects.toMatchObject({ type: 'unreachable' })
+    expect(isMade).toBe(false)
+  })
+
   test('that the platform refuses keeps what it said, and the error of the client', async () => {
     const call = callPlatform(() => Promise.reject(refusing), { what: 'post', clock: createHandClock(), toPortError })
     await expect(call).rejects.toMatchObject({

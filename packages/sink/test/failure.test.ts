@@ -29,7 +29,7 @@ function editOf(entry: ShownEntry): Edit {
 }
 
 function afterFailure(ledger: Ledger, edit: Edit, type: PortErrorType): Ledger {
-  return failed(editing(ledger, edit), edit, new PortError(type, 'No.'), options)
+  return failed(editing(ledger, edit), { ...options, operation: edit, error: new PortError(type, 'No.') })
 }
 
 describe('an edit that fails', () => {

@@ -92,14 +92,14 @@ test('a freeze of the client applies even if the client has no budget', () => {
 
 test('one call is in flight per chat, and waiting callers are told when it is over', () => {
   const { of, pace } = setUp()
-  const leave = pace.enter()
+  const endCall = pace.enter()
   expect(of('chat').enter()).toBeUndefined()
   expect(of('another').enter()).toBeTypeOf('function')
   let told = 0
   pace.onFree(() => {
     told += 1
   })
-  leave?.()
+  endCall?.()
   expect(told).toBe(1)
   pace.enter()?.()
   expect(told).toBe(1)

@@ -11,6 +11,8 @@ interface About {
   readonly verb: string
   /** What a rate limit applies to: posts are limited per channel, all other calls per workspace. Default `client`. */
   readonly scope?: 'chat' | 'client'
+  /** Ends the call before its deadline. */
+  readonly signal?: AbortSignal | undefined
 }
 
 export interface CallOptions {
@@ -20,10 +22,10 @@ export interface CallOptions {
   readonly clock: Clock
 }
 
-/** The client can't abort a call, so a timeout only stops waiting for it. */
+/** The client can't abort a call, so a timeout or an abort only stops waiting for it. */
 export function createCall({ api, channelId, timeoutMs, clock }: CallOptions): Call {
-  return async (method, options, { verb, scope = 'client' }) => {
-    const call = { what: `${verb} in ${channelId}`, timeoutMs, clock, toPortError: toPortError[scope] }
+  return async (method, options, { verb, scope = 'client', signal }) => {
+    const call = { what: `${verb} in ${channelId}`, signal, timeoutMs, clock, toPortError: toPortError[scope] }
     return { ...(await callPlatform(() => api.apiCall(method, options), call)) }
   }
 }

@@ -29,12 +29,12 @@ export function metadataOf(key: string): SlackFields {
  * which have no metadata, it only finds out whether Slack answers.
  */
 export async function lookUp(
-  { key, kind, since }: LookUpOptions,
+  { key, kind, since, signal }: LookUpOptions,
   { call, channelId: channel, threadTs }: LookUpPlace,
 ): Promise<LookedUp> {
   const oldest = String((since - skewMs) / 1000)
   const fields = { channel, oldest, limit: most, include_all_metadata: true }
-  const about = { verb: 'look-up' } as const
+  const about = { verb: 'look-up', signal }
   try {
     const { messages, has_more } = await (threadTs === undefined
       ? call('conversations.history', fields, about)

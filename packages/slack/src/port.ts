@@ -4,6 +4,7 @@ import {
   type AppendStream,
   type Attachment,
   type Bubble,
+  type EditOptions,
   type PostOptions,
   requireLength,
   systemClock,
@@ -85,39 +86,39 @@ export function createSlackPort(
     return createStream({ ...who, features, isWorking, onMisplaced, clock })
   }
 
-  async function post(bubble: Bubble, { replyTo, key }: PostOptions): Promise<MessageRef> {
+  async function post(bubble: Bubble, { replyTo, key, signal }: PostOptions): Promise<MessageRef> {
     const fields = { channel, ...threadOf(replyTo), ...content(bubble), ...quiet, metadata: metadataOf(key) }
-    const { ts } = await call('chat.postMessage', fields, { verb: 'post', scope: 'chat' })
+    const { ts } = await call('chat.postMessage', fields, { verb: 'post', scope: 'chat', signal })
     return refOf(String(ts))
   }
 
   /** Omitting the blocks of buttons removes the buttons. */
-  async function edit({ id }: MessageRef, bubble: Bubble): Promise<void> {
+  async function edit({ id }: MessageRef, bubble: Bubble, { signal }: EditOptions): Promise<void> {
     const { parse, link_names } = quiet
-    await call('chat.update', { channel, ts: id, ...content(bubble), parse, link_names }, { verb: 'edit' })
+    await call('chat.update', { channel, ts: id, ...content(bubble), parse, link_names }, { verb: 'edit', signal })
   }
 
-  async function remove({ id }: MessageRef): Promise<void> {
-    await unlessGone(call('chat.delete', { channel, ts: id }, { verb: 'remove' }))
+  async function remove({ id }: MessageRef, { signal }: EditOptions): Promise<void> {
+    await unlessGone(call('chat.delete', { channel, ts: id }, { verb: 'remove', signal }))
   }
 
-  async function file(attachment: Attachment, { replyTo }: PostOptions): Promise<MessageRef> {
-    return await upload(attachment, { call, channelId: channel, clock, thread: threadOf(replyTo) })
+  async function file(attachment: Attachment, { replyTo, signal }: PostOptions): Promise<MessageRef> {
+    return await upload(attachment, { call, channelId: channel, clock, thread: threadOf(replyTo), signal })
   }
 
   /** Replaces one reaction by the other. Reactions of an earlier process are unknown, so the end removes both. */
-  async function react({ id }: MessageRef, sign: 'seen' | 'done' | undefined): Promise<void> {
+  async function react({ id }: MessageRef, sign: 'seen' | 'done' | undefined, { signal }: EditOptions): Promise<void> {
     const before = signed.get(id)
     if (sign && sign !== before) {
       const fields = { channel, timestamp: id, name: signs[sign] }
-      await unless('already_reacted', call('reactions.add', fields, { verb: 'react' }))
+      await unless('already_reacted', call('reactions.add', fields, { verb: 'react', signal }))
       signed.set(id, sign)
     }
     const stale = before ? [before] : sign === 'seen' ? [] : (['seen', 'done'] as const)
     for (const one of stale) {
       if (one === sign) continue
       const fields = { channel, timestamp: id, name: signs[one] }
-      await unless('no_reaction', call('reactions.remove', fields, { verb: 'react' }))
+      await unless('no_reaction', call('reactions.remove', fields, { verb: 'react', signal }))
     }
     if (!sign) signed.delete(id)
   }

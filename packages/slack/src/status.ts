@@ -13,9 +13,12 @@ export interface StatusOptions {
   readonly clock: Clock
 }
 
+/** The activity, and what ends the calls before their deadline. */
+type Showing = Pick<TypingOptions, 'doing' | 'signal'>
+
 /** The status that a thread shows while the agent works. */
 export interface Status {
-  set(on: boolean, options: Pick<TypingOptions, 'doing'>): Promise<void>
+  set(on: boolean, options: Showing): Promise<void>
   readonly isOn: boolean
 }
 
@@ -35,16 +38,16 @@ export function createStatus(options: StatusOptions): Status {
     },
   }
 
-  async function set(on: boolean, { doing }: Pick<TypingOptions, 'doing'>): Promise<void> {
+  async function set(on: boolean, { doing, signal }: Showing): Promise<void> {
     const isNew = on !== isOn
     isOn = on
     revision += 1
     const turn = revision
     // Sequential: a slow call could otherwise arrive after the final one, and its status would stay.
     last = last.then(async () => {
-      if (isNew) await sendSession()
+      if (isNew) await sendSession(signal)
       if (turn < revision) return
-      await send('statuses', { status: on ? clipped(quieted(doing ?? 'is working…'), length) : '' })
+      await send('statuses', { status: on ? clipped(quieted(doing ?? 'is working…'), length) : '' }, signal)
     })
     await last
   }
@@ -52,21 +55,25 @@ export function createStatus(options: StatusOptions): Status {
   /**
    * Sends the current state. A missed end would leave the session shown as processing for an hour, so it is retried.
    */
-  async function sendSession(): Promise<void> {
-    const waitMs = await send('sessions', { status: isOn ? 'processing' : 'active' })
+  async function sendSession(signal?: AbortSignal): Promise<void> {
+    const waitMs = await send('sessions', { status: isOn ? 'processing' : 'active' }, signal)
     if (waitMs !== undefined && !isOn) clock.after(waitMs, () => void sendSession())
   }
 
   /**
    * Skips a missing or rate-limited feature. Returns the ms to wait if the call was skipped or refused for its rate.
    */
-  async function send(feature: 'sessions' | 'statuses', fields: SlackFields): Promise<number | undefined> {
+  async function send(
+    feature: 'sessions' | 'statuses',
+    fields: SlackFields,
+    signal?: AbortSignal,
+  ): Promise<number | undefined> {
     const known = features[feature]
     if (!known.has) return undefined
     const waitMs = known.restUntil - clock.now()
     if (waitMs > 0) return waitMs
     try {
-      await call(methods[feature], { channel_id, thread_ts, ...fields }, { verb: 'status' })
+      await call(methods[feature], { channel_id, thread_ts, ...fields }, { verb: 'status', signal })
     } catch (error) {
       if (isLacking(saysOf(error))) known.has = false
       if (!(error instanceof PortError) || error.retryAfterMs === undefined) return undefined

@@ -1,6 +1,6 @@
 import type { Clock } from '@reply/core'
 import type { MessageRef } from '@reply/sink'
-import { type AppendStream, PortError, type StreamPiece, type Task } from '@reply/sink/channel'
+import { type AppendStream, type EditOptions, PortError, type StreamPiece, type Task } from '@reply/sink/channel'
 import type { SlackFields } from './api.ts'
 import { type Call, saysOf } from './call.ts'
 import { type Features, isLacking, isMisplaced } from './features.ts'
@@ -55,29 +55,31 @@ export function createStream(options: StreamOptions): AppendStream {
     close,
   }
 
-  async function begin(piece: StreamPiece): Promise<MessageRef> {
+  async function begin(piece: StreamPiece, { signal }: EditOptions): Promise<MessageRef> {
     take(features.opened)
     const sent: SentTasks = { tasks: new Set(), length: 0 }
     const chunks = chunksOf(piece, sent)
     const to = recipient && { recipient_user_id: recipient.userId, recipient_team_id: recipient.teamId }
     const more = { ...(chunks.length > 0 && { chunks }), ...to, task_display_mode: 'plan' }
-    const { ts } = await sure(call('chat.startStream', { channel, thread_ts: threadTs, ...more }, { verb: 'stream' }))
+    const { ts } = await sure(
+      call('chat.startStream', { channel, thread_ts: threadTs, ...more }, { verb: 'stream', signal }),
+    )
     const ref = refOf(String(ts))
     open.set(ref.id, sent)
     return ref
   }
 
-  async function append(ref: MessageRef, piece: StreamPiece): Promise<void> {
+  async function append(ref: MessageRef, piece: StreamPiece, { signal }: EditOptions): Promise<void> {
     const chunks = chunksOf(piece, open.get(ref.id))
     if (chunks.length === 0) return
-    await sure(call('chat.appendStream', { channel, ts: ref.id, chunks }, { verb: 'append' }))
+    await sure(call('chat.appendStream', { channel, ts: ref.id, chunks }, { verb: 'append', signal }))
   }
 
-  async function close(ref: MessageRef, piece: StreamPiece): Promise<void> {
+  async function close(ref: MessageRef, piece: StreamPiece, { signal }: EditOptions): Promise<void> {
     take(features.closed)
     const chunks = chunksOf(piece, open.get(ref.id))
     const more = { ...(chunks.length > 0 && { chunks }), session_status: isWorking() ? 'processing' : 'active' }
-    await sure(call('chat.stopStream', { channel, ts: ref.id, ...more }, { verb: 'close' }))
+    await sure(call('chat.stopStream', { channel, ts: ref.id, ...more }, { verb: 'close', signal }))
     open.delete(ref.id)
   }
 

@@ -7,10 +7,13 @@ import { fallbackLength } from './limits.ts'
 import { refOf } from './place.ts'
 import { escapedTo } from './render.ts'
 
-export interface UploadOptions {
+export interface Uploading {
   readonly call: Call
   readonly channelId: string
   readonly clock: Clock
+  readonly thread: SlackFields
+  /** Ends the calls before their deadline. */
+  readonly signal: AbortSignal
 }
 
 /** Slack posts the file's message a moment after the upload: how often to look for it, and the ms between. */
@@ -20,7 +23,7 @@ const lookMs = 500
 /** Slack's external upload: get a URL, send the bytes, share the file. The client's `files.uploadV2` does all three. */
 export async function upload(
   { name, text, caption }: Attachment,
-  { call, channelId, clock, thread }: UploadOptions & { readonly thread: SlackFields },
+  { call, channelId, clock, thread, signal }: Uploading,
 ): Promise<MessageRef> {
   const options = {
     ...{ channel_id: channelId, ...thread, filename: name, title: name },
@@ -28,12 +31,12 @@ export async function upload(
     content: text === '' ? '\n' : text,
     ...(caption !== '' && { initial_comment: escapedTo(caption, fallbackLength) }),
   }
-  const { files } = await call('files.uploadV2', options, { verb: 'upload' })
+  const { files } = await call('files.uploadV2', options, { verb: 'upload', signal })
   const file = idIn(files)
   if (file === undefined) throw new PortError('ambiguous', `upload in ${channelId}: Slack's response contains no file.`)
   for (let look = 0; look < looks; look++) {
-    if (look > 0) await pause(clock, lookMs)
-    const ts = await messageOf(file, { call, channelId })
+    if (look > 0) await pause(clock, lookMs, signal)
+    const ts = await messageOf(file, { call, channelId, signal })
     if (ts !== undefined) return refOf(ts)
   }
   return { id: file }
@@ -45,10 +48,10 @@ export async function upload(
  */
 async function messageOf(
   file: string,
-  { call, channelId }: Pick<UploadOptions, 'call' | 'channelId'>,
+  { call, channelId, signal }: Pick<Uploading, 'call' | 'channelId' | 'signal'>,
 ): Promise<string | undefined> {
   try {
-    const { file: found } = await call('files.info', { file }, { verb: 'look at a file' })
+    const { file: found } = await call('files.info', { file }, { verb: 'look at a file', signal })
     const shares = Object.values(fieldsIn(fieldsIn(found).shares)).map(fieldsIn)
     const [share] = shares.flatMap((byChannel) => listIn(byChannel[channelId]))
     const { ts } = fieldsIn(share)

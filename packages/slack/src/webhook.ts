@@ -1,4 +1,4 @@
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import type { Clock } from '@reply/core'
 import {
   createWebhook,
@@ -7,6 +7,7 @@ import {
   type WebhookHead,
   type WebhookRequest,
 } from '@reply/sink/channel'
+import { secretComparer } from '@reply/sink/node'
 import { readRequest } from './inbound.ts'
 import { requestAgeS } from './limits.ts'
 
@@ -49,9 +50,8 @@ export function createSlackWebhook({ signingSecret, take: receive, maxBytes, clo
     const hmac = createHmac('sha256', signingSecret)
       .update(`v0:${String(headers[timeHeader])}:`)
       .update(body)
-    const given = digest(String(headers[signatureHeader]))
-    // Compares digests, which have equal length, in constant time, so that timing reveals nothing.
-    if (!timingSafeEqual(given, digest(`v0=${hmac.digest('hex')}`))) return { status: 401 }
+    const isSignature = secretComparer(`v0=${hmac.digest('hex')}`)
+    if (!isSignature(String(headers[signatureHeader]))) return { status: 401 }
     const read = readRequest(body)
     switch (read?.type) {
       case undefined:
@@ -75,8 +75,4 @@ function isUnsignedForm(headers: WebhookHead['headers']): boolean {
   const length = Number(headers['content-length'] ?? Number.NaN)
   const isForm = String(headers['content-type']).startsWith('application/x-www-form-urlencoded')
   return headers[signatureHeader] === undefined && isForm && length <= checkBytes
-}
-
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
 }

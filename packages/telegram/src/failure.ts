@@ -63,3 +63,18 @@ function typeOf({ code, description }: ErrorResponse): PortErrorType {
 function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }
+
+/** Older servers answer 404 for an unknown method, and ignore an unknown `rich_message`, so the text is empty. */
+export function isUnknownMethod({ code, description }: ErrorResponse): boolean {
+  return code === 404 || (code === 400 && /message text is empty/i.test(description))
+}
+
+/** An edit that changes nothing is refused, and counts as done. */
+export async function unlessSame(edited: Promise<unknown>): Promise<unknown> {
+  try {
+    return await edited
+  } catch (error) {
+    if (/message is not modified/i.test(responseOf(error)?.description ?? '')) return undefined
+    throw error
+  }
+}

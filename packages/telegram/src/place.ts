@@ -1,6 +1,6 @@
 import type { Clock } from '@reply/core'
 import type { MessageRef } from '@reply/sink'
-import { callPlatform, PortError, type PostOptions } from '@reply/sink/channel'
+import { callPlatform, type EditOptions, PortError, type PostOptions } from '@reply/sink/channel'
 import { type TelegramApi, type TelegramSignal, toChatId } from './api.ts'
 import { movedToIn, toPortError } from './failure.ts'
 import { featuresOf } from './features.ts'
@@ -21,10 +21,13 @@ export interface PlaceOptions {
   readonly clock: Clock
 }
 
+/** What ends a call before its deadline. */
+export type Aborting = Pick<EditOptions, 'signal'>
+
 /** A chat, also after it has become a supergroup: that has another id, and its messages have other ids. */
 export interface Place {
   /** Makes a call. `make` may run twice: a call with the group's old id does nothing. */
-  call<T>(verb: string, make: (signal: TelegramSignal) => Promise<T>): Promise<T>
+  call<T>(verb: string, aborting: Aborting, make: (signal: TelegramSignal) => Promise<T>): Promise<T>
   /** The chat's id. */
   to(): number | string
   /** Takes note of a message that was posted. */
@@ -42,8 +45,12 @@ export function createPlace({ api, onMoved, timeoutMs, clock, ...options }: Plac
   const newIds = new Set<string>()
   return { call, to, made, idOf, here }
 
-  async function call<T>(verb: string, make: (signal: TelegramSignal) => Promise<T>): Promise<T> {
-    const making = { what: `${verb} in chat ${chatId}`, timeoutMs, clock, toPortError }
+  async function call<T>(
+    verb: string,
+    { signal: aborted }: Aborting,
+    make: (signal: TelegramSignal) => Promise<T>,
+  ): Promise<T> {
+    const making = { what: `${verb} in chat ${chatId}`, signal: aborted, timeoutMs, clock, toPortError }
     const one = async (): Promise<T> => await callPlatform(async (signal) => await make(signal), making)
     const before = to()
     try {

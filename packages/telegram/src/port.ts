@@ -5,7 +5,9 @@ import {
   type Attachment,
   type Bubble,
   clip,
+  type EditOptions,
   type LookedUp,
+  type LookUpOptions,
   PortError,
   type PortErrorType,
   type PostOptions,
@@ -14,15 +16,9 @@ import {
   systemClock,
   unlessGone,
 } from '@reply/sink/channel'
-import {
-  refOf,
-  type TelegramApi,
-  type TelegramFields,
-  type TelegramFile,
-  type TelegramSignal,
-  toChatId,
-} from './api.ts'
-import { responseOf } from './failure.ts'
+import type { TelegramApi, TelegramFields, TelegramFile, TelegramSignal } from './api.ts'
+import { refOf, toChatId } from './api.ts'
+import { isUnknownMethod, responseOf, unlessSame } from './failure.ts'
 import { featuresOf } from './features.ts'
 import { keyboard, loudness } from './fields.ts'
 import { captionLength, draftRenewMs, kindOf, telegramLimits, textLength } from './limits.ts'
@@ -48,6 +44,11 @@ export interface TelegramPortOptions {
   readonly timeoutMs?: number | undefined
   /** The source of all times and timers. Default: the computer's clock. */
   readonly clock?: Clock | undefined
+}
+
+/** What to send, and what ends the call early. */
+interface Writing extends Pick<EditOptions, 'signal'> {
+  readonly bubble: Bubble
 }
 
 /** Two ways to send the same content. `text` sends HTML or text without markup. */
@@ -81,7 +82,7 @@ export function createTelegramPort(
     /** Drafts exist only in private chats, and not on every server. */
     get stream(): PreviewStream | undefined {
       return typeof chatId === 'number' && kind === 'private' && features.drafts
-        ? { kind: 'preview', renewMs: draftRenewMs, write: (bubble: Bubble) => draft(chatId, bubble) }
+        ? { kind: 'preview', renewMs: draftRenewMs, write: (bubble, drafting) => draft(chatId, bubble, drafting) }
         : undefined
     },
   }
@@ -103,36 +104,44 @@ export function createTelegramPort(
 
   async function post(bubble: Bubble, posting: PostOptions): Promise<MessageRef> {
     const other = (): TelegramFields => ({ ...thread, ...loudness(here(posting)), ...keyboard(bubble) })
-    const posted = await write('post', bubble, {
-      rich: (message, signal) => api.sendRichMessage(to(), message, other(), signal),
-      text: (text, mode, signal) => api.sendMessage(to(), text, { ...other(), ...noPreview, ...mode }, signal),
-    })
+    const posted = await write(
+      'post',
+      { bubble, signal: posting.signal },
+      {
+        rich: (message, signal) => api.sendRichMessage(to(), message, other(), signal),
+        text: (text, mode, signal) => api.sendMessage(to(), text, { ...other(), ...noPreview, ...mode }, signal),
+      },
+    )
     return made(refOf(posted))
   }
 
   /** Omitting the keyboard removes the buttons. The method takes no topic: the message id is enough. */
-  async function edit(ref: MessageRef, bubble: Bubble): Promise<void> {
+  async function edit(ref: MessageRef, bubble: Bubble, editing: EditOptions): Promise<void> {
     const other = { ...keyboard(bubble), ...noPreview }
-    await write('edit', bubble, {
-      rich: (message, signal) => unlessSame(api.editMessageText(to(), idOf(ref), message, keyboard(bubble), signal)),
-      text: (text, mode, signal) =>
-        unlessSame(api.editMessageText(to(), idOf(ref), text, { ...other, ...mode }, signal)),
-    })
+    await write(
+      'edit',
+      { bubble, signal: editing.signal },
+      {
+        rich: (message, signal) => unlessSame(api.editMessageText(to(), idOf(ref), message, keyboard(bubble), signal)),
+        text: (text, mode, signal) =>
+          unlessSame(api.editMessageText(to(), idOf(ref), text, { ...other, ...mode }, signal)),
+      },
+    )
   }
 
-  async function remove(ref: MessageRef): Promise<void> {
-    await unlessGone(call('remove', (signal) => api.deleteMessage(to(), idOf(ref), signal)))
+  async function remove(ref: MessageRef, removing: EditOptions): Promise<void> {
+    await unlessGone(call('remove', removing, (signal) => api.deleteMessage(to(), idOf(ref), signal)))
   }
 
   /** Telegram ends the indicator by itself, and with the next message. */
-  async function typing(on: boolean): Promise<void> {
-    if (on) await call('typing', (signal) => api.sendChatAction(to(), 'typing', thread, signal))
+  async function typing(on: boolean, options: EditOptions): Promise<void> {
+    if (on) await call('typing', options, (signal) => api.sendChatAction(to(), 'typing', thread, signal))
   }
 
   /** The Bot API can't read a chat, so a refusal tells as much as success: Telegram answers again. */
-  async function lookUp(): Promise<LookedUp> {
+  async function lookUp(options: LookUpOptions): Promise<LookedUp> {
     try {
-      await call('look-up', (signal) => api.sendChatAction(to(), 'typing', thread, signal))
+      await call('look-up', options, (signal) => api.sendChatAction(to(), 'typing', thread, signal))
     } catch (error) {
       if (!(error instanceof PortError) || waiting.has(error.type)) throw error
     }
@@ -146,23 +155,27 @@ export function createTelegramPort(
       ...loudness(here(posting)),
       caption: clip(caption, captionLength),
     })
-    return made(refOf(await call('upload', (signal) => api.sendDocument(to(), file, other(), signal))))
+    return made(refOf(await call('upload', posting, (signal) => api.sendDocument(to(), file, other(), signal))))
   }
 
-  async function react(ref: MessageRef, sign: 'seen' | 'done' | undefined): Promise<void> {
+  async function react(ref: MessageRef, sign: 'seen' | 'done' | undefined, reacting: EditOptions): Promise<void> {
     const emoji = sign === undefined ? [] : [{ type: 'emoji', emoji: sign === 'seen' ? '👀' : '👍' } as const]
-    await call('react', (signal) => api.setMessageReaction(to(), idOf(ref), emoji, {}, signal))
+    await call('react', reacting, (signal) => api.setMessageReaction(to(), idOf(ref), emoji, {}, signal))
   }
 
   /** Stops trying drafts once a server or chat refuses them; the text then comes with the message. */
-  async function draft(to: number, bubble: Bubble): Promise<void> {
+  async function draft(to: number, bubble: Bubble, drafting: EditOptions): Promise<void> {
     if (!features.drafts) return
     const other = { ...thread, can_stop: true }
     try {
-      await write('draft', bubble, {
-        rich: (message, signal) => api.sendRichMessageDraft(to, draftId, message, other, signal),
-        text: (text, mode, signal) => api.sendMessageDraft(to, draftId, text, { ...other, ...mode }, signal),
-      })
+      await write(
+        'draft',
+        { bubble, signal: drafting.signal },
+        {
+          rich: (message, signal) => api.sendRichMessageDraft(to, draftId, message, other, signal),
+          text: (text, mode, signal) => api.sendMessageDraft(to, draftId, text, { ...other, ...mode }, signal),
+        },
+      )
     } catch (error) {
       const response = responseOf(error instanceof Error ? error.cause : undefined)
       if (response?.code !== 404 && !/TEXTDRAFT_PEER_INVALID/.test(response?.description ?? '')) throw error
@@ -171,26 +184,26 @@ export function createTelegramPort(
   }
 
   /** Sends in the best format that the server supports. `renderFor` measures in that same format. */
-  async function write<T>(verb: string, bubble: Bubble, ways: Ways<T>): Promise<T> {
+  async function write<T>(verb: string, { bubble, ...aborting }: Writing, ways: Ways<T>): Promise<T> {
     const lead = leadOf(bubble)
     if (bubble.isPlain) {
       const plain = lead.plain + bubble.text
-      return await call(verb, (signal) => ways.text(fitting(plain, plain), lead.marks, signal))
+      return await call(verb, aborting, (signal) => ways.text(fitting(plain, plain), lead.marks, signal))
     }
-    if (!isRich()) return await call(verb, (signal) => ways.text(htmlOf(bubble, lead), parsed, signal))
+    if (!isRich()) return await call(verb, aborting, (signal) => ways.text(htmlOf(bubble, lead), parsed, signal))
     try {
-      const sent = await call(verb, (signal) => ways.rich({ markdown: lead.rich + bubble.text }, signal))
+      const sent = await call(verb, aborting, (signal) => ways.rich({ markdown: lead.rich + bubble.text }, signal))
       if (verb !== 'draft') features.tookRich(true)
       return sent
     } catch (error) {
       const response = responseOf(error instanceof Error ? error.cause : undefined)
-      if (!response || !isUnknown(response)) throw error
+      if (!response || !isUnknownMethod(response)) throw error
     }
     // A server without rich drafts may still take rich messages, so only messages count.
     if (verb !== 'draft') features.tookRich(false)
     const html = renderHtml(bubble.text)
     const text = fitting(lead.html + html.text, lead.plain + html.plain)
-    return await call(verb, (signal) => ways.text(text, parsed, signal))
+    return await call(verb, aborting, (signal) => ways.text(text, parsed, signal))
   }
 
   async function fileOf(bytes: Uint8Array, name: string): Promise<TelegramFile> {
@@ -221,18 +234,4 @@ function htmlOf({ text, plain, source }: Bubble, lead: Lead): string {
 function fitting(text: string, shown: string): string {
   requireLength(shown, textLength)
   return text
-}
-
-/** Older servers answer 404 for an unknown method, and ignore an unknown `rich_message`, so the text is empty. */
-function isUnknown({ code, description }: { readonly code: number; readonly description: string }): boolean {
-  return code === 404 || (code === 400 && /message text is empty/i.test(description))
-}
-
-async function unlessSame(edited: Promise<unknown>): Promise<unknown> {
-  try {
-    return await edited
-  } catch (error) {
-    if (/message is not modified/i.test(responseOf(error)?.description ?? '')) return undefined
-    throw error
-  }
 }

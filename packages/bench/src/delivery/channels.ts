@@ -1,6 +1,6 @@
-import { type Case, madeCases } from './cases.ts'
 import { discord } from './discord.ts'
 import { factor } from './fast.ts'
+import { type HardReply, hardReplies } from './hard-replies.ts'
 import type { Platform } from './platform.ts'
 import { slack } from './slack.ts'
 import { type Watched, watchDelivery } from './watch.ts'
@@ -18,7 +18,7 @@ export interface Row {
   readonly peer: Watched
 }
 
-const all = [slack, discord, whatsapp].flatMap((platform) => madeCases().map((made) => ({ platform, made })))
+const all = [slack, discord, whatsapp].flatMap((platform) => hardReplies().map((made) => ({ platform, made })))
 const lag = watchLag()
 let before: Promise<unknown> = Promise.resolve()
 const rows = await Promise.all(
@@ -33,7 +33,7 @@ const latestMs = lag()
 process.stdout.write(process.argv.includes('--json') ? JSON.stringify(rows) : table())
 process.exit(0)
 
-async function rowOf(platform: Platform, { name, timeline, refuseLast }: Case): Promise<Row> {
+async function rowOf(platform: Platform, { name, timeline, refuseLast }: HardReply): Promise<Row> {
   const [ours, peer] = await Promise.all([
     watchDelivery({ platform, side: 'ours', timeline, refuseLast }),
     watchDelivery({ platform, side: 'peer', timeline, refuseLast }),

@@ -1,9 +1,9 @@
-import { ReplyError } from '../error.ts'
+import { ReplyError, safeOnError } from '../error.ts'
 import type { CommandInput, PromptInput } from '../source/input.ts'
 import type { Source } from '../source/port.ts'
 import { createAsks } from './asks/answer-asks.ts'
 import { readUnseenInputs } from './asks/unseen-input.ts'
-import { guarded, guardedOnError } from './guard-callback.ts'
+import { guarded } from './guard-callback.ts'
 import type { OpenCode } from './opencode.ts'
 import { type DriveOptions, toSettings } from './options.ts'
 import { createQueries } from './queries.ts'
@@ -35,7 +35,7 @@ export function connectSource(source: Source, options: DriveOptions = {}): OpenC
   const given = toSettings(options)
   let isClosed = false
   // Calls in flight fail when the owner closes the connection; those errors are not reported.
-  const onError = guardedOnError((error) => {
+  const onError = safeOnError((error: ReplyError) => {
     if (!isClosed) given.onError(error)
   })
   const { directory } = options
@@ -106,31 +106,31 @@ export function connectSource(source: Source, options: DriveOptions = {}): OpenC
 
   function prompt(input: PromptInput, runOptions: RunOptions = {}): ReplyStream {
     const body = toSourcePrompt(input)
-    return startRun(
+    return startRun({
       server,
-      {
+      request: {
         kind: input.noReply ? 'note' : 'prompt',
         input,
         text: input.text,
         delivery: input.delivery,
         post: (place, messageID) => source.prompt(place, { ...body, messageID }),
       },
-      runOptions,
-    )
+      ...runOptions,
+    })
   }
 
   function command(input: CommandInput, runOptions: RunOptions = {}): ReplyStream {
     const body = toSourceCommand(input)
-    return startRun(
+    return startRun({
       server,
-      {
+      request: {
         kind: 'command',
         input,
         text: `/${input.command} ${input.arguments ?? ''}`.trim(),
         post: (place, messageID) => source.command(place, { ...body, messageID }),
       },
-      runOptions,
-    )
+      ...runOptions,
+    })
   }
 
   async function abort(target: StopTarget): Promise<void> {

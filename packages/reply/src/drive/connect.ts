@@ -1,7 +1,7 @@
+import { safeOnError } from '../error.ts'
 import { createOpenCode } from '../source/detect.ts'
 import { toAddress } from '../source/http/address.ts'
 import { connectSource } from './connect-source.ts'
-import { guardedOnError } from './guard-callback.ts'
 import type { OpenCode } from './opencode.ts'
 import { type ConnectOptions, toCallSettings, toSettings } from './options.ts'
 
@@ -13,7 +13,7 @@ export function connect(options: ConnectOptions = {}): OpenCode {
     address: toAddress(options),
     clock,
     random,
-    onError: guardedOnError(onError),
+    onError: safeOnError(onError),
   })
   return connectSource(source, options)
 }

@@ -16,14 +16,3 @@ export function guarded<A extends readonly unknown[]>(
     }
   }
 }
-
-/** Wraps the caller's `onError`, whose own failures have no further handler. */
-export function guardedOnError(onError: OnError): OnError {
-  return (error) => {
-    try {
-      onError(error)
-    } catch {
-      // Dropped: a failing error handler must not end the connection.
-    }
-  }
-}

@@ -139,3 +139,38 @@ test('no session is made for a prompt that was aborted before the stream was up'
   expect([(await stream.result).outcome, stage.server.posts]).toEqual(['aborted', []])
   await stage.opencode.close()
 })
+
+/** A prompt in a session at rest, on a server that keeps its message's id: the recorded prompt is another client's. */
+async function atRest() {
+  const stage = setStage({ scenario, tells: '1.18.33' })
+  stage.server.publish(types.indexOf('session.created') + 1)
+  await stage.rest()
+  const stop = new AbortController()
+  const stream = stage.opencode.prompt({ sessionID, text: 'Hello.' }, { signal: stop.signal })
+  await stage.rest()
+  expect([stream.joined, stream.reply?.promptIDs]).toEqual([false, []])
+  const aborts = (): number => stage.server.posts.filter((post) => post.includes('/abort')).length
+  return { ...stage, stop, stream, aborts }
+}
+
+test("the signal of a prompt that another client's prompt overtook leaves that run alone", async () => {
+  const { opencode, server, rest, advance, stop, stream, aborts } = await atRest()
+  stop.abort()
+  await rest()
+  server.publish(types.length)
+  await rest()
+  await advance(5000)
+  expect([(await stream.result).outcome, aborts()]).toEqual(['completed', 0])
+  await opencode.close()
+})
+
+test('a signal aborts a run that shows no prompt 2 s after the post', async () => {
+  const { opencode, rest, advance, stop, aborts } = await atRest()
+  stop.abort()
+  await rest()
+  expect(aborts()).toBe(0)
+  await advance(2000)
+  await rest()
+  expect(aborts()).toBeGreaterThan(0)
+  await opencode.close()
+})

@@ -24,6 +24,7 @@ import { createPainter, modeOf, type Picture } from './picture.ts'
 import { createReaction } from './reaction.ts'
 import { reconcile } from './reconcile.ts'
 import { createSchedule } from './schedule.ts'
+import { createStopping } from './stopping.ts'
 import { succeeded } from './succeeded.ts'
 import { editing, intending } from './transitions.ts'
 import { createTurn } from './turn.ts'
@@ -58,7 +59,7 @@ export interface Deliverer {
   readonly find: AskFinder
   /** Resolves when the reply has settled and is shown as far as possible. An amendment makes a new promise. */
   readonly settled: Promise<Delivery>
-  /** Stops after the current call. */
+  /** Stops after the current call, which is aborted if it takes more than `stopGraceMs`. */
   stop(): Promise<void>
 }
 
@@ -66,11 +67,11 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   const { port, chat, clock, pace, policy, onError } = options
   const { limits } = port
   const mode = modeOf(options)
-  const native = createNative(port, clock, policy.delivery === 'native' && mode === 'live')
-  const abort = new AbortController()
-  const { signal } = abort
+  const native = createNative({ port, clock, isWanted: policy.delivery === 'native' && mode === 'live' })
+  const stopping = createStopping(clock)
+  const { signal, stopped } = stopping
   const typing = createTyping({ port, chat, clock, pace, signal })
-  const reaction = createReaction({ ...options, signal }, policy.reactions)
+  const reaction = createReaction({ ...options, signal, stopped }, policy.reactions)
   const schedule = createSchedule({ pace, policy, limits, mode, clock })
   const turn = createTurn({ pace, chat, perChat: limits.perChat, hasButtons: limits.buttons !== undefined })
   const { facts, optionsOf, kindOf } = createAbilities({ port, mode, native, hasTimeFor: turn.hasTimeFor })
@@ -163,15 +164,15 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
         if (turn.isHeld()) pace.onFree(work)
         return wakeAt(earliest(nextAt, native.nextAt(reply, ledger), giveUpAt, ...operations.map(schedule.readyAt)))
       }
-      const leave = turn.isBehind(next.priority) ? undefined : pace.enter()
-      if (!leave) {
+      const endCall = turn.isBehind(next.priority) ? undefined : pace.enter()
+      if (!endCall) {
         waiting = reply
         return pace.onFree(work)
       }
       try {
         await act(next, reply)
       } finally {
-        leave()
+        endCall()
       }
     }
   }
@@ -185,7 +186,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   /** Nothing could be shown for so long that it probably never can be. An amendment tries again. */
   function giveUp(): void {
     isResolved = true
-    turn.leave()
+    turn.release()
     schedule.gaveUp()
     resolveWithout('given-up')
   }
@@ -204,7 +205,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     if (operation.type === 'edit') await keep(editing(ledger, operation))
     if (isStopped) return
     try {
-      const done = await perform(operation, ledger, { ...options, signal, stream: native.streaming })
+      const done = await perform(operation, { ...options, ledger, signal, stream: native.streaming })
       schedule.succeeded(operation)
       native.did(operation)
       await keep(succeeded(ledger, operation, done, { at: clock.now(), port }))
@@ -216,7 +217,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   async function fail(operation: Operation, error: PortError): Promise<void> {
     schedule.failed(operation, error)
     if (operation.type === 'preview') native.did(operation)
-    const next = failed(ledger, operation, error, { ...facts, at: clock.now() })
+    const next = failed(ledger, { ...facts, operation, error, at: clock.now() })
     await keep({ ...next, rateLimited: next.rateLimited + (error.type === 'rate-limited' ? 1 : 0) })
     if (isReported(operation, error))
       onError(new SinkError('port', `${operation.type} in chat ${chat.id}: ${error.message}`, { cause: error }))
@@ -241,9 +242,8 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     isStopped = true
     stopTimer()
     typing.set(false)
-    turn.leave()
-    abort.abort()
-    await ended
+    turn.release()
+    await stopping.stop(ended)
     resolveWithout('stopped')
   }
 }

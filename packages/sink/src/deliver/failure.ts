@@ -7,7 +7,10 @@ import type { Edit, LookUp, Operation, Post, Remove } from './operation.ts'
 import { emptied, intentOf, isWorthAnotherTry, removed, withDoubt, withResult } from './transitions.ts'
 import { lookedUp, unsure, untried } from './unknown-post.ts'
 
-export interface FailureOptions {
+/** A call that failed, and what the port can do about it. */
+export interface FailedCall {
+  readonly operation: Operation
+  readonly error: PortError
   readonly at: number
   readonly isIdempotent: boolean
   /** The port can look for a post. */
@@ -15,10 +18,11 @@ export interface FailureOptions {
 }
 
 /** The ledger after a failed call: what is now known of the screen, and whether to try again. Pure. */
-export function failed(ledger: Ledger, operation: Operation, error: PortError, options: FailureOptions): Ledger {
+export function failed(ledger: Ledger, call: FailedCall): Ledger {
+  const { operation, error } = call
   switch (operation.type) {
     case 'post':
-      return postFailed(ledger, operation, error, options)
+      return postFailed(ledger, operation, call)
     case 'edit':
       return editFailed(ledger, operation, error)
     case 'remove':
@@ -38,12 +42,7 @@ export function isTriedAgain(operation: Operation, { type }: PortError): operati
   return operation.slot.isGrowing && operation.priority !== 'ask'
 }
 
-function postFailed(
-  ledger: Ledger,
-  operation: Post,
-  error: PortError,
-  { at, isIdempotent, canLookUp }: FailureOptions,
-): Ledger {
+function postFailed(ledger: Ledger, operation: Post, { error, at, isIdempotent, canLookUp }: FailedCall): Ledger {
   const { slot } = operation
   const intent = intentOf(ledger, slot)
   if (!intent) return ledger

@@ -19,7 +19,14 @@ export interface Native {
   did(operation: Operation): void
 }
 
-export function createNative(port: ChannelPort, clock: Clock, isWanted: boolean): Native {
+export interface NativeOptions {
+  readonly port: ChannelPort
+  readonly clock: Clock
+  /** The policy asks for it, and the reply is shown as it grows. */
+  readonly isWanted: boolean
+}
+
+export function createNative({ port, clock, isWanted }: NativeOptions): Native {
   let previewed = { whole: '', at: 0 }
   return {
     get streaming() {

@@ -2,6 +2,8 @@ import type { Clock } from '@reply/core'
 import type { Budget, Limits } from '../port/limits.ts'
 import type { Chat } from '../port/port.ts'
 import { type LimitScope, PortError } from '../port/port-error.ts'
+import { createRecent } from '../recent.ts'
+import { type Calls, type ChatCalls, type Claim, createChats, type Held } from './chat-calls.ts'
 import type { Priority } from './operation.ts'
 
 /** Decides when calls may be made. One per platform client, shared by all its sinks. */
@@ -45,39 +47,8 @@ export interface ChatPace {
   isFirst(topic: string): boolean
 }
 
-/** An ask or a final text that waits to be shown. */
-export interface Claim {
-  /** Asks go before final texts. */
-  readonly priority: 'ask' | 'final'
-  /** In ms since the epoch: of asks, the one that has waited longest goes first. */
-  readonly since: number
-}
-
-/** A permission that waits to be shown alone, because people answer it by text. */
-export interface Held {
-  /** Since when it waits, in ms since the epoch. */
-  readonly since: number
-  /** Its message is in the chat. */
-  readonly isShown: boolean
-}
-
 /** The share of a budget that each priority leaves for higher ones. */
-const leaves: Readonly<Record<Priority, number>> = { ask: 0, final: 1 / 5, text: 1 / 4, status: 1 / 2 }
-
-interface Calls {
-  /** When the calls were made, oldest first, and by which sink. */
-  times: { readonly at: number; readonly by: object }[]
-  frozenUntil: number
-}
-
-interface ChatCalls extends Calls {
-  isBusy: boolean
-  waiting: (() => void)[]
-  readonly claims: Map<object, Claim>
-  readonly held: Map<object, Held & { readonly thread: string | undefined }>
-  /** Topics that the chat was already shown. */
-  readonly told: Set<string>
-}
+const reserves: Readonly<Record<Priority, number>> = { ask: 0, final: 1 / 5, text: 1 / 4, status: 1 / 2 }
 
 interface Room {
   readonly by: object
@@ -86,36 +57,41 @@ interface Room {
   readonly inFlight?: number | undefined
 }
 
-function newChat(): ChatCalls {
-  return { times: [], frozenUntil: 0, isBusy: false, waiting: [], claims: new Map(), held: new Map(), told: new Set() }
-}
+/** Of how many topics it is remembered that a chat was shown them. */
+const maxTold = 10_000
 
 /** Makes the pacer of one platform client. */
 export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
   const client: Calls = { times: [], frozenUntil: 0 }
   /** Calls in flight in all chats: they count against the budget before they are over. */
   let inFlight = 0
-  const chats = new Map<string, ChatCalls>()
+  const chats = createChats(clock)
+  /** Topics that chats were already shown. */
+  const told = createRecent<true>(maxTold)
   return { chat }
 
   function chat(place: Chat, limits: Limits): ChatPace {
     // Threads share their chat's budget.
-    const calls = chats.get(place.id) ?? newChat()
-    chats.set(place.id, calls)
+    const callsHere = (): ChatCalls => chats.of(place.id)
     const by = {}
+    chats.useLimits(limits)
     return {
-      readyAt: (priority, count = 1) =>
-        Math.max(
+      readyAt: (priority, count = 1) => {
+        const calls = callsHere()
+        return Math.max(
           roomAt(calls, limits.perChat, { by, priority, count }),
           limits.burst ? roomAt(calls, limits.burst, { by, priority, count }) : 0,
           limits.perClient ? roomAt(client, limits.perClient, { by, priority, count, inFlight }) : client.frozenUntil,
-        ),
+        )
+      },
       claim: (owner, claim) => {
+        const calls = callsHere()
         const isOver = claim === undefined && calls.claims.delete(owner)
         if (claim) calls.claims.set(owner, claim)
         if (isOver) wake(calls)
       },
       isBehind: (owner, priority) => {
+        const calls = callsHere()
         if (calls.claims.size === 0) return false
         const asks = [...calls.claims].filter(([, claim]) => claim.priority === 'ask')
         const [first] = asks.toSorted(([, a], [, b]) => a.since - b.since)
@@ -123,16 +99,18 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
         return (priority === 'text' || priority === 'status') && !calls.claims.has(owner)
       },
       hold: (owner, held) => {
+        const calls = callsHere()
         const isOver = held === undefined && calls.held.delete(owner)
         if (held) calls.held.set(owner, { ...held, thread: place.thread })
         if (isOver) wake(calls)
       },
       isHeld: (owner) => {
-        const here = [...calls.held].filter(([, { thread }]) => thread === place.thread)
+        const here = [...callsHere().held].filter(([, { thread }]) => thread === place.thread)
         const [first] = here.toSorted(([, a], [, b]) => Number(b.isShown) - Number(a.isShown) || a.since - b.since)
         return first !== undefined && first[0] !== owner
       },
       enter: () => {
+        const calls = callsHere()
         if (calls.isBusy) return undefined
         calls.isBusy = true
         inFlight += 1
@@ -147,21 +125,22 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
         }
       },
       onFree: (listener) => {
-        calls.waiting.push(listener)
+        callsHere().waiting.push(listener)
       },
       freeze: (forMs, scope) => {
-        const isWide = scope === 'client' || (scope === 'unknown' && isAnotherFrozen(calls))
+        const calls = callsHere()
+        const isWide = scope === 'client' || (scope === 'unknown' && chats.isFrozenExcept(calls))
         const frozen = isWide ? client : calls
         frozen.frozenUntil = Math.max(frozen.frozenUntil, clock.now() + forMs)
       },
-      pausedUntil: () => Math.max(calls.frozenUntil, client.frozenUntil),
-      isFirst: (topic) => !calls.told.has(topic) && calls.told.add(topic).has(topic),
+      pausedUntil: () => Math.max(callsHere().frozenUntil, client.frozenUntil),
+      isFirst: (topic) => {
+        const key = `${place.id} ${topic}`
+        const isFirst = told.get(key) === undefined
+        told.set(key, true)
+        return isFirst
+      },
     }
-  }
-
-  function isAnotherFrozen(calls: ChatCalls): boolean {
-    const now = clock.now()
-    return [...chats.values()].some((other) => other !== calls && other.frozenUntil > now)
   }
 
   function note(calls: Calls, { perMs }: Budget, made: Calls['times'][number]): void {
@@ -200,7 +179,7 @@ function reserveOf(
   { priority, isShared }: { readonly priority: Priority; readonly isShared: boolean },
 ): number {
   if (priority === 'ask') return 0
-  return Math.max(Math.floor(calls * leaves[priority]), isShared ? 1 : 0)
+  return Math.max(Math.floor(calls * reserves[priority]), isShared ? 1 : 0)
 }
 
 /** Makes a call. If the platform limits its rate, all calls of the chat, or of the client, wait as long as it says. */

@@ -19,6 +19,7 @@ import type { Edit, Operation, Post } from './operation.ts'
 import { isStreamed, pieceOf } from './streaming.ts'
 
 export interface PerformOptions {
+  readonly ledger: Ledger
   readonly port: ChannelPort
   readonly render: Render
   readonly chat: Chat
@@ -39,11 +40,11 @@ export interface Performed {
 }
 
 /** Performs one operation with the port; rejects as the port does. */
-export async function perform(operation: Operation, ledger: Ledger, options: PerformOptions): Promise<Performed> {
+export async function perform(operation: Operation, options: PerformOptions): Promise<Performed> {
   const { port, chat, signal } = options
   switch (operation.type) {
     case 'post':
-      return { ref: await post(operation, ledger, options) }
+      return { ref: await post(operation, options) }
     case 'edit':
       await edit(operation, options)
       return {}
@@ -60,10 +61,10 @@ export async function perform(operation: Operation, ledger: Ledger, options: Per
   }
 }
 
-async function post(operation: Post, ledger: Ledger, options: PerformOptions): Promise<MessageRef> {
-  const { port, chat, signal } = options
+async function post(operation: Post, options: PerformOptions): Promise<MessageRef> {
+  const { port, ledger, chat, signal } = options
   const { slot, isLoud } = operation
-  const replyTo = replyToOf(operation, ledger, options)
+  const replyTo = replyToOf(operation, options)
   const posting = { chat, signal, replyTo, silent: !isLoud, key: ledger.ids[slot.key] ?? '' }
   if (slot.file && port.upload) return await port.upload({ ...slot.file, name: safeFileName(slot.file.name) }, posting)
   if (options.stream && isStreamed(slot)) return await options.stream.open(pieceOf(slot), posting)
@@ -109,7 +110,8 @@ function placeholder({ render, words }: PerformOptions): Bubble {
 }
 
 /** What happens at the reply's beginning and end replies to the message that asked; the closing line to the answer. */
-function replyToOf({ slot }: Post, { entries }: Ledger, { replyTo, policy }: PerformOptions): MessageRef | undefined {
+function replyToOf({ slot }: Post, { ledger, replyTo, policy }: PerformOptions): MessageRef | undefined {
+  const { entries } = ledger
   const { key, card, isLast } = slot
   if (key === doneKey) return newestAnswer(entries) ?? replyTo
   const isFirst = key === firstAnswerMessage || entries.every((entry) => entry.key === key && !entry.isReplaced)

@@ -10,14 +10,18 @@ export interface ReactionOptions {
   readonly replyTo?: MessageRef | undefined
   readonly pace: ChatPace
   readonly clock: Clock
+  /** Aborts the call. */
   readonly signal: AbortSignal
+  /** Nothing is set any more. */
+  readonly stopped: AbortSignal
 }
 
 /**
  * Sets reactions on the message that asked, each in its turn. Failures are ignored, and only the newest reaction
  * counts.
  */
-export function createReaction({ port, chat, replyTo, pace, clock, signal }: ReactionOptions, isWanted: boolean) {
+export function createReaction(options: ReactionOptions, isWanted: boolean) {
+  const { port, chat, replyTo, pace, clock, signal, stopped } = options
   let wanted: 'seen' | 'done' | undefined
   let shown: typeof wanted
   let isSetting = false
@@ -30,9 +34,9 @@ export function createReaction({ port, chat, replyTo, pace, clock, signal }: Rea
 
   async function follow(): Promise<void> {
     isSetting = true
-    while (wanted !== shown && !signal.aborted) {
+    while (wanted !== shown && !stopped.aborted) {
       shown = wanted
-      await waitForTurn(pace, clock, react, { signal }).catch(() => {
+      await waitForTurn(pace, clock, react, { signal: stopped }).catch(() => {
         // The reply shows the same anyway.
       })
     }

@@ -1,6 +1,6 @@
 import type { Clock, Reply } from '@reply/core'
+import { backOffMs } from '../back-off.ts'
 import type { Policy } from '../config.ts'
-import { backOffMs } from '../pause.ts'
 import type { Limits } from '../port/limits.ts'
 import type { PortError } from '../port/port-error.ts'
 import type { Mode } from '../view/view.ts'

@@ -5,8 +5,9 @@ import { requestOf } from '../ledger/keys.ts'
 import { type Ledger, shownOf } from '../ledger/ledger.ts'
 import type { Budget } from '../port/limits.ts'
 import type { Chat } from '../port/port.ts'
+import type { Claim } from './chat-calls.ts'
 import type { Operation, Priority } from './operation.ts'
-import type { ChatPace, Claim } from './pace.ts'
+import type { ChatPace } from './pace.ts'
 import { waitingAsk } from './reconcile.ts'
 
 /** How long an ask may wait for its first message, in ms, whatever else is to be shown. */
@@ -41,7 +42,7 @@ export interface Turn {
   hasTimeFor(posts: number): boolean
   /** Another reply's ask or final text goes before a call of that priority. */
   isBehind(priority: Priority): boolean
-  leave(): void
+  release(): void
 }
 
 export function createTurn({ pace, chat, perChat, hasButtons }: TurnOptions): Turn {
@@ -72,7 +73,7 @@ export function createTurn({ pace, chat, perChat, hasButtons }: TurnOptions): Tu
     },
     hasTimeFor: (posts) => since === undefined || pace.readyAt('ask', posts + 1) <= since + withinMs,
     isBehind: (priority) => pace.isBehind(owner, priority),
-    leave: () => {
+    release: () => {
       pace.hold(owner, undefined)
       pace.claim(owner, undefined)
     },

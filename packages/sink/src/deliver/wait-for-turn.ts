@@ -1,5 +1,4 @@
-import type { Clock } from '@reply/core'
-import { pause } from '../pause.ts'
+import { type Clock, pause } from '@reply/core'
 import { PortError } from '../port/port-error.ts'
 import { type ChatPace, heeding } from './pace.ts'
 
@@ -29,8 +28,8 @@ export async function waitForTurn<T>(
     signal?.throwIfAborted()
     if (await hasWaited(pace.readyAt('ask'), clock, limits)) continue
     // Enter only now, as entering counts as a call even if none follows.
-    const leave = pace.isBehind(owner, 'ask') ? undefined : pace.enter()
-    if (!leave) {
+    const endCall = pace.isBehind(owner, 'ask') ? undefined : pace.enter()
+    if (!endCall) {
       if (clock.now() >= until) throw tooLate(limits)
       await freed(pace, clock, until)
       continue
@@ -38,7 +37,7 @@ export async function waitForTurn<T>(
     try {
       return await heeding(pace, call)
     } finally {
-      leave()
+      endCall()
     }
   }
 }

@@ -1,5 +1,4 @@
-import { type Clock, systemClock } from '@reply/core'
-import { safeOnError } from '../error.ts'
+import { type Clock, safeOnError, systemClock } from '@reply/core'
 import type { LedgerStore } from '../ledger/ledger.ts'
 import type { ChannelSinkOptions } from '../sink.ts'
 import type { Inbound } from './inbound.ts'

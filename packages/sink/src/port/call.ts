@@ -11,7 +11,7 @@ export interface CallOptions {
   readonly what: string
   /** After it, the call may or may not have taken effect. Default `callTimeoutMs`. */
   readonly timeoutMs?: number | undefined
-  /** Aborts the call, as the deadline does. */
+  /** Ends the call, as the deadline does. */
   readonly signal?: AbortSignal | undefined
   /** Times the deadline. */
   readonly clock: Clock
@@ -20,29 +20,34 @@ export interface CallOptions {
 }
 
 /**
- * Makes one call to a platform. Rejects with a `PortError`: at the deadline with `ambiguous`, even if the client can't
- * abort the call.
+ * Makes one call to a platform. Rejects with a `PortError`: at the deadline, and when the signal aborts, with
+ * `ambiguous`, even if the client can't abort the call. Makes no call if the signal has aborted already.
  */
 export async function callPlatform<T>(
   make: (signal: AbortSignal) => Promise<T>,
   { what, timeoutMs = callTimeoutMs, signal, clock, toPortError }: CallOptions,
 ): Promise<T> {
+  if (signal?.aborted) throw new PortError('unreachable', `${what}: not sent, because it was aborted.`)
   const abort = new AbortController()
-  const end = (): void => abort.abort()
-  signal?.addEventListener('abort', end)
-  let stop = (): void => {}
-  const late = new Promise<never>((_, reject) => {
-    stop = clock.after(timeoutMs, () => {
-      reject(new PortError('ambiguous', `${what}: no response within ${timeoutMs} ms.`))
-      end()
-    })
+  let unlisten = (): void => {}
+  const ended = new Promise<never>((_, reject) => {
+    const end = (why: string): void => {
+      reject(new PortError('ambiguous', `${what}: ${why}.`))
+      abort.abort()
+    }
+    const stopTimer = clock.after(timeoutMs, () => end(`no response within ${timeoutMs} ms`))
+    const onAbort = (): void => end('no response before it was aborted')
+    signal?.addEventListener('abort', onAbort)
+    unlisten = () => {
+      stopTimer()
+      signal?.removeEventListener('abort', onAbort)
+    }
   })
   try {
-    return await Promise.race([make(abort.signal), late])
+    return await Promise.race([make(abort.signal), ended])
   } catch (error) {
     throw toPortError(error, what)
   } finally {
-    stop()
-    signal?.removeEventListener('abort', end)
+    unlisten()
   }
 }

@@ -112,7 +112,7 @@ export interface PostOptions {
   readonly silent: boolean
   /** The same for each try of one post. Idempotent platforms take it as their key. At most 32 characters. */
   readonly key: string
-  /** Aborts when the sink stops. A port may let the call end, which tells what became of it. */
+  /** Aborts when the sink was stopped and waits no longer for the call: see `callPlatform`. */
   readonly signal: AbortSignal
 }
 
@@ -120,7 +120,7 @@ export interface PostOptions {
 export interface EditOptions {
   /** The chat of the message. */
   readonly chat: Chat
-  /** Aborts when the sink stops. A port may let the call end, which tells what became of it. */
+  /** Aborts when the sink was stopped and waits no longer for the call: see `callPlatform`. */
   readonly signal: AbortSignal
 }
 

@@ -5,6 +5,7 @@ import {
   type Attachment,
   type Bubble,
   callPlatform,
+  type EditOptions,
   PortError,
   type PostOptions,
   requireLength,
@@ -43,23 +44,23 @@ export function createBaileysPort(options: BaileysPortOptions): ChannelPort {
     return await send('post', { text, linkPreview: null, ...mentionsOf(bubble) }, { ...posting, shown: text })
   }
 
-  async function edit(ref: MessageRef, bubble: Bubble): Promise<void> {
+  async function edit(ref: MessageRef, bubble: Bubble, editing: EditOptions): Promise<void> {
     const text = textOf(bubble)
     refuseLate(ref)
     const key = ownKey(ref)
-    await call('edit', () =>
+    await call('edit', editing, () =>
       connection.socket().sendMessage(jid, { text, linkPreview: null, edit: key, ...mentionsOf(bubble) }),
     )
     connection.remember(ref.id, { key, message: { conversation: text } }, clock.now())
   }
 
-  async function remove(ref: MessageRef): Promise<void> {
+  async function remove(ref: MessageRef, removing: EditOptions): Promise<void> {
     if (connection.isGone(jid, ref.id)) return
-    await call('remove', () => connection.socket().sendMessage(jid, { delete: ownKey(ref) }))
+    await call('remove', removing, () => connection.socket().sendMessage(jid, { delete: ownKey(ref) }))
   }
 
-  async function typing(on: boolean): Promise<void> {
-    await call('typing', async () => {
+  async function typing(on: boolean, options: EditOptions): Promise<void> {
+    await call('typing', options, async () => {
       const socket = connection.socket()
       if (!isRead && replyTo !== undefined) {
         isRead = true
@@ -79,20 +80,24 @@ export function createBaileysPort(options: BaileysPortOptions): ChannelPort {
     return await send('upload', document, { ...posting, shown: caption })
   }
 
-  async function react(ref: MessageRef, sign: 'seen' | 'done' | undefined): Promise<void> {
+  async function react(ref: MessageRef, sign: 'seen' | 'done' | undefined, reacting: EditOptions): Promise<void> {
     const text = sign === undefined ? '' : sign === 'seen' ? '👀' : '✅'
-    await call('react', () => connection.socket().sendMessage(jid, { react: { text, key: quotedOf(ref.id).key } }))
+    await call('react', reacting, () =>
+      connection.socket().sendMessage(jid, { react: { text, key: quotedOf(ref.id).key } }),
+    )
   }
 
   async function send(
     verb: string,
     content: BaileysContent,
-    { key, replyTo: answered, shown }: PostOptions & { readonly shown: string },
+    { key, replyTo: answered, shown, signal }: PostOptions & { readonly shown: string },
   ): Promise<MessageRef> {
     const messageId = messageIdOf(jid, key)
     const quoted = answered && { quoted: quotableIn(jid, quotedOf(answered.id)) }
     const at = clock.now()
-    const sent = await call(verb, () => connection.socket().sendMessage(jid, content, { messageId, ...quoted }))
+    const sent = await call(verb, { signal }, () =>
+      connection.socket().sendMessage(jid, content, { messageId, ...quoted }),
+    )
     const ref = { id: messageId }
     connection.remember(ref.id, { key: ownKey(ref), message: { conversation: shown } }, at)
     // Without an acknowledgement, falls back to the sent message's time, from the computer's clock.
@@ -115,10 +120,11 @@ export function createBaileysPort(options: BaileysPortOptions): ChannelPort {
       throw new PortError('fixed', `Message ${id} in chat ${jid} is older than ${editWindowMs} ms.`)
   }
 
-  async function call<T>(verb: string, make: () => Promise<T>): Promise<T> {
-    // A socket can't abort a call, so a timeout only stops waiting for it.
+  async function call<T>(verb: string, { signal }: Pick<EditOptions, 'signal'>, make: () => Promise<T>): Promise<T> {
+    // A socket can't abort a call, so a timeout or an abort only stops waiting for it.
     return await callPlatform(make, {
       what: `${verb} in chat ${jid}`,
+      signal,
       timeoutMs,
       clock,
       toPortError: toBaileysPortError,

@@ -5,6 +5,7 @@ import {
   type Bubble,
   callPlatform,
   clip,
+  type EditOptions,
   PortError,
   type PostOptions,
   requireLength,
@@ -32,6 +33,12 @@ export interface CloudPortOptions {
   readonly clock?: Clock | undefined
 }
 
+/** The prompt to mark as read, and what aborts the call. */
+interface Typing {
+  readonly messageId: string
+  readonly signal: AbortSignal
+}
+
 /**
  * Platform adapter for one person's chat on the Cloud API. It never repeats a call that may have taken effect: the sink
  * decides that.
@@ -39,7 +46,9 @@ export interface CloudPortOptions {
 export function createCloudPort(options: CloudPortOptions): ChannelPort {
   const { client, to, replyTo, listLabel = 'Answer …', timeoutMs, clock = systemClock } = options
   const port: ChannelPort = { limits: cloudLimits, post, upload, react }
-  return replyTo === undefined ? port : { ...port, typing: (on) => typing(on, replyTo) }
+  return replyTo === undefined
+    ? port
+    : { ...port, typing: (on, options) => typing(on, { ...options, messageId: replyTo }) }
 
   async function post(bubble: Bubble, posting: PostOptions): Promise<MessageRef> {
     const body = bubble.isPlain ? asWritten(bubble.text) : bubble.text
@@ -53,7 +62,7 @@ export function createCloudPort(options: CloudPortOptions): ChannelPort {
   async function upload({ name, text, caption }: Attachment, posting: PostOptions): Promise<MessageRef> {
     // The only text media type that it accepts; the file name shows the format.
     const file = { name, mediaType: 'text/plain', text }
-    const id = await call('upload', (signal) => client.media(file, signal)).catch((error: PortError) => {
+    const id = await call('upload', posting, (signal) => client.media(file, signal)).catch((error: PortError) => {
       if (error.type !== 'ambiguous') throw error
       throw new PortError('unreachable', error.message, { cause: error.cause })
     })
@@ -61,30 +70,35 @@ export function createCloudPort(options: CloudPortOptions): ChannelPort {
     return await send('upload', { type: 'document', document }, posting)
   }
 
-  async function react(ref: MessageRef, sign: 'seen' | 'done' | undefined): Promise<void> {
+  async function react(ref: MessageRef, sign: 'seen' | 'done' | undefined, reacting: EditOptions): Promise<void> {
     const emoji = sign === undefined ? '' : sign === 'seen' ? '👀' : '✅'
-    await call('react', (signal) =>
+    await call('react', reacting, (signal) =>
       client.messages({ ...recipientOf(to), type: 'reaction', reaction: { message_id: ref.id, emoji } }, signal),
     )
   }
 
   /** WhatsApp ends the indicator by itself, and with each message. */
-  async function typing(on: boolean, messageId: string): Promise<void> {
+  async function typing(on: boolean, { messageId, signal: aborted }: Typing): Promise<void> {
     if (!on) return
     const shown = { status: 'read', message_id: messageId, typing_indicator: { type: 'text' } }
-    await call('typing', (signal) => client.messages(shown, signal))
+    await call('typing', { signal: aborted }, (signal) => client.messages(shown, signal))
   }
 
   async function send(verb: string, message: CloudMessage, posting: PostOptions): Promise<MessageRef> {
     const context = posting.replyTo && { context: { message_id: posting.replyTo.id } }
     const whole = { ...recipientOf(to), ...context, ...message }
-    const { id, at } = await call(verb, (signal) => client.messages(whole, signal))
+    const { id, at } = await call(verb, posting, (signal) => client.messages(whole, signal))
     if (id !== undefined) return { id, postedAt: at }
     throw toCloudPortError(new CloudError('The response contains no message id.', { status: 200 }), `${verb} to ${to}`)
   }
 
-  async function call<T>(verb: string, make: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    return await callPlatform(make, { what: `${verb} to ${to}`, timeoutMs, clock, toPortError: toCloudPortError })
+  async function call<T>(
+    verb: string,
+    { signal }: Pick<EditOptions, 'signal'>,
+    make: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const toPortError = toCloudPortError
+    return await callPlatform(make, { what: `${verb} to ${to}`, signal, timeoutMs, clock, toPortError })
   }
 }
 

@@ -130,21 +130,21 @@ export function createAsks({ engine, source, clock, stopping }: AsksOptions): As
   async function send(ask: Ask, { how, check, post }: Sending): Promise<void> {
     if (inFlight.has(ask.requestID)) throw alreadyResolved(ask)
     inFlight.add(ask.requestID)
-    const leave = stopping.leave(addresseeOf(ask))
+    const permit = stopping.permit(addresseeOf(ask))
     try {
-      await leave.placed()
+      await permit.placed()
       // The run is being stopped: unsent answers must not be sent any more.
-      if (leave.signal.aborted) throw alreadyResolved(ask)
+      if (permit.signal.aborted) throw alreadyResolved(ask)
       check()
-      await post(leave.signal)
+      await post(permit.signal)
       const { sessionID, requestID } = ask
       engine.apply([{ type: 'ask-closed', sessionID, requestID, how, at: clock.now() }])
     } catch (error) {
       const isGone = error instanceof ReplyError && error.type === 'gone'
-      if (isGone || leave.signal.aborted) throw alreadyResolved(ask)
+      if (isGone || permit.signal.aborted) throw alreadyResolved(ask)
       throw error
     } finally {
-      leave.release()
+      permit.release()
       inFlight.delete(ask.requestID)
     }
   }

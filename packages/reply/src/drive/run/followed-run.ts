@@ -9,6 +9,7 @@ import { createReplyStream, type ReplyStream } from './reply-stream.ts'
 import type { RunOptions } from './run-options.ts'
 import type { RunRequest, RunServer } from './run-server.ts'
 import { reportOnce, type StandInOptions, standIn } from './stand-in.ts'
+import { isBegunByOther, whenFirstPromptShown } from './whose-run.ts'
 
 /** The stream of one prompt: what its caller may do with it, from before the prompt is posted to the end of its run. */
 export interface FollowedRun {
@@ -137,8 +138,15 @@ export function createFollowedRun(
     if (!live && !post) return drop(given)
     if (kind === 'note' || isShared()) return source.stream.leave()
     // Until the run is found, its owner is unknown.
-    if (live) void abort()
+    if (live) void abortOwn(live)
     else dropped.abort()
+  }
+
+  /** Another client may have begun a run since the session was seen at rest. */
+  async function abortOwn(reply: LiveReply): Promise<void> {
+    if (post?.messageID !== undefined) await whenFirstPromptShown(reply, { clock, posting: post.answered })
+    if (isShared()) source.stream.leave()
+    else await abort()
   }
 
   function timeOut(reply: LiveReply): void {
@@ -148,9 +156,7 @@ export function createFollowedRun(
 
   /** Whether another prompt began the run. */
   function isShared(): boolean {
-    if (source.stream.joined) return true
-    const first = live?.reply().promptIDs[0]
-    return post?.messageID !== undefined && first !== undefined && first !== post.messageID
+    return source.stream.joined === true || (live !== undefined && isBegunByOther(live.reply(), post?.messageID))
   }
 
   function drop(sessionID: string): void {

@@ -9,6 +9,7 @@ import type { SessionReader } from '../sync/session-reader.ts'
 import type { Aborting } from './abort.ts'
 import type { IdleCheck } from './idle-check.ts'
 import type { Inbox } from './inbox.ts'
+import type { RunOptions } from './run-options.ts'
 import type { Sessions } from './sessions.ts'
 import type { StallTimer } from './stall-timer.ts'
 import type { Stopping } from './stopping.ts'
@@ -29,6 +30,12 @@ export interface RunServer {
   readonly stallTimer: Pick<StallTimer, 'limit'>
   /** Calls the listener once, when the owner closes the connection. Returns a function that removes it. */
   readonly onClosed: (listener: () => void) => () => void
+}
+
+/** What to post where, and how its stream behaves. */
+export interface StartRunOptions extends RunOptions {
+  readonly server: RunServer
+  readonly request: RunRequest
 }
 
 /** What a run posts. */

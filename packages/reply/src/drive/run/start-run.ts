@@ -1,5 +1,4 @@
 import type { Place } from '../../place.ts'
-import type { Reply } from '../../reply.ts'
 import type { LiveReply } from '../store/replies.ts'
 import { createFollowedRun, isCurrent } from './followed-run.ts'
 import { isUncertain, join } from './join.ts'
@@ -8,11 +7,11 @@ import type { PostedPrompt } from './posted-prompt.ts'
 import { requireDelivery } from './prompt-input.ts'
 import type { Start } from './recognize.ts'
 import type { ReplyStream } from './reply-stream.ts'
-import type { RunOptions } from './run-options.ts'
-import type { RunRequest, RunServer } from './run-server.ts'
+import type { StartRunOptions } from './run-server.ts'
 import type { PreparedPlace } from './sessions.ts'
 import { toFailure } from './stand-in.ts'
 import { whenSettled } from './when-settled.ts'
+import { holdsOnlyANote } from './whose-run.ts'
 
 /**
  * Posts a prompt and follows the reply to it:
@@ -25,7 +24,7 @@ import { whenSettled } from './when-settled.ts'
  *
  * If nothing runs for the prompt, a stand-in reply carries the reason.
  */
-export function startRun(server: RunServer, request: RunRequest, options: RunOptions): ReplyStream {
+export function startRun({ server, request, ...options }: StartRunOptions): ReplyStream {
   const { engine, clock } = server
   const { kind, input } = request
   /** What the person said, if the server keeps it verbatim; it wraps a command's text in other words. */
@@ -155,8 +154,4 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
   function failReply(sessionID: string, error: unknown): void {
     engine.apply([{ type: 'error', sessionID, at: clock.now(), error: toFailure(error) }])
   }
-}
-
-function holdsOnlyANote({ phase, promptIDs }: Reply): boolean {
-  return phase === 'waiting' && promptIDs.length === 1
 }

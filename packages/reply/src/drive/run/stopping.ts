@@ -23,7 +23,7 @@ export interface Addressee {
 }
 
 /** Permission to send one answer. */
-export interface Leave {
+export interface Permit {
   /** Aborts as soon as a stop covers the ask: an unsent answer must not be sent then. */
   readonly signal: AbortSignal
   /** Looks up the session's ancestors if that matters. Rejects if the server doesn't answer. */
@@ -34,7 +34,7 @@ export interface Leave {
 export interface Stopping {
   /** From now on, asks of these sessions can't be answered. The first id is the session being stopped. */
   begin(sessionIDs: readonly [string, ...string[]]): Stop
-  leave(addressee: Addressee): Leave
+  permit(addressee: Addressee): Permit
   /** For a new prompt: resolves when no stop of the session is running. From then on its asks can be answered. */
   reopen(sessionID: string): Promise<void>
 }
@@ -63,7 +63,7 @@ export function createStopping(options: {
   const entries = new Set<Entry>()
   const sending = new Set<Sending>()
   const closed = new Set<string>()
-  return { begin, leave, reopen }
+  return { begin, permit, reopen }
 
   function begin(sessionIDs: readonly [string, ...string[]]): Stop {
     const [sessionID] = sessionIDs
@@ -92,7 +92,7 @@ export function createStopping(options: {
     }
   }
 
-  function leave({ requestID, sessionIDs, unplaced }: Addressee): Leave {
+  function permit({ requestID, sessionIDs, unplaced }: Addressee): Permit {
     const one: Sending = { requestID, sessionIDs: new Set(sessionIDs), abort: new AbortController() }
     sending.add(one)
     takeBack()

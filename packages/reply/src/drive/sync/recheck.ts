@@ -25,7 +25,7 @@ export interface Recheck {
   stop(): void
 }
 
-interface Due {
+interface PendingRead {
   readonly since?: number | undefined
   readonly tries: number
 }
@@ -41,9 +41,9 @@ export const maxTries = 5
  * no stream, so this reads everything that was at work in these moments once more, even if it has ended by then.
  */
 export function createRecheck({ engine, reader, clock, onError }: RecheckOptions): Recheck {
-  const due = new Map<string, Due>()
+  const due = new Map<string, PendingRead>()
   /** What the check under way has not read yet. */
-  let unread = new Set<Due>()
+  let unread = new Set<PendingRead>()
   let isUp = false
   let listenUntil = 0
   let newsSince: number | undefined

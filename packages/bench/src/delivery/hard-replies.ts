@@ -2,7 +2,7 @@ import { emptyReply, type Part, type Reply } from '@reply/core'
 import type { Timeline } from './timeline.ts'
 
 /** A reply that is hard to show on a platform, and the faults injected into it. */
-export interface Case {
+export interface HardReply {
   readonly name: string
   readonly timeline: Timeline
   /** Rate-limits the first call after the reply's end. */
@@ -19,7 +19,7 @@ const slow = { perSecond: 1, pieceUnits: 10 }
 
 const toolMs = 600_000
 
-export function madeCases(): readonly Case[] {
+export function hardReplies(): readonly HardReply[] {
   const [first, second] = halves(words(1200))
   return [
     { name: 'a reply of 8,600 letters', timeline: timelineOf(words(8600), fast) },

@@ -1,0 +1,87 @@
+import type { Clock } from '@reply/core'
+import type { Limits } from '../port/limits.ts'
+
+/** An ask or a final text that waits to be shown. */
+export interface Claim {
+  /** Asks go before final texts. */
+  readonly priority: 'ask' | 'final'
+  /** In ms since the epoch: of asks, the one that has waited longest goes first. */
+  readonly since: number
+}
+
+/** A permission that waits to be shown alone, because people answer it by text. */
+export interface Held {
+  /** Since when it waits, in ms since the epoch. */
+  readonly since: number
+  /** Its message is in the chat. */
+  readonly isShown: boolean
+}
+
+/** What was called, and until when the platform takes no more. */
+export interface Calls {
+  /** When the calls were made, oldest first, and by which sink. */
+  times: { readonly at: number; readonly by: object }[]
+  frozenUntil: number
+}
+
+/** The calls of one chat, and what waits to be shown there. */
+export interface ChatCalls extends Calls {
+  isBusy: boolean
+  waiting: (() => void)[]
+  readonly claims: Map<object, Claim>
+  readonly held: Map<object, Held & { readonly thread: string | undefined }>
+}
+
+/** The chats of a client in which something goes on, or went on recently. */
+export interface Chats {
+  /** Ask for it each time: a chat at rest is forgotten, and begins anew. */
+  of(id: string): ChatCalls
+  isFrozenExcept(calls: ChatCalls): boolean
+  /** Calls older than that count against no budget of these limits. */
+  useLimits(limits: Limits): void
+  readonly size: number
+}
+
+/** Fewer chats are not worth a search for those at rest. */
+const minChats = 256
+
+export function createChats(clock: Clock): Chats {
+  const chats = new Map<string, ChatCalls>()
+  let budgetMs = 0
+  let sweepAt = minChats
+  return {
+    of,
+    isFrozenExcept: (calls) => {
+      const now = clock.now()
+      return [...chats.values()].some((other) => other !== calls && other.frozenUntil > now)
+    },
+    useLimits: ({ perChat, burst }) => {
+      budgetMs = Math.max(budgetMs, perChat.perMs, burst?.perMs ?? 0)
+    },
+    get size() {
+      return chats.size
+    },
+  }
+
+  function of(id: string): ChatCalls {
+    const known = chats.get(id)
+    if (known) return known
+    if (chats.size >= sweepAt) sweep()
+    const fresh = { times: [], frozenUntil: 0, isBusy: false, waiting: [], claims: new Map(), held: new Map() }
+    chats.set(id, fresh)
+    return fresh
+  }
+
+  /** Looks again when there are twice as many chats, so that a new chat costs the same however many there are. */
+  function sweep(): void {
+    const now = clock.now()
+    for (const [id, calls] of chats) if (isAtRest(calls, now)) chats.delete(id)
+    sweepAt = Math.max(minChats, chats.size * 2)
+  }
+
+  /** Whether it is like a chat that is not known. */
+  function isAtRest({ times, frozenUntil, isBusy, waiting, claims, held }: ChatCalls, now: number): boolean {
+    if (isBusy || waiting.length > 0 || claims.size > 0 || held.size > 0 || frozenUntil > now) return false
+    return times.every(({ at }) => at <= now - budgetMs)
+  }
+}

@@ -11,14 +11,16 @@ export const sizeGoals: readonly Goal[] = [
     id: 'size.pure',
     what: '@reply/core for a program that reads the stream itself, bundled and minified',
     unit: 'kB',
-    bound: { atMost: 200 },
+    // Half of it is zod. 18 kB are the shapes of OpenCode 2, which `replay` reads as well.
+    bound: { atMost: 215 },
     measure: () => bundled(`export { ${pure} } from '@reply/core'`),
   },
   {
     id: 'size.all',
     what: 'all of @reply/core, bundled and minified',
     unit: 'kB',
-    bound: { atMost: 335 },
+    // 60 kB are the SDK of OpenCode 1, and 32 kB the source for OpenCode 2.
+    bound: { atMost: 390 },
     measure: () => bundled("export * from '@reply/core'"),
   },
 ]

@@ -27,7 +27,7 @@ export function createRecordingReader(options: { readonly onError?: OnError | un
   let isBegun = false
   const reader = createEventReader({
     onError: options.onError,
-    decoder: { decode: (data) => read(data, noted ?? clock).map(stamped) },
+    decoder: { decode: (data) => read(data, noted ?? clock) },
     onComment: (comment) => {
       const note = /^at (\d+)$/.exec(comment)
       if (note) noted = Number(note[1])
@@ -50,8 +50,12 @@ export function createRecordingReader(options: { readonly onError?: OnError | un
     return reader.push(more.replaceAll('\n', '\n\ndata: '), clock)
   }
 
-  function read(data: string, at: number): readonly ReplyEvent[] {
-    return isLines && data.trim() === '' ? [] : decoder.decode(data, at)
+  function read(data: string, at: number): ReplyEvent | readonly ReplyEvent[] | undefined {
+    if (isLines && data.trim() === '') return undefined
+    const decoded = decoder.decode(data, at)
+    if (decoded === undefined) return undefined
+    // Mostly it is one event: a list for each would take time.
+    return isOne(decoded) ? stamped(decoded) : decoded.map(stamped)
   }
 
   function stamped(event: ReplyEvent): ReplyEvent {
@@ -59,6 +63,10 @@ export function createRecordingReader(options: { readonly onError?: OnError | un
     clock = Math.max(clock, timeIn(event) ?? clock)
     return withTime(event, clock)
   }
+}
+
+function isOne(decoded: ReplyEvent | readonly ReplyEvent[]): decoded is ReplyEvent {
+  return !Array.isArray(decoded)
 }
 
 /**

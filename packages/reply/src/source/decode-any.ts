@@ -1,22 +1,20 @@
 import type { OnError } from '../error.ts'
-import type { ReplyEvent } from '../event.ts'
+import type { FrameDecoder } from '../reader.ts'
 import { createTextDecoder } from './opencode1/decode.ts'
 import { createDecoder2 } from './opencode2/decode.ts'
 
 /** Decodes recordings of every generation, told apart by each frame's shape. */
-export function createAnyDecoder(options: { readonly onError?: OnError | undefined }) {
+export function createAnyDecoder(options: { readonly onError?: OnError | undefined }): FrameDecoder {
   const first = createTextDecoder(options)
   const second = createDecoder2(options)
   return {
-    decode: (data: string, at: number): readonly ReplyEvent[] => {
-      const repeated = first.decodeUnparsed(data, at)
-      if (repeated) return repeated
+    decode: (data, at) => {
+      const unparsed = first.decodeUnparsed(data, at)
+      if (unparsed) return unparsed === 'nothing' ? undefined : unparsed
       const value = parsed(data)
       // Reports what is wrong with it.
-      const events = value === undefined ? undefined : second.decodeValue(value, at)
-      if (events) return events
-      const event = value === undefined ? first.decode(data, at) : first.decodeParsed(data, value, at)
-      return event ? [event] : []
+      if (value === undefined) return first.decode(data, at)
+      return second.decodeValue(value, at) ?? first.decodeParsed(data, value, at)
     },
   }
 }

@@ -27,8 +27,8 @@ export interface Decoder {
 
 /** A decoder for text that its caller has parsed, or may not need to parse. */
 export interface TextDecoder1 extends Decoder {
-  /** What a frame says that need not be parsed as a whole; undefined if it has to be. */
-  decodeUnparsed(data: string, at: number): readonly ReplyEvent[] | undefined
+  /** What a frame says that need not be parsed as a whole; undefined if it has to be. `nothing` if it says nothing. */
+  decodeUnparsed(data: string, at: number): ReplyEvent | 'nothing' | undefined
   /** Same as `decode`, for a text that is already parsed. */
   decodeParsed(data: string, value: unknown, at: number): ReplyEvent | undefined
 }
@@ -48,8 +48,8 @@ export function createTextDecoder(options: DecoderOptions = {}): TextDecoder1 {
   return { decode, decodeValue, decodeUnparsed, decodeParsed }
 
   function decode(data: string, at: number): ReplyEvent | undefined {
-    const repeated = decodeUnparsed(data, at)
-    if (repeated) return repeated[0]
+    const unparsed = decodeUnparsed(data, at)
+    if (unparsed) return unparsed === 'nothing' ? undefined : unparsed
     let value: unknown
     try {
       value = JSON.parse(data)
@@ -61,13 +61,13 @@ export function createTextDecoder(options: DecoderOptions = {}): TextDecoder1 {
     return decodeParsed(data, value, at)
   }
 
-  function decodeUnparsed(data: string, at: number): readonly ReplyEvent[] | undefined {
+  function decodeUnparsed(data: string, at: number): ReplyEvent | 'nothing' | undefined {
     const delta = deltas.read(data)
-    if (delta) return delta.id !== undefined && isSecond(delta.id) ? [] : [delta.event(at)]
+    if (delta) return delta.id !== undefined && isSecond(delta.id) ? 'nothing' : delta.event(at)
     const value = texts.parse(data)
-    if (value !== undefined) return listOf(decodeValue(value, at))
+    if (value !== undefined) return decodeValue(value, at) ?? 'nothing'
     const type = typeOfPlainFrame(data)
-    return type !== undefined && isUnknown(stripVersion(type)) ? [] : undefined
+    return type !== undefined && isUnknown(stripVersion(type)) ? 'nothing' : undefined
   }
 
   function decodeParsed(data: string, value: unknown, at: number): ReplyEvent | undefined {
@@ -106,10 +106,6 @@ export function createTextDecoder(options: DecoderOptions = {}): TextDecoder1 {
   function report(message: string, cause?: unknown): void {
     options.onError?.(new ReplyError('malformed', message, { cause }))
   }
-}
-
-function listOf(event: ReplyEvent | undefined): readonly ReplyEvent[] {
-  return event ? [event] : []
 }
 
 /** The types that `decodeValue` reads without a schema. */

@@ -68,7 +68,7 @@ describe(`OpenCode ${secondVersion}`, () => {
     await stop()
     await stage.server.restart()
     const lost = await settled(stream)
-    expect(['lost', 'aborted']).toContain(lost.outcome)
+    expect(lost).toMatchObject({ outcome: 'lost', lostReason: 'end-not-seen' })
     expect(textOf(lost)).toBe('This never ends, ')
     const next = await settled(opencode.prompt({ sessionID: lost.sessionID, text: '[scenario:plain]' }))
     expect([next.outcome, textOf(next)]).toEqual(['completed', 'Hello there.'])

@@ -4,6 +4,7 @@ import type { Place } from '../../place.ts'
 import type { AskList, MessageRead, Reach, Reading, SessionInfo, SessionRead, WorkStatus } from '../port.ts'
 import { reaches } from '../reaches.ts'
 import type { InboxRead } from './decode/inbox.ts'
+import { endReasonIn } from './decode/log.ts'
 import { accept, type Memory, noteMessage } from './decode/memory.ts'
 import {
   dataIn,
@@ -60,7 +61,16 @@ export function startReading(options: ReadingOptions): Reading {
     ])
     remember(memory, info, history.messages)
     rememberWaiting(memory, sessionID, waiting)
-    const messages = withJoined(history.messages, memory.of(sessionID).acceptedAt)
+    const { acceptedAt, cutIDs } = memory.of(sessionID)
+    const joined = withJoined(history.messages, acceptedAt)
+    const last = joined.at(-1)
+    if (status === undefined && last && isInterrupted(last) && (await wasShutDown(options, sessionID)))
+      cutIDs.add(last.head.id)
+    // A managed service resumes such a run: then it goes on with the next step.
+    const messages = joined.map((message, at) => {
+      const isOver = joined[at + 1]?.head.role === 'assistant'
+      return cutIDs.has(message.head.id) && !isOver ? withoutEnd(message) : message
+    })
     // An execution without a prompt or a step runs nothing of ours, such as a person's own shell command.
     const isIdle = history.isWhole && history.messages.length === 0
     return {
@@ -189,4 +199,26 @@ function rememberWaiting(memory: Memory, sessionID: string, waiting: readonly In
     session.inbox.set(id, { ...payload, type })
     accept(session, id, createdAt)
   }
+}
+
+function isInterrupted({ head }: MessageRead): boolean {
+  return head.error?.name === 'MessageAbortedError'
+}
+
+/**
+ * Whether the run ended unheard because its server stopped. Its step reads like one that a person interrupted: only the
+ * log says who did. It is experimental, and long without a place to begin.
+ */
+async function wasShutDown({ rest, memory }: ReadingOptions, sessionID: string): Promise<boolean> {
+  const { heardSeq: after } = memory.of(sessionID)
+  if (after === undefined) return false
+  const query = { after: String(after) }
+  const events = await rest.events(`/experimental/session/${sessionID}/log`, { query }).catch(() => [])
+  return endReasonIn(events) === 'shutdown'
+}
+
+/** A step that was cut off with its server has no end. */
+function withoutEnd(message: MessageRead): MessageRead {
+  const { error: _, finish: __, completedAt: ___, ...head } = message.head
+  return { ...message, head }
 }

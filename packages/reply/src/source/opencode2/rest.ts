@@ -18,6 +18,8 @@ export interface CallOptions {
 /** Calls a route below `/api`. Errors say what failed and the cure. Responses are not validated here. */
 export interface Rest {
   get(route: string, options?: CallOptions): Promise<unknown>
+  /** The data of a stream of events that the server ends. */
+  events(route: string, options?: CallOptions): Promise<readonly unknown[]>
   post(route: string, options?: CallOptions): Promise<unknown>
   delete(route: string, options?: CallOptions): Promise<unknown>
   close(): void
@@ -27,13 +29,23 @@ export function createRest({ address, maxAnswerBytes, ...options }: RestOptions)
   const fetcher = createFetcher({ ...options, maxAnswerBytes, isLong: () => false })
   const { authorization } = address
   return {
-    get: (route, given) => call('GET', route, given),
-    post: (route, given) => call('POST', route, given),
-    delete: (route, given) => call('DELETE', route, given),
+    get: async (route, given) => await json('GET', route, given),
+    events: async (route, given) => {
+      const { name, text } = await call('GET', route, given)
+      const blocks = text.split('\n').filter((line) => line.startsWith('data:'))
+      return blocks.map((line) => parsed(name, line.slice('data:'.length)))
+    },
+    post: async (route, given) => await json('POST', route, given),
+    delete: async (route, given) => await json('DELETE', route, given),
     close: fetcher.close,
   }
 
-  async function call(method: string, route: string, { query = {}, body, signal }: CallOptions = {}): Promise<unknown> {
+  async function json(method: string, route: string, given?: CallOptions): Promise<unknown> {
+    const { name, text } = await call(method, route, given)
+    return text === '' ? undefined : parsed(name, text)
+  }
+
+  async function call(method: string, route: string, { query = {}, body, signal }: CallOptions = {}) {
     const url = new URL(`${address.url}/api${route}`)
     for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(name, value)
     const headers = new Headers({ accept: 'application/json' })
@@ -43,7 +55,7 @@ export function createRest({ address, maxAnswerBytes, ...options }: RestOptions)
     const name = `${method} /api${nameOf(route)}`
     const response = await send(name, new Request(url, { ...init, ...(signal && { signal }) }))
     const text = await response.text()
-    if (response.ok) return text === '' ? undefined : parsed(name, text)
+    if (response.ok) return { name, text }
     throw refused(name, response.status, text)
   }
 

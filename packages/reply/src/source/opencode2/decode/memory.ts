@@ -42,8 +42,12 @@ export interface SessionMemory {
   promptID: string | undefined
   /** The steps of the execution, by their messages. */
   readonly steps: Map<string, Pick<MessageHead, 'agent' | 'createdAt' | 'parentID'>>
+  /** Steps that were cut off with their server. */
+  readonly cutIDs: Set<string>
   /** The count of the newest stored event of this connection. */
   seq: number | undefined
+  /** The same, of all connections. */
+  heardSeq: number | undefined
 }
 
 /** What must be remembered of sessions, because events don't repeat it. Forgets the sessions that were quiet longest. */
@@ -86,7 +90,9 @@ export function createMemory(): Memory {
       isRejected: false,
       promptID: undefined,
       steps: new Map(),
+      cutIDs: new Set(),
       seq: undefined,
+      heardSeq: undefined,
     }
     sessions.set(sessionID, fresh)
     if (sessions.size > maxSessions) sessions.delete([...sessions.keys()][0] ?? sessionID)

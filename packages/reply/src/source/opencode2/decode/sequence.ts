@@ -9,6 +9,7 @@ export function missedBefore({ type, data, seq }: Frame, memory: Memory): readon
   const { seq: before } = session
   // What a fork copies is counted and not sent.
   session.seq = type === 'session.forked' ? undefined : Math.max(seq, before ?? seq)
+  session.heardSeq = session.seq
   const missing = before === undefined ? 0 : seq - before - 1
   return missing > (hasUnsent(type) ? 1 : 0) ? [sessionID] : []
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { FakeFault, FakeOptions } from '../src/testing/fake-options.ts'
-import { replyWith, settledWith, text } from './make.ts'
+import { asks, replyWith, settledWith, text } from './make.ts'
 import { createScene, type Scene } from './scene.ts'
 
 const answer = settledWith([text('It is done.')])
@@ -45,12 +45,75 @@ test('a post that is confirmed after the platform has forgotten its key counts a
   expect([await long.end(), postsIn(long)]).toMatchObject([{ doubtful: 1, undelivered: [] }, 2])
 })
 
-test('five responses lost after the post was made leave two copies at most', async () => {
-  const faults = [1, 3, 5, 7, 9].map((call): FakeFault => ({ call, type: 'done' }))
-  const scene = sceneOf(faults, { lookUp: 'probe' })
+/** The platform answers each look-up, but the posts between them have no result. */
+const posts = (type: FakeFault['type'], count: number): readonly FakeFault[] =>
+  Array.from({ length: count }, (_, index) => ({ call: 2 * index + 1, type }))
+
+test.each([1, 2, 3, 4])(
+  'an answer whose first %i posts have no result is shown, and each copy counted',
+  async (count) => {
+    const [lost, taken] = (['ambiguous', 'done'] as const).map((type) =>
+      sceneOf(posts(type, count), { lookUp: 'probe' }),
+    )
+    for (const [scene, copies] of [
+      [lost, 1],
+      [taken, count + 1],
+    ] as const) {
+      scene?.show(answer)
+      expect(await scene?.end()).toMatchObject({ shown: 1, doubtful: count, undelivered: [] })
+      expect(scene && postsIn(scene)).toBe(copies)
+    }
+  },
+)
+
+test.each(['ambiguous', 'done'] as const)(
+  'after five posts without a result (%s) the delivery names the answer',
+  async (type) => {
+    const scene = sceneOf(posts(type, 9), { lookUp: 'probe' })
+    scene.show(answer)
+    const missing = { key: 'answer#0', type: 'ambiguous', reason: expect.stringContaining('confirmed none') }
+    expect(await scene.end()).toMatchObject({ shown: 0, doubtful: 5, undelivered: [missing] })
+    expect(postsIn(scene)).toBe(type === 'done' ? 5 : 0)
+    const times = scene.fake.calls.filter(({ verb }) => verb === 'post').map(({ at }) => at)
+    expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeGreaterThanOrEqual(15_000)
+  },
+)
+
+test('an ask is posted until it has a result, and is over when it is answered elsewhere', async () => {
+  const scene = sceneOf(posts('ambiguous', 10), { lookUp: 'probe' })
+  scene.show(replyWith([], { asks: [asks()], phase: 'blocked' }))
+  for (let minute = 0; minute < 15; minute++) await scene.pass(60_000)
+  expect(textsOf(scene)).toHaveLength(1)
+  const over = sceneOf(posts('ambiguous', 10), { lookUp: 'probe' })
+  over.show(replyWith([], { asks: [asks()], phase: 'blocked' }))
+  await over.pass(30_000)
+  over.show(settledWith([], { asks: [{ ...asks(), status: 'withdrawn' }] }))
+  expect((await over.end()).undelivered).toEqual([])
+})
+
+test('a status without a result is not posted again', async () => {
+  const scene = createScene({
+    fake: { faults: posts('ambiguous', 1), lookUp: 'probe' },
+    sink: { policy: { statusAfterMs: 0 } },
+  })
+  scene.show(replyWith([]))
+  await scene.pass(60_000)
+  expect(scene.fake.calls.filter(({ verb }) => verb === 'post')).toHaveLength(1)
   scene.show(answer)
-  expect(await scene.end()).toMatchObject({ doubtful: 2, undelivered: [] })
-  expect(postsIn(scene)).toBe(2)
+  expect(await scene.end()).toMatchObject({ shown: 1, doubtful: 1, undelivered: [] })
+})
+
+test('a stream whose opening has no result becomes a message that grows by edits', async () => {
+  const scene = createScene({
+    fake: { faults: posts('ambiguous', 1), lookUp: 'probe', stream: 'append' },
+    sink: { policy: { delivery: 'native', statusAfterMs: 3_600_000 } },
+  })
+  scene.show(replyWith([{ ...text('It', { status: 'open' }), id: 'prt_a' }]))
+  await scene.pass(5000)
+  expect(scene.fake.screen().map(({ text, openUntil }) => [text, openUntil])).toEqual([['It', undefined]])
+  scene.show(settledWith([{ ...text('It is done.'), id: 'prt_a' }]))
+  expect(await scene.end()).toMatchObject({ shown: 1, doubtful: 1, undelivered: [] })
+  expect(textsOf(scene)).toEqual(['It is done.'])
 })
 
 test('a look-up that is refused says nothing, so the post is tried once more', async () => {

@@ -120,6 +120,16 @@ test('an outage while a stream is opened loses nothing and doubles one message a
   expect(shownTimes(reply, screen).every((times) => times === 1 || times === 2)).toBe(true)
 })
 
+test('where no stream can be opened, the text is a message that Slack is asked for', async () => {
+  const faults: readonly SlackFault[] = [
+    { type: 'status', code: 502, method: 'chat.startStream', times: 50 },
+    { type: 'status', code: 502, method: 'chat.postMessage', times: 5, isTaken: true },
+  ]
+  const { delivery, reply, screen } = await show(await timelines('plain'), { faults })
+  expect(delivery).toMatchObject({ undelivered: [], doubtful: 1 })
+  expect(shownTimes(reply, screen).filter((times) => times !== 1)).toEqual([])
+})
+
 test('without the scope to read, an outage loses nothing and doubles one message at most', async () => {
   const faults: readonly SlackFault[] = [{ type: 'status', code: 502, times: 30, isTaken: true }]
   const sink = { policy: { delivery: 'final', verbosity: 'quiet' } } as const

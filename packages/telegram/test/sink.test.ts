@@ -110,18 +110,28 @@ test.each<TelegramFault['type'] & ('accept-then-drop' | 'accept-then-stall' | 'r
   expect(delivery).toMatchObject({ undelivered: [], doubtful: 1 })
 })
 
+const posts = /^send(?!ChatAction)/
+const unconfirmed = [{ type: 'ambiguous' }]
+
 test.each([
-  ['a lost response', { times: 1, isTaken: true, method: /^send(?!ChatAction)/ }, 1],
-  ['five lost responses', { times: 5, isTaken: true, method: /^send(?!ChatAction)/ }, 2],
-  ['an outage', { times: 40 }, 1],
-] as const)('%s loses nothing and doubles one message at most', async (_, fault, doubtful) => {
+  ['a lost response', { times: 1, isTaken: true, method: posts }, { copies: 2, doubtful: 1, undelivered: [] }],
+  ['two posts that fail', { times: 2, method: posts }, { copies: 1, doubtful: 2, undelivered: [] }],
+  [
+    'five lost responses',
+    { times: 5, isTaken: true, method: posts },
+    { copies: 5, doubtful: 5, undelivered: unconfirmed },
+  ],
+  ['posts that always fail', { times: 90, method: posts }, { copies: 0, doubtful: 5, undelivered: unconfirmed }],
+  ['an outage', { times: 40 }, { copies: 1, doubtful: 1, undelivered: [] }],
+] as const)('%s: each copy is counted, and what is not confirmed is named', async (_, fault, expected) => {
   const faults: readonly TelegramFault[] = [{ type: 'status', code: 502, ...fault }]
   const { delivery, reply, screen } = await show(await timelines('plain'), {
     faults,
     sink: { policy: { verbosity: 'quiet', delivery: 'final' } },
   })
-  expect(shownTimes(reply, screen).every((count) => count === ('isTaken' in fault ? 2 : 1))).toBe(true)
-  expect(delivery).toMatchObject({ undelivered: [], doubtful })
+  const { copies, ...counted } = expected
+  expect(shownTimes(reply, screen).filter((count) => count !== copies)).toEqual([])
+  expect(delivery).toMatchObject(counted)
 })
 
 test('a chat that blocked the bot is named in the delivery', async () => {

@@ -1,11 +1,13 @@
 import type { Reply } from '@reply/core'
 import type { Slot } from '../layout/slot.ts'
 import type { IntentEntry } from '../ledger/entry.ts'
+import type { Ledger } from '../ledger/ledger.ts'
 import type { ChannelPort } from '../port/port.ts'
 import type { Mode } from '../view/view.ts'
 import type { Native } from './native.ts'
 import type { ReconcileOptions } from './reconcile.ts'
 import { isStreamed } from './streaming.ts'
+import { intentOf } from './transitions.ts'
 
 export interface AbilitiesOptions {
   readonly port: ChannelPort
@@ -19,7 +21,8 @@ export interface Abilities {
   /** How a post with an unknown result is settled. */
   readonly facts: { readonly isIdempotent: boolean; readonly canLookUp: boolean }
   optionsOf(reply: Reply): ReconcileOptions
-  kindOf(slot: Slot): IntentEntry['kind']
+  /** How a slot is posted now. */
+  kindOf(slot: Slot, ledger: Ledger): IntentEntry['kind']
 }
 
 export function createAbilities({ port, mode, native, hasTimeFor }: AbilitiesOptions): Abilities {
@@ -34,8 +37,9 @@ export function createAbilities({ port, mode, native, hasTimeFor }: AbilitiesOpt
     return { isSettled, canEdit, canRemove, isPreviewing, openSince: native.openSince(), ...facts, hasTimeFor }
   }
 
-  function kindOf(slot: Slot): IntentEntry['kind'] {
+  /** Ports can rarely look for a stream, so one whose opening had no result is posted as a message. */
+  function kindOf(slot: Slot, ledger: Ledger): IntentEntry['kind'] {
     if (slot.file && port.upload) return 'file'
-    return native.streaming && isStreamed(slot) ? 'stream' : undefined
+    return native.streaming && isStreamed(slot) && !intentOf(ledger, slot) ? 'stream' : undefined
   }
 }

@@ -199,7 +199,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     ledger = { ...ledger, calls: ledger.calls + 1 }
     if (operation.type === 'post') {
       const { canEdit } = optionsOf(reply)
-      const kind = kindOf(operation.slot)
+      const kind = kindOf(operation.slot, ledger)
       await keep(intending(ledger, operation, { id: options.secret(24), at: clock.now(), canEdit, kind }))
     }
     if (operation.type === 'edit') await keep(editing(ledger, operation))

@@ -1,16 +1,17 @@
 import type { Slot } from '../layout/slot.ts'
-import { isEditable, isThere } from '../ledger/entry.ts'
+import { type Entry, isEditable, isThere } from '../ledger/entry.ts'
 import { entriesByKey, type Ledger } from '../ledger/ledger.ts'
 import type { PortErrorType } from '../port/port-error.ts'
 import { isDone, needsEdit } from './reconcile.ts'
+import { isWorthAnotherTry } from './transitions.ts'
 
 /** What a reply left in the chat when it ended. */
 export interface Delivery {
   /** Messages on the screen. */
   readonly shown: number
-  /** Messages that are not there, and why. Empty when all are. */
+  /** Messages that are not there, or may not be there, and why. Empty when all are. */
   readonly undelivered: readonly Undelivered[]
-  /** Messages that may be there twice or not at all: the platform did not confirm the post. */
+  /** Posts that the platform did not confirm: their messages may be there once more, or not at all. */
   readonly doubtful: number
   /** Calls to the port, of all kinds. */
   readonly calls: number
@@ -18,7 +19,7 @@ export interface Delivery {
   readonly rateLimited: number
 }
 
-/** A message that is not in the chat. */
+/** A message that is not in the chat, or with type `ambiguous` perhaps not. */
 export interface Undelivered {
   /** Identifies the message within its reply. */
   readonly key: string
@@ -45,6 +46,14 @@ const reasons: Readonly<Record<Missing['type'], string>> = {
   'given-up': 'It could not be shown for too long.',
 }
 
+const unconfirmed = 'It was posted several times, and the platform confirmed none of them.'
+
+/** An answer or an ending that may not be there after all its tries. Others are not tried as often, or shown as text. */
+function isUncertain(entry: Entry): boolean {
+  const { type, state } = entry
+  return state === 'doubtful' && (type === 'answer' || type === 'ending') && !isWorthAnotherTry(entry)
+}
+
 /** Messages that should stay but are missing or outdated. A status does not count. */
 export function missingIn(ledger: Ledger, slots: readonly Slot[]): readonly string[] {
   const known = entriesByKey(ledger)
@@ -62,11 +71,13 @@ export function deliveryOf(ledger: Ledger, missing: Missing = { keys: [], type: 
   const failed = ledger.entries
     .filter((entry) => entry.state === 'failed')
     .filter(({ type }) => type !== 'status' && type !== 'file')
+  const uncertain = ledger.entries.filter(isUncertain)
   const { keys, type } = missing
   return {
     shown: ledger.entries.filter((entry) => isThere(entry) && entry.state !== 'doubtful').length,
     undelivered: [
       ...failed.map(({ key, reason, failure = 'refused' }) => ({ key, type: failure, reason })),
+      ...uncertain.map(({ key }) => ({ key, type: 'ambiguous', reason: unconfirmed }) as const),
       ...keys.map((key) => ({ key, type, reason: reasons[type] })),
     ],
     doubtful: ledger.doubtful + ledger.entries.filter(({ state }) => state === 'intent').length,

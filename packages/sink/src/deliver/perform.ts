@@ -16,7 +16,8 @@ import type {
 import { PortError } from '../port/port-error.ts'
 import type { Words } from '../words.ts'
 import type { Edit, Operation, Post } from './operation.ts'
-import { isStreamed, pieceOf } from './streaming.ts'
+import { pieceOf } from './streaming.ts'
+import { intentOf } from './transitions.ts'
 
 export interface PerformOptions {
   readonly ledger: Ledger
@@ -67,7 +68,8 @@ async function post(operation: Post, options: PerformOptions): Promise<MessageRe
   const replyTo = replyToOf(operation, options)
   const posting = { chat, signal, replyTo, silent: !isLoud, key: ledger.ids[slot.key] ?? '' }
   if (slot.file && port.upload) return await port.upload({ ...slot.file, name: safeFileName(slot.file.name) }, posting)
-  if (options.stream && isStreamed(slot)) return await options.stream.open(pieceOf(slot), posting)
+  if (options.stream && intentOf(ledger, slot)?.kind === 'stream')
+    return await options.stream.open(pieceOf(slot), posting)
   return await port.post(slot.bubble, posting)
 }
 

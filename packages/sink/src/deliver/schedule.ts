@@ -97,8 +97,10 @@ export function createSchedule({ pace, policy, limits, mode, clock }: ScheduleOp
   }
 
   function succeeded(operation: Operation): void {
-    failures = 0
     writtenAt = clock.now()
+    // That the platform answers says nothing of the post that it answers for.
+    if (operation.type === 'look-up') return
+    failures = 0
     progressAt = writtenAt
     if ('slot' in operation) refused.delete(operation.slot.key)
   }

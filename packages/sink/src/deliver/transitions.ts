@@ -16,7 +16,7 @@ import {
 import { entryAt, type Ledger } from '../ledger/ledger.ts'
 import type { MessageRef } from '../port/port.ts'
 import type { Edit, Post } from './operation.ts'
-import { isStreamed, sentOf, withTasks } from './streaming.ts'
+import { sentOf, withTasks } from './streaming.ts'
 
 /*
  * What the ledger records before and after each call. All pure.
@@ -75,7 +75,7 @@ export function posted(
   const isLate = at - (intent.unsureSince ?? at) > keyMs
   const ledger = isLate ? { ...before, doubtful: before.doubtful + 1 } : before
   const shown = shownEntry(intent, { ref, at })
-  if (!isStreamed(slot)) return withResult(ledger, intent, shown)
+  if (intent.kind !== 'stream') return withResult(ledger, intent, shown)
   // An earlier try may have succeeded, with less text.
   const isUnsure = intent.tries > 1 || undefined
   const access: Access = { type: 'open-stream', sent: sentOf(slot, at) }
@@ -161,22 +161,27 @@ export function intentOf(ledger: Ledger, { key }: Slot): IntentEntry | undefined
   return entry?.state === 'intent' ? entry : undefined
 }
 
-/** When the result of the first try is unknown, some cards are worth showing twice. */
-export function isWorthAnotherTry({ type, tries }: IntentEntry): boolean {
-  return tries === 1 && isWorthTwo[type]
+/** Whether a post whose tries all had an unknown result is tried again. */
+export function isWorthAnotherTry({ type, tries }: Pick<EntryFields, 'type' | 'tries'>): boolean {
+  return tries < mostTries[type]
 }
 
-const isWorthTwo: Readonly<Record<CardType, boolean>> = {
-  answer: true,
-  ask: true,
-  ending: true,
-  file: true,
-  status: false,
-  notice: false,
-  heartbeat: false,
-  note: false,
-  todos: false,
-  reasoning: false,
+/**
+ * How often a post is tried, in all, while its result stays unknown. An answer that people never see is worse than a
+ * counted copy. Copies of an ask carry the same tokens, and the run waits for it, so it has no limit. Code whose file is
+ * uncertain is shown as text.
+ */
+const mostTries: Readonly<Record<CardType, number>> = {
+  answer: 5,
+  ending: 5,
+  ask: Number.POSITIVE_INFINITY,
+  file: 2,
+  status: 1,
+  notice: 1,
+  heartbeat: 1,
+  note: 1,
+  todos: 1,
+  reasoning: 1,
 }
 
 /** What an entry takes from the slot that its message shows. */

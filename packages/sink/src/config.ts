@@ -56,8 +56,8 @@ export interface Policy {
    */
   readonly documentLength: number
   /**
-   * A settled reply whose messages could not be posted or edited for this long is given up, in ms: they are named in the
-   * delivery. Default 86,400,000, a day.
+   * A settled reply is given up if none of its messages could be posted or edited for this long, in ms, since it settled,
+   * was amended or made progress: they are named in the delivery, and `onError` hears of it. Default 86,400,000, a day.
    */
   readonly giveUpMs: number
   /**

@@ -3,9 +3,10 @@
  * - `invalid`: invalid options.
  * - `store`: the ledger's store failed.
  * - `port`: a call to the platform failed; the cause is the port's own error.
+ * - `given-up`: nothing of a settled reply could be shown for `Policy.giveUpMs`; the delivery names what is missing.
  * - `may-answer`: the host's `mayAnswer` threw or rejected, which counts as no.
  */
-export type SinkErrorType = 'invalid' | 'store' | 'port' | 'may-answer'
+export type SinkErrorType = 'invalid' | 'store' | 'port' | 'given-up' | 'may-answer'
 
 /**
  * An error of the sink. Reported to `onError`, except `invalid`, which is thrown by the call with the invalid options.

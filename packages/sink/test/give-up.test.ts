@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { FakeFault } from '../src/testing/fake-options.ts'
-import { replyWith, settledWith, text } from './make.ts'
-import { createScene } from './scene.ts'
+import { asks, replyWith, settledWith, text } from './make.ts'
+import { createScene, type Scene } from './scene.ts'
 
 const answer = settledWith([text('It is done.')])
 const always = (type: FakeFault['type'], count = 2000): readonly FakeFault[] =>
@@ -20,6 +20,37 @@ test.each(['ambiguous', 'unreachable'] as const)('a delivery that is %s for too 
   await scene.pass(3_600_000)
   expect(scene.fake.calls.length).toBe(calls)
   expect(scene.errors.length).toBeGreaterThan(8)
+  expect(scene.errors.filter((error) => error.type === 'given-up')).toHaveLength(1)
+})
+
+/** Longer than the default of `giveUpMs`. */
+const waitADay = async (scene: Scene): Promise<void> => {
+  for (let hour = 0; hour < 25; hour++) await scene.pass(3_600_000)
+}
+
+test('an amendment long after the last call is shown', async () => {
+  const scene = createScene()
+  scene.show(settledWith([{ ...text('It is done.'), id: 'prt_a' }]))
+  await scene.end()
+  await waitADay(scene)
+  scene.show(settledWith([{ ...text('It is done. Really.'), id: 'prt_a' }]), 'replyAmended')
+  expect((await scene.end()).undelivered).toEqual([])
+  expect(scene.fake.screen()).toMatchObject([{ text: 'It is done. Really.' }])
+})
+
+test('a reply that waited long for a person shows its answer', async () => {
+  const scene = createScene({
+    fake: { lacks: ['edit', 'remove'], limits: { edits: false } },
+    sink: { policy: { verbosity: 'quiet' } },
+  })
+  scene.show(replyWith([], { asks: [asks()], phase: 'blocked' }))
+  await scene.pass(5000)
+  await waitADay(scene)
+  scene.show(
+    settledWith([text('It is done.')], { asks: [asks(undefined, { status: 'answered', answers: [['Red']] })] }),
+  )
+  expect((await scene.end()).undelivered).toEqual([])
+  expect(scene.errors).toEqual([])
 })
 
 test('an amendment of a reply that was given up tries again', async () => {

@@ -65,15 +65,14 @@ export interface Deliverer {
 
 export function createDeliverer(options: DeliverOptions): Deliverer {
   const { port, chat, clock, pace, policy, onError } = options
-  const { limits } = port
   const mode = modeOf(options)
   const native = createNative({ port, clock, isWanted: policy.delivery === 'native' && mode === 'live' })
   const stopping = createStopping(clock)
   const { signal, stopped } = stopping
   const typing = createTyping({ port, chat, clock, pace, signal })
   const reaction = createReaction({ ...options, signal, stopped }, policy.reactions)
-  const schedule = createSchedule({ pace, policy, limits, mode, clock })
-  const turn = createTurn({ pace, chat, perChat: limits.perChat, hasButtons: limits.buttons !== undefined })
+  const schedule = createSchedule({ pace, policy, limits: port.limits, mode, clock })
+  const turn = createTurn({ pace, chat, limits: port.limits })
   const { facts, optionsOf, kindOf } = createAbilities({ port, mode, native, hasTimeFor: turn.hasTimeFor })
   const storage = createLedgerStorage(options)
   const find = createAskFinder({ ...options, reply: () => reply, ledger: () => ledger, onChange: answered })
@@ -142,7 +141,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
       const now = clock.now()
       const asked = withGuard(withSecrets(ledger, reply, { secret: options.secret, now }), guardOf(options))
       const explained = withReasons(asked, options, () => pace.isFirst('closed'))
-      const known = expired(explained, { now, editWindowMs: limits.editWindowMs })
+      const known = expired(explained, { now, editWindowMs: port.limits.editWindowMs })
       if (known !== ledger) {
         await keep(known)
         // It may have been stopped or replaced while writing.
@@ -183,12 +182,13 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     result.resolve(deliveryOf(ledger))
   }
 
-  /** Nothing could be shown for so long that it probably never can be. An amendment tries again. */
+  /** Nothing could be shown for `giveUpMs`, so it probably never can be. An amendment tries again. */
   function giveUp(): void {
     isResolved = true
     turn.release()
     schedule.gaveUp()
     resolveWithout('given-up')
+    onError(new SinkError('given-up', `chat ${chat.id}: nothing could be shown for ${policy.giveUpMs} ms, so it ends.`))
   }
 
   function pictureOf(of: Reply, now: number): Picture {

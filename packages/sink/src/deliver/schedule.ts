@@ -24,7 +24,10 @@ export interface Schedule {
   isDue(operation: Operation): boolean
   /** A call failed recently, so calls are held back for a while. */
   isHeldBack(): boolean
-  /** When a settled reply with operations left is given up, in ms since the epoch: too long without progress. */
+  /**
+   * When a settled reply with operations left is given up, in ms since the epoch: `Policy.giveUpMs` after it settled, was
+   * amended or made progress, whichever was last.
+   */
   giveUpAt(reply: Reply, operations: readonly Operation[]): number | undefined
   /** What comes next has its own time. */
   gaveUp(): void
@@ -50,11 +53,12 @@ export function createSchedule({ pace, policy, limits, mode, clock }: ScheduleOp
   let failures = 0
   let retryAt = 0
   const refused = new Map<string, RefusedText>()
-  let progressAt: number | undefined
+  /** The settled reply that makes no progress, and since when. */
+  let waiting: { readonly reply: Reply; readonly since: number } | undefined
   return {
     giveUpAt,
     gaveUp: () => {
-      progressAt = undefined
+      waiting = undefined
     },
     readyAt,
     isDue,
@@ -74,10 +78,10 @@ export function createSchedule({ pace, policy, limits, mode, clock }: ScheduleOp
     return Math.max(at, writtenAt + intervalMs, gathered, refusedIn(operation)?.retryAt ?? 0)
   }
 
-  function giveUpAt({ phase }: Reply, { length }: readonly Operation[]): number | undefined {
-    if (phase !== 'settled' || length === 0) return undefined
-    progressAt ??= clock.now()
-    return progressAt + policy.giveUpMs
+  function giveUpAt(reply: Reply, { length }: readonly Operation[]): number | undefined {
+    const isWaiting = reply.phase === 'settled' && length > 0
+    if (!isWaiting || waiting?.reply !== reply) waiting = isWaiting ? { reply, since: clock.now() } : undefined
+    return waiting && waiting.since + policy.giveUpMs
   }
 
   function isDue(operation: Operation): boolean {
@@ -101,7 +105,7 @@ export function createSchedule({ pace, policy, limits, mode, clock }: ScheduleOp
     // That the platform answers says nothing of the post that it answers for.
     if (operation.type === 'look-up') return
     failures = 0
-    progressAt = writtenAt
+    waiting = undefined
     if ('slot' in operation) refused.delete(operation.slot.key)
   }
 

@@ -3,7 +3,7 @@ import { permissionCardKey } from '../asks/permission.ts'
 import type { Slot } from '../layout/slot.ts'
 import { requestOf } from '../ledger/keys.ts'
 import { type Ledger, shownOf } from '../ledger/ledger.ts'
-import type { Budget } from '../port/limits.ts'
+import type { Limits } from '../port/limits.ts'
 import type { Chat } from '../port/port.ts'
 import type { Claim } from './chat-calls.ts'
 import type { Operation, Priority } from './operation.ts'
@@ -19,9 +19,7 @@ const callMs = 500
 export interface TurnOptions {
   readonly pace: ChatPace
   readonly chat: Chat
-  readonly perChat: Budget
-  /** People answer permissions with buttons. */
-  readonly hasButtons: boolean
+  readonly limits: Pick<Limits, 'perChat' | 'buttons'>
 }
 
 /**
@@ -45,8 +43,11 @@ export interface Turn {
   release(): void
 }
 
-export function createTurn({ pace, chat, perChat, hasButtons }: TurnOptions): Turn {
+export function createTurn({ pace, chat, limits }: TurnOptions): Turn {
   const owner = {}
+  const { perChat } = limits
+  /** People answer permissions with buttons. */
+  const hasButtons = limits.buttons !== undefined
   const withinMs = Math.max(askWithinMs[chat.kind ?? 'shared'], perChat.perMs / perChat.calls + 1000) - callMs
   let since: number | undefined
   return {

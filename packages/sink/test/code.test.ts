@@ -63,6 +63,15 @@ describe('overlong code', () => {
     expect(cardsOf('sealed', { ...emptyLedger, entries }, open).map(({ type }) => type)).toEqual(['answer'])
   })
 
+  test.each(['ambiguous', 'done'] as const)('stays text if the posts of its file had no result: %s', async (type) => {
+    const scene = createScene({ fake: { faults: [1, 3].map((call) => ({ call, type })), lookUp: 'probe' } })
+    scene.show(settledWith([text(said)]))
+    expect(await scene.end()).toMatchObject({ doubtful: 2, undelivered: [] })
+    const shown = scene.fake.screen().flatMap(({ text, file }) => (file ? [] : [text]))
+    expect(shown.join('\n').match(/print\(1\)/g)).toHaveLength(600)
+    expect(shown.join('\n')).not.toContain(caption)
+  })
+
   test('never leaves a screen that shows it before the file is there', async () => {
     const scene = createScene({ fake: { limits: { maxLength: 4096 } } })
     const seen: string[][] = []

@@ -73,11 +73,11 @@ export interface AskFoot {
 export interface Shown {
   /** The places of posted cards that stay, oldest first. */
   readonly breaks: readonly Break[]
-  /** Cards with at least one posted message. */
+  /** Cards with at least one posted message. A file counts once it is certainly there. */
   readonly posted: ReadonlySet<string>
   /** How far each answer was posted, in UTF-16 units of its source. */
   readonly ends?: ReadonlyMap<string, number> | undefined
-  /** Cards whose posts were all refused. */
+  /** Cards whose posts were all refused, and files whose posts have no result. */
   readonly lost?: ReadonlySet<string> | undefined
   /** Requests of asks with at least one posted message, of this content or an earlier one. */
   readonly requests: ReadonlySet<string>

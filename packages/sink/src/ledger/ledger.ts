@@ -82,7 +82,7 @@ export function memoryStore(): LedgerStore {
 /** The part of a ledger that a view needs. */
 export function shownOf(ledger: Ledger): Shown {
   const there = ledger.entries.filter(isThere)
-  const posted = new Set(there.filter(isCurrent).map(({ card }) => card))
+  const posted = new Set(there.filter((entry) => isCurrent(entry) && !isLost(entry)).map(({ card }) => card))
   return {
     breaks: ledger.breaks,
     posted,
@@ -93,7 +93,7 @@ export function shownOf(ledger: Ledger): Shown {
         .flatMap(({ card, piece }) => (piece ? [[card, piece.to] as const] : []))
         .toSorted(([, a], [, b]) => a - b),
     ),
-    lost: new Set(ledger.entries.flatMap(({ card, state }) => (state === 'failed' && !posted.has(card) ? [card] : []))),
+    lost: new Set(ledger.entries.filter((entry) => isLost(entry) && !posted.has(entry.card)).map(({ card }) => card)),
     requests: new Set(there.flatMap(({ card }) => requestOf(card) ?? [])),
     told: new Set(ledger.told),
     noticeAt: ledger.noticeAt,
@@ -119,6 +119,11 @@ export function entriesByKey({ entries }: Ledger): ReadonlyMap<string, Entry> {
 /** The entries of a card, in the order in which they were posted, without replaced ones. */
 export function entriesOf({ entries }: Ledger, card: string): readonly Entry[] {
   return entries.filter((entry) => entry.card === card && isCurrent(entry))
+}
+
+/** It is not there, or it is a file that may not be there: its code is shown as text, so that people see it anyway. */
+function isLost({ state, type }: Entry): boolean {
+  return state === 'failed' || (state === 'doubtful' && type === 'file')
 }
 
 function isCurrent({ isReplaced }: Entry): boolean {

@@ -1,3 +1,4 @@
+import type { QuestionAsk } from '@reply/core'
 import { describe, expect, test } from 'vitest'
 import type { AppendStream } from '../src/port/port.ts'
 import { wellFormed, wellFormedPort } from '../src/port/well-formed.ts'
@@ -114,13 +115,18 @@ describe('a text that is refused while it grows', () => {
     expect(await scene.end()).toMatchObject({ shown: 0, undelivered: [{ key: 'answer#0' }] })
   })
 
-  test('is given up when an ask waits below it', async () => {
-    const scene = createScene({ fake: { faults: [{ call: 1, type: 'refused' }] } })
+  test('waits for the ask below it, and is tried again after that', async () => {
+    const scene = createScene({
+      fake: { faults: [{ call: 1, type: 'refused' }] },
+      sink: { policy: { statusAfterMs: 3_600_000 } },
+    })
     const open = { ...text('One', { status: 'open' }), id: 'prt_a' }
-    scene.show(growing('One'))
-    await scene.pass(3000)
+    const over: QuestionAsk = { ...asks(), status: 'rejected' }
     scene.show(replyWith([open], { phase: 'blocked', asks: [asks()] }))
     await scene.pass(5000)
-    expect(textsOf(scene).at(-1)).toMatch(/^❓/)
+    expect(textsOf(scene)).toEqual([expect.stringMatching(/^❓/)])
+    scene.show(settledWith([{ ...open, status: 'sealed', text: 'One, and the whole.' }], { asks: [over] }))
+    expect((await scene.end()).undelivered).toEqual([])
+    expect(textsOf(scene)).toEqual([expect.stringMatching(/^❓/), 'One, and the whole.'])
   })
 })

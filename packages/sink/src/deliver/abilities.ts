@@ -6,14 +6,17 @@ import type { ChannelPort } from '../port/port.ts'
 import type { Mode } from '../view/view.ts'
 import type { Native } from './native.ts'
 import type { ReconcileOptions } from './reconcile.ts'
+import type { Schedule } from './schedule.ts'
 import { isStreamed } from './streaming.ts'
 import { intentOf } from './transitions.ts'
+import type { Turn } from './turn.ts'
 
 export interface AbilitiesOptions {
   readonly port: ChannelPort
   readonly mode: Mode
   readonly native: Native
-  readonly hasTimeFor: ReconcileOptions['hasTimeFor']
+  readonly turn: Pick<Turn, 'hasTimeFor'>
+  readonly schedule: Pick<Schedule, 'isRefused'>
 }
 
 /** What the port can do for a reply, as the steps of a delivery ask for it. */
@@ -25,7 +28,7 @@ export interface Abilities {
   kindOf(slot: Slot, ledger: Ledger): IntentEntry['kind']
 }
 
-export function createAbilities({ port, mode, native, hasTimeFor }: AbilitiesOptions): Abilities {
+export function createAbilities({ port, mode, native, turn, schedule }: AbilitiesOptions): Abilities {
   const { limits } = port
   const facts = { isIdempotent: limits.idempotent, canLookUp: port.lookUp !== undefined && !limits.idempotent }
   return { facts, optionsOf, kindOf }
@@ -34,7 +37,8 @@ export function createAbilities({ port, mode, native, hasTimeFor }: AbilitiesOpt
     const canEdit = port.edit !== undefined && limits.edits && mode !== 'append'
     const [isSettled, canRemove] = [phase === 'settled', port.remove !== undefined]
     const isPreviewing = native.previewing !== undefined
-    return { isSettled, canEdit, canRemove, isPreviewing, openSince: native.openSince(), ...facts, hasTimeFor }
+    const asked = { hasTimeFor: turn.hasTimeFor, isRefused: schedule.isRefused }
+    return { isSettled, canEdit, canRemove, isPreviewing, openSince: native.openSince(), ...facts, ...asked }
   }
 
   /** Ports can rarely look for a stream, so one whose opening had no result is posted as a message. */

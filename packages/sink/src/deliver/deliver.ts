@@ -73,7 +73,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   const reaction = createReaction({ ...options, signal, stopped }, policy.reactions)
   const schedule = createSchedule({ pace, policy, limits: port.limits, mode, clock })
   const turn = createTurn({ pace, chat, limits: port.limits })
-  const { facts, optionsOf, kindOf } = createAbilities({ port, mode, native, hasTimeFor: turn.hasTimeFor })
+  const { facts, optionsOf, kindOf } = createAbilities({ port, mode, native, turn, schedule })
   const storage = createLedgerStorage(options)
   const find = createAskFinder({ ...options, reply: () => reply, ledger: () => ledger, onChange: answered })
   let ledger: Ledger = emptyLedger

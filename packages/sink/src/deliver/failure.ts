@@ -36,10 +36,10 @@ export function failed(ledger: Ledger, call: FailedCall): Ledger {
   }
 }
 
-/** A text that is still growing is tried again once it has grown, unless an ask waits for it. */
+/** A text that is still growing is tried again once it has grown. */
 export function isTriedAgain(operation: Operation, { type }: PortError): operation is Post | Edit {
   if (type !== 'refused' || (operation.type !== 'post' && operation.type !== 'edit')) return false
-  return operation.slot.isGrowing && operation.priority !== 'ask'
+  return operation.slot.isGrowing
 }
 
 function postFailed(ledger: Ledger, operation: Post, { error, at, isIdempotent, canLookUp }: FailedCall): Ledger {

@@ -20,6 +20,8 @@ export interface ReconcileOptions {
   readonly isIdempotent?: boolean | undefined
   /** Whether an ask can wait for this many posts that belong above it. Default: yes. */
   readonly hasTimeFor?: ((posts: number) => boolean) | undefined
+  /** Whether a growing text was refused the last time. An ask does not wait for it. Default: no. */
+  readonly isRefused?: ((slot: Slot) => boolean) | undefined
 }
 
 /**
@@ -47,7 +49,8 @@ function nextPost(ledger: Ledger, slots: readonly Slot[], options: ReconcileOpti
   const missing = missingSlots(ledger, slots)
   const ask = missing.findIndex(isWaitingAsk)
   // Posts keep their order: an urgent post makes those before it as urgent, unless that takes too long.
-  const slot = missing[ask > 0 && options.hasTimeFor?.(ask) === false ? ask : 0]
+  const isTooLate = options.hasTimeFor?.(ask) === false || missing.slice(0, 1).some((one) => options.isRefused?.(one))
+  const slot = missing[ask > 0 && isTooLate ? ask : 0]
   const [urgency] = missing.map((one) => postPriority(one, options)).toSorted((a, b) => order[a] - order[b])
   if (!slot || !urgency) return undefined
   // Any message ends a preview, so previewed text is posted before it.

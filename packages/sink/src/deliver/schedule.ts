@@ -1,6 +1,7 @@
 import type { Clock, Reply } from '@reply/core'
 import { backOffMs } from '../back-off.ts'
 import type { Policy } from '../config.ts'
+import type { Slot } from '../layout/slot.ts'
 import type { Limits } from '../port/limits.ts'
 import type { PortError } from '../port/port-error.ts'
 import type { Mode } from '../view/view.ts'
@@ -22,6 +23,8 @@ export interface Schedule {
   readyAt(operation: Operation): number
   /** False while a text that was refused as it grew is still the same. */
   isDue(operation: Operation): boolean
+  /** The slot's text is still growing, and was refused the last time. */
+  isRefused(slot: Slot): boolean
   /** A call failed recently, so calls are held back for a while. */
   isHeldBack(): boolean
   /**
@@ -62,6 +65,7 @@ export function createSchedule({ pace, policy, limits, mode, clock }: ScheduleOp
     },
     readyAt,
     isDue,
+    isRefused: ({ key, isGrowing }) => isGrowing && refused.has(key),
     isHeldBack: () => retryAt > clock.now(),
     succeeded,
     failed,
@@ -90,7 +94,7 @@ export function createSchedule({ pace, policy, limits, mode, clock }: ScheduleOp
   }
 
   function refusedIn(operation: Operation): RefusedText | undefined {
-    if (!('slot' in operation) || !operation.slot.isGrowing || operation.priority === 'ask') return undefined
+    if (!('slot' in operation) || !operation.slot.isGrowing) return undefined
     return refused.get(operation.slot.key)
   }
 

@@ -2,7 +2,7 @@ import type { Clock } from '@reply/core'
 import { backOffMs, callPlatform, PortError, pause } from '@reply/sink/channel'
 import type { TelegramFields, TelegramInboundApi } from './api.ts'
 import { TelegramError, unreadableUpdate } from './error.ts'
-import { type ErrorResponse, isRejected, responseOf, toPortError } from './failure.ts'
+import { type ErrorResponse, responseOf, toPortError } from './failure.ts'
 import { updateIdOf, updateTypes } from './inbound.ts'
 import type { Receiver } from './receive.ts'
 
@@ -22,6 +22,9 @@ export interface Polling {
 
 /** Long-poll timeout in seconds: Telegram answers after it even without updates. */
 const pollS = 30
+
+/** A gateway that restarts answers 404 as well, so only that many in a row end the polling: two minutes. */
+const mostMisses = 8
 
 /** The deadline of a poll: a connection can die silently, and grammY itself waits for 500 s. */
 const lateMs = (pollS + 15) * 1000
@@ -51,19 +54,24 @@ export function createPolling({ api, read, receive, onError, clock }: PollOption
   async function run(signal: AbortSignal): Promise<void> {
     let offset: number | undefined
     let failures = 0
+    let misses = 0
     let isConfirmed = true
     while (!signal.aborted) {
       try {
         const batch = await poll({ offset, timeout: pollS, allowed_updates: updateTypes }, signal)
         failures = 0
+        misses = 0
         isConfirmed = batch.length === 0
         await Promise.all(batch.map(take))
         for (const update of batch) offset = Math.max(offset ?? 0, (updateIdOf(update) ?? -1) + 1)
       } catch (error) {
         if (signal.aborted) break
-        onError(toError(error))
+        const code = responseIn(error)?.code
+        misses = code === 404 ? misses + 1 : 0
         // Retrying doesn't fix a wrong token.
-        if (isRejected(responseIn(error)?.code)) return
+        const isOver = code === 401 || misses === mostMisses
+        onError(isOver ? rejected(code, error) : toError(error))
+        if (isOver) return
         const { retryAfterMs } = toPortError(error, 'getUpdates')
         await pause(clock, retryAfterMs ?? backOffMs(failures), signal)
         failures += 1
@@ -93,6 +101,12 @@ export function createPolling({ api, read, receive, onError, clock }: PollOption
   }
 }
 
+/** Telegram answers 401 to a wrong token, and 404 to one that isn't even formed like a token. */
+function rejected(code: number, error: unknown): TelegramError {
+  const words = `Telegram rejected the bot's token (${code}). Use the one that @BotFather shows now.`
+  return new TelegramError('unauthorized', words, { cause: toPortError(error, 'getUpdates').cause })
+}
+
 /** The response in a failed call. Network errors are not kept as the cause: their URL contains the token. */
 function responseIn(error: unknown): ErrorResponse | undefined {
   return error instanceof PortError ? responseOf(error.cause) : undefined
@@ -109,10 +123,6 @@ function toError(error: unknown): TelegramError {
   if (code === 409) {
     const cure = 'Stop the other process, or give it its own bot.'
     return new TelegramError('conflict', `Another process polls the same bot. ${cure}`, cause)
-  }
-  if (isRejected(code)) {
-    const words = `Telegram rejected the bot's token (${code}). Use the one that @BotFather shows now.`
-    return new TelegramError('unauthorized', words, cause)
   }
   return new TelegramError('updates', failure.message, cause)
 }

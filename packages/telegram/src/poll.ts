@@ -1,5 +1,5 @@
 import type { Clock } from '@reply/core'
-import { backOffMs, callPlatform, PortError, pause } from '@reply/sink/channel'
+import { backOffMs, callPlatform, createOpenTasks, PortError, pause } from '@reply/sink/channel'
 import type { TelegramFields, TelegramInboundApi } from './api.ts'
 import { TelegramError, unreadableUpdate } from './error.ts'
 import { type ErrorResponse, responseOf, toPortError } from './failure.ts'
@@ -29,11 +29,17 @@ const mostMisses = 8
 /** The deadline of a poll: a connection can die silently, and grammY itself waits for 500 s. */
 const lateMs = (pollS + 15) * 1000
 
+/** While an update is being handled, Telegram is asked for newer ones this often, in ms. */
+const againMs = 500
+
 /**
- * Fetches updates in batches. Each batch is handled before the next fetch, which confirms it. Updates of one batch are
- * handled concurrently, begun in their order.
+ * Fetches updates in batches. Updates are handled concurrently, begun in their order, and each poll confirms those before
+ * the oldest one that is still being handled. Telegram sends the others again, and does not wait for new ones then.
  */
 export function createPolling({ api, read, receive, onError, clock }: PollOptions): Polling {
+  /** The updates that Telegram does not know as handled yet, by id: whether they are. */
+  const open = new Map<number, boolean>()
+  const tasks = createOpenTasks()
   let abort: AbortController | undefined
   let ended = Promise.resolve()
   return {
@@ -55,21 +61,23 @@ export function createPolling({ api, read, receive, onError, clock }: PollOption
     let offset: number | undefined
     let failures = 0
     let misses = 0
-    let isConfirmed = true
     while (!signal.aborted) {
       try {
-        const batch = await poll({ offset, timeout: pollS, allowed_updates: updateTypes }, signal)
+        const isBusy = [...open.values()].includes(false)
+        const timeout = isBusy ? 0 : pollS
+        const batch = await poll({ offset, timeout, allowed_updates: updateTypes }, signal)
         failures = 0
         misses = 0
-        isConfirmed = batch.length === 0
-        await Promise.all(batch.map(take))
-        for (const update of batch) offset = Math.max(offset ?? 0, (updateIdOf(update) ?? -1) + 1)
+        for (const id of open.keys()) if (id < (offset ?? 0)) open.delete(id)
+        for (const update of batch) begin(update)
+        await Promise.race([tasks.rest(), pause(clock, againMs, signal)])
+        offset = nextOffset() ?? offset
       } catch (error) {
         if (signal.aborted) break
         const code = responseIn(error)?.code
         misses = code === 404 ? misses + 1 : 0
         // Retrying doesn't fix a wrong token.
-        const isOver = code === 401 || misses === mostMisses
+        const isOver = code !== undefined && (code === 401 || misses === mostMisses)
         onError(isOver ? rejected(code, error) : toError(error))
         if (isOver) return
         const { retryAfterMs } = toPortError(error, 'getUpdates')
@@ -77,7 +85,10 @@ export function createPolling({ api, read, receive, onError, clock }: PollOption
         failures += 1
       }
     }
-    if (!isConfirmed && offset !== undefined) await confirm(offset)
+    await tasks.rest()
+    offset = nextOffset()
+    open.clear()
+    if (offset !== undefined) await confirm(offset)
   }
 
   async function poll(fields: TelegramFields, signal?: AbortSignal): Promise<readonly unknown[]> {
@@ -85,10 +96,21 @@ export function createPolling({ api, read, receive, onError, clock }: PollOption
     return await callPlatform((aborted) => api.getUpdates(fields, aborted), call)
   }
 
-  async function take(value: unknown): Promise<void> {
+  function begin(value: unknown): void {
+    const id = updateIdOf(value)
+    if (id !== undefined && open.has(id)) return
     const update = read(value)
-    if (update) return await receive(update)
-    onError(unreadableUpdate(updateIdOf(value)))
+    if (!update) onError(unreadableUpdate(id))
+    if (id === undefined) return
+    open.set(id, !update)
+    if (update) void tasks.add(receive(update).then(() => void open.set(id, true)))
+  }
+
+  /** The oldest update that is still being handled, else the one after the newest. */
+  function nextOffset(): number | undefined {
+    const handling = [...open].flatMap(([id, isHandled]) => (isHandled ? [] : [id]))
+    if (handling.length > 0) return Math.min(...handling)
+    return open.size > 0 ? Math.max(...open.keys()) + 1 : undefined
   }
 
   /** Unconfirmed updates would come again after a restart. */

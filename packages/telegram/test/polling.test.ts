@@ -14,6 +14,49 @@ async function poll(onInbound: TelegramChannelOptions['onInbound'], faults: read
   return { ...started, channel, errors }
 }
 
+describe('while an update is being handled', () => {
+  const never = new Promise(() => {})
+
+  test('people in other chats are heard, each update once', async () => {
+    const chats: string[] = []
+    const { telegram, clock, channel } = await poll(({ chat }) => {
+      chats.push(chat.id)
+      return chat.id === '7' ? never : undefined
+    })
+    telegram.say(7, 'A long prompt')
+    await until(() => chats.length === 1)
+    for (const id of [8, 9]) {
+      telegram.say(id, 'Hi')
+      const polls = telegram.count('getUpdates')
+      await clock.advance(500)
+      await until(() => telegram.count('getUpdates') > polls && chats.length === id - 6)
+    }
+    expect(chats).toEqual(['7', '8', '9'])
+    const stopped = channel.stop()
+    await clock.advance(5000)
+    await stopped
+    expect(chats).toEqual(['7', '8', '9'])
+  })
+
+  test('it is not confirmed, and comes again to the next process', async () => {
+    let received = 0
+    const { telegram, api, clock, channel } = await poll(() => {
+      received += 1
+      return never
+    })
+    telegram.say(7, 'A long prompt')
+    await until(() => received === 1)
+    await clock.advance(500)
+    await until(() => telegram.count('getUpdates') > 1)
+    expect(await api.getUpdates({ timeout: 0 })).toHaveLength(1)
+    const stopped = channel.stop()
+    await clock.advance(5000)
+    await stopped
+    expect(received).toBe(1)
+    expect(await api.getUpdates({ timeout: 0 })).toEqual([])
+  })
+})
+
 const missing = (times: number): TelegramFault => ({ type: 'status', code: 404, method: 'getUpdates', times })
 
 describe('a 404 to a poll', () => {

@@ -141,6 +141,17 @@ test('one body may have several messages, changes and entries; those of other nu
   expect(textsIn(opened.received)).toEqual(['a', 'b', 'c'])
 })
 
+test('people of one request do not wait for the handler of another', async () => {
+  const received: Inbound[] = []
+  const opened = await open({ onInbound: (inbound) => new Promise(() => received.push(inbound)) })
+  const all = [text('a'), text('b', { from: '491700000002' }), text('c')]
+  const answer = opened.channel.webhook(signed(opened, bodyOf(value(all))))
+  await until(() => received.length === 3)
+  expect(textsIn(received)).toEqual(['a', 'b', 'c'])
+  await opened.clock.advance(5000)
+  expect(await answer).toEqual({ status: 200 })
+})
+
 test.each<[string, object, object | undefined]>([
   [
     'a reply button',
@@ -317,7 +328,7 @@ test('a channel needs its secrets', async () => {
 test('no error contains a secret', async () => {
   const opened = await open({ onInbound: () => Promise.reject(new Error('broken')) })
   await opened.channel.webhook(signed(opened, bodyOf(value([text('a'), { id: 1 }, text('old', { timestamp: '1' })]))))
-  expect(opened.errors.map((error) => (error as WhatsAppError).type)).toEqual(['inbound', 'malformed', 'stale'])
+  expect(opened.errors.map((error) => (error as WhatsAppError).type)).toEqual(['malformed', 'stale', 'inbound'])
   const said = inspect(opened.errors, { depth: 20, showHidden: true })
   for (const secret of [appSecret, verifyToken, 'very-secret']) expect(said).not.toContain(secret)
 })

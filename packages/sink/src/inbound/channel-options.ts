@@ -7,7 +7,7 @@ import type { Inbound } from './inbound.ts'
 export interface ChannelOptions extends Omit<ChannelSinkOptions, 'onError' | 'answerers' | 'store'> {
   /**
    * Called for each action of a person, in order and once. It may take any time, and may wait for a person's next
-   * action: after `handleMs` the next one is passed on in parallel. What it throws goes to `onError`.
+   * action: none waits for the handler of another. What it throws goes to `onError`.
    */
   readonly onInbound: (inbound: Inbound) => unknown
   /**
@@ -22,7 +22,7 @@ export interface ChannelOptions extends Omit<ChannelSinkOptions, 'onError' | 'an
    * that prompts with each text needs no check.
    */
   readonly onlyFiles?: boolean | undefined
-  /** How long the next action, and `stop`, wait for `onInbound`, in ms. Default 5,000. */
+  /** How long `stop`, and telling the platform that an action was taken, wait for `onInbound`, in ms. Default 5,000. */
   readonly handleMs?: number | undefined
 }
 
@@ -32,7 +32,7 @@ export interface InboundOptions extends Pick<ChannelOptions, 'onInbound' | 'time
   readonly onError: (error: Error) => void
   /** The source of all times and timers. */
   readonly clock: Clock
-  /** How long the next action waits for `onInbound`, in ms. */
+  /** How long an action waits for `onInbound` until it counts as taken, in ms. */
   readonly handleMs: number
 }
 

@@ -30,7 +30,7 @@ export interface InboundReceiverOptions<Failure extends Error> {
   ) => Failure
   /** Times the limits below. */
   readonly clock: Clock
-  /** How long the host may take before the next inbound is delivered, in ms. Its handler keeps running. */
+  /** How long `receive` waits for the host, in ms. Its handler keeps running. */
   readonly handleMs: number
   /** How long a press can be answered by a notice, in ms. After that it is answered without text. */
   readonly pressMs: number

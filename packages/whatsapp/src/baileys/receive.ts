@@ -15,7 +15,10 @@ export interface BaileysReceiverOptions extends InboundOptions {
   readonly normalizeMessageContent: Unwrap | undefined
 }
 
-/** Handlers for a socket's events. They pass each message on once, in order, and never throw. */
+/**
+ * Handlers for a socket's events. They pass each message on once and in order, none waiting for the handler of another,
+ * and never throw.
+ */
 export interface BaileysReceiver {
   upsert(payload: BaileysEvents['messages.upsert'], own: readonly string[]): void
   update(payload: BaileysEvents['messages.update']): void
@@ -31,7 +34,7 @@ const pressMs = 86_400_000
 export function createBaileysReceiver(options: BaileysReceiverOptions): BaileysReceiver {
   const { source, onError, clock, maxAgeMs } = options
   const unwrapping = createUnwrap(options)
-  const { receive, answering } = createInboundReceiver({
+  const receiver = createInboundReceiver({
     ...{
       ...options,
       client: source,
@@ -44,7 +47,12 @@ export function createBaileysReceiver(options: BaileysReceiverOptions): BaileysR
   })
   const connection = connectionOf(source)
   let last = Promise.resolve()
-  return { upsert, update, rest: async () => await last }
+  return { upsert, update, rest }
+
+  async function rest(): Promise<void> {
+    await last
+    await receiver.rest()
+  }
 
   function upsert({ messages, type }: BaileysEvents['messages.upsert'], own: readonly string[]): void {
     for (const message of messages)
@@ -69,7 +77,13 @@ export function createBaileysReceiver(options: BaileysReceiverOptions): BaileysR
       return onError(new WhatsAppError('stale', `${what}: it is older than ${maxAgeMs} ms.`))
     }
     // Two accounts may get the same message of a group.
-    await receive(`${own[0] ?? ''}/${id}`, async () => received && (await inboundOf(received)))
+    await begun((made) =>
+      receiver.receive(`${own[0] ?? ''}/${id}`, async () => {
+        const inbound = received && (await inboundOf(received))
+        made()
+        return inbound
+      }),
+    )
   }
 
   function update(updates: BaileysEvents['messages.update']): void {
@@ -90,6 +104,14 @@ export function createBaileysReceiver(options: BaileysReceiverOptions): BaileysR
       const content = { text: clip(asWritten(text), textLength), linkPreview: null }
       return await connection.socket().sendMessage(chat.id, content, { quoted: quotableIn(chat.id, quoted) })
     }
-    return { ...received, answer: answering(received, { say, isMessage: true }) }
+    return { ...received, answer: receiver.answering(received, { say, isMessage: true }) }
   }
+}
+
+/** Resolves when the handler has its message: what comes later is handed over after it, but doesn't wait for its end. */
+async function begun(receive: (made: () => void) => Promise<unknown> | undefined): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    const handled = receive(resolve)
+    void Promise.resolve(handled).then(() => resolve(), reject)
+  })
 }

@@ -14,8 +14,8 @@ export interface CloudReceiverOptions extends InboundOptions {
 }
 
 /**
- * Passes a webhook's events to the host, in order and once. Resolves when the host is done or `handleMs` is over. Never
- * rejects.
+ * Passes a webhook's events to the host, once and in order, none waiting for the handler of another. Resolves when the
+ * host is done or `handleMs` is over. Never rejects.
  */
 export type ReceiveCloud = (events: readonly CloudEvent[]) => Promise<void>
 
@@ -35,7 +35,7 @@ export function createCloudReceiver(options: CloudReceiverOptions): ReceiveCloud
     limitsOf: () => cloudLimits,
   })
   return async (events) => {
-    for (const event of events) await take(event)
+    await Promise.all(events.map(take))
   }
 
   async function take(event: CloudEvent): Promise<void> {

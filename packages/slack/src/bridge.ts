@@ -65,7 +65,7 @@ function connectionOf(config: SlackConfig, host: ChannelHost, { api, socket }: C
   const { token, signingSecret, apiUrl, events = 'socket' } = config
   const channel = slackChannel({
     ...{ api, events, socket, onInbound, onError, clock },
-    ...{ onlyFiles: true, hearsAll: true, acknowledges: 'handled' },
+    ...{ onlyFiles: true, hearsAll: true, acknowledges: 'handled', commands: 'all' },
     ...(signingSecret && { signingSecret: host.secret(signingSecret) }),
   })
   const notes = createNotes({

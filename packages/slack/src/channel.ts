@@ -42,6 +42,11 @@ export interface SlackChannelOptions extends ChannelOptions, Pick<SlackSinkOptio
    * Slack waits 3 s. Slack then sends an event again that the process lost. Default `at once`.
    */
   readonly acknowledges?: 'at once' | 'handled' | undefined
+  /**
+   * Names of slash commands, without the slash, that arrive as texts like "/ask Why?"; `all` if the app is the bot's
+   * alone. Others are left to the host, acknowledged without an answer. Default: none.
+   */
+  readonly commands?: readonly string[] | 'all' | undefined
   /** Largest request body, in bytes. Default 1 MiB. */
   readonly maxBytes?: number | undefined
 }
@@ -59,8 +64,8 @@ export interface SlackChannel {
   stop(): Promise<void>
   /**
    * Handles one request from Slack: an event, an interaction, a slash command, or a check of the URL or its certificate.
-   * 200: accepted, or a repeat; 400: unreadable; 401: not from Slack, or older than five minutes; 405: not a POST; 413: too large. Throws `invalid`
-   * without a `signingSecret`.
+   * 200: accepted, or a repeat; 400: unreadable; 401: not from Slack, or older than five minutes; 405: not a POST; 413:
+   * too large. Throws `invalid` without a `signingSecret`.
    */
   webhook(request: WebhookRequest): Promise<WebhookAnswer>
   /** The same, as a `node:http` request listener. */
@@ -74,14 +79,15 @@ const acknowledgeMs = 2500
 
 /** Throws `SlackError` of type `invalid` for unusable options. */
 export function slackChannel(options: SlackChannelOptions): SlackChannel {
-  const { api, events, socket, signingSecret, maxBytes, hearsAll = false } = options
+  const { api, events, socket, signingSecret, commands = [], maxBytes, hearsAll = false } = options
   const isLate = options.acknowledges === 'handled'
   const given = inboundOptionsOf(options)
   const inbound = isLate ? { ...given, handleMs: Math.min(given.handleMs, acknowledgeMs) } : given
   const { onError, clock } = inbound
   const threads = createThreads()
+  const isOwnCommand = (name: string): boolean => commands === 'all' || commands.includes(name)
   const words = { ...defaultWords, ...options.words }
-  const { receive, rest } = createReceiver({ api, words, threads, hearsAll, ...inbound })
+  const { receive, rest } = createReceiver({ api, words, threads, hearsAll, isOwnCommand, ...inbound })
   /** What an acknowledgement waits for. */
   const take = async (body: unknown): Promise<void> => {
     const handled = receive(body)

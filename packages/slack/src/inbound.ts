@@ -25,13 +25,13 @@ export type Received =
 export interface Read {
   /** The same for redeliveries, and for the several events of one message. */
   readonly id: string
-  /** Undefined for events that a channel ignores: joins, other bots, the host's own dialogs. */
+  /** Undefined for events that a channel ignores: joins, other bots, the host's own dialogs and commands. */
   readonly received: Received | undefined
 }
 
-/** Reads an event's body, an interaction's payload or a slash command. Returns undefined for anything else. */
-export function readBody(body: unknown): Read | undefined {
-  if (isCommand(body)) return readCommand(body)
+/** Reads an event's body, an interaction's payload or an own slash command. Returns undefined for anything else. */
+export function readBody(body: unknown, isOwnCommand: (name: string) => boolean = () => false): Read | undefined {
+  if (isCommand(body)) return readCommand(body, isOwnCommand)
   const { type } = z.object({ type: z.string() }).safeParse(body).data ?? {}
   return type === 'event_callback' ? readEvent(body) : readAction(body)
 }

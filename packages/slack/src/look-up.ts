@@ -8,6 +8,8 @@ export interface LookUpPlace {
   readonly channelId: string
   /** The `ts` of the thread's first message, for posts in a thread. */
   readonly threadTs: string | undefined
+  /** Outside of threads, a post that replies to a message is in the thread of that. */
+  readonly startsThreads: boolean
 }
 
 /** Names a post's key in its metadata. https://docs.slack.dev/messaging/message-metadata */
@@ -28,9 +30,19 @@ export function metadataOf(key: string): SlackFields {
  * Reads the newest messages back. Without the scope to read (`channels:history` and the like), and for files and streams,
  * which have no metadata, it only finds out whether Slack answers.
  */
-export async function lookUp(
+export async function lookUp(options: LookUpOptions, place: LookUpPlace): Promise<LookedUp> {
+  const { threadTs, startsThreads } = place
+  const found = await lookIn(threadTs, options, place)
+  const started = threadTs === undefined && startsThreads ? options.replyTo?.id : undefined
+  if (found.type === 'there' || started === undefined) return found
+  const below = await lookIn(started, options, place)
+  return below.type === 'absent' ? found : below
+}
+
+async function lookIn(
+  threadTs: string | undefined,
   { key, kind, since, signal }: LookUpOptions,
-  { call, channelId: channel, threadTs }: LookUpPlace,
+  { call, channelId: channel }: LookUpPlace,
 ): Promise<LookedUp> {
   const oldest = String((since - skewMs) / 1000)
   const fields = { channel, oldest, limit: most, include_all_metadata: true }

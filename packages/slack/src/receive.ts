@@ -17,6 +17,8 @@ export interface ReceiverOptions extends InboundOptions {
   readonly threads: Threads
   /** Every message that the app hears is passed on. */
   readonly hearsAll: boolean
+  /** Whether the slash command of that name, without the slash, is passed on. */
+  readonly isOwnCommand: (name: string) => boolean
 }
 
 export interface Receiver {
@@ -37,7 +39,7 @@ const toPortError = toPortErrors.chat
 type Opening = Extract<Received, { type: 'open' }>
 
 export function createReceiver(options: ReceiverOptions): Receiver {
-  const { api, onError, clock, timeoutMs, words, threads, hearsAll } = options
+  const { api, onError, clock, timeoutMs, words, threads, hearsAll, isOwnCommand } = options
   const { forms } = featuresOf(api)
   /** The hint for a form that was too long for its button and was lost with a restart. */
   const inWords = words.replyWith({ options: 0, multiple: false, custom: true })
@@ -48,7 +50,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   return { receive: take, rest }
 
   async function take(body: unknown): Promise<void> {
-    const read = readBody(body)
+    const read = readBody(body, isOwnCommand)
     if (!read) return onError(new SlackError('malformed', 'Skipped a Slack payload that is not an event.'))
     const { id, received } = read
     // Two apps may get the same message.

@@ -31,12 +31,14 @@ export interface SlackSinkOptions extends ChannelSinkOptions {
  * for a blank token.
  */
 export function slackSink(options: SlackSinkOptions): Sink {
-  const { api, channelId, threadTs, replyTo, policy, clock = systemClock } = options
+  const { api, channelId, replyTo, policy, clock = systemClock } = options
+  // Outside of threads the prompt begins one, and people answer there.
+  const threadTs = options.threadTs ?? replyTo
   requireToken(api)
   return createSink({
     ...options,
-    // A sink without a thread only ever replies to its own answer, and would start a thread under it.
-    port: createSlackPort({ ...options, threadTs: threadTs ?? replyTo, startsThreads: false }),
+    // Without a thread it only ever replies to its own answer, and would start a thread under it.
+    port: createSlackPort({ ...options, threadTs, startsThreads: false }),
     render: renderSlack,
     chat: chatOf(channelId, threadTs),
     replyTo: replyTo === undefined ? undefined : { id: replyTo },

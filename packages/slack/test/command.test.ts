@@ -14,7 +14,7 @@ async function open(events: 'http' | 'socket', onInbound: (inbound: Inbound) => 
   const received: Inbound[] = []
   const errors: Error[] = []
   const channel: SlackChannel = slackChannel({
-    ...{ api, clock, events, signingSecret, socket: socketOf(slack) },
+    ...{ api, clock, events, signingSecret, socket: socketOf(slack), commands: ['ask', 'help'] },
     onError: (error) => errors.push(error),
     onInbound: (inbound) => {
       received.push(inbound)
@@ -32,10 +32,11 @@ async function open(events: 'http' | 'socket', onInbound: (inbound: Inbound) => 
 
 // https://docs.slack.dev/interactivity/implementing-slash-commands: a form post, confirmed by a 200 within 3 s.
 test.each(['http', 'socket'] as const)(
-  'a slash command is acknowledged and arrives as a text, by %s',
+  'a slash command arrives as a text if the channel is to take it; each is acknowledged, by %s',
   async (events) => {
     const { slack, received, errors } = await open(events)
     expect(await slack.command('C1', '/ask', 'Why <this> & that?', { from: { id: 'U5', name: 'Ada' } })).toBe(true)
+    expect(await slack.command('C1', '/deploy', 'now')).toBe(true)
     expect(await slack.command('D1', '/help')).toBe(true)
     await until(() => received.length === 2)
     expect(received).toMatchObject([

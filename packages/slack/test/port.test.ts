@@ -34,6 +34,19 @@ describe('a post', () => {
     expect(ours(opened).map(({ threadTs }) => threadTs)).toEqual([undefined, root])
   })
 
+  test.each([
+    ['in its thread', {}],
+    ['in the thread that it starts', { threadTs: undefined }],
+    ['in the channel', { threadTs: undefined, startsThreads: false }],
+  ])('is found where it was posted: %s', async (_, options) => {
+    const opened = await open({}, options)
+    const { port, bubble, root, clock } = opened
+    const [replyTo, looking] = [{ id: root }, { ...editing, kind: 'message', since: clock.now() } as const]
+    const ref = await port.post(bubble('a'), { ...posting, replyTo })
+    expect(await port.lookUp?.({ ...looking, key: posting.key, replyTo })).toEqual({ type: 'there', ref })
+    expect(await port.lookUp?.({ ...looking, key: 'another', replyTo })).toEqual({ type: 'absent' })
+  })
+
   test('mentions no one, in the fallback text neither', async () => {
     const { port, bubble, slack } = await open()
     await port.post(bubble('<!channel> <@U1> @here [x](!here)'), posting)

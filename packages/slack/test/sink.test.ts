@@ -2,10 +2,10 @@ import { type Reply, textOf } from '@reply/core'
 import { createHandClock, type SlackFault, type SlackFeatures, type SlackMessage, startSlack } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
 import { createInFlight, stalledIn } from '../../sink/test/in-flight.ts'
-import { replyWith, settledWith, text } from '../../sink/test/make.ts'
+import { asks, questionOf, replyWith, settledWith, text } from '../../sink/test/make.ts'
 import { beginning, showTimeline, type Timeline, timelinesOf } from '../../sink/test/timeline.ts'
 import { renderSlack, type SlackApi, type SlackSinkOptions, slackSink } from '../src/index.ts'
-import { clientOf, recipient, token } from './app.ts'
+import { clientOf, recipient, start, token } from './app.ts'
 
 interface Plan {
   readonly faults?: readonly SlackFault[]
@@ -209,3 +209,16 @@ test.each(['native', 'edit'] as const)(
     expect([limited, delivery.undelivered]).toEqual([0, []])
   },
 )
+
+test('text in the thread of the prompt answers, text in the channel does not', async () => {
+  const { slack, api, clock } = await start()
+  const replyTo = slack.say('C1', 'Why?', { from: { id: 'U5', name: 'Ada' } })
+  const sink = slackSink({ api, clock, channelId: 'C1', replyTo, answerers: ['U5'] })
+  const reply = replyWith([], { asks: [asks([questionOf({ custom: true })])], phase: 'blocked' })
+  sink.replyStarted?.({ type: 'replyStarted', reply })
+  const messageRef = { id: '9999999999.000100', postedAt: clock.now() + 5000 }
+  const said = (thread?: string) => ({ text: 'Red', messageRef, chat: { id: 'C1', kind: 'shared', thread } as const })
+  await expect.poll(() => sink.take(said(replyTo), { id: 'U5', name: 'Ada' })).toMatchObject({ type: 'answer' })
+  expect(await sink.take(said(), { id: 'U5', name: 'Ada' })).toBeUndefined()
+  await sink.stop()
+})

@@ -94,8 +94,8 @@ async function closeAnyway(stream: AppendStream | undefined, ref: MessageRef, ed
 
 /** An idempotent platform answers a post under a known key with the message that has it. */
 async function lookUp({ id: key, kind, at: since }: IntentEntry, options: PerformOptions): Promise<LookedUp> {
-  const { port, chat, signal } = options
-  const looking = { chat, signal, key, kind: kind ?? 'message', since } as const
+  const { port, chat, signal, replyTo } = options
+  const looking = { chat, signal, key, kind: kind ?? 'message', since, replyTo } as const
   if (!port.limits.idempotent) return (await port.lookUp?.(looking)) ?? { type: 'unknown' }
   return { type: 'there', ref: await port.post(placeholder(options), { chat, signal, key, silent: true }) }
 }

@@ -138,6 +138,8 @@ export interface LookUpOptions extends EditOptions {
   readonly kind: 'message' | 'file' | 'stream'
   /** When it was tried last, in ms since the epoch. */
   readonly since: number
+  /** The message that asked, if any: the post may reply to it. */
+  readonly replyTo?: MessageRef | undefined
 }
 
 /** Whether a post is in the chat. `unknown`: the platform can't tell. */

@@ -19,11 +19,12 @@ export function isCommand(body: unknown): boolean {
   return z.object({ command: z.string() }).safeParse(body).success
 }
 
-/** Reads a slash command as a text like "/ask Why?". Returns undefined if unreadable. */
-export function readCommand(body: unknown): Read | undefined {
+/** Reads a slash command as a text like "/ask Why?"; one whose name `isOwn` denies is the host's. */
+export function readCommand(body: unknown, isOwn: (name: string) => boolean): Read | undefined {
   const { data } = schema.safeParse(body)
   if (!data) return undefined
   const { command, text, user_id: id, user_name: name, team_id: teamId, channel_id, trigger_id } = data
+  if (!isOwn(command.slice(1))) return { id: trigger_id, received: undefined }
   return {
     id: trigger_id,
     received: {

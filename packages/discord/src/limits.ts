@@ -53,7 +53,7 @@ export const discordLimits: Limits = {
   // Discord limits the edits of messages older than an hour (30046) to a number that it doesn't document, so growing
   // texts and statuses go on in new messages.
   // https://discord.com/developers/docs/topics/opcodes-and-status-codes#json
-  editWindowMs: 50 * 60_000,
+  growWindowMs: 50 * 60_000,
   // Two a second, for readability, as far as the budget allows.
   editIntervalMs: 500,
   // The headers allow five posts and five edits per 5 s. A window starts with a call and ends slightly late.

@@ -1,9 +1,9 @@
 import type { Inbound } from '@reply/sink'
 import {
   createInboundReceiver,
+  createPacer,
   type InboundOptions,
   type InboundReceiver,
-  pacerOf,
   sendAnswer,
 } from '@reply/sink/channel'
 import type { DiscordRest } from './api.ts'
@@ -31,7 +31,7 @@ export interface Receiver {
 type First = (body: Body) => Promise<void>
 
 export function createReceiver(options: ReceiverOptions): Receiver {
-  const { rest, onInbound, clock } = options
+  const { rest, onInbound, clock, timeoutMs } = options
   const receiver = createInboundReceiver({
     ...{ ...options, client: rest, account: 'discord', toPortError, Failure: DiscordError, pressMs: tokenMs },
     onInbound: handle,
@@ -39,9 +39,25 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   })
   /** Slash commands need a response, if only a confirmation. */
   const commands = new WeakSet<Inbound>()
-  return {
-    receive: ({ id, received }, first) => receiver.receive(id, () => received && inboundOf(received, first)),
-    rest: receiver.rest,
+  // Interactions have limits of their own: neither a channel's nor the global one applies to them.
+  // https://discord.com/developers/docs/interactions/receiving-and-responding#endpoints
+  const pace = createPacer({ clock }).chat({ id: 'interactions' }, { ...discordLimits, perClient: undefined })
+  return { receive, rest: receiver.rest }
+
+  /** The time to acknowledge an interaction begins when it arrives, however long the store takes. */
+  function receive({ id, received }: Event, first?: First): ReturnType<Receiver['receive']> {
+    const response = received && responseTo(received, first)
+    const handled = receiver.receive(id, () => received && inboundOf(received, response))
+    if (!handled) response?.cancel()
+    else void handled.then((result) => result === 'repeat' && response?.cancel())
+    return handled
+  }
+
+  function responseTo(received: Received, first: First | undefined): Respond | undefined {
+    const { interaction } = received
+    if (!interaction) return undefined
+    const make = (): Respond => respond(received, interaction, first)
+    return received.type === 'press' && received.isForeign ? whenAsked(make) : make()
   }
 
   async function handle(inbound: Inbound): Promise<void> {
@@ -52,15 +68,15 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     }
   }
 
-  function inboundOf(received: Received, first: First | undefined): Inbound {
-    if (received.type === 'press') {
-      const { interaction, ...press } = received
-      if (press.isForeign) return { ...press, ...whenAsked(() => respond(press, interaction, first)) }
-      return { ...press, ...respond(press, interaction, first) }
+  function inboundOf(received: Received, response: Respond | undefined): Inbound {
+    const { interaction: _, ...inbound } = received
+    if (inbound.type === 'press') {
+      const { answer = async () => {}, open } = response ?? {}
+      return { ...inbound, answer, ...(open && { open }) }
     }
-    const { interaction, ...text } = received
-    if (interaction) {
-      const command = { ...text, answer: respond(text, interaction, first).answer }
+    const text = inbound
+    if (response) {
+      const command = { ...text, answer: response.answer }
       commands.add(command)
       return command
     }
@@ -80,20 +96,21 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       made ??= make()
       return made
     }
-    return { answer: async (text) => await get().answer(text), open: async (form) => await get().open(form) }
+    return {
+      answer: async (text) => await get().answer(text),
+      open: async (form) => await get().open(form),
+      cancel: () => made?.cancel(),
+    }
   }
 
   function respond(about: Pick<Received, 'type' | 'chat'>, interaction: InteractionRef, first?: First): Respond {
     const { id, token, applicationId } = interaction
     const arrivedAt = clock.now()
     const what = `answering a ${about.type} in chat ${about.chat.id}`
-    // Interactions have limits of their own, apart from the channel's.
-    // https://discord.com/developers/docs/interactions/receiving-and-responding#endpoints
-    const pace = pacerOf(rest, clock).chat({ id: 'interactions' }, discordLimits)
     const sendTo = (route: `/${string}`, withinMs: number) => async (body: Body) => {
       const until = arrivedAt + withinMs
       const make = (signal: AbortSignal): Promise<unknown> => rest.post(route, { body, auth: false, signal })
-      await sendAnswer(make, { pace, isMessage: false, until, what, clock, toPortError })
+      await sendAnswer(make, { pace, isMessage: false, until, what, clock, toPortError, timeoutMs })
     }
     return createRespond({
       interaction,

@@ -21,6 +21,8 @@ export interface Respond {
   readonly answer: Answering
   /** Opens a dialog. If it is too late for one, posts a button that opens it. */
   readonly open: (form: Form) => Promise<void>
+  /** Sends nothing, as the interaction was a repeat. */
+  readonly cancel: () => void
 }
 
 /** https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-response-object-interaction-callback-type */
@@ -34,6 +36,7 @@ export function createRespond({ interaction, first, followUp, clock, onFailure }
   return {
     answer: async (text) => await done(() => say(text)),
     open: async (form) => await done(() => show(form)),
+    cancel: stop,
   }
 
   async function done(act: () => Promise<void>): Promise<void> {

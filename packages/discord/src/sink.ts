@@ -1,5 +1,13 @@
-import { type AskInput, type ChannelSinkOptions, type ChatKind, createSink, type Policy, type Sink } from '@reply/sink'
-import { pacerOf, systemClock } from '@reply/sink/channel'
+import {
+  type AskInput,
+  type ChannelSinkOptions,
+  type ChatKind,
+  createSink,
+  type Policy,
+  type Sink,
+  SinkError,
+} from '@reply/sink'
+import { type PortError, pacerOf, safeOnError, systemClock } from '@reply/sink/channel'
 import type { DiscordRest } from './api.ts'
 import { DiscordError } from './error.ts'
 import { followHeaders } from './headers.ts'
@@ -48,8 +56,14 @@ export function discordSink(options: DiscordSinkOptions): Sink {
   const onTarget = (id: string): void => {
     target = id
   }
+  const onDenied = (cause: PortError): void => {
+    const cure = 'Give the bot the permission Create Public Threads. The reply goes to the channel.'
+    safeOnError(options.onError)(new SinkError('port', `${cause.message} ${cure}`, { cause }))
+  }
   const newThread =
-    thread === false || replyTo === undefined ? undefined : { messageId: replyTo, name: nameOf(thread), onTarget }
+    thread === false || replyTo === undefined
+      ? undefined
+      : { messageId: replyTo, name: nameOf(thread), onTarget, onDenied }
   const pacer = pacerOf(rest, clock)
   followHeaders(rest, pacer)
   const sink = createSink({

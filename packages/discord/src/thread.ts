@@ -1,6 +1,6 @@
-import { visible, withoutHalf } from '@reply/sink/channel'
+import { type PortError, visible, withoutHalf } from '@reply/sink/channel'
 import type { DiscordRest } from './api.ts'
-import { responseOf } from './failure.ts'
+import { responseOf, toPortError } from './failure.ts'
 import { threadNameLength } from './limits.ts'
 
 /** A thread's parent message and name. The thread's id is the message's. */
@@ -14,6 +14,8 @@ export interface DiscordThread {
    * impossible.
    */
   readonly onTarget?: ((channelId: string) => void) | undefined
+  /** Called once if the bot may not create threads: messages go to the channel. */
+  readonly onDenied?: ((error: PortError) => void) | undefined
 }
 
 export interface TargetOptions {
@@ -22,8 +24,8 @@ export interface TargetOptions {
   readonly thread?: DiscordThread | undefined
 }
 
-/** Discord's error codes: the message already has a thread; this channel type has no threads. */
-const [exists, impossible] = [160004, 50024]
+/** Discord's error codes: the message already has a thread; this channel type has no threads; missing permissions. */
+const [exists, impossible, denied] = [160004, 50024, 50013]
 
 /**
  * The channel that messages go to: the thread, created with the first call, or the parent channel where threads are
@@ -50,7 +52,8 @@ export function createTarget({ rest, channelId, thread }: TargetOptions): (signa
       await rest.post(`/channels/${channelId}/messages/${messageId}/threads`, { body, signal })
     } catch (error) {
       const code = responseOf(error)?.code
-      if (code === impossible) return channelId
+      if (code === denied) thread?.onDenied?.(toPortError(error, `thread in chat ${channelId}`))
+      if (code === impossible || code === denied) return channelId
       if (code !== exists) throw error
     }
     return messageId

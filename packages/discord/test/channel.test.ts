@@ -233,3 +233,34 @@ test("discord.js reports a wrong token; our errors don't contain it", async () =
   const client = listening(discord)
   await expect(client.login(token)).rejects.toMatchObject({ code: 'TokenInvalid' })
 })
+
+test('a press is answered while all messages wait for a rate limit', async () => {
+  const limited = { type: 'rate-limited', retryAfterS: 20, scope: 'global', call: 'post', nth: 2 } as const
+  const answer = (inbound: Inbound): unknown => inbound.type !== 'stop' && inbound.answer('Yes.')
+  const receiver = await receive(answer, {}, { faults: [limited] })
+  const { discord } = receiver
+  const messageId = await ask(receiver)
+  discord.say(channelId, 'Hi', { from: person })
+  await until(() => discord.calls.some(({ status }) => status === 429))
+  expect((await discord.press(channelId, messageId, 'Yes', { from: person }).settled).texts).toEqual(['Yes.'])
+  await receiver.clock.advance(5000)
+})
+
+test('an interaction is acknowledged 2 s after it arrived, also if the store takes longer', async () => {
+  const never = new Promise<never>(() => {})
+  const { discord, rest, clock } = await start()
+  const store = { read: () => never, write: () => never }
+  const channel = discordChannel({ rest, clock, store, updates: 'own', onInbound: () => {} })
+  const interaction = { id: '800000000000000101', token: 'tok', application_id: '800000000000000102', type: 3 }
+  const place = {
+    channel_id: channelId,
+    user: { id: person.id, username: 'ada' },
+    message: { id: '800000000000000103' },
+  }
+  const d = { ...interaction, ...place, data: { custom_id: 'reply:r~tok' } }
+  void channel.handleEvent({ t: 'INTERACTION_CREATE', d })
+  await clock.advance(1999)
+  expect(discord.calls).toEqual([])
+  await clock.advance(1)
+  await until(() => discord.calls.length === 1)
+})

@@ -269,8 +269,8 @@ describe('a thread', () => {
     expect(discord.screen(channelId)).toMatchObject([{}, { text: 'a', replyTo: messageId }])
   })
 
-  test('without the permission is refused, and tried again with the next post', async () => {
-    const faults: readonly DiscordFault[] = [{ call: 'thread', ...refused(403, 50013) }]
+  test('that fails otherwise is tried again with the next post', async () => {
+    const faults: readonly DiscordFault[] = [{ call: 'thread', ...refused(400, 50035) }]
     const { discord, rest, clock } = await start({ faults })
     const messageId = discord.say(channelId, 'Why?')
     const port = createDiscordPort({ rest, channelId, clock, thread: { messageId, name: 'x' } })
@@ -280,7 +280,7 @@ describe('a thread', () => {
 })
 
 test('the budget stays below what the headers allow', () => {
-  const { perChat, editIntervalMs, editWindowMs = 0 } = discordLimits
+  const { perChat, editIntervalMs, growWindowMs = 0 } = discordLimits
   expect(perChat.perMs / perChat.calls).toBeGreaterThan(1000)
-  expect([editIntervalMs, editWindowMs < 3_600_000]).toEqual([500, true])
+  expect([editIntervalMs, growWindowMs < 3_600_000]).toEqual([500, true])
 })

@@ -9,9 +9,10 @@ import {
 } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
 import { createInFlight, stalledIn } from '../../sink/test/in-flight.ts'
+import { permits, replyWith, settledWith, text } from '../../sink/test/make.ts'
 import { beginning, showTimeline, type Timeline, timelinesOf } from '../../sink/test/timeline.ts'
 import { type DiscordSinkOptions, discordSink, renderDiscord } from '../src/index.ts'
-import { channelId, clientOf, token, watched } from './bot.ts'
+import { channelId, clientOf, start, token, until, watched } from './bot.ts'
 
 interface Plan extends Partial<DiscordOptions> {
   readonly sink?: Partial<DiscordSinkOptions>
@@ -175,4 +176,38 @@ test("thirty concurrent channels share the bot's rate limits", async () => {
   const channelIds = Array.from({ length: 30 }, (_, index) => `1000000000000000${10 + index}`)
   const { delivery, limited } = await show(await timeline('tools-todos'), { channelIds })
   expect([limited, delivery.undelivered]).toEqual([0, []])
+})
+
+test('without the permission for threads the reply goes to the channel, and that is reported', async () => {
+  const { discord, rest, clock } = await start({
+    faults: [{ call: 'thread', type: 'status', status: 403, code: 50013, message: 'Missing Permissions', times: 50 }],
+  })
+  const errors: Error[] = []
+  const onError = (error: Error): void => void errors.push(error)
+  const replyTo = discord.say(channelId, 'Why?')
+  const sink = discordSink({ rest, channelId, clock, replyTo, thread: true, onError })
+  sink.replyStarted?.({ type: 'replyStarted', reply: settledWith([text('The one answer.')]) })
+  expect(await sink.settled()).toMatchObject({ shown: 1, undelivered: [] })
+  await sink.stop()
+  expect(discord.screen(channelId).at(-1)).toMatchObject({ text: 'The one answer.', replyTo })
+  expect(errors).toMatchObject([{ type: 'port', message: expect.stringMatching(/50013.*Create Public Threads/) }])
+  expect(discord.count('thread')).toBe(1)
+})
+
+test('a permission allowed after an hour says so in its message', async () => {
+  const { discord, rest, clock } = await start({}, beginning)
+  let ledger = ''
+  const write = async (_: string, text: string): Promise<void> => {
+    ledger = text
+  }
+  const store = { read: async () => undefined, write }
+  const sink = discordSink({ rest, channelId, clock, store, answerers: ['5'] })
+  const reply = replyWith([], { asks: [permits()], phase: 'blocked' })
+  sink.replyStarted?.({ type: 'replyStarted', reply })
+  await until(() => ledger.includes('"state":"shown"'))
+  await clock.advance(3_660_000)
+  const allowed = permits({ status: 'answered', reply: 'once' })
+  sink.replyAmended?.({ type: 'replyAmended', reply: { ...reply, asks: [allowed] } })
+  await until(() => discord.screen(channelId)[0]?.text.includes('✅') === true)
+  await sink.stop()
 })

@@ -76,7 +76,7 @@ const dialects: readonly Dialect[] = [dialect, unemphasised, { ...unemphasised, 
 
 /**
  * Renders Markdown as Telegram's HTML. `length` is in UTF-16 units after entities parsing, which is what the limit
- * counts. A text with too many formats loses emphasis first, then code spans.
+ * counts. A text with too many formats loses emphasis first, then code spans; then links show their address.
  *
  * The result is longer than the source only through tables, tabs, list numbers that gain digits, and an @ before a
  * name, which gets an invisible character so that it doesn't notify.
@@ -84,9 +84,13 @@ const dialects: readonly Dialect[] = [dialect, unemphasised, { ...unemphasised, 
 export const renderHtml: Render = cachedRender(html)
 
 function html(source: string): Rendered {
-  const text = fewFormats(dialects.map((one) => () => renderMarkdown(source, one).trim()))
-  const plain = plainOf(text)
-  return { text, plain, length: plain.length }
+  const made = fewFormats(dialects.map((one) => () => renderMarkdown(source, one).trim()))
+  const all = withoutMore(made, (href) => ` (${href})`)
+  const plain = plainOf(all)
+  if (all === made || plain.length <= source.length) return { text: all, plain, length: plain.length }
+  // Addresses that the source names elsewhere would make it longer.
+  const text = withoutMore(made, () => '')
+  return { text, plain: plainOf(text), length: plainOf(text).length }
 }
 
 /**
@@ -185,6 +189,25 @@ function entitiesOf(text: string): number {
     if (text.charAt(at + 1) !== '/' && !text.startsWith('code class=', at + 1)) count++
   }
   return count
+}
+
+/** The formats that Telegram takes; further code blocks become text, and further links their text and address. */
+function withoutMore(text: string, addressOf: (href: string) => string): string {
+  if (entitiesOf(text) <= mostEntities) return text
+  const open: { readonly isOver: boolean; readonly href: string | undefined; readonly from: number }[] = []
+  let [written, at, count] = ['', 0, 0]
+  for (const { 0: tag, 1: close, 2: name, 3: attributes = '', index } of text.matchAll(/<(\/?)([a-z]+)([^>]*)>/g)) {
+    written += text.slice(at, index)
+    at = index + tag.length
+    const begun = close ? open.pop() : undefined
+    if (!close && !(name === 'code' && attributes !== '')) count += 1
+    const isOver = begun?.isOver ?? count > mostEntities
+    if (!isOver) written += tag
+    if (!close) open.push({ isOver, href: /^ href="([^"]*)"$/.exec(attributes)?.[1], from: written.length })
+    if (begun?.isOver && begun.href !== undefined && written.slice(begun.from) !== begun.href)
+      written += addressOf(begun.href.replaceAll('&quot;', '"'))
+  }
+  return written + text.slice(at)
 }
 
 /** Removing every `<…>` is safe: brackets outside tags were escaped before. */

@@ -72,7 +72,7 @@ test.each([
   expect(renderRich(source).length <= 32_768).toBe(fits)
 })
 
-test('a text with over 100 formats loses emphasis first, then code spans, and never blocks of code and links', () => {
+test('a text with over 100 formats loses emphasis first, then code spans', () => {
   const words = (count: number, one: (at: number) => string): string =>
     Array.from({ length: count }, (_, at) => one(at)).join(' ')
   const formatsOf = (source: string): readonly string[] => [...new Set(renderHtml(source).text.match(/<\w+/g))]
@@ -82,6 +82,20 @@ test('a text with over 100 formats loses emphasis first, then code spans, and ne
   expect(formatsOf(`${words(100, (at) => `\`${at}\` *a*`)} [a](https://a.b)${code}`)).toEqual(['<a', '<pre'])
   const { plain, length } = renderHtml(words(200, (at) => `**${at}**`))
   expect([plain, length]).toEqual([words(200, String), plain.length])
+})
+
+test('links and blocks of code beyond 100 formats are written out', () => {
+  const links = Array.from({ length: 130 }, (_, at) => `- [n${at}](https://a.b/${at}?c&d)`).join('\n')
+  const { text, plain, length } = renderHtml(links)
+  expect(text.match(/<a /g)).toHaveLength(100)
+  expect(text).toContain('• <a href="https://a.b/99?c&amp;d">n99</a>\n• n100 (https://a.b/100?c&amp;d)\n')
+  expect(plain).toContain('n129 (https://a.b/129?c&d)')
+  expect(length).toBeLessThanOrEqual(links.length)
+  const blocks = Array.from({ length: 130 }, (_, at) => `\`\`\`ts\na < ${at}\n\`\`\``).join('\n')
+  expect(renderHtml(blocks).text.match(/<pre>/g)).toHaveLength(100)
+  expect(renderHtml(blocks).text).toMatch(/a &lt; 129$/)
+  const named = `${Array.from({ length: 130 }, (_, at) => `[n${at}][1]`).join(' ')}\n\n[1]: https://a.b/${'x'.repeat(50)}`
+  expect(renderHtml(named).length).toBeLessThanOrEqual(named.length)
 })
 
 test('thousands of nested quotes are shown literally', () => {

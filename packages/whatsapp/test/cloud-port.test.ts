@@ -138,7 +138,7 @@ describe('a failure', () => {
   })
 
   test.each([
-    ['a page', { type: 'page', status: 502 }, 'unreachable'],
+    ['a page', { type: 'page', status: 502 }, 'ambiguous'],
     ['a page of a gateway', { type: 'page', status: 504 }, 'ambiguous'],
     ['a broken connection', { type: 'accept-then-drop' }, 'ambiguous'],
   ] as const)('%s', async (_, fault, type) => {

@@ -95,7 +95,6 @@ const cloudPlans: readonly (readonly [string, readonly CloudFault[]])[] = [
   ['nothing', []],
   ['a limit of the pair', [{ type: 'rate-limited', times: 3 }]],
   ['a limit of the number', [{ type: 'rate-limited', code: 130429, nth: 2, times: 2 }]],
-  ['failures of theirs', [{ type: 'page', status: 503, times: 3 }]],
   [
     'a length that is refused',
     [{ type: 'refused', status: 400, code: 100, details: 'must be at most 4096 characters', nth: 2 }],
@@ -145,6 +144,22 @@ test.each(['accept-then-drop', 'refuse'] as const)(
     expect(shown.delivery).toMatchObject({ undelivered: [], doubtful: 1 })
   },
 )
+
+const failure = { type: 'refused', status: 502, code: 9, kind: 'text' } as const
+
+test.each<[string, CloudFault, object]>([
+  ['two failures', { ...failure, times: 2 }, { copies: 1, doubtful: 2, undelivered: [] }],
+  ['a failure after the post was made', { ...failure, isTaken: true }, { copies: 2, doubtful: 1, undelivered: [] }],
+  [
+    'five of them',
+    { ...failure, isTaken: true, times: 5 },
+    { copies: 5, doubtful: 5, undelivered: [{ type: 'ambiguous' }] },
+  ],
+])('%s of the Cloud API (5xx) leave no copy uncounted', async (_, fault, expected) => {
+  const shown = await showCloud(await timelines('plain'), [fault])
+  const copies = Math.max(...shownTimes(shown))
+  expect({ copies, ...shown.delivery }).toMatchObject(expected)
+})
 
 test('the delivery names the 24 hours if they kept something from being shown', async () => {
   const shown = await showCloud(await timelines('plain'), [{ type: 'refused', status: 400, code: 131047, times: 100 }])

@@ -141,7 +141,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
       const now = clock.now()
       const asked = withGuard(withSecrets(ledger, reply, { secret: options.secret, now }), guardOf(options))
       const explained = withReasons(asked, options, () => pace.isFirst('closed'))
-      const known = expired(explained, { now, editWindowMs: port.limits.editWindowMs })
+      const known = expired(explained, { now, limits: port.limits })
       if (known !== ledger) {
         await keep(known)
         // It may have been stopped or replaced while writing.

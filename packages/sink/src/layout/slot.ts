@@ -77,7 +77,8 @@ export function withFooter(slot: Slot, status: Card, options: LayoutOptions): Sl
 
 function isOld({ key }: Slot, { ledger, limits, now = 0 }: LayoutOptions): boolean {
   const posted = entryAt(ledger, key)
-  return posted !== undefined && now - posted.at >= (limits.editWindowMs ?? Number.POSITIVE_INFINITY) - lastEditMs
+  const windowMs = limits.growWindowMs ?? limits.editWindowMs ?? Number.POSITIVE_INFINITY
+  return posted !== undefined && now - posted.at >= windowMs - lastEditMs
 }
 
 interface RenderedPiece {

@@ -16,6 +16,11 @@ export interface Limits {
   readonly edits: boolean
   /** How long after posting a message can still be edited, in ms. Undefined: no limit. */
   readonly editWindowMs?: number | undefined
+  /**
+   * How long after posting the messages that change often are edited, in ms: texts, statuses, todos. Then they go on in
+   * new messages. Asks are edited at any time. Default: `editWindowMs`.
+   */
+  readonly growWindowMs?: number | undefined
   /** Minimum time between edits of growing text in one chat, in ms. */
   readonly editIntervalMs: number
   /** The budget of one chat. */

@@ -90,8 +90,7 @@ export function cureOf(code: number): string | undefined {
 function meaningOf({ code, status, message, details }: CloudError): Meaning {
   const known = code === undefined ? undefined : meanings.get(code)
   if (known) return known
-  // A post that may have been made is repeated: nothing tells when the Cloud API answers again.
-  const type = status >= 500 && status !== 504 ? 'unreachable' : typeOfStatus(status)
+  const type = typeOfStatus(status)
   // Meta gives no time to wait.
   if (type === 'rate-limited') return { type, retryAfterMs: 5000, scope: 'client' }
   const isLength = code !== undefined && status < 500 && tooLong.test(`${message} ${details}`)

@@ -9,7 +9,8 @@ import { person, token } from './cloud.ts'
 const faults: Partial<Readonly<Record<StageFault, CloudFault>>> = {
   'rate-limited': { type: 'rate-limited' },
   refused: { type: 'refused', status: 400, code: 131026 },
-  unreachable: { type: 'page', status: 503 },
+  // Meta: the service is down for a while, try again. https://developers.facebook.com/docs/whatsapp/cloud-api/support/error-codes
+  unreachable: { type: 'refused', status: 503, code: 131016 },
   unanswered: { type: 'accept-then-drop' },
 }
 

@@ -55,7 +55,9 @@ export interface Bridge {
   start(): Promise<void>
   /** Hears nothing more, and resolves when all is written down. What runs on the servers goes on. */
   stop(): Promise<void>
-  /** Handles a request from the platform of a channel. 404 for a channel without webhooks. */
+  /** The channels that hear by requests: the host passes those to `webhook`. Known once it has started. */
+  webhooks(): readonly string[]
+  /** Handles a request from the platform of a channel. 404 for a channel without webhooks, 503 before the start. */
   webhook(channel: string, request: WebhookRequest): Promise<WebhookAnswer>
 }
 
@@ -81,27 +83,54 @@ export function createBridge(options: BridgeOptions): Bridge {
   const channels = createChannels({ connections, state, routes, onError })
   const registry = createRegistry({ state, clock, random })
   const people = createPeople(config.people)
-  const context: BridgeContext = { state, registry, routes, channels, people, servers, router, words, clock, onError }
+  const directoryOf = (server: string): string | undefined => config.servers[server]?.directory
+  const context: BridgeContext = {
+    directoryOf,
+    state,
+    registry,
+    routes,
+    channels,
+    people,
+    servers,
+    router,
+    words,
+    clock,
+    onError,
+  }
   const asks = createAskWatch(context)
   const runner = createRunner({ ...context, asks })
   const backlog = createBacklog(context, runner)
   const commands = createCommands({ ...context, runner }, backlog)
   const intake = createIntake({ context, runner, commands, answer: createAnswerer(context, runner), backlog })
   let stopSweep = (): void => {}
+  let started: Promise<void> | undefined
   let stopped: Promise<void> | undefined
-  return { start, stop, webhook }
+  let isHearing = false
+  const webhooks = (): readonly string[] => [...connections].flatMap(([name, one]) => (one.webhook ? [name] : []))
+  return { start, stop, webhooks, webhook }
 
   async function start(): Promise<void> {
+    started ??= startOnce()
+    try {
+      await started
+    } catch (error) {
+      await stop()
+      throw error
+    }
+  }
+
+  async function startOnce(): Promise<void> {
     const made = await Promise.all(Object.entries(config.channels).map(([name, entry]) => makeChannel(name, entry)))
     await keeper.take(starting.signal)
     for (const [name, connection] of made) connections.set(name, connection)
     for (const name of Object.keys(config.servers)) servers.set(name, connectTo(name))
-    await routes.load()
-    await registry.evict()
-    await runner.restore()
-    await backlog.restore()
-    await intake.restore()
+    for (const step of [routes.load, registry.evict, runner.restore, backlog.restore, intake.restore]) {
+      await step()
+      starting.signal.throwIfAborted()
+    }
     await Promise.all([...connections.values()].map((connection) => connection.start()))
+    starting.signal.throwIfAborted()
+    isHearing = true
     for (const { setCommands } of connections.values()) void setCommands?.(commands.menu).catch(onError)
     sweep()
     onNotice(`Listening on ${[...connections.keys()].join(', ')}.`)
@@ -128,7 +157,17 @@ export function createBridge(options: BridgeOptions): Bridge {
     const server = config.servers[name]
     if (!server) throw new BridgeError('config', `There is no server "${name}".`)
     const { url, directory, username, password } = server
-    return connect({ url, directory, username, password: password && secret(password), onError, clock })
+    // A prompt waits as long for its server as a run may go without progress.
+    const connectTimeoutMs = router.timeoutMs
+    return connect({
+      url,
+      directory,
+      username,
+      password: password && secret(password),
+      connectTimeoutMs,
+      onError,
+      clock,
+    })
   }
 
   function sweep(): void {
@@ -139,6 +178,7 @@ export function createBridge(options: BridgeOptions): Bridge {
   }
 
   function end(): void {
+    if (stopped) return
     options.onEnd?.(new BridgeError('state', 'Another process took over the state of this bridge.'))
     void stop().catch(onError)
   }
@@ -150,6 +190,7 @@ export function createBridge(options: BridgeOptions): Bridge {
 
   async function stopOnce(): Promise<void> {
     starting.abort()
+    isHearing = false
     stopSweep()
     backlog.stop()
     asks.stop()
@@ -163,6 +204,8 @@ export function createBridge(options: BridgeOptions): Bridge {
 
   async function webhook(channel: string, request: WebhookRequest): Promise<WebhookAnswer> {
     const handle = connections.get(channel)?.webhook
+    // The platform delivers it again.
+    if (handle && !isHearing) return { status: 503 }
     return handle ? await handle(request) : { status: 404 }
   }
 }

@@ -91,8 +91,9 @@ describe('a config', () => {
     expect(faults.match(/^- /gm)).toHaveLength(2)
   })
 
-  test('has a JSON Schema for editors, which describes each field', () => {
+  test('has a JSON Schema for editors, which describes each field and stands in a file', async () => {
     const schema = configJsonSchema()
+    await expect(`${JSON.stringify(schema, undefined, 2)}\n`).toMatchFileSnapshot('../config.schema.json')
     expect(schema).toMatchObject({ type: 'object', required: ['servers', 'channels'] })
     expect(JSON.stringify(schema)).toContain('A run without progress ends after this long, in ms.')
   })

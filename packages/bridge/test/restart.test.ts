@@ -1,11 +1,16 @@
 import { hold, type Scripts, text, tool } from '@reply/testing'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type BridgeStage, startStage } from './stage.ts'
 
 const scripts: Scripts = {
   hello: { steps: [[text('Hello to you.')]] },
   again: { steps: [[text('Again, hello.')]] },
-  slow: { steps: [[text('One moment'), hold('middle'), text(', done.')]] },
+  // A place to wait at opens once: each test has its own.
+  ...Object.fromEntries(
+    Array.from({ length: 20 }, (_, index) => {
+      return [`slow${101 + index}`, { steps: [[text('One moment'), hold(`middle${101 + index}`), text(', done.')]] }]
+    }),
+  ),
   permission: {
     steps: [
       [text('I touch it.'), tool('bash', { command: 'touch asked-for.txt', description: 'Touch' })],
@@ -16,32 +21,41 @@ const scripts: Scripts = {
 
 let stage: BridgeStage
 
+/** Each test has a chat of its own. */
+let chat = 100
+
+beforeAll(async () => {
+  const ids = Array.from({ length: 20 }, (_, index) => `tg:${101 + index}`)
+  stage = await startStage({ scripts, people: { ann: { ids, may: ['prompt', 'approve'] } } })
+})
 beforeEach(async () => {
-  stage = await startStage({ scripts, chats: [{ id: 1, type: 'private', title: 'Ann' }] })
+  chat += 1
+  stage.errors.length = 0
   await stage.start()
 })
-afterEach(async () => await stage.close())
+afterEach(async () => await stage.stop())
+afterAll(async () => await stage.close())
 
 const answered = async (words: string): Promise<true> =>
-  await stage.seen(1, (screen) => screen.some(({ from, text: said }) => from === 'bot' && said.includes(words)))
+  await stage.seen(chat, (screen) => screen.some(({ from, text: said }) => from === 'bot' && said.includes(words)))
 
-const countOf = (words: string): number => stage.said(1).filter((said) => said.includes(words)).length
+const countOf = (words: string): number => stage.said(chat).filter((said) => said.includes(words)).length
 
 test('a run goes on in its message after a restart', async () => {
-  stage.telegram.say(1, 'Slowly [scenario:slow]')
+  stage.telegram.say(chat, `Slowly [scenario:slow${chat}]`)
   await answered('One moment')
   await stage.stop()
   await stage.start()
-  stage.model.release('middle')
+  stage.model.release(`middle${chat}`)
   await answered('One moment, done.')
   expect(countOf('One moment')).toBe(1)
 })
 
 test('what ended meanwhile is delivered', async () => {
-  stage.telegram.say(1, 'Slowly [scenario:slow]')
-  await stage.model.held('middle')
+  stage.telegram.say(chat, `Slowly [scenario:slow${chat}]`)
+  await stage.model.held(`middle${chat}`)
   await stage.stop()
-  stage.model.release('middle')
+  stage.model.release(`middle${chat}`)
   await stage.start()
   await answered('One moment, done.')
   expect(countOf('One moment')).toBe(1)
@@ -49,48 +63,48 @@ test('what ended meanwhile is delivered', async () => {
 })
 
 test('queued prompts run once', async () => {
-  stage.telegram.say(1, 'Slowly [scenario:slow]')
-  await stage.model.held('middle')
-  stage.telegram.say(1, 'Then again [scenario:again]')
+  stage.telegram.say(chat, `Slowly [scenario:slow${chat}]`)
+  await stage.model.held(`middle${chat}`)
+  stage.telegram.say(chat, 'Then again [scenario:again]')
   await answered('Queued, number 1.')
   await stage.stop()
   await stage.start()
-  stage.model.release('middle')
+  stage.model.release(`middle${chat}`)
   await answered('Again, hello.')
   expect(countOf('Again, hello.')).toBe(1)
 })
 
 test('a stop works on a run of before', async () => {
-  stage.telegram.say(1, 'Slowly [scenario:slow]')
-  await stage.model.held('middle')
+  stage.telegram.say(chat, `Slowly [scenario:slow${chat}]`)
+  await stage.model.held(`middle${chat}`)
   await stage.stop()
   await stage.start()
-  stage.telegram.say(1, '/stop')
+  stage.telegram.say(chat, '/stop')
   await answered('Stopped.')
-  stage.telegram.say(1, '/status')
+  stage.telegram.say(chat, '/status')
   await answered('❌ Error')
 })
 
 test('an ask of before is answered by its old button', async () => {
-  stage.telegram.say(1, 'Touch it [scenario:permission]')
-  const asked = await stage.seen(1, (screen) =>
+  stage.telegram.say(chat, 'Touch it [scenario:permission]')
+  const asked = await stage.seen(chat, (screen) =>
     screen.find(({ buttons }) => buttons.flat().some(({ text: label }) => label === 'Allow once')),
   )
   await stage.stop()
   await stage.start()
-  stage.telegram.press(1, asked.messageId, 'Allow once')
+  stage.telegram.press(chat, asked.messageId, 'Allow once')
   await answered('Done so.')
   expect(countOf('Allow this?')).toBe(1)
 })
 
 test('of old messages the latest is run, and the others can be', async () => {
   await stage.stop()
-  stage.telegram.say(1, 'First [scenario:hello]')
-  stage.telegram.say(1, 'Second [scenario:again]')
+  stage.telegram.say(chat, 'First [scenario:hello]')
+  stage.telegram.say(chat, 'Second [scenario:again]')
   await stage.start({ aheadMs: 600_000 })
   await answered('Again, hello.')
-  const list = await stage.seen(1, (screen) => screen.find(({ text: said }) => said.includes('1. First')))
+  const list = await stage.seen(chat, (screen) => screen.find(({ text: said }) => said.includes('1. First')))
   expect(countOf('Hello to you.')).toBe(0)
-  stage.telegram.press(1, list.messageId, 'Run 1')
+  stage.telegram.press(chat, list.messageId, 'Run 1')
   await answered('Hello to you.')
 })

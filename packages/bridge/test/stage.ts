@@ -15,6 +15,7 @@ import {
 } from '@reply/testing'
 import { type Bridge, createBridge } from '../src/bridge.ts'
 import { parseConfig } from '../src/config/config.ts'
+import type { BridgeConfig } from '../src/config/schema.ts'
 import { sqliteStore } from '../src/store/sqlite.ts'
 
 /** A real server with a scripted model, a fake Telegram, and a bridge between them that can be restarted. */
@@ -27,7 +28,7 @@ export interface BridgeStage {
   /** What the bridge and its parts reported. */
   readonly errors: Error[]
   /** Starts another bridge on the same state. `aheadMs`: its clock shows that much more. */
-  start(options?: { readonly aheadMs?: number }): Promise<void>
+  start(options?: { readonly aheadMs?: number; readonly router?: object }): Promise<void>
   stop(): Promise<void>
   /** The bot's messages in a chat, in their order. */
   said(chatId: number): readonly string[]
@@ -64,19 +65,20 @@ export async function startStage(options: StageOptions): Promise<BridgeStage> {
   const home = mkdtempSync(join(tmpdir(), 'reply-bridge-'))
   const folder = join(home, 'state')
   const errors: Error[] = []
-  const config = parseConfig({
-    servers: { home: { url: server.url, directory: server.directory } },
-    channels: { tg: { type: 'telegram', token: { env: 'TOKEN' }, apiRoot: telegram.url, updates: 'polling' } },
-    people,
-    router,
-  })
+  const configWith = (given: object): BridgeConfig =>
+    parseConfig({
+      servers: { home: { url: server.url, directory: server.directory } },
+      channels: { tg: { type: 'telegram', token: { env: 'TOKEN' }, apiRoot: telegram.url, updates: 'polling' } },
+      people,
+      router: given,
+    })
   let bridge: Bridge | undefined
   return { telegram, server, model, folder, errors, start, stop, said, seen, close }
 
-  async function start({ aheadMs = 0 } = {}): Promise<void> {
+  async function start({ aheadMs = 0, router: given = router } = {}): Promise<void> {
     const clock = { ...systemClock, now: () => systemClock.now() + aheadMs }
     bridge = createBridge({
-      ...{ config, clock },
+      ...{ config: configWith(given), clock },
       store: await sqliteStore({ folder, clock }),
       secret: () => token,
       onError: (error) => errors.push(error),

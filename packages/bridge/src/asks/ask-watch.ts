@@ -19,6 +19,8 @@ export interface WatchedRun {
   readonly server: string
 }
 
+/** When a rejection that failed is tried again, in ms. */
+const againMs = 5000
 /** How long the store remembers since when an ask waits, in ms: a day. */
 const rememberedMs = 86_400_000
 
@@ -100,7 +102,13 @@ export function createAskWatch(context: Omit<BridgeContext, 'registry' | 'people
     } catch (error) {
       // Answered at the last moment.
       const isLate = error instanceof Error && 'type' in error && error.type === 'already-resolved'
-      if (!isLate) onError(error instanceof Error ? error : new Error(String(error)))
+      if (!isLate && waiting.has(ask.requestID)) {
+        onError(error instanceof Error ? error : new Error(String(error)))
+        waiting.set(
+          ask.requestID,
+          clock.after(againMs, () => void reject(what)),
+        )
+      }
       return
     }
     await channels.say(run.place, { text: said }, sessionOf(run, ask))

@@ -7,7 +7,7 @@ const mostNames = 40
 
 /** Commands about the agent: who answers, how much is shown, and what was done. */
 export function agentCommands(context: CommandContext): readonly Command[] {
-  const { state, routes, runner, words, channels, onError } = context
+  const { state, routes, registry, runner, words, channels, onError } = context
   return [
     {
       name: 'model',
@@ -50,6 +50,7 @@ export function agentCommands(context: CommandContext): readonly Command[] {
       name: 'verbose',
       usage: '[on | off]',
       description: "show the tools' output, or not",
+      isOnce: true,
       run: async ({ place, rest, target }) => {
         const { route } = await target()
         const isVerbose = rest === '' ? !route.isVerbose : /^on$/i.test(rest)
@@ -61,10 +62,13 @@ export function agentCommands(context: CommandContext): readonly Command[] {
       name: 'undo',
       description: 'take back the last prompt and its changes',
       isOnce: true,
-      run: async ({ place, target }) => {
+      run: async ({ place, person, entry, target }) => {
         const { route, opencode } = await target()
         if (runner.active(place).length > 0) throw new CommandRefusal(words.busyNow)
         if (route.sessionID === undefined) return { text: words.noSession }
+        const [newest] = await registry.list(place)
+        const isOwn = newest?.sessionID === route.sessionID && newest.prompt.actor.id === entry.actor.id
+        if (!isOwn && !person.may.has('admin')) throw new CommandRefusal(words.mayNot('admin'))
         const last = (await opencode.reply(route.sessionID))?.promptIDs[0]
         if (last === undefined) return { text: words.nothingToUndo }
         await opencode.revert(route.sessionID, last)

@@ -17,6 +17,8 @@ import { sessionCommands } from './session-commands.ts'
 export interface Commands {
   /** Whether a text begins with one of the bridge's commands. */
   isOwn(text: string): boolean
+  /** Whether a text is a command that stops what runs. */
+  isStop(text: string): boolean
   /** For the platforms' menus. */
   readonly menu: readonly BridgeCommand[]
   /** Runs a command. `taken` are the writes that take it from the inbox. */
@@ -40,6 +42,7 @@ export interface GivenPress {
 }
 
 const dayMs = 86_400_000
+const stops: ReadonlySet<string> = new Set(['stop', 'cancel', 'interrupt'])
 
 /** The name, whatever follows it. A command is a whole word: `/statusx` is not `/status`. */
 const pattern = /^\s*\/([a-z]+)(?:@\S+)?(?:\s+([\s\S]*))?$/i
@@ -61,7 +64,8 @@ export function createCommands(context: CommandContext, backlog: Backlog): Comma
   ]
   const byName = new Map(all.map((command) => [command.name, command]))
   const menu = all.map(({ name, description }) => ({ name, description }))
-  return { isOwn: (text) => byName.has(nameIn(text)), menu, run, press, stop }
+  const isStop = (text: string): boolean => stops.has(nameIn(text))
+  return { isOwn: (text) => byName.has(nameIn(text)), isStop, menu, run, press, stop }
 
   async function run({ entry, person, taken }: GivenCommand): Promise<void> {
     const command = byName.get(nameIn(entry.text))
@@ -103,6 +107,7 @@ export function createCommands(context: CommandContext, backlog: Backlog): Comma
   async function press({ place, person, press: { token, actor, answer, messageRef } }: GivenPress): Promise<void> {
     const [, verb, value = ''] = /^b\/(\w+)(?:\/(.*))?$/.exec(token) ?? []
     if (!person.may.has('prompt')) return await answer(words.mayNot('prompt'))
+    const isOwn = (prompt: QueuedPrompt): boolean => prompt.actor.id === actor.id || person.may.has('admin')
     switch (verb) {
       case 'page':
         return await turn(
@@ -113,9 +118,9 @@ export function createCommands(context: CommandContext, backlog: Backlog): Comma
           await attempt(async () => await sessions.switchTo({ place, person, ...(await targetOf(place)) }, value)),
         )
       case 'run':
-        return await answer((await backlog.run(place, value)) ? words.runsAgain : words.backlogGone)
+        return await answer((await backlog.run(place, value, isOwn)) ? words.runsAgain : words.backlogGone)
       case 'drop':
-        await backlog.drop(place)
+        await backlog.drop(place, isOwn)
         return await turn({ text: words.left })
       case 'again':
         return await again(value)
@@ -139,9 +144,8 @@ export function createCommands(context: CommandContext, backlog: Backlog): Comma
 
     async function again(id: string): Promise<void> {
       const execution = await registry.find(place, id)
-      const isOwn = execution?.prompt.actor.id === actor.id || person.may.has('admin')
       if (!execution) return await answer(words.unheard)
-      if (!isOwn) return await answer(words.othersRun(execution.prompt.actor.name))
+      if (!isOwn(execution.prompt)) return await answer(words.othersRun(execution.prompt.actor.name))
       const now = clock.now()
       const once = {
         type: 'put-if-absent',
@@ -149,7 +153,8 @@ export function createCommands(context: CommandContext, backlog: Backlog): Comma
         value: '1',
         expiresAt: now + dayMs,
       } as const
-      await state.commit([once, runner.enqueue({ ...execution.prompt, isChosen: true })])
+      const isFirst = await state.commit([once, runner.enqueue({ ...execution.prompt, isChosen: true })])
+      if (!isFirst) return await answer(words.unheard)
       runner.kick(place)
       await turn({ text: words.runsAgain })
     }

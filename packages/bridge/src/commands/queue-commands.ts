@@ -1,6 +1,7 @@
 import { oneLine } from '@reply/sink/channel'
 import type { QueuedPrompt } from '../intake/queued-prompt.ts'
 import { plain } from '../markdown.ts'
+import { mayActOn } from '../runs/active-run.ts'
 import type { Write } from '../store/store.ts'
 import { type Command, type CommandCall, type CommandContext, CommandRefusal, type Said } from './command.ts'
 
@@ -15,6 +16,7 @@ export function queueCommands(context: CommandContext): readonly Command[] {
       name: 'queue',
       usage: '[drop <number> | edit <number> <text>]',
       description: 'the prompts that wait',
+      isOnce: true,
       run: async (call) => {
         const [, verb = '', number = '', text = ''] = /^(\w+)(?:\s+(\d+))?(?:\s+([\s\S]+))?$/.exec(call.rest) ?? []
         if (call.rest === '') return await list(call)
@@ -28,10 +30,12 @@ export function queueCommands(context: CommandContext): readonly Command[] {
       usage: '<text>',
       description: 'tell the agent something while it works',
       isOnce: true,
-      run: async ({ entry, place, rest }) => {
+      run: async ({ entry, person, place, rest }) => {
         if (rest === '' && entry.files.length === 0) return { text: plain(words.steerWhat) }
         const prompt = { ...entry, text: rest, isCommand: false }
-        if (runner.active(place).length > 0) {
+        const others = runner.active(place).find((run) => !mayActOn(run, entry, person))
+        if (others) throw new CommandRefusal(words.othersRun(plain(others.execution().prompt.actor.name)))
+        if (await runner.canSteer(prompt)) {
           await runner.beginNow(prompt, [])
           return { text: words.steered }
         }

@@ -4,7 +4,7 @@ import { plain } from '../markdown.ts'
 import type { Person } from '../people/people.ts'
 import type { ChatPlace } from '../place.ts'
 import { listText, logText, statusText, unknownText } from '../registry/format.ts'
-import type { ActiveRun } from '../runs/active-run.ts'
+import { mayActOn } from '../runs/active-run.ts'
 import type { Command, CommandContext, Said } from './command.ts'
 
 /** How many executions `/list` shows. */
@@ -74,8 +74,7 @@ export async function stopRuns(context: CommandContext, { place, person, actor }
   const { runner, routes, servers, words } = context
   await runner.restored(place)
   const running = runner.active(place)
-  const isOwn = (run: ActiveRun): boolean => run.execution().prompt.actor.id === actor.id
-  const mine = running.filter((run) => person.may.has('admin') || isOwn(run))
+  const mine = running.filter((run) => mayActOn(run, { actor }, person))
   const [others] = running.filter((run) => !mine.includes(run))
   if (mine.length === 0 && others) return { text: words.othersRun(plain(others.execution().prompt.actor.name)) }
   try {

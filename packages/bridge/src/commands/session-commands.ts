@@ -2,6 +2,7 @@ import { oneLine } from '@reply/sink/channel'
 import { plain } from '../markdown.ts'
 import type { Person } from '../people/people.ts'
 import type { ChatPlace } from '../place.ts'
+import { inRows } from './buttons.ts'
 import { type Command, type CommandContext, CommandRefusal, type Said, type Target } from './command.ts'
 
 const perPage = 8
@@ -28,7 +29,7 @@ interface Choosing extends Target {
 }
 
 export function sessionCommands(context: CommandContext): SessionCommands {
-  const { state, routes, words } = context
+  const { state, routes, words, directoryOf } = context
   const list: readonly Command[] = [
     {
       name: 'new',
@@ -50,6 +51,7 @@ export function sessionCommands(context: CommandContext): SessionCommands {
       name: 'switch',
       usage: '<number or id>',
       description: 'continue another session',
+      isOnce: true,
       run: async ({ place, person, rest, target }) => await switchTo({ place, person, ...(await target()) }, rest),
     },
     {
@@ -59,7 +61,9 @@ export function sessionCommands(context: CommandContext): SessionCommands {
         const { route, opencode } = await target()
         const { sessionID, server, agent, model } = route
         if (sessionID === undefined) return { text: words.noSession }
-        const known = (await opencode.sessions()).find((one) => one.sessionID === sessionID)
+        const known = (await opencode.sessions({ directory: directoryOf(server) })).find(
+          (one) => one.sessionID === sessionID,
+        )
         const facts = {
           title: plain(known?.title ?? words.untitled),
           id: sessionID,
@@ -87,11 +91,11 @@ export function sessionCommands(context: CommandContext): SessionCommands {
 
   async function choices({ place, person, route, opencode }: Choosing): Promise<readonly Choice[]> {
     const used = (await routes.used(place)).filter(({ server }) => server === route.server)
-    const known = await opencode.sessions()
+    const known = await opencode.sessions({ directory: directoryOf(route.server) })
+    // The others in a shared chat may not know all of the project.
+    const isAll = person.may.has('admin') && place.chat.kind === 'private'
     const titles = new Map(known.map(({ sessionID, title }) => [sessionID, title ?? words.untitled]))
-    const ids = person.may.has('admin')
-      ? known.map(({ sessionID }) => sessionID)
-      : used.map(({ sessionID }) => sessionID)
+    const ids = isAll ? known.map(({ sessionID }) => sessionID) : used.map(({ sessionID }) => sessionID)
     // Sessions of other directories, and deleted ones, are not in the server's list.
     return ids.flatMap((sessionID) => {
       const title = titles.get(sessionID)
@@ -118,7 +122,9 @@ export function sessionCommands(context: CommandContext): SessionCommands {
     return {
       text: [words.sessions(number, pages), '', ...lines].join('\n'),
       buttons: [
-        ...shown.map((choice) => [{ label: name(choice), data: `b/switch/${choice.sessionID}` }]),
+        ...inRows(
+          shown.map(({ sessionID }, index) => ({ label: String(first + index + 1), data: `b/switch/${sessionID}` })),
+        ),
         ...(turns.length > 0 ? [turns] : []),
       ],
     }

@@ -1,5 +1,6 @@
 import type { MessageRef } from '@reply/sink'
 import { oneLine } from '@reply/sink/channel'
+import { inRows } from '../commands/buttons.ts'
 import { plain } from '../markdown.ts'
 import { type ChatPlace, placeKey } from '../place.ts'
 import { toQueuedPrompt } from '../registry/decode.ts'
@@ -14,10 +15,10 @@ export interface Backlog {
   isOld(message: MessageRef, heardAt?: number): boolean
   /** Keeps a prompt until the others of its place are there, too, and the policy decides. */
   keep(entry: QueuedPrompt, taken: readonly Write[]): Promise<void>
-  /** Runs an entry that a person chose. `false`: it is no longer there. */
-  run(place: ChatPlace, id: string): Promise<boolean>
-  /** Forgets all entries of a place. */
-  drop(place: ChatPlace): Promise<void>
+  /** Runs an entry that a person chose, if it is that person's. `false`: it is no longer there, or another's. */
+  run(place: ChatPlace, id: string, isOwn: (entry: QueuedPrompt) => boolean): Promise<boolean>
+  /** Forgets the entries of a place that are the person's. */
+  drop(place: ChatPlace, isOwn: (entry: QueuedPrompt) => boolean): Promise<void>
   /** Decides what an earlier process kept. */
   restore(): Promise<void>
   stop(): void
@@ -58,8 +59,7 @@ export function createBacklog(context: BridgeContext, runner: Runner): Backlog {
 
   /** What is listed already was decided before. */
   async function decide(place: ChatPlace): Promise<void> {
-    const kept = (await state.queue(queueOf(place))).map(({ value }) => toQueuedPrompt(value))
-    const fresh = kept.filter(({ isTried }) => !isTried)
+    const fresh = (await kept(place)).filter(({ isTried }) => !isTried)
     const count = { latest: 1, all: fresh.length, none: 0 }[router.backlog]
     const [left, chosen] = [fresh.slice(0, fresh.length - count), fresh.slice(fresh.length - count)]
     await state.commit([
@@ -85,24 +85,28 @@ export function createBacklog(context: BridgeContext, runner: Runner): Backlog {
     })
     const title = isAfter ? words.backlogAfter(left.length) : words.backlog(left.length)
     const buttons = [
-      ...shown.map(({ id }, index) => [{ label: words.backlogRun(index + 1), data: `b/run/${id}` }]),
+      ...inRows(shown.map(({ id }, index) => ({ label: words.backlogRun(index + 1), data: `b/run/${id}` }))),
       [{ label: words.backlogDrop, data: 'b/drop' }],
     ]
     await channels.say(place, { text: [title, '', ...lines].join('\n'), buttons })
   }
 
-  async function run(place: ChatPlace, id: string): Promise<boolean> {
-    const entry = (await state.queue(queueOf(place))).find((one) => one.id === id)
-    if (!entry) return false
-    const isMoved = await state.commit(moved(toQueuedPrompt(entry.value)))
+  async function run(...[place, id, isOwn]: Parameters<Backlog['run']>): Promise<boolean> {
+    const entry = (await kept(place)).find((one) => one.id === id)
+    if (!entry || !isOwn(entry)) return false
+    const isMoved = await state.commit(moved(entry))
     runner.kick(place)
     return isMoved
   }
 
-  async function drop(place: ChatPlace): Promise<void> {
+  async function drop(...[place, isOwn]: Parameters<Backlog['drop']>): Promise<void> {
     const queue = queueOf(place)
-    const entries = await state.queue(queue)
+    const entries = (await kept(place)).filter(isOwn)
     await state.commit(entries.map(({ id }) => ({ type: 'dequeue', queue, id })))
+  }
+
+  async function kept(place: ChatPlace): Promise<readonly QueuedPrompt[]> {
+    return (await state.queue(queueOf(place))).map(({ value }) => toQueuedPrompt(value))
   }
 
   async function restore(): Promise<void> {

@@ -1,9 +1,10 @@
 import type { Inbound } from '@reply/sink'
 import type { Answerer } from '../asks/answering.ts'
 import type { Commands } from '../commands/commands.ts'
+import type { Person } from '../people/people.ts'
 import { createRate } from '../people/rate.ts'
 import { type ChatPlace, chatKey, placeKey } from '../place.ts'
-import type { ActiveRun } from '../runs/active-run.ts'
+import { type ActiveRun, mayActOn } from '../runs/active-run.ts'
 import type { BridgeContext } from '../runs/context.ts'
 import type { Runner } from '../runs/runner.ts'
 import type { Write } from '../store/store.ts'
@@ -70,7 +71,9 @@ export function createIntake(options: IntakeOptions): Intake {
     const { id } = text.messageRef
     const isOld = backlog.isOld(text.messageRef)
     if (!isOwnCommand && !isOld) channels.typing(place)
-    if (!rate.take(`${channel}:${text.actor.id}`)) return void (await text.answer(words.tooMany))
+    // To stop must always work, and what came while the bridge was down came at once.
+    const isFree = isOld || (text.isCommand && commands.isStop(text.text))
+    if (!isFree && !rate.take(`${channel}:${text.actor.id}`)) return void (await text.answer(words.tooMany))
     const entry = promptOf(place, text, clock.now())
     const seen = {
       type: 'put-if-absent',
@@ -138,16 +141,17 @@ export function createIntake(options: IntakeOptions): Intake {
       return await text.answer(words.mayNot('prompt'))
     }
     if (isOld && !entry.isChosen) return await backlog.keep(entry, taken)
-    await prompt(entry, taken)
+    await prompt(entry, person, taken)
   }
 
-  async function prompt(entry: QueuedPrompt, taken: readonly Write[]): Promise<void> {
+  async function prompt(entry: QueuedPrompt, person: Person, taken: readonly Write[]): Promise<void> {
     const running = runner.active(entry)
-    if (running.length > 0 && router.busy === 'steer') return await runner.beginNow(entry, taken)
+    const isOwn = running.every((run) => mayActOn(run, entry, person))
+    if (router.busy === 'steer' && isOwn && (await runner.canSteer(entry))) return await runner.beginNow(entry, taken)
     if (await joinsAlbum(entry, taken)) return
     await state.commit([...taken, runner.enqueue(entry)])
-    if (running.length > 0 && router.busy === 'queue') await sayPlace(entry)
-    if (running.length > 0 && router.busy === 'interrupt') interrupt(running)
+    if (running.length > 0 && (router.busy === 'queue' || !isOwn)) await sayPlace(entry)
+    if (router.busy === 'interrupt' && isOwn) interrupt(running)
     // The other messages of an album follow at once.
     if (entry.albumID === undefined) runner.kick(entry)
     else clock.after(albumMs, () => runner.kick(entry))

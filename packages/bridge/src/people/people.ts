@@ -13,6 +13,8 @@ export interface Person {
 export interface People {
   /** The person behind an actor of a channel; undefined for strangers, and for channels and anonymous administrators. */
   find(channel: string, actor: Actor): Person | undefined
+  /** Who must answer the asks of a person's run, on that channel: also those who may allow, if that person may not. */
+  answerers(channel: string, requester: Actor): readonly Actor[]
 }
 
 /** With an empty list, all actors are strangers. */
@@ -22,5 +24,17 @@ export function createPeople(people: Readonly<Record<string, PersonConfig>>): Pe
     const person = { name, may: new Set(may) }
     for (const id of ids) byID.set(id, person)
   }
-  return { find: (channel, actor) => (actor.isAnonymous ? undefined : byID.get(`${channel}:${actor.id}`)) }
+  return {
+    find,
+    answerers: (channel, requester) => {
+      if (find(channel, requester)?.may.has('approve')) return [requester]
+      const prefix = `${channel}:`
+      const approvers = [...byID].filter(([id, { may }]) => id.startsWith(prefix) && may.has('approve'))
+      return [requester, ...approvers.map(([id, { name }]) => ({ id: id.slice(prefix.length), name }))]
+    },
+  }
+
+  function find(channel: string, actor: Actor): Person | undefined {
+    return actor.isAnonymous ? undefined : byID.get(`${channel}:${actor.id}`)
+  }
 }

@@ -13,6 +13,8 @@ export interface Routes {
   write(place: ChatPlace, route: Route): Write
   /** The writes that make a session the place's own. */
   use(place: ChatPlace, route: Route & { readonly sessionID: string }): readonly Write[]
+  /** The write that lists a session among those of the place. */
+  note(place: ChatPlace, session: Omit<UsedSession, 'usedAt'>): Write
   /** The sessions that were used in a place, newest first. */
   used(place: ChatPlace): Promise<readonly UsedSession[]>
   /** Whether the place is a thread that the bot works in. */
@@ -38,7 +40,7 @@ export function createRoutes(options: {
 }): Routes {
   const { state, clock, servers, routes } = options
   const ours = new Set<string>()
-  return { of, write, use, used, isOurs, sessionOf, remember, load }
+  return { of, write, use, note, used, isOurs, sessionOf, remember, load }
 
   async function of(place: ChatPlace): Promise<Route | undefined> {
     const stored = await state.read(`route/${placeKey(place)}`)
@@ -61,12 +63,12 @@ export function createRoutes(options: {
   }
 
   function use(place: ChatPlace, route: Route & { readonly sessionID: string }): readonly Write[] {
-    const { server, sessionID } = route
+    return [write(place, { ...route, title: undefined }), note(place, route)]
+  }
+
+  function note(place: ChatPlace, { server, sessionID }: Omit<UsedSession, 'usedAt'>): Write {
     const session: UsedSession = { server, sessionID, usedAt: clock.now() }
-    return [
-      write(place, { ...route, title: undefined }),
-      { type: 'put', key: `session/${placeKey(place)}/${sessionID}`, value: JSON.stringify(session) },
-    ]
+    return { type: 'put', key: `session/${placeKey(place)}/${sessionID}`, value: JSON.stringify(session) }
   }
 
   async function used(place: ChatPlace): Promise<readonly UsedSession[]> {

@@ -1,5 +1,7 @@
 import type { OpenCode, ReplyStream } from '@reply/core'
 import type { Sink } from '@reply/sink'
+import type { QueuedPrompt } from '../intake/queued-prompt.ts'
+import type { Person } from '../people/people.ts'
 import type { Execution } from '../registry/execution.ts'
 
 /** A run that is followed here. */
@@ -17,4 +19,9 @@ export interface ActiveRun {
   readonly found: Promise<void>
   /** Resolves when the run is over and written down. Never rejects. */
   readonly ended: Promise<void>
+}
+
+/** Whether a person may stop or steer a run: one's own, or any with the right `admin`. */
+export function mayActOn({ execution }: ActiveRun, { actor }: Pick<QueuedPrompt, 'actor'>, person: Person): boolean {
+  return person.may.has('admin') || execution().prompt.actor.id === actor.id
 }

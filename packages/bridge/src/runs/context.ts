@@ -17,6 +17,8 @@ export interface BridgeContext {
   readonly people: People
   /** By the names of the config. */
   readonly servers: ReadonlyMap<string, OpenCode>
+  /** The directory of a server's sessions; undefined for the server's own. */
+  readonly directoryOf: (server: string) => string | undefined
   readonly router: RouterConfig
   readonly words: BridgeWords
   readonly clock: Clock

@@ -1,13 +1,15 @@
-import type { OpenCode, PostedPrompt, Reply, ReplyStream, RunOptions } from '@reply/core'
+import type { OpenCode, PostedPrompt, Reply, ReplyObserver, ReplyStream, RunOptions } from '@reply/core'
 import type { Sink } from '@reply/sink'
 import { pause } from '@reply/sink/channel'
 import { wordsOf } from '../error.ts'
+import { plain } from '../markdown.ts'
 import type { Execution } from '../registry/execution.ts'
 import type { Route } from '../routes/decode.ts'
 import type { ActiveRun } from './active-run.ts'
 import type { RunContext } from './context.ts'
 import { agentCommandOf, FileFailure, readFiles } from './input.ts'
 import { endOf } from './outcome.ts'
+import { shownBy } from './shown-by.ts'
 
 export interface BeginOptions {
   readonly context: RunContext
@@ -16,6 +18,9 @@ export interface BeginOptions {
   readonly route: Route
   readonly opencode: OpenCode
   readonly sink: Sink
+  /** The place's own session and title when the run began. A reply to a message may have chosen another. */
+  readonly chosen: string | undefined
+  readonly title: string | undefined
   /** Called when the run's session is known. */
   readonly onSession: (sessionID: string) => void
   /** The bridge is stopping: what is not written down yet is left to the next process. */
@@ -28,8 +33,10 @@ export function beginRun(options: BeginOptions): ActiveRun {
   const { state, registry, routes, channels, router, words, clock, asks, onError } = context
   const { prompt, server } = options.execution
   let { execution, route } = options
+  /** What the place was set to when the run began. */
+  const { chosen, title } = options
   let stream: ReplyStream | undefined
-  let isCanceled = false
+  let isCanceled = execution.isCanceled === true
   let setFound = (): void => {}
   const found = new Promise<void>((resolve) => {
     setFound = resolve
@@ -50,45 +57,59 @@ export function beginRun(options: BeginOptions): ActiveRun {
   }
 
   async function begin(): Promise<void> {
+    if (isCanceled && execution.posted === undefined) return await end('Aborted')
     stream = execution.posted === undefined ? await post() : await find(execution.posted)
     if (!stream) return
     setFound()
-    if (isCanceled) void stream.abort()
+    if (isCanceled) void opencode.abort(stream).catch(onError)
     let reply = await stream.result
     if (isStopping()) return
     if (execution.phase === 'planned' && isGone(reply)) {
       route = { ...route, sessionID: undefined }
       await channels.say(prompt, { text: words.sessionGone, replyTo: prompt.messageRef })
       stream = await post()
+      if (!stream) return
       reply = await stream.result
       if (isStopping()) return
     }
     await settle(reply)
   }
 
-  async function post(): Promise<ReplyStream> {
-    const { sessionID, title, agent, model } = route
-    const target = { sessionID, title, agent, model }
+  async function post(): Promise<ReplyStream | undefined> {
+    const { sessionID, agent, model } = route
+    const target = { sessionID, title: route.title, agent, model }
     const command = prompt.isCommand ? agentCommandOf(prompt.text) : undefined
     if (command && (await isAgentCommand(command.name))) {
       if (prompt.files.length > 0) await channels.say(prompt, { text: words.commandHasNoFiles })
       return opencode.command({ ...target, command: command.name, arguments: command.rest }, runOptions())
     }
     const files = await readFiles(channels.of(prompt.channel), prompt.files, router.maxFileBytes)
+    if (isCanceled) return await end('Aborted')
     return opencode.prompt({ ...target, text: prompt.text, files }, runOptions())
   }
 
   function runOptions(): RunOptions {
     const watch = asks.observerFor({ place: prompt, opencode, server })
+    const shown = shownBy(sink, {
+      asks: !router.progress.enabled,
+      // Another session takes its place, and the chat is told so.
+      isLeftOut: (reply) => execution.phase === 'planned' && isGone(reply),
+    })
     // What joined a run is shown by that run's own sink.
-    const observe = (): readonly (Sink | typeof watch)[] => (execution.isSteer && stream?.joined ? [] : [sink, watch])
+    const observe = (): readonly ReplyObserver[] => (execution.isSteer && stream?.joined ? [] : [shown, watch])
     return { timeoutMs: router.timeoutMs, onPosting: async (posted) => await onPosting(posted), observe }
   }
 
   async function onPosting(posted: PostedPrompt): Promise<void> {
     const { sessionID } = posted
     onSession(sessionID)
-    const used = routes.use(prompt, { ...route, server, sessionID })
+    const now = await routes.of(prompt)
+    // A person may have chosen another session, agent or model meanwhile.
+    const isChosen = now?.sessionID !== chosen || now?.title !== title
+    const used =
+      isChosen && now
+        ? [routes.note(prompt, { server, sessionID })]
+        : routes.use(prompt, { ...route, ...now, server, sessionID })
     await update({ phase: 'posting', posted, sessionID }, used)
   }
 
@@ -117,8 +138,9 @@ export function beginRun(options: BeginOptions): ActiveRun {
       try {
         return await opencode.resume(posted, runOptions())
       } catch (error) {
-        const isDown = error instanceof Error && 'type' in error && error.type === 'unreachable'
-        if (!isDown || isStopping()) throw error
+        const type = error instanceof Error && 'type' in error ? error.type : undefined
+        if (type === 'gone') throw new Error(words.lostSession, { cause: error })
+        if (type !== 'unreachable' || isStopping()) throw error
         await pause(clock, againMs)
       }
     }
@@ -136,10 +158,16 @@ export function beginRun(options: BeginOptions): ActiveRun {
 
   async function settle(reply: Reply): Promise<void> {
     const lines = registry.lines(execution)
+    if (execution.isSteer && !stream?.joined) await update({ isSteer: undefined })
     if (execution.phase !== 'delivering')
       await update({ phase: 'delivering', ...endOf(reply), finishedAt: clock.now(), lines })
-    if (!(execution.isSteer && stream?.joined)) await sink.settled()
+    if (!execution.isSteer) await sink.settled()
     if (!isStopping()) await finish()
+  }
+
+  async function end(reason: string): Promise<undefined> {
+    await update({ phase: 'done', status: 'error', reason, finishedAt: clock.now() })
+    return undefined
   }
 
   async function finish(): Promise<undefined> {
@@ -149,7 +177,8 @@ export function beginRun(options: BeginOptions): ActiveRun {
 
   async function fail(error: unknown): Promise<void> {
     const reason = wordsOf(error)
-    const text = error instanceof FileFailure ? words.fileFailed(error.file, reason) : words.failed(reason)
+    const text =
+      error instanceof FileFailure ? words.fileFailed(plain(error.file), plain(reason)) : words.failed(plain(reason))
     await update({ phase: 'done', status: 'error', reason, finishedAt: clock.now() })
     await channels.say(prompt, { text, replyTo: prompt.messageRef })
     onError(error instanceof Error ? error : new Error(reason))

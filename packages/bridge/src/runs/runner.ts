@@ -1,4 +1,3 @@
-import type { OpenCode } from '@reply/core'
 import type { QueuedPrompt } from '../intake/queued-prompt.ts'
 import { type ChatPlace, placeKey } from '../place.ts'
 import { toQueuedPrompt } from '../registry/decode.ts'
@@ -6,8 +5,9 @@ import type { Execution } from '../registry/execution.ts'
 import type { Route } from '../routes/decode.ts'
 import type { QueuedValue, Write } from '../store/store.ts'
 import type { ActiveRun } from './active-run.ts'
+import { atMost } from './at-most.ts'
 import type { RunContext } from './context.ts'
-import { beginRun } from './run.ts'
+import { type BeginOptions, beginRun } from './run.ts'
 
 /** Runs the prompts of each place one after the other, and finds the runs of an earlier process again. */
 export interface Runner {
@@ -17,6 +17,8 @@ export interface Runner {
   kick(place: ChatPlace): void
   /** Begins a prompt at once, beside what runs. `taken` are the writes that take it from where it was. */
   beginNow(prompt: QueuedPrompt, taken: readonly Write[]): Promise<void>
+  /** Whether a run of the place's own session is on its way, and nothing waits behind it. */
+  canSteer(prompt: QueuedPrompt): Promise<boolean>
   /** What runs in a place. */
   active(place: ChatPlace): readonly ActiveRun[]
   /** The prompts that wait in a place, oldest first. */
@@ -35,6 +37,8 @@ export interface Runner {
 
 /** How many sessions' servers are remembered. */
 const mostSessions = 10_000
+/** When a queue is looked at again after an error, in ms. */
+const againMs = 1000
 /** How long a restart waits for the servers before it hears the chats, in ms. */
 const restoreMs = 10_000
 
@@ -48,8 +52,9 @@ export function createRunner(context: RunContext): Runner {
   let isStopped = false
   return {
     enqueue: (prompt) => ({ type: 'enqueue', queue: queueOf(prompt), id: prompt.id, value: JSON.stringify(prompt) }),
-    kick: (place) => void work(place).catch(onError),
+    kick,
     beginNow,
+    canSteer,
     active: (place) => [...(runs.get(placeKey(place)) ?? [])],
     waiting: async (place) => (await state.queue(queueOf(place))).map(({ value }) => toQueuedPrompt(value)),
     queueOf,
@@ -61,6 +66,24 @@ export function createRunner(context: RunContext): Runner {
 
   function queueOf(place: ChatPlace): string {
     return `prompts/${placeKey(place)}`
+  }
+
+  /** A store that was busy is asked again. */
+  function kick(place: ChatPlace): void {
+    work(place).catch((error) => {
+      if (isStopped) return
+      onError(error instanceof Error ? error : new Error(String(error)))
+      clock.after(againMs, () => kick(place))
+    })
+  }
+
+  async function canSteer(prompt: QueuedPrompt): Promise<boolean> {
+    const { sessionID } = (await routeOf(prompt)) ?? {}
+    const running = [...(runs.get(placeKey(prompt)) ?? [])].some(({ stream }) => {
+      const reply = stream()?.reply
+      return reply !== undefined && reply.phase !== 'settled' && reply.sessionID === sessionID
+    })
+    return running && (await state.queue(queueOf(prompt))).length === 0
   }
 
   /** One prompt after the other. After each end the queue is looked at again, so that none is stranded. */
@@ -121,7 +144,8 @@ export function createRunner(context: RunContext): Runner {
     if (!(await state.commit([...taken, registry.write(execution)]))) return undefined
     if (router.receipts && !prompt.isSteer)
       await channels.say(prompt, { text: words.started(execution.id), silent: true })
-    return start({ execution, route, opencode })
+    const { sessionID: chosen, title } = (await routes.of(prompt)) ?? {}
+    return start({ execution, route, opencode, chosen, title })
   }
 
   /** A reply to a message of the bot continues that message's session, and the chat goes on with it. */
@@ -132,11 +156,7 @@ export function createRunner(context: RunContext): Runner {
     return { ...route, sessionID: meant.sessionID, title: undefined }
   }
 
-  function start(begun: {
-    readonly execution: Execution
-    readonly route: Route
-    readonly opencode: OpenCode
-  }): ActiveRun {
+  function start(begun: Omit<BeginOptions, 'context' | 'sink' | 'onSession' | 'isStopping'>): ActiveRun {
     const { execution, route } = begun
     const key = placeKey(execution.prompt)
     const run = beginRun({ ...begun, context, sink: sinkOf(execution, route), isStopping: () => isStopped, onSession })
@@ -159,13 +179,13 @@ export function createRunner(context: RunContext): Runner {
   function sinkOf({ id, prompt }: Execution, { isVerbose }: Route): ActiveRun['sink'] {
     const { channel, chat, actor } = prompt
     const { enabled, toolThrottleMs, heartbeatMs } = router.progress
-    const verbosity = isVerbose ? 'verbose' : enabled ? 'normal' : 'quiet'
+    const verbosity = enabled ? 'verbose' : 'quiet'
     return channels.of(channel).sinkFor(
       { chat, replyTo: prompt.messageRef },
       {
         policy: { toolThrottleMs, heartbeatMs, ...((isVerbose || !enabled) && { verbosity }) },
         label: id,
-        mentions: [actor],
+        mentions: people.answerers(channel, actor),
         mayAnswer: (who, ask) => {
           const person = people.find(channel, who)
           if (person?.may.has('approve')) return true
@@ -188,13 +208,13 @@ export function createRunner(context: RunContext): Runner {
       if (sessionID !== undefined) serverBySession.set(sessionID, server)
       const route = (await routes.of(prompt)) ?? { server }
       const again = { ...route, server, ...(sessionID !== undefined && { sessionID }) }
-      const run = start({ execution, route: again, opencode })
+      const run = start({ execution, route: again, opencode, chosen: route.sessionID, title: undefined })
       await Promise.race([run.found, run.ended])
     })
     for (const [index, execution] of unfinished.entries()) {
       const key = placeKey(execution.prompt)
       const all = [restoring.get(key), begun[index]]
-      restoring.set(key, limited(Promise.allSettled(all)))
+      restoring.set(key, atMost(Promise.allSettled(all), restoreMs, clock))
     }
     const places = [...(await state.queues('prompts/'))].map((name) => name.slice('prompts/'.length))
     for (const place of places) kickKey(place)
@@ -205,17 +225,8 @@ export function createRunner(context: RunContext): Runner {
   function kickKey(key: string): void {
     void (async () => {
       const [head] = await state.queue(`prompts/${key}`)
-      if (head) await work(toQueuedPrompt(head.value))
+      if (head) kick(toQueuedPrompt(head.value))
     })().catch(onError)
-  }
-
-  async function limited(done: Promise<unknown>): Promise<void> {
-    let stopTimer = (): void => {}
-    const late = new Promise<void>((resolve) => {
-      stopTimer = clock.after(restoreMs, resolve)
-    })
-    await Promise.race([done, late])
-    stopTimer()
   }
 
   async function stop(): Promise<void> {

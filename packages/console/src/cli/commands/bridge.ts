@@ -28,7 +28,13 @@ export async function bridge({ config }: BridgeCommandOptions, io: ProcessIO): P
     })
     try {
       const ended = Promise.race([left.code, over])
-      const code = await Promise.race([opened.start().then(() => ended), ended])
+      const code = await Promise.race([
+        opened
+          .start()
+          .then(() => refuseWebhooks(opened.webhooks()))
+          .then(() => ended),
+        ended,
+      ])
       return code === EXIT.terminated || code === EXIT.hungUp ? EXIT.done : code
     } finally {
       await opened.stop()
@@ -46,4 +52,11 @@ async function loadBridge(): Promise<typeof import('@reply/bridge')> {
       cause,
     })
   }
+}
+
+/** The command has no server that a platform could reach. */
+function refuseWebhooks(names: readonly string[]): void {
+  if (names.length === 0) return
+  const cure = 'Let them poll or use a socket, or call openBridge() in a server of your own.'
+  throw new ConsoleError('usage', `The command can't receive requests, which ${names.join(', ')} would need. ${cure}`)
 }

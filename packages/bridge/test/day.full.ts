@@ -1,0 +1,162 @@
+import { hold, type Scripts, text, tool } from '@reply/testing'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Day, startDay } from './day.ts'
+
+const colours = [
+  { label: 'Red', description: 'Warm' },
+  { label: 'Blue', description: 'Cool' },
+]
+
+/** Each answer has words that stand nowhere else. */
+const answer = (name: string, more = ''): string => `The answer ${name} is here.${more}`
+const plain = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l', 'm', 'n']
+const long = Array.from({ length: 300 }, (_, index) => `Line ${index} of a long answer, which goes on.`).join('\n\n')
+
+const scripts: Scripts = {
+  ...Object.fromEntries(plain.map((name) => [name, { steps: [[text(answer(name))]] }])),
+  long: { steps: [[text(`${long}\n\n${answer('long')}`)]] },
+  question: {
+    steps: [
+      [
+        text('Let me ask.'),
+        tool('question', { questions: [{ header: 'Colour', question: 'Which colour?', options: colours }] }),
+      ],
+      [text(answer('question'))],
+    ],
+  },
+  touch: {
+    steps: [
+      [text('I touch it.'), tool('bash', { command: 'touch asked-for.txt', description: 'Touch' })],
+      [text(answer('touch'))],
+    ],
+  },
+  slow: { steps: [[text('Slow. '), hold('slow'), text(answer('slow'))]] },
+  slower: { steps: [[text('Slower. '), hold('slower'), text(answer('slower'))]] },
+  forever: { steps: [[text('On and on. '), hold('forever'), text('never.')]] },
+  go: { steps: [[text('Steer me. '), hold('steered'), text('Then.')]] },
+  steered: { steps: [[text(answer('steered'))]] },
+}
+
+const ann = { from: { id: 1, name: 'Ann' } }
+const bob = { from: { id: 2, name: 'Bob' } }
+const group = -100_777
+
+let day: Day
+
+beforeAll(async () => {
+  day = await startDay(scripts)
+})
+afterAll(async () => await day.close())
+
+setTimeout(() => {
+  for (const c of [1, 2, group]) console.log(c, JSON.stringify(day.telegram.screen(c).map((m) => m.text.slice(0, 80))))
+  console.log(
+    JSON.stringify(day.slack.screen('D1').map((m) => [m.text, day.slack.screen('D1', m.ts).map((x) => x.text)])),
+    JSON.stringify(day.slack.screen('C1').map((m) => [m.text, day.slack.screen('C1', m.ts).map((x) => x.text)])),
+    day.slack.calls.length,
+    day.errors,
+  )
+}, 100_000).unref()
+test('a day of forty interactions: each screen shows what its server says, once, and nothing of others', async () => {
+  const { telegram, slack, told, slackTold, model } = day
+  // The morning: both platforms at once.
+  telegram.say(1, 'Hello [scenario:a]')
+  telegram.say(2, 'Hello [scenario:b]')
+  const dm = slack.say('D1', 'Hello [scenario:c]', { from: { id: 'U1', name: 'Ann' } })
+  await Promise.all([told(1, answer('a')), told(2, answer('b')), slackTold('D1', answer('c'), dm)])
+  // A question, answered in words, on each.
+  telegram.say(1, 'Ask me [scenario:question]')
+  await told(1, 'Which colour?')
+  telegram.say(1, '2')
+  await told(1, answer('question'))
+  // A permission that Bob asks for: he can't allow it. Ann stops it in the group.
+  telegram.say(group, '@fake_bot touch [scenario:touch]', bob)
+  const asked = await told(group, 'touch asked-for.txt')
+  const refused = await telegram.press(group, asked.messageId, 'Allow once', bob).settled
+  expect(refused.text).toContain('not allowed')
+  telegram.press(group, asked.messageId, 'Allow once', ann)
+  await told(group, answer('touch'))
+  // A queue: shown, edited, dropped.
+  telegram.say(1, 'Slowly [scenario:slow]')
+  await model.held('slow')
+  telegram.say(1, 'First [scenario:d]')
+  telegram.say(1, 'Second [scenario:e]')
+  telegram.say(1, 'Third [scenario:f]')
+  await told(1, 'Queued, number 3.')
+  telegram.say(1, '/queue drop 1')
+  await told(1, 'Removed number 1.')
+  telegram.say(1, '/queue edit 1 Changed [scenario:g]')
+  await told(1, 'Changed number 1.')
+  telegram.say(1, '/status')
+  await told(1, '⏳ Running')
+  model.release('slow')
+  await told(1, answer('slow'))
+  await told(1, answer('g'))
+  await told(1, answer('f'))
+  // Steering.
+  telegram.say(2, 'Go [scenario:go]')
+  await model.held('steered')
+  telegram.say(2, '/steer Use the other branch [scenario:steered]')
+  await told(2, 'Passed on')
+  model.release('steered')
+  await told(2, answer('steered'))
+  // Stopping.
+  telegram.say(2, 'On [scenario:forever]')
+  await model.held('forever')
+  telegram.say(2, '/cancel')
+  await told(2, 'Stopped.')
+  // Slack: a thread of a channel.
+  const ts = slack.say('C1', 'hello [scenario:h]', { mention: true, from: { id: 'U3', name: 'Cyd' } })
+  await slackTold('C1', answer('h'), ts)
+  slack.say('C1', 'and again [scenario:i]', { threadTs: ts, from: { id: 'U3', name: 'Cyd' } })
+  await slackTold('C1', answer('i'), ts)
+  // A restart in the middle of a run, with a prompt that waits.
+  telegram.say(1, 'Slower [scenario:slower]')
+  await model.held('slower')
+  telegram.say(1, 'After that [scenario:j]')
+  await told(1, 'Queued, number 1.')
+  await day.restart()
+  model.release('slower')
+  await told(1, answer('slower'))
+  await told(1, answer('j'))
+  slack.say('C1', 'still there? [scenario:k]', { threadTs: ts, from: { id: 'U3', name: 'Cyd' } })
+  await slackTold('C1', answer('k'), ts)
+  // A restart of a server.
+  await day.work.restart()
+  slack.say('D1', 'Hello again [scenario:l]', { threadTs: dm, from: { id: 'U1', name: 'Ann' } })
+  await slackTold('D1', answer('l'), dm)
+  // Sessions.
+  telegram.say(1, '/new Another')
+  await told(1, 'Another')
+  telegram.say(1, 'In the new one [scenario:m]')
+  await told(1, answer('m'))
+  const old = telegram.screen(1).find(({ text: said }) => said.includes(answer('a')))
+  telegram.say(1, 'And in the old one [scenario:n]', { replyTo: old?.messageId ?? 0 })
+  await told(1, answer('n'))
+  // A long answer.
+  telegram.say(2, 'All [scenario:long]')
+  await told(2, answer('long'))
+  telegram.say(1, '/list')
+  await told(1, 'Recent executions')
+  telegram.say(2, '/help')
+  await told(2, '/status')
+
+  const screens = [
+    [1, 2, group].flatMap((chat) => telegram.screen(chat).map(({ text: said }) => said)).join('\n'),
+    [slack.screen('D1', dm), slack.screen('C1', ts)]
+      .flat()
+      .map(({ text: said }) => said)
+      .join('\n'),
+  ]
+  const [onTelegram = '', onSlack = ''] = screens
+  const count = (screen: string, words: string): number => screen.split(words).length - 1
+  const atHome = (await day.answers(day.home)).flatMap((said) => /The answer \w+ is here\./.exec(said) ?? [])
+  const atWork = (await day.answers(day.work)).flatMap((said) => /The answer \w+ is here\./.exec(said) ?? [])
+  expect(atHome.map((words) => [words, count(onTelegram, words), count(onSlack, words)])).toEqual(
+    atHome.map((words) => [words, 1, 0]),
+  )
+  expect(atWork.map((words) => [words, count(onTelegram, words), count(onSlack, words)])).toEqual(
+    atWork.map((words) => [words, 0, 1]),
+  )
+  expect([atHome.length, atWork.length]).toEqual([13, 6])
+})

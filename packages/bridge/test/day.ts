@@ -1,0 +1,142 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import * as slackPackage from '@reply/slack'
+import * as telegramPackage from '@reply/telegram'
+import {
+  launchOpencode,
+  type Model,
+  type Opencode,
+  type Scripts,
+  startModel,
+  startSlack,
+  startTelegram,
+} from '@reply/testing'
+import { type Bridge, createBridge } from '../src/bridge.ts'
+import { parseConfig } from '../src/config/config.ts'
+import { sqliteStore } from '../src/store/sqlite.ts'
+
+/** Two projects, two platforms, and a bridge between them that can be restarted. */
+export interface Day {
+  readonly model: Model
+  readonly home: Opencode
+  readonly work: Opencode
+  readonly telegram: Awaited<ReturnType<typeof startTelegram>>
+  readonly slack: Awaited<ReturnType<typeof startSlack>>
+  readonly errors: Error[]
+  restart(): Promise<void>
+  /** Waits until the bot has said that in a chat of Telegram, and returns the whole message. */
+  told(chatId: number, words: string): Promise<{ readonly messageId: number; readonly text: string }>
+  /** The same in a thread, or a channel, of Slack. */
+  slackTold(channel: string, words: string, threadTs?: string): Promise<{ readonly ts: string; readonly text: string }>
+  /** The texts of all assistant messages of a project that a person wrote the prompts of. */
+  answers(server: Opencode): Promise<readonly string[]>
+  close(): Promise<void>
+}
+
+const token = '42:secret'
+
+export async function startDay(scripts: Scripts): Promise<Day> {
+  const model = await startModel({ scripts })
+  const config = { permission: { bash: { '*': 'allow', 'touch *': 'ask' } }, extra: { snapshot: false } } as const
+  const [home, work] = [await launchOpencode({ model, config }), await launchOpencode({ model, config })]
+  const telegram = await startTelegram({ token })
+  const slack = await startSlack()
+  const folder = mkdtempSync(join(tmpdir(), 'reply-day-'))
+  const errors: Error[] = []
+  const secrets: Readonly<Record<string, string>> = { TG: token, SLACK: slack.token, APP: slack.appToken }
+  const parsed = parseConfig({
+    servers: {
+      home: { url: home.url, directory: home.directory },
+      work: { url: work.url, directory: work.directory },
+    },
+    channels: {
+      tg: { type: 'telegram', token: { env: 'TG' }, apiRoot: telegram.url },
+      sl: { type: 'slack', token: { env: 'SLACK' }, appToken: { env: 'APP' }, apiUrl: `${slack.url}` },
+    },
+    routes: { tg: 'home', sl: 'work' },
+    people: {
+      ann: { ids: ['tg:1', 'sl:U1'], may: ['prompt', 'approve', 'admin'] },
+      bob: { ids: ['tg:2', 'sl:U2'], may: ['prompt'] },
+      cyd: { ids: ['sl:U3'], may: ['prompt', 'approve'] },
+    },
+    router: { messagesPerMinute: 1000 },
+  })
+  let bridge: Bridge | undefined
+  await restart()
+  return { model, home, work, telegram, slack, errors, restart, told, slackTold, answers, close }
+
+  async function restart(): Promise<void> {
+    await bridge?.stop()
+    bridge = createBridge({
+      config: parsed,
+      store: await sqliteStore({ folder: join(folder, 'state') }),
+      secret: (source) => ('env' in source ? (secrets[source.env] ?? '') : ''),
+      onError: (error) => errors.push(error),
+      load: async (type) => (type === 'slack' ? slackPackage.bridgeChannel : telegramPackage.bridgeChannel),
+    })
+    await bridge.start()
+    // The fake has no events for an app that is not connected.
+    while (slack.sockets === 0) await pause(20)
+  }
+
+  async function told(chatId: number, words: string): Promise<{ readonly messageId: number; readonly text: string }> {
+    return await until(telegram.observe, () =>
+      telegram.screen(chatId).findLast(({ from, text }) => from === 'bot' && text.includes(words)),
+    )
+  }
+
+  async function slackTold(
+    channel: string,
+    words: string,
+    threadTs?: string,
+  ): Promise<{ readonly ts: string; readonly text: string }> {
+    return await until(slack.observe, () =>
+      slack.screen(channel, threadTs).findLast(({ from, text }) => from === 'bot' && text.includes(words)),
+    )
+  }
+
+  async function answers(server: Opencode): Promise<readonly string[]> {
+    const get = async (path: string): Promise<ReturnType<typeof JSON.parse>> => {
+      const address = new URL(path, server.url)
+      address.searchParams.set('directory', server.directory)
+      return await (await fetch(address)).json()
+    }
+    const sessions: readonly { readonly id: string; readonly parentID?: string }[] = await get('/session')
+    const all = await Promise.all(
+      sessions
+        .filter(({ parentID }) => parentID === undefined)
+        .map(async ({ id }) => await get(`/session/${id}/message`)),
+    )
+    const messages: readonly { info: { role: string }; parts: readonly { type: string; text?: string }[] }[] =
+      all.flat()
+    return messages
+      .filter(({ info }) => info.role === 'assistant')
+      .flatMap(({ parts }) =>
+        parts.flatMap(({ type, text = '' }) => (type === 'text' && text.trim() !== '' ? [text] : [])),
+      )
+  }
+
+  async function close(): Promise<void> {
+    await bridge?.stop()
+    await Promise.all([telegram.close(), slack.close(), home.stop(), work.stop()])
+    await model.close()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Resolves with what is found, looking again after each change. */
+async function until<T>(observe: (look: () => void) => () => void, find: () => T | undefined): Promise<T> {
+  return await new Promise((resolve) => {
+    let stop = (): void => {}
+    const look = (): void => {
+      const found = find()
+      if (found === undefined) return
+      stop()
+      resolve(found)
+    }
+    stop = observe(look)
+    look()
+  })
+}

@@ -1,0 +1,37 @@
+import { createHandClock } from '@reply/testing'
+import { describe, expect, test } from 'vitest'
+import { createPeople } from '../src/people/people.ts'
+import { createRate } from '../src/people/rate.ts'
+
+const ann = { id: '1', name: 'Ann' }
+const bob = { id: '2', name: 'Bob' }
+
+const people = createPeople({
+  ann: { ids: ['tg:1', 'sl:U1'], may: ['prompt', 'approve'] },
+  bob: { ids: ['tg:2'], may: ['prompt'] },
+})
+
+describe('people', () => {
+  test('are known by channel and id, and may what is listed', () => {
+    expect(people.find('tg', ann)).toEqual({ name: 'ann', may: new Set(['prompt', 'approve']) })
+    expect(people.find('sl', ann)).toBeUndefined()
+    expect(people.find('tg', { id: '3', name: 'Ann' })).toBeUndefined()
+  })
+
+  test('are never channels or anonymous administrators', () => {
+    expect(people.find('tg', { ...ann, isAnonymous: true })).toBeUndefined()
+  })
+
+  test('who must answer are the requester, and those who may allow if the requester may not', () => {
+    expect(people.answerers('tg', ann)).toEqual([ann])
+    expect(people.answerers('tg', bob)).toEqual([bob, { id: '1', name: 'ann' }])
+  })
+})
+
+test('a rate holds for each person, and a minute', async () => {
+  const clock = createHandClock()
+  const rate = createRate({ perMinute: 2, clock })
+  expect([rate.take('a'), rate.take('a'), rate.take('a'), rate.take('b')]).toEqual([true, true, false, true])
+  await clock.advance(60_001)
+  expect(rate.take('a')).toBe(true)
+})

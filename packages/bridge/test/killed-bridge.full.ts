@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type KillStage, startKillStage } from './kills.ts'
 
 let stage: KillStage
@@ -8,6 +8,8 @@ beforeAll(async () => {
 })
 afterAll(async () => await stage.close())
 
-test.each(Array.from({ length: 20 }, (_, index) => index + 1))('killed at random moments, seed %i', async (seed) => {
-  expect(await stage.play(seed)).toMatchObject({ faults: [] })
+describe('killed at random moments', { concurrent: true }, () => {
+  test.each(Array.from({ length: 20 }, (_, index) => index + 1))('seed %i', async (seed) => {
+    expect(await stage.play(seed)).toMatchObject({ faults: [] })
+  })
 })

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { firstSeed } from '../../../scripts/first-seed.ts'
 import { type KillStage, startKillStage } from './kills.ts'
 
@@ -10,9 +10,8 @@ beforeAll(async () => {
 })
 afterAll(async () => await stage.close())
 
-test.each(Array.from({ length: 200 }, (_, index) => first + index))(
-  'killed at random moments, seed %i',
-  async (seed) => {
+describe('killed at random moments', { concurrent: true }, () => {
+  test.each(Array.from({ length: 200 }, (_, index) => first + index))('seed %i', async (seed) => {
     expect(await stage.play(seed)).toMatchObject({ faults: [] })
-  },
-)
+  })
+})

@@ -4,7 +4,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { launchOpencode, randomBy, type Scripts, startModel, startTelegram, text, tool } from '@reply/testing'
+import {
+  type FakeTelegram,
+  launchOpencode,
+  randomBy,
+  type Scripts,
+  startModel,
+  startTelegram,
+  text,
+  tool,
+} from '@reply/testing'
 import { sqliteStore } from '../src/store/sqlite.ts'
 
 const command = fileURLToPath(new URL('../../console/bin/reply.mjs', import.meta.url))
@@ -42,12 +51,11 @@ export async function startKillStage(version?: string): Promise<KillStage> {
     ...(version !== undefined && { version }),
     config: { extra: { snapshot: false } },
   })
-  const telegram = await startTelegram({ token })
   return { play, close }
 
   async function play(seed: number): Promise<KillResult> {
     const random = randomBy(seed)
-    const chat = 1000 + seed
+    const telegram = await startTelegram({ token })
     const folder = mkdtempSync(join(tmpdir(), 'reply-kill-'))
     const path = join(folder, 'reply.json')
     const { url, directory } = server
@@ -75,40 +83,40 @@ export async function startKillStage(version?: string): Promise<KillStage> {
       }
     })()
     for (let index = 0; index < answers; index++) {
-      telegram.say(chat, `Number ${index} [scenario:answer${index}]`)
+      telegram.say(chat, `Number ${index} of ${seed} [scenario:answer${index}]`)
       await pause(random() * 600)
     }
     await killing
-    const isWhole = await answered(chat)
+    const isWhole = await answered(telegram)
     child.kill('SIGTERM')
     await ended(child)
-    const faults = [...(isWhole ? [] : ['not all answers came within two minutes']), ...(await faultsOf(chat, folder))]
+    const faults = [
+      ...(isWhole ? [] : ['not all answers came within two minutes']),
+      ...(await faultsOf({ seed, telegram, folder })),
+    ]
+    await telegram.close()
     rmSync(folder, { recursive: true, force: true })
     return { seed, faults, kills }
   }
 
-  function said(chat: number): readonly string[] {
-    return telegram.screen(chat).flatMap(({ from, text: words }) => (from === 'bot' ? [words] : []))
-  }
-
-  async function answered(chat: number): Promise<boolean> {
+  async function answered(telegram: FakeTelegram): Promise<boolean> {
     for (let look = 0; look < 1200; look++) {
-      const words = said(chat).join('\n')
+      const words = said(telegram).join('\n')
       if (Array.from({ length: answers }, (_, index) => words.includes(answerOf(index))).every(Boolean)) return true
       await pause(100)
     }
     return false
   }
 
-  async function faultsOf(chat: number, folder: string): Promise<readonly string[]> {
-    const words = said(chat)
+  async function faultsOf({ seed, telegram, folder }: Played): Promise<readonly string[]> {
+    const words = said(telegram)
     const doubtful = await doubtfulIn(join(folder, 'state'))
     const counts = Array.from({ length: answers }, (_, index) => {
       return words.filter((one) => one.includes(answerOf(index))).length
     })
     const copies = counts.reduce((sum, count) => sum + Math.max(0, count - 1), 0)
     const order = words.flatMap((one) => /answer (\d)/.exec(one)?.[1] ?? [])
-    const runs = await promptsOn(`chat ${chat}`)
+    const runs = await promptsOf(seed)
     return [
       ...counts.flatMap((count, index) => (count === 0 ? [`answer ${index} is not shown`] : [])),
       ...(copies > doubtful ? [`${copies} copies, of which ${doubtful} are counted`] : []),
@@ -117,17 +125,16 @@ export async function startKillStage(version?: string): Promise<KillStage> {
     ]
   }
 
-  /** The model is asked for each prompt once, whatever was killed. */
-  async function promptsOn(_chat: string): Promise<readonly string[]> {
+  /** Each prompt is on the server once, whatever was killed. */
+  async function promptsOf(seed: number): Promise<readonly string[]> {
     const sessions: readonly { readonly id: string }[] = await get('/session')
-    const newest = sessions[0]
-    if (!newest) return ['no session was made']
-    const messages: readonly Stored[] = await get(`/session/${newest.id}/message`)
+    const all = await Promise.all(sessions.map(async ({ id }) => await get(`/session/${id}/message`)))
+    const messages: readonly Stored[] = all.flat()
     const prompts = messages
       .filter(({ info }) => info.role === 'user')
       .map(({ parts }) => parts.map((part) => part.text ?? '').join(''))
     return Array.from({ length: answers }, (_, index) => index).flatMap((index) => {
-      const count = prompts.filter((prompt) => prompt.includes(`[scenario:answer${index}]`)).length
+      const count = prompts.filter((prompt) => prompt.includes(`Number ${index} of ${seed} `)).length
       return count === 1 ? [] : [`prompt ${index} was posted ${count} times`]
     })
   }
@@ -140,10 +147,21 @@ export async function startKillStage(version?: string): Promise<KillStage> {
   }
 
   async function close(): Promise<void> {
-    await telegram.close()
     await server.stop()
     await model.close()
   }
+}
+
+interface Played {
+  readonly seed: number
+  readonly telegram: FakeTelegram
+  readonly folder: string
+}
+
+const chat = 1000
+
+function said(telegram: FakeTelegram): readonly string[] {
+  return telegram.screen(chat).flatMap(({ from, text: words }) => (from === 'bot' ? [words] : []))
 }
 
 interface Stored {

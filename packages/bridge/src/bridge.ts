@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { type Clock, connect, type OpenCode, systemClock } from '@reply/core'
-import type { BridgeConnection, Inbound, WebhookAnswer, WebhookRequest } from '@reply/sink/channel'
-import { safeOnError } from '@reply/sink/channel'
+import type { BridgeConnection, Inbound, Webhook, WebhookAnswer, WebhookRequest } from '@reply/sink/channel'
+import { createWebhook, safeOnError } from '@reply/sink/channel'
 import { createAnswerer } from './asks/answering.ts'
 import { createAskWatch } from './asks/ask-watch.ts'
 import { type LoadChannel, loadChannel } from './channel-loader.ts'
 import { createChannels } from './channels.ts'
 import { createCommands } from './commands/commands.ts'
+import { secretsOf } from './config/load.ts'
 import type { BridgeConfig, SecretSource } from './config/schema.ts'
 import { BridgeError } from './error.ts'
 import { createBacklog } from './intake/backlog.ts'
@@ -28,8 +29,8 @@ export interface BridgeOptions {
   readonly config: BridgeConfig
   /** Where everything is kept that must survive a restart. The bridge closes it. */
   readonly store: Store
-  /** Reads the config's secrets. */
-  readonly secret: (source: SecretSource) => string
+  /** Reads the config's secrets. Default: from the process's environment, and from files below the working directory. */
+  readonly secret?: ((source: SecretSource) => string) | undefined
   /** Gets failures that the bridge goes on after. Default: they are dropped. */
   readonly onError?: ((error: Error) => void) | undefined
   /** Gets what an operator wants to know: started, waiting for another process, stopped. Default: nothing. */
@@ -59,6 +60,8 @@ export interface Bridge {
   webhooks(): readonly string[]
   /** Handles a request from the platform of a channel. 404 for a channel without webhooks, 503 before the start. */
   webhook(channel: string, request: WebhookRequest): Promise<WebhookAnswer>
+  /** The same as a `node:http` request listener. */
+  listener(channel: string): Webhook['listener']
 }
 
 /** How often expired values are removed, in ms. */
@@ -66,7 +69,8 @@ const sweepMs = 600_000
 
 /** Makes a bridge. It does nothing before `start`. */
 export function createBridge(options: BridgeOptions): Bridge {
-  const { config, store, secret, clock = systemClock, random = Math.random, load = loadChannel } = options
+  const { config, store, clock = systemClock, random = Math.random, load = loadChannel } = options
+  const { secret = secretsOf({ folder: process.cwd(), env: process.env }) } = options
   const { router } = config
   const onError = safeOnError(options.onError)
   const onNotice = options.onNotice ?? (() => {})
@@ -107,7 +111,7 @@ export function createBridge(options: BridgeOptions): Bridge {
   let stopped: Promise<void> | undefined
   let isHearing = false
   const webhooks = (): readonly string[] => [...connections].flatMap(([name, one]) => (one.webhook ? [name] : []))
-  return { start, stop, webhooks, webhook }
+  return { start, stop, webhooks, webhook, listener }
 
   async function start(): Promise<void> {
     started ??= startOnce()
@@ -200,6 +204,12 @@ export function createBridge(options: BridgeOptions): Bridge {
     await Promise.allSettled([...servers.values()].map((server) => server.close()))
     await keeper.release()
     await store.close()
+  }
+
+  function listener(channel: string): Webhook['listener'] {
+    const take = async (request: WebhookRequest): Promise<WebhookAnswer> => await webhook(channel, request)
+    // The channel refuses what it does not know.
+    return createWebhook({ refuse: () => undefined, take }).listener
   }
 
   async function webhook(channel: string, request: WebhookRequest): Promise<WebhookAnswer> {

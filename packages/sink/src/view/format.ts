@@ -1,8 +1,11 @@
 import { visible } from '@reply/core'
 
+/** Within an address escapes would show, so it must not become a link: its colon, or the dot of `www.`, is escaped, too. */
+const markup = /[\\`*_{}[\]<>()#+\-!|~]|&(?=#?\w+;)|:(?=\/\/)|(?<=\bwww)\./gi
+
 /** Untrusted text as Markdown that shows it verbatim, in one line, with hidden characters made visible. */
 export function literal(text: string): string {
-  return visible(text.replace(/\s+/g, ' ').trim()).replace(/[\\`*_{}[\]<>()#+\-!|~]|&(?=#?\w+;)/g, '\\$&')
+  return visible(text.replace(/\s+/g, ' ').trim()).replace(markup, '\\$&')
 }
 
 /** A line of our own words, escaped and in italics. Empty if they are blank. */

@@ -18,7 +18,7 @@ import { sqliteStore } from '../src/store/sqlite.ts'
 
 const command = fileURLToPath(new URL('../../console/bin/reply.mjs', import.meta.url))
 const token = '42:secret'
-const answers = 6
+const answers = 4
 
 /** Every answer is told apart by its number; some take a while, some run a tool. */
 const scripts: Scripts = Object.fromEntries(
@@ -71,11 +71,11 @@ export async function startKillStage(version?: string): Promise<KillStage> {
     let child = run(path)
     let kills = 0
     const killing = (async () => {
-      const most = 1 + Math.floor(random() * 3)
+      const most = 1 + Math.floor(random() * 2)
       while (kills < most) {
         // Mostly while it works, sometimes while it starts.
         if (random() < 0.75) await listening(child)
-        await pause(random() * 2500)
+        await pause(random() * 2000)
         child.kill('SIGKILL')
         kills += 1
         await pause(random() * 300)
@@ -84,7 +84,7 @@ export async function startKillStage(version?: string): Promise<KillStage> {
     })()
     for (let index = 0; index < answers; index++) {
       telegram.say(chat, `Number ${index} of ${seed} [scenario:answer${index}]`)
-      await pause(random() * 600)
+      await pause(random() * 500)
     }
     await killing
     const isWhole = await answered(telegram)

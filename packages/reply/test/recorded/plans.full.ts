@@ -1,3 +1,3 @@
 import { playPlans } from './plans.ts'
 
-playPlans({ first: 501, count: 2250 })
+playPlans({ first: 151, count: 2600 })

@@ -1,3 +1,3 @@
 import { playPlans } from './plans.ts'
 
-playPlans({ first: 1, count: 500 })
+playPlans({ first: 1, count: 150 })

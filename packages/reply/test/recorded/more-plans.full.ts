@@ -1,3 +1,3 @@
 import { playPlans } from './plans.ts'
 
-playPlans({ first: 2751, count: 2250 })
+playPlans({ first: 1501, count: 1000 })

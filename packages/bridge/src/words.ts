@@ -1,5 +1,3 @@
-import { elapsed } from '@reply/sink/channel'
-
 /** All text that the bridge posts itself, as Markdown. */
 export const words = {
   welcome: (rights: string) => `Write what the agent should do. /help lists the commands. You may: ${rights}.`,
@@ -90,7 +88,6 @@ export const words = {
   backlogDrop: 'Leave them',
   backlogGone: 'That is no longer there.',
   unheard: 'That button no longer works.',
-  elapsed,
 }
 
 /** All text that the bridge posts itself. */

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { hold, type Scripts, text, tool } from '@reply/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type BridgeStage, startStage } from './stage.ts'
@@ -84,10 +86,14 @@ test('passes a typed answer on to the question', async () => {
 
 test('lets only an approver allow a permission', async () => {
   stage.telegram.say(2, 'Touch it [scenario:permission]')
-  const asked = await stage.seen(2, (screen) => screen.find(({ buttons }) => buttons.flat().length > 0))
-  expect(asked.buttons.flat().map(({ text: label }) => label)).toContain('Reject')
-  stage.telegram.press(2, asked.messageId, 'Reject')
-  expect(stage.errors).toEqual([])
+  const asked = await stage.seen(2, (screen) =>
+    screen.find(({ buttons }) => buttons.flat().some(({ text: label }) => label === 'Allow once')),
+  )
+  const pressed = await stage.telegram.press(2, asked.messageId, 'Allow once').settled
+  expect(pressed.text).toBe('You are not allowed to answer this.')
+  stage.telegram.say(2, '/stop')
+  await answered(2, 'Stopped.')
+  expect(existsSync(join(stage.server.directory, 'asked-for.txt'))).toBe(false)
 })
 
 test('stops what runs, and says so itself', async () => {

@@ -153,7 +153,7 @@ export function createCommands(context: CommandContext, backlog: Backlog): Comma
         value: '1',
         expiresAt: now + dayMs,
       } as const
-      const isFirst = await state.commit([once, runner.enqueue({ ...execution.prompt, isChosen: true })])
+      const isFirst = await state.commit([once, runner.enqueue(execution.prompt)])
       if (!isFirst) return await answer(words.unheard)
       runner.kick(place)
       await turn({ text: words.runsAgain })

@@ -59,13 +59,13 @@ export function createBacklog(context: BridgeContext, runner: Runner): Backlog {
 
   /** What is listed already was decided before. */
   async function decide(place: ChatPlace): Promise<void> {
-    const fresh = (await kept(place)).filter(({ isTried }) => !isTried)
+    const fresh = (await kept(place)).filter(({ isListed }) => !isListed)
     const count = { latest: 1, all: fresh.length, none: 0 }[router.backlog]
     const [left, chosen] = [fresh.slice(0, fresh.length - count), fresh.slice(fresh.length - count)]
     await state.commit([
       ...chosen.flatMap((entry) => moved(entry)),
       ...left.map((entry): Write => {
-        const value = JSON.stringify({ ...entry, isTried: true })
+        const value = JSON.stringify({ ...entry, isListed: true })
         return { type: 'replace', queue: queueOf(entry), id: entry.id, value }
       }),
     ])
@@ -74,7 +74,7 @@ export function createBacklog(context: BridgeContext, runner: Runner): Backlog {
   }
 
   function moved(entry: QueuedPrompt): readonly Write[] {
-    const chosen = { ...entry, isTried: undefined, isChosen: true } as const
+    const chosen = { ...entry, isListed: undefined }
     return [{ type: 'dequeue', queue: queueOf(entry), id: entry.id }, runner.enqueue(chosen)]
   }
 

@@ -140,7 +140,7 @@ export function createIntake(options: IntakeOptions): Intake {
       await state.commit(taken)
       return await text.answer(words.mayNot('prompt'))
     }
-    if (isOld && !entry.isChosen) return await backlog.keep(entry, taken)
+    if (isOld) return await backlog.keep(entry, taken)
     await prompt(entry, person, taken)
   }
 

@@ -25,6 +25,6 @@ export interface QueuedPrompt extends ChatPlace {
   readonly isTried?: true | undefined
   /** It goes into the running turn instead of waiting for its end. */
   readonly isSteer?: true | undefined
-  /** Someone chose to run it although it is old. */
-  readonly isChosen?: true | undefined
+  /** It is backlog, and the chat was shown that it waits to be chosen. */
+  readonly isListed?: true | undefined
 }

@@ -1,4 +1,4 @@
-import type { OpenCode, ReplyStream } from '@reply/core'
+import type { ReplyStream } from '@reply/core'
 import type { Sink } from '@reply/sink'
 import type { QueuedPrompt } from '../intake/queued-prompt.ts'
 import type { Person } from '../people/people.ts'
@@ -12,7 +12,6 @@ export interface ActiveRun {
   readonly sink: Sink
   /** Undefined until it was posted, or found again after a restart. */
   readonly stream: () => ReplyStream | undefined
-  readonly opencode: OpenCode
   /** Ends the run. Rejects with `not-stopped` if it was not seen to stop. */
   cancel(): Promise<void>
   /** Resolves when it was posted, or found again after a restart, or could not be. Never rejects. */

@@ -37,12 +37,14 @@ export function beginRun(options: BeginOptions): ActiveRun {
   const { chosen, title } = options
   let stream: ReplyStream | undefined
   let isCanceled = execution.isCanceled === true
+  /** The session was gone, so a new one takes the prompt. */
+  let isRenewed = false
   let setFound = (): void => {}
   const found = new Promise<void>((resolve) => {
     setFound = resolve
   })
   const ended = run()
-  return { execution: () => execution, sink, stream: () => stream, opencode, cancel, found, ended }
+  return { execution: () => execution, sink, stream: () => stream, cancel, found, ended }
 
   async function run(): Promise<void> {
     const unfollow = registry.follow(execution.id, () => stream?.reply)
@@ -65,6 +67,7 @@ export function beginRun(options: BeginOptions): ActiveRun {
     let reply = await stream.result
     if (isStopping()) return
     if (execution.phase === 'planned' && isGone(reply)) {
+      isRenewed = true
       route = { ...route, sessionID: undefined }
       await channels.say(prompt, { text: words.sessionGone, replyTo: prompt.messageRef })
       stream = await post()
@@ -92,12 +95,20 @@ export function beginRun(options: BeginOptions): ActiveRun {
     const watch = asks.observerFor({ place: prompt, opencode, server })
     const shown = shownBy(sink, {
       asks: !router.progress.enabled,
-      // Another session takes its place, and the chat is told so.
-      isLeftOut: (reply) => execution.phase === 'planned' && isGone(reply),
+      // Another session takes its place once, and the chat is told so.
+      isLeftOut: (reply) => !isRenewed && execution.phase === 'planned' && isGone(reply),
     })
     // What joined a run is shown by that run's own sink.
-    const observe = (): readonly ReplyObserver[] => (execution.isSteer && stream?.joined ? [] : [shown, watch])
+    const observe = (reply: Reply): readonly ReplyObserver[] =>
+      execution.isSteer && isJoined(reply) ? [] : [shown, watch]
     return { timeoutMs: router.timeoutMs, onPosting: async (posted) => await onPosting(posted), observe }
+  }
+
+  /** Whether another prompt began the run. A run that is found again is observed before its stream is known. */
+  function isJoined({ promptIDs }: Reply): boolean {
+    if (stream) return stream.joined === true
+    const id = execution.posted?.messageID
+    return id !== undefined && promptIDs[0] !== id
   }
 
   async function onPosting(posted: PostedPrompt): Promise<void> {

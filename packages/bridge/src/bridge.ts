@@ -1,14 +1,22 @@
 import { randomUUID } from 'node:crypto'
 import { type Clock, connect, type OpenCode, systemClock } from '@reply/core'
-import type { BridgeConnection, Inbound, Webhook, WebhookAnswer, WebhookRequest } from '@reply/sink/channel'
+import type {
+  BridgeConnection,
+  Inbound,
+  SecretSource,
+  Webhook,
+  WebhookAnswer,
+  WebhookRequest,
+} from '@reply/sink/channel'
 import { createWebhook, safeOnError } from '@reply/sink/channel'
 import { createAnswerer } from './asks/answering.ts'
 import { createAskWatch } from './asks/ask-watch.ts'
 import { type LoadChannel, loadChannel } from './channel-loader.ts'
 import { createChannels } from './channels.ts'
 import { createCommands } from './commands/commands.ts'
+import { parseChannel } from './config/config.ts'
 import { secretsOf } from './config/load.ts'
-import type { BridgeConfig, SecretSource } from './config/schema.ts'
+import type { BridgeConfig } from './config/schema.ts'
 import { BridgeError } from './error.ts'
 import { createBacklog } from './intake/backlog.ts'
 import { createIntake } from './intake/intake.ts'
@@ -145,14 +153,10 @@ export function createBridge(options: BridgeOptions): Bridge {
     entry: BridgeConfig['channels'][string],
   ): Promise<[string, BridgeConnection]> {
     const { schema, create } = await load(entry.type)
-    const parsed = schema.safeParse(entry)
-    if (!parsed.success) {
-      const faults = parsed.error.issues.map(({ path, message }) => `channels.${[name, ...path].join('.')}: ${message}`)
-      throw new BridgeError('config', `The config can't be used:\n${faults.map((fault) => `- ${fault}`).join('\n')}`)
-    }
+    const parsed = parseChannel(schema, name, entry)
     const ledgers = ledgersOf({ state, routes, channel: name, serverOf: runner.serverOf, now: () => clock.now() })
     const onInbound = async (inbound: Inbound): Promise<void> => await intake.receive(name, inbound)
-    return [name, await create(parsed.data, { name, secret, onInbound, onError, store: ledgers, clock })]
+    return [name, await create(parsed, { name, secret, onInbound, onError, store: ledgers, clock })]
   }
 
   function connectTo(name: string): OpenCode {

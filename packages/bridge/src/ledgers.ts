@@ -1,11 +1,12 @@
 import type { LedgerStore } from '@reply/sink'
-import { messageRefsOf } from '@reply/sink/channel'
-import type { ChatPlace } from './place.ts'
+import { ledgerKeyOf, messageRefsOf } from '@reply/sink/channel'
 import type { Routes } from './routes/routes.ts'
 import type { State } from './state.ts'
 
 /** How long the ledger of a reply is kept, in ms: 30 days. */
 const keptMs = 2_592_000_000
+/** Of how many ledgers it is known here which messages are remembered; those of others are remembered again. */
+const mostKnown = 1000
 
 export interface LedgerOptions {
   readonly state: State
@@ -23,27 +24,25 @@ export interface LedgerOptions {
  * reply to any of them finds its session.
  */
 export function ledgersOf({ state, routes, channel, serverOf, now }: LedgerOptions): LedgerStore {
-  /** How many messages of each ledger are remembered; a ledger only grows. */
-  const counts = new Map<string, number>()
+  /** The messages of each ledger that are remembered. */
+  const known = new Map<string, ReadonlySet<string>>()
   const keyOf = (key: string): string => `ledger/${channel}/${key}`
   return { read: async (key) => await state.read(keyOf(key)), write }
 
   async function write(key: string, text: string): Promise<void> {
-    const { chat, sessionID } = partsOf(key)
-    const server = serverOf(sessionID)
     const refs = messageRefsOf(text)
-    const fresh = server === undefined ? [] : refs.slice(counts.get(key) ?? 0)
-    const remembered = server === undefined ? [] : routes.remember({ channel, chat }, fresh, { server, sessionID })
+    const place = ledgerKeyOf(key)
+    const server = place && serverOf(place.sessionID)
+    const fresh = refs.filter(({ id }) => !known.get(key)?.has(id))
+    const remembered =
+      place && server !== undefined
+        ? routes.remember({ channel, chat: place.chat }, fresh, { server, sessionID: place.sessionID })
+        : []
     await state.commit([{ type: 'put', key: keyOf(key), value: text, expiresAt: now() + keptMs }, ...remembered])
-    counts.delete(key)
-    counts.set(key, refs.length)
-    const [oldest] = counts.keys()
-    if (counts.size > 1000 && oldest !== undefined) counts.delete(oldest)
+    if (server === undefined) return
+    known.delete(key)
+    known.set(key, new Set(refs.map(({ id }) => id)))
+    const [oldest] = known.keys()
+    if (known.size > mostKnown && oldest !== undefined) known.delete(oldest)
   }
-}
-
-/** A sink's key: `chat[/thread]/sessionID/promptID`. */
-function partsOf(key: string): { readonly chat: ChatPlace['chat']; readonly sessionID: string } {
-  const parts = key.split('/').map(decodeURIComponent)
-  return { chat: { id: parts[0] ?? '' }, sessionID: parts.at(-2) ?? '' }
 }

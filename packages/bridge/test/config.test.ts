@@ -1,8 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { bridgeChannel } from '@reply/telegram'
 import { afterAll, describe, expect, test } from 'vitest'
-import { configJsonSchema, parseConfig } from '../src/config/config.ts'
+import { configJsonSchema, parseChannel, parseConfig } from '../src/config/config.ts'
 import { loadConfig } from '../src/config/load.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'reply-config-'))
@@ -84,6 +85,23 @@ describe('a config', () => {
     expect(faults).toContain('servers.home.password')
     expect(faults).toContain('{ "env": "NAME" }')
     expect(faults).not.toContain('hunter2')
+  })
+
+  test('names the faults of a channel in the same way, and never its token', () => {
+    const entry = { type: 'telegram', token: '1:abc', updates: 'sometimes' }
+    const faults = ((): string => {
+      try {
+        parseChannel(bridgeChannel.schema, 'tg', entry)
+        return 'none'
+      } catch (error) {
+        return error instanceof Error ? error.message : String(error)
+      }
+    })()
+    expect(faults).toContain('channels.tg.updates')
+    expect(faults).toContain('It is "sometimes".')
+    expect(faults).toContain('channels.tg.token')
+    expect(faults).toContain('{ "env": "NAME" }')
+    expect(faults).not.toContain('1:abc')
   })
 
   test('lists all faults at once', () => {

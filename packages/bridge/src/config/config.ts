@@ -7,7 +7,18 @@ export function parseConfig(value: unknown): BridgeConfig {
   const { data, error } = configSchema.safeParse(value)
   const faults = data ? crossFaults(data) : issuesOf(error, value)
   if (data && faults.length === 0) return data
-  throw new BridgeError('config', `The config can't be used:\n${faults.map((fault) => `- ${fault}`).join('\n')}`)
+  throw unusable(faults)
+}
+
+/** Checks a channel's entry by the channel's own schema, and reports faults in the same way. */
+export function parseChannel<T>(schema: z.ZodType<T>, name: string, entry: unknown): T {
+  const { data, error, success } = schema.safeParse(entry)
+  if (success) return data
+  throw unusable(issuesOf(error, entry, `channels.${name}.`))
+}
+
+function unusable(faults: readonly string[]): BridgeError {
+  return new BridgeError('config', `The config can't be used:\n${faults.map((fault) => `- ${fault}`).join('\n')}`)
 }
 
 /** The schema that editors check a config with. It does not know the fields of the channels. */
@@ -45,9 +56,9 @@ function crossFaults({ servers, channels, people, routes }: BridgeConfig): reado
 }
 
 /** Zod's findings as sentences. Values of secrets never show: a config that holds one names its field only. */
-function issuesOf({ issues }: z.ZodError, value: unknown): readonly string[] {
+function issuesOf({ issues }: z.ZodError, value: unknown, within = ''): readonly string[] {
   return issues.map((issue) => {
-    const path = issue.path.map(String).join('.') || 'the config'
+    const path = `${within}${issue.path.map(String).join('.')}`.replace(/\.$/, '') || 'the config'
     const found = at(value, issue.path)
     const isSafe = issue.path.length > 0 && !/password|token|secret|key/i.test(path) && typeof found !== 'object'
     const shown = isSafe && found !== undefined ? ` It is ${JSON.stringify(found)}.` : ''

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import type { SecretSource } from '@reply/sink/channel'
 import { BridgeError, wordsOf } from '../error.ts'
 import { parseConfig } from './config.ts'
-import type { BridgeConfig, SecretSource } from './schema.ts'
+import type { BridgeConfig } from './schema.ts'
 
 /** A config with what its paths are relative to. */
 export interface LoadedConfig {

@@ -1,23 +1,14 @@
+import { secretSource } from '@reply/sink/channel'
 import * as z from 'zod'
 
 /** What a person may do: prompt and command their own runs, allow permissions, act on others' runs and queues. */
 export type Right = 'prompt' | 'approve' | 'admin'
 
-const secret = z
-  .union([
-    z.strictObject({ env: z.string().min(1).describe('The name of an environment variable.') }),
-    z.strictObject({ file: z.string().min(1).describe('The path of a file, relative to the config.') }),
-  ])
-  .describe('Where a secret comes from. The config itself holds none.')
-
-/** Where a secret comes from: an environment variable or a file. */
-export type SecretSource = z.infer<typeof secret>
-
 const server = z.strictObject({
   url: z.url({ protocol: /^https?$/ }).describe('The address of an OpenCode server.'),
   directory: z.string().min(1).optional().describe("The project on the server. Default: the server's own."),
   username: z.string().min(1).optional().describe('Default: "opencode".'),
-  password: secret.optional(),
+  password: secretSource.optional(),
 })
 
 const person = z.strictObject({

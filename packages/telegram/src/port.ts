@@ -8,8 +8,8 @@ import {
   type EditOptions,
   type LookedUp,
   type LookUpOptions,
+  lookUpByProbe,
   PortError,
-  type PortErrorType,
   type PostOptions,
   type PreviewStream,
   requireLength,
@@ -56,9 +56,6 @@ interface Ways<T> {
   rich(message: { readonly markdown: string }, signal: TelegramSignal): Promise<T>
   text(text: string, mode: TelegramFields, signal: TelegramSignal): Promise<T>
 }
-
-/** Failures that say that Telegram takes no calls yet. */
-const waiting: ReadonlySet<PortErrorType> = new Set(['ambiguous', 'unreachable', 'rate-limited'])
 
 const parsed: TelegramFields = { parse_mode: 'HTML' }
 
@@ -140,12 +137,7 @@ export function createTelegramPort(
 
   /** The Bot API can't read a chat, so a refusal tells as much as success: Telegram answers again. */
   async function lookUp(options: LookUpOptions): Promise<LookedUp> {
-    try {
-      await call('look-up', options, (signal) => api.sendChatAction(to(), 'typing', thread, signal))
-    } catch (error) {
-      if (!(error instanceof PortError) || waiting.has(error.type)) throw error
-    }
-    return { type: 'unknown' }
+    return await lookUpByProbe(call('look-up', options, (signal) => api.sendChatAction(to(), 'typing', thread, signal)))
   }
 
   async function upload({ name, text, caption }: Attachment, posting: PostOptions): Promise<MessageRef> {

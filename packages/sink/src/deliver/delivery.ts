@@ -46,7 +46,7 @@ const reasons: Readonly<Record<Missing['type'], string>> = {
   'given-up': 'It could not be shown for too long.',
 }
 
-const unconfirmed = 'It was posted several times, and the platform confirmed none of them.'
+const unconfirmed = 'It was posted twice, and the platform confirmed neither.'
 
 /** An answer or an ending that may not be there after all its tries. Others are not tried as often, or shown as text. */
 function isUncertain(entry: Entry): boolean {

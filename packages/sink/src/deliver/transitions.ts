@@ -167,13 +167,14 @@ export function isWorthAnotherTry({ type, tries }: Pick<EntryFields, 'type' | 't
 }
 
 /**
- * How often a post is tried, in all, while its result stays unknown. An answer that people never see is worse than a
- * counted copy. Copies of an ask carry the same tokens, and the run waits for it, so it has no limit. Code whose file is
- * uncertain is shown as text.
+ * How often a post is tried, in all, while its result stays unknown. An answer is posted once more when the platform
+ * answers again, so that an outage loses nothing and doubles at most one message. If that has no result either, more
+ * copies are likelier than a loss. Copies of an ask carry the same tokens, and the run waits for it, so it has no limit.
+ * Code whose file is uncertain is shown as text. Tries that certainly failed don't count.
  */
 const mostTries: Readonly<Record<CardType, number>> = {
-  answer: 5,
-  ending: 5,
+  answer: 2,
+  ending: 2,
   ask: Number.POSITIVE_INFINITY,
   file: 2,
   status: 1,

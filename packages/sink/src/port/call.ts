@@ -1,6 +1,7 @@
 import type { Clock } from '@reply/core'
 import type { ToPortError } from './network.ts'
-import { PortError } from './port-error.ts'
+import type { LookedUp } from './port.ts'
+import { PortError, type PortErrorType } from './port-error.ts'
 
 /** The deadline of each call to a platform, in ms, unless a port's options say otherwise. */
 export const callTimeoutMs = 30_000
@@ -50,4 +51,20 @@ export async function callPlatform<T>(
   } finally {
     unlisten()
   }
+}
+
+/** Failures that say that the platform takes no calls yet. */
+const unanswered: ReadonlySet<PortErrorType> = new Set(['ambiguous', 'unreachable', 'rate-limited'])
+
+/**
+ * A `ChannelPort.lookUp` for platforms that can't tell whether a post is there: resolves with `unknown` when the platform
+ * answers the call, with a refusal too, and rejects while it doesn't.
+ */
+export async function lookUpByProbe(probe: Promise<unknown>): Promise<LookedUp> {
+  try {
+    await probe
+  } catch (error) {
+    if (!(error instanceof PortError) || unanswered.has(error.type)) throw error
+  }
+  return { type: 'unknown' }
 }

@@ -32,6 +32,11 @@ export interface CloudClient {
   messages(message: CloudMessage, signal: AbortSignal): Promise<CloudPosted>
   /** Uploads a file. Resolves with the media id for a document message. */
   media(media: CloudMedia, signal: AbortSignal): Promise<string>
+  /**
+   * Resolves when Meta answers; the sink calls it before it repeats a post without a result. Absent: it is repeated after
+   * a second, also during an outage.
+   */
+  ping?(signal: AbortSignal): Promise<void>
 }
 
 /** An error response of the Cloud API. Never contains the token. */

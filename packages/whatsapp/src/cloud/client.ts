@@ -32,7 +32,7 @@ export function createCloudClient(options: CloudClientOptions): CloudClient {
   if (!URL.canParse(apiUrl)) throw new WhatsAppError('invalid', `"${apiUrl}" is not a URL for the Cloud API.`)
   const base = `${apiUrl.replace(/\/+$/, '')}/${phoneNumberId}`
   const authorization = `Bearer ${token}`
-  return { phoneNumberId, messages, media }
+  return { phoneNumberId, messages, media, ping }
 
   function hidden(words = ''): string {
     return words.replaceAll(token, '…')
@@ -40,7 +40,7 @@ export function createCloudClient(options: CloudClientOptions): CloudClient {
 
   async function messages(message: CloudMessage, signal: AbortSignal): Promise<CloudPosted> {
     const body = JSON.stringify({ messaging_product: 'whatsapp', ...message })
-    const { answer, at } = await call('messages', { body, headers: { 'content-type': 'application/json' }, signal })
+    const { answer, at } = await call('/messages', { body, headers: { 'content-type': 'application/json' }, signal })
     const posted = toPosted(answer)
     if (posted) return { ...posted, at }
     throw new CloudError('The response contains no message id.', { status: 200 })
@@ -51,30 +51,22 @@ export function createCloudClient(options: CloudClientOptions): CloudClient {
     body.set('messaging_product', 'whatsapp')
     body.set('type', mediaType)
     body.set('file', new Blob([text], { type: mediaType }), name)
-    const { answer } = await call('media', { body, headers: {}, signal })
+    const { answer } = await call('/media', { body, signal })
     const id = toMediaId(answer)
     if (id !== undefined) return id
     throw new CloudError('The response contains no media id.', { status: 200 })
   }
 
+  async function ping(signal: AbortSignal): Promise<void> {
+    await call('?fields=id', { signal })
+  }
+
   async function call(
     path: string,
-    {
-      body,
-      headers,
-      signal,
-    }: {
-      readonly body: string | FormData
-      readonly headers: Readonly<Record<string, string>>
-      readonly signal: AbortSignal
-    },
+    { headers, ...request }: Pick<RequestInit, 'body' | 'signal'> & { readonly headers?: CloudHeaders },
   ): Promise<{ readonly answer: unknown; readonly at: number | undefined }> {
-    const response = await send(`${base}/${path}`, {
-      method: 'POST',
-      body,
-      headers: { ...headers, authorization },
-      signal,
-    })
+    const method = request.body === undefined ? 'GET' : 'POST'
+    const response = await send(`${base}${path}`, { ...request, method, headers: { ...headers, authorization } })
     const text = await response.text()
     const answer = parsed(text)
     if (response.ok) return { answer, at: timeIn(response.headers) }
@@ -86,6 +78,8 @@ export function createCloudClient(options: CloudClientOptions): CloudClient {
     throw new CloudError(`HTTP ${status}`, { status })
   }
 }
+
+type CloudHeaders = Readonly<Record<string, string>>
 
 function timeIn(headers: Headers): number | undefined {
   const at = Date.parse(headers.get('date') ?? '')

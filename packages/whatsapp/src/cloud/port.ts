@@ -6,6 +6,9 @@ import {
   callPlatform,
   clip,
   type EditOptions,
+  type LookedUp,
+  type LookUpOptions,
+  lookUpByProbe,
   PortError,
   type PostOptions,
   requireLength,
@@ -45,7 +48,7 @@ interface Typing {
  */
 export function createCloudPort(options: CloudPortOptions): ChannelPort {
   const { client, to, replyTo, listLabel = 'Answer …', timeoutMs, clock = systemClock } = options
-  const port: ChannelPort = { limits: cloudLimits, post, upload, react }
+  const port: ChannelPort = { limits: cloudLimits, post, upload, react, ...(client.ping && { lookUp }) }
   return replyTo === undefined
     ? port
     : { ...port, typing: (on, options) => typing(on, { ...options, messageId: replyTo }) }
@@ -68,6 +71,11 @@ export function createCloudPort(options: CloudPortOptions): ChannelPort {
     })
     const document = { id, filename: name, caption: clip(asWritten(caption), captionLength) }
     return await send('upload', { type: 'document', document }, posting)
+  }
+
+  /** The Cloud API can't say whether a message was posted. */
+  async function lookUp(options: LookUpOptions): Promise<LookedUp> {
+    return await lookUpByProbe(call('look-up', options, async (signal) => await client.ping?.(signal)))
   }
 
   async function react(ref: MessageRef, sign: 'seen' | 'done' | undefined, reacting: EditOptions): Promise<void> {

@@ -27,11 +27,11 @@ export type CloudFault = ToCalls &
     | { readonly type: 'accept-then-stall' }
   )
 
-/** The kind of a call. */
-export type CloudCallKind = 'text' | 'interactive' | 'document' | 'reaction' | 'typing' | 'media' | 'other'
+/** The kind of a call. `number` reads the number that people write to. */
+export type CloudCallKind = 'text' | 'interactive' | 'document' | 'reaction' | 'typing' | 'media' | 'number' | 'other'
 
 interface ToCalls extends Befalling {
-  /** Default: any but `typing`. */
+  /** Default: any but `typing` and `number`. */
   readonly kind?: CloudCallKind
   /** Default: any person. */
   readonly to?: string
@@ -45,5 +45,5 @@ export function createCloudFaultPlan(faults: readonly CloudFault[]): CloudFaultP
 
 function befalls(fault: CloudFault, kind: CloudCallKind, to: string | undefined): boolean {
   if (fault.to !== undefined && fault.to !== to) return false
-  return fault.kind === undefined ? kind !== 'typing' : fault.kind === kind
+  return fault.kind === undefined ? kind !== 'typing' && kind !== 'number' : fault.kind === kind
 }

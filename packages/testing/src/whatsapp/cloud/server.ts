@@ -44,6 +44,7 @@ interface Answer {
 /** Speaks the Cloud API over HTTP. */
 export function createCloudServer(options: CloudServerOptions): Server {
   const { state, token, phoneNumberId, plan, calls, clock } = options
+  const numberRead: Call = { fields: {}, run: () => ({ id: phoneNumberId, display_phone_number: '+1 555-000-1111' }) }
   const server = createServer((request, response) => {
     response.on('error', () => {})
     take(request, response).catch(() => response.destroy())
@@ -59,10 +60,12 @@ export function createCloudServer(options: CloudServerOptions): Server {
     const [, id, path] = /^\/v\d+\.\d+\/([^/]+)\/(messages|media)$/.exec(request.url ?? '') ?? []
     const body = await bodyOf(request)
     if (request.headers.authorization !== `Bearer ${token}`) return send(response, refused(expired))
-    if (request.method === 'GET') return readFrom(request, response)
-    if (id !== phoneNumberId || path === undefined || request.method !== 'POST') return send(response, refused(unknown))
-    const { fields, run } = path === 'media' ? mediaIn(request, body) : messageIn(body)
-    const kind = path === 'media' ? 'media' : kindOf(fields)
+    const isNumber = request.method === 'GET' && pathOf(request) === phoneNumberId
+    if (request.method === 'GET' && !isNumber) return readFrom(request, response)
+    const isPost = id === phoneNumberId && path !== undefined && request.method === 'POST'
+    if (!isNumber && !isPost) return send(response, refused(unknown))
+    const { fields, run } = isNumber ? numberRead : path === 'media' ? mediaIn(request, body) : messageIn(body)
+    const kind = isNumber ? 'number' : path === 'media' ? 'media' : kindOf(fields)
     const to =
       typeof fields.to === 'string' ? fields.to : typeof fields.recipient === 'string' ? fields.recipient : undefined
     const fault = plan.next(kind, to)
@@ -77,20 +80,16 @@ export function createCloudServer(options: CloudServerOptions): Server {
   }
 
   /** https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/media */
-  function readFrom({ url = '', headers }: IncomingMessage, response: ServerResponse): void {
-    const [, path = ''] = /^\/(?:v\d+\.\d+\/)?([^?]*)/.exec(url) ?? []
+  function readFrom(request: IncomingMessage, response: ServerResponse): void {
+    const path = pathOf(request)
     const file = state.inbox.get(decodeURIComponent(path.replace(/^attachments\//, '')))
-    if (path === phoneNumberId) {
-      const number = { id: phoneNumberId, display_phone_number: '+1 555-000-1111' }
-      return send(response, { status: 200, body: JSON.stringify(number) })
-    }
     if (!file) return send(response, refused(unknown))
     if (path.startsWith('attachments/')) {
       response.writeHead(200, { 'content-type': file.mime })
       response.end(file.bytes)
       return
     }
-    const at = `http://${headers.host}/attachments/${path}`
+    const at = `http://${request.headers.host}/attachments/${path}`
     const place = {
       url: at,
       mime_type: file.mime,
@@ -112,6 +111,10 @@ export function createCloudServer(options: CloudServerOptions): Server {
     const { fields, files } = readMultipart(body, boundary)
     return { fields, run: () => state.media(fields.type ?? '', files.get('file')) }
   }
+}
+
+function pathOf({ url = '' }: IncomingMessage): string {
+  return /^\/(?:v\d+\.\d+\/)?([^?]*)/.exec(url)?.[1] ?? ''
 }
 
 interface Call {

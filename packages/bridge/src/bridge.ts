@@ -180,7 +180,7 @@ export function createBridge(options: BridgeOptions): Bridge {
 
   function sweep(): void {
     stopSweep = clock.after(sweepMs, () => {
-      void Promise.all([state.sweep(), registry.evict()]).catch(onError)
+      void Promise.all([state.sweep(), registry.evict(), backlog.expire()]).catch(onError)
       sweep()
     })
   }

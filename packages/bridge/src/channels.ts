@@ -2,7 +2,7 @@ import type { Chat, MessageRef } from '@reply/sink'
 import type { BridgeConnection, Note } from '@reply/sink/channel'
 import { BridgeError } from './error.ts'
 import type { ChatPlace } from './place.ts'
-import type { UsedSession } from './routes/decode.ts'
+import type { Route, SessionRef } from './routes/decode.ts'
 import type { Routes } from './routes/routes.ts'
 import type { State } from './state.ts'
 
@@ -11,10 +11,10 @@ export interface Channels {
   /** The connection of a channel. Throws for a name that the config doesn't have. */
   of(name: string): BridgeConnection
   /**
-   * Posts a message of the bridge's own. Messages that belong to a session are remembered. Never rejects: what could not
-   * be said is reported.
+   * Posts a message of the bridge's own, and remembers which session a reply to it continues. Default: that of the place;
+   * `next`: the one that the place uses next. Never rejects: what could not be said is reported.
    */
-  say(place: ChatPlace, note: Saying, session?: Omit<UsedSession, 'usedAt'>): Promise<readonly MessageRef[]>
+  say(place: ChatPlace, note: Saying, session?: SessionRef | 'next'): Promise<readonly MessageRef[]>
   /** Shows that the bot is at work, at once. */
   typing(place: ChatPlace): void
 }
@@ -40,12 +40,23 @@ export function createChannels(options: {
   async function say(...[place, note, session]: Parameters<Channels['say']>): Promise<readonly MessageRef[]> {
     try {
       const refs = await of(place.channel).post({ ...note, chat: place.chat })
-      if (session && refs.length > 0) await state.commit(routes.remember(place, refs, session))
+      if (refs.length > 0) await remember(place, refs, session ?? (await routes.of(place)))
       return refs
     } catch (error) {
       onError(error instanceof Error ? error : new Error(String(error)))
       return []
     }
+  }
+
+  async function remember(
+    place: ChatPlace,
+    refs: readonly MessageRef[],
+    session: Pick<Route, 'server' | 'sessionID'> | 'next' | undefined,
+  ): Promise<void> {
+    if (session === undefined) return
+    if (session === 'next' || session.sessionID === undefined) return routes.rememberNext(place, refs)
+    const { server, sessionID } = session
+    await state.commit(routes.remember(place, refs, { server, sessionID }))
   }
 
   function typing({ channel, chat }: { readonly channel: string; readonly chat: Chat }): void {

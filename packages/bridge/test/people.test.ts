@@ -22,9 +22,10 @@ describe('people', () => {
     expect(people.find('tg', { ...ann, isAnonymous: true })).toBeUndefined()
   })
 
-  test('who must answer are the requester, and those who may allow if the requester may not', () => {
-    expect(people.answerers('tg', ann)).toEqual([ann])
-    expect(people.answerers('tg', bob)).toEqual([bob, { id: '1', name: 'ann' }])
+  test('the requester must answer questions; permissions too with the right to, and otherwise the approvers must', () => {
+    expect(people.answerers('question', 'tg', bob)).toEqual([bob])
+    expect(people.answerers('permission', 'tg', ann)).toEqual([ann])
+    expect(people.answerers('permission', 'tg', bob)).toEqual([{ id: '1', name: 'ann' }])
   })
 })
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { systemClock } from '@reply/core'
+import { connect, type OpenCode, systemClock } from '@reply/core'
 import { bridgeChannel } from '@reply/telegram'
 import {
   type FakeTelegram,
@@ -28,7 +28,7 @@ export interface BridgeStage {
   /** What the bridge and its parts reported. */
   readonly errors: Error[]
   /** Starts another bridge on the same state. `aheadMs`: its clock shows that much more. */
-  start(options?: { readonly aheadMs?: number; readonly router?: object }): Promise<void>
+  start(options?: StartOptions): Promise<void>
   stop(): Promise<void>
   /** The bot's messages in a chat, in their order. */
   said(chatId: number): readonly string[]
@@ -43,6 +43,13 @@ export interface StageOptions {
   readonly router?: object
   readonly version?: string
   readonly chats?: Parameters<typeof startTelegram>[0]['chats']
+}
+
+export interface StartOptions {
+  readonly aheadMs?: number
+  readonly router?: object
+  /** Changes the connection to the server. */
+  readonly connectTo?: (opencode: OpenCode) => OpenCode
 }
 
 const token = '42:secret'
@@ -75,7 +82,7 @@ export async function startStage(options: StageOptions): Promise<BridgeStage> {
   let bridge: Bridge | undefined
   return { telegram, server, model, folder, errors, start, stop, said, seen, close }
 
-  async function start({ aheadMs = 0, router: given = router } = {}): Promise<void> {
+  async function start({ aheadMs = 0, router: given = router, connectTo }: StartOptions = {}): Promise<void> {
     const clock = { ...systemClock, now: () => systemClock.now() + aheadMs }
     bridge = createBridge({
       ...{ config: configWith(given), clock },
@@ -83,6 +90,7 @@ export async function startStage(options: StageOptions): Promise<BridgeStage> {
       secret: () => token,
       onError: (error) => errors.push(error),
       load: async () => bridgeChannel,
+      ...(connectTo && { connectTo: () => connectTo(connect({ url: server.url, directory: server.directory })) }),
     })
     await bridge.start()
   }

@@ -1,4 +1,5 @@
 import {
+  type Ask,
   type ChangeType,
   type Clock,
   type Observation,
@@ -40,10 +41,10 @@ export interface ChannelSinkOptions {
    */
   readonly answerers?: readonly string[] | undefined
   /**
-   * The first message of each ask mentions these people while it waits, in a shared chat, on platforms with mentions.
-   * Default: none.
+   * Who must answer an ask of that type. The ask's first message mentions them while it waits, in a shared chat, on
+   * platforms with mentions. Default: no one is mentioned.
    */
-  readonly mentions?: readonly Actor[] | undefined
+  readonly mentions?: ((type: Ask['type']) => readonly Actor[]) | undefined
   /** Ends the status line in plain text, such as the id that people know a run by. Default: nothing. */
   readonly label?: string | undefined
   /** Stores what the chat shows, so that a restart posts nothing twice. Default: in memory. */

@@ -1,12 +1,11 @@
-import type { Reply } from '@reply/core'
+import type { Ask, Reply } from '@reply/core'
 import { expect, test } from 'vitest'
 import { asks, permits, questionOf, replyWith, settledWith, text } from './make.ts'
 import { createScene, type Scene } from './scene.ts'
 
-const mentions = [
-  { id: '5', name: 'Ann' },
-  { id: '6', name: 'Board', isAnonymous: true },
-] as const
+const ann = { id: '5', name: 'Ann' }
+const board = { id: '6', name: 'Board', isAnonymous: true } as const
+const mentions = () => [ann, board]
 
 function shared(limits = {}): Scene {
   return createScene({ fake: { limits }, sink: { mentions, chat: { id: 'chat', kind: 'shared' } } })
@@ -52,6 +51,18 @@ test('a later question of the same ask mentions no one', async () => {
   await scene.sink().take({ token: first?.data ?? '' }, { id: '5', name: 'Ann' })
   await scene.pass(5000)
   expect(named(scene)).toEqual([false, false, false])
+})
+
+test('questions and permissions mention different people', async () => {
+  const mentionsByType = (type: Ask['type']) => [{ ...ann, id: type === 'permission' ? '7' : '8' }]
+  const scene = createScene({ sink: { mentions: mentionsByType, chat: { id: 'chat', kind: 'shared' } } })
+  scene.show(blocked(asks()))
+  await scene.pass(5000)
+  expect(scene.fake.screen()[1]?.text).toMatch(/^@8\n/)
+  const other = createScene({ sink: { mentions: mentionsByType, chat: { id: 'chat', kind: 'shared' } } })
+  other.show(blocked(permits({ call: { tool: 'bash', input: { command: 'ls' } } })))
+  await other.pass(5000)
+  expect(other.fake.screen()[1]?.text).toMatch(/^@7\n/)
 })
 
 test('a private chat mentions no one', async () => {

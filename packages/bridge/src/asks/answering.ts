@@ -4,8 +4,15 @@ import { BridgeError } from '../error.ts'
 import type { BridgeContext } from '../runs/context.ts'
 import type { Runner } from '../runs/runner.ts'
 
-/** Passes what people write or press on as an answer. Resolves with false if it answers nothing in that chat. */
-export type Answerer = (channel: string, inbound: Exclude<Inbound, { type: 'stop' }>) => Promise<boolean>
+/**
+ * Passes what people write or press on as an answer. Resolves with false if it answers nothing in that chat.
+ * `beforeAnswer` is awaited before the answer goes to the server.
+ */
+export type Answerer = (
+  channel: string,
+  inbound: Exclude<Inbound, { type: 'stop' }>,
+  beforeAnswer?: () => Promise<void>,
+) => Promise<boolean>
 
 export function createAnswerer({ servers }: Pick<BridgeContext, 'servers'>, runner: Runner): Answerer {
   const opencode: Pick<OpenCode, 'answer' | 'reject' | 'abort'> = {
@@ -14,12 +21,12 @@ export function createAnswerer({ servers }: Pick<BridgeContext, 'servers'>, runn
     // Stops never come this way.
     abort: async () => {},
   }
-  return async (channel, inbound) => {
+  return async (channel, inbound, beforeAnswer) => {
     const running = runner.active({ channel, chat: inbound.chat }).flatMap(({ sink, stream }) => {
       const followed = stream()
       return followed ? [{ sink, stream: followed }] : []
     })
-    return await answerWith({ opencode, running: () => running })(inbound)
+    return await answerWith({ opencode, running: () => running, beforeAnswer })(inbound)
   }
 
   /** A sub-agent's ask belongs to the server of its root session. */

@@ -1,5 +1,6 @@
 import { wordsOf } from '../error.ts'
 import { plain } from '../markdown.ts'
+import type { ChatPlace } from '../place.ts'
 import { type Command, type CommandContext, CommandRefusal, type Said } from './command.ts'
 
 /** The most names that a list shows. */
@@ -7,7 +8,7 @@ const mostNames = 40
 
 /** Commands about the agent: who answers, how much is shown, and what was done. */
 export function agentCommands(context: CommandContext): readonly Command[] {
-  const { state, routes, registry, runner, words, channels, onError } = context
+  const { state, routes, runner, words, channels, onError } = context
   return [
     {
       name: 'model',
@@ -64,11 +65,11 @@ export function agentCommands(context: CommandContext): readonly Command[] {
       isOnce: true,
       run: async ({ place, person, entry, target }) => {
         const { route, opencode } = await target()
-        if (runner.active(place).length > 0) throw new CommandRefusal(words.busyNow)
         if (route.sessionID === undefined) return { text: words.noSession }
-        const [newest] = await registry.list(place)
-        const isOwn = newest?.sessionID === route.sessionID && newest.prompt.actor.id === entry.actor.id
+        const used = (await routes.used(place)).find(({ sessionID }) => sessionID === route.sessionID)
+        const isOwn = used?.usedBy === entry.actor.id
         if (!isOwn && !person.may.has('admin')) throw new CommandRefusal(words.mayNot('admin'))
+        refuseWhileBusy(place, route.sessionID)
         const last = (await opencode.reply(route.sessionID))?.promptIDs[0]
         if (last === undefined) return { text: words.nothingToUndo }
         await opencode.revert(route.sessionID, last)
@@ -82,8 +83,8 @@ export function agentCommands(context: CommandContext): readonly Command[] {
       run: async ({ place, target }) => {
         const { route, opencode } = await target()
         const { sessionID, server } = route
-        if (runner.active(place).length > 0) throw new CommandRefusal(words.busyNow)
         if (sessionID === undefined) return { text: words.noSession }
+        refuseWhileBusy(place, sessionID)
         // It may take minutes, and other commands must not wait for it.
         void opencode.compact(sessionID, route.model).catch(async (error) => {
           onError(error instanceof Error ? error : new Error(String(error)))
@@ -93,6 +94,10 @@ export function agentCommands(context: CommandContext): readonly Command[] {
       },
     },
   ]
+
+  function refuseWhileBusy(place: ChatPlace, sessionID: string): void {
+    if (runner.active(place).length > 0 || runner.isAtWork(sessionID)) throw new CommandRefusal(words.busyNow)
+  }
 
   function listing(title: string, names: readonly string[]): Said {
     const shown = names.slice(0, mostNames).map((name) => `- ${plain(name)}`)

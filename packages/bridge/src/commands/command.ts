@@ -3,7 +3,7 @@ import type { Saying } from '../channels.ts'
 import type { QueuedPrompt } from '../intake/queued-prompt.ts'
 import type { Person } from '../people/people.ts'
 import type { ChatPlace } from '../place.ts'
-import type { Route, UsedSession } from '../routes/decode.ts'
+import type { Route, SessionRef } from '../routes/decode.ts'
 import type { BridgeContext } from '../runs/context.ts'
 import type { Runner } from '../runs/runner.ts'
 
@@ -22,7 +22,7 @@ export interface Command {
 }
 
 /** What a command says, and the session that a reply to it continues. */
-export type Said = Saying & { readonly session?: Omit<UsedSession, 'usedAt'> | undefined }
+export type Said = Saying & { readonly session?: SessionRef | undefined }
 
 /** A command as a person gave it. */
 export interface CommandCall {

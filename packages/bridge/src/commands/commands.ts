@@ -5,7 +5,9 @@ import type { Backlog } from '../intake/backlog.ts'
 import type { QueuedPrompt } from '../intake/queued-prompt.ts'
 import { plain } from '../markdown.ts'
 import type { Person } from '../people/people.ts'
-import { type ChatPlace, placeKey } from '../place.ts'
+import type { ChatPlace } from '../place.ts'
+import { toQueuedPrompt } from '../registry/decode.ts'
+import { unknownRunKey } from '../runs/unknown-run.ts'
 import type { Write } from '../store/store.ts'
 import { agentCommands } from './agent-commands.ts'
 import { type Command, type CommandContext, CommandRefusal, type Said, type Target } from './command.ts'
@@ -41,14 +43,13 @@ export interface GivenPress {
   readonly press: Extract<Inbound, { type: 'press' }>
 }
 
-const dayMs = 86_400_000
 const stops: ReadonlySet<string> = new Set(['stop', 'cancel', 'interrupt'])
 
 /** The name, whatever follows it. A command is a whole word: `/statusx` is not `/status`. */
 const pattern = /^\s*\/([a-z]+)(?:@\S+)?(?:\s+([\s\S]*))?$/i
 
 export function createCommands(context: CommandContext, backlog: Backlog): Commands {
-  const { state, channels, routes, runner, registry, servers, words, clock, onError } = context
+  const { state, channels, routes, runner, servers, words, onError } = context
   const sessions = sessionCommands(context)
   const all: readonly Command[] = [
     { name: 'start', description: 'what this bot does', run: async ({ person }) => ({ text: welcome(person) }) },
@@ -123,9 +124,9 @@ export function createCommands(context: CommandContext, backlog: Backlog): Comma
         await backlog.drop(place, isOwn)
         return await turn({ text: words.left })
       case 'again':
-        return await again(value)
+        return await decide(value, true)
       case 'leave':
-        return await turn({ text: words.left })
+        return await decide(value, false)
       default:
         return await answer(words.unheard)
     }
@@ -142,21 +143,18 @@ export function createCommands(context: CommandContext, backlog: Backlog): Comma
         .catch(async () => await say(place, said))
     }
 
-    async function again(id: string): Promise<void> {
-      const execution = await registry.find(place, id)
-      if (!execution) return await answer(words.unheard)
-      if (!isOwn(execution.prompt)) return await answer(words.othersRun(execution.prompt.actor.name))
-      const now = clock.now()
-      const once = {
-        type: 'put-if-absent',
-        key: `again/${placeKey(place)}/${id}`,
-        value: '1',
-        expiresAt: now + dayMs,
-      } as const
-      const isFirst = await state.commit([once, runner.enqueue(execution.prompt)])
-      if (!isFirst) return await answer(words.unheard)
-      runner.kick(place)
-      await turn({ text: words.runsAgain })
+    /** Runs a prompt of which it is unknown whether it ran, or leaves it. */
+    async function decide(id: string, isAgain: boolean): Promise<void> {
+      const key = unknownRunKey(place, id)
+      const stored = await state.read(key)
+      if (stored === undefined) return await answer(words.unheard)
+      const prompt = toQueuedPrompt(stored)
+      if (!isOwn(prompt)) return await answer(words.othersRun(prompt.actor.name))
+      const once = { type: 'compare-and-set', key, expected: stored, value: undefined } as const
+      if (!(await state.commit([once, ...(isAgain ? [runner.enqueue(prompt)] : [])])))
+        return await answer(words.unheard)
+      if (isAgain) runner.kick(place)
+      await turn({ text: isAgain ? words.runsAgain : words.left })
     }
   }
 

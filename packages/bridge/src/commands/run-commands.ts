@@ -1,5 +1,6 @@
 import type { Actor } from '@reply/sink'
 import { wordsOf } from '../error.ts'
+import type { QueuedPrompt } from '../intake/queued-prompt.ts'
 import { plain } from '../markdown.ts'
 import type { Person } from '../people/people.ts'
 import type { ChatPlace } from '../place.ts'
@@ -47,7 +48,7 @@ export function runCommands(context: CommandContext): readonly Command[] {
       (name): Command => ({
         name,
         description: 'stop what runs here',
-        run: async ({ place, person, entry }) => await stopRuns(context, { place, person, actor: entry.actor }),
+        run: async ({ place, person, entry }) => await stopRuns(context, { place, person, ...entry }),
       }),
     ),
     {
@@ -56,24 +57,31 @@ export function runCommands(context: CommandContext): readonly Command[] {
       run: async ({ place, person, entry }) => {
         const isCompacting = runner.active(place).some(({ stream }) => stream()?.reply?.compaction?.state === 'running')
         if (isCompacting) return { text: words.compacting }
-        const said = await stopRuns(context, { place, person, actor: entry.actor })
+        const said = await stopRuns(context, { place, person, ...entry })
         return said.text === words.canceled ? { ...said, text: words.interrupted } : said
       },
     },
   ]
 }
 
-export interface StopRequest {
+export interface StopRequest extends Partial<Pick<QueuedPrompt, 'isTried' | 'heardAt'>> {
   readonly place: ChatPlace
   readonly person: Person
   readonly actor: Actor
 }
 
 /** Stops what runs in a place, as far as the person may. */
-export async function stopRuns(context: CommandContext, { place, person, actor }: StopRequest): Promise<Said> {
+export async function stopRuns(context: CommandContext, request: StopRequest): Promise<Said> {
+  const { place, person, actor, isTried, heardAt = Number.POSITIVE_INFINITY } = request
   const { runner, routes, servers, words } = context
   await runner.restored(place)
-  const running = runner.active(place)
+  // Before a crash it may have stopped what ran then, and the next prompt is not meant.
+  const running = runner
+    .active(place)
+    .map((run) => ({ run, ...run.execution() }))
+    .filter(({ isCanceled, startedAt }) => !isTried || isCanceled || startedAt <= heardAt)
+    .map(({ run }) => run)
+  if (isTried && running.length === 0) return { text: words.restartedCommand('/stop') }
   const mine = running.filter((run) => mayActOn(run, { actor }, person))
   const [others] = running.filter((run) => !mine.includes(run))
   if (mine.length === 0 && others) return { text: words.othersRun(plain(others.execution().prompt.actor.name)) }

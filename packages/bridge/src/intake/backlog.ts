@@ -19,8 +19,10 @@ export interface Backlog {
   run(place: ChatPlace, id: string, isOwn: (entry: QueuedPrompt) => boolean): Promise<boolean>
   /** Forgets the entries of a place that are the person's. */
   drop(place: ChatPlace, isOwn: (entry: QueuedPrompt) => boolean): Promise<void>
-  /** Decides what an earlier process kept. */
+  /** Decides what an earlier process kept, and lists what it could not list any more. */
   restore(): Promise<void>
+  /** Forgets what was left for too long. */
+  expire(): Promise<void>
   stop(): void
 }
 
@@ -28,12 +30,14 @@ export interface Backlog {
 const gatherMs = 1500
 /** The most buttons and lines of one list. */
 const mostListed = 10
+/** How long what was left can still be chosen, in ms: 30 days. */
+const keptMs = 2_592_000_000
 
 export function createBacklog(context: BridgeContext, runner: Runner): Backlog {
   const { state, channels, router, words, clock, onError } = context
   const timers = new Map<string, () => void>()
   const queueOf = (place: ChatPlace): string => `backlog/${placeKey(place)}`
-  return { isOld, keep, run, drop, restore, stop }
+  return { isOld, keep, run, drop, restore, expire, stop }
 
   function isOld({ postedAt }: MessageRef, heardAt = clock.now()): boolean {
     return postedAt !== undefined && heardAt - postedAt > router.backlogAfterMs
@@ -57,28 +61,29 @@ export function createBacklog(context: BridgeContext, runner: Runner): Backlog {
     )
   }
 
-  /** What is listed already was decided before. */
   async function decide(place: ChatPlace): Promise<void> {
-    const fresh = (await kept(place)).filter(({ isListed }) => !isListed)
+    const fresh = (await kept(place)).filter(({ left }) => left === undefined)
     const count = { latest: 1, all: fresh.length, none: 0 }[router.backlog]
     const [left, chosen] = [fresh.slice(0, fresh.length - count), fresh.slice(fresh.length - count)]
-    await state.commit([
-      ...chosen.flatMap((entry) => moved(entry)),
-      ...left.map((entry): Write => {
-        const value = JSON.stringify({ ...entry, isListed: true })
-        return { type: 'replace', queue: queueOf(entry), id: entry.id, value }
-      }),
-    ])
+    await state.commit([...chosen.flatMap((entry) => moved(entry)), ...left.map((entry) => marked(entry, 'decided'))])
     runner.kick(place)
-    if (left.length > 0) await list(place, left, chosen.length > 0)
+    const unlisted = (await kept(place)).filter((entry) => entry.left === 'decided')
+    if (unlisted.length === 0) return
+    const isShown = await list(place, unlisted, chosen.length > 0)
+    // Each on its own: a person may have chosen one already.
+    if (isShown) for (const entry of unlisted) await state.commit([marked(entry, 'listed')])
+  }
+
+  function marked(entry: QueuedPrompt, left: QueuedPrompt['left']): Write {
+    return { type: 'replace', queue: queueOf(entry), id: entry.id, value: JSON.stringify({ ...entry, left }) }
   }
 
   function moved(entry: QueuedPrompt): readonly Write[] {
-    const chosen = { ...entry, isListed: undefined }
+    const chosen = { ...entry, left: undefined }
     return [{ type: 'dequeue', queue: queueOf(entry), id: entry.id }, runner.enqueue(chosen)]
   }
 
-  async function list(place: ChatPlace, left: readonly QueuedPrompt[], isAfter: boolean): Promise<void> {
+  async function list(place: ChatPlace, left: readonly QueuedPrompt[], isAfter: boolean): Promise<boolean> {
     const shown = left.slice(-mostListed)
     const lines = shown.map(({ text, files }, index) => {
       return `${index + 1}. ${plain(oneLine(text || files.map(({ name }) => name).join(', '), 100))}`
@@ -88,7 +93,7 @@ export function createBacklog(context: BridgeContext, runner: Runner): Backlog {
       ...inRows(shown.map(({ id }, index) => ({ label: words.backlogRun(index + 1), data: `b/run/${id}` }))),
       [{ label: words.backlogDrop, data: 'b/drop' }],
     ]
-    await channels.say(place, { text: [title, '', ...lines].join('\n'), buttons })
+    return (await channels.say(place, { text: [title, '', ...lines].join('\n'), buttons })).length > 0
   }
 
   async function run(...[place, id, isOwn]: Parameters<Backlog['run']>): Promise<boolean> {
@@ -113,6 +118,15 @@ export function createBacklog(context: BridgeContext, runner: Runner): Backlog {
     for (const name of await state.queues('backlog/')) {
       const [first] = await state.queue(name)
       if (first) gather(toQueuedPrompt(first.value))
+    }
+  }
+
+  async function expire(): Promise<void> {
+    for (const queue of await state.queues('backlog/')) {
+      for (const { id, value } of await state.queue(queue)) {
+        const { left, heardAt } = toQueuedPrompt(value)
+        if (left !== undefined && clock.now() - heardAt > keptMs) await state.commit([{ type: 'dequeue', queue, id }])
+      }
     }
   }
 

@@ -11,6 +11,7 @@ type Text = Extract<Inbound, { type: 'text' }>
 export interface Inbox {
   enqueue(entry: QueuedPrompt): Write
   dequeue(entry: QueuedPrompt): Write
+  replace(entry: QueuedPrompt): Write
   /** Handles an entry when those before it are. */
   kick(entry: QueuedPrompt, text: Text): void
   /** Handles what an earlier process left. */
@@ -34,6 +35,7 @@ export function createInbox({ context, handle }: InboxOptions): Inbox {
   return {
     enqueue: (entry) => ({ type: 'enqueue', queue: queueOf(entry), id: entry.id, value: JSON.stringify(entry) }),
     dequeue: (entry) => ({ type: 'dequeue', queue: queueOf(entry), id: entry.id }),
+    replace: (entry) => ({ type: 'replace', queue: queueOf(entry), id: entry.id, value: JSON.stringify(entry) }),
     kick,
     restore,
     rest: async () => void (await Promise.all(lanes.values())),

@@ -11,7 +11,7 @@ import type { Write } from '../store/store.ts'
 import type { Backlog } from './backlog.ts'
 import { createInbox } from './inbox.ts'
 import { judge } from './judge.ts'
-import type { QueuedPrompt } from './queued-prompt.ts'
+import { albumMs, type QueuedPrompt } from './queued-prompt.ts'
 
 /** Takes what people do. */
 export interface Intake {
@@ -37,8 +37,6 @@ type Text = Extract<Inbound, { type: 'text' }>
 const seenMs = 172_800_000
 /** A stranger is told at most once in this time, in ms. */
 const tellAgainMs = 3_600_000
-/** How long the first message of an album waits for the others, in ms. */
-const albumMs = 1000
 /** How many strangers are remembered. */
 const mostTold = 1000
 
@@ -135,7 +133,11 @@ export function createIntake(options: IntakeOptions): Intake {
       return await text.answer(words.oldCommand)
     }
     await runner.restored(entry)
-    if (!entry.isCommand && (await answer(entry.channel, text))) return void (await state.commit(taken))
+    const noteAnswer = async (): Promise<void> =>
+      void (await state.commit([inbox.replace({ ...entry, isAnswer: true })]))
+    const isAnswer = !entry.isCommand && (await answer(entry.channel, text, noteAnswer))
+    // Before a crash it may have reached the server, and then the ask no longer waits.
+    if (isAnswer || entry.isAnswer) return void (await state.commit(taken))
     if (!person.may.has('prompt')) {
       await state.commit(taken)
       return await text.answer(words.mayNot('prompt'))
@@ -147,14 +149,28 @@ export function createIntake(options: IntakeOptions): Intake {
   async function prompt(entry: QueuedPrompt, person: Person, taken: readonly Write[]): Promise<void> {
     const running = runner.active(entry)
     const isOwn = running.every((run) => mayActOn(run, entry, person))
-    if (router.busy === 'steer' && isOwn && (await runner.canSteer(entry))) return await runner.beginNow(entry, taken)
-    if (await joinsAlbum(entry, taken)) return
+    const isSteering = router.busy === 'steer' && isOwn
+    if (entry.albumID === undefined && isSteering && (await runner.canSteer(entry)))
+      return await runner.beginNow(entry, taken)
+    if (await joinsAlbum(entry, taken)) return gather(entry, isSteering)
     await state.commit([...taken, runner.enqueue(entry)])
     if (running.length > 0 && (router.busy === 'queue' || !isOwn)) await sayPlace(entry)
     if (router.busy === 'interrupt' && isOwn) interrupt(running)
-    // The other messages of an album follow at once.
     if (entry.albumID === undefined) runner.kick(entry)
-    else clock.after(albumMs, () => runner.kick(entry))
+    else gather(entry, isSteering)
+  }
+
+  /** Begins an album when no message of it came for a while. */
+  function gather(latest: QueuedPrompt, isSteering: boolean): void {
+    clock.after(albumMs, () => void beginAlbum(latest, isSteering).catch(onError))
+  }
+
+  async function beginAlbum(latest: QueuedPrompt, isSteering: boolean): Promise<void> {
+    const album = (await runner.waiting(latest)).find(({ albumID }) => albumID === latest.albumID)
+    if (!album || album.heardAt > latest.heardAt) return
+    const taken: Write = { type: 'dequeue', queue: runner.queueOf(album), id: album.id }
+    if (isSteering && (await runner.canSteer(album))) await runner.beginNow(album, [taken])
+    else runner.kick(album)
   }
 
   /** Not awaited: a command must not wait until the run has stopped. The queue does. */
@@ -174,7 +190,8 @@ export function createIntake(options: IntakeOptions): Intake {
     const first = (await runner.waiting(entry)).find(({ albumID }) => albumID === entry.albumID)
     if (!first) return false
     const text = [first.text, entry.text].filter((one) => one !== '').join('\n')
-    const value = JSON.stringify({ ...first, text, files: [...first.files, ...entry.files] })
+    const { heardAt } = entry
+    const value = JSON.stringify({ ...first, heardAt, text, files: [...first.files, ...entry.files] })
     return await state.commit([...taken, { type: 'replace', queue: runner.queueOf(entry), id: first.id, value }])
   }
 }

@@ -2,6 +2,9 @@ import type { Actor, Chat, MessageRef } from '@reply/sink'
 import type { InboundFile } from '@reply/sink/channel'
 import type { ChatPlace } from '../place.ts'
 
+/** How long an album waits for its next message, in ms. */
+export const albumMs = 1000
+
 /** What a person wrote, as it is written down before the platform is told that it was taken. */
 export interface QueuedPrompt extends ChatPlace {
   /** The message's id on the platform: unique in its chat. */
@@ -19,12 +22,19 @@ export interface QueuedPrompt extends ChatPlace {
   readonly replyTo?: MessageRef | undefined
   /** The same for all messages of an album. */
   readonly albumID?: string | undefined
-  /** When it was heard, in ms since the epoch. */
+  /** When it, or the last message of its album, was heard, in ms since the epoch. */
   readonly heardAt: number
   /** Begun before, and the process died meanwhile. */
   readonly isTried?: true | undefined
+  /** It was on its way to the server as an answer to an ask, so it is no prompt. */
+  readonly isAnswer?: true | undefined
   /** It goes into the running turn instead of waiting for its end. */
   readonly isSteer?: true | undefined
-  /** It is backlog, and the chat was shown that it waits to be chosen. */
-  readonly isListed?: true | undefined
+  /** It is backlog that the policy did not run: it waits to be chosen. `listed` once the chat was shown so. */
+  readonly left?: 'decided' | 'listed' | undefined
+}
+
+/** How long an album may still get messages, in ms. 0 for others. */
+export function leftToGather({ albumID, heardAt }: QueuedPrompt, now: number): number {
+  return albumID === undefined ? 0 : Math.max(0, Math.min(albumMs, heardAt + albumMs - now))
 }

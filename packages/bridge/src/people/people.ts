@@ -1,3 +1,4 @@
+import type { Ask } from '@reply/core'
 import type { Actor } from '@reply/sink'
 import type { PersonConfig, Right } from '../config/schema.ts'
 
@@ -13,8 +14,8 @@ export interface Person {
 export interface People {
   /** The person behind an actor of a channel; undefined for strangers, and for channels and anonymous administrators. */
   find(channel: string, actor: Actor): Person | undefined
-  /** Who must answer the asks of a person's run, on that channel: also those who may allow, if that person may not. */
-  answerers(channel: string, requester: Actor): readonly Actor[]
+  /** Who must answer an ask of a person's run, on that channel. Only people with `approve` answer permissions. */
+  answerers(type: Ask['type'], channel: string, requester: Actor): readonly Actor[]
 }
 
 /** With an empty list, all actors are strangers. */
@@ -26,11 +27,11 @@ export function createPeople(people: Readonly<Record<string, PersonConfig>>): Pe
   }
   return {
     find,
-    answerers: (channel, requester) => {
-      if (find(channel, requester)?.may.has('approve')) return [requester]
+    answerers: (type, channel, requester) => {
+      if (type === 'question' || find(channel, requester)?.may.has('approve')) return [requester]
       const prefix = `${channel}:`
       const approvers = [...byID].filter(([id, { may }]) => id.startsWith(prefix) && may.has('approve'))
-      return [requester, ...approvers.map(([id, { name }]) => ({ id: id.slice(prefix.length), name }))]
+      return approvers.map(([id, { name }]) => ({ id: id.slice(prefix.length), name }))
     },
   }
 

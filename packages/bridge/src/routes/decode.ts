@@ -19,6 +19,8 @@ export interface UsedSession {
   readonly sessionID: string
   /** In ms since the epoch. */
   readonly usedAt: number
+  /** The actor's id of the newest prompt from that place. */
+  readonly usedBy?: string | undefined
 }
 
 const route = z.object({
@@ -30,7 +32,10 @@ const route = z.object({
   isVerbose: z.boolean().optional(),
 })
 
-const used = z.object({ server: z.string(), sessionID: z.string(), usedAt: z.number() })
+const used = z.object({ server: z.string(), sessionID: z.string(), usedAt: z.number(), usedBy: z.string().optional() })
+
+/** A session, as others name it. */
+export type SessionRef = Pick<UsedSession, 'server' | 'sessionID'>
 
 /** Throws if the text isn't a route. */
 export function toRoute(text: string): Route {

@@ -3,7 +3,7 @@ import type { MessageRef } from '@reply/sink'
 import { type ChatPlace, chatKey, placeKey, routeNames } from '../place.ts'
 import type { State } from '../state.ts'
 import type { Write } from '../store/store.ts'
-import { type Route, toRoute, toUsedSession, type UsedSession } from './decode.ts'
+import { type Route, type SessionRef, toRoute, toUsedSession, type UsedSession } from './decode.ts'
 
 /** Which session each place works with, and which one a message belongs to. */
 export interface Routes {
@@ -11,10 +11,10 @@ export interface Routes {
   of(place: ChatPlace): Promise<Route | undefined>
   /** The write that changes a place's route. */
   write(place: ChatPlace, route: Route): Write
-  /** The writes that make a session the place's own. */
-  use(place: ChatPlace, route: Route & { readonly sessionID: string }): readonly Write[]
-  /** The write that lists a session among those of the place. */
-  note(place: ChatPlace, session: Omit<UsedSession, 'usedAt'>): Write
+  /** The writes that make a session the place's own. `usedBy`: the actor whose prompt it takes. */
+  use(place: ChatPlace, route: Route & { readonly sessionID: string }, usedBy?: string): readonly Write[]
+  /** The writes that list a session among those of the place. */
+  note(place: ChatPlace, session: Omit<UsedSession, 'usedAt'>): readonly Write[]
   /** The sessions that were used in a place, newest first. */
   used(place: ChatPlace): Promise<readonly UsedSession[]>
   /** Whether the place is a thread that the bot works in. */
@@ -22,13 +22,20 @@ export interface Routes {
   /** The session that a message of the bot belongs to. */
   sessionOf(place: ChatPlace, message: MessageRef): Promise<UsedSession | undefined>
   /** The writes that remember which session messages belong to. */
-  remember(place: ChatPlace, messages: readonly MessageRef[], session: Omit<UsedSession, 'usedAt'>): readonly Write[]
+  remember(place: ChatPlace, messages: readonly MessageRef[], session: SessionRef): readonly Write[]
+  /** Remembers messages with the session that the place uses next. */
+  rememberNext(place: ChatPlace, messages: readonly MessageRef[]): void
   /** Reads which threads are ours. Call it once, before the first message. */
   load(): Promise<void>
 }
 
-/** How long a reply to a message still finds its session, in ms: 90 days. */
+/** How long a reply to a message still finds its session, and a chat lists a session, in ms: 90 days. */
 const rememberedMs = 7_776_000_000
+/** How long the choices of a place are kept without a prompt, in ms: a year. */
+const routeMs = 31_536_000_000
+/** How many messages wait for the next session of their place, and of how many places. */
+const mostWaiting = 20
+const mostPlaces = 1000
 
 export function createRoutes(options: {
   readonly state: State
@@ -40,7 +47,8 @@ export function createRoutes(options: {
 }): Routes {
   const { state, clock, servers, routes } = options
   const ours = new Set<string>()
-  return { of, write, use, note, used, isOurs, sessionOf, remember, load }
+  const waiting = new Map<string, readonly MessageRef[]>()
+  return { of, write, use, note, used, isOurs, sessionOf, remember, rememberNext, load }
 
   async function of(place: ChatPlace): Promise<Route | undefined> {
     const stored = await state.read(`route/${placeKey(place)}`)
@@ -59,16 +67,25 @@ export function createRoutes(options: {
 
   function write(place: ChatPlace, route: Route): Write {
     ours.add(placeKey(place))
-    return { type: 'put', key: `route/${placeKey(place)}`, value: JSON.stringify(route) }
+    const expiresAt = clock.now() + routeMs
+    return { type: 'put', key: `route/${placeKey(place)}`, value: JSON.stringify(route), expiresAt }
   }
 
-  function use(place: ChatPlace, route: Route & { readonly sessionID: string }): readonly Write[] {
-    return [write(place, { ...route, title: undefined }), note(place, route)]
+  function use(...[place, route, usedBy]: Parameters<Routes['use']>): readonly Write[] {
+    const { server, sessionID } = route
+    return [write(place, { ...route, title: undefined }), ...note(place, { server, sessionID, usedBy })]
   }
 
-  function note(place: ChatPlace, { server, sessionID }: Omit<UsedSession, 'usedAt'>): Write {
-    const session: UsedSession = { server, sessionID, usedAt: clock.now() }
-    return { type: 'put', key: `session/${placeKey(place)}/${sessionID}`, value: JSON.stringify(session) }
+  function note(...[place, { server, sessionID, usedBy }]: Parameters<Routes['note']>): readonly Write[] {
+    const key = placeKey(place)
+    const now = clock.now()
+    const value = JSON.stringify({ server, sessionID, usedAt: now, usedBy } satisfies UsedSession)
+    const messages = waiting.get(key) ?? []
+    waiting.delete(key)
+    return [
+      { type: 'put', key: `session/${key}/${sessionID}`, value, expiresAt: now + rememberedMs },
+      ...remember(place, messages, { server, sessionID }),
+    ]
   }
 
   async function used(place: ChatPlace): Promise<readonly UsedSession[]> {
@@ -91,6 +108,15 @@ export function createRoutes(options: {
     return messages.map(({ id }) => {
       return { type: 'put', key: `message/${chatKey(place)}/${id}`, value, expiresAt: now + rememberedMs }
     })
+  }
+
+  function rememberNext(place: ChatPlace, messages: readonly MessageRef[]): void {
+    const key = placeKey(place)
+    const all = [...(waiting.get(key) ?? []), ...messages].slice(-mostWaiting)
+    waiting.delete(key)
+    waiting.set(key, all)
+    const [oldest] = waiting.keys()
+    if (waiting.size > mostPlaces && oldest !== undefined) waiting.delete(oldest)
   }
 
   async function load(): Promise<void> {

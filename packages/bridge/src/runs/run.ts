@@ -1,6 +1,7 @@
 import type { OpenCode, PostedPrompt, Reply, ReplyObserver, ReplyStream, RunOptions } from '@reply/core'
 import type { Sink } from '@reply/sink'
 import { pause } from '@reply/sink/channel'
+import type { Saying } from '../channels.ts'
 import { wordsOf } from '../error.ts'
 import { plain } from '../markdown.ts'
 import type { Execution } from '../registry/execution.ts'
@@ -10,6 +11,7 @@ import type { RunContext } from './context.ts'
 import { agentCommandOf, FileFailure, readFiles } from './input.ts'
 import { endOf } from './outcome.ts'
 import { shownBy } from './shown-by.ts'
+import { keepUnknown } from './unknown-run.ts'
 
 export interface BeginOptions {
   readonly context: RunContext
@@ -69,7 +71,7 @@ export function beginRun(options: BeginOptions): ActiveRun {
     if (execution.phase === 'planned' && isGone(reply)) {
       isRenewed = true
       route = { ...route, sessionID: undefined }
-      await channels.say(prompt, { text: words.sessionGone, replyTo: prompt.messageRef })
+      await channels.say(prompt, { text: words.sessionGone, replyTo: prompt.messageRef }, 'next')
       stream = await post()
       if (!stream) return
       reply = await stream.result
@@ -83,7 +85,7 @@ export function beginRun(options: BeginOptions): ActiveRun {
     const target = { sessionID, title: route.title, agent, model }
     const command = prompt.isCommand ? agentCommandOf(prompt.text) : undefined
     if (command && (await isAgentCommand(command.name))) {
-      if (prompt.files.length > 0) await channels.say(prompt, { text: words.commandHasNoFiles })
+      if (prompt.files.length > 0) await say({ text: words.commandHasNoFiles })
       return opencode.command({ ...target, command: command.name, arguments: command.rest }, runOptions())
     }
     const files = await readFiles(channels.of(prompt.channel), prompt.files, router.maxFileBytes)
@@ -114,13 +116,14 @@ export function beginRun(options: BeginOptions): ActiveRun {
   async function onPosting(posted: PostedPrompt): Promise<void> {
     const { sessionID } = posted
     onSession(sessionID)
+    const usedBy = prompt.actor.id
     const now = await routes.of(prompt)
     // A person may have chosen another session, agent or model meanwhile.
     const isChosen = now?.sessionID !== chosen || now?.title !== title
     const used =
       isChosen && now
-        ? [routes.note(prompt, { server, sessionID })]
-        : routes.use(prompt, { ...route, ...now, server, sessionID })
+        ? routes.note(prompt, { server, sessionID, usedBy })
+        : routes.use(prompt, { ...route, ...now, server, sessionID }, usedBy)
     await update({ phase: 'posting', posted, sessionID }, used)
   }
 
@@ -136,7 +139,8 @@ export function beginRun(options: BeginOptions): ActiveRun {
         await update({ phase: 'planned', posted: undefined })
         return await post()
       case 'unknown':
-        await channels.say(prompt, { text: words.unknownRun, replyTo: prompt.messageRef, buttons: againButtons() })
+        await state.commit([keepUnknown(execution, clock.now())])
+        await say({ text: words.unknownRun, replyTo: prompt.messageRef, buttons: againButtons() })
         await update({ phase: 'done', status: 'error', reason: 'Unknown after a restart', finishedAt: clock.now() })
         return undefined
     }
@@ -191,8 +195,13 @@ export function beginRun(options: BeginOptions): ActiveRun {
     const text =
       error instanceof FileFailure ? words.fileFailed(plain(error.file), plain(reason)) : words.failed(plain(reason))
     await update({ phase: 'done', status: 'error', reason, finishedAt: clock.now() })
-    await channels.say(prompt, { text, replyTo: prompt.messageRef })
+    await say({ text, replyTo: prompt.messageRef })
     onError(error instanceof Error ? error : new Error(reason))
+  }
+
+  async function say(saying: Saying): Promise<void> {
+    const { sessionID } = execution
+    await channels.say(prompt, saying, sessionID === undefined ? undefined : { server, sessionID })
   }
 
   async function isAgentCommand(name: string): Promise<boolean> {

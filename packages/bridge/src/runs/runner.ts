@@ -1,4 +1,5 @@
-import type { QueuedPrompt } from '../intake/queued-prompt.ts'
+import { pause } from '@reply/sink/channel'
+import { leftToGather, type QueuedPrompt } from '../intake/queued-prompt.ts'
 import { type ChatPlace, placeKey } from '../place.ts'
 import { toQueuedPrompt } from '../registry/decode.ts'
 import type { Execution } from '../registry/execution.ts'
@@ -17,8 +18,10 @@ export interface Runner {
   kick(place: ChatPlace): void
   /** Begins a prompt at once, beside what runs. `taken` are the writes that take it from where it was. */
   beginNow(prompt: QueuedPrompt, taken: readonly Write[]): Promise<void>
-  /** Whether a run of the place's own session is on its way, and nothing waits behind it. */
+  /** Whether a run of the place's own session is on its way, and no other prompt waits. */
   canSteer(prompt: QueuedPrompt): Promise<boolean>
+  /** Whether a session is at work, whichever chat shows it. */
+  isAtWork(sessionID: string): boolean
   /** What runs in a place. */
   active(place: ChatPlace): readonly ActiveRun[]
   /** The prompts that wait in a place, oldest first. */
@@ -55,6 +58,8 @@ export function createRunner(context: RunContext): Runner {
     kick,
     beginNow,
     canSteer,
+    isAtWork: (sessionID) =>
+      [...runs.values()].some((here) => [...here].some((run) => run.execution().sessionID === sessionID)),
     active: (place) => [...(runs.get(placeKey(place)) ?? [])],
     waiting: async (place) => (await state.queue(queueOf(place))).map(({ value }) => toQueuedPrompt(value)),
     queueOf,
@@ -83,7 +88,7 @@ export function createRunner(context: RunContext): Runner {
       const reply = stream()?.reply
       return reply !== undefined && reply.phase !== 'settled' && reply.sessionID === sessionID
     })
-    return running && (await state.queue(queueOf(prompt))).length === 0
+    return running && (await state.queue(queueOf(prompt))).every(({ id }) => id === prompt.id)
   }
 
   /** One prompt after the other. After each end the queue is looked at again, so that none is stranded. */
@@ -97,6 +102,11 @@ export function createRunner(context: RunContext): Runner {
         await Promise.all([...(runs.get(key) ?? [])].map(({ ended }) => ended))
         const [head] = await state.queue(queueOf(place))
         if (!head || isStopped) break
+        const gatheringMs = leftToGather(toQueuedPrompt(head.value), clock.now())
+        if (gatheringMs > 0) {
+          await pause(clock, gatheringMs)
+          continue
+        }
         const run = await plan(head)
         await run?.ended
       }
@@ -185,7 +195,7 @@ export function createRunner(context: RunContext): Runner {
       {
         policy: { toolThrottleMs, heartbeatMs, ...((isVerbose || !enabled) && { verbosity }) },
         label: id,
-        mentions: people.answerers(channel, actor),
+        mentions: (type) => people.answerers(type, channel, actor),
         mayAnswer: (who, ask) => {
           const person = people.find(channel, who)
           if (person?.may.has('approve')) return true

@@ -22,6 +22,11 @@ export interface AnswerOptions {
   readonly running: (inbound: Inbound) => readonly Running[]
   /** The chat's session, if it has one, so that Stop also ends a run from before a restart. Default: unknown. */
   readonly session?: ((inbound: Inbound) => string | undefined) | undefined
+  /**
+   * Awaited before an answer goes to the server, so that the host can write down that the inbound is one. If it rejects,
+   * nothing is answered, and the call rejects, too.
+   */
+  readonly beforeAnswer?: ((inbound: Inbound) => Promise<void>) | undefined
   /** The words that the sink was given. Default: English. */
   readonly words?: Partial<Words> | undefined
 }
@@ -54,7 +59,7 @@ export function answerWith(options: AnswerOptions): (inbound: Inbound) => Promis
       return true
     }
     if (taken) {
-      const result = await settle(taken)
+      const result = await settle(taken, inbound)
       // The asking message shows a typed answer. Errors, and presses that are not shown as messages, need a reply.
       const isUnseen = inbound.type === 'press' && !inbound.isMessage
       if (isUnseen || result.isError) await inbound.answer(result.text)
@@ -65,9 +70,18 @@ export function answerWith(options: AnswerOptions): (inbound: Inbound) => Promis
     return true
   }
 
-  async function settle(taken: TakenAsk): Promise<{ readonly text?: string; readonly isError?: true }> {
+  async function settle(
+    taken: TakenAsk,
+    inbound: Inbound,
+  ): Promise<{ readonly text?: string; readonly isError?: true }> {
     if (taken.type === 'error') return { text: taken.error, isError: true }
     if (taken.type === 'more' || taken.type === 'form') return {}
+    try {
+      await options.beforeAnswer?.(inbound)
+    } catch (error) {
+      taken.undo()
+      throw error
+    }
     try {
       if (taken.type === 'reject') {
         await opencode.reject(taken.ask, taken.message)

@@ -19,10 +19,11 @@ export function askSlots(card: AskCard, options: LayoutOptions): readonly Slot[]
 }
 
 /** Later questions of an ask follow an answer to the one before. */
-function withMentions(slots: readonly Slot[], card: AskCard, { mentions = [] }: LayoutOptions): readonly Slot[] {
+function withMentions(slots: readonly Slot[], card: AskCard, { mentions }: LayoutOptions): readonly Slot[] {
   const isFirstOfAsk = card.content !== undefined || card.key === questionKey(requestOf(card.key) ?? '', 0)
-  const people = mentions.filter(({ isAnonymous }) => !isAnonymous)
-  if (!card.isPending || !isFirstOfAsk || people.length === 0) return slots
+  if (!mentions || !card.isPending || !isFirstOfAsk) return slots
+  const people = mentions(card.content ? 'permission' : 'question').filter(({ isAnonymous }) => !isAnonymous)
+  if (people.length === 0) return slots
   const first = slots.findIndex(({ file }) => file === undefined)
   return slots.map((slot, at) => (at === first ? { ...slot, bubble: mentioning(slot.bubble, people) } : slot))
 }

@@ -1,3 +1,4 @@
+import type { Ask } from '@reply/core'
 import { hashOf } from '../hash.ts'
 import type { Card } from '../ledger/card.ts'
 import type { Entry, Part, Piece } from '../ledger/entry.ts'
@@ -56,8 +57,8 @@ export interface LayoutOptions {
   readonly words: Words
   /** What the chat was shown so far. Posted messages keep their slices. */
   readonly ledger: Ledger
-  /** The first message of an ask notifies these people while it waits. Default: none. */
-  readonly mentions?: readonly Actor[] | undefined
+  /** The first message of an ask of that type notifies these people while it waits. Default: none. */
+  readonly mentions?: ((type: Ask['type']) => readonly Actor[]) | undefined
   /** Growing text is streamed. */
   readonly streaming?: { readonly stream: AppendStream; readonly flow: Flow } | undefined
   /** In ms since the epoch. Default: nothing is too old to be edited. */

@@ -1,0 +1,16 @@
+import { type ChatPlace, placeKey } from '../place.ts'
+import type { Execution } from '../registry/execution.ts'
+import type { Write } from '../store/store.ts'
+
+/** How long a person can still decide about a prompt that may not have run, in ms: 30 days. */
+const keptMs = 2_592_000_000
+
+/** Where a prompt is kept of which no one knows whether it ran, by the id of its execution. */
+export function unknownRunKey(place: ChatPlace, id: string): string {
+  return `unknown/${placeKey(place)}/${id}`
+}
+
+/** Keeps the prompt of an execution until a person decides. */
+export function keepUnknown({ id, prompt }: Execution, now: number): Write {
+  return { type: 'put', key: unknownRunKey(prompt, id), value: JSON.stringify(prompt), expiresAt: now + keptMs }
+}

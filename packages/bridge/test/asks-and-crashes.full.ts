@@ -1,0 +1,209 @@
+import type { OpenCode } from '@reply/core'
+import { hold, type Scripts, text, tool } from '@reply/testing'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { placeKey } from '../src/place.ts'
+import { sqliteStore } from '../src/store/sqlite.ts'
+import { type BridgeStage, startStage } from './stage.ts'
+
+const options = [
+  { label: 'Red', description: 'Warm' },
+  { label: 'Blue', description: 'Cool' },
+]
+const chats = Array.from({ length: 10 }, (_, index) => 501 + index)
+const groupOf = (chat: number): number => -1000 - chat
+
+const scripts: Scripts = {
+  hello: { steps: [[text('Hello to you.')]] },
+  question: {
+    steps: [
+      [
+        text('Let me ask.'),
+        tool('question', { questions: [{ header: 'Colour', question: 'Which colour?', options }] }),
+      ],
+      [text('As you like.')],
+    ],
+  },
+  // A place to wait at opens once: each test has its own.
+  ...Object.fromEntries(
+    chats.map((chat) => [`slow${chat}`, { steps: [[text('One moment'), hold(`middle${chat}`), text(', done.')]] }]),
+  ),
+}
+
+let stage: BridgeStage
+let chat = 500
+let group = 0
+const bob = { id: 2, name: 'Bob' }
+const cat = { id: 3, name: 'Cat' }
+
+beforeAll(async () => {
+  stage = await startStage({
+    scripts,
+    people: {
+      ann: { ids: ['tg:1', ...chats.map((id) => `tg:${id}`)], may: ['prompt', 'approve', 'admin'] },
+      bob: { ids: ['tg:2'], may: ['prompt'] },
+      cat: { ids: ['tg:3'], may: ['prompt'] },
+    },
+    chats: chats.flatMap((id) => [
+      { id, type: 'private', title: 'Ann' } as const,
+      { id: groupOf(id), type: 'supergroup', title: 'Shop' } as const,
+    ]),
+  })
+})
+beforeEach(() => {
+  chat += 1
+  group = groupOf(chat)
+  stage.errors.length = 0
+})
+afterEach(async () => await stage.stop())
+afterAll(async () => await stage.close())
+
+async function until(isTrue: () => boolean): Promise<void> {
+  while (!isTrue()) await new Promise((resolve) => setTimeout(resolve, 20))
+}
+
+const answered = async (id: number, words: string) =>
+  await stage.seen(id, (screen) => screen.findLast(({ from, text: said }) => from === 'bot' && said.includes(words)))
+
+test('a question is answered by the one who asked the agent, and by no other prompter', async () => {
+  await stage.start()
+  stage.telegram.say(group, '@fake_bot ask [scenario:question]', { from: bob })
+  const asked = await answered(group, 'Which colour?')
+  expect(asked.mentions).toEqual([2])
+  const refused = await stage.telegram.press(group, asked.messageId, 'Blue', { from: cat }).settled
+  expect(refused.text).toBe('You are not allowed to answer this.')
+  stage.telegram.press(group, asked.messageId, 'Blue', { from: bob })
+  await answered(group, 'As you like.')
+})
+
+test('an ask of a session that two chats show is closed in both', async () => {
+  await stage.start()
+  stage.telegram.say(chat, 'Ask [scenario:question]')
+  const asked = await answered(chat, 'Which colour?')
+  stage.telegram.say(chat, '/current')
+  const [session = ''] = /ses_\w+/.exec((await answered(chat, 'ses_')).text) ?? []
+  const other = chats.at(-1) ?? 0
+  stage.telegram.say(other, `/switch ${session}`)
+  await answered(other, 'This chat continues')
+  stage.telegram.say(other, 'And hello [scenario:hello]')
+  const there = await answered(other, 'Which colour?')
+  stage.telegram.press(other, there.messageId, 'Blue')
+  const closed = await stage.seen(chat, (screen) => {
+    return screen.find(({ messageId, buttons }) => messageId === asked.messageId && buttons.length === 0)
+  })
+  expect(closed.text).toContain('Blue')
+})
+
+test('a run of which the server can’t tell whether it began is decided by its person, also much later', async () => {
+  await stage.start()
+  stage.telegram.say(chat, `Slowly [scenario:slow${chat}]`)
+  await stage.model.held(`middle${chat}`)
+  await stage.stop()
+  stage.model.release(`middle${chat}`)
+  await stage.start({
+    connectTo: (opencode): OpenCode => ({ ...opencode, resume: async () => ({ type: 'unknown' }) }),
+  })
+  const asked = await answered(chat, 'Run it again?')
+  await stage.stop()
+  await stage.start({ aheadMs: 7_200_000, router: { backlogAfterMs: 86_400_000 } })
+  stage.telegram.press(chat, asked.messageId, 'Run it again')
+  await answered(chat, 'It runs again.')
+  await answered(chat, 'One moment, done.')
+})
+
+test('files that were sent together are one prompt, also when the run before ends meanwhile', async () => {
+  await stage.start()
+  stage.telegram.say(chat, `Slowly [scenario:slow${chat}]`)
+  await stage.model.held(`middle${chat}`)
+  const file = (name: string) => ({ albumId: `album${chat}`, file: { name, bytes: Buffer.from(`This is ${name}.`) } })
+  stage.telegram.say(chat, 'Read these [scenario:hello]', file('one.txt'))
+  await answered(chat, 'Queued, number 1.')
+  stage.model.release(`middle${chat}`)
+  await answered(chat, 'One moment, done.')
+  stage.telegram.say(chat, '', file('two.txt'))
+  await answered(chat, 'Hello to you.')
+  stage.telegram.say(chat, '/list')
+  const list = await answered(chat, 'Recent executions')
+  expect(list.text.match(/Complete/g)).toHaveLength(2)
+})
+
+test('files that were sent together steer as one prompt', async () => {
+  const prompts: unknown[] = []
+  await stage.start({
+    router: { busy: 'steer' },
+    connectTo: (opencode) => ({
+      ...opencode,
+      prompt: (input, more) => {
+        prompts.push(input)
+        return opencode.prompt(input, more)
+      },
+    }),
+  })
+  stage.telegram.say(chat, `Slowly [scenario:slow${chat}]`)
+  await stage.model.held(`middle${chat}`)
+  const file = (name: string) => ({ albumId: `album${chat}`, file: { name, bytes: Buffer.from(`This is ${name}.`) } })
+  stage.telegram.say(chat, 'Read these [scenario:hello]', file('one.txt'))
+  stage.telegram.say(chat, '', file('two.txt'))
+  await until(() => prompts.length === 2)
+  stage.model.release(`middle${chat}`)
+  await answered(chat, 'Hello to you.')
+  expect(prompts).toMatchObject([{}, { files: [{}, {}] }])
+})
+
+test('a typed answer is written down as one before it goes to the server', async () => {
+  const place = { channel: 'tg', chat: { id: String(chat) } }
+  const stored: unknown[] = []
+  await stage.start({
+    connectTo: (opencode) => ({
+      ...opencode,
+      answer: async (ask, answer) => {
+        const store = await sqliteStore({ folder: stage.folder })
+        const [entry] = await store.queue(`inbox/${placeKey(place)}`)
+        stored.push(JSON.parse(entry?.value ?? '{}'))
+        await store.close()
+        await opencode.answer(ask, answer)
+      },
+    }),
+  })
+  stage.telegram.say(chat, 'Ask [scenario:question]')
+  await answered(chat, 'Which colour?')
+  stage.telegram.say(chat, 'blue')
+  await answered(chat, 'As you like.')
+  expect(stored).toMatchObject([{ text: 'blue', isAnswer: true }])
+  await stage.stop()
+  // As if the process had died right after the server took the answer.
+  const store = await sqliteStore({ folder: stage.folder })
+  const lease = await store.lease({ name: 'bridge', holder: 'test', forMs: 10_000 })
+  const [entry] = stored
+  await store.commit(
+    [{ type: 'enqueue', queue: `inbox/${placeKey(place)}`, id: 'again', value: JSON.stringify(entry) }],
+    lease,
+  )
+  if (lease) await store.release(lease)
+  await store.close()
+  await stage.start()
+  stage.telegram.say(chat, '/list')
+  const list = await answered(chat, 'Recent executions')
+  expect(list.text.match(/Complete/g)).toHaveLength(1)
+})
+
+test('a stop that is handled again after a crash leaves the prompt after it alone', async () => {
+  await stage.start()
+  stage.telegram.say(chat, `Slowly [scenario:slow${chat}]`)
+  await stage.model.held(`middle${chat}`)
+  await stage.stop()
+  const store = await sqliteStore({ folder: stage.folder })
+  const lease = await store.lease({ name: 'bridge', holder: 'test', forMs: 10_000 })
+  const stop = {
+    ...{ id: 'stop', channel: 'tg', chat: { id: String(chat), kind: 'private' } },
+    ...{ actor: { id: String(chat), name: 'Ann' }, text: '/stop', files: [], isCommand: true },
+    ...{ messageRef: { id: '1' }, heardAt: Date.now() - 60_000 },
+  }
+  const queue = `inbox/${placeKey({ channel: 'tg', chat: { id: String(chat) } })}`
+  await store.commit([{ type: 'enqueue', queue, id: 'stop', value: JSON.stringify(stop) }], lease)
+  if (lease) await store.release(lease)
+  await store.close()
+  await stage.start()
+  await answered(chat, 'may or may not have happened')
+  stage.model.release(`middle${chat}`)
+  await answered(chat, 'One moment, done.')
+})

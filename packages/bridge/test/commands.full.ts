@@ -1,0 +1,157 @@
+import { type Scripts, scenarioToken, text } from '@reply/testing'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { type BridgeStage, startStage } from './stage.ts'
+
+const scripts: Scripts = {
+  hello: { steps: [[text('Hello to you.')]], summary: [text(`They said hello. ${scenarioToken('hello')}`)] },
+  again: { steps: [[text('Again, hello.')]] },
+}
+
+const chats = Array.from({ length: 12 }, (_, index) => 401 + index)
+const group = -1900
+const ann = { id: 1, name: 'Ann' }
+const bob = { id: 2, name: 'Bob' }
+
+let stage: BridgeStage
+let chat = 400
+
+beforeAll(async () => {
+  stage = await startStage({
+    scripts,
+    people: {
+      ann: { ids: ['tg:1', 'tg:1000', ...chats.map((id) => `tg:${id}`)], may: ['prompt', 'approve', 'admin'] },
+      bob: { ids: ['tg:2'], may: ['prompt'] },
+    },
+    chats: [
+      ...chats.map((id) => ({ id, type: 'private', title: 'Ann' }) as const),
+      { id: group, type: 'supergroup', title: 'Shop' },
+    ],
+  })
+  await stage.start()
+})
+beforeEach(() => {
+  chat += 1
+  stage.errors.length = 0
+})
+afterAll(async () => await stage.close())
+
+/** Sends a text and waits for the bot's next message with these words. */
+async function ask(sent: string, words: string, id = chat, from?: typeof ann): Promise<string> {
+  const before = stage.telegram.screen(id).length
+  stage.telegram.say(id, sent, from && { from })
+  return await stage.seen(id, (screen) => {
+    return screen.slice(before).find((message) => message.from === 'bot' && message.text.includes(words))?.text
+  })
+}
+
+/** Prompts, and waits until the run is over: the answer is shown a moment before. */
+async function prompted(sent: string, words: string, id = chat, from = ann): Promise<void> {
+  await ask(sent, words, id, from)
+  while (!(await ask('/status', '·', id, from)).includes('Complete')) {}
+}
+
+async function sessionOf(id = chat): Promise<string> {
+  return /ses_\w+/.exec(await ask('/current', 'ses_', id))?.[0] ?? ''
+}
+
+interface Stored {
+  readonly info: { readonly role: string }
+  readonly parts: readonly { readonly text?: string }[]
+}
+
+async function promptsIn(sessionID: string): Promise<readonly string[]> {
+  const address = new URL(`/session/${sessionID}/message`, stage.server.url)
+  address.searchParams.set('directory', stage.server.directory)
+  const messages = (await (await fetch(address)).json()) as readonly Stored[]
+  return messages.flatMap(({ info, parts }) => (info.role === 'user' ? parts.flatMap((part) => part.text ?? []) : []))
+}
+
+test('/fork continues a copy, and leaves the session as it was', async () => {
+  await ask('Hi [scenario:hello]', 'Hello to you.')
+  const before = await sessionOf()
+  await ask('/fork', 'This chat continues the copy')
+  const after = await sessionOf()
+  expect(after).not.toBe(before)
+  await ask('More [scenario:again]', 'Again, hello.')
+  expect(await promptsIn(before)).toEqual(['Hi [scenario:hello]'])
+  expect(await promptsIn(after)).toEqual(['Hi [scenario:hello]', 'More [scenario:again]'])
+})
+
+test('/undo takes back the last prompt, and is for its author', async () => {
+  await prompted('@fake_bot hi [scenario:hello]', 'Hello to you.', group)
+  await ask('/undo', 'takes the right', group, bob)
+  await ask('/undo', 'were taken back', group, ann)
+  await ask('@fake_bot more [scenario:again]', 'Again, hello.', group, bob)
+  expect(await promptsIn(await sessionOf(group))).toEqual(['more [scenario:again]'])
+})
+
+test('/undo works for the author long after the run left the list', async () => {
+  await prompted('@fake_bot hi [scenario:hello]', 'Hello to you.', group, bob)
+  await stage.stop()
+  await stage.start({ aheadMs: 7_200_000, router: { backlogAfterMs: 86_400_000 } })
+  await ask('/undo', 'were taken back', group, bob)
+  await stage.stop()
+  await stage.start()
+})
+
+test('/compact replaces the history by a summary', async () => {
+  await prompted('Hi [scenario:hello]', 'Hello to you.')
+  await ask('/compact', 'being compacted')
+  await ask('More [scenario:again]', 'Again, hello.')
+  expect(stage.errors).toEqual([])
+})
+
+test('/model and /agent choose who answers, until they are reset', async () => {
+  const models = await ask('/model', 'Model: the default')
+  const [, model = ''] = /^- (\S+\/\S+)$/m.exec(models) ?? /• (\S+\/\S+)/.exec(models) ?? []
+  expect(model).not.toBe('')
+  await ask(`/model ${model}`, 'The next prompts go to')
+  await ask('/model nobody/nothing', 'is not a model of the server')
+  expect(await ask('/agent', 'Agent: the default')).toContain('plan')
+  await ask('/AGENT Plan', 'The next prompts go to plan')
+  await ask('Hi [scenario:hello]', 'Hello to you.')
+  const current = await ask('/current', 'ses_')
+  expect(current).toContain('Agent: plan')
+  expect(current).toContain(`Model: ${model}`)
+  await ask('/agent default', 'The next prompts go to the default')
+  await ask('/model default', 'The next prompts go to the default')
+  expect(await ask('/current', 'ses_')).toContain('Agent: the default')
+})
+
+test('/verbose is turned on and off', async () => {
+  await ask('/verbose', 'with their output')
+  await ask('/verbose', 'in short')
+  await ask('/verbose on', 'with their output')
+})
+
+test('/switch and the list’s buttons continue an earlier session', async () => {
+  await ask('Hi [scenario:hello]', 'Hello to you.')
+  const first = await sessionOf()
+  await ask('/new Second', 'begins the session “Second”')
+  await ask('More [scenario:again]', 'Again, hello.')
+  const second = await sessionOf()
+  await ask(`/switch ${first}`, 'This chat continues')
+  expect(await sessionOf()).toBe(first)
+  stage.telegram.say(chat, '/sessions')
+  const list = await stage.seen(chat, (screen) => screen.find((message) => message.text.startsWith('Sessions')))
+  expect(list.text).toContain('Second')
+  const line = /^(\d+)\. Second/m.exec(list.text)?.[1] ?? ''
+  stage.telegram.press(chat, list.messageId, line)
+  await stage.seen(chat, (screen) => screen.some((message) => message.text.includes('continues “Second”')))
+  expect(await sessionOf()).toBe(second)
+  await ask('/switch ses_ofanother', 'is not a session of this chat')
+})
+
+test('a reply to a note continues the session that the note was about', async () => {
+  await prompted('Hi [scenario:hello]', 'Hello to you.')
+  const first = await sessionOf()
+  stage.telegram.say(chat, '/compact')
+  const note = await stage.seen(chat, (screen) => screen.find((message) => message.text.includes('being compacted')))
+  await ask('/new', 'begins a new session')
+  await ask('Other [scenario:again]', 'Again, hello.')
+  expect(await sessionOf()).not.toBe(first)
+  const before = stage.telegram.screen(chat).length
+  stage.telegram.say(chat, 'Back [scenario:again]', { replyTo: note.messageId })
+  await stage.seen(chat, (screen) => screen.slice(before).some((message) => message.text.includes('Again, hello.')))
+  expect((await promptsIn(first)).at(-1)).toBe('Back [scenario:again]')
+})

@@ -1,13 +1,19 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { bridgeChannel as discord } from '@reply/discord'
+import { bridgeChannel as slack } from '@reply/slack'
 import { bridgeChannel } from '@reply/telegram'
+import { bridgeChannel as whatsapp } from '@reply/whatsapp'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { afterAll, describe, expect, test } from 'vitest'
 import { configJsonSchema, parseChannel, parseConfig } from '../src/config/config.ts'
 import { loadConfig } from '../src/config/load.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'reply-config-'))
 afterAll(() => rmSync(folder, { recursive: true }))
+
+const channels = [discord, slack, bridgeChannel, whatsapp]
 
 const least = {
   servers: { home: { url: 'http://127.0.0.1:4096' } },
@@ -110,10 +116,30 @@ describe('a config', () => {
   })
 
   test('has a JSON Schema for editors, which describes each field and stands in a file', async () => {
-    const schema = configJsonSchema()
+    const schema = configJsonSchema(channels)
     await expect(`${JSON.stringify(schema, undefined, 2)}\n`).toMatchFileSnapshot('../config.schema.json')
     expect(schema).toMatchObject({ type: 'object', required: ['servers', 'channels'] })
     expect(JSON.stringify(schema)).toContain('A run without progress ends after this long, in ms.')
+  })
+
+  test('has a JSON Schema that agrees with the check, also about the fields of channels', () => {
+    const check = new Ajv2020({ formats: { uri: true } }).compile(configJsonSchema(channels))
+    const telegram = { type: 'telegram', token: { env: 'TOKEN' } }
+    const whatsapp = { type: 'whatsapp', api: 'baileys', auth: './login', number: '491701234567' }
+    expect([telegram, whatsapp, { type: 'other', any: 1 }].map((tg) => check({ ...least, channels: { tg } }))).toEqual([
+      true,
+      true,
+      true,
+    ])
+    const faulty = [
+      { ...telegram, token: '1:abc' },
+      { ...telegram, updates: 'sometimes' },
+      { ...telegram, tokn: 1 },
+      { ...whatsapp, number: 'mine' },
+      { ...whatsapp, api: 'web' },
+      { token: { env: 'TOKEN' } },
+    ]
+    expect(faulty.map((tg) => check({ ...least, channels: { tg } }))).toEqual(faulty.map(() => false))
   })
 })
 

@@ -1,6 +1,7 @@
+import type { BridgeChannel } from '@reply/sink/channel'
 import * as z from 'zod'
 import { BridgeError } from '../error.ts'
-import { type BridgeConfig, configSchema } from './schema.ts'
+import { type BridgeConfig, channelSchema, configSchema } from './schema.ts'
 
 /** Checks a config. Throws `BridgeError` of type `config` that lists every fault with its path, value and cure. */
 export function parseConfig(value: unknown): BridgeConfig {
@@ -21,10 +22,28 @@ function unusable(faults: readonly string[]): BridgeError {
   return new BridgeError('config', `The config can't be used:\n${faults.map((fault) => `- ${fault}`).join('\n')}`)
 }
 
-/** The schema that editors check a config with. It does not know the fields of the channels. */
-export function configJsonSchema(): Record<string, unknown> {
-  const title = 'The config of a reply bridge'
-  return { ...z.toJSONSchema(configSchema, { io: 'input' }), title }
+/**
+ * The schema that editors check a config with. An entry whose `type` is one of these channels is checked by that
+ * channel's own schema; others may have any fields.
+ */
+export function configJsonSchema(channels: readonly BridgeChannel[] = []): Record<string, unknown> {
+  const entries = channels.map(({ type, schema }) => ({
+    if: { properties: { type: { const: type } } },
+    // biome-ignore lint/suspicious/noThenProperty: the keyword of JSON Schema.
+    then: jsonSchemaOf(schema),
+  }))
+  const { $schema, ...schema } = z.toJSONSchema(configSchema, {
+    io: 'input',
+    override: ({ zodSchema, jsonSchema }) => {
+      if (zodSchema === channelSchema && entries.length > 0) jsonSchema.allOf = entries
+    },
+  })
+  return { $schema, title: 'The config of a reply bridge', ...schema }
+}
+
+function jsonSchemaOf(schema: z.ZodType): z.core.JSONSchema.BaseSchema {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input' })
+  return rest
 }
 
 /** Faults that involve several fields. */

@@ -78,6 +78,11 @@ const router = z.strictObject({
   receipts: z.boolean().default(false).describe("A message with a run's id when it begins."),
 })
 
+/** A channel's entry: its `type` names the package that knows the other fields. */
+export const channelSchema = z.looseObject({
+  type: z.string().regex(/^[a-z][a-z0-9-]*$/, 'The name of a channel package, as in "telegram".'),
+})
+
 /** The config as people write it. Channels have further fields, which their own packages check. */
 export const configSchema = z.strictObject({
   $schema: z.string().optional(),
@@ -85,12 +90,7 @@ export const configSchema = z.strictObject({
     .record(z.string().min(1), server)
     .refine((all) => Object.keys(all).length > 0, 'Name at least one server.'),
   channels: z
-    .record(
-      z.string().regex(/^[\w-]+$/, 'Use letters, digits, "-" and "_".'),
-      z.looseObject({
-        type: z.string().regex(/^[a-z][a-z0-9-]*$/, 'The name of a channel package, as in "telegram".'),
-      }),
-    )
+    .record(z.string().regex(/^[\w-]+$/, 'Use letters, digits, "-" and "_".'), channelSchema)
     .refine((all) => Object.keys(all).length > 0, 'Name at least one channel.'),
   people: z
     .record(z.string().min(1), person)

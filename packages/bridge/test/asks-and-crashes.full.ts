@@ -1,5 +1,5 @@
 import type { OpenCode } from '@reply/core'
-import { hold, type Scripts, text, tool } from '@reply/testing'
+import { hold, type Scripts, text, tool, until } from '@reply/testing'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { placeKey } from '../src/place.ts'
 import { sqliteStore } from '../src/store/sqlite.ts'
@@ -56,10 +56,6 @@ beforeEach(() => {
 })
 afterEach(async () => await stage.stop())
 afterAll(async () => await stage.close())
-
-async function until(isTrue: () => boolean): Promise<void> {
-  while (!isTrue()) await new Promise((resolve) => setTimeout(resolve, 20))
-}
 
 const answered = async (id: number, words: string) =>
   await stage.seen(id, (screen) => screen.findLast(({ from, text: said }) => from === 'bot' && said.includes(words)))

@@ -1,8 +1,9 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Clock, systemClock } from '@reply/core'
 import { isHeld, leaseAfter } from './leasing.ts'
 import { type Database, openDatabase } from './sqlite/database.ts'
-import { migrate } from './sqlite/migrate.ts'
+import { checkVersion, migrate } from './sqlite/migrate.ts'
 import { type Tables, tablesOf } from './sqlite/tables.ts'
 import { type Committed, type Lease, type LeaseRequest, type Store, StoreError, type Write } from './store.ts'
 import { writeAll } from './writing.ts'
@@ -35,6 +36,19 @@ export async function sqliteStore(options: SqliteStoreOptions): Promise<Store> {
   } catch (error) {
     database.close()
     throw error
+  }
+}
+
+/** Whether a folder has a state. Rejects with a `StoreError` if this version can't use it. */
+export async function hasState(folder: string): Promise<boolean> {
+  const file = join(folder, 'bridge.db')
+  if (!existsSync(file)) return false
+  const database = await openDatabase(file, 2000)
+  try {
+    checkVersion(database, file)
+    return true
+  } finally {
+    database.close()
   }
 }
 

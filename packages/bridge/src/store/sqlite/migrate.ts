@@ -22,7 +22,7 @@ const migrations: readonly string[] = [
 
 /** Brings a file to this version, and writes nothing into a file that is newer or not ours. */
 export function migrate(database: Database, file: string): void {
-  check(database, file)
+  checkVersion(database, file)
   // Readers never wait for a writer. `exec` ignores the row that the pragma returns.
   if (database.pragma('journal_mode = WAL') !== 'wal')
     throw new StoreError(
@@ -34,15 +34,15 @@ export function migrate(database: Database, file: string): void {
   if (database.pragma('user_version') === migrations.length) return
   database.transact(() => {
     // Another process may have been first.
-    const version = check(database, file)
+    const version = checkVersion(database, file)
     for (const sql of migrations.slice(version)) database.exec(sql)
     database.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${migrations.length}`)
     return { keep: true, result: undefined }
   })
 }
 
-/** The file's version; 0 for an empty file. */
-function check(database: Database, file: string): number {
+/** The file's version; 0 for an empty file. Throws a `StoreError` if it is newer or not ours. */
+export function checkVersion(database: Database, file: string): number {
   const version = Number(database.pragma('user_version'))
   const isEmpty = database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').first() === undefined
   if (!isEmpty && database.pragma('application_id') !== applicationId)

@@ -1,0 +1,137 @@
+import { constants } from 'node:fs'
+import { access, stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { type Clock, connect, type OpenCode, systemClock } from '@reply/core'
+import { type LoadChannel, loadChannel } from '../channel-loader.ts'
+import { parseChannel } from '../config/config.ts'
+import { type LoadedConfig, loadConfig } from '../config/load.ts'
+import type { BridgeConfig } from '../config/schema.ts'
+import { BridgeError, wordsOf } from '../error.ts'
+import { hasState } from '../store/sqlite.ts'
+
+/** One part of a config, and whether it works. */
+export interface Checked {
+  /** The part: `channel tg`, `server home`, `people`, `state`, or `config`. */
+  readonly part: string
+  /** Whether a bridge could use it now. */
+  readonly isUsable: boolean
+  /** What was found; otherwise what failed, and the cure. Contains no secret. */
+  readonly found: string
+}
+
+/** What to check, and with what. */
+export interface CheckOptions {
+  /** The path of the config. */
+  readonly path: string
+  /** Where secrets that name an environment variable come from. Default: the process's environment. */
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined
+  /** Loads channels. Default: `@reply/<type>`. */
+  readonly load?: LoadChannel | undefined
+  /** How long a server or a platform may take to answer, in ms. Default 10,000. */
+  readonly timeoutMs?: number | undefined
+  /** Default: the computer's clock. */
+  readonly clock?: Clock | undefined
+}
+
+/**
+ * Checks each part of a config by itself: the file, every secret, each channel's token by a call to its platform, each
+ * server by a call that needs its password and its directory, and the state's folder. Changes nothing, and may run
+ * beside a bridge. Never rejects: a config that can't be read is the only part, `config`.
+ */
+export async function checkBridge(options: CheckOptions): Promise<readonly Checked[]> {
+  const { path, env = process.env, load = loadChannel, timeoutMs = 10_000, clock = systemClock } = options
+  let loaded: LoadedConfig
+  try {
+    loaded = loadConfig(path, env)
+  } catch (error) {
+    return [{ part: 'config', isUsable: false, found: wordsOf(error) }]
+  }
+  const { config, stateFolder, secret } = loaded
+  return await Promise.all([
+    ...Object.entries(config.channels).map(async ([name, entry]) => {
+      return await checked(`channel ${name}`, async () => await checkChannel({ name, entry, load, secret }))
+    }),
+    ...Object.entries(config.servers).map(async ([name, server]) => {
+      return await checked(`server ${name}`, async () => await checkServer(server, { secret, timeoutMs, clock }))
+    }),
+    checkPeople(config),
+    checked('state', async () => await checkState(stateFolder)),
+  ])
+
+  async function checked(part: string, check: () => Promise<string>): Promise<Checked> {
+    try {
+      return { part, isUsable: true, found: await within(check()) }
+    } catch (error) {
+      return { part, isUsable: false, found: wordsOf(error) }
+    }
+  }
+
+  /** The call itself can't always be ended; its result then no longer counts. */
+  async function within<T>(call: Promise<T>): Promise<T> {
+    let stopTimer = (): void => {}
+    const late = new Promise<never>((_, reject) => {
+      const seconds = Math.round(timeoutMs / 1000)
+      stopTimer = clock.after(timeoutMs, () => reject(new BridgeError('config', `No answer within ${seconds} s.`)))
+    })
+    return await Promise.race([call, late]).finally(() => stopTimer())
+  }
+}
+
+/** Checks one channel's entry and its token. Resolves with the bot's name; rejects with words. */
+export async function checkChannel(given: {
+  readonly name: string
+  readonly entry: BridgeConfig['channels'][string]
+  readonly load: LoadChannel
+  readonly secret: LoadedConfig['secret']
+}): Promise<string> {
+  const { name, entry, load, secret } = given
+  const { schema, check } = await load(entry.type)
+  const { account } = await check(parseChannel(schema, name, entry), { secret })
+  return account
+}
+
+/** Checks that a server answers, takes the password and has the directory. Resolves with what was found. */
+export async function checkServer(
+  { url, directory, username, password }: BridgeConfig['servers'][string],
+  {
+    secret,
+    timeoutMs,
+    clock,
+  }: { readonly secret: LoadedConfig['secret'] } & Required<Pick<CheckOptions, 'timeoutMs' | 'clock'>>,
+): Promise<string> {
+  const given = { url, directory, username, password: password && secret(password) }
+  let opencode: OpenCode | undefined
+  try {
+    opencode = connect({ ...given, connectTimeoutMs: timeoutMs, clock })
+    await opencode.ready
+    const sessions = await opencode.sessions({ directory })
+    const count = sessions.length === 1 ? '1 session' : `${sessions.length} sessions`
+    return `${url} answers, ${count}${directory === undefined ? '' : ` in ${directory}`}`
+  } finally {
+    await opencode?.close()
+  }
+}
+
+function checkPeople({ people }: BridgeConfig): Checked {
+  const names = Object.keys(people)
+  if (names.length === 0)
+    return { part: 'people', isUsable: false, found: 'No one may use the bridge. Add a person to `people`.' }
+  const approvers = names.filter((name) => people[name]?.may.includes('approve'))
+  const note = approvers.length === 0 ? '; no one may allow permissions' : ''
+  return { part: 'people', isUsable: true, found: `${names.join(', ')}${note}` }
+}
+
+/** The nearest folder that exists has to be writable. */
+async function checkState(folder: string): Promise<string> {
+  for (let at = folder; ; at = dirname(at)) {
+    const found = await stat(at).catch(() => undefined)
+    if (!found && at !== dirname(at)) continue
+    if (found && !found.isDirectory())
+      throw new BridgeError('state', `${at} is not a folder. Choose another \`state\`.`)
+    await access(at, constants.W_OK | constants.X_OK).catch((cause: unknown) => {
+      throw new BridgeError('state', `${at} can't be written to: ${wordsOf(cause)}.`, { cause })
+    })
+    if (at !== folder) return `${folder} will be created`
+    return `${folder} can be written to, ${(await hasState(folder)) ? 'with the state of a bridge' : 'no state yet'}`
+  }
+}

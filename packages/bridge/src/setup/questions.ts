@@ -1,0 +1,25 @@
+/** Asks the person at the terminal. Each method rejects when that person gives up. */
+export interface Questions {
+  /** A line of text; `initial` is taken if nothing is typed. `check` says what is wrong with it; undefined: nothing. */
+  text(question: string, options?: TextOptions): Promise<string>
+  /** The same, and what is typed never shows. */
+  secret(question: string): Promise<string>
+  /** One of several. */
+  choose<Value extends string>(question: string, choices: readonly Choice<Value>[]): Promise<Value>
+  /** Tells something. */
+  say(text: string): void
+}
+
+/** How a line of text is asked for. */
+export interface TextOptions {
+  readonly initial?: string | undefined
+  readonly check?: ((text: string) => string | undefined) | undefined
+  /** Gives up the question. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** One of several answers. */
+export interface Choice<Value extends string> {
+  readonly value: Value
+  readonly label: string
+}

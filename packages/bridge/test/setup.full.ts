@@ -1,0 +1,138 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { bridgeChannel } from '@reply/telegram'
+import { type FakeTelegram, launchOpencode, type Model, type Opencode, startModel, startTelegram } from '@reply/testing'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { checkBridge } from '../src/setup/check-bridge.ts'
+import { initBridge } from '../src/setup/init-bridge.ts'
+import type { Questions } from '../src/setup/questions.ts'
+
+const token = '42:secret'
+
+let model: Model
+let server: Opencode
+let telegram: FakeTelegram
+let folder = ''
+let path = ''
+const said: string[] = []
+
+beforeAll(async () => {
+  model = await startModel({ scripts: {} })
+  server = await launchOpencode({ model })
+  telegram = await startTelegram({
+    token,
+    chats: [
+      { id: 1, type: 'private', title: 'Ann' },
+      { id: -5, type: 'supergroup', title: 'Shop' },
+    ],
+  })
+})
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'reply-setup-'))
+  path = join(folder, 'reply.json')
+  said.length = 0
+})
+afterEach(() => rmSync(folder, { recursive: true }))
+afterAll(async () => {
+  await telegram.close()
+  await server.stop()
+  await model.close()
+})
+
+/** Channels speak to the fake. */
+const load = async () => ({
+  ...bridgeChannel,
+  check: async (config: object, host: Parameters<typeof bridgeChannel.check>[1]) =>
+    await bridgeChannel.check({ ...bridgeChannel.schema.parse(config), apiRoot: telegram.url }, host),
+  create: async (config: object, host: Parameters<typeof bridgeChannel.create>[1]) =>
+    await bridgeChannel.create({ ...bridgeChannel.schema.parse(config), apiRoot: telegram.url }, host),
+})
+
+interface Answers {
+  readonly texts: readonly string[]
+  readonly secrets: readonly string[]
+  /** Called with what is said. */
+  readonly onSay?: (text: string) => void
+}
+
+function answering({ texts, secrets, onSay }: Answers): Questions {
+  const [left, hidden] = [[...texts], [...secrets]]
+  return {
+    text: async (question, { check, signal } = {}) => {
+      const next = left.shift()
+      if (next !== undefined) {
+        expect(check?.(next)).toBeUndefined()
+        return next
+      }
+      expect(question).toContain('Waiting for the code')
+      return await new Promise<never>((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
+    },
+    secret: async () => hidden.shift() ?? '',
+    choose: async (_, [first]) => first?.value ?? expect.fail('There is nothing to choose.'),
+    say: (text) => {
+      said.push(text)
+      onSay?.(text)
+    },
+  }
+}
+
+test('init checks what it is told, lets the first person in by a code, and writes a config that works', async () => {
+  const onSay = (text: string): void => {
+    const [code] = /\w{4}-\w{4}$/.exec(text) ?? []
+    if (code === undefined) return
+    telegram.say(-5, code, { from: { id: 7, name: 'Eve' } })
+    telegram.say(1, 'AAAA-AAAA', { from: { id: 1, name: 'Ann' } })
+    telegram.say(1, code.toLowerCase(), { from: { id: 1, name: 'Ann' } })
+  }
+  const texts = ['http://127.0.0.1:1', server.directory, server.url, server.directory, 'ann']
+  const questions = answering({ texts, secrets: ['1:wrong', token], onSay })
+  await initBridge({ path, questions, load, timeoutMs: 5000 })
+  expect(said.filter((line) => line.startsWith('✗'))).toHaveLength(2)
+  expect(said.join()).not.toContain(token)
+  const text = readFileSync(path, 'utf8')
+  expect(JSON.parse(text)).toEqual({
+    servers: { home: { url: server.url, directory: server.directory } },
+    channels: { telegram: { type: 'telegram', token: { file: './telegram-token.secret' } } },
+    people: { ann: { ids: ['telegram:1'], may: ['prompt', 'approve', 'admin'] } },
+    state: './state',
+  })
+  expect(statSync(join(folder, 'telegram-token.secret')).mode & 0o777).toBe(0o600)
+  const checked = await checkBridge({ path, load })
+  expect(checked).toEqual([
+    { part: 'channel telegram', isUsable: true, found: '@fake_bot' },
+    { part: 'server home', isUsable: true, found: expect.stringContaining('answers, 0 sessions') },
+    { part: 'people', isUsable: true, found: 'ann' },
+    { part: 'state', isUsable: true, found: expect.stringContaining('will be created') },
+  ])
+})
+
+test('init takes an id that is typed, and replaces no config unless it is told to', async () => {
+  const texts = [server.url, server.directory, 'ann', '123']
+  await initBridge({ path, questions: answering({ texts, secrets: [token] }), load })
+  expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({ people: { ann: { ids: ['telegram:123'] } } })
+  const again = answering({ texts, secrets: [token] })
+  await expect(initBridge({ path, questions: again, load })).rejects.toThrow('exists already')
+  await initBridge({ path, questions: again, load, force: true })
+})
+
+test('a check names each part that does not work, and goes on', async () => {
+  writeFileSync(join(folder, 'file'), '')
+  const config = {
+    servers: { home: { url: 'http://127.0.0.1:1' } },
+    channels: { tg: { type: 'telegram', token: { env: 'TOKEN' } }, sl: { type: 'telegram', token: { env: 'NONE' } } },
+    state: './file/state',
+  }
+  writeFileSync(path, JSON.stringify(config))
+  const checked = await checkBridge({ path, load, env: { TOKEN: '1:wrong' }, timeoutMs: 2000 })
+  expect(checked.map(({ part, isUsable }) => [part, isUsable])).toEqual([
+    ['channel tg', false],
+    ['channel sl', false],
+    ['server home', false],
+    ['people', false],
+    ['state', false],
+  ])
+  expect(checked.map(({ found }) => found).join('\n')).toContain('The environment variable NONE is not set.')
+  expect(JSON.stringify(checked)).not.toContain('1:wrong')
+  expect(await checkBridge({ path: join(folder, 'none.json') })).toMatchObject([{ part: 'config', isUsable: false }])
+})

@@ -5,6 +5,9 @@ export { type LoadedConfig, loadConfig } from './config/load.ts'
 export type { BridgeConfig } from './config/schema.ts'
 export { BridgeError, type BridgeErrorType } from './error.ts'
 export { type OpenBridgeOptions, openBridge } from './open-bridge.ts'
+export { type Checked, type CheckOptions, checkBridge } from './setup/check-bridge.ts'
+export { type InitOptions, initBridge } from './setup/init-bridge.ts'
+export type { Choice, Questions, TextOptions } from './setup/questions.ts'
 export { type SqliteStoreOptions, sqliteStore } from './store/sqlite.ts'
 export {
   type Committed,

@@ -89,7 +89,7 @@ test('an ask of a session that two chats show is closed in both', async () => {
   expect(closed.text).toContain('Blue')
 })
 
-test('a run of which the server can’t tell whether it began is decided by its person, also much later', async () => {
+test('a person decides, also much later, about a run that may have begun', async () => {
   await stage.start()
   stage.telegram.say(chat, `Slowly [scenario:slow${chat}]`)
   await stage.model.held(`middle${chat}`)

@@ -2,7 +2,7 @@ import { bridgeChannel as slack } from '@reply/slack'
 import { bridgeChannel as telegram } from '@reply/telegram'
 import { bridgeChannel as whatsapp } from '@reply/whatsapp'
 import { expect, test } from 'vitest'
-import { faultyFields } from '../src/setup/fields.ts'
+import { faultyFields } from '../src/config/fields.ts'
 
 const namesOf = (...given: Parameters<typeof faultyFields>): readonly string[] =>
   faultyFields(...given).map(({ name }) => name)

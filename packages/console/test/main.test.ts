@@ -45,6 +45,19 @@ test('--help names every command, the exit codes and examples', async () => {
   }
 })
 
+test('bridge --check says what is wrong with each part, and init needs a terminal', async () => {
+  const config = { servers: { home: { url: 'http://127.0.0.1:1' } }, channels: { tg: { type: 'none' } } }
+  await writeFile(file('reply.json'), JSON.stringify(config))
+  const { code, out } = await run('bridge', '--check', '--config', file('reply.json'))
+  expect(code).toBe(EXIT.failed)
+  expect(out).toMatch(/^✗ channel tg: .*Install it, or correct the type\.$/m)
+  expect(out).toMatch(/^✗ server home: /m)
+  expect(out).toMatch(/^✗ people: /m)
+  expect(out).toMatch(/^✓ state: /m)
+  const init = await run('bridge', 'init', '--config', file('new.json'))
+  expect(init).toMatchObject({ code: EXIT.usage, err: 'reply: init asks questions, so it needs a terminal.\n' })
+})
+
 test('--json and --changes have one description in every command', async () => {
   for (const command of ['watch', 'prompt', 'replay', 'record', 'demo']) {
     const help = (await run(command, '--help')).out.replace(/\s+/g, ' ')

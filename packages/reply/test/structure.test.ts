@@ -34,6 +34,7 @@ const homes: Readonly<Record<string, RegExp>> = {
   marked: /^packages\/sink\/src\/markdown\/lexer\//,
   'string-width': /^packages\/console\/src\/format\/columns\.ts$/,
   libsql: /^packages\/bridge\/src\/store\/sqlite\/database\.ts$/,
+  '@clack/prompts': /^packages\/console\/src\/cli\/commands\/bridge-init\.ts$/,
   commander: /^packages\/console\/src\/cli\/(main|program)\.ts$/,
   grammy: /^packages\/bench\/src\/delivery\/telegram\.ts$/,
   ws: /^packages\/testing\/src\/\w+\/(gateway|socket)\.ts$/,

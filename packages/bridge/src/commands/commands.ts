@@ -143,7 +143,7 @@ export function createCommands(context: CommandContext, backlog: Backlog): Comma
         .catch(async () => await say(place, said))
     }
 
-    /** Runs a prompt of which it is unknown whether it ran, or leaves it. */
+    /** Runs a prompt that may have run already, or leaves it. */
     async function decide(id: string, isAgain: boolean): Promise<void> {
       const key = unknownRunKey(place, id)
       const stored = await state.read(key)

@@ -26,7 +26,7 @@ export interface QueuedPrompt extends ChatPlace {
   readonly heardAt: number
   /** Begun before, and the process died meanwhile. */
   readonly isTried?: true | undefined
-  /** It was on its way to the server as an answer to an ask, so it is no prompt. */
+  /** It was on its way to the server as an answer to an ask: it must not run as a prompt. */
   readonly isAnswer?: true | undefined
   /** It goes into the running turn instead of waiting for its end. */
   readonly isSteer?: true | undefined

@@ -5,7 +5,7 @@ import type { Write } from '../store/store.ts'
 /** How long a person can still decide about a prompt that may not have run, in ms: 30 days. */
 const keptMs = 2_592_000_000
 
-/** Where a prompt is kept of which no one knows whether it ran, by the id of its execution. */
+/** Where a prompt is kept that may have run already, by the id of its execution. */
 export function unknownRunKey(place: ChatPlace, id: string): string {
   return `unknown/${placeKey(place)}/${id}`
 }

@@ -5,10 +5,10 @@ import { type Clock, systemClock } from '@reply/core'
 import type { BridgeChannel, SecretSource } from '@reply/sink/channel'
 import { type LoadChannel, loadChannel } from '../channel-loader.ts'
 import { parseChannel, parseConfig } from '../config/config.ts'
+import { faultyFields } from '../config/fields.ts'
 import type { BridgeConfig } from '../config/schema.ts'
 import { BridgeError, wordsOf } from '../error.ts'
 import { checkServer } from './check-bridge.ts'
-import { faultyFields } from './fields.ts'
 import { pair, pairingCode } from './pairing.ts'
 import type { Questions } from './questions.ts'
 
@@ -16,6 +16,7 @@ import type { Questions } from './questions.ts'
 export interface InitOptions {
   /** The path of the config to write. Files with its secrets are written beside it. */
   readonly path: string
+  /** Asks the person at the terminal. */
   readonly questions: Questions
   /** Replaces a config that exists. Default false. */
   readonly force?: boolean | undefined

@@ -12,7 +12,9 @@ export interface Questions {
 
 /** How a line of text is asked for. */
 export interface TextOptions {
+  /** Taken if nothing is typed. */
   readonly initial?: string | undefined
+  /** Returns what is wrong with a text; undefined if nothing is. */
   readonly check?: ((text: string) => string | undefined) | undefined
   /** Gives up the question. */
   readonly signal?: AbortSignal | undefined
@@ -20,6 +22,8 @@ export interface TextOptions {
 
 /** One of several answers. */
 export interface Choice<Value extends string> {
+  /** What the question resolves with. */
   readonly value: Value
+  /** What the person sees. */
   readonly label: string
 }

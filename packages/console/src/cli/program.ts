@@ -119,13 +119,24 @@ export function createProgram({ io, version, exit }: ProgramOptions): Command {
       exit(await (await import('./commands/demo.ts')).demo(scenario, options, io)),
     )
 
-  command('bridge')
+  const bridge = command('bridge')
     .description('connect chats with OpenCode: people prompt, answer and stop it from there')
-    .requiredOption('--config <path>', 'the config: servers, channels and people')
-    .addHelpText('after', examples(['reply bridge --config reply.json']))
-    .action(async (options: BridgeCommandOptions) =>
-      exit(await (await import('./commands/bridge.ts')).bridge(options, io)),
-    )
+    .option('--config <path>', 'the config: servers, channels and people', 'reply.json')
+    .option('--check', 'check the config, its tokens, servers and state, and end')
+    .addHelpText('after', examples(['reply bridge init', 'reply bridge --check', 'reply bridge --config reply.json']))
+    .action(async ({ check, ...options }: BridgeCommandOptions & { readonly check?: true }) => {
+      const commands = await import('./commands/bridge.ts')
+      exit(await (check ? commands.checkConfig(options, io) : commands.bridge(options, io)))
+    })
+
+  bridge.addCommand(
+    quiet(new Command('init'))
+      .description('ask for a server, a channel and the first person, check them, and write the config')
+      .option('--force', 'overwrite an existing config')
+      .action(async (_: unknown, init: Command) =>
+        exit(await (await import('./commands/bridge-init.ts')).bridgeInit(init.optsWithGlobals(), io)),
+      ),
+  )
 
   return program
 

@@ -1,3 +1,4 @@
+import { cleanLine } from '../../format/sanitize.ts'
 import { ConsoleError } from '../error.ts'
 import { EXIT, sayError } from '../exit-code.ts'
 import { listenForExit } from '../exit-signals.ts'
@@ -44,7 +45,17 @@ export async function bridge({ config }: BridgeCommandOptions, io: ProcessIO): P
   }
 }
 
-async function loadBridge(): Promise<typeof import('@reply/bridge')> {
+/** Checks each part of the config, and says what is missing. Ends with 1 if a bridge could not use all of it. */
+export async function checkConfig({ config }: BridgeCommandOptions, io: ProcessIO): Promise<number> {
+  const { checkBridge } = await loadBridge()
+  const checked = await checkBridge({ path: config, env: io.env, clock: io.clock })
+  for (const { part, isUsable, found } of checked) {
+    io.stdout.write(`${isUsable ? '✓' : '✗'} ${cleanLine(part)}: ${cleanLine(found)}\n`)
+  }
+  return checked.every(({ isUsable }) => isUsable) ? EXIT.done : EXIT.failed
+}
+
+export async function loadBridge(): Promise<typeof import('@reply/bridge')> {
   try {
     return await import('@reply/bridge')
   } catch (cause) {

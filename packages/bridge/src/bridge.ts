@@ -70,6 +70,8 @@ export interface Bridge {
   webhook(channel: string, request: WebhookRequest): Promise<WebhookAnswer>
   /** The same as a `node:http` request listener. */
   listener(channel: string): Webhook['listener']
+  /** The same for frameworks with the web's own requests: Hono, Next, Bun, Deno. */
+  fetch(channel: string): Webhook['fetch']
 }
 
 /** How often expired values are removed, in ms. */
@@ -119,7 +121,11 @@ export function createBridge(options: BridgeOptions): Bridge {
   let stopped: Promise<void> | undefined
   let isHearing = false
   const webhooks = (): readonly string[] => [...connections].flatMap(([name, one]) => (one.webhook ? [name] : []))
-  return { start, stop, webhooks, webhook, listener }
+  return {
+    ...{ start, stop, webhooks, webhook },
+    listener: (channel) => routesOf(channel).listener,
+    fetch: (channel) => routesOf(channel).fetch,
+  }
 
   async function start(): Promise<void> {
     started ??= startOnce()
@@ -210,10 +216,10 @@ export function createBridge(options: BridgeOptions): Bridge {
     await store.close()
   }
 
-  function listener(channel: string): Webhook['listener'] {
+  function routesOf(channel: string): Webhook {
     const take = async (request: WebhookRequest): Promise<WebhookAnswer> => await webhook(channel, request)
     // The channel refuses what it does not know.
-    return createWebhook({ refuse: () => undefined, take }).listener
+    return createWebhook({ refuse: () => undefined, take })
   }
 
   async function webhook(channel: string, request: WebhookRequest): Promise<WebhookAnswer> {

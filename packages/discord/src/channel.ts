@@ -57,6 +57,8 @@ export interface DiscordChannel {
   webhook(request: WebhookRequest): Promise<WebhookAnswer>
   /** The same, as a `node:http` request listener. */
   listener(request: IncomingMessage, response: ServerResponse): void
+  /** The same for frameworks with the web's own requests: Hono, Next, Bun, Deno. */
+  fetch(request: Request): Promise<Response>
   /**
    * Handles one gateway event: `{ t: 'MESSAGE_CREATE', d }` or `{ t: 'INTERACTION_CREATE', d }`. Skips others. Never
    * rejects.

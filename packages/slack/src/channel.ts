@@ -70,6 +70,8 @@ export interface SlackChannel {
   webhook(request: WebhookRequest): Promise<WebhookAnswer>
   /** The same, as a `node:http` request listener. */
   listener(request: IncomingMessage, response: ServerResponse): void
+  /** The same for frameworks with the web's own requests: Hono, Next, Bun, Deno. */
+  fetch(request: Request): Promise<Response>
   /** Takes an event's body or an interaction's payload that the host's own app acknowledged. Never rejects. */
   handleEvent(body: unknown): Promise<void>
 }

@@ -52,6 +52,8 @@ export interface TelegramChannel {
   webhook(request: WebhookRequest): Promise<WebhookAnswer>
   /** The same, as a `node:http` request listener. */
   listener(request: IncomingMessage, response: ServerResponse): void
+  /** The same for frameworks with the web's own requests: Hono, Next, Bun, Deno. */
+  fetch(request: Request): Promise<Response>
   /** For the host's own bot: `bot.use((ctx, next) => channel.handleUpdate(ctx.update).then(next))`. Never rejects. */
   handleUpdate(update: unknown): Promise<void>
 }

@@ -40,11 +40,13 @@ export interface Webhook {
   take(request: WebhookRequest): Promise<WebhookAnswer>
   /** The same as a `node:http` request listener. */
   listener(request: IncomingMessage, response: ServerResponse): void
+  /** The same for frameworks with the web's own requests: Hono, Next, Bun, Deno. Rejects if the body breaks off. */
+  fetch(request: Request): Promise<Response>
 }
 
 /** Makes a webhook that refuses requests by their head before it reads their body. */
 export function createWebhook({ refuse, take: accept, maxBytes = 1_048_576 }: WebhookOptions): Webhook {
-  return { take, listener }
+  return { take, listener, fetch }
 
   async function take(request: WebhookRequest): Promise<WebhookAnswer> {
     const refused = refuse(request)
@@ -69,25 +71,48 @@ export function createWebhook({ refuse, take: accept, maxBytes = 1_048_576 }: We
     const { method = '', url, headers } = request
     const refused = refuse({ method, url, headers })
     if (refused) return refused
-    const chunks: Uint8Array[] = []
+    const body = await read(request.iterator({ destroyOnReturn: false }))
+    return body ? await take({ method, url, headers, body }) : { status: 413 }
+  }
+
+  async function fetch(request: Request): Promise<Response> {
+    const { pathname, search } = new URL(request.url)
+    const head = { method: request.method, url: pathname + search, headers: Object.fromEntries(request.headers) }
+    const refused = refuse(head)
+    if (refused) return responseOf(refused)
+    const body = request.body ? await read(request.body) : new Uint8Array()
+    return responseOf(body ? await take({ ...head, body }) : { status: 413 })
+  }
+
+  /** Undefined for a body that is too large. */
+  async function read(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array | undefined> {
+    const all: Uint8Array[] = []
     let length = 0
-    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
-      chunks.push(chunk)
+    for await (const chunk of chunks) {
+      all.push(chunk)
       length += chunk.length
-      if (length > maxBytes) return { status: 413 }
+      if (length > maxBytes) return undefined
     }
-    return await take({ method, url, headers, body: Buffer.concat(chunks) })
+    return Buffer.concat(all)
   }
 }
 
-/** A channel's two ways to its webhook. Without one, both throw what `missing` returns. */
-export function webhookRoutes(
-  webhook: Webhook | undefined,
-  missing: () => Error,
-): { readonly webhook: Webhook['take']; readonly listener: Webhook['listener'] } {
+function responseOf({ status, body }: WebhookAnswer): Response {
+  return new Response(body?.text ?? null, { status, headers: body ? { 'content-type': body.type } : {} })
+}
+
+/** A channel's ways to its webhook. */
+export interface WebhookRoutes extends Pick<Webhook, 'listener' | 'fetch'> {
+  /** Answers one request, from any framework. */
+  readonly webhook: Webhook['take']
+}
+
+/** Without a webhook, each way throws what `missing` returns. */
+export function webhookRoutes(webhook: Webhook | undefined, missing: () => Error): WebhookRoutes {
   return {
     webhook: async (request) => await secured().take(request),
     listener: (request, response) => secured().listener(request, response),
+    fetch: async (request) => await secured().fetch(request),
   }
 
   function secured(): Webhook {

@@ -45,6 +45,8 @@ export interface WhatsAppChannel {
   webhook(request: WebhookRequest): Promise<WebhookAnswer>
   /** The same, as a `node:http` request listener. */
   listener(request: IncomingMessage, response: ServerResponse): void
+  /** The same for frameworks with the web's own requests: Hono, Next, Bun, Deno. */
+  fetch(request: Request): Promise<Response>
   /**
    * Refuses further requests with 503, so that Meta redelivers them. Resolves when the received events are handled. It
    * does not stop sinks: the host does.
@@ -70,7 +72,7 @@ export function whatsappChannel(options: WhatsAppChannelOptions): WhatsAppChanne
     isStopped: () => isStopped,
     maxBytes,
   })
-  return { sinkFor, webhook: webhook.take, listener: webhook.listener, stop }
+  return { sinkFor, webhook: webhook.take, listener: webhook.listener, fetch: webhook.fetch, stop }
 
   async function stop(): Promise<void> {
     isStopped = true

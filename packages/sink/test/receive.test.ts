@@ -1,4 +1,5 @@
 import { createHandClock } from '@reply/testing'
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { backOffMs } from '../src/back-off.ts'
 import { pacerOf } from '../src/deliver/pace.ts'
@@ -15,6 +16,11 @@ import { rest as calm } from './scene.ts'
 
 const chat = { id: 'chat' }
 const press = { type: 'press', chat, actor: { id: '5', name: 'Ada' }, token: 't', messageRef: { id: '1' } } as const
+
+const writing: Inbound = {
+  type: 'text',
+  ...{ chat, actor: { id: '5', name: 'Ada' }, text: 'Hi', messageRef: { id: '1' }, answer: async () => {} },
+}
 
 function receiver(onInbound: (inbound: Inbound) => unknown = () => {}, store?: LedgerStore) {
   const clock = createHandClock()
@@ -88,6 +94,47 @@ test('a host that takes long holds up the next inbound and a stop for handleMs a
   const [handled, rested] = [receive('1', () => ({ ...press, answer: async () => {} })), rest()]
   await clock.advance(5000, calm)
   await Promise.all([handled, rested])
+})
+
+const arrival = fc.record({ id: fc.constantFrom('a', 'b', 'c'), gap: fc.nat(4000), takes: fc.nat(9000) })
+
+test('texts of a chat are handled one after the other, and wait for no other chat', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(arrival, { maxLength: 12 }), async (arrivals) => {
+      const begun: (readonly [string, number])[] = []
+      const { receive, rest, clock } = receiver((inbound) => {
+        const at = Number(inbound.type === 'text' && inbound.text)
+        begun.push([String(at), clock.now()])
+        return new Promise<void>((resolve) => void clock.after(arrivals[at]?.takes ?? 0, resolve))
+      })
+      const expected = new Map<string, number>()
+      const freeAt = new Map<string, number>()
+      for (const [at, { id, gap, takes }] of arrivals.entries()) {
+        await clock.advance(gap, calm)
+        void receive(String(at), () => ({ ...writing, chat: { id }, text: String(at) }))
+        const begin = Math.max(clock.now(), freeAt.get(id) ?? 0)
+        expected.set(String(at), begin)
+        freeAt.set(id, begin + Math.min(takes, 5000))
+      }
+      const rested = rest()
+      await clock.advance(70_000, calm)
+      await rested
+      expect(new Map(begun)).toEqual(expected)
+      expect(begun).toHaveLength(arrivals.length)
+    }),
+    { numRuns: 30 },
+  )
+})
+
+test('a press does not wait for the text before it, whose handler may wait for it', async () => {
+  const types: string[] = []
+  const { receive } = receiver(({ type }) => {
+    types.push(type)
+    return type === 'text' ? new Promise(() => {}) : undefined
+  })
+  void receive('1', () => writing)
+  expect(await receive('2', () => ({ ...press, answer: async () => {} }))).toBe('handled')
+  expect(types).toEqual(['text', 'press'])
 })
 
 test('a notice waits out a pause, but not for its turn among the messages', async () => {

@@ -224,14 +224,17 @@ describe('the channel', () => {
     expect(said()).toEqual(['While disconnected', 'In the group', 'And now'])
   })
 
-  test('people who write at once do not wait for each other, and stop() waits for all of them', async () => {
+  test('people who write at once wait for their own messages only, and stop() waits for all of them', async () => {
     const { clock, baileys, received, channel } = listen(() => new Promise(() => {}))
     const people = Array.from({ length: 10 }, (_, at) => `49170000001${at}@s.whatsapp.net`)
     for (const one of people) baileys.say(one, 'Hi')
+    baileys.say(people[0] ?? '', 'And more')
     await rest()
     expect(received.map(({ chat }) => chat.id)).toEqual(people)
     const stopped = channel.stop()
-    await clock.advance(5000)
+    await clock.advance(5000, rest)
+    expect(received.map(({ chat }) => chat.id)).toEqual([...people, people[0]])
+    await clock.advance(5000, rest)
     await stopped
   })
 

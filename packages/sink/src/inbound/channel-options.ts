@@ -7,7 +7,8 @@ import type { Inbound } from './inbound.ts'
 export interface ChannelOptions extends Omit<ChannelSinkOptions, 'onError' | 'answerers' | 'store'> {
   /**
    * Called for each action of a person, in order and once. It may take any time, and may wait for a person's next
-   * action: none waits for the handler of another. What it throws goes to `onError`.
+   * action: a text waits at most `handleMs` for the texts before it in its chat, and nothing else waits. What it throws goes
+   * to `onError`.
    */
   readonly onInbound: (inbound: Inbound) => unknown
   /**
@@ -22,7 +23,10 @@ export interface ChannelOptions extends Omit<ChannelSinkOptions, 'onError' | 'an
    * that prompts with each text needs no check.
    */
   readonly onlyFiles?: boolean | undefined
-  /** How long `stop`, and telling the platform that an action was taken, wait for `onInbound`, in ms. Default 5,000. */
+  /**
+   * How long the next text of the chat, `stop`, and telling the platform that an action was taken wait for `onInbound`,
+   * in ms. Default 5,000.
+   */
   readonly handleMs?: number | undefined
 }
 

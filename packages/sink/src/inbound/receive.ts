@@ -9,6 +9,7 @@ import type { Answering, Inbound } from './inbound.ts'
 import { createOpenTasks } from './open-tasks.ts'
 import { createSeen } from './seen.ts'
 import { sendAnswer } from './send-answer.ts'
+import { createTurns } from './turns.ts'
 
 /** The platform, who handles what people do there, and how long that may take. */
 export interface InboundReceiverOptions<Failure extends Error> {
@@ -30,7 +31,7 @@ export interface InboundReceiverOptions<Failure extends Error> {
   ) => Failure
   /** Times the limits below. */
   readonly clock: Clock
-  /** How long `receive` waits for the host, in ms. Its handler keeps running. */
+  /** How long `receive`, and the next text of the chat, wait for the host, in ms. Its handler keeps running. */
   readonly handleMs: number
   /** How long a press can be answered by a notice, in ms. After that it is answered without text. */
   readonly pressMs: number
@@ -60,8 +61,9 @@ export interface AnswerRoute {
 /** Delivers what people do, and sends the answers to it. */
 export interface InboundReceiver {
   /**
-   * Delivers an inbound to the host, once per id; `make` is called only then, and its undefined delivers nothing.
-   * Resolves when the handler is done or has taken `handleMs`. Never rejects. Returns undefined for a repeat, or resolves
+   * Delivers an inbound to the host, once per id; `make` is called only then, and its undefined delivers nothing. Texts
+   * of one chat and thread are delivered one after the other, everything else at once. Resolves when the handler is done
+   * or has taken `handleMs`. Never rejects. Returns undefined for a repeat, or resolves
    * with `repeat` if only the store knew its id.
    */
   receive(
@@ -96,6 +98,7 @@ export function createInboundReceiver<Failure extends Error>(
   const report = (message: string, cause: unknown): void => onError(new Failure('store', message, { cause }))
   const seen = createSeen({ store, key: `inbound/${account}`, clock, onError: report })
   const open = createOpenTasks()
+  const turns = createTurns()
   return { receive, answering, failing, rest: open.rest }
 
   function receive(...[id, make]: Parameters<InboundReceiver['receive']>): ReturnType<InboundReceiver['receive']> {
@@ -108,13 +111,22 @@ export function createInboundReceiver<Failure extends Error>(
   }
 
   async function once(make: Parameters<InboundReceiver['receive']>[1]): Promise<true> {
-    await atMost(deliver(make))
+    const begun = await atMost(begin(make))
+    await begun?.ended
     return true
   }
 
-  async function deliver(make: Parameters<InboundReceiver['receive']>[1]): Promise<void> {
+  /** A press and a stop don't wait: the handler before them may wait for one. */
+  async function begin(
+    make: Parameters<InboundReceiver['receive']>[1],
+  ): Promise<{ readonly ended: Promise<unknown> } | undefined> {
     const inbound = await make()
-    if (!inbound || (!onlyFiles && hasOnlyFiles(inbound))) return
+    if (!inbound || (!onlyFiles && hasOnlyFiles(inbound))) return undefined
+    const handle = async (): Promise<void> => await atMost(deliver(inbound))
+    return { ended: inbound.type === 'text' ? turns.take(inbound.chat, handle) : handle() }
+  }
+
+  async function deliver(inbound: Inbound): Promise<void> {
     const answer = inbound.type === 'press' && !inbound.isForeign ? inbound.answer : async () => {}
     const stop = clock.after(pressMs, () => void answer())
     try {
@@ -130,13 +142,16 @@ export function createInboundReceiver<Failure extends Error>(
   }
 
   /** A slow handler continues alongside the next inbounds, as it may wait for one of them. */
-  async function atMost(handled: Promise<void>): Promise<void> {
+  async function atMost<T>(handled: Promise<T>): Promise<T | undefined> {
     let stop = (): void => {}
-    const passed = new Promise<void>((resolve) => {
-      stop = clock.after(handleMs, resolve)
+    const passed = new Promise<undefined>((resolve) => {
+      stop = clock.after(handleMs, () => resolve(undefined))
     })
-    await Promise.race([handled, passed])
-    stop()
+    try {
+      return await Promise.race([handled, passed])
+    } finally {
+      stop()
+    }
   }
 
   function answering(about: InboundPlace, { say, confirm, isMessage }: AnswerRoute): Answering {

@@ -16,8 +16,8 @@ export interface BaileysReceiverOptions extends InboundOptions {
 }
 
 /**
- * Handlers for a socket's events. They pass each message on once and in order, none waiting for the handler of another,
- * and never throw.
+ * Handlers for a socket's events. They pass each message on once and in order, a chat never waiting for another, and
+ * never throw.
  */
 export interface BaileysReceiver {
   upsert(payload: BaileysEvents['messages.upsert'], own: readonly string[]): void

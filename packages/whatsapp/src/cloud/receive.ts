@@ -14,7 +14,7 @@ export interface CloudReceiverOptions extends InboundOptions {
 }
 
 /**
- * Passes a webhook's events to the host, once and in order, none waiting for the handler of another. Resolves when the
+ * Passes a webhook's events to the host, once and in order, a chat never waiting for another. Resolves when the
  * host is done or `handleMs` is over. Never rejects.
  */
 export type ReceiveCloud = (events: readonly CloudEvent[]) => Promise<void>

@@ -1,20 +1,31 @@
+import { createRecent, type Recent } from '@reply/sink/channel'
 import type { TelegramApi } from './api.ts'
 import { botOf } from './bot.ts'
 
 /** What is known of the server behind a bot's clients, and of its chats. */
 export interface Features {
-  /** Rich messages: true until the server has refused `mostRefusals` in a row. */
-  readonly rich: boolean
-  /** Drafts: true until the server refuses one. */
-  drafts: boolean
+  /** Rich messages, and drafts. */
+  readonly rich: Feature
+  readonly drafts: Feature
+  /** Chats that refused a draft, by id. */
+  readonly draftless: Recent<true>
   /** Groups that became supergroups: their new ids. */
   readonly moved: Map<string, number>
-  /** Records whether the server knew rich messages. */
-  tookRich(isKnown: boolean): void
+}
+
+/** A method that older servers don't have. */
+export interface Feature {
+  /** True until the server has not known it `mostRefusals` times in a row. */
+  isKnown(): boolean
+  /** Records whether the server knew it. */
+  record(wasKnown: boolean): void
 }
 
 /** A gateway may answer a single call with 404. An older server answers all of them. */
 const mostRefusals = 2
+
+/** How many chats without drafts are remembered. */
+const mostChats = 1000
 
 const features = new WeakMap<object, Features>()
 
@@ -26,15 +37,15 @@ export function featuresOf(api: TelegramApi): Features {
 }
 
 function newFeatures(): Features {
+  return { rich: newFeature(), drafts: newFeature(), draftless: createRecent(mostChats), moved: new Map() }
+}
+
+function newFeature(): Feature {
   let refusals = 0
   return {
-    get rich() {
-      return refusals < mostRefusals
-    },
-    drafts: true,
-    moved: new Map(),
-    tookRich: (isKnown) => {
-      refusals = isKnown ? 0 : refusals + 1
+    isKnown: () => refusals < mostRefusals,
+    record: (wasKnown) => {
+      refusals = wasKnown ? 0 : refusals + 1
     },
   }
 }

@@ -78,14 +78,14 @@ export function createTelegramPort(
     ...port,
     /** Drafts exist only in private chats, and not on every server. */
     get stream(): PreviewStream | undefined {
-      return typeof chatId === 'number' && kind === 'private' && features.drafts
+      return typeof chatId === 'number' && kind === 'private' && takesDrafts()
         ? { kind: 'preview', renewMs: draftRenewMs, write: (bubble, drafting) => draft(chatId, bubble, drafting) }
         : undefined
     },
   }
 
   function isRich(): boolean {
-    return rich && features.rich
+    return rich && features.rich.isKnown()
   }
 
   /** `maxLength` is a getter: it changes when the server turns out not to support rich messages. */
@@ -155,9 +155,13 @@ export function createTelegramPort(
     await call('react', reacting, (signal) => api.setMessageReaction(to(), idOf(ref), emoji, {}, signal))
   }
 
-  /** Stops trying drafts once a server or chat refuses them; the text then comes with the message. */
+  function takesDrafts(): boolean {
+    return features.drafts.isKnown() && !features.draftless.has(String(chatId))
+  }
+
+  /** A server or a chat that takes no drafts is not asked again; the text then comes with the message. */
   async function draft(to: number, bubble: Bubble, drafting: EditOptions): Promise<void> {
-    if (!features.drafts) return
+    if (!takesDrafts()) return
     const other = { ...thread, can_stop: true }
     try {
       await write(
@@ -168,10 +172,12 @@ export function createTelegramPort(
           text: (text, mode, signal) => api.sendMessageDraft(to, draftId, text, { ...other, ...mode }, signal),
         },
       )
+      features.drafts.record(true)
     } catch (error) {
       const response = responseOf(error instanceof Error ? error.cause : undefined)
-      if (response?.code !== 404 && !/TEXTDRAFT_PEER_INVALID/.test(response?.description ?? '')) throw error
-      features.drafts = false
+      if (response?.code === 404) return features.drafts.record(false)
+      if (!/TEXTDRAFT_PEER_INVALID/.test(response?.description ?? '')) throw error
+      features.draftless.set(String(chatId), true)
     }
   }
 
@@ -185,14 +191,14 @@ export function createTelegramPort(
     if (!isRich()) return await call(verb, aborting, (signal) => ways.text(htmlOf(bubble, lead), parsed, signal))
     try {
       const sent = await call(verb, aborting, (signal) => ways.rich({ markdown: lead.rich + bubble.text }, signal))
-      if (verb !== 'draft') features.tookRich(true)
+      if (verb !== 'draft') features.rich.record(true)
       return sent
     } catch (error) {
       const response = responseOf(error instanceof Error ? error.cause : undefined)
       if (!response || !isUnknownMethod(response)) throw error
     }
     // A server without rich drafts may still take rich messages, so only messages count.
-    if (verb !== 'draft') features.tookRich(false)
+    if (verb !== 'draft') features.rich.record(false)
     const html = renderHtml(bubble.text)
     const text = fitting(lead.html + html.text, lead.plain + html.plain)
     return await call(verb, aborting, (signal) => ways.text(text, parsed, signal))
@@ -213,7 +219,7 @@ export function createTelegramPort(
 /** A renderer for the server behind that client: rich messages, or HTML once the server has refused one. */
 export function renderFor(api: TelegramApi, rich = true): Render {
   const features = featuresOf(api)
-  return (source) => (rich && features.rich ? renderRich(source) : renderHtml(source))
+  return (source) => (rich && features.rich.isKnown() ? renderRich(source) : renderHtml(source))
 }
 
 /** Renders again as HTML if the bubble was rendered as rich before the server refused rich messages. */

@@ -7,13 +7,14 @@ import { toPortError } from './failure.ts'
 export interface UsernameOptions {
   readonly api: TelegramInboundApi
   readonly onError: (error: TelegramError) => void
+  readonly timeoutMs?: number | undefined
   readonly clock: Clock
 }
 
 /**
  * The bot's name, without its `@`. Asks Telegram for it once. Resolves with undefined while that fails.
  */
-export function createUsername({ api, onError, clock }: UsernameOptions): () => Promise<string | undefined> {
+export function createUsername({ api, onError, timeoutMs, clock }: UsernameOptions): () => Promise<string | undefined> {
   let own: Promise<string | undefined> | undefined
   return async () => {
     own ??= fetched()
@@ -24,7 +25,7 @@ export function createUsername({ api, onError, clock }: UsernameOptions): () => 
 
   async function fetched(): Promise<string | undefined> {
     try {
-      const call = { what: 'getMe', timeoutMs: undefined, clock, toPortError }
+      const call = { what: 'getMe', timeoutMs, clock, toPortError }
       const { username } = await callPlatform((signal) => api.getMe(signal), call)
       return username
     } catch (error) {

@@ -44,10 +44,10 @@ export function createTelegramWebhook({
     const value = jsonOf(body)
     const update = read(value)
     const id = updateIdOf(value)
+    if (!update) onError(unreadableUpdate(id))
     if (id === undefined) return { status: 400 }
     // Telegram repeats an update that it gets no 200 for, and holds back the later ones.
     if (update) await receive(update)
-    else onError(unreadableUpdate(id))
     return { status: 200 }
   }
 }

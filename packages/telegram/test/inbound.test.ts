@@ -86,6 +86,20 @@ describe('a command', () => {
   })
 })
 
+test("a name that doesn't arrive within timeoutMs holds up a command no longer", async () => {
+  const { telegram, api, clock } = await start({ chats: [{ id: -7 }], faults: [{ method: 'getMe', type: 'stall' }] })
+  const received: Inbound[] = []
+  const onInbound = (inbound: Inbound): unknown => received.push(inbound)
+  const channel = telegramChannel({ api, clock, updates: 'own', timeoutMs: 1000, onInbound })
+  telegram.say(-7, '/one@other_bot')
+  const [update] = await api.getUpdates()
+  const handled = channel.handleUpdate(update)
+  await until(() => telegram.count('getMe') === 1)
+  await clock.advance(1000)
+  await handled
+  expect(textsIn(received)).toEqual(['/one@other_bot'])
+})
+
 // https://core.telegram.org/bots/api#getting-updates: updates are kept "not longer than 24 hours" until they are confirmed.
 test('an update that Telegram repeats after a restart is dropped, but not that of another bot with the same store', async () => {
   const store = memoryStore()

@@ -255,12 +255,28 @@ describe('a draft', () => {
     expect(telegram.screen(7)).toMatchObject([{ text: 'a', isDraft: true }])
   })
 
+  test('that one chat refuses is not tried again there, but in others', async () => {
+    const fault: TelegramFault = { type: 'status', code: 400, description: 'Bad Request: TEXTDRAFT_PEER_INVALID' }
+    const { telegram, port, api, bubble } = await open({ faults: [fault] })
+    await port.stream?.write(bubble('a'), editing)
+    expect([port.stream, createTelegramPort({ api, chatId: 7 }).stream]).toEqual([undefined, undefined])
+    await createTelegramPort({ api, chatId: 8 }).stream?.write(bubble('b'), editing)
+    expect([telegram.screen(7), telegram.screen(8)]).toMatchObject([[], [{ text: 'b', isDraft: true }]])
+  })
+
+  test('that meets a 404 of a gateway is tried again', async () => {
+    const { telegram, port, bubble } = await open({ faults: [{ type: 'status', code: 404, times: 2 }] })
+    await port.stream?.write(bubble('a'), editing)
+    await port.stream?.write(bubble('ab'), editing)
+    expect(telegram.screen(7)).toMatchObject([{ text: 'ab', isDraft: true }])
+  })
+
   test('that the server does not know is not tried again', async () => {
     const { telegram, port, api, bubble } = await open({ features: { drafts: false } })
     const { stream } = port
-    await stream?.write(bubble('a'), editing)
-    await stream?.write(bubble('ab'), editing)
-    expect(telegram.calls.map(({ method }) => method)).toEqual(['sendRichMessageDraft', 'sendMessageDraft'])
+    for (const text of ['a', 'ab', 'abc']) await stream?.write(bubble(text), editing)
+    const tried = ['sendRichMessageDraft', 'sendMessageDraft']
+    expect(telegram.calls.map(({ method }) => method)).toEqual([...tried, ...tried])
     expect([port.stream, createTelegramPort({ api, chatId: 8 }).stream]).toEqual([undefined, undefined])
     await port.post(bubble('**a**'), posting)
     expect(telegram.screen(7)).toMatchObject([{ mode: 'rich' }])

@@ -14,10 +14,12 @@ async function open(maxBytes?: number) {
   const { telegram, api, clock } = await start()
   const received: Inbound[] = []
   const onInbound = (inbound: Inbound): unknown => received.push(inbound)
-  const channel = telegramChannel({ api, clock, updates: 'webhook', secretToken, onInbound, maxBytes })
+  const errors: Error[] = []
+  const onError = (error: Error): unknown => errors.push(error)
+  const channel = telegramChannel({ api, clock, updates: 'webhook', secretToken, onInbound, maxBytes, onError })
   const hook = await listen(channel.listener)
   stops.push(hook.stop)
-  return { telegram, api, channel, received, url: `${hook.url}/` }
+  return { telegram, api, channel, received, errors, url: `${hook.url}/` }
 }
 
 const said = (id: number, text: string): object => ({
@@ -63,9 +65,12 @@ describe('refused', () => {
     ['no update', request({ message: {} }), 400],
     ['too many bytes', request(said(1, 'x'.repeat(2000))), 413],
   ])('%s', async (_, given, status) => {
-    const { channel, received } = await open(1000)
+    const { channel, received, errors } = await open(1000)
     expect(await channel.webhook(given)).toEqual({ status })
     expect(received).toEqual([])
+    // What has the secret and is no update is a fault that the host should know of.
+    const words = 'Skipped update without an id, which can\'t be read.'
+    expect(errors.map(({ message }) => message)).toEqual(status === 400 ? [words] : [])
   })
 
   test('over HTTP too, before the body is read', async () => {

@@ -1,7 +1,7 @@
 import { REST, type RESTOptions } from '@discordjs/rest'
 import { startDiscord } from '@reply/testing'
 import { expect, test } from 'vitest'
-import { runFirstProgram } from '../../sink/test/readme-program.ts'
+import { runProgram } from '../../sink/test/readme-program.ts'
 import * as discordPackage from '../src/index.ts'
 
 test("the README's first program posts the answer before it ends", async () => {
@@ -12,7 +12,7 @@ test("the README's first program posts the answer before it ends", async () => {
     }
   }
   const modules = { '@reply/discord': discordPackage, '@discordjs/rest': { REST: Local } }
-  const logged = await runFirstProgram({
+  const logged = await runProgram({
     page: 'packages/discord/README.md',
     ...{ modules, env: { DISCORD_TOKEN: 'MTA.readme' } },
   })

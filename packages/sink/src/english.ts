@@ -97,6 +97,7 @@ export const words: Words = {
   notAnOption: (given, options) => `"${given}" is not an option. Options: ${options.join(', ')}.`,
   oneOnly: 'Only one answer is allowed here.',
   alreadyResolved: 'This was already resolved.',
+  notWaiting: 'Nothing is known to wait for this answer. If the message keeps its buttons, try again in a moment.',
   notForYou: 'You are not allowed to answer this.',
   anonymous: 'Answer as yourself, not as a channel or an anonymous administrator.',
   notHere: 'This was asked in another chat. Answer it there.',

@@ -148,6 +148,8 @@ export interface Words {
   oneOnly: string
   /** In answer to a press or text for an ask that is closed. */
   alreadyResolved: string
+  /** In answer to a press for an ask of no known reply: an old one, or one whose reply is still looked for after a restart. */
+  notWaiting: string
   /** In answer to a person who may not answer. */
   notForYou: string
   /** In answer to an actor without an identity; see `Actor.isAnonymous`. */

@@ -1,26 +1,41 @@
 import { readFileSync } from 'node:fs'
 import type { ReplyObserver } from '@reply/core'
+import { transformSync } from 'esbuild'
 import { settledWith, text } from './make.ts'
 
 export interface ProgramOptions {
   /** The page with the program, by its path from the repository's root. */
   readonly page: string
+  /** Which program of the page, from 1. Default 1. */
+  readonly nth?: number
   /** What the program imports, by module. `@reply/core` is added. */
   readonly modules: Readonly<Record<string, object>>
-  readonly env: Readonly<Record<string, string>>
+  readonly env?: Readonly<Record<string, string>>
+  /** Functions that take the place of global ones. */
+  readonly globals?: Readonly<Record<string, unknown>>
 }
 
 const AsyncFunction: FunctionConstructor = Object.getPrototypeOf(async () => {}).constructor
 
-/** Runs a page's first program, which waits for a reply of one text. Resolves with what it logged. */
-export async function runFirstProgram({ page, modules, env }: ProgramOptions): Promise<readonly unknown[]> {
-  const [, source = ''] =
-    /```ts\n([\s\S]*?)```/.exec(readFileSync(new URL(`../../../${page}`, import.meta.url), 'utf8')) ?? []
-  const body = source.replace(/^import \{(.*?)\} from '(.*?)'$/gm, "const {$1} = modules['$2']")
+/**
+ * Runs a page's program, whose prompts get a reply of one text. Resolves when its last statement has run, with the list
+ * that it logs to.
+ */
+export async function runProgram({
+  page,
+  nth = 1,
+  modules,
+  env = {},
+  globals = {},
+}: ProgramOptions): Promise<readonly unknown[]> {
+  const text = readFileSync(new URL(`../../../${page}`, import.meta.url), 'utf8')
+  const [, source = ''] = [...text.matchAll(/```ts\n(import [\s\S]*?)```/g)][nth - 1] ?? []
+  const { code } = transformSync(source, { loader: 'ts', format: 'esm', target: 'node20' })
+  const body = code.replace(/^import \{(.*?)\} from "(.*?)";$/gm, "const {$1} = modules['$2']")
   const logged: unknown[] = []
-  const run = new AsyncFunction('modules', 'process', 'console', body)
+  const run = new AsyncFunction('modules', 'process', 'console', ...Object.keys(globals), body)
   const console = { log: (...values: readonly unknown[]) => logged.push(...values) }
-  await run({ '@reply/core': { connect }, ...modules }, { env }, console)
+  await run({ '@reply/core': { connect }, ...modules }, { env }, console, ...Object.values(globals))
   return logged
 }
 
@@ -29,10 +44,11 @@ function connect(): object {
   return {
     close: async () => {},
     prompt: (_: unknown, { observe }: { readonly observe: () => readonly ReplyObserver[] }) => {
+      const reply = settledWith([text('It is a typo.')])
       setTimeout(() => {
-        const reply = settledWith([text('It is a typo.')])
         for (const { replyStarted } of observe()) void replyStarted?.({ type: 'replyStarted', reply })
       }, 10)
+      return { result: Promise.resolve(reply), abort: async () => reply }
     },
   }
 }

@@ -1,7 +1,7 @@
 import { startSlack } from '@reply/testing'
 import { WebClient, type WebClientOptions } from '@slack/web-api'
 import { expect, test } from 'vitest'
-import { runFirstProgram } from '../../sink/test/readme-program.ts'
+import { runProgram } from '../../sink/test/readme-program.ts'
 import * as slackPackage from '../src/index.ts'
 
 test("the README's first program posts the answer before it ends", async () => {
@@ -12,7 +12,7 @@ test("the README's first program posts the answer before it ends", async () => {
     }
   }
   const modules = { '@reply/slack': slackPackage, '@slack/web-api': { WebClient: Local } }
-  const logged = await runFirstProgram({
+  const logged = await runProgram({
     page: 'packages/slack/README.md',
     ...{ modules, env: { SLACK_BOT_TOKEN: 'xoxb-readme' } },
   })

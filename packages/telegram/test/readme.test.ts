@@ -1,7 +1,7 @@
 import { startTelegram } from '@reply/testing'
 import { Api } from 'grammy'
 import { expect, test } from 'vitest'
-import { runFirstProgram } from '../../sink/test/readme-program.ts'
+import { runProgram } from '../../sink/test/readme-program.ts'
 import * as telegramPackage from '../src/index.ts'
 
 test("the README's first program posts the answer before it ends", async () => {
@@ -12,7 +12,7 @@ test("the README's first program posts the answer before it ends", async () => {
     }
   }
   const modules = { '@reply/telegram': telegramPackage, grammy: { Api: Local } }
-  const logged = await runFirstProgram({
+  const logged = await runProgram({
     page: 'packages/telegram/README.md',
     ...{ modules, env: { TELEGRAM_TOKEN: '1:readme' } },
   })

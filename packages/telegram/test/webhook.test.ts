@@ -69,7 +69,7 @@ describe('refused', () => {
     expect(await channel.webhook(given)).toEqual({ status })
     expect(received).toEqual([])
     // What has the secret and is no update is a fault that the host should know of.
-    const words = 'Skipped update without an id, which can\'t be read.'
+    const words = "Skipped update without an id, which can't be read."
     expect(errors.map(({ message }) => message)).toEqual(status === 400 ? [words] : [])
   })
 

@@ -47,6 +47,8 @@ export interface AskFinderOptions {
   readonly mayAnswer?: MayAnswer | undefined
   readonly reply: () => Reply | undefined
   readonly ledger: () => Ledger
+  /** Resolves when the ledger is the stored one. */
+  readonly loaded: () => Promise<void>
   /** The progress of an ask changed. */
   readonly onChange: (requestID: string, state: AskState) => void
   readonly onError: (error: SinkError) => void
@@ -67,10 +69,13 @@ export function pick(found: readonly Found[], words: Words): TakenAsk | undefine
 }
 
 export function createAskFinder(options: AskFinderOptions): AskFinder {
-  const { words, policy, chat, mayAnswer, reply, ledger, onChange, onError } = options
+  const { words, policy, chat, mayAnswer, reply, ledger, loaded, onChange, onError } = options
   /** Secrets of asks answered here, until the server reports them as answered. */
   const answered = new Set<string>()
-  return async (input, actor) => ('token' in input ? await pressed(input, actor) : await said(input, actor))
+  return async (input, actor) => {
+    await loaded()
+    return 'token' in input ? await pressed(input, actor) : await said(input, actor)
+  }
 
   async function pressed(input: AskPress, actor: Actor | undefined): Promise<readonly Found[]> {
     const ask = reply()?.asks.find((one) => readAsk(one, input))

@@ -75,7 +75,8 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   const turn = createTurn({ pace, chat, limits: port.limits })
   const { facts, optionsOf, kindOf } = createAbilities({ port, mode, native, turn, schedule })
   const storage = createLedgerStorage(options)
-  const find = createAskFinder({ ...options, reply: () => reply, ledger: () => ledger, onChange: answered })
+  const current = { reply: () => reply, ledger: () => ledger, loaded: () => loaded }
+  const find = createAskFinder({ ...options, ...current, onChange: answered })
   let ledger: Ledger = emptyLedger
   let reply: Reply | undefined
   let key = ''
@@ -85,7 +86,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   let waiting: Reply | undefined
   let stopTimer = (): void => {}
   let result = withResolvers<Delivery>()
-  let ended = Promise.resolve()
+  let [loaded, ended] = [Promise.resolve(), Promise.resolve()]
   return {
     show,
     find,
@@ -100,7 +101,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     // Taking back prompts does not make it another reply.
     if (reply?.promptIDs.length !== next.promptIDs.length && next.promptIDs.length > 0) key = options.keyOf(next)
     key ||= options.keyOf(next)
-    if (!reply) ended = load()
+    if (!reply) loaded = load()
     if (!reply) reaction.set('seen')
     if (isResolved) result = withResolvers<Delivery>()
     isResolved = false
@@ -243,7 +244,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     stopTimer()
     typing.set(false)
     turn.release()
-    await stopping.stop(ended)
+    await stopping.stop(loaded.then(() => ended))
     resolveWithout('stopped')
   }
 }

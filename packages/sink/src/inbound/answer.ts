@@ -66,7 +66,8 @@ export function answerWith(options: AnswerOptions): (inbound: Inbound) => Promis
       return true
     }
     if (inbound.type === 'text') return false
-    await inbound.answer(words.alreadyResolved)
+    // After a restart, the ask's reply may only not be known yet.
+    await inbound.answer(words.notWaiting)
     return true
   }
 

@@ -28,6 +28,8 @@ export interface FakeSocketEvents {
   'messages.upsert': { readonly messages: readonly unknown[]; readonly type: 'notify' | 'append' }
   /** Messages that were revoked or refused. */
   'messages.update': readonly unknown[]
+  /** The login changed, and is to be stored: `BaileysEventMap` in Baileys' types. This login never does. */
+  'creds.update': object
   /** The socket opened, or closed for good. */
   'connection.update': {
     readonly connection: 'open' | 'close'
@@ -106,6 +108,7 @@ export function createSocket(options: SocketOptions): SocketHandle {
   const listeners: Listeners = {
     'messages.upsert': new Set(),
     'messages.update': new Set(),
+    'creds.update': new Set(),
     'connection.update': new Set(),
   }
   const ackListeners = new Set<(ack: FakeAck) => void>()

@@ -103,7 +103,7 @@ export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
       ? undefined
       : unattended('reject', {
           opencode,
-          remark,
+          note,
           clock,
           cure: "use a terminal, or asks: 'wait'",
           isOwn: () => sawStart,
@@ -127,7 +127,7 @@ export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
     finish = resolve
   })
 
-  function remark(text: string): void {
+  function note(text: string): void {
     surface.note(wrap(line(visibleLine(text), 'dim'), surface.size().columns - 1))
   }
 

@@ -60,7 +60,7 @@ function outage(isShowing = false) {
   const missed = (): string => ', nothing missed'
   const notice = createConnectionNotice({
     clock,
-    remark: (text) => said.push(text),
+    note: (text) => said.push(text),
     isShowing: () => state.isShowing,
     missed,
   })

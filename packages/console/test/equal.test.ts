@@ -83,7 +83,7 @@ test('without a person, both are rejected and one line says so', async () => {
   const opencode = { answer: async () => {}, reject }
   const observer = unattended('reject', {
     opencode,
-    remark: (text) => said.push(text),
+    note: (text) => said.push(text),
     clock: fakeClock(),
     cure: 'use a terminal',
     isOwn: () => true,

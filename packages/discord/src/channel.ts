@@ -51,8 +51,9 @@ export interface DiscordChannel {
   /** Stops listening, and resolves when the received events are handled. The host stops its sinks and the client. */
   stop(): Promise<void>
   /**
-   * Handles one interaction. 200: accepted, or a repeat; 400: not for this channel, or a press of a control of the host's own that it did not answer; 401: not from Discord, or too old;
-   * 405: not a POST; 413: too large. Throws `invalid` without a `publicKey`.
+   * Handles one interaction. 200: accepted, or a repeat; 400: not for this channel, or a press of the host's own button
+   * that it did not answer; 401: not from Discord, or too old; 405: not a POST; 413: too large. Throws `invalid` without
+   * a `publicKey`.
    */
   webhook(request: WebhookRequest): Promise<WebhookAnswer>
   /** The same, as a `node:http` request listener. */

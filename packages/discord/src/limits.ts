@@ -48,7 +48,7 @@ export const signMs = 300
 export const discordLimits: Limits = {
   maxLength: contentLength,
   // Literal marks get a backslash, and mentions an invisible character.
-  swells: /[\\*_~|`[<:#>@-]+/g,
+  escapable: /[\\*_~|`[<:#>@-]+/g,
   edits: true,
   // Discord limits the edits of messages older than an hour (30046) to a number that it doesn't document, so growing
   // texts and statuses go on in new messages.

@@ -39,7 +39,7 @@ export function clean(text: string): string {
 }
 
 /** Changes every mark of one kind to another. */
-export function remark(content: string, from: Kind, to: Kind): string {
+export function replaceMark(content: string, from: Kind, to: Kind): string {
   return content.includes(open) ? content.replaceAll(`${open}${from} `, `${open}${to} `) : content
 }
 

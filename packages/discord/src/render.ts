@@ -2,7 +2,7 @@ import type { Render } from '@reply/sink'
 import { cachedRender, type Dialect, lazyPlain, renderMarkdown } from '@reply/sink/channel'
 import { literal } from './escape.ts'
 import { contentLength } from './limits.ts'
-import { clean, mark, remark, unmarkFirst } from './mark.ts'
+import { clean, mark, replaceMark, unmarkFirst } from './mark.ts'
 import { joined, writeLines } from './write.ts'
 
 const LANGUAGE = /^[\w+#.-]+$/
@@ -26,14 +26,14 @@ const marking: Dialect = {
     const box = checked === undefined ? '' : checked ? '☑ ' : '☐ '
     const bullet = ordered ? mark('raw', `${number}. `, `${number}. `) : mark('raw', '• ', '- ')
     // In a list item, Discord's client renders no headings or quotes, and no second bullet beside the first.
-    const inner = remark(remark(content.trimStart(), 'heading', 'strong'), 'quote', 'group')
+    const inner = replaceMark(replaceMark(content.trimStart(), 'heading', 'strong'), 'quote', 'group')
     const rest = `${box}${unmarkFirst(inner, 'raw')}`
     const lead = '  '.repeat(depth)
     return `${lead}${bullet}${rest}`
   },
   list: (items) => items.join('\n'),
   // Discord doesn't nest quotes, and shows headings in them as plain text.
-  blockquote: (content, depth) => (depth > 0 ? content : mark('quote', remark(content, 'heading', 'strong'))),
+  blockquote: (content, depth) => (depth > 0 ? content : mark('quote', replaceMark(content, 'heading', 'strong'))),
   hr: () => '———',
   br: () => '\n',
   html: small,

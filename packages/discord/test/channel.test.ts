@@ -151,7 +151,7 @@ describe('a press', () => {
     await receiver.clock.advance(2000)
     expect((await pressed.settled).status).toBe('deferred')
     release()
-    expect((await pressed.told(1)).texts).toEqual(['At last.'])
+    expect((await pressed.received(1)).texts).toEqual(['At last.'])
     expect(receiver.discord.calls.filter(({ name }) => name === 'followUp')).toMatchObject([
       { body: { flags: 64, allowed_mentions: { parse: [] } } },
     ])

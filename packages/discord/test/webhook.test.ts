@@ -78,7 +78,7 @@ describe("Discord's own requests over HTTP are passed on", () => {
     await clock.advance(2000)
     expect((await asked.settled).texts).toEqual(['✅'])
     await clock.advance(2000)
-    expect((await asked.told(2)).texts).toEqual(['✅', 'Done.'])
+    expect((await asked.received(2)).texts).toEqual(['✅', 'Done.'])
     expect(received).toMatchObject([{ type: 'text', text: '/ask Why so?', isCommand: true }])
   })
 })

@@ -122,7 +122,7 @@ test('growing text is cut and rendered only at its end', () => {
   }
   const measure = (source: string): number => render(source).length
   const cut = createGrowingSplit()
-  const cutting = { from: 0, open: () => undefined, maxLength: 1000, swells: undefined, measure, measuredBy: [] }
+  const cutting = { from: 0, open: () => undefined, maxLength: 1000, escapable: undefined, measure, measuredBy: [] }
   let text = ''
   for (let step = 0; step < 300; step++) {
     text += paragraph

@@ -2,7 +2,10 @@ import { readFileSync } from 'node:fs'
 import type { Ask } from '@reply/core'
 import { expect, test } from 'vitest'
 import { words } from '../src/english.ts'
+import { toLedger } from '../src/ledger/decode.ts'
+import { emptyLedger } from '../src/ledger/ledger.ts'
 import { type FakeMessage, fakeRender } from '../src/testing/fake.ts'
+import { intentEntry } from './entries.ts'
 import { asks, permits, replyWith, text } from './make.ts'
 import { createScene, type Scene } from './scene.ts'
 
@@ -61,4 +64,15 @@ test('its open permissions are asked again without edits, too', async () => {
   const scene = await resumed([permits()], ['edit'])
   expect(scene.fake.screen()).toHaveLength(6)
   expect(await scene.sink().take({ token: before.screen[2]?.buttons[0]?.[0]?.data ?? '' })).toBeUndefined()
+})
+
+test('a ledger from before `told` was renamed has the same in `reported`', () => {
+  const { reported: _, ...ledger } = emptyLedger
+  const entry = intentEntry('notice-1#0')
+  const old = { ...ledger, told: ['prt_a:completed'], entries: [{ ...entry, told: ['prt_b:error'] }] }
+  expect(toLedger(JSON.stringify(old))).toEqual({
+    ...emptyLedger,
+    reported: ['prt_a:completed'],
+    entries: [{ ...JSON.parse(JSON.stringify(entry)), reported: ['prt_b:error'] }],
+  })
 })

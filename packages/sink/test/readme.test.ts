@@ -16,8 +16,8 @@ test("the README's program posts the answer through the channel that it defines"
   const server = createServer(async (request, response) => {
     sent.push({ url: request.url, method: request.method, body: JSON.parse(await text(request)) })
     // The program waits for as long as the chat asks, and tries again.
-    if (sent.length === 1) return response.writeHead(429, { 'retry-after': '0' }).end()
-    response.end(JSON.stringify({ id: 'm1' }))
+    if (sent.length === 1) response.writeHead(429, { 'retry-after': '0' }).end()
+    else response.end(JSON.stringify({ id: 'm1' }))
   })
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
   const address = server.address()

@@ -19,7 +19,8 @@ const press = { type: 'press', chat, actor: { id: '5', name: 'Ada' }, token: 't'
 
 const writing: Inbound = {
   type: 'text',
-  ...{ chat, actor: { id: '5', name: 'Ada' }, text: 'Hi', messageRef: { id: '1' }, answer: async () => {} },
+  ...{ chat, actor: { id: '5', name: 'Ada' }, text: 'Hi', messageRef: { id: '1' } },
+  ...{ isCommand: false, answer: async () => {} },
 }
 
 function receiver(onInbound: (inbound: Inbound) => unknown = () => {}, store?: LedgerStore) {

@@ -49,7 +49,7 @@ describe('typing', () => {
     const { fake, clock } = createScene()
     const typing = async (on: boolean, { doing }: { readonly doing?: string | undefined }) =>
       void said.push(on ? doing : 'off')
-    const limits = { ...fake.port.limits, typingMs: 60_000, typingTells: true }
+    const limits = { ...fake.port.limits, typingMs: 60_000, typingHasStatus: true }
     const scene = createScene({ clock, sink: { port: { ...fake.port, limits, typing } } })
     for (const title of ['one', 'two', 'three']) {
       scene.show(replyWith([call('bash', { title })]))

@@ -74,7 +74,7 @@ export const requestAgeS = 300
 export const slackLimits: Limits = {
   maxLength: textLength,
   // Mentions and links get one more character, which disables the mention.
-  swells: /[<@(:]+/g,
+  escapable: /[<@(:]+/g,
   edits: true,
   // 35 a minute: the share of text in the budget below.
   editIntervalMs: 1700,

@@ -66,11 +66,11 @@ export function createSlackPort(
     },
   }
 
-  /** `typingTells` is a getter: only setting a status shows whether the workspace has them. */
+  /** `typingHasStatus` is a getter: only setting a status shows whether the workspace has them. */
   function limits(): ChannelPort['limits'] {
     return {
       ...slackLimits,
-      get typingTells() {
+      get typingHasStatus() {
         return status !== undefined && features.statuses.has
       },
     }

@@ -118,10 +118,10 @@ describe('the status', () => {
 
   test('is not tried again where the workspace has none', async () => {
     const { slack, port } = await open({ features: { statuses: false, sessions: false } })
-    expect(port.limits.typingTells).toBe(true)
+    expect(port.limits.typingHasStatus).toBe(true)
     await port.typing?.(true, editing)
     await port.typing?.(false, editing)
-    expect([slack.calls.length, port.limits.typingTells]).toEqual([2, false])
+    expect([slack.calls.length, port.limits.typingHasStatus]).toEqual([2, false])
   })
 
   test('pauses after a rate limit, and the end is sent afterwards', async () => {
@@ -137,7 +137,7 @@ describe('the status', () => {
 
   test('does not exist outside of threads', async () => {
     const { port } = await open({}, { threadTs: undefined })
-    expect([port.typing, port.limits.typingTells, port.stream]).toEqual([undefined, false, undefined])
+    expect([port.typing, port.limits.typingHasStatus, port.stream]).toEqual([undefined, false, undefined])
   })
 })
 

@@ -46,7 +46,7 @@ export function telegramLimits(kind: TelegramChatKind, rich: boolean): Limits {
   return {
     maxLength: rich ? richLength : textLength,
     // Each @ before a name gets an invisible character, so that it doesn't mention.
-    swells: /@+/g,
+    escapable: /@+/g,
     // The bot's own messages, without a time limit. https://core.telegram.org/bots/api#editmessagetext
     edits: true,
     // In a group, text may use 15 of the 19 calls.

@@ -26,7 +26,7 @@ async function live({ telegram, api, clock }: Awaited<ReturnType<typeof start>>,
   })
   const onInbound = async (inbound: Inbound): Promise<unknown> => await answer(inbound)
   const channel = telegramChannel({ api, clock, updates: 'polling', store, onInbound })
-  const press = async (label: string): Promise<string> => {
+  const press = async (label: string): Promise<string | undefined> => {
     const id = telegram.screen(7).at(-1)?.messageId ?? 0
     return (await telegram.press(7, id, label).settled).text
   }

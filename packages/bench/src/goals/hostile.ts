@@ -14,7 +14,7 @@ export const hostileGoals: readonly Goal[] = paths.flatMap((path): readonly Goal
     what: `longest flush while the worst pattern grows to 100 KB, ${path.id}`,
     unit: 'ms of CPU',
     bound: { atMost: 10 },
-    measure: () => told(worstOf(longestFlushes(path, large))),
+    measure: () => reportedValue(worstOf(longestFlushes(path, large))),
   },
 ])
 
@@ -24,12 +24,12 @@ function ratio(path: Path, units: number, size: string): Goal {
     what: `splitting and rendering ${size.toUpperCase()} of the worst pattern, ${path.id}, against plain text${path.floor ? `, ${path.floor.id}` : ''}`,
     unit: '× as long',
     bound: { atMost: 5 },
-    measure: () => told(worstOf(ratios(path, units))),
+    measure: () => reportedValue(worstOf(ratios(path, units))),
   }
 }
 
 /** The name of the slowest pattern goes to the progress output, not into the figure. */
-function told({ id, value }: Finding): number {
+function reportedValue({ id, value }: Finding): number {
   process.stderr.write(`(${id}) `)
   return value
 }

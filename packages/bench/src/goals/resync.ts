@@ -21,7 +21,7 @@ export const resyncGoals: readonly Goal[] = [
 async function resyncs(effort: Effort): Promise<number> {
   const { sessionID, rest } = generateHistory(1000)
   const server = createServer(rest)
-  let told = (): void => {}
+  let reportLive = (): void => {}
   const opencode = connect({
     url: 'http://127.0.0.1:4096',
     fetch: server.fetch,
@@ -35,7 +35,7 @@ async function resyncs(effort: Effort): Promise<number> {
     {
       observe: (reply) => {
         received += reply.messages.length
-        return [{ connectionChanged: ({ connection }) => void (connection === 'live' && told()) }]
+        return [{ connectionChanged: ({ connection }) => void (connection === 'live' && reportLive()) }]
       },
     },
   )
@@ -45,7 +45,7 @@ async function resyncs(effort: Effort): Promise<number> {
   for (let at = -3; at < rounds[effort]; at++) {
     const before = process.cpuUsage()
     await new Promise<void>((resolve) => {
-      told = resolve
+      reportLive = resolve
       server.cut()
     })
     const { user, system } = process.cpuUsage(before)

@@ -8,7 +8,7 @@ import { cloudLimits, renderWhatsApp } from '@reply/whatsapp'
 import { consolePath } from './console.ts'
 import type { Path } from './path.ts'
 
-const telegram = (maxLength: number): Limits => ({ ...discordLimits, maxLength, swells: /@+/g, small: undefined })
+const telegram = (maxLength: number): Limits => ({ ...discordLimits, maxLength, escapable: /@+/g, small: undefined })
 
 const html = path('telegram', renderHtml, telegram(4096), 'live')
 

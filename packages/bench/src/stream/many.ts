@@ -21,21 +21,21 @@ export function eventsOfParts(count: number): readonly ReplyEvent[] {
 
 function partEvents(index: number): readonly SessionScopedEvent[] {
   const place = { id: `prt_${String(index).padStart(8, '0')}`, messageID, raw: undefined }
-  const told = (part: Part): SessionScopedEvent => ({ type: 'part', at, sessionID, part })
+  const eventOf = (part: Part): SessionScopedEvent => ({ type: 'part', at, sessionID, part })
   const tokens = { input: 1, output: 1, reasoning: 0, cacheRead: 0, cacheWrite: 0 }
   if (index % 3 === 0)
-    return [told({ ...place, status: 'sealed', type: 'step-finish', reason: 'stop', tokens, cost: 0 })]
+    return [eventOf({ ...place, status: 'sealed', type: 'step-finish', reason: 'stop', tokens, cost: 0 })]
   if (index % 3 === 1) {
     const call = { ...place, type: 'tool', tool: 'bash', callID: `call_${index}` } as const
     return [
-      told({ ...call, status: 'open', state: { status: 'running', input: { command: 'ls' } } }),
-      told({ ...call, status: 'sealed', state: { status: 'completed', input: { command: 'ls' }, output: '' } }),
+      eventOf({ ...call, status: 'open', state: { status: 'running', input: { command: 'ls' } } }),
+      eventOf({ ...call, status: 'sealed', state: { status: 'completed', input: { command: 'ls' }, output: '' } }),
     ]
   }
   return [
-    told({ ...place, status: 'open', type: 'text', text: '' }),
+    eventOf({ ...place, status: 'open', type: 'text', text: '' }),
     { type: 'delta', at, sessionID, messageID, partID: place.id, field: 'text', delta: 'Done.' },
-    told({ ...place, status: 'sealed', type: 'text', text: 'Done.' }),
+    eventOf({ ...place, status: 'sealed', type: 'text', text: 'Done.' }),
   ]
 }
 
@@ -64,15 +64,15 @@ function callEvents(index: number): readonly ReplyEvent[] {
   const name = String(index).padStart(8, '0')
   const [callID, requestID, command] = [`call_${name}`, `per_${name}`, `ls ${name}`]
   const call = { id: `prt_${name}`, messageID, raw: undefined, type: 'tool', tool: 'bash', callID } as const
-  const told = (part: Part): SessionScopedEvent => ({ type: 'part', at, sessionID, part })
+  const eventOf = (part: Part): SessionScopedEvent => ({ type: 'part', at, sessionID, part })
   const place = { sessionID, directory: undefined, path: [sessionID], messageID, callID, requestID } as const
   const what = { type: 'permission', permission: 'bash', patterns: [command], always: [], title: 'bash' } as const
   const input = { command }
   return [
-    told({ ...call, status: 'open', state: { status: 'pending', input: {} } }),
+    eventOf({ ...call, status: 'open', state: { status: 'pending', input: {} } }),
     { type: 'asked', at, sessionID, ask: { ...place, ...what, metadata: {}, status: 'pending', askedAt: at } },
-    told({ ...call, status: 'open', state: { status: 'running', input } }),
+    eventOf({ ...call, status: 'open', state: { status: 'running', input } }),
     { type: 'ask-closed', at, sessionID, requestID, how: { type: 'permission', reply: 'once' } },
-    told({ ...call, status: 'sealed', state: { status: 'completed', input, output: '' } }),
+    eventOf({ ...call, status: 'sealed', state: { status: 'completed', input, output: '' } }),
   ]
 }

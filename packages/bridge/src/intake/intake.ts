@@ -36,16 +36,16 @@ type Text = Extract<Inbound, { type: 'text' }>
 /** How long the id of a message is remembered, in ms: two days, as platforms deliver again for one. */
 const seenMs = 172_800_000
 /** A stranger is told at most once in this time, in ms. */
-const tellAgainMs = 3_600_000
+const refuseAgainMs = 3_600_000
 /** How many strangers are remembered. */
-const mostTold = 1000
+const mostRefused = 1000
 
 export function createIntake(options: IntakeOptions): Intake {
   const { context, runner, commands, answer, backlog } = options
   const { state, routes, channels, people, router, words, clock, onError } = context
   const rate = createRate({ perMinute: router.messagesPerMinute, clock })
   const inbox = createInbox({ context, handle })
-  const told = new Map<string, number>()
+  const refusedAt = new Map<string, number>()
   return { receive, restore: inbox.restore, rest: inbox.rest }
 
   async function receive(channel: string, inbound: Inbound): Promise<void> {
@@ -98,11 +98,11 @@ export function createIntake(options: IntakeOptions): Intake {
     const id = `${place.channel}:${text.actor.id}`
     const key = `${placeKey(place)} ${id}`
     const now = clock.now()
-    if ((told.get(key) ?? Number.NEGATIVE_INFINITY) > now - tellAgainMs) return
-    told.delete(key)
-    told.set(key, now)
-    const [oldest] = told.keys()
-    if (told.size > mostTold && oldest !== undefined) told.delete(oldest)
+    if ((refusedAt.get(key) ?? Number.NEGATIVE_INFINITY) > now - refuseAgainMs) return
+    refusedAt.delete(key)
+    refusedAt.set(key, now)
+    const [oldest] = refusedAt.keys()
+    if (refusedAt.size > mostRefused && oldest !== undefined) refusedAt.delete(oldest)
     const said = { stranger: words.stranger(id), anonymous: words.anonymous, 'may-not': words.mayNot('prompt') }
     await text.answer(said[why])
   }

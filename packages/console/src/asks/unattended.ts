@@ -7,7 +7,7 @@ export type Unattended = 'wait' | 'reject' | 'first'
 
 interface Options {
   readonly opencode: AskPort
-  readonly remark: (text: string) => void
+  readonly note: (text: string) => void
   readonly clock: Clock
   /** What the user can do to be asked next time. */
   readonly cure: string
@@ -19,7 +19,7 @@ const FIRST_AFTER_MS = 1_000
 const UNANSWERABLE = 'This cannot be answered at the moment. Continue without it, or stop and say what you need.'
 
 /** Handles asks without a person, and says so. `first` takes the first option after a second. */
-export function unattended(what: Unattended, { opencode, remark, clock, cure, isOwn }: Options): ReplyObserver {
+export function unattended(what: Unattended, { opencode, note, clock, cure, isOwn }: Options): ReplyObserver {
   const seen = new Set<string>()
 
   function see({ ask, reply }: { ask: Ask; reply: Reply }): void {
@@ -27,7 +27,7 @@ export function unattended(what: Unattended, { opencode, remark, clock, cure, is
     seen.add(ask.requestID)
     // An ask that is merged with a pending one is announced only once; its answer may already be on its way.
     const isNew = pendingAsks(reply).some(({ requestID }) => requestID === ask.requestID)
-    const say = isNew ? remark : (): void => {}
+    const say = isNew ? note : (): void => {}
     if (!isOwn()) return say(`Waiting for an answer to "${askTitle(ask)}" from the client that began this run.`)
     if (what === 'wait') say(`Waiting for an answer to "${askTitle(ask)}", for example from \`reply watch\`.`)
     if (what === 'reject') {
@@ -52,7 +52,7 @@ export function unattended(what: Unattended, { opencode, remark, clock, cure, is
     } catch (error) {
       if (error instanceof ReplyError && error.type === 'already-resolved') return
       const reason = error instanceof Error ? error.message : String(error)
-      remark(`The answer to "${askTitle(ask)}" was not sent: ${reason}`)
+      note(`The answer to "${askTitle(ask)}" was not sent: ${reason}`)
     }
   }
 

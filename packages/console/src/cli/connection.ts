@@ -15,19 +15,19 @@ export interface OpenOptions extends Pick<ConnectOptions, 'onFrame'> {
 }
 
 /**
- * Connects with the credentials of the URL or the environment, and waits until the server has answered. Calls `remark`
+ * Connects with the credentials of the URL or the environment, and waits until the server has answered. Calls `note`
  * once for each failure that does not end the command.
  */
 export async function openServer(
   options: ServerOptions,
   io: ProcessIO,
-  remark: (text: string) => void,
+  note: (text: string) => void,
   { onFrame, onFailure, isShowing = () => false, missed = () => NOTHING_MISSED }: OpenOptions = {},
 ): Promise<OpenCode> {
   const reported = new Set<string>()
   // Failures before this are thrown; after closing they are dropped.
   let open = false
-  const notice = createConnectionNotice({ clock: io.clock, remark, isShowing, missed })
+  const notice = createConnectionNotice({ clock: io.clock, note, isShowing, missed })
 
   function onError(error: ReplyError): void {
     if (!open || onFailure?.(error)) return
@@ -38,7 +38,7 @@ export async function openServer(
     const message = curedHere(error)
     if (reported.has(message) || reported.size >= 20) return
     reported.add(message)
-    remark(reasonText(message))
+    note(reasonText(message))
   }
 
   const opencode = connect({

@@ -38,8 +38,8 @@ export interface ReplyOutput {
   readonly interactive: boolean
   /** Sets the text at the end of the status line. */
   hint(text: string): void
-  /** Shows a remark beside the replies, or on standard error if standard output carries JSON. */
-  remark(text: string): void
+  /** Shows a note beside the replies, or on standard error if standard output carries JSON. */
+  note(text: string): void
   observe(reply: Reply): readonly ReplyObserver[]
   /** A reply is shown that has not settled. */
   showing(): boolean
@@ -53,7 +53,7 @@ export interface ReplyOutput {
 }
 
 /** Shows remarks beside the replies: above their tails, or on standard error if standard output carries JSON. */
-export function remarkOn(io: ProcessIO, options: OutputOptions): (text: string) => void {
+export function noteOn(io: ProcessIO, options: OutputOptions): (text: string) => void {
   const { stdout, stderr, env } = io
   const surface = surfaceOf(writesLines(options) ? stderr : stdout, { live: repaints(io, options), env })
   return (text) => {
@@ -109,7 +109,7 @@ export function createOutput(io: ProcessIO, options: OutputOptions, show: ShowOp
     hint(text) {
       hint = text
     },
-    remark: remarkOn(io, options),
+    note: noteOn(io, options),
     observe: () => [follow, ...(lines ? (options.changes === true ? [changes()] : []) : [picture()])],
     showing: () => sinks.size > 0,
     missed: () => ([...open.values()].some(hasHole) ? TEXT_FOLLOWS : NOTHING_MISSED),

@@ -37,7 +37,7 @@ export async function runPrompt(conversation: PromptRun, io: ProcessIO): Promise
       : [
           unattended(asks, {
             opencode,
-            remark: output.remark,
+            note: output.note,
             clock: io.clock,
             cure: 'use a terminal, or --asks wait',
             isOwn: () => stream.joined !== true,
@@ -61,7 +61,7 @@ export async function runPrompt(conversation: PromptRun, io: ProcessIO): Promise
   function abort(): void {
     if (aborting) return
     aborting = true
-    stream.abort().catch((error: unknown) => output.remark(error instanceof Error ? error.message : String(error)))
+    stream.abort().catch((error: unknown) => output.note(error instanceof Error ? error.message : String(error)))
   }
 
   async function ended(): Promise<number> {
@@ -75,15 +75,14 @@ export async function runPrompt(conversation: PromptRun, io: ProcessIO): Promise
   /** Ends the run, unless another client began it, and waits until the server has stopped. */
   async function stopped(waitMs: number): Promise<void> {
     if (!aborting) leaving.abort()
-    if (!aborting && stream.joined) return output.remark('Left the run, which continues: another client began it.')
+    if (!aborting && stream.joined) return output.note('Left the run, which continues: another client began it.')
     let cancel = (): void => {}
     const passed = new Promise<void>((resolve) => {
       cancel = io.clock.after(waitMs, resolve)
     })
     await Promise.race([stream.result, passed])
     cancel()
-    if (stream.reply?.phase !== 'settled')
-      output.remark('Left before the reply ended; the server may still be working.')
+    if (stream.reply?.phase !== 'settled') output.note('Left before the reply ended; the server may still be working.')
   }
 
   try {

@@ -4,7 +4,7 @@ import { duration } from '@reply/sink/channel'
 
 export interface ConnectionNoticeOptions {
   readonly clock: Clock
-  readonly remark: (text: string) => void
+  readonly note: (text: string) => void
   /** Whether replies are shown: they report the outage themselves, each for its own text. */
   readonly isShowing: () => boolean
   /** What was missed in between, for the line that reports the reconnect. */
@@ -24,12 +24,7 @@ export interface ConnectionNotice {
 /** How long a failed call waits for the stream to fail as well before it is reported, in ms. */
 const graceMs = 1000
 
-export function createConnectionNotice({
-  clock,
-  remark,
-  isShowing,
-  missed,
-}: ConnectionNoticeOptions): ConnectionNotice {
+export function createConnectionNotice({ clock, note, isShowing, missed }: ConnectionNoticeOptions): ConnectionNotice {
   /** Cancels the reports of failures that an outage may explain. */
   const held = new Set<() => void>()
   let lost: { readonly at: number; readonly isMine: boolean } | undefined
@@ -38,7 +33,7 @@ export function createConnectionNotice({
     const isMine = !isShowing()
     stop()
     lost = { at: clock.now(), isMine }
-    if (isMine) remark(words.lostConnection)
+    if (isMine) note(words.lostConnection)
   }
 
   function restore(): void {
@@ -47,9 +42,9 @@ export function createConnectionNotice({
     lost = undefined
     const restored = `connection restored after ${duration(clock.now() - at)}`
     // Replies found just now ran during the outage, so they don't know of it.
-    if (isMine) return remark(`${restored}${missed()}`)
+    if (isMine) return note(`${restored}${missed()}`)
     // Replies that reported the loss were given up meanwhile; their outcomes say what is missing.
-    if (!isShowing()) remark(restored)
+    if (!isShowing()) note(restored)
   }
 
   function covers({ type }: ReplyError): boolean {

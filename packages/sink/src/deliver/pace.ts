@@ -58,7 +58,7 @@ interface Room {
 }
 
 /** Of how many topics it is remembered that a chat was shown them. */
-const maxTold = 10_000
+const mostReported = 10_000
 
 /** Makes the pacer of one platform client. */
 export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
@@ -67,7 +67,7 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
   let inFlight = 0
   const chats = createChats(clock)
   /** Topics that chats were already shown. */
-  const told = createRecent<true>(maxTold)
+  const reported = createRecent<true>(mostReported)
   return { chat }
 
   function chat(place: Chat, limits: Limits): ChatPace {
@@ -136,8 +136,8 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
       pausedUntil: () => Math.max(callsHere().frozenUntil, client.frozenUntil),
       isFirst: (topic) => {
         const key = `${place.id} ${topic}`
-        const isFirst = told.get(key) === undefined
-        told.set(key, true)
+        const isFirst = reported.get(key) === undefined
+        reported.set(key, true)
         return isFirst
       },
     }

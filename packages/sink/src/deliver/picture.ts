@@ -28,11 +28,11 @@ export function createPainter(): (reply: Reply, options: PictureOptions) => Pict
   return (reply, options) => {
     const { port, render, chat, policy, words, label, mode, native, ledger, now, canEdit: edits, isHeld } = options
     const { limits } = port
-    const { buttons, forms, typingTells, small } = limits
+    const { buttons, forms, typingHasStatus, small } = limits
     const { streaming: stream } = native
     const shown = shownOf(ledger)
     const { cards, flow, ...rest } = view(reply, {
-      ...{ policy, words, mode, now, shown, buttons, forms, edits, typingTells, isHeld, small, label },
+      ...{ policy, words, mode, now, shown, buttons, forms, edits, typingHasStatus, isHeld, small, label },
       activitySince: (activity) => times.since(activity, now),
       uploads: port.upload !== undefined,
       mayAllow: (state) => mayAllow(state, options),

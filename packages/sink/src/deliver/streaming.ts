@@ -52,5 +52,5 @@ export function sentOf({ bubble: { text }, flow }: Slot, openedAt: number): Sent
 
 export function withTasks(ledger: Ledger, { flow }: Slot): Ledger {
   if (!flow || flow.tasks.length === 0) return ledger
-  return { ...ledger, told: [...ledger.told, ...flow.tasks.map(taskKey)] }
+  return { ...ledger, reported: [...ledger.reported, ...flow.tasks.map(taskKey)] }
 }

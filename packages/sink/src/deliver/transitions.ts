@@ -50,7 +50,7 @@ export function intending(ledger: Ledger, { slot, isLoud }: Post, { id, at, canE
     isLoud,
     content: isChanged && !isNewID ? { type: 'newest-or-older', body: slot.body } : contentOf(slot),
     before: slot.card.before,
-    told: slot.card.type === 'notice' ? slot.card.told : undefined,
+    reported: slot.card.type === 'notice' ? slot.card.reported : undefined,
     unsureSince: before?.unsureSince,
     kind,
   }
@@ -107,13 +107,13 @@ export function edited(ledger: Ledger, operation: Edit): Ledger {
     access: accessAfter(operation),
     isUnsure: undefined,
   }
-  const told = flowing === undefined ? ledger : withTasks(ledger, slot)
-  const entries = told.entries.map((one) => {
+  const recorded = flowing === undefined ? ledger : withTasks(ledger, slot)
+  const entries = recorded.entries.map((one) => {
     if (isSame(one, entry)) return shown
     // A status message now shows a text whose own message a person had removed.
     return one.key === slot.key && !one.isReplaced ? replaced(one) : one
   })
-  return { ...told, entries }
+  return { ...recorded, entries }
 }
 
 function accessAfter({ slot, entry, flowing }: Edit): Access {
@@ -140,13 +140,17 @@ export function withResult(
   result: ShownEntry | DoubtfulEntry | FailedEntry,
 ): Ledger {
   const { [intent.key]: _, ...ids } = ledger.ids
-  const { card, type, before, told = [], at } = result
+  const { card, type, before, reported = [], at } = result
   const isBreak = before !== undefined && !ledger.breaks.some(({ key }) => key === card)
   return {
     ...withChanged(ledger, intent, result),
     ids,
     breaks: isBreak ? [...ledger.breaks, { key: card, before }] : ledger.breaks,
-    ...(type === 'notice' && { told: [...ledger.told, ...told], notices: ledger.notices + 1, noticeAt: at }),
+    ...(type === 'notice' && {
+      reported: [...ledger.reported, ...reported],
+      notices: ledger.notices + 1,
+      noticeAt: at,
+    }),
     ...(type === 'heartbeat' && { heartbeats: ledger.heartbeats + 1 }),
   }
 }

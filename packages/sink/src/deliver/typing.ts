@@ -23,7 +23,7 @@ const aheadMs = 1000
 
 /** Keeps the typing notice on while the agent works. Failed calls are ignored. */
 export function createTyping({ port, chat, clock, pace, signal }: TypingOptions): Typing {
-  const { typingMs, typingTells } = port.limits
+  const { typingMs, typingHasStatus } = port.limits
   let isOn = false
   let doing: string | undefined
   let sent = { doing, at: Number.NEGATIVE_INFINITY }
@@ -32,7 +32,7 @@ export function createTyping({ port, chat, clock, pace, signal }: TypingOptions)
 
   function set(on: boolean, now?: string): void {
     doing = now
-    if (on && isOn && typingTells && doing !== sent.doing) return sendSoon()
+    if (on && isOn && typingHasStatus && doing !== sent.doing) return sendSoon()
     if (on === isOn || !port.typing || typingMs === undefined) return
     isOn = on
     stopTimer()

@@ -147,7 +147,7 @@ interface Cutting extends NoteWriter {
 
 function firstSlice(text: string, { port, render, most, at }: Cutting): Slice {
   const measure = (source: string): number => render(source).length
-  const options = { maxLength: most, measure, swells: port.limits.swells, from: at.to, open: at.open }
+  const options = { maxLength: most, measure, escapable: port.limits.escapable, from: at.to, open: at.open }
   const [slice] = text.trim() === '' ? [] : split(text, options)
   if (slice) return slice
   throw new PortError('refused', 'A note needs a text.')

@@ -77,7 +77,7 @@ function slicesBelow(
     from,
     open: () => openBlocksOf(card.source.slice(0, from)),
     maxLength,
-    swells: limits.swells,
+    escapable: limits.escapable,
     measure: (text) => lengthOf(text, maxLength, options),
     measuredBy: [render, limits.maxLength, streaming?.stream],
   })

@@ -86,7 +86,7 @@ function questionSlots(card: AskCard, options: LayoutOptions): readonly Slot[] {
   const maxLength = maxLengthOf(card, options)
   const slices = split(card.source, {
     maxLength,
-    swells: options.limits.swells,
+    escapable: options.limits.escapable,
     measure: (text) => options.render(text).length,
   })
   const slots = slices.map(({ source }, index): Slot => {

@@ -35,7 +35,7 @@ export type Card =
       /** It is outdated: its last message says so and has no buttons. */
       readonly isRetired?: true | undefined
     })
-  | (CardFields & { readonly type: 'notice'; readonly told: readonly string[] })
+  | (CardFields & { readonly type: 'notice'; readonly reported: readonly string[] })
   | (CardFields & { readonly type: 'heartbeat' | 'note' | 'todos' | 'reasoning' })
   | (CardFields & { readonly type: 'file'; readonly file: Attachment })
   /** How the reply ended, if it needs saying. */
@@ -82,7 +82,7 @@ export interface Shown {
   /** Requests of asks with at least one posted message, of this content or an earlier one. */
   readonly requests: ReadonlySet<string>
   /** Calls that notices reported, as `partID:status`. */
-  readonly told: ReadonlySet<string>
+  readonly reported: ReadonlySet<string>
   readonly noticeAt?: number | undefined
   readonly noticeCount: number
   /** When anything was last posted, and when a notifying message was (`loudAt`). */

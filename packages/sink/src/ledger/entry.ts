@@ -79,7 +79,7 @@ export interface EntryFields {
   /** Where its card stands in the text: ids of the parts before it. */
   readonly before?: readonly string[] | undefined
   /** Set for a notice: the tool calls that it reports, as `partID:status`. */
-  readonly told?: readonly string[] | undefined
+  readonly reported?: readonly string[] | undefined
   /** Another message has its key, or may get it. It no longer counts for its card, but may still be on the screen. */
   readonly isReplaced?: true | undefined
 }

@@ -25,7 +25,7 @@ export interface Ledger {
   /** Where posted cards that stay stand in the text, oldest first. */
   readonly breaks: readonly Break[]
   /** What notices and streams reported of tool calls: `partID:status`, `task:partID:status`. */
-  readonly told: readonly string[]
+  readonly reported: readonly string[]
   /** The progress of each ask in the chat, by its request id. */
   readonly asks: Readonly<Record<string, AskState>>
   /** Cards of asks that were open in a ledger from before asks had several messages. */
@@ -55,7 +55,7 @@ export const emptyLedger: Ledger = {
   version: 2,
   entries: [],
   breaks: [],
-  told: [],
+  reported: [],
   asks: {},
   outdated: [],
   notices: 0,
@@ -95,7 +95,7 @@ export function shownOf(ledger: Ledger): Shown {
     ),
     lost: new Set(ledger.entries.filter((entry) => isLost(entry) && !posted.has(entry.card)).map(({ card }) => card)),
     requests: new Set(there.flatMap(({ card }) => requestOf(card) ?? [])),
-    told: new Set(ledger.told),
+    reported: new Set(ledger.reported),
     noticeAt: ledger.noticeAt,
     noticeCount: ledger.notices,
     postedAt: latest(there),

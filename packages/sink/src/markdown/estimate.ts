@@ -87,10 +87,10 @@ export function nextRow(text: string, { start, end, fence, inList }: Row): Row |
  * reduces.
  *
  * Assumes that rendering does not lengthen a text. Exceptions that it counts: tables, which are as wide as
- * their widest cells; tabs; numbers that grow; fences, which may have to be closed; and characters matched by `swells`,
+ * their widest cells; tabs; numbers that grow; fences, which may have to be closed; and characters matched by `escapable`,
  * which may double.
  */
-export function estimate(text: string, from: Row, room: number, swells?: RegExp): Estimate {
+export function estimate(text: string, from: Row, room: number, escapable?: RegExp): Estimate {
   let used = 0
   let table = noTable
   let head = ''
@@ -113,11 +113,11 @@ export function estimate(text: string, from: Row, room: number, swells?: RegExp)
     // No part can be longer than the room, so the rest of a long line is skipped.
     const least = line.slice(0, Math.max(0, room - before) + 1)
     const below = least.length < line.length ? undefined : withLine(above, line, lineAbove)
-    const own = below === undefined ? line.length : line.length + extra(line, swelling(line, swells))
+    const own = below === undefined ? line.length : line.length + extra(line, escapableIn(line, escapable))
     if (below === undefined || before + own + excess(below) > room) {
-      const costs = (part: string, swollen: number): number =>
-        before + part.length + extra(part, swollen) + excess(withLine(above, part, lineAbove))
-      return { end: row.start + fitting(least, { room, swells, costs }), block }
+      const costs = (part: string, escaped: number): number =>
+        before + part.length + extra(part, escaped) + excess(withLine(above, part, lineAbove))
+      return { end: row.start + fitting(least, { room, escapable, costs }), block }
     }
     if (row !== from && isMarked(line) && (INTERRUPTS.test(line) || (row.inList && LIST.test(line)))) block = row
     used += own
@@ -148,24 +148,24 @@ function mayBeFence(line: string): boolean {
 }
 
 /** How many UTF-16 units rendering may double. */
-function swelling(text: string, swells: RegExp | undefined): number {
-  if (swells === undefined) return 0
+function escapableIn(text: string, escapable: RegExp | undefined): number {
+  if (escapable === undefined) return 0
   let units = 0
-  for (const run of text.match(swells) ?? []) units += run.length
+  for (const run of text.match(escapable) ?? []) units += run.length
   return units
 }
 
-/** Extra room that a line may need if `swollen` of its characters double. Never less for a longer part of it. */
-function extra(line: string, swollen: number): number {
+/** Extra room that a line may need if `escaped` of its characters double. Never less for a longer part of it. */
+function extra(line: string, escaped: number): number {
   let tabs = 0
   for (let at = line.indexOf('\t'); at >= 0; at = line.indexOf('\t', at + 1)) tabs++
-  if (!isMarked(line)) return 3 * tabs + swollen
+  if (!isMarked(line)) return 3 * tabs + escaped
   const lead = line.slice(0, LONGEST_LEAD)
   const number = /[.)]/.test(lead) ? NUMBER.exec(lead)?.[1] : undefined
   const marker = mayBeFence(lead) ? FENCE.exec(lead) : null
   return (
     3 * tabs +
-    swollen +
+    escaped +
     (number === undefined ? 0 : Math.max(1, 5 - number.length)) +
     (marker ? marker[0].length + 1 : 0)
   )
@@ -173,17 +173,17 @@ function extra(line: string, swollen: number): number {
 
 interface Fitting {
   readonly room: number
-  readonly swells: RegExp | undefined
-  costs(part: string, swollen: number): number
+  readonly escapable: RegExp | undefined
+  costs(part: string, escaped: number): number
 }
 
 /** The length of the longest part that fits. Characters that may double are counted once. */
-function fitting(line: string, { room, swells, costs }: Fitting): number {
-  let [low, high, swollen] = [0, line.length, 0]
+function fitting(line: string, { room, escapable, costs }: Fitting): number {
+  let [low, high, escaped] = [0, line.length, 0]
   while (high - low > 1) {
     const middle = (low + high) >> 1
-    const more = swollen + swelling(line.slice(low, middle), swells)
-    if (costs(line.slice(0, middle), more) <= room) [low, swollen] = [middle, more]
+    const more = escaped + escapableIn(line.slice(low, middle), escapable)
+    if (costs(line.slice(0, middle), more) <= room) [low, escaped] = [middle, more]
     else high = middle
   }
   return low

@@ -3,7 +3,7 @@ import type { OpenBlocks } from './reopen-blocks.ts'
 import { type Slice, type SplitOptions, split } from './split.ts'
 
 /** How a text is cut. Compared by identity. */
-export interface Cutting extends Pick<SplitOptions, 'maxLength' | 'swells' | 'measure'> {
+export interface Cutting extends Pick<SplitOptions, 'maxLength' | 'escapable' | 'measure'> {
   readonly from: number
   /** The blocks that are open at `from`. */
   open(): OpenBlocks | undefined
@@ -51,7 +51,7 @@ function isSame(a: Omit<Cut, 'source' | 'slices'>, b: Omit<Cut, 'source' | 'slic
   return (
     a.from === b.from &&
     a.maxLength === b.maxLength &&
-    a.swells === b.swells &&
+    a.escapable === b.escapable &&
     a.measuredBy.length === b.measuredBy.length &&
     a.measuredBy.every((one, at) => one === b.measuredBy[at])
   )

@@ -24,7 +24,7 @@ export interface SplitOptions {
    */
   readonly measure: (source: string) => number
   /** Finds runs of the characters that rendering may double: a pattern with `g`. Default: none. */
-  readonly swells?: RegExp | undefined
+  readonly escapable?: RegExp | undefined
   /** Where to begin. Default: at the beginning. */
   readonly from?: number | undefined
   /** The blocks open at `from`: the `open` of the slice before it. Default: none. */
@@ -45,12 +45,12 @@ const SHRINKS = 4
  * An empty source has no slices.
  */
 export function split(source: string, { from = 0, open, ...options }: SplitOptions): readonly Slice[] {
-  const isSwelling = swellsIn(source.slice(from), options.swells)
+  const hasEscapable = includesEscapable(source.slice(from), options.escapable)
   const slices: Slice[] = []
   let at = from
   let blocks = open
   while (at < source.length) {
-    const slice = sliceAt(source, at, { ...options, isSwelling, open: blocks })
+    const slice = sliceAt(source, at, { ...options, hasEscapable, open: blocks })
     slices.push(slice)
     at = slice.to
     blocks = slice.open
@@ -61,9 +61,9 @@ export function split(source: string, { from = 0, open, ...options }: SplitOptio
 interface SliceOptions {
   readonly maxLength: number
   readonly measure: (source: string) => number
-  readonly swells?: RegExp | undefined
+  readonly escapable?: RegExp | undefined
   /** Whether the source has characters that may double, here or in later slices. */
-  readonly isSwelling: boolean
+  readonly hasEscapable: boolean
   readonly open: OpenBlocks | undefined
 }
 
@@ -75,7 +75,7 @@ function sliceAt(source: string, from: number, options: SliceOptions): Slice {
   // If the reopened constructs take more than a quarter of the slice, drop them.
   const { prefix, skip } = whole.prefix.length > maxLength / 4 ? { prefix: '', skip: 0 } : whole
   const text = prefix + rest.slice(skip)
-  const swells = options.isSwelling || swellsIn(prefix, options.swells) ? options.swells : undefined
+  const escapable = options.hasEscapable || includesEscapable(prefix, options.escapable) ? options.escapable : undefined
   const placeOf = (at: number): number => from + skip + at - prefix.length
   const complete = new Map<number, CompleteText>()
   const completeAt = (at: number): CompleteText => {
@@ -98,7 +98,7 @@ function sliceAt(source: string, from: number, options: SliceOptions): Slice {
 
   const inked = text.trimEnd().length
   const isWhole = from + rest.length === source.length
-  let last = furthest(text, { maxLength, swells, measureAt, enough: isWhole ? inked : undefined })
+  let last = furthest(text, { maxLength, escapable, measureAt, enough: isWhole ? inked : undefined })
   if (isWhole && inked <= last) {
     if (measureAt(text.length) <= maxLength) return slice(text.length, source.length)
     last = inked - 1
@@ -118,8 +118,8 @@ function sliceAt(source: string, from: number, options: SliceOptions): Slice {
   }
 }
 
-function swellsIn(text: string, swells: RegExp | undefined): boolean {
-  return swells !== undefined && text.search(swells) >= 0
+function includesEscapable(text: string, escapable: RegExp | undefined): boolean {
+  return escapable !== undefined && text.search(escapable) >= 0
 }
 
 /** The end of the text that fits. The result never depends on the text after it. */
@@ -127,16 +127,16 @@ function furthest(
   text: string,
   {
     maxLength,
-    swells,
+    escapable,
     measureAt,
     enough,
-  }: Pick<SliceOptions, 'maxLength' | 'swells'> & {
+  }: Pick<SliceOptions, 'maxLength' | 'escapable'> & {
     readonly measureAt: (at: number) => number
     readonly enough: number | undefined
   },
 ): number {
   let from: Row = firstRow(text)
-  let { end, block } = estimate(text, from, maxLength, swells)
+  let { end, block } = estimate(text, from, maxLength, escapable)
   let gained = end
   for (let tries = 0; tries < TRIES; tries++) {
     if ((enough !== undefined && end >= enough) || end >= text.length) break
@@ -144,7 +144,7 @@ function furthest(
     from = block
     // The white space before the block counts only when something follows it.
     const space = from.start - text.slice(0, from.start).trimEnd().length
-    const next = estimate(text, from, maxLength - measureAt(from.start) - space, swells)
+    const next = estimate(text, from, maxLength - measureAt(from.start) - space, escapable)
     if (next.end <= end) break
     const gain = next.end - end
     end = next.end

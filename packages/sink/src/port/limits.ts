@@ -8,10 +8,10 @@ export interface Limits {
   /** The most that one message takes, in the unit that `Render` measures: mostly UTF-16 units after rendering. */
   readonly maxLength: number
   /**
-   * Finds runs of the characters that `Render` may double: a pattern with `g`. Counting them keeps cut points stable.
-   * Default: none.
+   * Finds runs of the characters that `Render` may escape, which doubles them: a pattern with `g`. Counting them keeps cut
+   * points stable. Default: none.
    */
-  readonly swells?: RegExp | undefined
+  readonly escapable?: RegExp | undefined
   /** Whether messages can be edited. Without edits, text is shown only when it is complete, and posted text stays. */
   readonly edits: boolean
   /** How long after posting a message can still be edited, in ms. Undefined: no limit. */
@@ -32,7 +32,7 @@ export interface Limits {
   /** A typing notice expires after this time, in ms; the sink renews it before that. Undefined: no typing notice. */
   readonly typingMs?: number | undefined
   /** The typing notice says what the agent is doing, so no status message is needed. */
-  readonly typingTells?: boolean | undefined
+  readonly typingHasStatus?: boolean | undefined
   /** Buttons below a message. Undefined: none; people answer asks by text. */
   readonly buttons?: ButtonLimits | undefined
   /**

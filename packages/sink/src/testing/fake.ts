@@ -225,8 +225,8 @@ export function createFake({ clock, limits: given = {}, faults = [], lacks = [],
     const whole = message.text + text
     fits({ text: whole, buttons: [] })
     if (whole.length > adding.maxLength) throw new PortError('too-long', `${whole.length} UTF-16 units are too many.`)
-    const told = [...(message.tasks ?? []).filter(({ id }) => !tasks.some((task) => task.id === id)), ...tasks]
-    change(ref, (one) => ({ ...one, text: whole, tasks: told, openUntil: isOpened ? one.openUntil : undefined }))
+    const reported = [...(message.tasks ?? []).filter(({ id }) => !tasks.some((task) => task.id === id)), ...tasks]
+    change(ref, (one) => ({ ...one, text: whole, tasks: reported, openUntil: isOpened ? one.openUntil : undefined }))
   }
 
   function isOpen({ openUntil }: FakeMessage): boolean {

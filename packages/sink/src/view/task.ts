@@ -17,7 +17,7 @@ const statuses = { pending: 'pending', running: 'running', completed: 'done', er
 export function flowOf(reply: Reply, { shown, policy, words }: ViewOptions): Flow {
   if (policy.verbosity === 'quiet') return { tasks: [] }
   const tools = toolsOf(reply).filter(({ tool }) => tool !== 'todowrite' && tool !== 'question')
-  const tasks = tools.map(taskOf).filter((task) => task.status !== 'pending' && !shown.told.has(taskKey(task)))
+  const tasks = tools.map(taskOf).filter((task) => task.status !== 'pending' && !shown.reported.has(taskKey(task)))
   const { todos } = reply
   if (todos.length === 0 || !toolsOf(reply).some(({ tool }) => tool === 'todowrite')) return { tasks }
   const done = todos.filter(({ status }) => status === 'completed').length
@@ -31,7 +31,7 @@ export function taskOf(part: ToolPart): Task {
   return { id: part.id, title: titleOf(part), status: statuses[state.status] }
 }
 
-/** The key of a task in the ledger's `told`. */
+/** The key of a task in the ledger's `reported`. */
 export function taskKey({ id, status }: Task): string {
   return `task:${id}:${status}`
 }

@@ -30,16 +30,19 @@ export function noticeCard(reply: Reply, options: ViewOptions): Notice {
   const due = (shown.noticeAt ?? 0) + policy.toolThrottleMs
   const hasTextBelow = mode === 'live' && texts > first.at
   if (now < due && reply.phase !== 'settled' && !hasTextBelow) return { nextAt: due, at: first.at }
-  const [lines, told]: [string[], string[]] = [[], []]
+  const [lines, reported]: [string[], string[]] = [[], []]
   let length = 0
   for (const { part, at } of news) {
     const line = lineOf(part, reply, options)
     length += line.length
     if (at !== first.at || (lines.length > 0 && length > noticeLength)) break
     if (line !== '') lines.push(line)
-    told.push(stateKey(part))
+    reported.push(stateKey(part))
   }
-  return { card: { type: 'notice', key: noticeKey(shown.noticeCount), source: lines.join('\n'), told }, at: first.at }
+  return {
+    card: { type: 'notice', key: noticeKey(shown.noticeCount), source: lines.join('\n'), reported },
+    at: first.at,
+  }
 }
 
 /** Without edits: says that the agent still works, after a long silence. */
@@ -72,7 +75,7 @@ function newsIn(reply: Reply, options: ViewOptions): readonly News[] {
 function isNews(part: ToolPart, reply: Reply, options: ViewOptions): boolean {
   const { shown, mode } = options
   const { verbosity } = options.policy
-  if (part.tool === 'todowrite' || part.tool === 'question' || shown.told.has(stateKey(part))) return false
+  if (part.tool === 'todowrite' || part.tool === 'question' || shown.reported.has(stateKey(part))) return false
   const end = toolEndOf(part, reply)
   if (end?.type === 'interrupted') return false
   if (end) return !isInStream(part, reply, options)
@@ -83,7 +86,7 @@ function isNews(part: ToolPart, reply: Reply, options: ViewOptions): boolean {
 /** The stream of the text shows the call as a task. */
 function isInStream(part: ToolPart, { phase }: Reply, { isStreaming, shown, policy }: ViewOptions): boolean {
   if (!isStreaming || policy.verbosity === 'verbose') return false
-  return phase !== 'settled' || shown.told.has(taskKey(taskOf(part)))
+  return phase !== 'settled' || shown.reported.has(taskKey(taskOf(part)))
 }
 
 function stateKey(part: ToolPart): string {

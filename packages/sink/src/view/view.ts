@@ -44,7 +44,7 @@ export interface ViewOptions {
   /** Growing text is streamed, and the stream shows the activity. */
   readonly isStreaming?: boolean | undefined
   /** The typing notice shows the activity. */
-  readonly typingTells?: boolean | undefined
+  readonly typingHasStatus?: boolean | undefined
   /** Formats a line as Markdown that the platform shows small: `Limits.small`. */
   readonly small?: ((line: string) => string) | undefined
   /** Ends the status line. */
@@ -107,7 +107,9 @@ export function view(reply: Reply, options: ViewOptions): View {
   const answers = answerCards(reply, { ...options, texts, kept })
   const ending = endingCards(reply, { ...options, hasText: texts.length > 0 })
   return {
-    cards: [...answers, ...ending, ...(status.card && !options.typingTells ? [status.card] : [])].filter(hasContent),
+    cards: [...answers, ...ending, ...(status.card && !options.typingHasStatus ? [status.card] : [])].filter(
+      hasContent,
+    ),
     isTyping: isAtWork(reply),
     doing: status.card?.source,
     flow: options.isStreaming ? flowOf(reply, options) : noFlow,

@@ -22,7 +22,7 @@ export interface DiscordInteraction {
   /** Resolves with the first answer, or when the time is up. */
   readonly settled: Promise<DiscordInteraction>
   /** Resolves once there are this many texts. */
-  told(count: number): Promise<DiscordInteraction>
+  received(count: number): Promise<DiscordInteraction>
 }
 
 /** An interaction that Discord finds by its token. */
@@ -80,7 +80,7 @@ export function createInteractions(clock: Clock): Interactions {
         return modal
       },
       settled,
-      told: (count) => when(() => texts.length >= count),
+      received: (count) => when(() => texts.length >= count),
     }
     const one: Known = { token, interaction, answer, followUp, fail }
     known.set(token, one)

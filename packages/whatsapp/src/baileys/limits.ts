@@ -16,7 +16,7 @@ export const editWindowMs = 870_000
 export const baileysLimits: Limits = {
   maxLength: textLength,
   // Literal marks and mentions get an invisible character, which disables them.
-  swells: /[*_~`>@]+/g,
+  escapable: /[*_~`>@]+/g,
   edits: true,
   editWindowMs,
   editIntervalMs: 3000,

@@ -41,7 +41,7 @@ export const captionLength = 1024
 export const cloudLimits: Limits = {
   maxLength: textLength,
   // Literal marks and mentions get an invisible character, which disables them.
-  swells: /[*_~`>@]+/g,
+  escapable: /[*_~`>@]+/g,
   // The Cloud API can neither edit nor delete messages.
   edits: false,
   editIntervalMs: 6000,

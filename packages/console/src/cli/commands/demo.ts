@@ -2,7 +2,7 @@ import { openServer } from '../connection.ts'
 import { ConsoleError } from '../error.ts'
 import { EXIT } from '../exit-code.ts'
 import { listenForExit } from '../exit-signals.ts'
-import { createOutput, type OutputOptions, remarkOn } from '../output.ts'
+import { createOutput, noteOn, type OutputOptions } from '../output.ts'
 import type { ProcessIO } from '../process-io.ts'
 import { runPrompt } from '../run-prompt.ts'
 import { DEFAULT_URL } from '../server-url.ts'
@@ -37,16 +37,16 @@ export async function demo(scenario: string | undefined, options: DemoCommandOpt
   }
   if (options.url !== undefined) return await watch(options, io)
   const testing = await loadTesting()
-  const remark = remarkOn(io, options)
+  const note = noteOn(io, options)
   if (options.list === true) {
-    for (const { name, shows } of testing.demoScenarios) remark(`${name}: ${shows}`)
+    for (const { name, shows } of testing.demoScenarios) note(`${name}: ${shows}`)
     return EXIT.done
   }
   if (scenario !== undefined && testing.demoScenarios.every(({ name }) => name !== scenario)) {
     const names = testing.demoScenarios.map(({ name }) => name).join(', ')
     throw new ConsoleError('usage', `Unknown scenario "${scenario}": choose one of ${names}.`)
   }
-  remark('Starting a real OpenCode server with a scripted model: no key, no network …')
+  note('Starting a real OpenCode server with a scripted model: no key, no network …')
   let talking = false
   // While the reply runs, `runPrompt` handles Control-C and aborts it.
   const left = listenForExit(io, { interrupted: () => (talking ? undefined : EXIT.interrupted) })
@@ -54,7 +54,7 @@ export async function demo(scenario: string | undefined, options: DemoCommandOpt
   try {
     const started = await Promise.race([starting, left.code])
     if (typeof started === 'number') return started
-    remark(`OpenCode ${started.version} at ${started.url}`)
+    note(`OpenCode ${started.version} at ${started.url}`)
     const talk = () => {
       talking = true
     }
@@ -84,17 +84,17 @@ async function play(
   options: DemoCommandOptions,
   io: ProcessIO,
 ): Promise<number> {
-  const remark = remarkOn(io, options)
+  const note = noteOn(io, options)
   const { url, directory, prompt } = started
-  const opencode = await openServer({ url, directory }, { ...io, env: {} }, remark)
+  const opencode = await openServer({ url, directory }, { ...io, env: {} }, note)
   try {
     const output = createOutput(io, options, { prompt: true, opencode, hint: 'ctrl-c aborts' })
     const asks = output.interactive ? undefined : 'first'
     talk()
     const code = await runPrompt({ opencode, output, request: { text: prompt }, asks }, io)
     if (code >= 128) return code
-    remark('')
-    for (const row of FAREWELL) remark(row)
+    note('')
+    for (const row of FAREWELL) note(row)
     return code
   } finally {
     await opencode.close()

@@ -3,7 +3,7 @@ import type { Input } from '../../terminal/keyboard.ts'
 import { attachment } from '../attachment.ts'
 import { openServer } from '../connection.ts'
 import { ConsoleError } from '../error.ts'
-import { createOutput, type OutputOptions, remarkOn } from '../output.ts'
+import { createOutput, noteOn, type OutputOptions } from '../output.ts'
 import type { ProcessIO } from '../process-io.ts'
 import { runPrompt } from '../run-prompt.ts'
 import type { ServerOptions } from '../server-url.ts'
@@ -22,7 +22,7 @@ export interface PromptCommandOptions extends ServerOptions, OutputOptions {
 export async function prompt(text: string, options: PromptCommandOptions, io: ProcessIO): Promise<number> {
   const words = text === '-' ? await readAll(io.stdin) : text
   if (words.trim() === '') throw new ConsoleError('usage', 'The prompt is empty: give it some text.')
-  const opencode = await openServer(options, io, remarkOn(io, options), {
+  const opencode = await openServer(options, io, noteOn(io, options), {
     isShowing: () => output.showing(),
     missed: () => output.missed(),
   })
@@ -44,7 +44,7 @@ export async function prompt(text: string, options: PromptCommandOptions, io: Pr
 
   function sayHowToGoOn({ sessionID, outcome }: Reply): void {
     if (!output.interactive || options.session !== undefined || outcome === 'failed' || outcome === 'lost') return
-    output.remark(`To continue: reply prompt --session ${sessionID} "…"`)
+    output.note(`To continue: reply prompt --session ${sessionID} "…"`)
   }
 }
 

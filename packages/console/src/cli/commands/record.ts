@@ -8,7 +8,7 @@ import { openServer } from '../connection.ts'
 import { ConsoleError } from '../error.ts'
 import { EXIT } from '../exit-code.ts'
 import { listenForExit } from '../exit-signals.ts'
-import { createOutput, type OutputOptions, remarkOn } from '../output.ts'
+import { createOutput, noteOn, type OutputOptions } from '../output.ts'
 import { unwritable } from '../output-errors.ts'
 import type { ProcessIO } from '../process-io.ts'
 import { type ServerOptions, shownUrl } from '../server-url.ts'
@@ -27,14 +27,14 @@ export async function record(file: string, options: RecordCommandOptions, io: Pr
       'Standard output can carry either the recording or JSON lines: give a file when using --json.',
     )
   }
-  const remark = toStdout ? (text: string) => void io.stderr.write(`${cleanLine(text)}\n`) : remarkOn(io, options)
+  const note = toStdout ? (text: string) => void io.stderr.write(`${cleanLine(text)}\n`) : noteOn(io, options)
   const target = toStdout ? openStdout(io.stdout) : await openFile(file, options.force === true)
   let frames = 0
   let opened: Awaited<ReturnType<typeof openServer>> | undefined
   const left = listenForExit(io, { interrupted: () => EXIT.done })
   const write = recorder({ write: (text) => void target.stream.write(text) })
   try {
-    const opencode = await openServer(options, io, remark, {
+    const opencode = await openServer(options, io, note, {
       missed: () => '; events sent meanwhile are not in the recording',
       onFrame(data, at) {
         frames++
@@ -42,7 +42,7 @@ export async function record(file: string, options: RecordCommandOptions, io: Pr
       },
     })
     opened = opencode
-    remark(`recording ${shownUrl(options, io.env)} to ${toStdout ? 'standard output' : file}; press Control-C to stop`)
+    note(`recording ${shownUrl(options, io.env)} to ${toStdout ? 'standard output' : file}; press Control-C to stop`)
     const output = createOutput(io, options, { prompt: false })
     const replies = { count: 0 }
     opencode.watch(options.directory === undefined ? {} : { directory: options.directory }, {
@@ -57,7 +57,7 @@ export async function record(file: string, options: RecordCommandOptions, io: Pr
       ],
     })
     const code = await Promise.race([left.code, target.failed])
-    remark(`${counted(frames, 'frame')}, ${replies.count === 1 ? '1 reply' : `${replies.count} replies`}`)
+    note(`${counted(frames, 'frame')}, ${replies.count === 1 ? '1 reply' : `${replies.count} replies`}`)
     return code
   } finally {
     left.stop()

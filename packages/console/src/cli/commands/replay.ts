@@ -62,6 +62,6 @@ async function replayOne({ file, clock, output, speed }: Showing, io: ProcessIO)
   if (replies.length === 0 && failure !== undefined) {
     throw new ConsoleError('unreadable', `${file} is not a recording of an event stream: ${failure.message}`)
   }
-  if (replies.length === 0) output.remark(`${file}: contains no replies`)
+  if (replies.length === 0) output.note(`${file}: contains no replies`)
   for (const reply of replies) output.print(reply)
 }

@@ -4,7 +4,7 @@ import { openServer } from '../connection.ts'
 import { ConsoleError } from '../error.ts'
 import { EXIT } from '../exit-code.ts'
 import { listenForExit } from '../exit-signals.ts'
-import { createOutput, type OutputOptions, remarkOn } from '../output.ts'
+import { createOutput, noteOn, type OutputOptions } from '../output.ts'
 import type { ProcessIO } from '../process-io.ts'
 import { type ServerOptions, shownUrl } from '../server-url.ts'
 
@@ -18,13 +18,13 @@ export interface WatchCommandOptions extends ServerOptions, OutputOptions {
  */
 export async function watch(options: WatchCommandOptions, io: ProcessIO): Promise<number> {
   const { session, directory } = options
-  const remark = remarkOn(io, options)
+  const note = noteOn(io, options)
   const url = shownUrl(options, io.env)
   let miss: (error: ConsoleError) => void = () => {}
   const missing = new Promise<never>((_, reject) => {
     miss = reject
   })
-  const opencode = await openServer(options, io, remark, {
+  const opencode = await openServer(options, io, note, {
     isShowing: () => output.showing(),
     missed: () => output.missed(),
     onFailure({ type, message }) {
@@ -34,7 +34,7 @@ export async function watch(options: WatchCommandOptions, io: ProcessIO): Promis
     },
   })
   const output = createOutput(io, options, { prompt: true, opencode })
-  remark(`watching ${session ?? 'every session'} at ${url}; press Control-C to stop`)
+  note(`watching ${session ?? 'every session'} at ${url}; press Control-C to stop`)
   const left = listenForExit(io, { interrupted: () => EXIT.done })
 
   function observe(reply: Reply): readonly ReplyObserver[] {

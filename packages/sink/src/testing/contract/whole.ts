@@ -134,7 +134,7 @@ export const whole = [
     name: 'removes its status at the end',
     // No status message where a post would notify, or where the typing notice shows the activity.
     needs: ({ port: { edit, limits } }) =>
-      edit !== undefined && limits.edits && limits.silent !== false && limits.typingTells !== true,
+      edit !== undefined && limits.edits && limits.silent !== false && limits.typingHasStatus !== true,
     run: async (stage) => {
       await acting(stage, async (sink) => {
         begin(sink, replyOf(''))

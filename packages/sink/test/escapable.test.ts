@@ -9,7 +9,7 @@ const measure = (source: string): number => source.replace(/[*_@]/g, '\\$&').len
 test('if rendering doubles characters, every slice but the last still stays the same', () => {
   fc.assert(
     fc.property(markdownText, markdownText, fc.constantFrom(48, 100, 333), (text, more, maxLength) => {
-      const options = { maxLength, measure, swells: /[*_@]+/g }
+      const options = { maxLength, measure, escapable: /[*_@]+/g }
       const before = split(text, options).slice(0, -1)
       const after = split(text + more, options)
       expect(after.slice(0, before.length)).toEqual(before)

@@ -22,7 +22,7 @@ import { type DiscordConfig, discordConfig } from './config.ts'
 import { accountIn, idIn } from './decode.ts'
 import { DiscordError } from './error.ts'
 import { toPortError } from './failure.ts'
-import { createGateway, type Gateway, refusedToken } from './gateway.ts'
+import { createGateway, type Gateway, refusedToken } from './inbound/gateway.ts'
 import { createDiscordPort } from './port.ts'
 import { renderDiscord } from './render.ts'
 

@@ -11,10 +11,10 @@ import {
 } from '@reply/sink/channel'
 import type { DiscordClient } from './api.ts'
 import { DiscordError } from './error.ts'
+import { createDiscordWebhook } from './inbound/webhook.ts'
 import { isMalformed, toEvent } from './inbound.ts'
 import { createReceiver } from './receive.ts'
 import { type DiscordSinkOptions, discordSink } from './sink.ts'
-import { createDiscordWebhook } from './webhook.ts'
 
 /** How to reach Discord, what to do with what people write, and the defaults of the channel's sinks. */
 export interface DiscordChannelOptions extends ChannelOptions, Pick<DiscordSinkOptions, 'rest' | 'policy'> {

@@ -10,10 +10,10 @@ import type { DiscordRest } from './api.ts'
 import { around, type Body } from './body.ts'
 import { DiscordError } from './error.ts'
 import { toPortError } from './failure.ts'
+import { createRespond, type Respond } from './inbound/respond.ts'
 import type { Event, InteractionRef, Received } from './inbound.ts'
 import { discordLimits, nonceLength, responseMs, tokenMs } from './limits.ts'
 import { oneMessage } from './render.ts'
-import { createRespond, type Respond } from './respond.ts'
 
 export interface ReceiverOptions extends InboundOptions {
   readonly rest: DiscordRest

@@ -1,8 +1,8 @@
 import type { Render } from '@reply/sink'
 import { cachedRender, type Dialect, lazyPlain, renderMarkdown } from '@reply/sink/channel'
-import { literal } from './escape.ts'
 import { contentLength } from './limits.ts'
-import { clean, mark, replaceMark, unmarkFirst } from './mark.ts'
+import { literal } from './markup/escape.ts'
+import { clean, mark, replaceMark, unmarkFirst } from './markup/mark.ts'
 import { joined, writeLines } from './write.ts'
 
 const LANGUAGE = /^[\w+#.-]+$/

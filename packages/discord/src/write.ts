@@ -1,6 +1,6 @@
 import { cachedRender } from '@reply/sink/channel'
-import { gap, literal, type Surroundings, type Written } from './escape.ts'
-import { type Element, linesOf, type Node, nodesOf } from './mark.ts'
+import { gap, literal, type Surroundings, type Written } from './markup/escape.ts'
+import { type Element, linesOf, type Node, nodesOf } from './markup/mark.ts'
 
 interface Place extends Surroundings {
   /** The last line of the preceding text, if a mark could still begin there. */

@@ -13,13 +13,13 @@ import type { SlackApi, SlackSocket } from './api.ts'
 import { saysOf } from './call.ts'
 import { slackChannel } from './channel.ts'
 import { type SlackConfig, slackConfig } from './config.ts'
-import { download } from './download.ts'
 import { SlackError } from './error.ts'
 import { toPortError } from './failure.ts'
+import { download } from './inbound/download.ts'
 import { accountOf } from './inbound/file.ts'
+import { unauthorized } from './inbound/socket.ts'
 import { createSlackPort } from './port.ts'
 import { renderSlack } from './render.ts'
-import { unauthorized } from './socket.ts'
 
 /** Slack as a channel of a bridge. Needs the package `@slack/web-api`, and for Socket Mode `@slack/socket-mode`. */
 export const bridgeChannel: BridgeChannel<SlackConfig> = {

@@ -12,12 +12,12 @@ import {
 } from '@reply/sink/channel'
 import type { SlackApi, SlackSocket } from './api.ts'
 import { SlackError } from './error.ts'
+import { createListening } from './inbound/socket.ts'
+import { createSlackWebhook } from './inbound/webhook.ts'
 import { isTs } from './place.ts'
 import { createReceiver } from './receive.ts'
 import { requireToken, type SlackSinkOptions, slackSink } from './sink.ts'
-import { createListening } from './socket.ts'
 import { createThreads } from './threads.ts'
-import { createSlackWebhook } from './webhook.ts'
 
 /** How to reach Slack, what to do with what people write, and the defaults of the channel's sinks. */
 export interface SlackChannelOptions extends ChannelOptions, Pick<SlackSinkOptions, 'api' | 'policy'> {

@@ -12,15 +12,15 @@ import {
   unlessGone,
 } from '@reply/sink/channel'
 import type { SlackApi, SlackFields } from './api.ts'
-import { contentOf } from './blocks.ts'
 import { createCall, saysOf } from './call.ts'
 import { featuresOf } from './features.ts'
 import { slackLimits, textLength } from './limits.ts'
-import { lookUp, metadataOf } from './look-up.ts'
 import { refOf } from './place.ts'
-import { createStatus } from './status.ts'
-import { createStream, type SlackRecipient } from './stream.ts'
-import { upload } from './upload.ts'
+import { contentOf } from './port/blocks.ts'
+import { lookUp, metadataOf } from './port/look-up.ts'
+import { createStatus } from './port/status.ts'
+import { createStream, type SlackRecipient } from './port/stream.ts'
+import { upload } from './port/upload.ts'
 
 /** The channel or thread to write in, and how. */
 export interface SlackPortOptions {

@@ -1,6 +1,6 @@
 import type { Chat } from '@reply/sink'
 import { createRecent } from '@reply/sink/channel'
-import type { SlackRecipient } from './stream.ts'
+import type { SlackRecipient } from './port/stream.ts'
 
 /** The threads in which the bot listens without a mention, and who wrote last in each. */
 export interface Threads {

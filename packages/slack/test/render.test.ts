@@ -1,7 +1,7 @@
 import { markdownCases, renderings, startSlack } from '@reply/testing'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { contentOf } from '../src/blocks.ts'
+import { contentOf } from '../src/port/blocks.ts'
 import { clipped, escaped, renderSlack } from '../src/render.ts'
 import { clientOf, token } from './app.ts'
 

@@ -1,7 +1,7 @@
 import { words } from '@reply/sink'
 import { expect, test } from 'vitest'
-import { contentOf } from '../src/blocks.ts'
 import { modalOf } from '../src/form.ts'
+import { contentOf } from '../src/port/blocks.ts'
 
 const hidden = 'Del\u202eete\u200b'
 const shown = { type: 'plain_text', text: 'Del\\u202eete\\u200b' }

@@ -68,7 +68,7 @@ describe('refused', () => {
     const { channel, received, errors } = await open(1000)
     expect(await channel.webhook(given)).toEqual({ status })
     expect(received).toEqual([])
-    // What has the secret and is no update is a fault that the host should know of.
+    // A request with the secret, but without an update, shows a fault of the set-up.
     const words = "Skipped update without an id, which can't be read."
     expect(errors.map(({ message }) => message)).toEqual(status === 400 ? [words] : [])
   })

@@ -1,9 +1,9 @@
 import type { Inbound } from '@reply/sink'
 import { isAskToken } from '@reply/sink/channel'
 import * as z from 'zod'
-import { ids } from '../blocks.ts'
 import type { Read } from '../inbound.ts'
 import { chatOf, refOf } from '../place.ts'
+import { ids } from '../port/blocks.ts'
 import { readControl } from './control.ts'
 import { readForm, readMetadata, stateSchema, toState } from './form.ts'
 

@@ -1,7 +1,7 @@
 import { type LookedUp, type LookUpOptions, PortError } from '@reply/sink/channel'
-import type { SlackFields } from './api.ts'
-import type { Call } from './call.ts'
-import { refOf } from './place.ts'
+import type { SlackFields } from '../api.ts'
+import type { Call } from '../call.ts'
+import { refOf } from '../place.ts'
 
 export interface LookUpPlace {
   readonly call: Call

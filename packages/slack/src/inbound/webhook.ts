@@ -8,8 +8,8 @@ import {
   type WebhookRequest,
 } from '@reply/sink/channel'
 import { secretComparer } from '@reply/sink/node'
-import { readRequest } from './inbound.ts'
-import { requestAgeS } from './limits.ts'
+import { readRequest } from '../inbound.ts'
+import { requestAgeS } from '../limits.ts'
 
 export interface SlackWebhookOptions {
   readonly signingSecret: string

@@ -7,9 +7,9 @@ import {
   PortError,
   tooLong,
 } from '@reply/sink/channel'
-import type { SlackApi } from './api.ts'
-import { toPortError } from './failure.ts'
-import { urlOf } from './inbound/file.ts'
+import type { SlackApi } from '../api.ts'
+import { toPortError } from '../failure.ts'
+import { urlOf } from './file.ts'
 
 export interface SlackDownload extends DownloadLimits {
   readonly api: SlackApi

@@ -1,9 +1,9 @@
 import type { Clock } from '@reply/core'
 import { PortError, type TypingOptions } from '@reply/sink/channel'
-import type { SlackFields } from './api.ts'
-import { type Call, saysOf } from './call.ts'
-import { type Features, isLacking } from './features.ts'
-import { clipped, quieted } from './render.ts'
+import type { SlackFields } from '../api.ts'
+import { type Call, saysOf } from '../call.ts'
+import { type Features, isLacking } from '../features.ts'
+import { clipped, quieted } from '../render.ts'
 
 export interface StatusOptions {
   readonly call: Call

@@ -1,10 +1,10 @@
 import type { Clock } from '@reply/core'
 import type { Answering } from '@reply/sink'
 import type { Form } from '@reply/sink/channel'
-import { type Body, noticeBody } from './body.ts'
-import { dialogOf } from './form.ts'
-import type { InteractionRef } from './inbound.ts'
-import { deferMs } from './limits.ts'
+import { type Body, noticeBody } from '../body.ts'
+import { dialogOf } from '../form.ts'
+import type { InteractionRef } from '../inbound.ts'
+import { deferMs } from '../limits.ts'
 
 export interface RespondOptions {
   readonly interaction: InteractionRef

@@ -1,12 +1,12 @@
 import type { Clock } from '@reply/core'
 import type { MessageRef } from '@reply/sink'
 import { type AppendStream, type EditOptions, PortError, type StreamPiece, type Task } from '@reply/sink/channel'
-import type { SlackFields } from './api.ts'
-import { type Call, saysOf } from './call.ts'
-import { type Features, isLacking, isMisplaced } from './features.ts'
-import { bytesOf, mostTasks, streamCalls, streamLength, streamMs, tasksLength } from './limits.ts'
-import { refOf } from './place.ts'
-import { clipped, quieted } from './render.ts'
+import type { SlackFields } from '../api.ts'
+import { type Call, saysOf } from '../call.ts'
+import { type Features, isLacking, isMisplaced } from '../features.ts'
+import { bytesOf, mostTasks, streamCalls, streamLength, streamMs, tasksLength } from '../limits.ts'
+import { refOf } from '../place.ts'
+import { clipped, quieted } from '../render.ts'
 
 /** The person that a stream is shown to. Slack requires it outside of direct messages. */
 export interface SlackRecipient {

@@ -1,11 +1,11 @@
 import type { Clock } from '@reply/core'
 import type { MessageRef } from '@reply/sink'
 import { type Attachment, PortError, pause } from '@reply/sink/channel'
-import type { SlackFields } from './api.ts'
-import type { Call } from './call.ts'
-import { fallbackLength } from './limits.ts'
-import { refOf } from './place.ts'
-import { escapedTo } from './render.ts'
+import type { SlackFields } from '../api.ts'
+import type { Call } from '../call.ts'
+import { fallbackLength } from '../limits.ts'
+import { refOf } from '../place.ts'
+import { escapedTo } from '../render.ts'
 
 export interface Uploading {
   readonly call: Call

@@ -1,8 +1,8 @@
 import { type Bubble, type Form, PortError } from '@reply/sink/channel'
-import type { SlackFields } from './api.ts'
-import { writeForm } from './form.ts'
-import { blockOverhead, blocksLength, fallbackLength, labelLength, mostOptions, optionLength } from './limits.ts'
-import { escapedTo, plainLabel } from './render.ts'
+import type { SlackFields } from '../api.ts'
+import { writeForm } from '../form.ts'
+import { blockOverhead, blocksLength, fallbackLength, labelLength, mostOptions, optionLength } from '../limits.ts'
+import { escapedTo, plainLabel } from '../render.ts'
 
 /** Id prefixes of this package's controls: the app may have others. */
 export const ids = { button: 'reply.button', select: 'reply.select', form: 'reply.form' } as const

@@ -9,11 +9,11 @@ import {
   type WebhookHead,
   type WebhookRequest,
 } from '@reply/sink/channel'
-import type { Body } from './body.ts'
-import { DiscordError } from './error.ts'
-import { type InboundFilter, toInteraction } from './inbound.ts'
-import { signatureMs } from './limits.ts'
-import type { Receiver } from './receive.ts'
+import type { Body } from '../body.ts'
+import { DiscordError } from '../error.ts'
+import { type InboundFilter, toInteraction } from '../inbound.ts'
+import { signatureMs } from '../limits.ts'
+import type { Receiver } from '../receive.ts'
 import { quietOf } from './respond.ts'
 
 export interface DiscordWebhookOptions {

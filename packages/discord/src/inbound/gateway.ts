@@ -1,8 +1,8 @@
 import type { Clock } from '@reply/core'
 import { backOffMs, pause } from '@reply/sink/channel'
 import type { Client } from 'discord.js'
-import type { DiscordClient } from './api.ts'
-import { DiscordError } from './error.ts'
+import type { DiscordClient } from '../api.ts'
+import { DiscordError } from '../error.ts'
 
 export interface GatewayOptions {
   readonly token: string

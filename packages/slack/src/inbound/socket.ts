@@ -1,8 +1,8 @@
 import type { Clock } from '@reply/core'
 import { backOffMs, networkCodeOf } from '@reply/sink/channel'
-import type { SlackEnvelope, SlackSocket } from './api.ts'
-import { SlackError } from './error.ts'
-import { responseOf } from './failure.ts'
+import type { SlackEnvelope, SlackSocket } from '../api.ts'
+import { SlackError } from '../error.ts'
+import { responseOf } from '../failure.ts'
 
 export interface SocketOptions {
   readonly socket: SlackSocket

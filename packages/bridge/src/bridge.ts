@@ -3,6 +3,7 @@ import { type Clock, connect, type OpenCode, systemClock } from '@reply/core'
 import type {
   BridgeConnection,
   Inbound,
+  KnownChat,
   SecretSource,
   Webhook,
   WebhookAnswer,
@@ -20,6 +21,7 @@ import type { BridgeConfig } from './config/schema.ts'
 import { BridgeError } from './error.ts'
 import { createBacklog } from './intake/backlog.ts'
 import { createIntake } from './intake/intake.ts'
+import { createTakenMessages } from './intake/taken-messages.ts'
 import { createLeaseKeeper } from './lease-keeper.ts'
 import { ledgersOf } from './ledgers.ts'
 import { createPeople } from './people/people.ts'
@@ -115,7 +117,8 @@ export function createBridge(options: BridgeOptions): Bridge {
   const runner = createRunner({ ...context, asks })
   const backlog = createBacklog(context, runner)
   const commands = createCommands({ ...context, runner }, backlog)
-  const intake = createIntake({ context, runner, commands, answer: createAnswerer(context, runner), backlog })
+  const messages = createTakenMessages({ state, clock })
+  const intake = createIntake({ context, runner, commands, answer: createAnswerer(context, runner), backlog, messages })
   let stopSweep = (): void => {}
   let started: Promise<void> | undefined
   let stopped: Promise<void> | undefined
@@ -162,7 +165,8 @@ export function createBridge(options: BridgeOptions): Bridge {
     const parsed = parseChannel(schema, name, entry)
     const ledgers = ledgersOf({ state, routes, channel: name, serverOf: runner.serverOf, now: () => clock.now() })
     const onInbound = async (inbound: Inbound): Promise<void> => await intake.receive(name, inbound)
-    return [name, await create(parsed, { name, secret, onInbound, onError, store: ledgers, clock })]
+    const chats = async (): Promise<readonly KnownChat[]> => await messages.chatsOf(name)
+    return [name, await create(parsed, { name, secret, onInbound, chats, onError, store: ledgers, clock })]
   }
 
   function connectTo(name: string): OpenCode {

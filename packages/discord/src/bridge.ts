@@ -19,9 +19,10 @@ import {
 import { discordRestOptions } from './api.ts'
 import { discordChannel } from './channel.ts'
 import { type DiscordConfig, discordConfig } from './config.ts'
-import { accountIn, idIn } from './decode.ts'
+import { accountIn, idIn, isReady } from './decode.ts'
 import { DiscordError } from './error.ts'
 import { toPortError } from './failure.ts'
+import { createCatchUp } from './inbound/catch-up.ts'
 import { createGateway, type Gateway, refusedToken } from './inbound/gateway.ts'
 import { createDiscordPort } from './port.ts'
 import { renderDiscord } from './render.ts'
@@ -71,6 +72,14 @@ function connectionOf(config: DiscordConfig, host: ChannelHost, { rest, gateway 
     ...{ rest, updates, client: gateway?.client, publicKey, commands },
     ...{ onInbound: (inbound) => onInbound(ownPress(inbound)), onError, clock, onlyFiles: true },
   })
+  const { chats = async () => [] } = host
+  const catchUp = createCatchUp({ rest, chats, handleEvent: channel.handleEvent, onError, clock })
+  let catching = { abort: new AbortController(), ended: Promise.resolve() }
+  gateway?.client.on('raw', (packet) => {
+    if (!isReady(packet)) return
+    const { abort, ended } = catching
+    catching = { abort, ended: ended.then(() => catchUp(abort.signal)).catch(onError) }
+  })
   const notes = createNotes({
     client: rest,
     clock,
@@ -83,11 +92,14 @@ function connectionOf(config: DiscordConfig, host: ChannelHost, { rest, gateway 
       await me(rest, clock).catch((error: unknown) => {
         if (error instanceof DiscordError) throw error
       })
+      catching = { ...catching, abort: new AbortController() }
       channel.start()
       await gateway?.start()
     },
     stop: async () => {
+      catching.abort.abort()
       await gateway?.stop()
+      await catching.ended
       await channel.stop()
     },
     sinkFor: (at, options) => channel.sinkFor(at, sinkOptionsOf(config, host, options)),

@@ -15,3 +15,29 @@ export function idIn(posted: unknown, call: string): string {
   if (data) return data.id
   throw new PortError('ambiguous', `${call}: the response contains no message id.`)
 }
+
+/** Discord began a new session: what happened before it is not replayed. A session that resumes gets `RESUMED`. */
+export function isReady(packet: unknown): boolean {
+  return z.object({ t: z.literal('READY') }).safeParse(packet).success
+}
+
+const snowflake = z
+  .string()
+  .regex(/^\d{1,20}$/)
+  .transform(BigInt)
+
+/** https://docs.discord.com/developers/resources/channel#channel-object */
+const channel = z.object({ type: z.number().optional(), last_message_id: snowflake.nullish() })
+
+/** A channel's type, and the id of its newest message. */
+export function channelIn(value: unknown): { readonly type: number | undefined; readonly newest: bigint | undefined } {
+  const { type, last_message_id: newest } = channel.parse(value)
+  return { type, newest: newest ?? undefined }
+}
+
+/** A list of messages, oldest first: Discord lists the newest first. */
+export function messagesIn(value: unknown): readonly { readonly id: bigint; readonly message: object }[] {
+  const messages = z.array(z.looseObject({ id: snowflake })).parse(value)
+  const read = messages.map(({ id, ...message }) => ({ id, message: { ...message, id: String(id) } }))
+  return read.toSorted((a, b) => (a.id < b.id ? -1 : 1))
+}

@@ -42,3 +42,8 @@ function kindBy(given: number | undefined, direct: number): ChatKind | undefined
 export function refOf(id: string): MessageRef {
   return /^\d{1,20}$/.test(id) ? { id, postedAt: Number(BigInt(id) >> 22n) + epochMs } : { id }
 }
+
+/** The id that a message posted at that time, in ms since the epoch, could at least have. */
+export function snowflakeAt(at: number): bigint {
+  return BigInt(Math.max(0, Math.floor(at) - epochMs)) << 22n
+}

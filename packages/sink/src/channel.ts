@@ -14,6 +14,7 @@ export type {
   ChannelHost,
   CheckedChannel,
   DownloadLimits,
+  KnownChat,
   Note,
 } from './inbound/bridge-channel.ts'
 export { loadClient, type SinkFields, sinkOptionsOf } from './inbound/bridge-options.ts'

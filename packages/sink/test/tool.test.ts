@@ -109,10 +109,10 @@ describe('a notice of tools', () => {
   })
 
   test('reports a call once, and again if it fails', () => {
-    const told = { ...emptyLedger, told: [`${running.id}:running`] }
-    expect(noticeOf(replyWith([running]), { ledger: told })).toEqual([])
+    const reported = { ...emptyLedger, reported: [`${running.id}:running`] }
+    expect(noticeOf(replyWith([running]), { ledger: reported })).toEqual([])
     const failed = { ...running, state: { ...running.state, status: 'error', error: 'exit 1' } } as const
-    expect(noticeOf(replyWith([failed]), { ledger: told })).toEqual(['🔧 ~~bash: npm test~~ failed: exit 1'])
+    expect(noticeOf(replyWith([failed]), { ledger: reported })).toEqual(['🔧 ~~bash: npm test~~ failed: exit 1'])
   })
 
   test.each([
@@ -205,8 +205,8 @@ describe('a notice of tools', () => {
     const streaming = { ...live, isStreaming: true } as const
     expect(noticeOf(replyWith([broken]), streaming)).toEqual([])
     expect(noticeOf(settledWith([broken]), streaming)).toHaveLength(1)
-    const told = { ...emptyLedger, told: [`task:${broken.id}:failed`] }
-    expect(noticeOf(settledWith([broken]), { ...streaming, ledger: told })).toEqual([])
+    const reported = { ...emptyLedger, reported: [`task:${broken.id}:failed`] }
+    expect(noticeOf(settledWith([broken]), { ...streaming, ledger: reported })).toEqual([])
   })
 
   test('shows external names verbatim', () => {

@@ -1,4 +1,4 @@
-import { systemClock } from '@reply/sink/channel'
+import { type Inbound, systemClock } from '@reply/sink/channel'
 import { type BridgeStage, bridgeChannelContract } from '@reply/sink/testing'
 import { createFakeBaileys, createHandClock, type FakeBaileys } from '@reply/testing'
 import { expect, test } from 'vitest'
@@ -73,12 +73,11 @@ const skip = {
 const clauses = bridgeChannelContract({ name: 'A linked device', setup, skip })
 test.each(clauses.map((clause) => [clause.name, clause.run] as const))('%s', async (_, run) => await run())
 
-async function opened(isLinked: boolean) {
+async function opened(isLinked: boolean, onInbound: (inbound: Inbound) => void = () => {}) {
   const clock = createHandClock()
   const baileys = createFakeBaileys({ clock })
   const library = libraryOf(baileys, isLinked)
   const errors: Error[] = []
-  const ignore = (): void => {}
   const connection = await connectBaileys(
     config,
     {
@@ -86,7 +85,7 @@ async function opened(isLinked: boolean) {
       secret: () => '',
       store: memoryStore(),
       clock,
-      onInbound: ignore,
+      onInbound,
       onError: (error) => errors.push(error),
     },
     library,
@@ -118,6 +117,23 @@ test('a broken connection is made again, and one that the phone ended is not', a
   expect(errors[1]).toMatchObject({ type: 'unauthorized' })
   await clock.advance(60_000)
   expect(library.listener()).toBe(second)
+  await connection.stop()
+})
+
+// Baileys' `messages-recv.ts` passes on what WhatsApp kept for a device that was away as `append`.
+test('what people wrote in the two days before a start is heard, with its time; what is older is reported', async () => {
+  const received: Inbound[] = []
+  const { baileys, errors, connection, clock } = await opened(true, (inbound) => received.push(inbound))
+  await connection.stop()
+  baileys.say(group, 'Long ago')
+  await clock.advance(3_600_000)
+  const wroteAt = clock.now()
+  baileys.say(group, 'While away')
+  await clock.advance(172_800_000)
+  await connection.start()
+  await until(() => received.length === 1)
+  expect(received).toMatchObject([{ text: 'While away', messageRef: { postedAt: Math.floor(wroteAt / 1000) * 1000 } }])
+  expect(errors).toMatchObject([{ type: 'stale' }])
   await connection.stop()
 })
 

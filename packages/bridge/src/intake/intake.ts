@@ -3,7 +3,7 @@ import type { Answerer } from '../asks/answering.ts'
 import type { Commands } from '../commands/commands.ts'
 import type { Person } from '../people/people.ts'
 import { createRate } from '../people/rate.ts'
-import { type ChatPlace, chatKey, placeKey } from '../place.ts'
+import { type ChatPlace, placeKey } from '../place.ts'
 import { type ActiveRun, mayActOn } from '../runs/active-run.ts'
 import type { BridgeContext } from '../runs/context.ts'
 import type { Runner } from '../runs/runner.ts'
@@ -12,6 +12,7 @@ import type { Backlog } from './backlog.ts'
 import { createInbox } from './inbox.ts'
 import { judge } from './judge.ts'
 import { albumMs, type QueuedPrompt } from './queued-prompt.ts'
+import type { TakenMessages } from './taken-messages.ts'
 
 /** Takes what people do. */
 export interface Intake {
@@ -29,19 +30,18 @@ export interface IntakeOptions {
   readonly commands: Commands
   readonly answer: Answerer
   readonly backlog: Backlog
+  readonly messages: TakenMessages
 }
 
 type Text = Extract<Inbound, { type: 'text' }>
 
-/** How long the id of a message is remembered, in ms: two days, as platforms deliver again for one. */
-const seenMs = 172_800_000
 /** A stranger is told at most once in this time, in ms. */
 const refuseAgainMs = 3_600_000
 /** How many strangers are remembered. */
 const mostRefused = 1000
 
 export function createIntake(options: IntakeOptions): Intake {
-  const { context, runner, commands, answer, backlog } = options
+  const { context, runner, commands, answer, backlog, messages } = options
   const { state, routes, channels, people, router, words, clock, onError } = context
   const rate = createRate({ perMinute: router.messagesPerMinute, clock })
   const inbox = createInbox({ context, handle })
@@ -66,21 +66,19 @@ export function createIntake(options: IntakeOptions): Intake {
     const verdict = judge(text, { person, isOurs, isOwnCommand, router })
     if (verdict.type === 'ignored') return
     if (verdict.type === 'refused') return void (await refuse(place, text, verdict.why))
-    const { id } = text.messageRef
     const isOld = backlog.isOld(text.messageRef)
     if (!isOwnCommand && !isOld) channels.typing(place)
     // To stop must always work, and what came while the bridge was down came at once.
     const isFree = isOld || (text.isCommand && commands.isStop(text.text))
-    if (!isFree && !rate.take(`${channel}:${text.actor.id}`)) return void (await text.answer(words.tooMany))
+    if (!isFree && !rate.take(`${channel}:${text.actor.id}`)) return await answerOnce(place, text, words.tooMany)
     const entry = promptOf(place, text, clock.now())
-    const seen = {
-      type: 'put-if-absent',
-      key: `seen/${chatKey(place)}/${id}`,
-      value: '1',
-      expiresAt: clock.now() + seenMs,
-    } as const
-    const isNew = await state.commit([seen, inbox.enqueue(entry)])
+    const isNew = await state.commit([messages.take(place, text.messageRef), inbox.enqueue(entry)])
     if (isNew) inbox.kick(entry, text)
+  }
+
+  /** A message that is refused counts as taken: a channel that reads it again after a restart must not run it. */
+  async function answerOnce(place: ChatPlace, text: Text, said: string): Promise<void> {
+    if (await state.commit([messages.take(place, text.messageRef)])) await text.answer(said)
   }
 
   /** Platforms that say so are believed without a look into the store. */
@@ -94,7 +92,7 @@ export function createIntake(options: IntakeOptions): Intake {
     text: Text,
     why: 'stranger' | 'anonymous' | 'may-not' | 'too-long',
   ): Promise<void> {
-    if (why === 'too-long') return await text.answer(words.tooLong(text.text.length, router.maxTextLength))
+    if (why === 'too-long') return await answerOnce(place, text, words.tooLong(text.text.length, router.maxTextLength))
     const id = `${place.channel}:${text.actor.id}`
     const key = `${placeKey(place)} ${id}`
     const now = clock.now()
@@ -104,7 +102,7 @@ export function createIntake(options: IntakeOptions): Intake {
     const [oldest] = refusedAt.keys()
     if (refusedAt.size > mostRefused && oldest !== undefined) refusedAt.delete(oldest)
     const said = { stranger: words.stranger(id), anonymous: words.anonymous, 'may-not': words.mayNot('prompt') }
-    await text.answer(said[why])
+    await answerOnce(place, text, said[why])
   }
 
   async function receivePress(channel: string, inbound: Exclude<Inbound, Text>): Promise<void> {

@@ -40,12 +40,25 @@ export interface ChannelHost {
    * was taken. After a restart the platform may repeat an action: the channel keeps no ids of its own.
    */
   readonly onInbound: (inbound: Inbound) => unknown
+  /**
+   * The chats that the program works in. If the platform doesn't deliver what was written while the channel did not
+   * listen, the channel reads it there. Default: none.
+   */
+  readonly chats?: (() => Promise<readonly KnownChat[]>) | undefined
   /** Gets the errors that the channel and its sinks recovered from. */
   readonly onError: (error: Error) => void
   /** Stores what the chats show. */
   readonly store: LedgerStore
   /** The source of all times and timers. */
   readonly clock: Clock
+}
+
+/** A chat that a program works in. */
+export interface KnownChat {
+  /** Its `kind` may be missing. */
+  readonly chat: Chat
+  /** When the newest message was posted there that the program has taken, in ms since the epoch. */
+  readonly since: number
 }
 
 /** Defaults of a sink that the program sets for one reply. */

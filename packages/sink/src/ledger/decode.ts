@@ -9,7 +9,7 @@ const schema = z.object({
   entries: z.array(z.object({ key: z.string(), state: z.string() })),
 })
 
-/** A ledger of version 2 from before `told` was renamed. */
+/** A ledger from before `told` was renamed. */
 type LedgerWithTold = Omit<Ledger, 'reported' | 'entries'> & {
   readonly told?: Ledger['reported']
   readonly reported?: Ledger['reported']
@@ -20,7 +20,7 @@ type LedgerWithTold = Omit<Ledger, 'reported' | 'entries'> & {
 export function toLedger(text: string): Ledger {
   const value: unknown = JSON.parse(text)
   const { version } = schema.parse(value)
-  return version === 1 ? upgraded(value as LedgerOfVersion1) : renamed(value as LedgerWithTold)
+  return renamed(version === 1 ? upgraded(value as LedgerOfVersion1) : (value as LedgerWithTold))
 }
 
 function renamed({ told = [], reported = told, entries, ...ledger }: LedgerWithTold): Ledger {

@@ -35,7 +35,7 @@ export type DiscordFault = ToCalls &
 
 /** The calls that a fault applies to. */
 interface ToCalls extends Befalling {
-  /** Default: all message calls, but not typing. */
+  /** Default: all calls that write messages; not typing, and none that read. */
   readonly call?: DiscordCallName | readonly DiscordCallName[]
   /** Default: any. */
   readonly channelId?: string
@@ -47,8 +47,10 @@ export function createFaultPlan(faults: readonly DiscordFault[]): DiscordFaultPl
   return createPlan(faults, befalls)
 }
 
+const others: ReadonlySet<DiscordCallName> = new Set(['typing', 'me', 'channel', 'messages'])
+
 function befalls(fault: DiscordFault, call: DiscordCallName, channelId: string): boolean {
   if (fault.channelId !== undefined && fault.channelId !== channelId) return false
-  if (fault.call === undefined) return call !== 'typing' && call !== 'me'
+  if (fault.call === undefined) return !others.has(call)
   return typeof fault.call === 'string' ? fault.call === call : fault.call.includes(call)
 }

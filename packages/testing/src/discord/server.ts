@@ -3,9 +3,9 @@ import { type Answer, done, refused, send, tooMany, withBucket } from './answer.
 import type { DiscordFault, DiscordFaultPlan } from './fault.ts'
 import { limits } from './limits.ts'
 import { commandsIn } from './menu.ts'
-import { noPayload, type Payload, readJson, readPayload } from './payload.ts'
+import { noPayload, readJson, readPayload } from './payload.ts'
 import { Refusal, refusals } from './refusal.ts'
-import { type DiscordCallName, type Found, routeOf } from './routes/all.ts'
+import { type Call, type DiscordCallName, type Found, routeOf } from './routes/all.ts'
 import type { DiscordState } from './state.ts'
 
 /** A received call and its response. */
@@ -53,7 +53,8 @@ export function createRest({ state, token, plan, calls, gatewayUrl }: ServerOpti
 
   async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = 'GET', url = '/' } = request
-    const path = (url.split('?')[0] ?? '').replace(/^\/api\/v10(?=\/)/, '')
+    const [before = '', query = ''] = url.split('?')
+    const path = before.replace(/^\/api\/v10(?=\/)/, '')
     const isKnown = request.headers.authorization === `Bot ${token}`
     if (method === 'GET' && path === '/gateway/bot')
       return send(response, isKnown ? done(gatewayOf(gatewayUrl())) : refused(refusals.unauthorized()))
@@ -78,7 +79,8 @@ export function createRest({ state, token, plan, calls, gatewayUrl }: ServerOpti
       calls[index] = { ...call, status: answer.status, ...(answer.code !== undefined && { code: answer.code }) }
       return answer
     }
-    const run = (): Answer => record('files' in read ? runIn(found, read, method) : read)
+    const given = { query: new URLSearchParams(query), method }
+    const run = (): Answer => record('files' in read ? runIn(found, { ...given, payload: read }) : read)
     suffer(fault, { found, response, run, record })
   }
 
@@ -140,7 +142,7 @@ export function createRest({ state, token, plan, calls, gatewayUrl }: ServerOpti
     }
   }
 
-  function runIn(found: Found, payload: Payload, method: string): Answer {
+  function runIn(found: Found, given: Pick<Call, 'payload' | 'query' | 'method'>): Answer {
     const { route, ...place } = found
     const now = state.clock.now()
     const global = route.isOpen ? undefined : state.buckets.take('global', limits.global)
@@ -148,7 +150,7 @@ export function createRest({ state, token, plan, calls, gatewayUrl }: ServerOpti
     const allowance = route.bucket && state.allowances[route.bucket]
     const bucket = allowance && state.buckets.take(bucketName(found) ?? '', allowance)
     if (bucket?.isEmpty) return withBucket(tooMany(bucket.resetAfterMs, 'user'), bucket, now)
-    const answer = answerOf(() => route.run({ state, payload, method, ...place }))
+    const answer = answerOf(() => route.run({ state, ...given, ...place }))
     return bucket ? withBucket(answer, bucket, now) : answer
   }
 }

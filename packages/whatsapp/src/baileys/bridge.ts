@@ -26,6 +26,9 @@ export async function checkBaileys({ auth }: BaileysConfig, library: BaileysLibr
   throw new WhatsAppError('unauthorized', `No device is linked in ${auth}. ${cure}`)
 }
 
+/** How old a message may be that comes when the device is connected again, in ms: a bridge knows ids for two days. */
+const maxAgeMs = 172_800_000
+
 /** A linked device as a channel of a bridge. It has no buttons and no menu of commands. */
 export async function connectBaileys(
   config: BaileysConfig,
@@ -34,7 +37,7 @@ export async function connectBaileys(
 ): Promise<BridgeConnection> {
   const { clock, onInbound, onError } = host
   const { auth, number } = config
-  const channel = baileysChannel({ onInbound, onError, clock, onlyFiles: true })
+  const channel = baileysChannel({ onInbound, onError, clock, onlyFiles: true, maxAgeMs })
   const { source } = channel
   const link = createLink({ login: await library.login(auth), number, channel, onError, clock })
   const notes = createNotes({

@@ -39,7 +39,7 @@ export interface BridgeStage {
   isTyping?: (() => boolean) | undefined
   /** The commands in the platform's menu. Undefined: there is none. */
   commands?: (() => readonly string[]) | undefined
-  /** The platform delivers what was said while the channel was stopped. Default false. */
+  /** The channel gets or reads what was said while it was stopped. Default false. */
   readonly keepsMessages?: boolean | undefined
   /** The platform tells a mention of the bot from other text. Default true. */
   readonly mentions?: boolean | undefined
@@ -58,12 +58,14 @@ interface Begun {
 }
 
 export function hostOf(
-  { secret }: BridgeStage,
+  { secret, chat }: BridgeStage,
   onInbound: (inbound: Inbound) => void,
   onError: (error: Error) => void,
 ): ChannelHost {
   return {
     ...{ name: 'contract', onInbound, onError, store: memoryStore(), clock },
+    // As if all older messages had been taken.
+    chats: async () => [{ chat, since: clock.now() - 60_000 }],
     secret: (source) => secret('env' in source ? source.env : source.file),
   }
 }

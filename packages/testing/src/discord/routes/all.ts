@@ -4,14 +4,16 @@ import type { DiscordState } from '../state.ts'
 import { botOf } from '../wire.ts'
 import { callback, followUp } from './interaction.ts'
 import { edit, post, react, remove, thread, typing } from './message.ts'
+import { readChannel, readMessages } from './read.ts'
 
 /** The kind of a call. */
-export type DiscordCallName = DiscordBucket | 'callback' | 'me'
+export type DiscordCallName = DiscordBucket | 'callback' | 'me' | 'channel' | 'messages'
 
 /** A parsed call. */
 export interface Call {
   readonly state: DiscordState
   readonly payload: Payload
+  readonly query: URLSearchParams
   readonly method: string
   readonly channelId: string
   readonly messageId: string
@@ -37,6 +39,8 @@ const at = (path: string): RegExp => new RegExp(`^${path}$`)
 
 const routes: readonly Route[] = [
   { name: 'post', method: 'POST', path: at(`${channel}/messages`), bucket: 'post', run: post },
+  { name: 'channel', method: 'GET', path: at(channel), run: readChannel },
+  { name: 'messages', method: 'GET', path: at(`${channel}/messages`), run: readMessages },
   { name: 'edit', method: 'PATCH', path: at(message), bucket: 'edit', run: edit },
   { name: 'remove', method: 'DELETE', path: at(message), bucket: 'remove', run: remove },
   { name: 'typing', method: 'POST', path: at(`${channel}/typing`), bucket: 'typing', run: typing },

@@ -1,0 +1,53 @@
+import type { Clock } from '@reply/core'
+import type { Chat, MessageRef } from '@reply/sink'
+import type { KnownChat } from '@reply/sink/channel'
+import { type ChatPlace, chatKey } from '../place.ts'
+import type { State } from '../state.ts'
+import type { Write } from '../store/store.ts'
+
+/** The ids of messages that were taken: each counts once. */
+export interface TakenMessages {
+  /** The write that conflicts if the message was taken before. */
+  take(place: ChatPlace, message: MessageRef): Write
+  /** The chats of a channel that the bridge works in, and how far their messages were taken. */
+  chatsOf(channel: string): Promise<readonly KnownChat[]>
+}
+
+/** How long the id of a message is remembered, in ms: two days, as platforms deliver again for one. */
+const seenMs = 172_800_000
+
+export function createTakenMessages({
+  state,
+  clock,
+}: {
+  readonly state: Pick<State, 'list'>
+  readonly clock: Clock
+}): TakenMessages {
+  return { take, chatsOf }
+
+  function take(place: ChatPlace, { id, postedAt }: MessageRef): Write {
+    const now = clock.now()
+    const key = `seen/${chatKey(place)}/${id}`
+    return { type: 'put-if-absent', key, value: String(postedAt ?? now), expiresAt: now + seenMs }
+  }
+
+  /** What is older than the remembered ids would be taken twice, so it is left. */
+  async function chatsOf(channel: string): Promise<readonly KnownChat[]> {
+    const prefix = 'route/'
+    const routes = await state.list(`${prefix}${encodeURIComponent(channel)}/`)
+    const earliest = clock.now() - seenMs
+    return await Promise.all(
+      routes.map(async ({ key }) => {
+        const chat = chatIn(key.slice(prefix.length))
+        const seen = await state.list(`seen/${chatKey({ channel, chat })}/`)
+        return { chat, since: seen.reduce((newest, { value }) => Math.max(newest, Number(value)), earliest) }
+      }),
+    )
+  }
+}
+
+/** Reads a `placeKey`. */
+function chatIn(key: string): Chat {
+  const [, id = '', thread = ''] = key.split('/').map(decodeURIComponent)
+  return { id, ...(thread !== '' && { thread }) }
+}

@@ -39,26 +39,26 @@ function answering(taken: TakenAsk | undefined, opencode: Partial<AnswerOptions[
       },
     ],
   })
-  const told: unknown[] = []
-  const answer_ = async (text?: string): Promise<void> => void told.push(text)
+  const answers: unknown[] = []
+  const answer_ = async (text?: string): Promise<void> => void answers.push(text)
   const press: Inbound = { type: 'press', chat, actor, token: 's.0.1', messageRef: { id: '1' }, answer: answer_ }
   const text: Inbound = {
     ...{ type: 'text', chat, actor, text: 'Blue', messageRef: { id: '1' }, isCommand: false },
     answer: answer_,
   }
-  return { answer, press, text, done, told }
+  return { answer, press, text, done, answers }
 }
 
 test('a press is passed on, and the person is told the result', async () => {
-  const { answer, press, done, told } = answering(given)
+  const { answer, press, done, answers } = answering(given)
   expect(await answer(press)).toBe(true)
-  expect([done, told]).toEqual([[[{ token: 's.0.1', chat }, actor], [['Blue']]], ['✅ Blue']])
+  expect([done, answers]).toEqual([[[{ token: 's.0.1', chat }, actor], [['Blue']]], ['✅ Blue']])
 })
 
 test('an answering text is passed on without a reply: the asking message shows the answer', async () => {
-  const { answer, text, done, told } = answering(given)
+  const { answer, text, done, answers } = answering(given)
   expect(await answer(text)).toBe(true)
-  expect([done, told]).toEqual([
+  expect([done, answers]).toEqual([
     [[{ text: 'Blue', chat, messageRef: { id: '1' }, isCommand: false }, actor], [['Blue']]],
     [],
   ])
@@ -72,9 +72,9 @@ test('a rejection is passed on with its reason', async () => {
 
 test('an answer that the server refuses is reported to the person', async () => {
   const failing = async (error: Error): Promise<readonly unknown[]> => {
-    const { answer, text, told } = answering(given, { answer: () => Promise.reject(error) })
+    const { answer, text, answers } = answering(given, { answer: () => Promise.reject(error) })
     expect(await answer(text)).toBe(true)
-    return told
+    return answers
   }
   expect(await failing(new ReplyError('unreachable', 'No server answered.'))).toEqual(['No server answered.'])
   const late = new ReplyError('already-resolved', 'The question que_1 is already resolved.')
@@ -83,15 +83,15 @@ test('an answer that the server refuses is reported to the person', async () => 
 })
 
 test('an invalid answer gets a hint of what would be valid', async () => {
-  const { answer, text, told } = answering({ type: 'error', error: 'Pick one.', ...rest })
+  const { answer, text, answers } = answering({ type: 'error', error: 'Pick one.', ...rest })
   expect(await answer(text)).toBe(true)
-  expect(told).toEqual(['Pick one.'])
+  expect(answers).toEqual(['Pick one.'])
 })
 
 test('a text that answers nothing is left to the host; a press is told that nothing is known to wait for it', async () => {
-  const { answer, text, press, told } = answering(undefined)
+  const { answer, text, press, answers } = answering(undefined)
   expect([await answer(text), await answer(press)]).toEqual([false, true])
-  expect(told).toEqual([expect.stringMatching(/^Nothing is known to wait .* try again/)])
+  expect(answers).toEqual([expect.stringMatching(/^Nothing is known to wait .* try again/)])
 })
 
 test('Stop aborts the runs of that chat', async () => {

@@ -166,8 +166,8 @@ describe('the actor who answers', () => {
         .flatMap((one) => one.buttons.flat())
         .map(({ label }) => label),
     ).toEqual(['Reject', 'Reject'])
-    const told = scene.fake.screen().filter(({ text }) => text.includes('has no list of people'))
-    expect(told).toHaveLength(1)
+    const explained = scene.fake.screen().filter(({ text }) => text.includes('has no list of people'))
+    expect(explained).toHaveLength(1)
     const replyTo = { id: askedBy(scene, 'bash: ls') }
     expect(await scene.sink().take(typed(scene, '1', { replyTo }), ada)).toMatchObject({ type: 'error' })
   })
@@ -279,24 +279,24 @@ describe('text that fits asks of two sinks in one chat', () => {
     }
     const stream = { abort: async () => expect.fail('It was not stopped.') }
     const answer = answerWith({ opencode, running: () => [first, second].map((one) => ({ sink: one.sink(), stream })) })
-    const told: (string | undefined)[] = []
+    const answers: (string | undefined)[] = []
     const say = async (text: string, replyTo?: MessageRef): Promise<boolean> =>
       await answer({
         ...{ type: 'text', chat: here, actor: ada, text, isCommand: false, ...(replyTo && { replyTo }) },
-        ...{ messageRef: { id: 'typed', postedAt: clock.now() }, answer: async (words) => void told.push(words) },
+        ...{ messageRef: { id: 'typed', postedAt: clock.now() }, answer: async (words) => void answers.push(words) },
       })
-    return { say, told, answered, first }
+    return { say, answers, answered, first }
   }
 
   test('gets the question which one, and answers neither', async () => {
-    const { say, told, answered } = await two()
+    const { say, answers, answered } = await two()
     expect(await say('1')).toBe(true)
-    expect([told, answered]).toEqual([[words.whichOne], []])
+    expect([answers, answered]).toEqual([[words.whichOne], []])
   })
 
   test('answers the one that it replies to', async () => {
-    const { say, told, answered, first } = await two()
+    const { say, answers, answered, first } = await two()
     await say('1', { id: askedBy(first, 'make') })
-    expect([told, answered]).toEqual([[], ['per_make']])
+    expect([answers, answered]).toEqual([[], ['per_make']])
   })
 })

@@ -65,13 +65,13 @@ describe("the press of a form's button", () => {
 test('the answers of a form are shown below the message that opened it', () => {
   const answers = [['Red'], ['Green', 'Blue'], ['Ada']]
   const ask = asks(three.questions, { status: 'answered', answers })
-  const told = (posted: readonly string[]) => {
+  const textsAfter = (posted: readonly string[]) => {
     const shown = { ...emptyShown, posted: new Set(posted) }
     const { cards } = viewOf(replyWith([], { asks: [ask] }), { shown })
     return cards.filter(({ type }) => type === 'ask').map(({ source }) => source.match(/✅ [^\n]*/g))
   }
-  expect(told(['ask:que_1:0'])).toEqual([['✅ Red', '✅ Green, Blue', '✅ Ada']])
-  expect(told(['ask:que_1:0', 'ask:que_1:1'])).toEqual([['✅ Red'], ['✅ Green, Blue', '✅ Ada']])
+  expect(textsAfter(['ask:que_1:0'])).toEqual([['✅ Red', '✅ Green, Blue', '✅ Ada']])
+  expect(textsAfter(['ask:que_1:0', 'ask:que_1:1'])).toEqual([['✅ Red'], ['✅ Green, Blue', '✅ Ada']])
 })
 
 describe("a form's submission", () => {

@@ -140,8 +140,8 @@ test('a forced cut is made between paragraphs', () => {
   const source = numbers(1000)
     .map((at) => `${at}.0.1 of a day\n===\n\n  * item\n\n`)
     .join('')
-  const told = renderMarkdown(source, { ...verbatim, heading: (content) => `[${content}]` })
-  expect(told).not.toContain('===')
+  const rendered = renderMarkdown(source, { ...verbatim, heading: (content) => `[${content}]` })
+  expect(rendered).not.toContain('===')
 })
 
 test('one long cell does not widen all rows of a table into hundreds of messages', () => {
@@ -183,8 +183,8 @@ test.each([
 })
 
 test('names with underscores do not use up the read limit of emphasis', () => {
-  const told = renderMarkdown(`${'a_b_c '.repeat(600)}\`code\``, { ...verbatim, codespan: (text) => `[${text}]` })
-  expect(told).toContain('[code]')
+  const rendered = renderMarkdown(`${'a_b_c '.repeat(600)}\`code\``, { ...verbatim, codespan: (text) => `[${text}]` })
+  expect(rendered).toContain('[code]')
 })
 
 describe('a text that marked would read repeatedly', () => {

@@ -24,7 +24,7 @@ const telling: Dialect = {
   hr: () => 'hr()',
   br: () => 'br()',
 }
-const told = (source: string): string => renderMarkdown(source, telling)
+const rendered = (source: string): string => renderMarkdown(source, telling)
 
 test.each<[string, string]>([
   ['a **b** *c* ~~d~~ `e`', 'p(a strong(b) em(c) del(d) codespan(e))'],
@@ -49,7 +49,7 @@ test.each<[string, string]>([
   ['[a]: b', 'p([a]: b)'],
   ['| a | b |\n|:-:|--:|\n| *cc* | 1 |', 'code( a │ b\n───┼──\ncc │ 1)'],
 ])('%j renders as %j', (source, expected) => {
-  expect(told(source)).toBe(expected)
+  expect(rendered(source)).toBe(expected)
 })
 
 test('a dialect with tables gets their cells without markup', () => {
@@ -75,10 +75,10 @@ test('cached and uncached reads give the same result', () => {
     fc.property(markdownText, (source) => {
       fc.pre(!source.includes('~]'))
       expect(
-        told(definition + source)
+        rendered(definition + source)
           .slice('p([~]: /x)'.length)
           .trimStart(),
-      ).toBe(told(source))
+      ).toBe(rendered(source))
     }),
     { numRuns: 2000 },
   )
@@ -87,7 +87,7 @@ test('cached and uncached reads give the same result', () => {
 test('every text renders, and twice the same', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (source) => {
-      expect(told(source)).toBe(told(source))
+      expect(rendered(source)).toBe(rendered(source))
     }),
     { numRuns: 1000 },
   )
@@ -100,7 +100,7 @@ test.each([
   ['bullets', '* - '],
 ])('thousands of nested %s are text', (_, mark) => {
   const source = mark.repeat(20_000)
-  const shown = told(source).replace(/\s/g, '')
+  const shown = rendered(source).replace(/\s/g, '')
   const marks = source.replace(/\s/g, '').length
   expect(shown.length).toBeGreaterThan(marks - 50)
 })

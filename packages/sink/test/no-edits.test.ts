@@ -81,8 +81,8 @@ describe('with an edit window', () => {
 })
 
 test('a press that is shown as a message gets a reply only for errors', async () => {
-  const told: unknown[] = []
-  const answer = async (words?: string): Promise<void> => void told.push(words)
+  const answers: unknown[] = []
+  const answer = async (words?: string): Promise<void> => void answers.push(words)
   const press: Inbound = {
     ...{ type: 'press', chat: { id: 'chat' }, actor: { id: '5', name: 'Ada' }, token: 't', messageRef: { id: '1' } },
     isMessage: true,
@@ -98,7 +98,7 @@ test('a press that is shown as a message gets a reply only for errors', async ()
   })
   const token = scene.fake.screen()[0]?.buttons[0]?.[0]?.data ?? ''
   await answering({ ...press, token })
-  expect([given, told]).toEqual([[[['Red']]], []])
+  expect([given, answers]).toEqual([[[['Red']]], []])
   await answering({ ...press, token })
-  expect(told).toEqual(['This was already resolved.'])
+  expect(answers).toEqual(['This was already resolved.'])
 })

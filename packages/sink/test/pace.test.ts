@@ -95,14 +95,14 @@ test('one call is in flight per chat, and waiting callers are told when it is ov
   const endCall = pace.enter()
   expect(of('chat').enter()).toBeUndefined()
   expect(of('another').enter()).toBeTypeOf('function')
-  let told = 0
+  let notified = 0
   pace.onFree(() => {
-    told += 1
+    notified += 1
   })
   endCall?.()
-  expect(told).toBe(1)
+  expect(notified).toBe(1)
   pace.enter()?.()
-  expect(told).toBe(1)
+  expect(notified).toBe(1)
 })
 
 test('tells when the last of several calls may be sent', () => {
@@ -158,11 +158,11 @@ test('the oldest ask of a chat goes first, until it is shown', () => {
   of('chat', 'a thread').claim(one, { priority: 'ask', since: beginning })
   expect([one, two, three].map((owner) => pace.isBehind(owner, 'ask'))).toEqual([false, true, true])
   expect(of('another').isBehind(three, 'ask')).toBe(false)
-  let told = 0
+  let notified = 0
   pace.onFree(() => {
-    told += 1
+    notified += 1
   })
   pace.claim(one, undefined)
-  expect(told).toBe(1)
+  expect(notified).toBe(1)
   expect([one, two, three].map((owner) => pace.isBehind(owner, 'ask'))).toEqual([true, false, true])
 })

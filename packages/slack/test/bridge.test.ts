@@ -86,13 +86,13 @@ test('Slack is told that an event arrived when the host has it', async () => {
   const { slack, connection, received } = await open(() => held)
   const [ref] = await connection.post({ chat: { id: 'C1' }, text: 'Pick.', buttons: [[{ label: 'A', data: 'b:1' }]] })
   let isTold = false
-  const told = slack.press('C1', ref?.id ?? '', 'A').then((inTime) => {
+  const acknowledged = slack.press('C1', ref?.id ?? '', 'A').then((inTime) => {
     isTold = inTime
   })
   await until(() => received.length === 1)
   expect(isTold).toBe(false)
   done()
-  await told
+  await acknowledged
   expect(isTold).toBe(true)
 })
 

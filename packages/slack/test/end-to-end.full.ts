@@ -179,8 +179,8 @@ test("a sub-agent's permission is allowed by a button, once, and not from anothe
     ...(await clientOf(slack).apiCall('chat.postMessage', { channel: 'C9', text: '?', blocks })),
   }
   await slack.press('C9', ts, 'Mine')
-  const told = (): readonly string[] => slack.whispers.flatMap((one) => (one.channel === 'C9' ? [one.text] : []))
-  await vi.waitFor(() => expect(told()).toEqual([expect.stringContaining('Nothing is known')]), 60_000)
+  const whispered = (): readonly string[] => slack.whispers.flatMap((one) => (one.channel === 'C9' ? [one.text] : []))
+  await vi.waitFor(() => expect(whispered()).toEqual([expect.stringContaining('Nothing is known')]), 60_000)
   expect(existsSync(join(server.directory, 'asked-for.txt'))).toBe(false)
   await Promise.all([slack.press('C2', ask.ts, 'Allow once'), slack.press('C2', ask.ts, 'Reject')])
   const { reply, screen } = await end('C2')

@@ -103,10 +103,10 @@ describe('the status', () => {
 
   test('ends even if the call before is slower', async () => {
     const { slack, port, root, clock } = await open({ faults: [{ type: 'delay', delayMs: 500, method: /Status$/ }] })
-    const told = [port.typing?.(true, editing), port.typing?.(false, editing)]
+    const statuses = [port.typing?.(true, editing), port.typing?.(false, editing)]
     await until(() => slack.calls.some(({ fault }) => fault === 'delay') && clock.pending > 1)
     await clock.advance(500)
-    await Promise.all(told)
+    await Promise.all(statuses)
     expect([slack.status('C1', root), slack.session('C1', root)]).toEqual(['', 'active'])
   })
 

@@ -118,9 +118,9 @@ describe('the port', () => {
     [{ type: 'accept-then-drop' }, { type: 'unreachable' }],
     [{ type: 'unanswered' }, { type: 'ambiguous' }],
     [{ type: 'refused', statusCode: 500, message: 'odd' }, { type: 'ambiguous' }],
-  ])('fails by its kind: %j', async (fault, told) => {
+  ])('fails by its kind: %j', async (fault, expected) => {
     const { port } = open([fault])
-    expect(await ending(port.post(bubble('Hi.'), posting))).toMatchObject(told)
+    expect(await ending(port.post(bubble('Hi.'), posting))).toMatchObject(expected)
   })
 
   test('times out without an answer', async () => {
@@ -242,15 +242,15 @@ describe('the channel', () => {
     const baileys = createFakeBaileys({ clock: createHandClock() })
     const [store, received] = [memoryStore(), [] as Inbound[]]
     const first = baileys.connect()
-    const told: { messages: readonly unknown[]; type: 'notify' | 'append' }[] = []
-    first.ev.on('messages.upsert', (upsert) => told.push(upsert))
+    const upserts: { messages: readonly unknown[]; type: 'notify' | 'append' }[] = []
+    first.ev.on('messages.upsert', (upsert) => upserts.push(upsert))
     baileys.say(group, 'Once', { from: '222@lid' })
     for (const _ of ['first', 'after a restart']) {
       const channel = baileysChannel({ store, onInbound: (inbound) => received.push(inbound) })
       const socket = baileys.connect()
-      const listeners: ((upsert: (typeof told)[number]) => void)[] = []
+      const listeners: ((upsert: (typeof upserts)[number]) => void)[] = []
       channel.setSocket({ ...socket, ev: { on: (_, listener) => listeners.push(listener as never), off: () => {} } })
-      for (const upsert of told) listeners[0]?.(upsert)
+      for (const upsert of upserts) listeners[0]?.(upsert)
       await channel.stop()
     }
     expect(received).toMatchObject([{ text: 'Once' }])
@@ -288,14 +288,14 @@ describe('the channel', () => {
 
   test('receives each message once, and none over a replaced or closed socket', async () => {
     const { baileys, received, channel } = listen()
-    const told: unknown[] = []
+    const upserts: unknown[] = []
     const first = baileys.connect()
-    first.ev.on('messages.upsert', (upsert) => told.push(upsert))
+    first.ev.on('messages.upsert', (upsert) => upserts.push(upsert))
     channel.setSocket(first)
     channel.setSocket(first)
     baileys.say(jid, 'one')
     await rest()
-    expect([received.length, told.length]).toEqual([1, 1])
+    expect([received.length, upserts.length]).toEqual([1, 1])
     await channel.stop()
     baileys.say(jid, 'two')
     await rest()
@@ -306,7 +306,7 @@ describe('the channel', () => {
     const { received, errors, channel } = listen()
     const { baileys } = listen()
     const socket = baileys.connect()
-    const listeners: ((told: { messages: readonly unknown[]; type: string }) => void)[] = []
+    const listeners: ((upsert: { messages: readonly unknown[]; type: string }) => void)[] = []
     channel.setSocket({ ...socket, ev: { on: (_, listener) => listeners.push(listener as never), off: () => {} } })
     listeners[0]?.({ messages: [{ key: null }, 5], type: 'notify' })
     await rest()

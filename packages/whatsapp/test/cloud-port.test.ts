@@ -116,9 +116,9 @@ describe('a failure', () => {
     ['an internal error', 500, 131000, { type: 'unreachable' }],
     ['an unavailable service', 503, 2, { type: 'unreachable' }],
     ['a gateway', 504, 1, { type: 'ambiguous' }],
-  ])('has its kind: %s', async (_, status, code, told) => {
+  ])('has its kind: %s', async (_, status, code, expected) => {
     const { whatsapp, port, bubble } = await open({ faults: [{ type: 'refused', status, code }] })
-    expect(await ending(port.post(bubble('Hello.'), posting))).toMatchObject(told)
+    expect(await ending(port.post(bubble('Hello.'), posting))).toMatchObject(expected)
     expect(whatsapp.screen(person)).toEqual([])
   })
 

@@ -105,7 +105,7 @@ describe('a person has one id', () => {
 
 test('a group message without a participant has an anonymous actor', async () => {
   const { clock, received, channel, texts } = listen()
-  const listeners: ((told: { messages: readonly unknown[]; type: string }) => void)[] = []
+  const listeners: ((upsert: { messages: readonly unknown[]; type: string }) => void)[] = []
   const { baileys } = listen()
   const socket = baileys.connect()
   channel.setSocket({ ...socket, ev: { on: (_, listener) => listeners.push(listener as never), off: () => {} } })

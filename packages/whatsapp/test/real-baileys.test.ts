@@ -73,7 +73,7 @@ test("a channel reads messages in Baileys' own form", async () => {
   const { clock, fake, socket } = real()
   const received: Inbound[] = []
   const channel = baileysChannel({ clock, onInbound: (inbound) => received.push(inbound) })
-  const listeners: ((told: { messages: readonly unknown[]; type: string }) => void)[] = []
+  const listeners: ((upsert: { messages: readonly unknown[]; type: string }) => void)[] = []
   channel.setSocket({ ...socket, ev: { on: (_, listener) => listeners.push(listener as never), off: fake.ev.off } })
   const quoted = { key: { remoteJid: group, fromMe: true, id: '3EB01' }, message: { conversation: 'Which?' } }
   const made = await generateWAMessage(

@@ -199,6 +199,9 @@ const spanFragments = fc.constantFrom(
     '\n',
     '`` ',
     '` i ` ',
+    '```',
+    '``` j',
+    '`````',
   ],
 )
 const spans = fc.array(spanFragments, { minLength: 1, maxLength: 9 }).map((parts) => parts.join(''))
@@ -233,7 +236,8 @@ test.each([
   ['a_b_c', false],
   ['`a @ `b @ `c', true],
   ['a@b', false],
-  ['`a ``b', false],
+  ['`a ``b', true],
+  ['```a` b``` ``', true],
   ['**a `b`**', false],
   ['[a](b)', false],
   ['[c][d]', false],

@@ -82,6 +82,16 @@ describe('a long block', () => {
   })
 })
 
+test('pieces of a table with a long head read the head at most once per two lengths of it', () => {
+  let units = 0
+  const source = wideCell(2000)
+  readLongBlock(source, (text) => {
+    units += text.length
+    return readMarkdown(text)
+  })
+  expect(units).toBeLessThan(1.8 * source.length)
+})
+
 test('a long block of any lines reads the same in pieces as in one', () => {
   const lines = [
     'some words',
@@ -185,6 +195,26 @@ test.each([
 test('names with underscores do not use up the read limit of emphasis', () => {
   const rendered = renderMarkdown(`${'a_b_c '.repeat(600)}\`code\``, { ...verbatim, codespan: (text) => `[${text}]` })
   expect(rendered).toContain('[code]')
+})
+
+test.each<[string, string]>([
+  ['names in code', '`someName`, '],
+  ['bold code', '**`a name`** and '],
+  ['links', 'see [the docs](https://example.com/a), '],
+  ['emphasis', 'a **bold** and an *italic* word, '],
+])('a paragraph of 3,900 units of %s keeps all its marks', (_, unit) => {
+  expect(renderMarkdown(unit.repeat(3900 / unit.length), verbatim)).not.toMatch(/[`*[]/)
+})
+
+test.each<[string, string]>([
+  ['links that never close', '[a]('],
+  ['links with parentheses', '[a](('],
+  ['backticks', '`a ``b '],
+  ['addresses', 'http://a.www.a@a.'],
+])('%s: a line has a bounded number of spans', (_, unit) => {
+  const [paragraph] = readMarkdown(unit.repeat(4000 / unit.length))
+  const tokens = paragraph !== undefined && 'tokens' in paragraph ? (paragraph.tokens ?? []) : []
+  expect(tokens.length).toBeLessThan(300 + 4000 / 8 + 5)
 })
 
 describe('a text that marked would read repeatedly', () => {

@@ -150,6 +150,18 @@ describe('a slice', () => {
     expect(cut(source, maxLength)).toEqual(expected)
   })
 
+  test('has at most 700 lines, where blank lines in a row are one', () => {
+    const slices = cut(`${'a\n'.repeat(1000)}${'\n'.repeat(1000)}b`, 4096)
+    expect(slices.map((source) => source.split('\n').filter((line) => line !== '').length)).toEqual([700, 301])
+  })
+
+  test('a full list is measured once', () => {
+    const measured: string[] = []
+    const measure = (source: string): number => measured.push(source) && source.length
+    split('- an item of words\n'.repeat(100), { maxLength: 1000, measure })
+    expect(measured.join('').length).toBeLessThan(2000)
+  })
+
   test('reopens a fence with its language, and closes it', () => {
     const lines = Array.from({ length: 8 }, (_, index) => `const a${index} = ${index}`).join('\n')
     const slices = cut(`\`\`\`ts title\n${lines}\n\`\`\`\nafter`, 70)

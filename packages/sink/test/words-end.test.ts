@@ -18,6 +18,7 @@ describe('appended text', () => {
     ['See [the docs](https://exa', 'See '],
     ['It is **very bold', 'It is '],
     ['Run `npm run bu', 'Run '],
+    ['x ```not code`', 'x ```not '],
     ['好的，我来看', '好的，'],
     ['Look:\n\n```ts\nconst a', 'Look:\n\n'],
     ['Look:\n\n```ts\nconst a = 1\nconst b', 'Look:\n\n```ts\nconst a = 1\n'],

@@ -22,7 +22,7 @@ export const noTable: Cells = { raw: 0, rows: 0, widths: [], padded: { all: 0, l
 /** Adds a line. Without a table, one begins if the line is a rule below a head: `above` is the line before it. */
 export function withLine(table: Cells, line: string, above: string): Cells {
   if (table.rows > 0) return withRow(table, line)
-  if (!isMarked(line) || !RULE.test(line)) return noTable
+  if (!isMarked(line) || !(line.includes('|') || line.includes(':')) || !RULE.test(line)) return noTable
   return withRow(withRow({ ...noTable, isAligned: line.includes(':') }, above), line)
 }
 

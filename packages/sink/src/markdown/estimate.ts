@@ -16,8 +16,10 @@ export interface Row {
 export interface Estimate {
   /** The text up to here certainly fits. */
   readonly end: number
-  /** The last line within that which begins a block, whatever follows. */
+  /** The last line that begins a block within that, whatever follows. */
   readonly block: Row | undefined
+  /** It has as many lines as one message may have. */
+  readonly isFull: boolean
 }
 
 const FENCE = /^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*(`{3,}|~{3,})/
@@ -28,7 +30,10 @@ const INTERRUPTS = /^ {0,3}(?:[-*+] {1,4}|#{1,6} )\S/
 const LONGEST_LEAD = 1000
 /** UTF-16 units of a fence's marker. */
 const shortestFence = 3
-/** The most lines examined. A message with more is hard to read, and rendering very short lines takes far more room. */
+/**
+ * The most lines of a message. Blank lines in a row count as one. A message with more is hard to read, and rendering very
+ * short lines takes far more time.
+ */
 const mostRows = 700
 const NUMBER = /^(?:[ \t>]|[-*+][ \t])*(\d{1,9})[.)]/
 
@@ -97,7 +102,6 @@ export function estimate(text: string, from: Row, room: number, escapable?: RegE
   let block: Row | undefined
   let rows = 0
   for (let row: Row | undefined = from; row !== undefined; row = nextRow(text, row)) {
-    if (++rows > mostRows) return { end: row.start, block }
     const line = text.slice(row.start, row.end)
     if (row.afterBlank) {
       used += excess(table)
@@ -105,26 +109,39 @@ export function estimate(text: string, from: Row, room: number, escapable?: RegE
       head = ''
       if (row !== from) block = row
     }
-    if (table.rows === 0 && line === '\n' && used < room) {
+    const isBlank = line === '\n'
+    if (!(isBlank && row.afterBlank) && ++rows > mostRows) return { end: row.start, block, isFull: true }
+    if (table.rows === 0 && isBlank && used < room) {
       used++
       continue
     }
     const [before, above, lineAbove] = [used, table, head]
     // No part can be longer than the room, so the rest of a long line is skipped.
-    const least = line.slice(0, Math.max(0, room - before) + 1)
+    const most = Math.max(0, room - before) + 1
+    const least = line.length <= most ? line : line.slice(0, most)
     const below = least.length < line.length ? undefined : withLine(above, line, lineAbove)
     const own = below === undefined ? line.length : line.length + extra(line, escapableIn(line, escapable))
     if (below === undefined || before + own + excess(below) > room) {
       const costs = (part: string, escaped: number): number =>
         before + part.length + extra(part, escaped) + excess(withLine(above, part, lineAbove))
-      return { end: row.start + fitting(least, { room, escapable, costs }), block }
+      const fits = fitting(least, { room, escapable, costs })
+      return {
+        end: row.start + fits,
+        block: row !== from && begins(row, line.slice(0, fits)) ? row : block,
+        isFull: false,
+      }
     }
-    if (row !== from && isMarked(line) && (INTERRUPTS.test(line) || (row.inList && LIST.test(line)))) block = row
+    if (row !== from && begins(row, line)) block = row
     used += own
     table = below
     head = line
   }
-  return { end: text.length, block }
+  return { end: text.length, block, isFull: false }
+}
+
+/** Whether the line begins a block, whatever follows this part of it. */
+function begins({ inList }: Row, part: string): boolean {
+  return isMarked(part) && (INTERRUPTS.test(part) || (inList && LIST.test(part)))
 }
 
 function endOf(text: string, start: number): number {
@@ -144,7 +161,7 @@ function fenceBelow(line: string, fence: string | undefined): string | undefined
 }
 
 function mayBeFence(line: string): boolean {
-  return line.length >= shortestFence && (line.includes('```') || line.includes('~~~'))
+  return line.length >= shortestFence && isMarked(line) && (line.includes('```') || line.includes('~~~'))
 }
 
 /** How many UTF-16 units rendering may double. */

@@ -4,7 +4,7 @@ import type { Token } from './lexer/token.ts'
 /** A block of more UTF-16 units is read in pieces, so that a growing block is not read again from its beginning. */
 export const longBlock = 1200
 
-/** The fewest UTF-16 units of a piece. */
+/** The fewest UTF-16 units of a piece. Below a long head of a table it has more, as each piece reads the head again. */
 const leastPiece = 400
 
 /** UTF-16 units that show which list an item belongs to. */
@@ -52,7 +52,7 @@ function pieceAt(
   { start, head, read }: { readonly start: number; readonly head: string; readonly read: Read },
 ): Piece {
   const readTo = (end: number): readonly Token[] => read(head + block.slice(start, end))
-  PLACE.lastIndex = leastPiece
+  PLACE.lastIndex = Math.max(leastPiece, Math.min(2 * head.length, mostPiece / 2))
   const next = PLACE.exec(block.slice(start, start + mostPiece + longestMark))
   const place = start + (next?.index ?? mostPiece) + 1
   if (place <= start + mostPiece && place < block.length - longestMark) {

@@ -34,9 +34,11 @@ export interface SplitOptions {
 /** How often to try to fit more in when markup leaves room. */
 const TRIES = 4
 /** The smallest expected gain that is worth another try, in UTF-16 units. */
-const WORTH = 100
+const WORTH = 250
 /** The most that a slice may shrink when it is rendered, as a factor. Text beyond that is not considered. */
 const SHRINKS = 4
+/** The most text beyond a message's length that is considered, in UTF-16 units. */
+const mostBeyond = 12_288
 
 /**
  * Cuts Markdown into slices that each fit a message. Concatenated, they are the source.
@@ -69,7 +71,7 @@ interface SliceOptions {
 
 function sliceAt(source: string, from: number, options: SliceOptions): Slice {
   const { maxLength, measure } = options
-  const rest = source.slice(from, from + SHRINKS * maxLength + 1)
+  const rest = source.slice(from, from + Math.min(SHRINKS * maxLength, maxLength + mostBeyond) + 1)
   const midLine = from > 0 && source.charAt(from - 1) !== '\n'
   const whole = reopening(rest, options.open, midLine)
   // If the reopened constructs take more than a quarter of the slice, drop them.
@@ -136,10 +138,10 @@ function furthest(
   },
 ): number {
   let from: Row = firstRow(text)
-  let { end, block } = estimate(text, from, maxLength, escapable)
+  let { end, block, isFull } = estimate(text, from, maxLength, escapable)
   let gained = end
   for (let tries = 0; tries < TRIES; tries++) {
-    if ((enough !== undefined && end >= enough) || end >= text.length) break
+    if (isFull || (enough !== undefined && end >= enough) || end >= text.length) break
     if (block === undefined || block.start <= from.start) break
     from = block
     // The white space before the block counts only when something follows it.
@@ -148,6 +150,7 @@ function furthest(
     if (next.end <= end) break
     const gain = next.end - end
     end = next.end
+    isFull = next.isFull
     block = next.block ?? block
     // The next gain shrinks as this one did.
     if (gain < WORTH || (gain * gain) / gained < WORTH) break

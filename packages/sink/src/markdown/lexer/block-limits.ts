@@ -100,7 +100,7 @@ export function createTableLimit(units: number): { isLikely(src: string): boolea
 
 /** One heading is allowed per this many UTF-16 units, plus `headings`. Beyond that, headings are paragraphs. */
 const unitsPerHeading = 30
-const headings = 30
+const headings = 10
 
 /** Whether a text of this many UTF-16 units may have one more heading. */
 export function createHeadingLimit(units: number): () => boolean {

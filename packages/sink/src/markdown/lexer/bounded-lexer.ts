@@ -9,7 +9,7 @@ import {
 import { readFlatTable } from './flat-table.ts'
 import { readSimpleList } from './simple-list.ts'
 import { noDefinitions, readSimpleSpans } from './simple-spans.ts'
-import { boundedAddresses, isMark, textSpan } from './span-limits.ts'
+import { boundedAddresses, isMark, openBrackets, textSpan, undefinedLabel } from './span-limits.ts'
 import { knownTokens, type Token } from './token.ts'
 
 /** The most quotes and lists nested in each other. Deeper ones are text. */
@@ -29,6 +29,10 @@ const unitsPerRun = 20
  * What each mark costs beyond that limit, in UTF-16 units. After as many units as the line has, the rest is one text.
  */
 const unitsPerMark = 30
+
+/** Spans that marked may read: per line, and in addition one per this many UTF-16 units. What follows is one text. */
+const mostSteps = 400
+const unitsPerStep = 16
 
 /** UTF-16 units of lists and quotes that may be read: per unit of the text, and per text. Nested ones count each time. */
 const nestedReadsPerUnit = 4
@@ -169,7 +173,7 @@ function limitSpans(tokenizer: Tokenizer, lexer: Lexer): void {
   const readEmphasis = tokenizer.emStrong.bind(tokenizer)
   const readDeleted = tokenizer.del.bind(tokenizer)
   const readReference = tokenizer.reflink.bind(tokenizer)
-  let [depth, left, least, costPerUnit] = [0, 0, 0, 1]
+  let [depth, left, least, steps, costPerUnit] = [0, 0, 0, 0, 1]
   let isBracketClosed = true
   // All blocks are read before the first line.
   let definitions: Lexer['tokens']['links'] | undefined
@@ -177,7 +181,11 @@ function limitSpans(tokenizer: Tokenizer, lexer: Lexer): void {
   const addresses = boundedAddresses(rules.inline)
   // marked tries the escape rule first at every position.
   const readEscape = tokenizer.escape.bind(tokenizer)
-  tokenizer.escape = (src) => (left < least ? plainRest(src) : readEscape(src))
+  tokenizer.escape = (src) => {
+    // A name with underscores is one text in many steps.
+    if (!src.startsWith('_')) steps--
+    return left < least || steps < 0 ? plainRest(src) : readEscape(src)
+  }
   tokenizer.reflink = (src, links) =>
     isBracketClosed ? (undefinedLabel(src, links) ?? readReference(src, links)) : openBrackets(src)
   tokenizer.emStrong = (src, masked, before) =>
@@ -200,6 +208,7 @@ function limitSpans(tokenizer: Tokenizer, lexer: Lexer): void {
     if (depth === 0) {
       costPerUnit = 1 + (unitsPerRun * (src.match(/[*_~]+/g)?.length ?? 0)) / Math.max(1, src.length)
       least = -500 - src.length
+      steps = mostSteps + src.length / unitsPerStep
       isBracketClosed = src.includes(']')
       tokenizer.rules = { ...rules, inline: src.includes('@') ? addresses.any : addresses.none }
     }
@@ -230,17 +239,4 @@ function plainBlock(src: string, lexer: Lexer): Tokens.Paragraph {
   const raw = /^[\s\S]*?(?:\n(?=[ \t]*(?:\n|$))|$)/.exec(src)?.[0] ?? src
   const text = raw.replace(/\n$/, '')
   return { type: 'paragraph', raw, text, tokens: lexer.inline(text) }
-}
-
-/** A label of plain words that no definition has, as one text. marked would read it in three parts. */
-function undefinedLabel(src: string, links: Tokenizer['lexer']['tokens']['links']): Tokens.Text | undefined {
-  const [raw, label] = /^\[([A-Za-z0-9]{1,99})\](?!\[)/.exec(src) ?? []
-  if (raw === undefined || label === undefined || Object.hasOwn(links, label.toLowerCase())) return undefined
-  return { type: 'text', raw, text: raw }
-}
-
-/** Opening brackets in a line without a closing one. marked would search for a link at each of them. */
-function openBrackets(src: string): Tokens.Text | undefined {
-  const raw = /^(?:!?\[)+/.exec(src)?.[0]
-  return raw === undefined ? undefined : { type: 'text', raw, text: raw }
 }

@@ -13,25 +13,25 @@ export function readFlatTable(src: string, lexer: Lexer): Tokens.Table | undefin
   if (!found) return undefined
   const { head = '', rule = '', rows = '' } = found.groups ?? {}
   const align = rule.slice(0, -1).split('|').map(alignOf)
-  const columns = cellsOf(head)
-  if (columns.length !== align.length) return undefined
-  const cellAt = (text: string, column: number, header: boolean): Tokens.TableCell => ({
-    text,
-    tokens: spansOf(text, lexer),
-    header,
-    align: align[column] ?? null,
-  })
-  const header = columns.map((text, column) => cellAt(text, column, true))
-  const rowOf = (line: string): Tokens.TableCell[] => {
-    const cells = cellsOf(line)
-    return align.map((_, column) => cellAt(cells[column] ?? '', column, false))
+  const bars = head.split('|').length - 1
+  if (bars !== align.length + 1) return undefined
+  const rowOf = (line: string, header: boolean): Tokens.TableCell[] => {
+    let start = 1
+    return align.map((one) => {
+      const end = line.indexOf('|', start)
+      const text = end < 0 ? '' : line.slice(start, end).trim()
+      start = end < 0 ? line.length : end + 1
+      return { text, tokens: spansOf(text, lexer), header, align: one }
+    })
   }
-  return { type: 'table', raw: found[0], header, align, rows: rows.split('\n').slice(1).map(rowOf) }
-}
-
-function cellsOf(row: string): readonly string[] {
-  const cells = row.slice(1, -1).split('|')
-  return cells.map((cell) => cell.trim())
+  const [, ...lines] = rows.split('\n')
+  return {
+    type: 'table',
+    raw: found[0],
+    header: rowOf(head, true),
+    align,
+    rows: lines.map((line) => rowOf(line, false)),
+  }
 }
 
 function alignOf(rule: string): 'left' | 'right' | 'center' | null {

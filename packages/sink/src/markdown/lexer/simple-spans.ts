@@ -11,11 +11,20 @@ export interface LinkContext {
   readonly isInLink: boolean
 }
 
+/** Spans that a line may have, and in addition one per this many UTF-16 units. What follows is one text. */
+const mostSpans = 300
+const unitsPerSpan = 8
+
+const backtick = 0x60
+
 /** The definitions of a text that has none: its brackets are text. */
 export const noDefinitions: Definitions = {}
 
 /** Whether something in a line may be an escape, a reference, a link, a line break or an address without a protocol. */
 const OTHER = /\\|&#|\]\(| {2}\n|[wW]{3}\.|(?<!https?):\/\/|(?<!^|[\s(])@/
+
+/** Without any of these, a line is text. */
+const SPECIAL = /[\\&[\]*_~\x60<@\n]|:\/\/|[wW]{3}\./
 
 /** A mark that may end emphasis or struck out text: there is no white space before it. */
 const CLOSING = /(?<=\S)(?:(?<!\*)\*|(?<!_)_|(?<!~)~)/
@@ -29,15 +38,6 @@ const LABEL = String.raw`(?<!!)\[[A-Za-z\d]{1,99}\](?!\[)`
 /** Emphasis without other spans in it. It does not begin or end inside a word. */
 const EMPHASIS = String.raw`(?<=^|[\s(])(\*\*?|_)([\p{L}\p{N}](?:[^*_\x60]*[\p{L}\p{N}])?)\2(?=$|[\s.,;:)!?])`
 
-/** Code between one or two backticks. The last backtick of a line is text if there is none to pair it with. */
-const CODE = `${codeBetween(1)}|${codeBetween(2)}|${String.raw`\x60(?=[^\x60]*$)`}`
-
-function codeBetween(backticks: 1 | 2): string {
-  const mark = String.raw`(?<!\x60)\x60{${backticks}}(?!\x60)`
-  const others = String.raw`(?<!\x60)(?!\x60{${backticks}}(?!\x60))\x60+(?!\x60)`
-  return String.raw`${mark}((?:[^\x60]|${others})+?)${mark}`
-}
-
 /** What a line may contain, apart from text and code. */
 interface Marks {
   readonly hasEmphasis: boolean
@@ -45,13 +45,13 @@ interface Marks {
   readonly hasLabels: boolean
 }
 
-/** Matches the text up to the next mark, address or label, or one of those. */
+/** Matches the text up to the next mark, address or label, or one of those. Backticks are read by hand. */
 function pieceOf({ hasEmphasis, hasAddresses, hasLabels }: Marks): RegExp {
   const marks = `${hasEmphasis ? '*_' : ''}${hasLabels ? '[' : ''}\x60`
   const text = hasAddresses ? String.raw`(?:[^${marks}h]|h(?!ttps?:\/\/))+` : `[^${marks}]+`
   const links = [...(hasAddresses ? [ADDRESS] : []), ...(hasLabels ? [LABEL] : [])]
   const link = links.length === 0 ? '(?!)' : links.join('|')
-  return new RegExp(`${text}|(${link})|${hasEmphasis ? EMPHASIS : '((?!))((?!))'}|${CODE}`, 'uy')
+  return new RegExp(`${text}|(${link})|${hasEmphasis ? EMPHASIS : '((?!))((?!))'}`, 'uy')
 }
 
 const either = [false, true]
@@ -69,7 +69,9 @@ function piecesOf({ hasEmphasis, hasAddresses, hasLabels }: Marks): RegExp | und
  */
 export function readSimpleSpans(line: string, { definitions, isInLink }: LinkContext): Token[] | undefined {
   // Without a ">" there is no tag.
-  if (line === '' || OTHER.test(line) || (line.includes('<') && line.includes('>'))) return undefined
+  if (line === '') return undefined
+  if (!SPECIAL.test(line)) return [textSpan(line)]
+  if (OTHER.test(line) || (line.includes('<') && line.includes('>'))) return undefined
   const hasBrackets = line.includes('[')
   const hasAddresses = line.includes('://')
   if (hasBrackets && definitions === undefined) return undefined
@@ -82,22 +84,74 @@ export function readSimpleSpans(line: string, { definitions, isInLink }: LinkCon
   const piece = piecesOf({ hasEmphasis, hasAddresses, hasLabels: labels !== undefined })
   if (piece === undefined) return undefined
   const spans: Token[] = []
-  let textStart = 0
-  piece.lastIndex = 0
-  while (piece.lastIndex < line.length) {
-    const start = piece.lastIndex
-    const found = piece.exec(line)
-    if (found === null) return undefined
-    const span = spanOf(found, labels)
+  const closingOf = createBacktickSearch(line)
+  const most = mostSpans + line.length / unitsPerSpan
+  let [textStart, at] = [0, 0]
+  while (at < line.length && spans.length < most) {
+    const start = at
+    let span: Token | undefined
+    if (line.charCodeAt(at) === backtick) {
+      const { length, closing } = closingOf(at)
+      at = (closing ?? at) + length
+      if (closing !== undefined)
+        span = { type: 'codespan', raw: line.slice(start, at), text: codeOf(line.slice(start + length, closing)) }
+    } else {
+      piece.lastIndex = at
+      const found = piece.exec(line)
+      if (found === null) return undefined
+      at = piece.lastIndex
+      // Emphasis may contain brackets only while they are text.
+      if (found[3] !== undefined && (found[3].includes('://') || (labels && found[3].includes('[')))) return undefined
+      span = spanOf(found, labels)
+    }
     if (span === undefined) continue
-    // Emphasis may contain brackets only while they are text.
-    if (found[3] !== undefined && (found[3].includes('://') || (labels && found[3].includes('[')))) return undefined
     if (textStart < start) spans.push(textSpan(line.slice(textStart, start)))
     spans.push(span)
-    textStart = piece.lastIndex
+    textStart = at
   }
   if (textStart < line.length) spans.push(textSpan(line.slice(textStart)))
   return spans
+}
+
+/** A run of backticks, and where the next run of the same length begins, which ends the code between them. */
+interface Backticks {
+  readonly length: number
+  readonly closing: number | undefined
+}
+
+/** Finds the ends of code in a line, in one pass. It is asked from left to right. */
+function createBacktickSearch(line: string): (start: number) => Backticks {
+  let starts: Map<number, number[]> | undefined
+  return (start) => {
+    starts ??= runsOf(line, start)
+    const length = runEnd(line, start) - start
+    const same = starts.get(length) ?? []
+    while ((same.at(-1) ?? start + 1) <= start) same.pop()
+    return { length, closing: same.at(-1) }
+  }
+}
+
+/** Where each run of backticks begins, by its length. The last one comes first. */
+function runsOf(line: string, from: number): Map<number, number[]> {
+  const runs: (readonly [start: number, length: number])[] = []
+  for (let start = from; start >= 0; ) {
+    const end = runEnd(line, start)
+    runs.push([start, end - start])
+    start = line.indexOf('`', end)
+  }
+  const starts = new Map<number, number[]>()
+  for (const [start, length] of runs.toReversed()) {
+    const same = starts.get(length)
+    if (same) same.push(start)
+    else starts.set(length, [start])
+  }
+  return starts
+}
+
+function runEnd(line: string, start: number): number {
+  let end = start
+  while (line.charCodeAt(end) === backtick) end++
+  return end
 }
 
 /** The spans of a line while the blocks are read. A simple one needs no place in the lexer's queue. */
@@ -107,10 +161,9 @@ export function spansOf(line: string, lexer: Lexer): Token[] {
 
 /** Undefined for text, and for a label without a definition, which is text too. */
 function spanOf(
-  { 0: raw, 1: link, 2: mark, 3: inner = '', 4: single, 5: code = single }: RegExpExecArray,
+  { 0: raw, 1: link, 2: mark, 3: inner = '' }: RegExpExecArray,
   labels: Definitions | undefined,
 ): Token | undefined {
-  if (code !== undefined) return { type: 'codespan', raw, text: codeOf(code) }
   if (mark !== undefined) {
     return { type: mark === '**' ? 'strong' : 'em', raw, text: inner, tokens: [textSpan(inner)] }
   }

@@ -35,3 +35,16 @@ function repeating(rules: SpanRules, times: string): SpanRules {
   const changed = ({ source, flags }: RegExp): RegExp => new RegExp(source.replace(/\]\+(?=\(?@)/g, `]${times}`), flags)
   return { ...rules, text: changed(rules.text), url: changed(rules.url) }
 }
+
+/** A label of plain words that no definition has, as one text. marked would read it in three parts. */
+export function undefinedLabel(src: string, links: Tokenizer['lexer']['tokens']['links']): Tokens.Text | undefined {
+  const [raw, label] = /^\[([A-Za-z0-9]{1,99})\](?!\[)/.exec(src) ?? []
+  if (raw === undefined || label === undefined || Object.hasOwn(links, label.toLowerCase())) return undefined
+  return { type: 'text', raw, text: raw }
+}
+
+/** Opening brackets in a line without a closing one. marked would search for a link at each of them. */
+export function openBrackets(src: string): Tokens.Text | undefined {
+  const raw = /^(?:!?\[)+/.exec(src)?.[0]
+  return raw === undefined ? undefined : { type: 'text', raw, text: raw }
+}

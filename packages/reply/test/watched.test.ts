@@ -1,9 +1,9 @@
-import { lasting, listRecordings, readRecording, recordedVersions } from '@reply/testing'
+import { isSecond, lasting, listRecordings, readRecording, recordedVersions, secondVersion } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
 import { replay } from '../src/index.ts'
 
 /** The replies of a live `watch` on the same server during a recording. */
-const watched = listRecordings()
+const watched = [...listRecordings(), ...listRecordings({ generation: 2 })]
   .map(({ version, scenario }) => readRecording({ version, scenario }))
   .filter((recording) => recording.watched !== undefined)
   // `/event` ends with its instance. Up to 1.14 the end of a run comes later, and only on `/global/event`, which the
@@ -11,17 +11,32 @@ const watched = listRecordings()
   .filter(({ bytes, scenario }) => scenario !== 'disposed' || tellsAbort(bytes))
 
 test('the replies of a live watch are stored for every version', () =>
-  expect([...new Set(watched.map(({ version }) => version))]).toEqual([...recordedVersions]))
+  expect([...new Set(watched.map(({ version }) => version))]).toEqual([...recordedVersions, secondVersion]))
 
 describe('replay gives the same replies as the live watch', () => {
   test.each(watched.map((recording) => [`${recording.version}/${recording.scenario}`, recording] as const))(
     '%s',
     async (_, recording) => {
-      const replies = await replay(recording.bytes)
-      expect(JSON.parse(JSON.stringify(replies.map(lasting)))).toEqual(lasting(recording.watched))
+      const replies = JSON.parse(JSON.stringify((await replay(recording.bytes)).map(lasting)))
+      const differing = readOnly.get(`${recording.version}/${recording.scenario}`)
+      const [ours, theirs] = [replies, lasting(recording.watched)].map((list) => withoutLate(list, recording.version))
+      if (differing) expect(ours, differing).not.toEqual(theirs)
+      else expect(ours).toEqual(theirs)
     },
   )
 })
+
+/** What the live watch read over REST and no event told, with the reason. */
+const readOnly: ReadonlyMap<string, string> = new Map([
+  [`${secondVersion}/stopped-tool`, 'A server that stops stores the end of its step and its calls, and sends neither.'],
+  [`${secondVersion}/killed-tool`, 'What a call reports on its way is not stored, so a read drops it.'],
+])
+
+/** OpenCode 2 may name a session after its run is over, which reports no change. */
+function withoutLate(value: unknown, version: string): unknown {
+  if (!isSecond(version)) return value
+  return JSON.parse(JSON.stringify(value, (key, inner) => (key === 'title' ? undefined : inner)))
+}
 
 function tellsAbort(bytes: Uint8Array): boolean {
   return new TextDecoder().decode(bytes).includes('MessageAbortedError')

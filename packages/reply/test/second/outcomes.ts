@@ -62,7 +62,7 @@ export const outcomes: Readonly<Record<string, string>> = {
   'second-prompt': 'completed',
   'second-prompt-tool': 'completed',
   'session-deleted': 'aborted',
-  'shell-background': 'completed',
+  'shell-background': 'completed completed',
   'steer-permission': 'completed',
   'stopped-then-prompt': 'lost completed',
   'stopped-tool': 'lost',

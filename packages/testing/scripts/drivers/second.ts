@@ -79,8 +79,9 @@ export const secondDrivers: Drivers = {
   'shell-background': async (kit) => {
     const sessionID = await begin(kit)
     await kit.idle(sessionID)
-    await kit.event('the end of the command', ({ type }) => type === 'shell.exited')
-    await kit.tape.quiet(1000)
+    const since = kit.tape.frames.length
+    await kit.opencode.write({ go: '' })
+    await kit.idle(sessionID, since)
   },
   'question-unanswered': during(async (kit) => {
     await kit.wire.answer(await asked(kit, 'question'), [])

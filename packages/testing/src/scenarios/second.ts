@@ -67,7 +67,13 @@ export const secondScenarios = [
   }),
   scenario('shell-background', 'The agent starts a command in the background and ends before it.', {
     steps: [
-      [tool('bash', { command: 'touch started; sleep 1; echo late', description: 'Wait', background: true })],
+      [
+        tool('bash', {
+          command: 'touch started; until [ -e go ]; do sleep 0.1; done; echo late',
+          description: 'Wait',
+          background: true,
+        }),
+      ],
       [text('It runs in the background.')],
       [text('It is done, I hear.')],
     ],

@@ -8,16 +8,20 @@ import {
   replay,
   track,
 } from '@reply/core'
+import { createDecoder2 } from '@reply/core/internal'
 
 export interface Run {
   readonly observer: ReplyObserver
   /** The arrival time of chunk `index`. Default: a millisecond after the one before. */
   readonly atOf?: ((index: number) => number) | undefined
+  /** Which OpenCode the stream is from. Default 1. */
+  readonly generation?: 1 | 2 | undefined
 }
 
 /** Like a live stream: chunks are read, tracked and dispatched as they arrive. */
-export function readLive(chunks: readonly Uint8Array[], { observer, atOf = (index) => index }: Run): void {
-  const reader = createEventReader({ onError: fail })
+export function readLive(chunks: readonly Uint8Array[], { observer, atOf = (index) => index, generation }: Run): void {
+  const decoder = generation === 2 ? createDecoder2({ onError: fail }) : undefined
+  const reader = createEventReader({ onError: fail, decoder })
   const apply = follow(observer)
   for (const [index, chunk] of chunks.entries()) for (const event of reader.push(chunk, atOf(index))) apply(event)
 }

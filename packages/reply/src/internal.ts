@@ -1,4 +1,5 @@
-export { checkOf } from './source/opencode1/decode/check.ts'
+export { checkOf } from './source/decode/check.ts'
 export { eventSchemas, partSchemas } from './source/opencode1/decode/schema.ts'
+export { createDecoder2 } from './source/opencode2/decode.ts'
 export { createUtf8Reader } from './sse/utf8.ts'
 export { emptyCells, withCell } from './track/cells.ts'

@@ -1,10 +1,11 @@
 import { createCounter } from '../counter.ts'
 import { readFloor } from '../floor.ts'
 import type { Effort, Goal } from '../goal.ts'
-import { readLive, readReplay } from '../pipeline.ts'
+import { type Run, readLive, readReplay } from '../pipeline.ts'
 import { race } from '../rounds.ts'
 import { type Chunking, chunksOf } from '../stream/chunk.ts'
 import { recordedStreams } from '../stream/recorded.ts'
+import { generateSecondTurn } from '../stream/second-turn.ts'
 import { framesOf, generateTurn } from '../stream/turn.ts'
 
 type Streams = readonly (readonly Uint8Array[])[]
@@ -18,6 +19,20 @@ const sources: readonly {
   { id: '1k', what: '1,000 deltas', streams: (chunking) => generated(1000, chunking) },
   { id: '10k', what: '10,000 deltas', streams: (chunking) => generated(10_000, chunking) },
   { id: '100k', what: '100,000 deltas', streams: (chunking) => generated(100_000, chunking) },
+]
+
+/** The same of OpenCode 2, as its preview build writes them: one frame for each piece of the model. */
+const secondSources: typeof sources = [
+  {
+    id: 'second.recorded',
+    what: 'all recordings of OpenCode 2',
+    streams: (chunking) => recordedStreams(chunking, { generation: 2 }),
+  },
+  ...[1000, 10_000, 100_000].map((deltas) => ({
+    id: `second.${deltas / 1000}k`,
+    what: `${deltas.toLocaleString('en')} deltas of OpenCode 2`,
+    streams: (chunking: Chunking) => [chunksOf(generateSecondTurn({ deltas }), chunking)],
+  })),
 ]
 
 const chunkings = [
@@ -42,6 +57,17 @@ export const byteGoals: readonly Goal[] = [
       }),
     ),
   ),
+  ...chunkings.flatMap(({ id, what, chunking, bound }) =>
+    secondSources.map(
+      (source): Goal => ({
+        id: `bytes.${id}.${source.id}`,
+        what: `bytes → one observer, ${what}, ${source.what}`,
+        unit: '× the floor',
+        bound: id === '16k' && source.id === 'second.recorded' ? recordedBound : bound,
+        measure: (effort) => besideFloor(source.streams(chunking), readSecond, effort),
+      }),
+    ),
+  ),
   ...sources.map(
     (source): Goal => ({
       id: `replay.16k.${source.id}`,
@@ -52,6 +78,10 @@ export const byteGoals: readonly Goal[] = [
     }),
   ),
 ]
+
+function readSecond(chunks: readonly Uint8Array[], run: Run): void {
+  readLive(chunks, { ...run, generation: 2 })
+}
 
 async function besideFloor(
   streams: Streams,

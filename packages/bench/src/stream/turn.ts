@@ -147,13 +147,13 @@ export function framesOf(events: readonly WireEvent[], first = 0): readonly stri
 }
 
 /** Ids as long as the server's, increasing like them, with their random ending. */
-function idOf(prefix: string, count: number, seed: string): string {
+export function idOf(prefix: string, count: number, seed: string): string {
   const end = createHash('sha1').update(`${seed} ${count}`).digest('base64url').slice(0, 14)
   return `${prefix}_1fd2${(count + 0x10000000).toString(16)}${end}`
 }
 
 /** A word and its space, like tokens; occasionally one that isn't plain Latin. */
-function pieceOf(index: number): string {
+export function pieceOf(index: number): string {
   const word = index % 41 === 40 ? rare[((index / 41) % rare.length) | 0] : words[index % words.length]
   return index % 3 === 2 ? ` ${word}, ` : ` ${word}`
 }

@@ -1,20 +1,13 @@
 import type { Change } from './change.ts'
-import type { MessageHead, PartEvent, SessionScopedEvent, SnapshotEvent } from './event.ts'
+import type { PartEvent, SessionScopedEvent, SnapshotEvent } from './event.ts'
 import { applyAskClosed, applyAsked, askAt } from './reduce/ask.ts'
 import { applyCall } from './reduce/call.ts'
 import { adoptChild, childAt, linkChild, startChild } from './reduce/child.ts'
+import { applyCompacted, endsCompaction, withoutCompaction } from './reduce/compaction.ts'
 import { applyMessage, applyPromptPart, messageIDOf, removeMessage } from './reduce/message.ts'
 import { applyPart, growPart, messageAt, removePart } from './reduce/part.ts'
 import { abandonOpen } from './reduce/retry.ts'
-import {
-  applyBusy,
-  applyCompacted,
-  applyRetry,
-  isAtWorkBelow,
-  isOfChildren,
-  phaseOf,
-  reportError,
-} from './reduce/run.ts'
+import { applyBusy, applyRetry, isAtWorkBelow, isOfChildren, phaseOf, reportError } from './reduce/run.ts'
 import { same } from './reduce/same.ts'
 import { isFinished, sealParts, settle } from './reduce/settle.ts'
 import { withFields } from './reduce/shape.ts'
@@ -103,12 +96,13 @@ function apply(reply: Reply, event: SessionScopedEvent, changes: Change[]): Repl
       return applyOwnPart(reply, event, changes)
     case 'message': {
       const next = applyMessage(reply, event.message, changes)
-      return endsCompaction(next, event.message) ? applyCompacted(next, event.at, changes) : next
+      const isNew = next.messages.length > reply.messages.length
+      return endsCompaction(next, event.message, isNew) ? applyCompacted(next, event.at, changes) : next
     }
     case 'message-removed':
       return removeMessage(reply, event.messageID, changes)
     case 'part-removed':
-      return removePart(reply, event, changes)
+      return removePart(withoutCompaction(reply, event.partID), event, changes)
     case 'session':
       return applySession(reply, event)
     case 'status':
@@ -198,11 +192,6 @@ function applyLimit(reply: Reply, contextLimit: number, changes: Change[]): Repl
   const usage = { ...reply.usage, contextLimit }
   changes.push({ type: 'usageChanged', usage })
   return withFields(reply, { usage })
-}
-
-/** The summary is complete. The server confirms it with another event, which can be missed. */
-function endsCompaction(reply: Reply, { summary, completedAt, error }: MessageHead): boolean {
-  return summary && completedAt !== undefined && error === undefined && reply.compaction?.state === 'running'
 }
 
 /**

@@ -16,11 +16,16 @@ export function textOf(reply: Reply): string {
   return joinTexts(reply.messages)
 }
 
-/** The text of the last step with text: the answer without the remarks between tool calls. Empty if there is none. */
-export function answerOf(reply: Reply): string {
-  for (let index = reply.messages.length - 1; index >= 0; index--) {
-    const text = joinTexts(reply.messages.slice(index, index + 1))
-    if (text !== '') return text
+/**
+ * The text of the last step with text: the answer without the remarks between tool calls. A step that was cut off right
+ * before it belongs to it: the server goes on where that ended. Empty if there is none.
+ */
+export function answerOf({ messages }: Reply): string {
+  for (let end = messages.length; end > 0; end--) {
+    if (joinTexts(messages.slice(end - 1, end)) === '') continue
+    let start = end - 1
+    while (messages[start - 1]?.finish === 'error') start--
+    return joinTexts(messages.slice(start, end))
   }
   return ''
 }

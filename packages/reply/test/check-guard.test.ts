@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import * as z from 'zod'
-import { checkOf } from '../src/source/opencode1/decode/check.ts'
+import { checkOf } from '../src/source/decode/check.ts'
 import { createDecoder } from '../src/source/opencode1/decode.ts'
 import { wireEvents, wireParts } from './wire.ts'
 

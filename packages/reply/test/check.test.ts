@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
-import { checkOf } from '../src/source/opencode1/decode/check.ts'
+import { checkOf } from '../src/source/decode/check.ts'
 import { eventSchemas, partSchemas } from '../src/source/opencode1/decode/schema.ts'
 import { wireEvents, wireParts } from './wire.ts'
 

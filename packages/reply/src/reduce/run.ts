@@ -41,12 +41,3 @@ export function reportError(reply: Reply, error: ReplyFailure, changes: Change[]
   changes.push({ type: 'sessionErrored', text, error })
   return withFields(reply, { error })
 }
-
-/** Ends a compaction and clears the error that led to it, if any. */
-export function applyCompacted(reply: Reply, at: number, changes: Change[]): Reply {
-  if (reply.compaction?.state === 'done') return reply
-  const running = reply.compaction ?? { auto: false, startedAt: at }
-  const compaction = { ...running, state: 'done', endedAt: at } as const
-  changes.push({ type: 'compactionChanged', compaction })
-  return withFields(reply, { compaction, error: undefined })
-}

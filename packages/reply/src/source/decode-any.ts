@@ -11,10 +11,12 @@ export function createAnyDecoder(options: { readonly onError?: OnError | undefin
     decode: (data, at) => {
       const unparsed = first.decodeUnparsed(data, at)
       if (unparsed) return unparsed === 'nothing' ? undefined : unparsed
+      const delta = second.decodeUnparsed(data, at)
+      if (delta) return delta
       const value = parsed(data)
       // Reports what is wrong with it.
       if (value === undefined) return first.decode(data, at)
-      return second.decodeValue(value, at) ?? first.decodeParsed(data, value, at)
+      return second.decodeParsed(data, value, at) ?? first.decodeParsed(data, value, at)
     },
   }
 }

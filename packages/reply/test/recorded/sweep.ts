@@ -13,7 +13,6 @@ const lateOtherwise: Readonly<Record<string, string>> = {
   'queue-and-steer': 'As in queue.',
   'queue-failed': 'As in queue.',
   parked: 'As in queue.',
-  'parked-by-rejection': 'Between a rejection and the end of its run, both runs are seen as one.',
   'second-prompt': 'As in queue.',
   'subagent-background': 'What background sub-agents did alone is read as part of a run.',
   'two-sessions': 'The first session is idle before the second.',
@@ -29,7 +28,6 @@ const cutOtherwise: Readonly<Record<string, string>> = {
 const unknowable: Readonly<Record<string, string>> = {
   'session-deleted': 'How a run ended cannot be read once its session is gone.',
   'revert-committed': 'Nor can a prompt that was removed.',
-  fork: 'The history that a fork copied reads as a run that was missed, if the fork itself was.',
 }
 
 /** Whether a recording shows the same however it is cut and attached to. */

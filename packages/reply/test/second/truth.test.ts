@@ -40,7 +40,7 @@ describe.each(secondRecordings.map(({ scenario }) => scenario))(`${secondVersion
       const theirs = toldMessages(told)
       expect(ours.map(({ message }) => message.id)).toEqual(theirs.map(({ id }) => id))
       for (const [index, { message, reply }] of ours.entries())
-        expect(ourMessage(message)).toEqual(toldMessage(theirs[index] ?? {}, reply, tape.frames))
+        expect(ourMessage(message)).toEqual(toldMessage(theirs[index] ?? {}, { reply, frames: tape.frames }))
       const cost = own.reduce((sum, { usage }) => sum + usage.cost, 0)
       expect(cost).toBeCloseTo(theirs.reduce((sum, message) => sum + Number(message.cost ?? 0), 0))
       expect(own.flatMap(({ children }) => children.map((child) => child.reply.sessionID))).toEqual(

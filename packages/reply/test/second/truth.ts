@@ -15,22 +15,32 @@ export function toldMessages({ info, messages }: Told): readonly Fields[] {
   )
 }
 
-export function toldMessage(told: Fields, reply: Reply, frames: readonly Frame[]) {
+export interface ToldOptions {
+  readonly reply: Reply
+  readonly frames: readonly Frame[]
+  /** The reply was read over REST, too: it has what the server stored after its stream had ended. */
+  readonly isRead?: boolean | undefined
+}
+
+export function toldMessage(told: Fields, { reply, frames, isRead = false }: ToldOptions) {
   const { id, content, time } = told
   const { created, completed } = fieldsOf(time)
   const heard = frames.filter(({ data }) => data.assistantMessageID === id)
   // A server that stops tells the ends of its steps over REST only, and one that is killed has none.
   const isCut = !heard.some(({ type }) => type === 'session.step.ended' || type === 'session.step.failed')
-  const parts = toldParts(String(id), Array.isArray(content) ? content : [], heard)
-  return {
-    id,
-    createdAt: created,
-    ...(isCut ? unknownEnd : { completedAt: completed, ...toldEnd(told, reply) }),
-    parts,
-  }
+  const parts = toldParts(String(id), Array.isArray(content) ? content : [], { heard, isRead })
+  const end = { completedAt: completed, ...toldEnd(told, reply) }
+  const spent = isRead ? {} : { cost: undefined, tokens: undefined }
+  return { id, createdAt: created, ...end, ...(isCut && { ...unknownEnd, ...spent }), parts }
 }
 
-const unknownEnd = { completedAt: undefined, finish: undefined, error: undefined, cost: undefined, tokens: undefined }
+/** A run that is lost has no end. */
+const unknownEnd = { completedAt: undefined, finish: undefined, error: undefined }
+
+interface Heard {
+  readonly heard: readonly Frame[]
+  readonly isRead?: boolean | undefined
+}
 
 /** A run that a person stopped by a rejection has no error: the rejection interrupts the step of the call. */
 function toldEnd({ finish, error, cost, tokens }: Fields, reply: Reply) {
@@ -49,11 +59,11 @@ function toldEnd({ finish, error, cost, tokens }: Fields, reply: Reply) {
   }
 }
 
-function toldParts(id: string, content: readonly Fields[], heard: readonly Frame[]) {
+function toldParts(id: string, content: readonly Fields[], { heard, isRead }: Heard) {
   const ordinals = new Map<unknown, number>()
   return content.map((item) => {
     const { type } = item
-    if (type === 'tool') return toldTool(id, item, heard)
+    if (type === 'tool') return toldTool(id, item, { heard, isRead })
     const ordinal = ordinals.get(type) ?? 0
     ordinals.set(type, ordinal + 1)
     const own = heard.filter(({ data }) => data.ordinal === ordinal)
@@ -65,12 +75,13 @@ function toldParts(id: string, content: readonly Fields[], heard: readonly Frame
 
 const statuses: Fields = { streaming: 'pending' }
 
-function toldTool(messageID: string, { id: callID, name, state }: Fields, heard: readonly Frame[]) {
+function toldTool(messageID: string, { id: callID, name, state }: Fields, { heard, isRead }: Heard) {
   const { status, input, content, error } = fieldsOf(state)
   const call = { id: `${messageID}.tool.${callID}`, type: 'tool', tool: name, callID, input: fieldsOf(input) }
-  const isOver = heard.some(
-    ({ type, data }) => data.callID === callID && /^session\.tool\.(?:success|failed)$/.test(type),
-  )
+  const isStored = isRead && (status === 'completed' || status === 'error')
+  const isOver =
+    isStored ||
+    heard.some(({ type, data }) => data.callID === callID && /^session\.tool\.(?:success|failed)$/.test(type))
   if (!isOver) {
     const wasCalled = status !== 'streaming'
     return { ...call, status: wasCalled ? 'running' : statuses.streaming, output: undefined, error: undefined }
@@ -110,11 +121,9 @@ function ourPart(part: Part) {
 /** What the server's own clients show of a session: the texts of its steps. */
 export function toldText(told: Told, frames: readonly Frame[]): string {
   const parts = toldMessages(told).flatMap(({ id, content }) =>
-    toldParts(
-      String(id),
-      Array.isArray(content) ? content : [],
-      frames.filter(({ data }) => data.assistantMessageID === id),
-    ),
+    toldParts(String(id), Array.isArray(content) ? content : [], {
+      heard: frames.filter(({ data }) => data.assistantMessageID === id),
+    }),
   )
   const texts = parts.flatMap((part) => (part.type === 'text' && 'text' in part ? [String(part.text)] : []))
   return texts.filter((text) => text.trim() !== '').join('\n\n')

@@ -27,7 +27,6 @@ const unresumedSecond: Readonly<Record<string, string>> = {
   killed: 'A server that is killed stores no text that was broken off.',
   'killed-then-prompt': 'As in killed.',
   parked: joined,
-  'parked-by-rejection': joined,
   queue: joined,
   'queue-and-steer': joined,
   'queue-tool': joined,

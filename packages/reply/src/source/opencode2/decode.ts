@@ -2,13 +2,18 @@ import { type OnError, ReplyError } from '../../error.ts'
 import type { ReplyEvent } from '../../event.ts'
 import { excerptOf } from '../../excerpt.ts'
 import type { FrameDecoder } from '../../reader.ts'
-import { type Frame, frameOf } from './decode/canonical.ts'
+import { frameOf } from './decode/canonical.ts'
+import { toDelta } from './decode/delta.ts'
 import { createMemory, type Memory } from './decode/memory.ts'
-import { textPartID } from './decode/part.ts'
 import { readFrame } from './decode/read.ts'
+import { createRepeatedDeltas } from './decode/repeated-delta.ts'
 import { missedBefore } from './decode/sequence.ts'
 
 export interface Decoder2 extends FrameDecoder {
+  /** The delta in a frame that need not be parsed as a whole; undefined for a frame that has to be. */
+  decodeUnparsed(data: string, at: number): ReplyEvent | undefined
+  /** Same as `decode`, for a text that is already parsed; undefined if it isn't a frame of this generation. */
+  decodeParsed(data: string, value: unknown, at: number): readonly ReplyEvent[] | undefined
   /** Decodes a parsed frame; undefined if it isn't one of this generation. */
   decodeValue(value: unknown, at: number): readonly ReplyEvent[] | undefined
   readonly memory: Memory
@@ -17,9 +22,12 @@ export interface Decoder2 extends FrameDecoder {
 /** Turns the events of OpenCode 2 into `ReplyEvent`s. Keep one decoder per server across its connections. */
 export function createDecoder2({ onError }: { readonly onError?: OnError | undefined } = {}): Decoder2 {
   const memory = createMemory()
-  return { decode, decodeValue, memory }
+  const deltas = createRepeatedDeltas()
+  return { decode, decodeUnparsed: deltas.read, decodeParsed, decodeValue, memory }
 
-  function decode(data: string, at: number): readonly ReplyEvent[] {
+  function decode(data: string, at: number): ReplyEvent | readonly ReplyEvent[] {
+    const delta = deltas.read(data, at)
+    if (delta) return delta
     let value: unknown
     try {
       value = JSON.parse(data)
@@ -28,9 +36,16 @@ export function createDecoder2({ onError }: { readonly onError?: OnError | undef
       report(`Skipped a frame that is not JSON: ${excerptOf(data)}`)
       return []
     }
-    const events = decodeValue(value, at)
+    const events = decodeParsed(data, value, at)
     if (!events) report('Skipped a frame that is not an event (expected an object with a "type" and "data")')
     return events ?? []
+  }
+
+  function decodeParsed(data: string, value: unknown, at: number): readonly ReplyEvent[] | undefined {
+    const events = decodeValue(value, at)
+    const [event] = events ?? []
+    if (event?.type === 'delta') deltas.learn(data, event)
+    return events
   }
 
   function decodeValue(value: unknown, at: number): readonly ReplyEvent[] | undefined {
@@ -44,7 +59,7 @@ export function createDecoder2({ onError }: { readonly onError?: OnError | undef
     const delta = toDelta(frame, at, raw)
     if (delta) return [delta]
     const missed = missedBefore(frame, memory).map((inSession): ReplyEvent => ({ type: 'missed', at, inSession }))
-    const read = readFrame(frame, { at, raw, memory })
+    const read = readFrame({ at, raw, frame, memory })
     if (read === undefined) return missed
     if (!('issues' in read)) return [...read.map((event) => withDirectory(event, frame.directory)), ...missed]
     const [issue] = read.issues
@@ -55,16 +70,6 @@ export function createDecoder2({ onError }: { readonly onError?: OnError | undef
   function report(message: string, cause?: unknown): void {
     onError?.(new ReplyError('malformed', message, { cause }))
   }
-}
-
-function toDelta({ type, data }: Frame, at: number, raw: unknown): ReplyEvent | undefined {
-  const kind = type === 'session.text.delta' ? 'text' : type === 'session.reasoning.delta' ? 'reasoning' : undefined
-  if (kind === undefined) return undefined
-  const { sessionID, assistantMessageID: messageID, ordinal, delta } = data
-  if (typeof sessionID !== 'string' || typeof messageID !== 'string') return undefined
-  if (typeof ordinal !== 'number' || typeof delta !== 'string') return undefined
-  const partID = textPartID(messageID, kind, ordinal)
-  return { type: 'delta', at, raw, sessionID, messageID, partID, field: 'text', delta }
 }
 
 /** The directory in the event itself takes precedence. */

@@ -31,6 +31,12 @@ export interface ReadingOptions {
   readonly onError: OnError
 }
 
+interface StateOptions {
+  readonly reach: Reach
+  readonly note: OnError
+  readonly status: WorkStatus | undefined
+}
+
 /** The list of sessions at work covers the whole server: it is requested once per reading. */
 export function startReading(options: ReadingOptions): Reading {
   const { rest, inbox, memory, onError } = options
@@ -42,6 +48,13 @@ export function startReading(options: ReadingOptions): Reading {
     return active
   }
 
+  /** The status comes first: what is read after it is at least as new, so a session that it calls idle is complete. */
+  async function readState(sessionID: string, { reach, note, status }: StateOptions) {
+    // Before the messages: what has left the inbox by then is one of them.
+    const waiting = await inbox.read(sessionID)
+    return { status, waiting, history: await readHistory(rest, sessionID, reach, note) }
+  }
+
   async function session(place: Place, reach: Reach): Promise<SessionRead> {
     let isSound = true
     const note: OnError = (error) => {
@@ -50,15 +63,12 @@ export function startReading(options: ReadingOptions): Reading {
     }
     const { sessionID } = place
     const info = await readSession(options, place)
-    // First: what is read after it is at least as new, so a session that it calls idle is read complete.
-    const status = (await working()).get(sessionID)
-    // Before the messages: what has left the inbox by then is one of them.
-    const waiting = await inbox.read(sessionID)
-    const [history, children, asks] = await Promise.all([
-      readHistory(rest, sessionID, reach, note),
-      readChildren(rest, sessionID),
-      readSessionAsks(options, info),
-    ])
+    const first = await readState(sessionID, { reach, note, status: (await working()).get(sessionID) })
+    // A prompt without a step may be of a run that began between the two readings. Then the next ones show it.
+    const isSure = first.status !== undefined || first.history.messages.at(-1)?.head.role !== 'user'
+    const again = { reach, note, status: isSure ? undefined : (await readWorking(rest)).get(sessionID) }
+    const { status, waiting, history } = isSure ? first : await readState(sessionID, again)
+    const [children, asks] = await Promise.all([readChildren(rest, sessionID), readSessionAsks(options, info)])
     remember(memory, info, history.messages)
     rememberWaiting(memory, sessionID, waiting)
     const { acceptedAt, cutIDs } = memory.of(sessionID)
@@ -72,7 +82,7 @@ export function startReading(options: ReadingOptions): Reading {
       return cutIDs.has(message.head.id) && !isOver ? withoutEnd(message) : message
     })
     // An execution without a prompt or a step runs nothing of ours, such as a person's own shell command.
-    const isIdle = history.isWhole && history.messages.length === 0
+    const isIdle = history.isWhole && history.messages.every((message) => isCopied(message, info))
     return {
       info,
       ...history,
@@ -179,6 +189,7 @@ function remember(memory: Memory, info: SessionInfo, messages: readonly MessageR
   session.info = info
   session.isKnown = true
   if (isRejectedIn(messages)) session.isRejected = true
+  session.isStopped = messages.at(-1)?.head.endsRun === true
   for (const { head, parts } of messages) {
     noteMessage(session, head.id)
     if (head.role === 'user') session.promptID = head.id
@@ -199,6 +210,13 @@ function rememberWaiting(memory: Memory, sessionID: string, waiting: readonly In
     session.inbox.set(id, { ...payload, type })
     accept(session, id, createdAt)
   }
+}
+
+/** A fork begins with what it copied, which is older than itself and is over. */
+function isCopied({ head }: MessageRead, { createdAt: forkedAt = 0 }: SessionInfo): boolean {
+  const { role, createdAt = forkedAt, completedAt, finish } = head
+  const isOver = role === 'user' || (completedAt !== undefined && finish !== 'tool-calls')
+  return isOver && createdAt < forkedAt
 }
 
 function isInterrupted({ head }: MessageRead): boolean {

@@ -136,9 +136,9 @@ export function createOpenCode2(options: OpenCode2Options): OpenCodeSource {
     return withoutDots(toReadSession({ id: '_', location })?.directory ?? directory)
   }
 
-  async function create({ directory, title, agent, model }: CreateInput): Promise<SessionInfo> {
+  async function create({ directory, title, agent, model, variant }: CreateInput): Promise<SessionInfo> {
     const location = directory === undefined ? undefined : { directory }
-    const body = { location, agent, model: model && modelOf(model) }
+    const body = { location, agent, model: model && modelOf({ ...model, variant }) }
     const session = created(await rest.post('/session', { body }))
     if (title === undefined) return session
     // Preview builds take no title at creation.
@@ -166,6 +166,7 @@ export function createOpenCode2(options: OpenCode2Options): OpenCodeSource {
 
   async function command({ sessionID }: Place, input: SourceCommand): Promise<void> {
     const { command: name, agent, model, variant, messageID: id } = input
+    refuseLoneVariant(input)
     const body = {
       id,
       command: name,
@@ -222,12 +223,20 @@ function modelOf({
 }
 
 /** What OpenCode 2 has no field for must not be dropped silently. */
-function refuseUnknown({ system, tools, format, parts = [] }: SourcePrompt): void {
+function refuseUnknown({ parts = [], ...input }: SourcePrompt): void {
+  refuseLoneVariant(input)
+  const { system, tools, format } = input
   const unknown = Object.entries({ system, tools, format }).find(([, value]) => value !== undefined)?.[0]
   const part = parts.find(({ type }) => type !== 'text' && type !== 'file')?.type
   const what = unknown ?? (part && `a part of type "${part}"`)
   if (what === undefined) return
-  throw new ReplyError('unsupported', `OpenCode 2 takes no ${what} with a prompt; leave it out.`)
+  throw new ReplyError('unsupported', `OpenCode 2 does not take ${what} with a prompt; leave it out.`)
+}
+
+/** A variant is a field of the model on the wire. */
+function refuseLoneVariant({ model, variant }: Pick<SourcePrompt, 'model' | 'variant'>): void {
+  if (variant === undefined || model) return
+  throw new ReplyError('unsupported', 'OpenCode 2 takes a variant only with its model; give both, or leave it out.')
 }
 
 function created(value: unknown): SessionInfo {

@@ -21,7 +21,7 @@ export function asServedBySecond({ watched, ...run }: MatrixRun): string[] {
     const theirs = toldMessages(told)
     if (ours.length !== theirs.length) return [`${ours.length} messages in ${told.id}, the server has ${theirs.length}`]
     const messages = ours.flatMap(({ message, reply }, at) =>
-      unlike(ourMessage(message), toldMessage(theirs[at] ?? {}, reply, frames), 'message'),
+      unlike(ourMessage(message), toldMessage(theirs[at] ?? {}, { reply, frames, isRead: true }), 'message'),
     )
     const text = own.map(textOf).filter((words) => words !== '')
     return [...messages, ...unlike(text.join('\n\n'), toldText(told, frames), 'text')]

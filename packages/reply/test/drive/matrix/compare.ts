@@ -87,8 +87,9 @@ function alike(watched: readonly Observed[], prompted: readonly Observed[]): str
     if (!same) return [`watch() saw nothing of the reply to ${JSON.stringify(reply.prompt?.text)}`]
     if (wantsNoReply && same.reply.promptIDs.includes(reply.promptIDs[0] ?? '')) return []
     // A watcher can't know that a prompt had `noReply`: to it, that prompt joined the next.
+    // A new title reports no change, and may come after the end.
     const [mine, theirs] = [reply, same.reply].map((each) =>
-      lasting({ ...each, prompt: undefined, promptIDs: each.promptIDs.slice(-1) }),
+      lasting({ ...each, title: undefined, prompt: undefined, promptIDs: each.promptIDs.slice(-1) }),
     )
     return unlike(mine, theirs, 'prompt() against watch()')
   })

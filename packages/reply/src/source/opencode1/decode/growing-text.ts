@@ -1,6 +1,6 @@
 import { isFields } from '../../../fields.ts'
+import { endOf, isAt, stringIn } from '../../decode/json-text.ts'
 import { type Frame, propertiesOf, unwrap } from './frame.ts'
-import { endOf, isAt, stringIn } from './json-text.ts'
 
 /** A frame in which a part's text was repeated up to a delta, and the delta. */
 interface Template {

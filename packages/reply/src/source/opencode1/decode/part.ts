@@ -1,6 +1,6 @@
 import type * as z from 'zod'
 import type { Part, PartStatus, ToolState } from '../../../part.ts'
-import { checkOf } from './check.ts'
+import { checkOf } from '../../decode/check.ts'
 import { toFailure } from './failure.ts'
 import { toTokens } from './message.ts'
 import { anyPartSchema, partSchemas } from './schema.ts'

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { ReplyEvent } from '../../../event.ts'
+import { checkOf } from '../../decode/check.ts'
 import { type Seen, toOldPermission, toPermission, toQuestion } from './ask.ts'
-import { checkOf } from './check.ts'
 import { toFailure } from './failure.ts'
 import { toHead, toSession } from './message.ts'
 import { toPart } from './part.ts'

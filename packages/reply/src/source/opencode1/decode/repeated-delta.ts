@@ -1,7 +1,7 @@
 import type { DeltaEvent } from '../../../event.ts'
+import { endOf, isAt, stringIn } from '../../decode/json-text.ts'
+import { putNewest } from '../../decode/newest.ts'
 import { type Frame, propertiesOf, unwrap } from './frame.ts'
-import { endOf, isAt, stringIn } from './json-text.ts'
-import { putNewest } from './newest.ts'
 
 /** A frame that is not parsed as a whole, because it differs from the one before only in its id and its delta. */
 export interface RepeatedDelta {

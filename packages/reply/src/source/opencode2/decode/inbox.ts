@@ -7,7 +7,7 @@ export interface InboxRead {
   readonly id: string
   /** `user` is a prompt. */
   readonly type: string
-  readonly payload: WirePrompt & { readonly metadata?: Readonly<Record<string, unknown>> | null | undefined }
+  readonly payload: WirePrompt
   /** In ms since the epoch by the server's clock. */
   readonly createdAt: number | undefined
 }

@@ -8,6 +8,7 @@ export interface InboxItem {
   readonly type: string
   readonly text?: string | undefined
   readonly files?: WirePrompt['files']
+  readonly metadata?: WirePrompt['metadata']
 }
 
 /** A tool call: later events name neither the tool nor the input again. */
@@ -38,8 +39,12 @@ export interface SessionMemory {
   execution: 'unseen' | 'empty' | 'ran'
   /** A person rejected something in this step: the execution's end is then called a shutdown. */
   isRejected: boolean
+  /** A rejection ended the newest step, so the run is over with the next sign of another. */
+  isStopped: boolean
   /** The prompt that was delivered last: the steps after it answer it. */
   promptID: string | undefined
+  /** Counts the compactions of the run since that prompt. */
+  compactions: number
   /** The steps of the execution, by their messages. */
   readonly steps: Map<string, Pick<MessageHead, 'agent' | 'createdAt' | 'parentID'>>
   /** Steps that were cut off with their server. */
@@ -88,7 +93,9 @@ export function createMemory(): Memory {
       forms: new Map(),
       execution: 'unseen',
       isRejected: false,
+      isStopped: false,
       promptID: undefined,
+      compactions: 0,
       steps: new Map(),
       cutIDs: new Set(),
       seq: undefined,

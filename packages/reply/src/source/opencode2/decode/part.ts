@@ -99,6 +99,14 @@ export function toSyntheticText(messageID: string, text: string): TextPart {
   return { ...toPromptText(messageID, text), synthetic: true }
 }
 
+/**
+ * What the server tells the model about itself, such as that a person moved work to the background. It begins no run:
+ * only the ends of what ran in the background do, and those say what ended.
+ */
+export function isNotice(type: string, metadata: Readonly<Record<string, unknown>> | null | undefined): boolean {
+  return type === 'synthetic' && metadata?.source === undefined
+}
+
 /** The step's usage: replies add up their steps, never the session's totals. */
 export function toStepFinish(
   messageID: string,
@@ -143,10 +151,11 @@ export function outputOf(content: readonly { readonly text?: string | undefined 
   return (content ?? []).flatMap(({ text }) => text ?? []).join('\n')
 }
 
-/** A sub-agent's tool names its session; the preview nests it. */
+/** A sub-agent's tool names its session; the preview nests it. REST gives calls without metadata an empty one. */
 export function toMetadata(
   metadata: Readonly<Record<string, unknown>> | undefined,
 ): Readonly<Record<string, unknown>> | undefined {
+  if (metadata && Object.keys(metadata).length === 0) return undefined
   const inner = metadata?.metadata
   const isNested = typeof inner === 'object' && inner !== null && 'sessionID' in inner
   return isNested ? { ...metadata, sessionID: inner.sessionID } : metadata

@@ -1,28 +1,40 @@
 import type * as z from 'zod'
 import type { MessageHead, ReplyEvent } from '../../../event.ts'
+import { checkOf } from '../../decode/check.ts'
 import { toAnswers, toPermission, toQuestion } from './ask.ts'
-import type { Frame } from './canonical.ts'
+import { beginCompaction, compactionOf } from './compaction.ts'
 import { accept, forgetFrom, noteMessage, type SessionMemory } from './memory.ts'
-import { head, isAborted, toFailure, toModel, toPromptParts, toStepFinish, toSyntheticText, toTokens } from './part.ts'
+import {
+  head,
+  isAborted,
+  isNotice,
+  toFailure,
+  toModel,
+  toPromptParts,
+  toStepFinish,
+  toSyntheticText,
+  toTokens,
+} from './part.ts'
 import { partReaders } from './read-part.ts'
 import type { Context, Readers, WireType } from './reader.ts'
 import { eventSchemas } from './schema.ts'
 import { toSessionInfo } from './session.ts'
 
 /** Turns one frame into events, or returns the validation error. Undefined for a type that concerns no reply. */
-export function readFrame(
-  frame: Frame,
-  context: Omit<Context, 'frame'>,
-): readonly ReplyEvent[] | z.ZodError | undefined {
-  return isKnownType(frame.type) ? readAs(frame.type, frame, context) : undefined
+export function readFrame(context: Context): readonly ReplyEvent[] | z.ZodError | undefined {
+  const { type } = context.frame
+  return isKnownType(type) ? readAs(type, context) : undefined
 }
 
-function readAs<T extends WireType>(type: T, frame: Frame, context: Omit<Context, 'frame'>) {
-  const data = eventSchemas[type].safeParse(frame.data)
-  return data.success
-    ? readers[type](data.data as z.infer<(typeof eventSchemas)[T]>, { ...context, frame })
-    : data.error
+function readAs<T extends WireType>(type: T, context: Context): readonly ReplyEvent[] | z.ZodError {
+  const { data } = context.frame
+  if (checks.get(type)?.(data)) return readers[type](data as z.infer<(typeof eventSchemas)[T]>, context)
+  const read = eventSchemas[type].safeParse(data)
+  return read.success ? readers[type](read.data as z.infer<(typeof eventSchemas)[T]>, context) : read.error
 }
+
+/** What passes needs no parsing, which would copy it. */
+const checks = new Map(Object.entries(eventSchemas).map(([type, schema]) => [type, checkOf(schema)]))
 
 function isKnownType(type: string): type is WireType {
   return Object.hasOwn(eventSchemas, type)
@@ -50,12 +62,18 @@ const readers: Readers = {
     // One that was accepted before we listened is taken for a prompt, which most are. A read tells its text.
     const item = session.inbox.get(inboxID) ?? { type: 'user' }
     session.inbox.delete(inboxID)
-    if (item.type !== 'user' && item.type !== 'synthetic') return []
+    if (item.type !== 'user' && (item.type !== 'synthetic' || isNotice(item.type, item.metadata))) return []
     noteMessage(session, inboxID)
     session.promptID = inboxID
-    const createdAt = session.acceptedAt.get(inboxID) ?? frame.created
+    session.compactions = 0
+    // One that waited behind a run and did not join it is as old as its delivery, as over REST.
+    const isFirst = session.execution === 'empty'
+    const createdAt = (isFirst ? undefined : session.acceptedAt.get(inboxID)) ?? frame.created
+    const stopped = session.isStopped ? end(session, context, { isSure: true }) : []
     const parts = item.type === 'user' ? toPromptParts(inboxID, item) : [toSyntheticText(inboxID, item.text ?? '')]
     return [
+      // The end was missed: the session was first read between the two runs.
+      ...stopped,
       { type: 'message', at, raw, sessionID, message: head(inboxID, 'user', { createdAt, raw: frame.data }) },
       ...parts.map((part): ReplyEvent => ({ type: 'part', at, raw, sessionID, part })),
       // After the prompt, which may be the first sign that the run before it was lost.
@@ -96,9 +114,10 @@ const readers: Readers = {
   },
   'session.step.ended': (data, context) => endStep(data, {}, context),
   'session.step.failed': (data, context) => {
-    const { isRejected } = context.memory.of(data.sessionID)
+    const session = context.memory.of(data.sessionID)
+    session.isStopped = session.isRejected && isAborted(data.error)
     // A rejection interrupts the step; that is how its run ends, not an error.
-    if (isRejected && isAborted(data.error)) return endStep({ ...data, finish: 'tool-calls' }, {}, context)
+    if (session.isStopped) return endStep({ ...data, finish: 'tool-calls' }, {}, context)
     // The event has no finish, but the stored step has this one.
     return endStep({ finish: 'error', ...data }, { error: toFailure(data.error) }, context)
   },
@@ -107,9 +126,17 @@ const readers: Readers = {
   'session.retry.scheduled': ({ sessionID, attempt, at: nextAt, error }, { at, raw }) => [
     { type: 'retry', at, raw, sessionID, attempt: attempt - 1, message: error?.message ?? '', nextAt },
   ],
-  'session.compaction.started': () => [],
+  // One that a person asks for is an execution of its own, and no part of a run.
+  'session.compaction.started': ({ sessionID, reason }, { at, raw, memory }) => {
+    const session = memory.of(sessionID)
+    const part = reason === 'manual' ? undefined : beginCompaction(session)
+    return part ? [{ type: 'part', at, raw, sessionID, part }] : []
+  },
   'session.compaction.ended': ({ sessionID }, { at, raw }) => [{ type: 'compacted', at, raw, sessionID }],
-  'session.compaction.failed': () => [],
+  'session.compaction.failed': ({ sessionID }, { at, raw, memory }) => {
+    const part = compactionOf(memory.of(sessionID))
+    return part ? [{ type: 'part-removed', at, raw, sessionID, messageID: part.messageID, partID: part.id }] : []
+  },
   'session.revert.staged': ({ sessionID, revert }, context) =>
     changed(sessionID, { revertedTo: revert.messageID }, context),
   'session.revert.cleared': ({ sessionID }, context) => changed(sessionID, { revertedTo: undefined }, context),
@@ -182,6 +209,7 @@ function end(session: SessionMemory, { at, raw }: Context, { isSure = false } = 
   const isEmpty = session.execution === 'empty'
   session.execution = 'unseen'
   session.isRejected = false
+  session.isStopped = false
   session.calls.clear()
   session.steps.clear()
   if (isEmpty && !isSure) return []

@@ -10,6 +10,7 @@ import {
   head,
   isAborted,
   isDeclined,
+  isNotice,
   outputOf,
   toFailure,
   toMetadata,
@@ -60,7 +61,7 @@ export function toReadMessages(items: readonly unknown[], onError: OnError): rea
   return items.flatMap((item) => {
     if (isFields(item) && typeof item.type === 'string' && !kinds.has(item.type)) return []
     const message = messageSchema.safeParse(item)
-    if (message.success) return isNotice(message.data) ? [] : [toMessage(message.data)]
+    if (message.success) return isNotice(message.data.type, metadataIn(message.data)) ? [] : [toMessage(message.data)]
     const [issue] = message.error.issues
     const words = `Left out a malformed message read over REST: ${issue?.path.join('.')}: ${issue?.message}`
     onError(new ReplyError('malformed', words))
@@ -68,9 +69,8 @@ export function toReadMessages(items: readonly unknown[], onError: OnError): rea
   })
 }
 
-/** What the server tells the model about itself begins no run. */
-function isNotice(wire: WireMessage): boolean {
-  return wire.type === 'synthetic' && wire.metadata?.source === undefined
+function metadataIn(wire: WireMessage) {
+  return wire.type === 'synthetic' ? wire.metadata : undefined
 }
 
 function toMessage(wire: WireMessage): MessageRead {

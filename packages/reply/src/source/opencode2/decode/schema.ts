@@ -43,13 +43,17 @@ export const fileSchema = z.looseObject({
   source: z.looseObject({ uri: z.string().optional() }).optional(),
 })
 
-const payloadSchema = z.looseObject({ text: z.string().optional(), files: z.array(fileSchema).optional() })
+const payloadSchema = z.looseObject({
+  text: z.string().optional(),
+  files: z.array(fileSchema).optional(),
+  metadata: record.nullish(),
+})
 
 /** An input that waits, under the names of 2.0. */
 export const inboxSchema = z.looseObject({
   id,
   type: z.string(),
-  payload: payloadSchema.extend({ metadata: record.nullish() }).optional(),
+  payload: payloadSchema.optional(),
   time: z.looseObject({ created: z.number() }).optional(),
 })
 

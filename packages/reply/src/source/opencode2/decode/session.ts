@@ -1,11 +1,17 @@
+import type * as z from 'zod'
+import { checkOf } from '../../decode/check.ts'
 import type { SessionInfo } from '../../port.ts'
 import { sessionSchema } from './schema.ts'
 
+const fieldsSchema = sessionSchema.partial()
+const isSound = checkOf(fieldsSchema)
+
 /** What a session's own fields say. */
 export function toSessionInfo(wire: object, sessionID: string): SessionInfo {
-  const read = sessionSchema.partial().safeParse(wire)
-  if (!read.success) return { sessionID }
-  const { parentID, title, location, time, revert } = read.data
+  // Parsing would copy it.
+  const fields = isSound(wire) ? (wire as z.infer<typeof fieldsSchema>) : fieldsSchema.safeParse(wire).data
+  if (!fields) return { sessionID }
+  const { parentID, title, location, time, revert } = fields
   return {
     sessionID,
     ...(location?.directory !== undefined && { directory: location.directory }),

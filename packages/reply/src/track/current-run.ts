@@ -88,11 +88,18 @@ function knownStart({ roles, run }: Cell, { messages }: SnapshotEvent): number |
   return (roleIn(roles, prompt.id)?.run ?? goneRun) === goneRun ? at - 1 : at
 }
 
-/** Where the first run with messages missed during a gap begins. Ignores copies at the beginning of a fork. */
+/**
+ * Where the first run with messages missed during a gap begins. Ignores copies at the beginning of a fork. What comes
+ * behind a message that was heard was missed whatever its time: the server's clock may have been set back.
+ */
 function missedStart({ roles, createdAt = 0 }: Cell, { messages, since }: SnapshotEvent): number | undefined {
   if (since === undefined) return undefined
   const from = Math.max(since, createdAt - 1)
-  const missed = messages.findIndex(({ head }) => (head.createdAt ?? 0) > from && isNews(roles, head, messages))
+  const heard = messages.findLastIndex(({ head }) => (roleIn(roles, head.id)?.run ?? goneRun) !== goneRun)
+  const missed = messages.findIndex(({ head }, at) => {
+    const isLater = (head.createdAt ?? 0) > from || (heard !== -1 && at > heard)
+    return isLater && isNews(roles, head, messages)
+  })
   return runStarts(messages).findLast((start) => start <= missed)
 }
 

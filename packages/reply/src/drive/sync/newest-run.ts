@@ -40,7 +40,9 @@ function runOfPrompt(read: SnapshotEvent, messageID: string) {
   const run = messages.slice(starts.findLast((start) => start <= at) ?? 0, next)
   if (next === undefined)
     return { messages: run, status: goesOn(read) && read.status === 'idle' ? 'busy' : read.status }
-  return { messages: run, status: 'idle' as const, nextAt: messages[next]?.head.createdAt }
+  const [begunAt = 0, nextAt = 0] = [run[0], messages[next]].map((message) => message?.head.createdAt)
+  // Times can't tell what was before the next run if the server's clock was set back in between.
+  return { messages: run, status: 'idle' as const, nextAt: nextAt < begunAt ? undefined : nextAt }
 }
 
 /** The sub-agents' sessions before that time, without the runs that later calls began in them. */

@@ -122,6 +122,8 @@ export function withJoined(
     const accepted = acceptedAt.get(message.head.id)
     if (accepted === undefined || before?.role !== 'assistant' || before.completedAt === undefined) return message
     if (before.error !== undefined || before.endsRun || accepted >= before.completedAt) return message
+    // Delivered before that step had ended: the server's clock was set back in between.
+    if ((message.head.createdAt ?? accepted) < before.completedAt) return message
     return { ...message, head: { ...message.head, createdAt: Math.max(accepted, before.createdAt ?? accepted) } }
   })
 }

@@ -34,8 +34,8 @@ export interface Reply {
   /** The user messages of this run, in order of arrival. Empty until the server sends one. */
   readonly promptIDs: readonly string[]
   /**
-   * Prompts that an abort left in the session because the server can't take them back: they run with its next prompt.
-   * Absent if there are none.
+   * Prompts that an abort left in the session, or in a sub-agent's, because the server can't take them back: they run
+   * with that session's next prompt. Absent if there are none.
    */
   readonly parkedPromptIDs?: readonly string[] | undefined
   /** What the user asked: the first user message's own words (no synthetic parts) and the names of its files. */

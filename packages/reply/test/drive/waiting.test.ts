@@ -6,11 +6,15 @@ import { busy, ended, idle, text, user } from '../make.ts'
 import { createMemorySource } from '../source/memory-source.ts'
 
 const sessionID = 'ses_1'
+const childID = 'ses_below'
 
 /** An agent whose session is at work on a first prompt, and keeps later ones until their turn. */
 async function stage({ withdraws = true } = {}) {
   const waiting: string[] = []
   const withdrawn: string[] = []
+  /** The same in the session of its sub-agent. */
+  const below: string[] = []
+  const inboxOf = (id: string): string[] => (id === childID ? below : waiting)
   /** The messages over REST. */
   const stored = new Set<string>()
   let isBusy = true
@@ -19,10 +23,12 @@ async function stage({ withdraws = true } = {}) {
     throw new ReplyError('gone', 'It is not in the session.')
   }
   const calls: Partial<Source> = {
-    waiting: async () => [...waiting],
-    withdraw: async (_, messageID) => {
-      if (!withdraws || !waiting.includes(messageID)) return false
-      withdrawn.push(...waiting.splice(waiting.indexOf(messageID), 1))
+    children: async (place) => (place.sessionID === sessionID ? [{ sessionID: childID, parentID: sessionID }] : []),
+    waiting: async (place) => [...inboxOf(place.sessionID)],
+    withdraw: async (place, messageID) => {
+      const inbox = inboxOf(place.sessionID)
+      if (!withdraws || !inbox.includes(messageID)) return false
+      withdrawn.push(...inbox.splice(inbox.indexOf(messageID), 1))
       return true
     },
     working: async () => new Map(isBusy ? [[sessionID, { status: 'busy' as const }]] : []),
@@ -67,6 +73,7 @@ async function stage({ withdraws = true } = {}) {
     rest,
     first,
     waiting,
+    below,
     withdrawn,
     stored,
     advance: (ms: number) => clock.advance(ms, rest),
@@ -148,6 +155,22 @@ test('what a server cannot take back stays in the session, and both replies say 
   expect(await aborted).toMatchObject({ outcome: 'aborted', parkedPromptIDs: ['msg_2'] })
   expect(await queued.result).toMatchObject({ outcome: 'aborted', parkedPromptIDs: ['msg_2'], promptIDs: [] })
   expect(waiting).toEqual(['msg_2'])
+  await opencode.close()
+})
+
+test.each([
+  [true, undefined, []],
+  [false, ['msg_below'], ['msg_below']],
+])('an abort takes back what waits in a sub-agent, or says that it stays (%s)', async (withdraws, parked, left) => {
+  const { opencode, memory, rest, first, below, stop, advance } = await stage({ withdraws })
+  below.push('msg_below')
+  const aborted = first.abort()
+  stop()
+  await rest()
+  memory.send(...answer('m1', 'Half.'), idle(sessionID))
+  await advance(5000)
+  expect(await aborted).toMatchObject({ outcome: 'aborted', parkedPromptIDs: parked })
+  expect(below).toEqual(left)
   await opencode.close()
 })
 

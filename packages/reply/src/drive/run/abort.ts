@@ -100,7 +100,7 @@ export function createAborting(options: AbortingOptions): Aborting {
           const found = tree ?? createTree({ source, place, parentOf, onFound: stop.cover })
           tree = found
           // A rejection ends the run, and a prompt behind it would begin.
-          await within(clock, listMs, inbox.clear(place).catch(report))
+          await within(clock, listMs, inbox.clear(place, found.found()).catch(report))
           await within(clock, listMs, clear(place, found).catch(report))
           await Promise.all([source.abort(place), ...busy.map(async (id) => await end({ ...place, sessionID: id }))])
           await resting(place, found)
@@ -108,7 +108,7 @@ export function createAborting(options: AbortingOptions): Aborting {
           busy = await atWork(place, found)
           const isIdle = busy.length === 0 && (info.current().canRead || isAtRest())
           if (isClear && isIdle && (hasBegun() || attempt === maxTries))
-            return { type: 'stopped', parked: await within(clock, listMs, inbox.clear(place)) }
+            return { type: 'stopped', parked: await within(clock, listMs, inbox.clear(place, found.found())) }
         } catch (error) {
           const reported = report(error)
           if (reported.type === 'gone') return { type: 'gone', error: reported }

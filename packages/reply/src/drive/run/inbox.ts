@@ -19,8 +19,11 @@ export interface Inbox {
   find(place: Place, messageID: string): Promise<'waiting' | 'parked' | 'gone' | undefined>
   /** Takes a prompt back if it waits. Resolves with whether it will never run. Reports errors instead of rejecting. */
   withdraw(place: Place, messageID: string): Promise<boolean>
-  /** Takes back all prompts of a session. Resolves with those that stay. Rejects if they can't be listed. */
-  clear(place: Place): Promise<readonly string[]>
+  /**
+   * Takes back all prompts of these sessions: this one and sub-agents' below it. Resolves with those that stay. Rejects
+   * if they can't be listed, but not for a sub-agent that was deleted.
+   */
+  clear(place: Place, sessionIDs: readonly string[]): Promise<readonly string[]>
   /** The session came to rest and keeps these prompts. */
   park(messageIDs: readonly string[]): void
   /** Calls the listener with each prompt that leaves in this way. Returns a function that removes it. */
@@ -73,7 +76,18 @@ export function createInbox({ source, info, onError }: InboxOptions): Inbox {
     }
   }
 
-  async function clear(place: Place): Promise<readonly string[]> {
+  async function clear(place: Place, sessionIDs: readonly string[]): Promise<readonly string[]> {
+    const left = sessionIDs.map(async (sessionID) => {
+      const isBelow = sessionID !== place.sessionID
+      return await clearOne({ ...place, sessionID }).catch((error: unknown) => {
+        if (isBelow && error instanceof ReplyError && error.type === 'gone') return []
+        throw error
+      })
+    })
+    return (await Promise.all(left)).flat()
+  }
+
+  async function clearOne(place: Place): Promise<readonly string[]> {
     const waiting = (await source.waiting?.(place)) ?? []
     const withdrawn = await Promise.all(waiting.map(async (messageID) => await withdraw(place, messageID)))
     if (withdrawn.every((isWithdrawn) => isWithdrawn)) return []

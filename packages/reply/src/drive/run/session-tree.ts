@@ -7,6 +7,8 @@ import { maxDepth } from '../../track/state.ts'
 export interface Tree {
   /** Adds sessions that are known to belong to it. */
   add(sessionIDs: Iterable<string>): void
+  /** Those that were found so far, the topmost first. */
+  found(): readonly string[]
   /**
    * Lists the children of every session in it, at all levels. Rejects with `gone` if the server doesn't know the
    * topmost session.
@@ -32,7 +34,7 @@ export interface TreeOptions {
 export function createTree({ source, place, parentOf, onFound }: TreeOptions): Tree {
   const topID = place.sessionID
   const sessionIDs = new Set([topID])
-  return { add, walk, holds }
+  return { add, found: () => [...sessionIDs], walk, holds }
 
   function add(found: Iterable<string>): void {
     const ids = [...found].filter((id) => !sessionIDs.has(id))

@@ -1,25 +1,43 @@
 // Copies the results of `npm run test:matrix` and `npm run test:nightly` into docs/compatibility.md, each table between
-// its markers. A table whose results are not all there stays as it is.
+// its markers. A version of the matrix that was not played keeps its row; the other table stays as it is unless all of
+// its results are there.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 
 const page = new URL('../docs/compatibility.md', import.meta.url)
 const matrix = new URL('../packages/reply/test/drive/matrix/', import.meta.url)
 const results = new URL('results/', matrix)
 
+const before = readFileSync(page, 'utf8')
 const names = existsSync(results) ? readdirSync(results).filter((name) => name.endsWith('.json')) : []
 const read = (name) => JSON.parse(readFileSync(new URL(name, results), 'utf8'))
 const byVersion = (one, other) => one.version.localeCompare(other.version, 'en', { numeric: true })
 
 function matrixTable() {
   const played = names.filter((name) => !name.startsWith('nightly')).map(read)
-  const versions = readdirSync(matrix).filter((name) => name.endsWith('.matrix.ts'))
-  if (played.length < versions.length) return
-  const rows = played.sort(byVersion).map(({ version, scenarios, passed, leftOut, failed }) => {
-    const differing = Object.keys(failed).map((name) => `\`${name}\``)
-    const missing = leftOut === 0 ? '' : ` (${leftOut} unsupported)`
-    return `| ${version} | ${scenarios}${missing} | ${passed} | ${differing.join(', ') || 'none'} |`
-  })
-  return ['| OpenCode | scenarios | matches the server | differs |', '|---|---|---|---|', ...rows]
+  if (played.length === 0) return
+  const kept = rowsOf(before, 'matrix').filter(({ version }) => played.every((one) => one.version !== version))
+  const rows = [...kept, ...played.map((result) => ({ version: result.version, row: rowOf(result) }))]
+  const head = ['| OpenCode | scenarios | matches the server | differs |', '|---|---|---|---|']
+  return [...head, ...rows.sort(byGeneration).map(({ row }) => row)]
+}
+
+function rowOf({ version, scenarios, passed, leftOut, failed }) {
+  const differing = Object.keys(failed).map((name) => `\`${name}\``)
+  const missing = leftOut === 0 ? '' : ` (${leftOut} unsupported)`
+  return `| ${version} | ${scenarios}${missing} | ${passed} | ${differing.join(', ') || 'none'} |`
+}
+
+/** The rows that the page has, by the version in their first cell. */
+function rowsOf(text, marker) {
+  const table = text.slice(text.indexOf(`<!-- ${marker} -->`), text.indexOf(`<!-- /${marker} -->`))
+  const rows = table.split('\n').filter((line) => /^\| \d/.test(line))
+  return rows.map((row) => ({ version: row.split('|')[1].trim(), row }))
+}
+
+/** The preview builds of version 2 begin with a zero. */
+function byGeneration(one, other) {
+  const isSecond = ({ version }) => version.startsWith('0.')
+  return isSecond(one) - isSecond(other) || byVersion(one, other)
 }
 
 const nightly = [
@@ -41,7 +59,7 @@ function nightlyTable() {
 
 function replaced(text, marker, table) {
   if (table === undefined) {
-    console.log(`docs/compatibility.md keeps its ${marker} table: only a whole \`npm run test:${marker}\` replaces it.`)
+    console.log(`docs/compatibility.md keeps its ${marker} table: only \`npm run test:${marker}\` replaces it.`)
     return text
   }
   const [start, end] = [`<!-- ${marker} -->`, `<!-- /${marker} -->`]
@@ -54,5 +72,4 @@ function replaced(text, marker, table) {
   return `${text.slice(0, from + start.length)}\n${table.join('\n')}\n${text.slice(to)}`
 }
 
-const before = readFileSync(page, 'utf8')
 writeFileSync(page, replaced(replaced(before, 'matrix', matrixTable()), 'nightly', nightlyTable()))

@@ -2,7 +2,14 @@ import { isSecond, launchOpencode, promptFor, type Scenario, secondPassword, sta
 import { driverFor } from '../../../../testing/scripts/drivers/all.ts'
 import { createKit, createWire, type Kit } from '../../../../testing/scripts/kit.ts'
 import { type Frame, startTape } from '../../../../testing/scripts/tape.ts'
-import { connect, type OpenCode, type PromptInput, type Reply, type ReplyStream } from '../../../src/index.ts'
+import {
+  type ConnectOptions,
+  connect,
+  type OpenCode,
+  type PromptInput,
+  type Reply,
+  type ReplyStream,
+} from '../../../src/index.ts'
 import { observing } from '../../observing.ts'
 import { eventually, within } from '../patience.ts'
 
@@ -50,11 +57,10 @@ export async function playScenario(version: string, scenario: Scenario): Promise
     const patience = isRestarted ? { deadlineMs: 5000, ...(generation === 1 && { silenceMs: 3000 }) } : {}
     const password = generation === 2 ? { password: secondPassword } : {}
     const options = { url, directory, ...password, backOff: { minMs: 50, maxMs: 500 }, ...patience }
-    const watcher = connect(options)
+    const { watcher, isLive } = connectLive(options)
     undo.unshift(watcher.close)
     const watched = watchAll(watcher)
-    // It rejects when the first attempt fails; the next one follows.
-    await watcher.ready.catch(() => {})
+    await within(60_000, isLive, () => 'the watch did not connect')
     const posts = countPosts()
     const client = connect({ ...options, fetch: posts.fetch })
     undo.unshift(client.close)
@@ -73,6 +79,17 @@ export async function playScenario(version: string, scenario: Scenario): Promise
   } finally {
     for (const each of undo) await each()
   }
+}
+
+/** A client and when it is connected: `ready` rejects if the first attempt fails, and the next one follows. */
+function connectLive(options: ConnectOptions) {
+  let settle = (): void => {}
+  const isLive = new Promise<void>((resolve) => {
+    settle = resolve
+  })
+  const watcher = connect({ ...options, onConnection: (state) => (state === 'live' ? settle() : undefined) })
+  watcher.ready.catch(() => {})
+  return { watcher, isLive }
 }
 
 async function allSettled(observed: () => readonly Observed[]): Promise<void> {

@@ -15,7 +15,7 @@ import { createAskWatch } from './asks/ask-watch.ts'
 import { type LoadChannel, loadChannel } from './channel-loader.ts'
 import { createChannels } from './channels.ts'
 import { createCommands } from './commands/commands.ts'
-import { parseChannel } from './config/config.ts'
+import { parseChannel, sinkFieldsOf } from './config/config.ts'
 import { secretsOf } from './config/load.ts'
 import type { BridgeConfig } from './config/schema.ts'
 import { BridgeError } from './error.ts'
@@ -92,11 +92,14 @@ export function createBridge(options: BridgeOptions): Bridge {
     onWaiting: () => onNotice('Another process works with this state. Waiting until it ends.'),
     onLost: end,
   })
-  const state = createState({ store, lease: keeper.lease, onFenced: end })
+  const state = createState({ store, clock, lease: keeper.lease, retake: keeper.retake, onFenced: end })
   const connections = new Map<string, BridgeConnection>()
   const servers = new Map<string, OpenCode>()
   const routes = createRoutes({ state, clock, servers: Object.keys(config.servers), routes: config.routes })
-  const channels = createChannels({ connections, state, routes, onError })
+  const channels = createChannels({
+    ...{ connections, state, routes, onError },
+    sinkFields: (name) => sinkFieldsOf(config.channels[name]),
+  })
   const registry = createRegistry({ state, clock, random })
   const people = createPeople(config.people)
   const directoryOf = (server: string): string | undefined => config.servers[server]?.directory
@@ -197,7 +200,7 @@ export function createBridge(options: BridgeOptions): Bridge {
 
   function end(): void {
     if (stopped) return
-    options.onEnd?.(new BridgeError('state', 'Another process took over the state of this bridge.'))
+    options.onEnd?.(new BridgeError('taken-over', 'Another process took over the state of this bridge.'))
     void stop().catch(onError)
   }
 
@@ -216,8 +219,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     await runner.stop()
     await intake.rest()
     await Promise.allSettled([...servers.values()].map((server) => server.close()))
-    await keeper.release()
-    await store.close()
+    await keeper.release().finally(async () => await store.close())
   }
 
   function routesOf(channel: string): Webhook {

@@ -1,5 +1,5 @@
 import type { Chat, MessageRef } from '@reply/sink'
-import type { BridgeConnection, Note } from '@reply/sink/channel'
+import type { BridgeConnection, Note, SinkFields } from '@reply/sink/channel'
 import { BridgeError } from './error.ts'
 import type { ChatPlace } from './place.ts'
 import type { Route, SessionRef } from './routes/decode.ts'
@@ -10,6 +10,10 @@ import type { State } from './state.ts'
 export interface Channels {
   /** The connection of a channel. Throws for a name that the config doesn't have. */
   of(name: string): BridgeConnection
+  /** What the config says of a channel's sinks. */
+  sinkFields(name: string): SinkFields
+  /** Whether the config has that channel. */
+  has(name: string): boolean
   /**
    * Posts a message of the bridge's own, and remembers which session a reply to it continues. Default: that of the place;
    * `next`: the one that the place uses next. Never rejects: what could not be said is reported.
@@ -24,12 +28,13 @@ export type Saying = Omit<Note, 'chat'>
 
 export function createChannels(options: {
   readonly connections: ReadonlyMap<string, BridgeConnection>
+  readonly sinkFields: (name: string) => SinkFields
   readonly state: State
   readonly routes: Routes
   readonly onError: (error: Error) => void
 }): Channels {
-  const { connections, state, routes, onError } = options
-  return { of, say, typing }
+  const { connections, sinkFields, state, routes, onError } = options
+  return { of, sinkFields, has: (name) => connections.has(name), say, typing }
 
   function of(name: string): BridgeConnection {
     const connection = connections.get(name)

@@ -2,10 +2,11 @@
  * What went wrong:
  * - `config`: the config can't be used; the message names the path, the value and the cure.
  * - `channel`: a channel could not be loaded or started.
- * - `state`: the state is not usable, or another process took it over.
+ * - `state`: the state is not usable.
+ * - `taken-over`: another process works with the state now.
  * - `inbound`: something that a person did could not be handled.
  */
-export type BridgeErrorType = 'config' | 'channel' | 'state' | 'inbound'
+export type BridgeErrorType = 'config' | 'channel' | 'state' | 'taken-over' | 'inbound'
 
 /** The package's own error. The message says what failed and the cure, and never contains a secret. */
 export class BridgeError extends Error {
@@ -17,6 +18,11 @@ export class BridgeError extends Error {
     this.name = 'BridgeError'
     this.type = type
   }
+}
+
+/** Whether another process took over, and says itself what becomes of everything. */
+export function isTakenOver(error: unknown): boolean {
+  return error instanceof BridgeError && error.type === 'taken-over'
 }
 
 /** What failed, in words: of an error its message. */

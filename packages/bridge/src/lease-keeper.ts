@@ -6,6 +6,8 @@ import type { Lease, Store } from './store/store.ts'
 export interface LeaseKeeper {
   /** Resolves when this process has the lease; another's runs out soon after it died. */
   take(signal?: AbortSignal): Promise<void>
+  /** Takes it again if it ran out. `false`: another process had it meanwhile. */
+  retake(): Promise<boolean>
   /** The newest lease; undefined while it is not held. */
   lease(): Lease | undefined
   /** Gives it back. */
@@ -31,7 +33,7 @@ export function createLeaseKeeper(options: {
   const request = { name: 'bridge', holder, forMs: leaseMs }
   let lease: Lease | undefined
   let stopTimer = (): void => {}
-  return { take, lease: () => lease, release }
+  return { take, retake, lease: () => lease, release }
 
   async function take(signal?: AbortSignal): Promise<void> {
     let isTold = false
@@ -51,17 +53,24 @@ export function createLeaseKeeper(options: {
   }
 
   async function renew(): Promise<void> {
+    await retake()
+    if (lease) schedule()
+  }
+
+  /** The next fence means that it ran out, as after a sleep, and that no other process had it in between. */
+  async function retake(): Promise<boolean> {
     const before = lease
-    if (!before) return
+    if (!before) return false
     const renewed = await store.lease(request).catch(() => before)
-    if (!lease) return
-    // Another fence means that it ran out in between, and others may have written.
-    if (renewed?.fence !== before.fence) {
-      lease = undefined
-      return onLost()
+    if (!lease) return false
+    if (renewed && renewed.fence <= lease.fence + 1) {
+      lease = renewed
+      return true
     }
-    lease = renewed
-    schedule()
+    lease = undefined
+    if (renewed) await store.release(renewed).catch(() => {})
+    onLost()
+    return false
   }
 
   async function release(): Promise<void> {

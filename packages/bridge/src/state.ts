@@ -1,9 +1,11 @@
+import type { Clock } from '@reply/core'
+import { pause } from '@reply/sink/channel'
 import { BridgeError } from './error.ts'
-import type { Lease, Store, Write } from './store/store.ts'
+import { type Committed, type Lease, type Store, StoreError, type Write } from './store/store.ts'
 
 /** The store, written to under the bridge's own lease. */
 export interface State extends Pick<Store, 'read' | 'list' | 'queue' | 'queues' | 'sweep'> {
-  /** Makes all writes or none. `false`: one of them conflicts. Rejects with `state` once another process took over. */
+  /** Makes all writes or none. `false`: one of them conflicts. Rejects with `taken-over` once another process took over. */
   commit(writes: readonly Write[]): Promise<boolean>
 }
 
@@ -11,11 +13,32 @@ export interface StateOptions {
   readonly store: Store
   /** The newest lease; undefined once it was given back or lost. */
   readonly lease: () => Lease | undefined
+  /** Takes the lease again if it ran out. `false`: another process had it meanwhile. */
+  readonly retake: () => Promise<boolean>
+  readonly clock: Clock
   /** Another process took over. */
   readonly onFenced: () => void
 }
 
-export function createState({ store, lease, onFenced }: StateOptions): State {
+/** How often a busy state is tried, and how long after each try, in ms. */
+const mostTries = 5
+const againMs = 500
+
+export function createState({ store, lease, retake, clock, onFenced }: StateOptions): State {
+  /** A state that another process keeps locked is tried again: nothing was written. */
+  async function commit(writes: readonly Write[]): Promise<Committed> {
+    for (let tries = 1; ; tries++) {
+      const held = lease()
+      if (!held) return { type: 'fenced' }
+      try {
+        return await store.commit(writes, held)
+      } catch (error) {
+        if (!(error instanceof StoreError) || error.type !== 'busy' || tries === mostTries) throw error
+        await pause(clock, againMs)
+      }
+    }
+  }
+
   return {
     read: store.read,
     list: store.list,
@@ -23,11 +46,14 @@ export function createState({ store, lease, onFenced }: StateOptions): State {
     queues: store.queues,
     sweep: store.sweep,
     commit: async (writes) => {
-      const held = lease()
-      const committed = held ? await store.commit(writes, held) : ({ type: 'fenced' } as const)
+      const committed = await commit(writes)
       if (committed.type !== 'fenced') return committed.type === 'done'
+      if (await retake()) {
+        const again = await commit(writes)
+        if (again.type !== 'fenced') return again.type === 'done'
+      }
       onFenced()
-      throw new BridgeError('state', 'Another process took over this state, so this one writes nothing more.')
+      throw new BridgeError('taken-over', 'Another process took over this state, so this one writes nothing more.')
     },
   }
 }

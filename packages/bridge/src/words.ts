@@ -16,6 +16,8 @@ export const words = {
   queued: (place: number) => `Queued, number ${place}. /queue shows what waits.`,
   sessionGone: 'The session no longer exists, so this is a new one. It knows nothing of the earlier messages.',
   fileFailed: (name: string, why: string) => `Nothing was run, because the file ${name} could not be read: ${why}`,
+  unaskedCommand:
+    'Nothing was run: with these words the command would run a shell command or read a file without asking. That takes the right `approve`. Write it as a message instead.',
   commandHasNoFiles: 'The agent’s commands take no files, so the command ran without them.',
   unknownRun: 'The bridge was restarted, and the server can’t tell whether this ran. Run it again?',
   runAgain: 'Run it again',
@@ -53,7 +55,7 @@ export const words = {
   queue: 'Waiting:',
   queueHelp: '/queue drop 1 removes an entry, /queue edit 1 … replaces its text.',
   notQueued: (given: string) => `“${given}” is not in the queue. /queue lists it.`,
-  dropped: (number: number) => `Removed number ${number}.`,
+  dropped: (number: number, text: string) => `Removed number ${number}: ${text}`,
   edited: (number: number) => `Changed number ${number}.`,
   steerWhat: 'Write what the agent should know: /steer use the other branch.',
   steered: 'Passed on to the running turn.',
@@ -86,6 +88,7 @@ export const words = {
       : `${count} earlier messages came while the bridge was down, and were not run:`,
   backlogRun: (number: number) => `Run ${number}`,
   backlogDrop: 'Leave them',
+  othersBacklog: 'These are messages of others, who decide about them.',
   backlogGone: 'That is no longer there.',
   unheard: 'That button no longer works.',
 }

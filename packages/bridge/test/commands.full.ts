@@ -85,6 +85,14 @@ test('/undo takes back the last prompt, and is for its author', async () => {
   expect(await promptsIn(await sessionOf(group))).toEqual(['more [scenario:again]'])
 })
 
+test('/undo again does not take back what another person’s prompt did', async () => {
+  await prompted('@fake_bot hi [scenario:hello]', 'Hello to you.', group, ann)
+  await prompted('@fake_bot more [scenario:again]', 'Again, hello.', group, bob)
+  await ask('/undo', 'were taken back', group, bob)
+  await ask('/undo', 'takes the right', group, bob)
+  await ask('/compact', 'takes the right', group, bob)
+})
+
 test('/undo works for the author long after the run left the list', async () => {
   await prompted('@fake_bot hi [scenario:hello]', 'Hello to you.', group, bob)
   await stage.stop()

@@ -110,6 +110,16 @@ describe('a config', () => {
     expect(faults).not.toContain('1:abc')
   })
 
+  test('repeats no secret that stands in the wrong place', () => {
+    const pasted = (): unknown =>
+      parseChannel(bridgeChannel.schema, 'tg', { type: 'telegram', token: { env: '1:abc' } })
+    expect(pasted).toThrow('Write the name of an environment variable, not the secret.')
+    expect(pasted).not.toThrow('1:abc')
+    const faults = faultsOf({ servers: { home: { url: 'http://me:abc@127.0.0.1:4096' } } })
+    expect(faults).toContain('name its `username` and `password`')
+    expect(faults).not.toContain('abc')
+  })
+
   test('lists all faults at once', () => {
     const faults = faultsOf({ router: { timeoutMs: 1, busy: 'later' } })
     expect(faults.match(/^- /gm)).toHaveLength(2)
@@ -164,6 +174,7 @@ describe('a config file', () => {
     expect(() => secret({ env: 'BLANK' })).toThrow('The environment variable BLANK is not set.')
     expect(() => secret({ file: 'none.txt' })).toThrow('none.txt could not be read')
     expect(() => loadConfig(join(folder, 'none.json'), {})).toThrow('none.json could not be read')
-    expect(() => loadConfig(write('bad.json', '{'), {})).toThrow('bad.json is not JSON')
+    const broken = write('bad.json', '{\n  "token": "1:abc"\n  oops')
+    expect(() => loadConfig(broken, {})).toThrow(/bad\.json is not JSON: see line 3\.$/)
   })
 })

@@ -1,4 +1,4 @@
-import { hold, type Scripts, text, tool } from '@reply/testing'
+import { hold, type Scripts, text, tool, until } from '@reply/testing'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type BridgeStage, startStage } from './stage.ts'
 
@@ -126,10 +126,24 @@ test('of many old messages all are listed, and only their author may run or drop
     stage.telegram.say(group, `@fake_bot number ${index} [scenario:hello]`, { from: ann })
   await stage.start({ aheadMs: 600_000, router: { backlog: 'none', messagesPerMinute: 3 } })
   const list = await stage.seen(group, (screen) => screen.find(({ text: said }) => said.includes('10. number 10')))
-  const dropped = await stage.telegram.press(group, list.messageId, 'Run 2', { from: bob }).settled
-  expect(dropped.text).toBe('That is no longer there.')
+  const refused = await stage.telegram.press(group, list.messageId, 'Run 2', { from: bob }).settled
+  expect(refused.text).toBe('That is no longer there.')
+  const dropped = await stage.telegram.press(group, list.messageId, 'Leave them', { from: bob }).settled
+  expect(dropped.text).toBe('These are messages of others, who decide about them.')
   stage.telegram.press(group, list.messageId, 'Run 2', { from: ann })
   await answered(group, 'Hello to you.')
+})
+
+test('what is written after the start does not overtake what was written before', async () => {
+  stage.telegram.say(chat, 'First [scenario:hello]')
+  const saidAt = Date.now()
+  await until(() => Date.now() > saidAt + 5000)
+  await stage.start({ router: { backlog: 'all', backlogAfterMs: 3000 } })
+  stage.telegram.say(chat, 'Second [scenario:again]')
+  await answered(chat, 'Again, hello.')
+  const said = stage.said(chat).join()
+  expect(said.indexOf('Hello to you.')).toBeLessThan(said.indexOf('Again, hello.'))
+  expect(said).toContain('Hello to you.')
 })
 
 test('a stop is heard however much a person has written', async () => {

@@ -98,6 +98,7 @@ export type {
   SessionInput,
 } from './source/input.ts'
 export { createDecoder, type Decoder, type DecoderOptions } from './source/opencode1/decode.ts'
+export { type CommandInfo, runsUnasked } from './source/server-data.ts'
 export { emptyTrack, type Tracked, type TrackLimits, type TrackState } from './track/state.ts'
 export { repliesOf, track, unknownSessions } from './track.ts'
 export { visible } from './visible.ts'

@@ -14,7 +14,10 @@ export type Answerer = (
   beforeAnswer?: () => Promise<void>,
 ) => Promise<boolean>
 
-export function createAnswerer({ servers }: Pick<BridgeContext, 'servers'>, runner: Runner): Answerer {
+export function createAnswerer(
+  { servers, channels }: Pick<BridgeContext, 'servers' | 'channels'>,
+  runner: Runner,
+): Answerer {
   const opencode: Pick<OpenCode, 'answer' | 'reject' | 'abort'> = {
     answer: async (ask, answer) => await serverOf(ask).answer(ask, answer),
     reject: async (ask, message) => await serverOf(ask).reject(ask, message),
@@ -26,7 +29,10 @@ export function createAnswerer({ servers }: Pick<BridgeContext, 'servers'>, runn
       const followed = stream()
       return followed ? [{ sink, stream: followed }] : []
     })
-    return await answerWith({ opencode, running: () => running, beforeAnswer })(inbound)
+    return await answerWith({
+      ...{ opencode, running: () => running, beforeAnswer },
+      words: channels.sinkFields(channel).words,
+    })(inbound)
   }
 
   /** A sub-agent's ask belongs to the server of its root session. */

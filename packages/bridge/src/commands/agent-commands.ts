@@ -1,5 +1,7 @@
 import { wordsOf } from '../error.ts'
+import type { QueuedPrompt } from '../intake/queued-prompt.ts'
 import { plain } from '../markdown.ts'
+import type { Person } from '../people/people.ts'
 import type { ChatPlace } from '../place.ts'
 import { type Command, type CommandContext, CommandRefusal, type Said } from './command.ts'
 
@@ -66,12 +68,10 @@ export function agentCommands(context: CommandContext): readonly Command[] {
       run: async ({ place, person, entry, target }) => {
         const { route, opencode } = await target()
         if (route.sessionID === undefined) return { text: words.noSession }
-        const used = (await routes.used(place)).find(({ sessionID }) => sessionID === route.sessionID)
-        const isOwn = used?.usedBy === entry.actor.id
-        if (!isOwn && !person.may.has('admin')) throw new CommandRefusal(words.mayNot('admin'))
         refuseWhileBusy(place, route.sessionID)
         const last = (await opencode.reply(route.sessionID))?.promptIDs[0]
         if (last === undefined) return { text: words.nothingToUndo }
+        await refuseOthers(last, entry, person)
         await opencode.revert(route.sessionID, last)
         return { text: words.undone, session: { server: route.server, sessionID: route.sessionID } }
       },
@@ -80,11 +80,14 @@ export function agentCommands(context: CommandContext): readonly Command[] {
       name: 'compact',
       description: "replace the session's history by a summary",
       isOnce: true,
-      run: async ({ place, target }) => {
+      isPrompting: true,
+      run: async ({ place, person, entry, target }) => {
         const { route, opencode } = await target()
         const { sessionID, server } = route
         if (sessionID === undefined) return { text: words.noSession }
         refuseWhileBusy(place, sessionID)
+        const last = place.chat.kind === 'private' ? undefined : (await opencode.reply(sessionID))?.promptIDs[0]
+        if (last !== undefined) await refuseOthers(last, entry, person)
         // It may take minutes, and other commands must not wait for it.
         void opencode.compact(sessionID, route.model).catch(async (error) => {
           onError(error instanceof Error ? error : new Error(String(error)))
@@ -97,6 +100,12 @@ export function agentCommands(context: CommandContext): readonly Command[] {
 
   function refuseWhileBusy(place: ChatPlace, sessionID: string): void {
     if (runner.active(place).length > 0 || runner.isAtWork(sessionID)) throw new CommandRefusal(words.busyNow)
+  }
+
+  /** What another person's prompt did is that person's. */
+  async function refuseOthers(promptID: string, entry: QueuedPrompt, person: Person): Promise<void> {
+    if (person.may.has('admin') || (await routes.isAuthor(promptID, entry))) return
+    throw new CommandRefusal(words.mayNot('admin'))
   }
 
   function listing(title: string, names: readonly string[]): Said {

@@ -17,6 +17,8 @@ export interface Command {
   readonly usage?: string | undefined
   /** To do it twice is not the same as once: after a crash it is not repeated. */
   readonly isOnce?: true | undefined
+  /** It has the agent work: it takes the right `prompt`. */
+  readonly isPrompting?: true | undefined
   /** Does it, and resolves with what to say. Undefined says nothing. */
   readonly run: (call: CommandCall) => Promise<Said | undefined>
 }

@@ -72,7 +72,8 @@ export function createCommands(context: CommandContext, backlog: Backlog): Comma
     const command = byName.get(nameIn(entry.text))
     const rest = pattern.exec(entry.text)?.[2]?.trim() ?? ''
     if (!command) return
-    const isRefused = !person.may.has('prompt') && !person.may.has('admin') && !isHelp(command)
+    const mayUse = person.may.has('prompt') || (person.may.has('admin') && !command.isPrompting)
+    const isRefused = !mayUse && !isHelp(command)
     const call = { entry, place: entry, person, rest, target: async () => await targetOf(entry) }
     const said = isRefused
       ? { text: words.mayNot('prompt') }
@@ -80,7 +81,8 @@ export function createCommands(context: CommandContext, backlog: Backlog): Comma
         ? { text: words.restartedCommand(`/${command.name}`) }
         : await attempt(async () => await command.run(call))
     await state.commit(taken)
-    if (said) await say(entry, { replyTo: entry.messageRef, ...said })
+    // Not awaited: a long text takes the platform a while, and what comes after must not wait for it.
+    if (said) void say(entry, { replyTo: entry.messageRef, ...said })
   }
 
   async function attempt(work: () => Promise<Said | undefined>): Promise<Said | undefined> {
@@ -121,8 +123,7 @@ export function createCommands(context: CommandContext, backlog: Backlog): Comma
       case 'run':
         return await answer((await backlog.run(place, value, isOwn)) ? words.runsAgain : words.backlogGone)
       case 'drop':
-        await backlog.drop(place, isOwn)
-        return await turn({ text: words.left })
+        return await drop()
       case 'again':
         return await decide(value, true)
       case 'leave':
@@ -141,6 +142,12 @@ export function createCommands(context: CommandContext, backlog: Backlog): Comma
         .of(place.channel)
         .edit(messageRef, note)
         .catch(async () => await say(place, said))
+    }
+
+    async function drop(): Promise<void> {
+      const { dropped, list } = await backlog.drop(place, isOwn)
+      if (dropped === 0 && list) return await answer(words.othersBacklog)
+      await turn(list ?? { text: words.left })
     }
 
     /** Runs a prompt that may have run already, or leaves it. */

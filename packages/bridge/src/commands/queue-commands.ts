@@ -30,6 +30,7 @@ export function queueCommands(context: CommandContext): readonly Command[] {
       usage: '<text>',
       description: 'tell the agent something while it works',
       isOnce: true,
+      isPrompting: true,
       run: async ({ entry, person, place, rest }) => {
         if (rest === '' && entry.files.length === 0) return { text: plain(words.steerWhat) }
         const prompt = { ...entry, text: rest, isCommand: false }
@@ -59,7 +60,14 @@ export function queueCommands(context: CommandContext): readonly Command[] {
   async function drop(call: CommandCall, number: string): Promise<Said> {
     const entry = await own(call, number)
     const isDropped = await state.commit([{ type: 'dequeue', queue: runner.queueOf(call.place), id: entry.id }])
-    return { text: isDropped ? words.dropped(Number(number)) : words.notQueued(number) }
+    return {
+      text: isDropped
+        ? words.dropped(
+            Number(number),
+            plain(oneLine(entry.text || entry.files.map(({ name }) => name).join(', '), lineLength)),
+          )
+        : words.notQueued(number),
+    }
   }
 
   async function edit(

@@ -78,6 +78,7 @@ export function sessionCommands(context: CommandContext): SessionCommands {
       name: 'fork',
       description: 'go on in a copy of the session',
       isOnce: true,
+      isPrompting: true,
       run: async ({ place, target }) => {
         const { route, opencode } = await target()
         if (route.sessionID === undefined) return { text: words.noSession }
@@ -93,7 +94,7 @@ export function sessionCommands(context: CommandContext): SessionCommands {
     const used = (await routes.used(place)).filter(({ server }) => server === route.server)
     const known = await opencode.sessions({ directory: directoryOf(route.server) })
     // The others in a shared chat may not know all of the project.
-    const isAll = person.may.has('admin') && place.chat.kind === 'private'
+    const isAll = person.may.has('admin') && place.chat.kind === 'private' && directoryOf(route.server) !== undefined
     const titles = new Map(known.map(({ sessionID, title }) => [sessionID, title ?? words.untitled]))
     const ids = isAll ? known.map(({ sessionID }) => sessionID) : used.map(({ sessionID }) => sessionID)
     // Sessions of other directories, and deleted ones, are not in the server's list.

@@ -1,4 +1,4 @@
-import type { BridgeChannel } from '@reply/sink/channel'
+import { type BridgeChannel, type SinkFields, sinkFields } from '@reply/sink/channel'
 import * as z from 'zod'
 import { BridgeError } from '../error.ts'
 import { type BridgeConfig, channelSchema, configSchema } from './schema.ts'
@@ -16,6 +16,11 @@ export function parseChannel<T>(schema: z.ZodType<T>, name: string, entry: unkno
   const { data, error, success } = schema.safeParse(entry)
   if (success) return data
   throw unusable(issuesOf(error, entry, `channels.${name}.`))
+}
+
+/** What a channel's entry says of how its sinks show replies. */
+export function sinkFieldsOf(entry: BridgeConfig['channels'][string] | undefined): SinkFields {
+  return z.object(sinkFields).safeParse(entry).data ?? {}
 }
 
 function unusable(faults: readonly string[]): BridgeError {
@@ -62,13 +67,14 @@ function crossFaults({ servers, channels, people, routes }: BridgeConfig): reado
       const path = `people.${name}.ids.${index}`
       const owner = owners.get(id)
       owners.set(id, name)
-      if (!(channelOf(id) in channels)) return [`${path}: "${id}" names no channel. Channels: ${names(channels)}.`]
+      if (!Object.hasOwn(channels, channelOf(id)))
+        return [`${path}: "${id}" names no channel. Channels: ${names(channels)}.`]
       return owner === undefined ? [] : [`${path}: "${id}" is also an id of ${owner}. Give it to one person.`]
     }),
     ...Object.entries(routes).flatMap(([where, server]) => {
       const path = `routes.${where}`
-      if (!(server in servers)) return [`${path}: "${server}" is not a server. Servers: ${names(servers)}.`]
-      const isKnown = where === '*' || channelOf(where) in channels
+      if (!Object.hasOwn(servers, server)) return [`${path}: "${server}" is not a server. Servers: ${names(servers)}.`]
+      const isKnown = where === '*' || Object.hasOwn(channels, channelOf(where))
       return isKnown ? [] : [`${path}: "${channelOf(where)}" is not a channel. Channels: ${names(channels)}.`]
     }),
   ]
@@ -79,7 +85,8 @@ function issuesOf({ issues }: z.ZodError, value: unknown, within = ''): readonly
   return issues.map((issue) => {
     const path = `${within}${issue.path.map(String).join('.')}`.replace(/\.$/, '') || 'the config'
     const found = at(value, issue.path)
-    const isSafe = issue.path.length > 0 && !/password|token|secret|key/i.test(path) && typeof found !== 'object'
+    const isSafe =
+      issue.path.length > 0 && !/password|token|secret|key|url|env/i.test(path) && typeof found !== 'object'
     const shown = isSafe && found !== undefined ? ` It is ${JSON.stringify(found)}.` : ''
     const isSecretText = typeof found === 'string' && /password|token|secret/i.test(path)
     const cure = isSecretText ? ' A config holds no secrets: write { "env": "NAME" } or { "file": "path" }.' : ''

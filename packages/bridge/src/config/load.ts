@@ -45,7 +45,10 @@ function jsonOf(path: string): unknown {
   try {
     return JSON.parse(text)
   } catch (cause) {
-    throw new BridgeError('config', `${path} is not JSON: ${wordsOf(cause)}.`, { cause })
+    // The parser's own words quote the text, which may have a secret in it.
+    const position = /position (\d+)/.exec(wordsOf(cause))?.[1]
+    const line = position === undefined ? undefined : text.slice(0, Number(position)).split('\n').length
+    throw new BridgeError('config', `${path} is not JSON${line === undefined ? '' : `: see line ${line}`}.`)
   }
 }
 

@@ -4,8 +4,16 @@ import * as z from 'zod'
 /** What a person may do: prompt and command their own runs, allow permissions, act on others' runs and queues. */
 export type Right = 'prompt' | 'approve' | 'admin'
 
+function hasCredentials(url: string): boolean {
+  const { username, password } = URL.canParse(url) ? new URL(url) : { username: '', password: '' }
+  return username !== '' || password !== ''
+}
+
 const server = z.strictObject({
-  url: z.url({ protocol: /^https?$/ }).describe('The address of an OpenCode server.'),
+  url: z
+    .url({ protocol: /^https?$/ })
+    .refine((url) => !hasCredentials(url), 'Write the address alone, and name its `username` and `password`.')
+    .describe('The address of an OpenCode server.'),
   directory: z.string().min(1).optional().describe("The project on the server. Default: the server's own."),
   username: z.string().min(1).optional().describe('Default: "opencode".'),
   password: secretSource.optional(),

@@ -1,6 +1,8 @@
 import type { MessageRef } from '@reply/sink'
 import { oneLine } from '@reply/sink/channel'
+import type { Saying } from '../channels.ts'
 import { inRows } from '../commands/buttons.ts'
+import { BridgeError } from '../error.ts'
 import { plain } from '../markdown.ts'
 import { type ChatPlace, placeKey } from '../place.ts'
 import { toQueuedPrompt } from '../registry/decode.ts'
@@ -13,17 +15,27 @@ import type { QueuedPrompt } from './queued-prompt.ts'
 export interface Backlog {
   /** Whether a message counts as backlog. Without the platform's time it does not. */
   isOld(message: MessageRef, heardAt?: number): boolean
+  /** Whether older messages of a place still wait for the policy: later ones must not overtake them. */
+  isGathering(place: ChatPlace): boolean
   /** Keeps a prompt until the others of its place are there, too, and the policy decides. */
   keep(entry: QueuedPrompt, taken: readonly Write[]): Promise<void>
   /** Runs an entry that a person chose, if it is that person's. `false`: it is no longer there, or another's. */
   run(place: ChatPlace, id: string, isOwn: (entry: QueuedPrompt) => boolean): Promise<boolean>
-  /** Forgets the entries of a place that are the person's. */
-  drop(place: ChatPlace, isOwn: (entry: QueuedPrompt) => boolean): Promise<void>
+  /** Forgets the entries of a place that are the person's. Resolves with what others left there. */
+  drop(place: ChatPlace, isOwn: (entry: QueuedPrompt) => boolean): Promise<Left>
   /** Decides what an earlier process kept, and lists what it could not list any more. */
   restore(): Promise<void>
   /** Forgets what was left for too long. */
   expire(): Promise<void>
   stop(): void
+}
+
+/** What is left of a place's backlog after a person dropped their part. */
+export interface Left {
+  /** How many entries were dropped. */
+  readonly dropped: number
+  /** The list of the others' entries; undefined if there are none. */
+  readonly list: Saying | undefined
 }
 
 /** How long after a message the next one still belongs to the same backlog, in ms. */
@@ -35,9 +47,10 @@ const keptMs = 2_592_000_000
 
 export function createBacklog(context: BridgeContext, runner: Runner): Backlog {
   const { state, channels, router, words, clock, onError } = context
+  /** By place, from the first message until the policy has decided. */
   const timers = new Map<string, () => void>()
   const queueOf = (place: ChatPlace): string => `backlog/${placeKey(place)}`
-  return { isOld, keep, run, drop, restore, expire, stop }
+  return { isOld, isGathering: (place) => timers.has(placeKey(place)), keep, run, drop, restore, expire, stop }
 
   function isOld({ postedAt }: MessageRef, heardAt = clock.now()): boolean {
     return postedAt !== undefined && heardAt - postedAt > router.backlogAfterMs
@@ -55,17 +68,28 @@ export function createBacklog(context: BridgeContext, runner: Runner): Backlog {
     timers.set(
       key,
       clock.after(gatherMs, () => {
-        timers.delete(key)
-        void decide(place).catch(onError)
+        void decide(place, () => timers.delete(key)).catch((error) => {
+          timers.delete(key)
+          onError(error)
+        })
       }),
     )
   }
 
-  async function decide(place: ChatPlace): Promise<void> {
-    const fresh = (await kept(place)).filter(({ left }) => left === undefined)
-    const count = { latest: 1, all: fresh.length, none: 0 }[router.backlog]
-    const [left, chosen] = [fresh.slice(0, fresh.length - count), fresh.slice(fresh.length - count)]
-    await state.commit([...chosen.flatMap((entry) => moved(entry)), ...left.map((entry) => marked(entry, 'decided'))])
+  /** What was sent since the start runs in any case, after what the policy chooses. */
+  async function decide(place: ChatPlace, onDecided: () => void): Promise<void> {
+    const undecided = (await kept(place)).filter(({ left }) => left === undefined)
+    const old = undecided.filter(({ messageRef, heardAt }) => isOld(messageRef, heardAt))
+    const recent = undecided.filter((entry) => !old.includes(entry))
+    const count = { latest: recent.length > 0 ? 0 : 1, all: old.length, none: 0 }[router.backlog]
+    const left = old.slice(0, Math.max(0, old.length - count))
+    const chosen = [...old.slice(left.length), ...recent]
+    const writes = [...chosen.flatMap((entry) => moved(entry)), ...left.map((entry) => marked(entry, 'decided'))]
+    if (!(await state.commit(writes)))
+      throw new BridgeError('state', `The backlog of ${placeKey(place)} is unreadable.`)
+    // What came meanwhile has its own turn.
+    if ((await kept(place)).some((entry) => entry.left === undefined)) return await decide(place, onDecided)
+    onDecided()
     runner.kick(place)
     const unlisted = (await kept(place)).filter((entry) => entry.left === 'decided')
     if (unlisted.length === 0) return
@@ -84,6 +108,10 @@ export function createBacklog(context: BridgeContext, runner: Runner): Backlog {
   }
 
   async function list(place: ChatPlace, left: readonly QueuedPrompt[], isAfter: boolean): Promise<boolean> {
+    return (await channels.say(place, listOf(left, isAfter))).length > 0
+  }
+
+  function listOf(left: readonly QueuedPrompt[], isAfter: boolean): Saying {
     const shown = left.slice(-mostListed)
     const lines = shown.map(({ text, files }, index) => {
       return `${index + 1}. ${plain(oneLine(text || files.map(({ name }) => name).join(', '), 100))}`
@@ -93,7 +121,7 @@ export function createBacklog(context: BridgeContext, runner: Runner): Backlog {
       ...inRows(shown.map(({ id }, index) => ({ label: words.backlogRun(index + 1), data: `b/run/${id}` }))),
       [{ label: words.backlogDrop, data: 'b/drop' }],
     ]
-    return (await channels.say(place, { text: [title, '', ...lines].join('\n'), buttons })).length > 0
+    return { text: [title, '', ...lines].join('\n'), buttons }
   }
 
   async function run(...[place, id, isOwn]: Parameters<Backlog['run']>): Promise<boolean> {
@@ -104,10 +132,14 @@ export function createBacklog(context: BridgeContext, runner: Runner): Backlog {
     return isMoved
   }
 
-  async function drop(...[place, isOwn]: Parameters<Backlog['drop']>): Promise<void> {
+  async function drop(...[place, isOwn]: Parameters<Backlog['drop']>): Promise<Left> {
     const queue = queueOf(place)
-    const entries = (await kept(place)).filter(isOwn)
-    await state.commit(entries.map(({ id }) => ({ type: 'dequeue', queue, id })))
+    const entries = (await kept(place)).filter(({ left }) => left !== undefined)
+    const own = entries.filter(isOwn)
+    // Each on its own: one may have been chosen meanwhile.
+    for (const { id } of own) await state.commit([{ type: 'dequeue', queue, id }])
+    const others = entries.filter((entry) => !isOwn(entry))
+    return { dropped: own.length, list: others.length > 0 ? listOf(others, false) : undefined }
   }
 
   async function kept(place: ChatPlace): Promise<readonly QueuedPrompt[]> {

@@ -1,6 +1,8 @@
 import type { Inbound } from '@reply/sink'
+import { isTakenOver } from '../error.ts'
 import { placeKey } from '../place.ts'
 import { toQueuedPrompt } from '../registry/decode.ts'
+import { atMost } from '../runs/at-most.ts'
 import type { BridgeContext } from '../runs/context.ts'
 import type { Write } from '../store/store.ts'
 import type { QueuedPrompt } from './queued-prompt.ts'
@@ -12,23 +14,25 @@ export interface Inbox {
   enqueue(entry: QueuedPrompt): Write
   dequeue(entry: QueuedPrompt): Write
   replace(entry: QueuedPrompt): Write
-  /** Handles an entry when those before it are. */
-  kick(entry: QueuedPrompt, text: Text): void
+  /** Handles an entry when those before it are; one that is urgent waits for them only for a short time. */
+  kick(entry: QueuedPrompt, text: Text, isUrgent?: boolean): void
   /** Handles what an earlier process left. */
   restore(): Promise<void>
   rest(): Promise<void>
 }
 
 export interface InboxOptions {
-  readonly context: Pick<BridgeContext, 'state' | 'channels' | 'onError' | 'words'>
+  readonly context: Pick<BridgeContext, 'state' | 'channels' | 'clock' | 'onError' | 'words'>
   /** Handles an entry and takes it from the inbox. */
   readonly handle: (entry: QueuedPrompt, text: Text) => Promise<void>
 }
 
 const prefix = 'inbox/'
+/** How long a stop waits for the messages before it, in ms. */
+const urgentMs = 500
 
 export function createInbox({ context, handle }: InboxOptions): Inbox {
-  const { state, channels, onError, words } = context
+  const { state, channels, clock, onError, words } = context
   /** The last entry of each place that is being handled. */
   const lanes = new Map<string, Promise<void>>()
   const queueOf = (entry: QueuedPrompt): string => `${prefix}${placeKey(entry)}`
@@ -41,9 +45,11 @@ export function createInbox({ context, handle }: InboxOptions): Inbox {
     rest: async () => void (await Promise.all(lanes.values())),
   }
 
-  function kick(entry: QueuedPrompt, text: Text): void {
+  function kick(entry: QueuedPrompt, text: Text, isUrgent = false): void {
     const key = placeKey(entry)
-    const lane = (lanes.get(key) ?? Promise.resolve()).then(async () => await handleSafely(entry, text))
+    const before = lanes.get(key) ?? Promise.resolve()
+    const turn = isUrgent ? atMost(before, urgentMs, clock) : before
+    const lane = Promise.all([before, turn.then(async () => await handleSafely(entry, text))]).then(() => {})
     lanes.set(key, lane)
     void lane.then(() => {
       if (lanes.get(key) === lane) lanes.delete(key)
@@ -55,6 +61,7 @@ export function createInbox({ context, handle }: InboxOptions): Inbox {
     try {
       await handle(entry, text)
     } catch (cause) {
+      if (isTakenOver(cause)) return
       onError(cause instanceof Error ? cause : new Error(String(cause)))
       await text.answer(words.failed(cause instanceof Error ? cause.message : String(cause)))
       await state.commit([{ type: 'dequeue', queue: queueOf(entry), id: entry.id }]).catch(onError)

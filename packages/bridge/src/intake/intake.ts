@@ -1,6 +1,7 @@
 import type { Inbound } from '@reply/sink'
 import type { Answerer } from '../asks/answering.ts'
 import type { Commands } from '../commands/commands.ts'
+import { isTakenOver } from '../error.ts'
 import type { Person } from '../people/people.ts'
 import { createRate } from '../people/rate.ts'
 import { type ChatPlace, placeKey } from '../place.ts'
@@ -54,7 +55,7 @@ export function createIntake(options: IntakeOptions): Intake {
       else await receivePress(channel, inbound)
     } catch (error) {
       onError(error instanceof Error ? error : new Error(String(error)))
-      if (inbound.type !== 'stop') await inbound.answer(words.notTaken)
+      if (inbound.type !== 'stop' && !isTakenOver(error)) await inbound.answer(words.notTaken)
     }
   }
 
@@ -69,11 +70,12 @@ export function createIntake(options: IntakeOptions): Intake {
     const isOld = backlog.isOld(text.messageRef)
     if (!isOwnCommand && !isOld) channels.typing(place)
     // To stop must always work, and what came while the bridge was down came at once.
-    const isFree = isOld || (text.isCommand && commands.isStop(text.text))
+    const isStop = text.isCommand && commands.isStop(text.text)
+    const isFree = isOld || isStop
     if (!isFree && !rate.take(`${channel}:${text.actor.id}`)) return await answerOnce(place, text, words.tooMany)
     const entry = promptOf(place, text, clock.now())
     const isNew = await state.commit([messages.take(place, text.messageRef), inbox.enqueue(entry)])
-    if (isNew) inbox.kick(entry, text)
+    if (isNew) inbox.kick(entry, text, isStop)
   }
 
   /** A message that is refused counts as taken: a channel that reads it again after a restart must not run it. */
@@ -140,7 +142,7 @@ export function createIntake(options: IntakeOptions): Intake {
       await state.commit(taken)
       return await text.answer(words.mayNot('prompt'))
     }
-    if (isOld) return await backlog.keep(entry, taken)
+    if (isOld || backlog.isGathering(entry)) return await backlog.keep(entry, taken)
     await prompt(entry, person, taken)
   }
 

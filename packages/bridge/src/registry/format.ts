@@ -5,6 +5,9 @@ import type { Execution, LogLine } from './execution.ts'
 /** How much of a line `/status` shows, in UTF-16 units. */
 const lineLength = 200
 
+/** How much `/logs` shows, in UTF-16 units: a few messages on every platform. */
+const mostOfLog = 12_000
+
 /** `⏳ Running (42s) · abc123` and its second line. `last` is the newest line of a running execution. */
 export function statusText(execution: Execution, now: number, last: LogLine | undefined): string {
   const { id, status, startedAt, finishedAt = now, reason = '' } = execution
@@ -38,7 +41,15 @@ const labels: Readonly<Record<Execution['status'], string>> = {
 /** `[stdout] …` and `[stderr] …`. */
 export function logText(id: string, lines: readonly LogLine[]): string {
   if (lines.length === 0) return `No output yet · ${id}`
-  return lines.map(({ from, text }) => `[${from}] ${visible(text)}`).join('\n')
+  const shown: string[] = []
+  let left = mostOfLog
+  for (const { from, text } of lines.toReversed()) {
+    const line = `[${from}] ${visible(text)}`
+    left -= line.length + 1
+    if (left < 0) break
+    shown.unshift(line)
+  }
+  return shown.join('\n')
 }
 
 export const unknownText = (id: string): string => `Unknown execution ID: ${oneLine(id, 40)}`

@@ -1,9 +1,13 @@
 import { stripVTControlCharacters } from 'node:util'
 import { isShownText, type Part, partsOf, type Reply } from '@reply/core'
+import { clip } from '@reply/sink/channel'
 import type { LogLine } from './execution.ts'
 
 /** How many lines of a log are kept. */
 export const mostLines = 200
+
+/** The most of a line, in UTF-16 units. */
+const mostOfLine = 1000
 
 /** The last lines of what the agent said and did: its text, and the errors of tools and of the run. */
 export function logLines(reply: Reply): readonly LogLine[] {
@@ -24,5 +28,7 @@ function errorLines({ error }: Reply): readonly LogLine[] {
 /** Control sequences go first: they may contain line breaks. */
 function split(from: LogLine['from'], text: string): readonly LogLine[] {
   const lines = stripVTControlCharacters(text).split('\n')
-  return lines.flatMap((line) => (line.trim() === '' ? [] : [{ from, text: line.replace(/\r/g, '') }]))
+  return lines.flatMap((line) =>
+    line.trim() === '' ? [] : [{ from, text: clip(line.replace(/\r/g, ''), mostOfLine) }],
+  )
 }

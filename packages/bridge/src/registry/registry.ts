@@ -19,7 +19,7 @@ export interface Registry {
   /** The one of a place whose id is this or begins with it; undefined if none or several do. */
   find(place: ChatPlace, id: string): Promise<Execution | undefined>
   /** Tells the registry how to read the reply of a running execution. Returns a function that ends it. */
-  follow(id: string, reply: () => Reply | undefined): () => void
+  follow(execution: Execution, reply: () => Reply | undefined): () => void
   /** The last lines of an execution. */
   lines(execution: Execution): readonly LogLine[]
   /** Forgets what finished over an hour ago. */
@@ -79,13 +79,14 @@ export function createRegistry(options: {
     return matching.find((one) => one.id === wanted) ?? (matching.length === 1 ? matching[0] : undefined)
   }
 
-  function follow(id: string, reply: () => Reply | undefined): () => void {
-    replies.set(id, reply)
-    return () => replies.delete(id)
+  function follow({ prompt, id }: Execution, reply: () => Reply | undefined): () => void {
+    const key = keyOf(prompt, id)
+    replies.set(key, reply)
+    return () => replies.delete(key)
   }
 
-  function lines({ id, lines: stored }: Execution): readonly LogLine[] {
-    const reply = replies.get(id)?.()
+  function lines({ prompt, id, lines: stored }: Execution): readonly LogLine[] {
+    const reply = replies.get(keyOf(prompt, id))?.()
     return reply ? logLines(reply) : stored
   }
 

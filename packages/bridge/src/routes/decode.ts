@@ -19,8 +19,6 @@ export interface UsedSession {
   readonly sessionID: string
   /** In ms since the epoch. */
   readonly usedAt: number
-  /** The actor's id of the newest prompt from that place. */
-  readonly usedBy?: string | undefined
 }
 
 const route = z.object({
@@ -32,7 +30,7 @@ const route = z.object({
   isVerbose: z.boolean().optional(),
 })
 
-const used = z.object({ server: z.string(), sessionID: z.string(), usedAt: z.number(), usedBy: z.string().optional() })
+const used = z.object({ server: z.string(), sessionID: z.string(), usedAt: z.number() })
 
 /** A session, as others name it. */
 export type SessionRef = Pick<UsedSession, 'server' | 'sessionID'>

@@ -1,5 +1,5 @@
 import type { Clock } from '@reply/core'
-import type { MessageRef } from '@reply/sink'
+import type { Actor, MessageRef } from '@reply/sink'
 import { type ChatPlace, chatKey, placeKey, routeNames } from '../place.ts'
 import type { State } from '../state.ts'
 import type { Write } from '../store/store.ts'
@@ -11,10 +11,10 @@ export interface Routes {
   of(place: ChatPlace): Promise<Route | undefined>
   /** The write that changes a place's route. */
   write(place: ChatPlace, route: Route): Write
-  /** The writes that make a session the place's own. `usedBy`: the actor whose prompt it takes. */
-  use(place: ChatPlace, route: Route & { readonly sessionID: string }, usedBy?: string): readonly Write[]
+  /** The writes that make a session the place's own. */
+  use(place: ChatPlace, route: Route & { readonly sessionID: string }): readonly Write[]
   /** The writes that list a session among those of the place. */
-  note(place: ChatPlace, session: Omit<UsedSession, 'usedAt'>): readonly Write[]
+  note(place: ChatPlace, session: SessionRef): readonly Write[]
   /** The sessions that were used in a place, newest first. */
   used(place: ChatPlace): Promise<readonly UsedSession[]>
   /** Whether the place is a thread that the bot works in. */
@@ -25,9 +25,21 @@ export interface Routes {
   remember(place: ChatPlace, messages: readonly MessageRef[], session: SessionRef): readonly Write[]
   /** Remembers messages with the session that the place uses next. */
   rememberNext(place: ChatPlace, messages: readonly MessageRef[]): void
+  /** The write that remembers whose prompt began a run. */
+  writeAuthor(promptID: string, author: Author): Write
+  /** Whether that actor's prompt began a run. */
+  isAuthor(promptID: string, author: Author): Promise<boolean>
   /** Reads which threads are ours. Call it once, before the first message. */
   load(): Promise<void>
 }
+
+/** An actor of a channel. */
+export interface Author {
+  readonly channel: string
+  readonly actor: Pick<Actor, 'id'>
+}
+
+const authorKey = ({ channel, actor }: Author): string => `${channel}:${actor.id}`
 
 /** How long a reply to a message still finds its session, and a chat lists a session, in ms: 90 days. */
 const rememberedMs = 7_776_000_000
@@ -48,7 +60,7 @@ export function createRoutes(options: {
   const { state, clock, servers, routes } = options
   const ours = new Set<string>()
   const waiting = new Map<string, readonly MessageRef[]>()
-  return { of, write, use, note, used, isOurs, sessionOf, remember, rememberNext, load }
+  return { of, write, use, note, used, isOurs, sessionOf, remember, rememberNext, writeAuthor, isAuthor, load }
 
   async function of(place: ChatPlace): Promise<Route | undefined> {
     const stored = await state.read(`route/${placeKey(place)}`)
@@ -60,7 +72,7 @@ export function createRoutes(options: {
   }
 
   function configured(place: ChatPlace): string | undefined {
-    const name = routeNames(place).find((one) => one in routes)
+    const name = routeNames(place).find((one) => Object.hasOwn(routes, one))
     if (name !== undefined) return routes[name]
     return servers.length === 1 && Object.keys(routes).length === 0 ? servers[0] : undefined
   }
@@ -71,15 +83,14 @@ export function createRoutes(options: {
     return { type: 'put', key: `route/${placeKey(place)}`, value: JSON.stringify(route), expiresAt }
   }
 
-  function use(...[place, route, usedBy]: Parameters<Routes['use']>): readonly Write[] {
-    const { server, sessionID } = route
-    return [write(place, { ...route, title: undefined }), ...note(place, { server, sessionID, usedBy })]
+  function use(place: ChatPlace, route: Route & { readonly sessionID: string }): readonly Write[] {
+    return [write(place, { ...route, title: undefined }), ...note(place, route)]
   }
 
-  function note(...[place, { server, sessionID, usedBy }]: Parameters<Routes['note']>): readonly Write[] {
+  function note(place: ChatPlace, { server, sessionID }: SessionRef): readonly Write[] {
     const key = placeKey(place)
     const now = clock.now()
-    const value = JSON.stringify({ server, sessionID, usedAt: now, usedBy } satisfies UsedSession)
+    const value = JSON.stringify({ server, sessionID, usedAt: now } satisfies UsedSession)
     const messages = waiting.get(key) ?? []
     waiting.delete(key)
     return [
@@ -117,6 +128,14 @@ export function createRoutes(options: {
     waiting.set(key, all)
     const [oldest] = waiting.keys()
     if (waiting.size > mostPlaces && oldest !== undefined) waiting.delete(oldest)
+  }
+
+  function writeAuthor(promptID: string, author: Author): Write {
+    return { type: 'put', key: `author/${promptID}`, value: authorKey(author), expiresAt: clock.now() + rememberedMs }
+  }
+
+  async function isAuthor(promptID: string, author: Author): Promise<boolean> {
+    return (await state.read(`author/${promptID}`)) === authorKey(author)
   }
 
   async function load(): Promise<void> {

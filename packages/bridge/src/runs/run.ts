@@ -1,8 +1,17 @@
-import type { OpenCode, PostedPrompt, Reply, ReplyObserver, ReplyStream, RunOptions } from '@reply/core'
+import {
+  type CommandInfo,
+  type OpenCode,
+  type PostedPrompt,
+  type Reply,
+  type ReplyObserver,
+  type ReplyStream,
+  type RunOptions,
+  runsUnasked,
+} from '@reply/core'
 import type { Sink } from '@reply/sink'
 import { pause } from '@reply/sink/channel'
 import type { Saying } from '../channels.ts'
-import { wordsOf } from '../error.ts'
+import { isTakenOver, wordsOf } from '../error.ts'
 import { plain } from '../markdown.ts'
 import type { Execution } from '../registry/execution.ts'
 import type { Route } from '../routes/decode.ts'
@@ -32,7 +41,7 @@ export interface BeginOptions {
 /** Posts what was planned, or finds again what an earlier process posted, and follows it to its end. */
 export function beginRun(options: BeginOptions): ActiveRun {
   const { context, opencode, sink, onSession, isStopping } = options
-  const { state, registry, routes, channels, router, words, clock, asks, onError } = context
+  const { state, registry, routes, channels, people, router, words, clock, asks, onError } = context
   const { prompt, server } = options.execution
   let { execution, route } = options
   /** What the place was set to when the run began. */
@@ -49,11 +58,11 @@ export function beginRun(options: BeginOptions): ActiveRun {
   return { execution: () => execution, sink, stream: () => stream, cancel, found, ended }
 
   async function run(): Promise<void> {
-    const unfollow = registry.follow(execution.id, () => stream?.reply)
+    const unfollow = registry.follow(execution, () => stream?.reply)
     try {
       await begin()
     } catch (error) {
-      if (!isStopping()) await fail(error).catch(onError)
+      if (!isStopping() && !isTakenOver(error)) await fail(error).catch(onError)
     } finally {
       setFound()
       unfollow()
@@ -84,7 +93,12 @@ export function beginRun(options: BeginOptions): ActiveRun {
     const { sessionID, agent, model } = route
     const target = { sessionID, title: route.title, agent, model }
     const command = prompt.isCommand ? agentCommandOf(prompt.text) : undefined
-    if (command && (await isAgentCommand(command.name))) {
+    const known = command && (await agentCommand(command.name))
+    if (command && known) {
+      if (runsUnasked(known, command.rest) && !people.find(prompt.channel, prompt.actor)?.may.has('approve')) {
+        await say({ text: words.unaskedCommand, replyTo: prompt.messageRef })
+        return await end(words.mayNot('approve'))
+      }
       if (prompt.files.length > 0) await say({ text: words.commandHasNoFiles })
       return opencode.command({ ...target, command: command.name, arguments: command.rest }, runOptions())
     }
@@ -116,14 +130,13 @@ export function beginRun(options: BeginOptions): ActiveRun {
   async function onPosting(posted: PostedPrompt): Promise<void> {
     const { sessionID } = posted
     onSession(sessionID)
-    const usedBy = prompt.actor.id
     const now = await routes.of(prompt)
     // A person may have chosen another session, agent or model meanwhile.
     const isChosen = now?.sessionID !== chosen || now?.title !== title
     const used =
       isChosen && now
-        ? routes.note(prompt, { server, sessionID, usedBy })
-        : routes.use(prompt, { ...route, ...now, server, sessionID }, usedBy)
+        ? routes.note(prompt, { server, sessionID })
+        : routes.use(prompt, { ...(now ?? route), server, sessionID })
     await update({ phase: 'posting', posted, sessionID }, used)
   }
 
@@ -174,8 +187,11 @@ export function beginRun(options: BeginOptions): ActiveRun {
   async function settle(reply: Reply): Promise<void> {
     const lines = registry.lines(execution)
     if (execution.isSteer && !stream?.joined) await update({ isSteer: undefined })
-    if (execution.phase !== 'delivering')
-      await update({ phase: 'delivering', ...endOf(reply), finishedAt: clock.now(), lines })
+    if (execution.phase !== 'delivering') {
+      const [promptID] = reply.promptIDs
+      const authors = stream?.joined || promptID === undefined ? [] : [routes.writeAuthor(promptID, prompt)]
+      await update({ phase: 'delivering', ...endOf(reply), finishedAt: clock.now(), lines }, authors)
+    }
     if (!execution.isSteer) await sink.settled()
     if (!isStopping()) await finish()
   }
@@ -204,12 +220,12 @@ export function beginRun(options: BeginOptions): ActiveRun {
     await channels.say(prompt, saying, sessionID === undefined ? undefined : { server, sessionID })
   }
 
-  async function isAgentCommand(name: string): Promise<boolean> {
+  async function agentCommand(name: string): Promise<CommandInfo | undefined> {
     try {
-      return (await opencode.commands()).some((command) => command.name === name)
+      return (await opencode.commands()).find((command) => command.name === name)
     } catch {
       // A server without the list gets the words as they are.
-      return false
+      return undefined
     }
   }
 

@@ -9,6 +9,7 @@ import type { ActiveRun } from './active-run.ts'
 import { atMost } from './at-most.ts'
 import type { RunContext } from './context.ts'
 import { type BeginOptions, beginRun } from './run.ts'
+import { sinkFor } from './sink-for.ts'
 
 /** Runs the prompts of each place one after the other, and finds the runs of an earlier process again. */
 export interface Runner {
@@ -119,7 +120,10 @@ export function createRunner(context: RunContext): Runner {
 
   async function plan({ id, value }: QueuedValue): Promise<ActiveRun | undefined> {
     const prompt = toQueuedPrompt(value)
-    return await begin(prompt, [{ type: 'dequeue', queue: queueOf(prompt), id }])
+    const taken: Write = { type: 'dequeue', queue: queueOf(prompt), id }
+    // The person or the channel may have left the config.
+    const isWanted = channels.has(prompt.channel) && people.find(prompt.channel, prompt.actor)?.may.has('prompt')
+    return isWanted ? await begin(prompt, [taken]) : void (await state.commit([taken]))
   }
 
   async function beginNow(prompt: QueuedPrompt, taken: readonly Write[]): Promise<void> {
@@ -169,7 +173,13 @@ export function createRunner(context: RunContext): Runner {
   function start(begun: Omit<BeginOptions, 'context' | 'sink' | 'onSession' | 'isStopping'>): ActiveRun {
     const { execution, route } = begun
     const key = placeKey(execution.prompt)
-    const run = beginRun({ ...begun, context, sink: sinkOf(execution, route), isStopping: () => isStopped, onSession })
+    const run = beginRun({
+      ...begun,
+      context,
+      sink: sinkFor(context, execution, route),
+      isStopping: () => isStopped,
+      onSession,
+    })
     const here = runs.get(key) ?? new Set()
     runs.set(key, here.add(run))
     void run.ended.then(() => {
@@ -186,39 +196,21 @@ export function createRunner(context: RunContext): Runner {
     }
   }
 
-  function sinkOf({ id, prompt }: Execution, { isVerbose }: Route): ActiveRun['sink'] {
-    const { channel, chat, actor } = prompt
-    const { enabled, toolThrottleMs, heartbeatMs } = router.progress
-    const verbosity = enabled ? 'verbose' : 'quiet'
-    return channels.of(channel).sinkFor(
-      { chat, replyTo: prompt.messageRef },
-      {
-        policy: { toolThrottleMs, heartbeatMs, ...((isVerbose || !enabled) && { verbosity }) },
-        label: id,
-        mentions: (type) => people.answerers(type, channel, actor),
-        mayAnswer: (who, ask) => {
-          const person = people.find(channel, who)
-          if (person?.may.has('approve')) return true
-          return ask.type === 'question' && who.id === actor.id && person?.may.has('prompt') === true
-        },
-      },
-    )
-  }
-
   async function restore(): Promise<void> {
     const unfinished = await registry.unfinished()
     const begun = unfinished.map(async (execution) => {
       const { prompt, server, sessionID } = execution
       const opencode = servers.get(server)
-      if (!opencode) {
-        const reason = `The server ${server} is no longer in the config`
+      if (!opencode || !channels.has(prompt.channel)) {
+        const what = opencode ? `channel ${prompt.channel}` : `server ${server}`
+        const reason = `The ${what} is no longer in the config`
         const over = { ...execution, phase: 'done', status: 'error', reason, finishedAt: clock.now() } as const
         return void (await state.commit([registry.write(over)]))
       }
       if (sessionID !== undefined) serverBySession.set(sessionID, server)
       const route = (await routes.of(prompt)) ?? { server }
       const again = { ...route, server, ...(sessionID !== undefined && { sessionID }) }
-      const run = start({ execution, route: again, opencode, chosen: route.sessionID, title: undefined })
+      const run = start({ execution, route: again, opencode, chosen: route.sessionID, title: route.title })
       await Promise.race([run.found, run.ended])
     })
     for (const [index, execution] of unfinished.entries()) {

@@ -1,4 +1,14 @@
-import { accessSync, chmodSync, closeSync, constants, existsSync, mkdirSync, openSync, statSync } from 'node:fs'
+import {
+  accessSync,
+  chmodSync,
+  closeSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  statSync,
+} from 'node:fs'
 import { dirname } from 'node:path'
 import { StoreError } from '../store.ts'
 import { failureOf } from './failure.ts'
@@ -52,12 +62,26 @@ function prepareFile(file: string): void {
   } catch (error) {
     if (!existsSync(file)) throw error
   }
+  guardFolder(dirname(file))
   const stats = statSync(file)
   if (!stats.isFile())
     throw new StoreError('failed', `The state ${file} is not a file. Name another folder for the state.`)
   if ((stats.mode & 0o077) !== 0) chmodSync(file, 0o600)
   // SQLite would open it and fail at the first write.
   accessSync(file, constants.R_OK | constants.W_OK)
+}
+
+/** A folder that was made by hand is closed to others if it has nothing else in it. */
+function guardFolder(folder: string): void {
+  const mode = statSync(folder).mode & 0o777
+  if ((mode & 0o077) === 0) return
+  const others = readdirSync(folder).filter((name) => !name.startsWith('bridge.db'))
+  if (others.length > 0)
+    throw new StoreError(
+      'failed',
+      `Others on this computer can read the folder ${folder} (mode ${mode.toString(8)}). Run "chmod 700" on it, or name another folder for the state.`,
+    )
+  chmodSync(folder, 0o700)
 }
 
 function databaseOf(connection: import('libsql').Database, file: string): Database {

@@ -145,10 +145,16 @@ export function toReadAgents(value: unknown, onError: OnError): readonly AgentIn
   )
 }
 
-const commandSchema = z.looseObject({ name: z.string(), description: z.string().optional() })
+const commandSchema = z.looseObject({
+  name: z.string(),
+  description: z.string().optional(),
+  template: z.string().optional().catch(undefined),
+})
 
 export function toReadCommands(value: unknown, onError: OnError): readonly CommandInfo[] {
-  return validIn(value, commandSchema, 'command', onError).map(({ name, description }) => ({ name, description }))
+  return validIn(value, commandSchema, 'command', onError).map(({ name, description, template }) => ({
+    ...{ name, description, template },
+  }))
 }
 
 /** The valid items of a list; reports the others. */

@@ -238,11 +238,17 @@ export function toReadAgents(items: readonly unknown[]): readonly AgentInfo[] {
   })
 }
 
-const commandSchema = z.looseObject({ name: z.string(), description: z.string().nullish() })
+const commandSchema = z.looseObject({
+  name: z.string(),
+  description: z.string().nullish(),
+  template: z.string().nullish().catch(undefined),
+})
 
 export function toReadCommands(items: readonly unknown[]): readonly CommandInfo[] {
   return items.flatMap((item) => {
     const command = commandSchema.safeParse(item)
-    return command.success ? [{ name: command.data.name, description: command.data.description ?? undefined }] : []
+    if (!command.success) return []
+    const { name, description, template } = command.data
+    return [{ name, description: description ?? undefined, template: template ?? undefined }]
   })
 }

@@ -17,17 +17,8 @@ import type {
 } from '../port.ts'
 import { withoutDots } from '../without-dots.ts'
 import { toFormAnswer } from './decode/ask.ts'
-import {
-  dataIn,
-  listIn,
-  toReadAgents,
-  toReadCommands,
-  toReadForms,
-  toReadMessages,
-  toReadModels,
-  toReadSession,
-  toReadSessions,
-} from './decode/rest.ts'
+import { toReadAgents, toReadCommands, toReadModels } from './decode/choices.ts'
+import { dataIn, listIn, toReadForms, toReadMessages, toReadSession, toReadSessions } from './decode/rest.ts'
 import { createDecoder2 } from './decode.ts'
 import { createInbox, note } from './inbox.ts'
 import { pages, readAsks, readChildren, readSession, readWorking, startReading } from './reading.ts'

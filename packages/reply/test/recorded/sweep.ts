@@ -13,21 +13,24 @@ const lateOtherwise: Readonly<Record<string, string>> = {
   'queue-and-steer': 'As in queue.',
   'queue-failed': 'As in queue.',
   parked: 'As in queue.',
+  'parked-by-rejection':
+    'A client that connects between the ends of a rejected call and of its step hears an interruption, and reads the reason later.',
   'second-prompt': 'As in queue.',
   'subagent-background': 'What background sub-agents did alone is read as part of a run.',
   'two-sessions': 'The first session is idle before the second.',
   'compaction-manual': 'A compaction is at work as a run is.',
   revert: 'An execution that has yet to deliver its prompt reads as the run before it.',
+  'shell-background': 'As in revert: the end of the command wakes the session.',
 }
 const cutOtherwise: Readonly<Record<string, string>> = {
+  'session-deleted': 'How a run ended cannot be read once its session is gone.',
   'subagent-background-two': 'Which reply contains what two background sub-agents did depends on what was heard.',
   'subagent-moved': 'A sub-agent that was moved to the background and ended in the gap reads as part of a run.',
 }
 
 /** What several faults hide. */
 const unknowable: Readonly<Record<string, string>> = {
-  'session-deleted': 'How a run ended cannot be read once its session is gone.',
-  'revert-committed': 'Nor can a prompt that was removed.',
+  'revert-committed': 'A prompt that was removed cannot be read.',
 }
 
 /** Whether a recording shows the same however it is cut and attached to. */

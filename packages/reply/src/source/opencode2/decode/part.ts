@@ -1,5 +1,6 @@
 import type * as z from 'zod'
 import type { MessageHead } from '../../../event.ts'
+import { isFields } from '../../../fields.ts'
 import type {
   FilePart,
   Part,
@@ -103,8 +104,8 @@ export function toSyntheticText(messageID: string, text: string): TextPart {
  * What the server tells the model about itself, such as that a person moved work to the background. It begins no run:
  * only the ends of what ran in the background do, and those say what ended.
  */
-export function isNotice(type: string, metadata: Readonly<Record<string, unknown>> | null | undefined): boolean {
-  return type === 'synthetic' && metadata?.source === undefined
+export function isNotice({ type, metadata }: { readonly type: string; readonly metadata?: unknown }): boolean {
+  return type === 'synthetic' && !(isFields(metadata) && metadata.source !== undefined)
 }
 
 /** The step's usage: replies add up their steps, never the session's totals. */

@@ -62,7 +62,7 @@ const readers: Readers = {
     // One that was accepted before we listened is taken for a prompt, which most are. A read tells its text.
     const item = session.inbox.get(inboxID) ?? { type: 'user' }
     session.inbox.delete(inboxID)
-    if (item.type !== 'user' && (item.type !== 'synthetic' || isNotice(item.type, item.metadata))) return []
+    if (item.type !== 'user' && (item.type !== 'synthetic' || isNotice(item))) return []
     noteMessage(session, inboxID)
     session.promptID = inboxID
     session.compactions = 0

@@ -61,16 +61,12 @@ export function toReadMessages(items: readonly unknown[], onError: OnError): rea
   return items.flatMap((item) => {
     if (isFields(item) && typeof item.type === 'string' && !kinds.has(item.type)) return []
     const message = messageSchema.safeParse(item)
-    if (message.success) return isNotice(message.data.type, metadataIn(message.data)) ? [] : [toMessage(message.data)]
+    if (message.success) return isNotice(message.data) ? [] : [toMessage(message.data)]
     const [issue] = message.error.issues
     const words = `Left out a malformed message read over REST: ${issue?.path.join('.')}: ${issue?.message}`
     onError(new ReplyError('malformed', words))
     return []
   })
-}
-
-function metadataIn(wire: WireMessage) {
-  return wire.type === 'synthetic' ? wire.metadata : undefined
 }
 
 function toMessage(wire: WireMessage): MessageRead {

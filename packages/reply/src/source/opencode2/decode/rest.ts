@@ -1,4 +1,3 @@
-import * as z from 'zod'
 import type { Ask } from '../../../ask.ts'
 import { type OnError, ReplyError } from '../../../error.ts'
 import { isFields } from '../../../fields.ts'

@@ -18,8 +18,14 @@ export function chatKey({ channel, chat }: ChatPlace): string {
   return [channel, chat.id].map(encodeURIComponent).join('/')
 }
 
-/** The names that `routes` may know a place by, the most exact first. */
-export function routeNames({ channel, chat }: ChatPlace): readonly string[] {
+/** What a table says of a place: the entry with the most exact name. */
+export function entryFor<Value>(table: Readonly<Record<string, Value>>, place: ChatPlace): Value | undefined {
+  const name = namesOf(place).find((one) => Object.hasOwn(table, one))
+  return name === undefined ? undefined : table[name]
+}
+
+/** The names that a config may know a place by, the most exact first. */
+function namesOf({ channel, chat }: ChatPlace): readonly string[] {
   const thread = chat.thread === undefined ? [] : [`${channel}:${chat.id}/${chat.thread}`]
   return [...thread, `${channel}:${chat.id}`, channel, '*']
 }

@@ -120,6 +120,13 @@ describe('a config', () => {
     expect(faults).not.toContain('abc')
   })
 
+  test('says what a busy chat does: one for all, or by chat', () => {
+    const busy = { 'tg:5': 'steer', '*': 'interrupt' }
+    expect(parseConfig({ ...least, router: { busy } }).router.busy).toEqual(busy)
+    expect(faultsOf({ router: { busy: { none: 'queue' } } })).toContain('router.busy.none: "none" is not a channel.')
+    expect(faultsOf({ router: { busy: { tg: 'later' } } })).toContain('router.busy')
+  })
+
   test('lists all faults at once', () => {
     const faults = faultsOf({ router: { timeoutMs: 1, busy: 'later' } })
     expect(faults.match(/^- /gm)).toHaveLength(2)

@@ -71,7 +71,7 @@ test('to interrupt is for one’s own runs: another person’s message waits', a
 })
 
 test('one’s own message interrupts, and runs next', async () => {
-  await stage.start({ router: { busy: 'interrupt' } })
+  await stage.start({ router: { busy: { '*': 'queue', tg: 'steer', [`tg:${chat}`]: 'interrupt' } } })
   stage.telegram.say(chat, `Slowly [scenario:slow${chat}]`)
   await stage.model.held(`middle${chat}`)
   stage.telegram.say(chat, 'Rather this [scenario:hello]')

@@ -117,8 +117,8 @@ export function sessionCommands(context: CommandContext): SessionCommands {
       return `${first + index + 1}. ${plain(name(choice))}${mark}`
     })
     const turns = [
-      ...(number > 1 ? [{ label: words.earlier, data: `b/page/${number - 1}` }] : []),
-      ...(number < pages ? [{ label: words.later, data: `b/page/${number + 1}` }] : []),
+      ...(number > 1 ? [{ label: words.newer, data: `b/page/${number - 1}` }] : []),
+      ...(number < pages ? [{ label: words.older, data: `b/page/${number + 1}` }] : []),
     ]
     return {
       text: [words.sessions(number, pages), '', ...lines].join('\n'),

@@ -52,7 +52,7 @@ function jsonSchemaOf(schema: z.ZodType): z.core.JSONSchema.BaseSchema {
 }
 
 /** Faults that involve several fields. */
-function crossFaults({ servers, channels, people, routes }: BridgeConfig): readonly string[] {
+function crossFaults({ servers, channels, people, routes, router }: BridgeConfig): readonly string[] {
   const channelOf = (id: string): string => id.slice(0, id.includes(':') ? id.indexOf(':') : undefined)
   const names = (all: object): string => Object.keys(all).join(', ')
   const ids = Object.entries(people).flatMap(([name, { ids }]) => ids.map((id, index) => ({ name, id, index })))
@@ -74,10 +74,17 @@ function crossFaults({ servers, channels, people, routes }: BridgeConfig): reado
     ...Object.entries(routes).flatMap(([where, server]) => {
       const path = `routes.${where}`
       if (!Object.hasOwn(servers, server)) return [`${path}: "${server}" is not a server. Servers: ${names(servers)}.`]
-      const isKnown = where === '*' || Object.hasOwn(channels, channelOf(where))
-      return isKnown ? [] : [`${path}: "${channelOf(where)}" is not a channel. Channels: ${names(channels)}.`]
+      return placeFaults(path, where)
+    }),
+    ...Object.keys(typeof router.busy === 'string' ? {} : router.busy).flatMap((where) => {
+      return placeFaults(`router.busy.${where}`, where)
     }),
   ]
+
+  function placeFaults(path: string, where: string): readonly string[] {
+    const isKnown = where === '*' || Object.hasOwn(channels, channelOf(where))
+    return isKnown ? [] : [`${path}: "${channelOf(where)}" is not a channel. Channels: ${names(channels)}.`]
+  }
 }
 
 /** Zod's findings as sentences. Values of secrets never show: a config that holds one names its field only. */

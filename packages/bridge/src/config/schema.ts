@@ -40,6 +40,8 @@ const progress = z.strictObject({
   heartbeatMs: z.number().int().min(10_000).default(60_000).describe('Silence after which a heartbeat comes, in ms.'),
 })
 
+const busy = z.enum(['queue', 'steer', 'interrupt'])
+
 const router = z.strictObject({
   timeoutMs: z
     .number()
@@ -57,9 +59,11 @@ const router = z.strictObject({
     .describe('An ask without an answer is rejected after this long, in ms. Default: `timeoutMs`.'),
   progress: progress.default({ enabled: true, toolThrottleMs: 5000, heartbeatMs: 60_000 }),
   busy: z
-    .enum(['queue', 'steer', 'interrupt'])
+    .union([busy, z.record(z.string().min(1), busy)])
     .default('queue')
-    .describe('What a message does while the agent works: it waits, joins the running turn, or aborts it first.'),
+    .describe(
+      'What a message does while the agent works: it waits, joins the running turn, or aborts it first. One for all, or by chat like `routes`: `{ "tg": "steer", "*": "queue" }`.',
+    ),
   backlog: z
     .enum(['latest', 'all', 'none'])
     .default('latest')
@@ -116,6 +120,9 @@ export const configSchema = z.strictObject({
 
 /** A checked config, with all defaults. */
 export type BridgeConfig = z.infer<typeof configSchema>
+
+/** What a message does while the agent works. */
+export type Busy = z.infer<typeof busy>
 
 /** How messages become runs. */
 export type RouterConfig = BridgeConfig['router']

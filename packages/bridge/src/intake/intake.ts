@@ -1,10 +1,11 @@
 import type { Inbound } from '@reply/sink'
 import type { Answerer } from '../asks/answering.ts'
 import type { Commands } from '../commands/commands.ts'
+import type { Busy } from '../config/schema.ts'
 import { isTakenOver } from '../error.ts'
 import type { Person } from '../people/people.ts'
 import { createRate } from '../people/rate.ts'
-import { type ChatPlace, placeKey } from '../place.ts'
+import { type ChatPlace, entryFor, placeKey } from '../place.ts'
 import { type ActiveRun, mayActOn } from '../runs/active-run.ts'
 import type { BridgeContext } from '../runs/context.ts'
 import type { Runner } from '../runs/runner.ts'
@@ -149,15 +150,20 @@ export function createIntake(options: IntakeOptions): Intake {
   async function prompt(entry: QueuedPrompt, person: Person, taken: readonly Write[]): Promise<void> {
     const running = runner.active(entry)
     const isOwn = running.every((run) => mayActOn(run, entry, person))
-    const isSteering = router.busy === 'steer' && isOwn
+    const busy = busyIn(entry)
+    const isSteering = busy === 'steer' && isOwn
     if (entry.albumID === undefined && isSteering && (await runner.canSteer(entry)))
       return await runner.beginNow(entry, taken)
     if (await joinsAlbum(entry, taken)) return gather(entry, isSteering)
     await state.commit([...taken, runner.enqueue(entry)])
-    if (running.length > 0 && (router.busy === 'queue' || !isOwn)) await sayPlace(entry)
-    if (router.busy === 'interrupt' && isOwn) interrupt(running)
+    if (running.length > 0 && (busy === 'queue' || !isOwn)) await sayPlace(entry)
+    if (busy === 'interrupt' && isOwn) interrupt(running)
     if (entry.albumID === undefined) runner.kick(entry)
     else gather(entry, isSteering)
+  }
+
+  function busyIn(place: ChatPlace): Busy {
+    return typeof router.busy === 'string' ? router.busy : (entryFor(router.busy, place) ?? 'queue')
   }
 
   /** Begins an album when no message of it came for a while. */

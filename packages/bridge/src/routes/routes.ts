@@ -1,6 +1,6 @@
 import type { Clock } from '@reply/core'
 import type { Actor, MessageRef } from '@reply/sink'
-import { type ChatPlace, chatKey, placeKey, routeNames } from '../place.ts'
+import { type ChatPlace, chatKey, entryFor, placeKey } from '../place.ts'
 import type { State } from '../state.ts'
 import type { Write } from '../store/store.ts'
 import { type Route, type SessionRef, toRoute, toUsedSession, type UsedSession } from './decode.ts'
@@ -72,8 +72,8 @@ export function createRoutes(options: {
   }
 
   function configured(place: ChatPlace): string | undefined {
-    const name = routeNames(place).find((one) => Object.hasOwn(routes, one))
-    if (name !== undefined) return routes[name]
+    const server = entryFor(routes, place)
+    if (server !== undefined) return server
     return servers.length === 1 && Object.keys(routes).length === 0 ? servers[0] : undefined
   }
 

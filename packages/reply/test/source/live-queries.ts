@@ -72,7 +72,10 @@ export function testQueries(stage: () => Stage): void {
       const agents = await opencode.agents()
       expect(agents.find(({ name }) => name === 'build')).toMatchObject({ isPrimary: true })
       expect(agents.find(({ name }) => name === 'general')).toMatchObject({ isPrimary: false })
-      expect(await opencode.commands()).toContainEqual({ name: 'greet', description: 'Greets' })
+      expect(await opencode.commands()).toContainEqual({
+        ...{ name: 'greet', description: 'Greets' },
+        template: 'Greet $ARGUMENTS. [scenario:plain]',
+      })
     })
 
     test('a fork, a revert that is taken back, and a summary', async () => {

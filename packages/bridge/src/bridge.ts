@@ -1,81 +1,35 @@
 import { randomUUID } from 'node:crypto'
-import { type Clock, connect, type OpenCode, systemClock } from '@reply/core'
-import type {
-  BridgeConnection,
-  Inbound,
-  KnownChat,
-  SecretSource,
-  Webhook,
-  WebhookAnswer,
-  WebhookRequest,
-} from '@reply/sink/channel'
+import { connect, type OpenCode, systemClock } from '@reply/core'
+import type { BridgeConnection, Inbound, KnownChat, Webhook, WebhookAnswer, WebhookRequest } from '@reply/sink/channel'
 import { createWebhook, safeOnError } from '@reply/sink/channel'
 import { createAnswerer } from './asks/answering.ts'
 import { createAskWatch } from './asks/ask-watch.ts'
-import { type LoadChannel, loadChannel } from './channel-loader.ts'
+import type { Bridge, BridgeOptions } from './bridge-options.ts'
+import { loadChannel } from './channel-loader.ts'
 import { createChannels } from './channels.ts'
 import { createCommands } from './commands/commands.ts'
 import { parseChannel, sinkFieldsOf } from './config/config.ts'
 import { secretsOf } from './config/load.ts'
 import type { BridgeConfig } from './config/schema.ts'
 import { BridgeError } from './error.ts'
+import { emitTo } from './events/emit.ts'
 import { createBacklog } from './intake/backlog.ts'
 import { createIntake } from './intake/intake.ts'
 import { createTakenMessages } from './intake/taken-messages.ts'
 import { createLeaseKeeper } from './lease-keeper.ts'
 import { ledgersOf } from './ledgers.ts'
 import { createPeople } from './people/people.ts'
+import type { ChatPlace } from './place.ts'
 import { createRegistry } from './registry/registry.ts'
 import { createRoutes } from './routes/routes.ts'
+import { atMost } from './runs/at-most.ts'
 import type { BridgeContext } from './runs/context.ts'
 import { createRunner } from './runs/runner.ts'
 import { createState } from './state.ts'
-import type { Store } from './store/store.ts'
 import { words } from './words.ts'
 
-/** What a bridge is made of. */
-export interface BridgeOptions {
-  /** A checked config: `parseConfig` or `loadConfig` gives one. */
-  readonly config: BridgeConfig
-  /** Where everything is kept that must survive a restart. The bridge closes it. */
-  readonly store: Store
-  /** Reads the config's secrets. Default: from the process's environment, and from files below the working directory. */
-  readonly secret?: ((source: SecretSource) => string) | undefined
-  /** Gets failures that the bridge goes on after. Default: they are dropped. */
-  readonly onError?: ((error: Error) => void) | undefined
-  /** Gets what an operator wants to know: started, waiting for another process, stopped. Default: nothing. */
-  readonly onNotice?: ((notice: string) => void) | undefined
-  /** Called when the bridge can't go on, because another process took over its state. */
-  readonly onEnd?: ((error: BridgeError) => void) | undefined
-  /** Loads channels. Default: `@reply/<type>`. */
-  readonly load?: LoadChannel | undefined
-  /** Makes the connection to a server of the config. Default: the core's `connect`. */
-  readonly connectTo?: ((name: string) => OpenCode) | undefined
-  /** Default: the computer's clock. */
-  readonly clock?: Clock | undefined
-  /** Numbers from 0 to 1 for the ids of runs. Default Math.random. */
-  readonly random?: (() => number) | undefined
-}
-
-/** Chats and servers, connected. */
-export interface Bridge {
-  /**
-   * Takes over the state, finds again what an earlier process left, then hears the chats. Rejects if the config does not
-   * fit a channel, or if a platform refuses its token.
-   */
-  start(): Promise<void>
-  /** Hears nothing more, and resolves when all is written down. What runs on the servers goes on. */
-  stop(): Promise<void>
-  /** The channels that hear by requests: the host passes those to `webhook`. Known once it has started. */
-  webhooks(): readonly string[]
-  /** Handles a request from the platform of a channel. 404 for a channel without webhooks, 503 before the start. */
-  webhook(channel: string, request: WebhookRequest): Promise<WebhookAnswer>
-  /** The same as a `node:http` request listener. */
-  listener(channel: string): Webhook['listener']
-  /** The same for frameworks with the web's own requests: Hono, Next, Bun, Deno. */
-  fetch(channel: string): Webhook['fetch']
-}
-
+/** How long a stop may take, in ms. What is not handled by then is handled after the next start. */
+const stopMs = 10_000
 /** How often expired values are removed, in ms. */
 const sweepMs = 600_000
 
@@ -114,6 +68,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     router,
     words,
     clock,
+    emit: emitTo(options.observers ?? [], onError),
     onError,
   }
   const asks = createAskWatch(context)
@@ -129,6 +84,7 @@ export function createBridge(options: BridgeOptions): Bridge {
   const webhooks = (): readonly string[] => [...connections].flatMap(([name, one]) => (one.webhook ? [name] : []))
   return {
     ...{ start, stop, webhooks, webhook },
+    status: () => (stopped ? 'stopped' : isHearing ? 'ready' : 'starting'),
     listener: (channel) => routesOf(channel).listener,
     fetch: (channel) => routesOf(channel).fetch,
   }
@@ -160,13 +116,24 @@ export function createBridge(options: BridgeOptions): Bridge {
     onNotice(`Listening on ${[...connections.keys()].join(', ')}.`)
   }
 
+  function onShown(place: ChatPlace, sessionID: string): void {
+    for (const run of runner.active(place)) if (run.execution().sessionID === sessionID) run.shown()
+  }
+
   async function makeChannel(
     name: string,
     entry: BridgeConfig['channels'][string],
   ): Promise<[string, BridgeConnection]> {
     const { schema, create } = await load(entry.type)
     const parsed = parseChannel(schema, name, entry)
-    const ledgers = ledgersOf({ state, routes, channel: name, serverOf: runner.serverOf, now: () => clock.now() })
+    const ledgers = ledgersOf({
+      state,
+      routes,
+      channel: name,
+      serverOf: runner.serverOf,
+      onShown,
+      now: () => clock.now(),
+    })
     const onInbound = async (inbound: Inbound): Promise<void> => await intake.receive(name, inbound)
     const chats = async (): Promise<readonly KnownChat[]> => await messages.chatsOf(name)
     return [name, await create(parsed, { name, secret, onInbound, chats, onError, store: ledgers, clock })]
@@ -215,10 +182,15 @@ export function createBridge(options: BridgeOptions): Bridge {
     stopSweep()
     backlog.stop()
     asks.stop()
-    await Promise.allSettled([...connections.values()].map((connection) => connection.stop()))
-    await runner.stop()
-    await intake.rest()
-    await Promise.allSettled([...servers.values()].map((server) => server.close()))
+    const deadline = clock.now() + stopMs
+    for (const step of [
+      () => [...connections.values()].map(async (connection) => await connection.stop()),
+      () => [runner.stop()],
+      () => [intake.rest()],
+      () => [...servers.values()].map(async (server) => await server.close()),
+    ]) {
+      await atMost(Promise.allSettled(step()), Math.max(0, deadline - clock.now()), clock)
+    }
     await keeper.release().finally(async () => await store.close())
   }
 

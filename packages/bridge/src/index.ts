@@ -1,9 +1,23 @@
-export { type Bridge, type BridgeOptions, createBridge } from './bridge.ts'
+export { createBridge } from './bridge.ts'
+export type { Bridge, BridgeOptions } from './bridge-options.ts'
 export { type LoadChannel, loadChannel } from './channel-loader.ts'
 export { configJsonSchema, parseConfig } from './config/config.ts'
 export { type LoadedConfig, loadConfig } from './config/load.ts'
 export type { BridgeConfig } from './config/schema.ts'
 export { BridgeError, type BridgeErrorType } from './error.ts'
+export type { BridgeObserver } from './events/emit.ts'
+export type {
+  AskEvent,
+  BridgeEvent,
+  DeliveryEvent,
+  EventPlace,
+  InboundEvent,
+  RunEvent,
+  RunTimes,
+} from './events/event.ts'
+export { type BridgeLogOptions, bridgeLog } from './events/log.ts'
+export { type BridgeMetrics, bridgeMetrics } from './events/metrics.ts'
+export { type ServedBridge, type ServeOptions, serveBridge } from './http/serve-bridge.ts'
 export { type OpenBridgeOptions, openBridge } from './open-bridge.ts'
 export { type Checked, type CheckOptions, checkBridge } from './setup/check-bridge.ts'
 export { type InitOptions, initBridge } from './setup/init-bridge.ts'

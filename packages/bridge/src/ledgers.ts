@@ -1,5 +1,6 @@
 import type { LedgerStore } from '@reply/sink'
 import { ledgerKeyOf, messageRefsOf } from '@reply/sink/channel'
+import type { ChatPlace } from './place.ts'
 import type { Routes } from './routes/routes.ts'
 import type { State } from './state.ts'
 
@@ -15,6 +16,8 @@ export interface LedgerOptions {
   readonly channel: string
   /** The server that a session is on; undefined if no run of it is known. */
   readonly serverOf: (sessionID: string) => string | undefined
+  /** Called when the ledger of a reply names messages that are in the chat. */
+  readonly onShown: (place: ChatPlace, sessionID: string) => void
   /** In ms since the epoch. */
   readonly now: () => number
 }
@@ -23,7 +26,7 @@ export interface LedgerOptions {
  * The ledgers of a channel, in the bridge's state. With each ledger the messages that it names are remembered, so that a
  * reply to any of them finds its session.
  */
-export function ledgersOf({ state, routes, channel, serverOf, now }: LedgerOptions): LedgerStore {
+export function ledgersOf({ state, routes, channel, serverOf, onShown, now }: LedgerOptions): LedgerStore {
   /** The messages of each ledger that are remembered. */
   const known = new Map<string, ReadonlySet<string>>()
   const keyOf = (key: string): string => `ledger/${channel}/${key}`
@@ -33,6 +36,7 @@ export function ledgersOf({ state, routes, channel, serverOf, now }: LedgerOptio
     const refs = messageRefsOf(text)
     const place = ledgerKeyOf(key)
     const server = place && serverOf(place.sessionID)
+    if (place && refs.length > 0) onShown({ channel, chat: place.chat }, place.sessionID)
     const fresh = refs.filter(({ id }) => !known.get(key)?.has(id))
     const remembered =
       place && server !== undefined

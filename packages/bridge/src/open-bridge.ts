@@ -1,4 +1,5 @@
-import { type Bridge, type BridgeOptions, createBridge } from './bridge.ts'
+import { createBridge } from './bridge.ts'
+import type { Bridge, BridgeOptions } from './bridge-options.ts'
 import { loadConfig } from './config/load.ts'
 import { sqliteStore } from './store/sqlite.ts'
 

@@ -13,7 +13,8 @@ import {
   startSlack,
   startTelegram,
 } from '@reply/testing'
-import { type Bridge, createBridge } from '../src/bridge.ts'
+import { createBridge } from '../src/bridge.ts'
+import type { Bridge } from '../src/bridge-options.ts'
 import { parseConfig } from '../src/config/config.ts'
 import { sqliteStore } from '../src/store/sqlite.ts'
 

@@ -13,7 +13,8 @@ import {
   startTelegram,
   type TelegramMessage,
 } from '@reply/testing'
-import { type Bridge, createBridge } from '../src/bridge.ts'
+import { createBridge } from '../src/bridge.ts'
+import type { Bridge } from '../src/bridge-options.ts'
 import { parseConfig } from '../src/config/config.ts'
 import type { BridgeConfig } from '../src/config/schema.ts'
 import { sqliteStore } from '../src/store/sqlite.ts'

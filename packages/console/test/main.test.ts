@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ConsoleError } from '../src/cli/error.ts'
 import { EXIT, exitOf, exitOfError, sayError } from '../src/cli/exit-code.ts'
 import { main } from '../src/cli/main.ts'
-import { parseDuration, parseModel, parseSpeed } from '../src/cli/parse.ts'
+import { parseDuration, parseListen, parseModel, parseSpeed } from '../src/cli/parse.ts'
 import { fakeProcess } from './fixture/io.ts'
 
 let folder = ''
@@ -56,6 +56,18 @@ test('bridge --check says what is wrong with each part, and init needs a termina
   expect(out).toMatch(/^✓ state: /m)
   const init = await run('bridge', 'init', '--config', file('new.json'))
   expect(init).toMatchObject({ code: EXIT.usage, err: 'reply: init asks questions, so it needs a terminal.\n' })
+})
+
+test('--listen takes a port of this computer, or an address', async () => {
+  expect([parseListen('9464'), parseListen('0.0.0.0:80'), parseListen('[::]:80')]).toEqual([
+    { host: '127.0.0.1', port: 9464 },
+    { host: '0.0.0.0', port: 80 },
+    { host: '::', port: 80 },
+  ])
+  for (const wrong of ['', 'http', '99999', 'a b:1', ':1'])
+    expect(() => parseListen(wrong)).toThrow('is not an address')
+  const { code, err } = await run('bridge', '--listen', 'nowhere')
+  expect([code, err]).toEqual([EXIT.usage, expect.stringContaining('give a port like 9464, or host:port')])
 })
 
 test('--json and --changes have one description in every command', async () => {

@@ -3,6 +3,8 @@ import type { Answerer } from '../asks/answering.ts'
 import type { Commands } from '../commands/commands.ts'
 import type { Busy } from '../config/schema.ts'
 import { isTakenOver } from '../error.ts'
+import type { InboundEvent } from '../events/event.ts'
+import { eventPlace } from '../events/place.ts'
 import type { Person } from '../people/people.ts'
 import { createRate } from '../people/rate.ts'
 import { type ChatPlace, entryFor, placeKey } from '../place.ts'
@@ -66,17 +68,32 @@ export function createIntake(options: IntakeOptions): Intake {
     const isOwnCommand = text.isCommand && commands.isOwn(text.text)
     const isOurs = routes.isOurs(place) || (await repliesToOurs(place, text))
     const verdict = judge(text, { person, isOurs, isOwnCommand, router })
-    if (verdict.type === 'ignored') return
-    if (verdict.type === 'refused') return void (await refuse(place, text, verdict.why))
+    const tell = (said: InboundEvent['verdict'], why?: string): void => emitInbound(place, text, said, why)
+    if (verdict.type === 'ignored') return tell('ignored')
+    if (verdict.type === 'refused') {
+      tell('refused', verdict.why)
+      return void (await refuse(place, text, verdict.why))
+    }
     const isOld = backlog.isOld(text.messageRef)
     if (!isOwnCommand && !isOld) channels.typing(place)
     // To stop must always work, and what came while the bridge was down came at once.
     const isStop = text.isCommand && commands.isStop(text.text)
     const isFree = isOld || isStop
-    if (!isFree && !rate.take(`${channel}:${text.actor.id}`)) return await answerOnce(place, text, words.tooMany)
+    if (!isFree && !rate.take(`${channel}:${text.actor.id}`)) {
+      tell('refused', 'too-many')
+      return await answerOnce(place, text, words.tooMany)
+    }
     const entry = promptOf(place, text, clock.now())
     const isNew = await state.commit([messages.take(place, text.messageRef), inbox.enqueue(entry)])
+    tell(isNew ? 'taken' : 'repeated')
     if (isNew) inbox.kick(entry, text, isStop)
+  }
+
+  function emitInbound(place: ChatPlace, inbound: Inbound, verdict: InboundEvent['verdict'], why?: string): void {
+    const { type: kind, actor } = inbound
+    const messageID = inbound.type === 'stop' ? undefined : inbound.messageRef.id
+    const ids = { kind, actorID: actor.id, messageID, verdict, why }
+    context.emit({ type: 'inbound', ...eventPlace(place, clock.now()), ...ids })
   }
 
   /** A message that is refused counts as taken: a channel that reads it again after a restart must not run it. */
@@ -111,6 +128,7 @@ export function createIntake(options: IntakeOptions): Intake {
   async function receivePress(channel: string, inbound: Exclude<Inbound, Text>): Promise<void> {
     const place = { channel, chat: inbound.chat }
     const person = people.find(channel, inbound.actor)
+    emitInbound(place, inbound, person ? 'handled' : 'refused', person ? undefined : 'stranger')
     if (inbound.type === 'stop') {
       if (person?.may.has('prompt') || person?.may.has('admin')) await commands.stop(place, person, inbound.actor)
       return

@@ -12,6 +12,8 @@ export interface ActiveRun {
   readonly sink: Sink
   /** Undefined until it was posted, or found again after a restart. */
   readonly stream: () => ReplyStream | undefined
+  /** A message about it is in the chat. */
+  shown(): void
   /** Ends the run. Rejects with `not-stopped` if it was not seen to stop. */
   cancel(): Promise<void>
   /** Resolves when it was posted, or found again after a restart, or could not be. Never rejects. */

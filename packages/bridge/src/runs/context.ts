@@ -2,6 +2,7 @@ import type { Clock, OpenCode } from '@reply/core'
 import type { AskWatch } from '../asks/ask-watch.ts'
 import type { Channels } from '../channels.ts'
 import type { RouterConfig } from '../config/schema.ts'
+import type { BridgeEvent } from '../events/event.ts'
 import type { People } from '../people/people.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { Routes } from '../routes/routes.ts'
@@ -22,6 +23,8 @@ export interface BridgeContext {
   readonly router: RouterConfig
   readonly words: BridgeWords
   readonly clock: Clock
+  /** Tells what happened. Never throws. */
+  readonly emit: (event: BridgeEvent) => void
   /** Never throws. */
   readonly onError: (error: Error) => void
 }

@@ -12,6 +12,7 @@ import type { Sink } from '@reply/sink'
 import { pause } from '@reply/sink/channel'
 import type { Saying } from '../channels.ts'
 import { isTakenOver, wordsOf } from '../error.ts'
+import { createRunEvents } from '../events/run-events.ts'
 import { plain } from '../markdown.ts'
 import type { Execution } from '../registry/execution.ts'
 import type { Route } from '../routes/decode.ts'
@@ -20,7 +21,7 @@ import type { RunContext } from './context.ts'
 import { agentCommandOf, FileFailure, readFiles } from './input.ts'
 import { endOf } from './outcome.ts'
 import { shownBy } from './shown-by.ts'
-import { keepUnknown } from './unknown-run.ts'
+import { keepUnknown, unknownButtons } from './unknown-run.ts'
 
 export interface BeginOptions {
   readonly context: RunContext
@@ -54,8 +55,9 @@ export function beginRun(options: BeginOptions): ActiveRun {
   const found = new Promise<void>((resolve) => {
     setFound = resolve
   })
+  const events = createRunEvents({ execution, clock, emit: context.emit })
   const ended = run()
-  return { execution: () => execution, sink, stream: () => stream, cancel, found, ended }
+  return { execution: () => execution, sink, stream: () => stream, shown: events.shown, cancel, found, ended }
 
   async function run(): Promise<void> {
     const unfollow = registry.follow(execution, () => stream?.reply)
@@ -116,7 +118,7 @@ export function beginRun(options: BeginOptions): ActiveRun {
     })
     // What joined a run is shown by that run's own sink.
     const observe = (reply: Reply): readonly ReplyObserver[] =>
-      execution.isSteer && isJoined(reply) ? [] : [shown, watch]
+      execution.isSteer && isJoined(reply) ? [] : [shown, watch, events.observer]
     return { timeoutMs: router.timeoutMs, onPosting: async (posted) => await onPosting(posted), observe }
   }
 
@@ -145,6 +147,7 @@ export function beginRun(options: BeginOptions): ActiveRun {
     const found = await resume(posted)
     switch (found.type) {
       case 'found':
+        events.found(execution)
         return found.stream
       case 'absent':
         // After its end, only the showing was left, and there is nothing to show any more.
@@ -153,7 +156,7 @@ export function beginRun(options: BeginOptions): ActiveRun {
         return await post()
       case 'unknown':
         await state.commit([keepUnknown(execution, clock.now())])
-        await say({ text: words.unknownRun, replyTo: prompt.messageRef, buttons: againButtons() })
+        await say({ text: words.unknownRun, replyTo: prompt.messageRef, buttons: unknownButtons(execution, words) })
         await update({ phase: 'done', status: 'error', reason: 'Unknown after a restart', finishedAt: clock.now() })
         return undefined
     }
@@ -174,16 +177,6 @@ export function beginRun(options: BeginOptions): ActiveRun {
     }
   }
 
-  function againButtons(): readonly (readonly { label: string; data: string }[])[] {
-    const { id } = execution
-    return [
-      [
-        { label: words.runAgain, data: `b/again/${id}` },
-        { label: words.dropIt, data: `b/leave/${id}` },
-      ],
-    ]
-  }
-
   async function settle(reply: Reply): Promise<void> {
     const lines = registry.lines(execution)
     if (execution.isSteer && !stream?.joined) await update({ isSteer: undefined })
@@ -192,7 +185,7 @@ export function beginRun(options: BeginOptions): ActiveRun {
       const authors = stream?.joined || promptID === undefined ? [] : [routes.writeAuthor(promptID, prompt)]
       await update({ phase: 'delivering', ...endOf(reply), finishedAt: clock.now(), lines }, authors)
     }
-    if (!execution.isSteer) await sink.settled()
+    if (!execution.isSteer) events.delivered(execution, await sink.settled())
     if (!isStopping()) await finish()
   }
 
@@ -230,8 +223,10 @@ export function beginRun(options: BeginOptions): ActiveRun {
   }
 
   async function update(change: Partial<Execution>, more: Parameters<typeof state.commit>[0] = []): Promise<void> {
+    const before = execution
     execution = { ...execution, ...change }
     await state.commit([registry.write(execution), ...more])
+    events.changed(before, execution)
   }
 
   async function cancel(): Promise<void> {

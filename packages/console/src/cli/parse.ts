@@ -30,3 +30,11 @@ export function parseModel(text: string): { providerID: string; modelID: string 
 function isUnit(unit: string): unit is keyof typeof UNITS {
   return unit in UNITS
 }
+
+/** `9464` on this computer alone, or `0.0.0.0:9464`, `[::]:9464`. */
+export function parseListen(text: string): { host: string; port: number } {
+  const [, host = '127.0.0.1', digits = ''] = /^(?:(\[[\da-f:.]+\]|[\w.-]+):)?(\d{1,5})$/i.exec(text.trim()) ?? []
+  const port = Number(digits)
+  if (digits !== '' && port < 65_536) return { host: host.replace(/^\[|\]$/g, ''), port }
+  throw new ConsoleError('usage', `"${text}" is not an address: give a port like 9464, or host:port.`)
+}

@@ -5,7 +5,7 @@ import type { PromptCommandOptions } from './commands/prompt.ts'
 import type { RecordCommandOptions } from './commands/record.ts'
 import type { ReplayCommandOptions } from './commands/replay.ts'
 import type { WatchCommandOptions } from './commands/watch.ts'
-import { parseDuration, parseModel, parseSpeed } from './parse.ts'
+import { parseDuration, parseListen, parseModel, parseSpeed } from './parse.ts'
 import type { ProcessIO } from './process-io.ts'
 import { DEFAULT_URL } from './server-url.ts'
 
@@ -122,6 +122,12 @@ export function createProgram({ io, version, exit }: ProgramOptions): Command {
   const bridge = command('bridge')
     .description('connect chats with OpenCode: people prompt, answer and stop it from there')
     .option('--config <path>', 'the config: servers, channels and people', 'reply.json')
+    .option(
+      '--listen <address>',
+      'serve /healthz, /readyz, /metrics and /webhooks/<channel>: a port on this computer, or host:port',
+      checked(parseListen),
+    )
+    .option('--log', 'write JSON lines about all that happens to standard output, with ids and without texts')
     .option('--check', 'check the config, its tokens, servers and state, and end')
     .addHelpText('after', examples(['reply bridge init', 'reply bridge --check', 'reply bridge --config reply.json']))
     .action(async ({ check, ...options }: BridgeCommandOptions & { readonly check?: true }) => {

@@ -6,11 +6,20 @@ import type { ProcessIO } from '../process-io.ts'
 
 export interface BridgeCommandOptions {
   readonly config: string
+  /** Where to serve health, metrics and webhooks: `port` or `host:port`. */
+  readonly listen?: ListenAddress
+  /** JSON lines on standard output, in place of text on standard error. */
+  readonly log?: boolean
+}
+
+export interface ListenAddress {
+  readonly host: string
+  readonly port: number
 }
 
 /** Connects chats with servers until Control-C. Ends with 1 if another process takes over its state. */
-export async function bridge({ config }: BridgeCommandOptions, io: ProcessIO): Promise<number> {
-  const { openBridge } = await loadBridge()
+export async function bridge({ config, listen, log }: BridgeCommandOptions, io: ProcessIO): Promise<number> {
+  const { openBridge, bridgeLog, bridgeMetrics, serveBridge } = await loadBridge()
   const say = (words: string): void => void io.stderr.write(`reply: ${words}\n`)
   let isOver = (_: number): void => {}
   const over = new Promise<number>((resolve) => {
@@ -18,27 +27,38 @@ export async function bridge({ config }: BridgeCommandOptions, io: ProcessIO): P
   })
   const left = listenForExit(io, { interrupted: () => EXIT.done })
   try {
+    const metrics = listen && bridgeMetrics()
+    const told = log
+      ? bridgeLog({ destination: io.stdout })
+      : {
+          observers: [],
+          onError: (error: Error) => void io.stderr.write(`${sayError(error, io.env)}\n`),
+          onNotice: say,
+        }
     const opened = await openBridge({
       ...{ path: config, env: io.env, clock: io.clock },
-      onError: (error) => void io.stderr.write(`${sayError(error, io.env)}\n`),
-      onNotice: say,
+      ...told,
+      observers: [...(told.observers ?? []), ...(metrics ? [metrics.observe] : [])],
       onEnd: ({ message }) => {
         say(message)
         isOver(EXIT.failed)
       },
     })
+    const served = listen && (await serveBridge({ bridge: opened, metrics, ...listen }))
+    if (served) told.onNotice?.(`Serving ${served.url}/healthz, /readyz, /metrics and /webhooks/<channel>.`)
     try {
       const ended = Promise.race([left.code, over])
       const code = await Promise.race([
         opened
           .start()
-          .then(() => refuseWebhooks(opened.webhooks()))
+          .then(() => listen ?? refuseWebhooks(opened.webhooks()))
           .then(() => ended),
         ended,
       ])
       return code === EXIT.terminated || code === EXIT.hungUp ? EXIT.done : code
     } finally {
       await opened.stop()
+      await served?.close()
     }
   } finally {
     left.stop()
@@ -65,9 +85,9 @@ export async function loadBridge(): Promise<typeof import('@reply/bridge')> {
   }
 }
 
-/** The command has no server that a platform could reach. */
+/** Without --listen, the command has no server that a platform could reach. */
 function refuseWebhooks(names: readonly string[]): void {
   if (names.length === 0) return
-  const cure = 'Let them poll or use a socket, or call openBridge() in a server of your own.'
-  throw new ConsoleError('usage', `The command can't receive requests, which ${names.join(', ')} would need. ${cure}`)
+  const cure = 'Add --listen, let them poll or use a socket, or call openBridge() in a server of your own.'
+  throw new ConsoleError('usage', `${names.join(', ')} would need requests. ${cure}`)
 }

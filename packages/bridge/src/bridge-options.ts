@@ -1,0 +1,54 @@
+import type { Clock, OpenCode } from '@reply/core'
+import type { SecretSource, Webhook, WebhookAnswer, WebhookRequest } from '@reply/sink/channel'
+import type { LoadChannel } from './channel-loader.ts'
+import type { BridgeConfig } from './config/schema.ts'
+import type { BridgeError } from './error.ts'
+import type { BridgeObserver } from './events/emit.ts'
+import type { Store } from './store/store.ts'
+
+/** What a bridge is made of. */
+export interface BridgeOptions {
+  /** A checked config: `parseConfig` or `loadConfig` gives one. */
+  readonly config: BridgeConfig
+  /** Where everything is kept that must survive a restart. The bridge closes it. */
+  readonly store: Store
+  /** Reads the config's secrets. Default: from the process's environment, and from files below the working directory. */
+  readonly secret?: ((source: SecretSource) => string) | undefined
+  /** Gets failures that the bridge goes on after. Default: they are dropped. */
+  readonly onError?: ((error: Error) => void) | undefined
+  /** Gets what an operator wants to know: started, waiting for another process, stopped. Default: nothing. */
+  readonly onNotice?: ((notice: string) => void) | undefined
+  /** Get what happens, for logs, metrics and traces: see `bridgeLog`. What they throw is reported. */
+  readonly observers?: readonly BridgeObserver[] | undefined
+  /** Called when the bridge can't go on, because another process took over its state. */
+  readonly onEnd?: ((error: BridgeError) => void) | undefined
+  /** Loads channels. Default: `@reply/<type>`. */
+  readonly load?: LoadChannel | undefined
+  /** Makes the connection to a server of the config. Default: the core's `connect`. */
+  readonly connectTo?: ((name: string) => OpenCode) | undefined
+  /** Default: the computer's clock. */
+  readonly clock?: Clock | undefined
+  /** Numbers from 0 to 1 for the ids of runs. Default Math.random. */
+  readonly random?: (() => number) | undefined
+}
+
+/** Chats and servers, connected. */
+export interface Bridge {
+  /**
+   * Takes over the state, finds again what an earlier process left, then hears the chats. Rejects if the config does not
+   * fit a channel, or if a platform refuses its token.
+   */
+  start(): Promise<void>
+  /** `starting` until it hears the chats, also while it waits for another process; `stopped` once `stop` was called. */
+  status(): 'starting' | 'ready' | 'stopped'
+  /** Hears nothing more, and resolves when all is written down, within 10 s. What runs on the servers goes on. */
+  stop(): Promise<void>
+  /** The channels that hear by requests: the host passes those to `webhook`. Known once it has started. */
+  webhooks(): readonly string[]
+  /** Handles a request from the platform of a channel. 404 for a channel without webhooks, 503 before the start. */
+  webhook(channel: string, request: WebhookRequest): Promise<WebhookAnswer>
+  /** The same as a `node:http` request listener. */
+  listener(channel: string): Webhook['listener']
+  /** The same for frameworks with the web's own requests: Hono, Next, Bun, Deno. */
+  fetch(channel: string): Webhook['fetch']
+}

@@ -1,0 +1,79 @@
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { BridgeObserver } from './emit.ts'
+import type { BridgeEvent } from './event.ts'
+
+/** Metrics of a bridge, for Prometheus. */
+export interface BridgeMetrics {
+  /** Counts what happens: one of the bridge's `observers`. */
+  readonly observe: BridgeObserver
+  /** The metrics in Prometheus text. */
+  text(): Promise<string>
+  /** The content type of that text. */
+  readonly contentType: string
+}
+
+/** The upper bounds of the histograms, in seconds. */
+const seconds = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800]
+
+/** Counts runs, asks, inbounds, and the calls to the platforms with their rate limits, by channel; no ids of people or chats. */
+export function bridgeMetrics(): BridgeMetrics {
+  const register = new Registry()
+  const registers = [register]
+  const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[]): Counter<Label> =>
+    new Counter({ name: `reply_bridge_${name}`, help, labelNames, registers })
+  const histogram = <Label extends string>(
+    name: string,
+    help: string,
+    labelNames: readonly Label[],
+  ): Histogram<Label> => new Histogram({ name: `reply_bridge_${name}`, help, labelNames, buckets: seconds, registers })
+  const inbounds = counter('inbounds_total', 'What people wrote and pressed.', ['channel', 'kind', 'verdict'])
+  const runs = counter('runs_total', 'Runs that ended.', ['channel', 'server', 'outcome'])
+  const asks = counter('asks_total', 'Questions and permissions, by how they ended.', ['channel', 'type', 'result'])
+  const calls = counter('platform_calls_total', 'Calls to the platform for replies.', ['channel'])
+  const limited = counter('rate_limited_total', 'Calls that the platform refused as too many.', ['channel'])
+  const undelivered = counter('undelivered_total', 'Messages that could not be shown.', ['channel'])
+  const doubtful = counter('doubtful_total', 'Posts that the platform did not confirm.', ['channel'])
+  const firstByte = histogram('first_byte_seconds', 'From the message to the first byte of the agent.', ['channel'])
+  const firstShown = histogram('first_shown_seconds', 'From the message to the first message about it.', ['channel'])
+  const delivered = histogram('delivered_seconds', 'From the message to the end of the delivery.', ['channel'])
+  const waited = histogram('ask_wait_seconds', 'How long asks waited for people.', ['channel', 'type'])
+  const open = new Gauge({
+    ...{ name: 'reply_bridge_runs', help: 'Runs under way.', labelNames: ['channel'] as const, registers },
+  })
+  const under = new Map<string, ReadonlySet<string>>()
+  return { observe, text: async () => await register.metrics(), contentType: register.contentType }
+
+  function observe(event: BridgeEvent): void {
+    const { channel } = event
+    switch (event.type) {
+      case 'inbound':
+        return inbounds.inc({ channel, kind: event.kind, verdict: event.verdict })
+      case 'ask':
+        if (event.phase === 'asked') return
+        asks.inc({ channel, type: event.askType, result: event.phase })
+        if (event.waitedMs !== undefined) waited.observe({ channel, type: event.askType }, event.waitedMs / 1000)
+        return
+      case 'delivery':
+        calls.inc({ channel }, event.calls)
+        limited.inc({ channel }, event.rateLimited)
+        undelivered.inc({ channel }, event.undelivered)
+        doubtful.inc({ channel }, event.doubtful)
+        if (event.firstShownMs !== undefined) firstShown.observe({ channel }, event.firstShownMs / 1000)
+        return delivered.observe({ channel }, event.deliveredMs / 1000)
+      case 'run': {
+        const ids = new Set(under.get(channel))
+        const key = `${event.chat}/${event.thread ?? ''}/${event.executionID}`
+        if (event.phase === 'ended') ids.delete(key)
+        else ids.add(key)
+        under.set(channel, ids)
+        open.set({ channel }, ids.size)
+        if (event.phase !== 'ended') return
+        const { firstByteMs } = event.times
+        runs.inc({ channel, server: event.server, outcome: event.outcome ?? 'none' })
+        if (firstByteMs !== undefined) firstByte.observe({ channel }, firstByteMs / 1000)
+        return
+      }
+    }
+    event satisfies never
+  }
+}

@@ -1,0 +1,116 @@
+import { context, type Span, SpanStatusCode, type Tracer, trace } from '@opentelemetry/api'
+import type { BridgeObserver } from './emit.ts'
+import type { AskEvent, BridgeEvent, DeliveryEvent, RunEvent } from './event.ts'
+
+/** How to trace a bridge. */
+export interface TracingOptions {
+  /** Makes the spans. Default: the global one, named `@reply/bridge`. */
+  readonly tracer?: Tracer | undefined
+}
+
+/** How many runs and asks are traced at once; the oldest ones are ended. */
+const mostOpen = 10_000
+
+/**
+ * Traces a bridge: one of its `observers`. Each run is a span `reply.run` from the message to the end of the delivery, with
+ * the events `posted`, `first byte`, `first shown` and `ended`, and the platform's calls and rate limits as attributes; each
+ * ask is a span `reply.ask` below it.
+ */
+export function bridgeTracing({ tracer = trace.getTracer('@reply/bridge') }: TracingOptions = {}): BridgeObserver {
+  const runs = createOpenSpans()
+  const asks = createOpenSpans()
+  return (event) => {
+    switch (event.type) {
+      case 'inbound':
+        return
+      case 'run':
+        return onRun(event)
+      case 'ask':
+        return onAsk(event)
+      case 'delivery':
+        return onDelivery(event)
+    }
+    event satisfies never
+  }
+
+  function onRun(event: RunEvent): void {
+    const { phase, at, times, outcome, reason, sessionID } = event
+    const key = runKey(event)
+    const startTime = at - (times.endedMs ?? times.postedMs ?? 0)
+    const attributes = { ...placeOf(event), 'reply.server': event.server, 'reply.actor': event.actorID }
+    const span =
+      runs.get(key) ?? runs.add(key, tracer.startSpan('reply.run', { startTime: new Date(startTime), attributes }))
+    if (sessionID !== undefined) span.setAttribute('reply.session', sessionID)
+    if (phase !== 'ended') return
+    if (times.postedMs !== undefined) span.addEvent('posted', new Date(startTime + times.postedMs))
+    if (times.firstByteMs !== undefined) span.addEvent('first byte', new Date(startTime + times.firstByteMs))
+    span.addEvent('ended', new Date(at))
+    if (outcome !== undefined) span.setAttribute('reply.outcome', outcome)
+    if (outcome !== 'completed')
+      span.setStatus({ code: SpanStatusCode.ERROR, ...(reason !== undefined && { message: reason }) })
+    // Without a reply, nothing is delivered.
+    if (outcome === undefined) runs.end(key, at)
+  }
+
+  function onDelivery(event: DeliveryEvent): void {
+    const key = runKey(event)
+    const { at, shown, undelivered, doubtful, calls, rateLimited, firstShownMs, deliveredMs } = event
+    const span = runs.get(key)
+    if (firstShownMs !== undefined) span?.addEvent('first shown', new Date(at - deliveredMs + firstShownMs))
+    span?.setAttributes({
+      ...{ 'reply.shown': shown, 'reply.undelivered': undelivered, 'reply.doubtful': doubtful },
+      ...{ 'reply.calls': calls, 'reply.rate_limited': rateLimited },
+    })
+    runs.end(key, at)
+  }
+
+  function onAsk(event: AskEvent): void {
+    const { phase, at, requestID, askType } = event
+    const run = runs.get(runKey(event))
+    if (phase === 'asked') {
+      const parent = run ? trace.setSpan(context.active(), run) : context.active()
+      const attributes = { ...placeOf(event), 'reply.request': requestID, 'reply.ask': askType }
+      asks.add(requestID, tracer.startSpan('reply.ask', { startTime: new Date(at), attributes }, parent))
+      return
+    }
+    asks.get(requestID)?.setAttribute('reply.result', phase)
+    asks.end(requestID, at)
+  }
+}
+
+function runKey({ channel, chat, thread = '', executionID }: Exclude<BridgeEvent, { type: 'inbound' }>): string {
+  return [channel, chat, thread, executionID].join('/')
+}
+
+function placeOf(event: Exclude<BridgeEvent, { type: 'inbound' }>): Record<string, string> {
+  const { channel, chat, thread, executionID } = event
+  const ids = { 'reply.channel': channel, 'reply.chat': chat, 'reply.execution': executionID }
+  return thread === undefined ? ids : { ...ids, 'reply.thread': thread }
+}
+
+/** Spans that are not over, by key. */
+function createOpenSpans(): {
+  get(key: string): Span | undefined
+  add(key: string, span: Span): Span
+  end(key: string, at: number): void
+} {
+  const spans = new Map<string, Span>()
+  return { get: (key) => spans.get(key), add, end }
+
+  function add(key: string, span: Span): Span {
+    spans.get(key)?.end()
+    spans.set(key, span)
+    const [oldest] = spans
+    if (spans.size > mostOpen && oldest) {
+      oldest[1].end()
+      spans.delete(oldest[0])
+    }
+    return span
+  }
+
+  function end(key: string, at: number): void {
+    // A number from before the start of this process would count as time since then.
+    spans.get(key)?.end(new Date(at))
+    spans.delete(key)
+  }
+}

@@ -1,0 +1,1 @@
+export { bridgeTracing, type TracingOptions } from './events/tracing.ts'

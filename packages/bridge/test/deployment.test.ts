@@ -1,0 +1,41 @@
+import { spawnSync } from 'node:child_process'
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { validate } from 'dockerfile-utils'
+import { expect, test } from 'vitest'
+
+const fileOf = (name: string): string => fileURLToPath(new URL(`../${name}`, import.meta.url))
+const hasSystemd = existsSync('/usr/bin/systemd-analyze')
+
+/** What systemd finds wrong with a unit, as it reads it before a start. */
+function faultsOf(change: (unit: string) => string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'reply-unit-'))
+  const unit = join(folder, 'reply-bridge.service')
+  copyFileSync(fileOf('reply-bridge.service'), unit)
+  // The program's own path may differ from the one of an operator's computer.
+  writeFileSync(unit, change(readFileSync(unit, 'utf8').replace('/usr/bin/node', process.execPath)))
+  const { stderr, status } = spawnSync('/usr/bin/systemd-analyze', ['verify', unit], { encoding: 'utf8' })
+  rmSync(folder, { recursive: true })
+  return `${status === 0 ? '' : `exit ${status}: `}${stderr.includes(unit) || status !== 0 ? stderr : ''}`
+}
+
+test('the Dockerfile has no fault', () => {
+  const text = readFileSync(fileOf('Dockerfile'), 'utf8')
+  expect(validate(text)).toEqual([])
+  expect(validate(text.replace('WORKDIR', 'WORKDIRS'))).not.toEqual([])
+})
+
+test.skipIf(!hasSystemd)('the unit has no fault for systemd, which this needs', () => {
+  expect(faultsOf((unit) => unit)).toBe('')
+  expect(faultsOf((unit) => unit.replace('Restart=on-failure', 'Restart=sometimes'))).not.toBe('')
+})
+
+test('the command and its options in both files are those of the program', () => {
+  for (const name of ['Dockerfile', 'reply-bridge.service']) {
+    const words = readFileSync(fileOf(name), 'utf8')
+    expect(words).toMatch(/reply\.mjs"?,? "?bridge"?,? "?--config/)
+    expect(words).toMatch(/--log"?,? "?--listen/)
+  }
+})

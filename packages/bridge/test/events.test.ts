@@ -1,0 +1,90 @@
+import { createHandClock } from '@reply/testing'
+import { expect, test } from 'vitest'
+import { emitTo } from '../src/events/emit.ts'
+import type { BridgeEvent } from '../src/events/event.ts'
+import { bridgeLog } from '../src/events/log.ts'
+import { bridgeMetrics } from '../src/events/metrics.ts'
+import { createRunEvents } from '../src/events/run-events.ts'
+import type { Execution } from '../src/registry/execution.ts'
+
+const place = { at: 1000, channel: 'tg', chat: '7' } as const
+const inbound: BridgeEvent = { ...place, type: 'inbound', kind: 'text', actorID: '1', messageID: '5', verdict: 'taken' }
+const ended: BridgeEvent = {
+  ...{ ...place, type: 'run', phase: 'ended', executionID: 'abc123', actorID: '1', messageID: '5', server: 'home' },
+  ...{ sessionID: 'ses_1', outcome: 'completed', times: { postedMs: 10, firstByteMs: 400, endedMs: 900 } },
+}
+const delivery: BridgeEvent = {
+  ...{ ...place, type: 'delivery', executionID: 'abc123', sessionID: 'ses_1', shown: 2, undelivered: 0, doubtful: 0 },
+  ...{ calls: 7, rateLimited: 1, deliveredMs: 1200 },
+}
+
+test('the log has a JSON line for each event, with its ids', () => {
+  const lines: string[] = []
+  const { observers, onError } = bridgeLog({ destination: { write: (line) => void lines.push(line) } })
+  for (const event of [inbound, ended, { ...inbound, verdict: 'ignored' as const }])
+    for (const observe of observers ?? []) observe(event)
+  onError?.(Object.assign(new Error('No server.'), { type: 'unreachable', token: 'abc' }))
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { msg: 'inbound taken', channel: 'tg', chat: '7', messageID: '5' },
+    { msg: 'run ended', executionID: 'abc123', sessionID: 'ses_1', outcome: 'completed' },
+    { msg: 'failed', error: { type: 'unreachable', message: 'No server.' } },
+  ])
+  expect(lines.join()).not.toContain('abc"')
+})
+
+test('the metrics count by channel and outcome, in Prometheus text', async () => {
+  const { observe, text, contentType } = bridgeMetrics()
+  for (const event of [inbound, { ...ended, phase: 'posted' } as BridgeEvent]) observe(event)
+  expect(await text()).toContain('reply_bridge_runs{channel="tg"} 1')
+  for (const event of [ended, delivery]) observe(event)
+  const shown = await text()
+  expect(contentType).toContain('text/plain')
+  expect(shown).toContain('reply_bridge_runs{channel="tg"} 0')
+  expect(shown).toContain('reply_bridge_inbounds_total{channel="tg",kind="text",verdict="taken"} 1')
+  expect(shown).toContain('reply_bridge_runs_total{channel="tg",server="home",outcome="completed"} 1')
+  expect(shown).toContain('reply_bridge_rate_limited_total{channel="tg"} 1')
+  expect(shown).toContain('reply_bridge_first_byte_seconds_sum{channel="tg"} 0.4')
+})
+
+test('an observer that throws is reported, and the others still hear', () => {
+  const [errors, heard]: [Error[], BridgeEvent[]] = [[], []]
+  const emit = emitTo(
+    [
+      () => {
+        throw new Error('broken')
+      },
+      (event) => heard.push(event),
+    ],
+    (error) => errors.push(error),
+  )
+  emit(inbound)
+  expect([errors.map(({ message }) => message), heard]).toEqual([['broken'], [inbound]])
+})
+
+test('a run tells when it was posted, first heard of, shown and over, counted from its message', async () => {
+  const clock = createHandClock()
+  const heardAt = clock.now()
+  const told: BridgeEvent[] = []
+  const execution: Execution = {
+    ...{ id: 'abc123', server: 'home', phase: 'planned', status: 'running', startedAt: heardAt, lines: [] },
+    prompt: {
+      ...{ id: '5', channel: 'tg', chat: { id: '7' }, actor: { id: '1', name: 'Ann' }, text: 'Hi', files: [] },
+      ...{ isCommand: false, messageRef: { id: '5' }, heardAt },
+    },
+  }
+  const events = createRunEvents({ execution, clock, emit: (event) => told.push(event) })
+  await clock.advance(10)
+  const posting: Execution = { ...execution, phase: 'posting', sessionID: 'ses_1' }
+  events.changed(execution, posting)
+  await clock.advance(20)
+  events.shown()
+  await clock.advance(30)
+  events.shown()
+  events.changed(posting, { ...posting, phase: 'delivering', status: 'complete' })
+  events.delivered(posting, { shown: 2, undelivered: [], doubtful: 0, calls: 3, rateLimited: 0 })
+  expect(told).toMatchObject([
+    { type: 'run', phase: 'posted', times: { postedMs: 10 } },
+    { type: 'run', phase: 'ended', sessionID: 'ses_1', times: { postedMs: 10, endedMs: 60 } },
+    { type: 'delivery', shown: 2, calls: 3, firstShownMs: 30, deliveredMs: 60 },
+  ])
+})

@@ -73,6 +73,8 @@ export const words = {
   verbose: (isOn: boolean) => (isOn ? 'Tool calls are shown with their output.' : 'Tool calls are shown in short.'),
   unsupported: (why: string) => `That is not possible: ${why}`,
   failed: (why: string) => `That failed: ${why}`,
+  noApprover:
+    'No one in this chat may allow that: it takes the right `approve`. Work in a chat with a person who has it, or write /stop.',
   askReminder: (left: string) => `⏳ The request above still waits for an answer: ${left} left.`,
   askTimedOut: (after: string) => `No answer within ${after}, so the request was rejected.`,
   askOff: 'Requests are not passed on here, so it was rejected.',

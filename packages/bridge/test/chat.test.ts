@@ -61,6 +61,13 @@ test('tells a stranger how to be added, and runs nothing', async () => {
   stage.telegram.say(3, 'Say hello [scenario:hello]')
   await answered(3, 'tg:3')
   expect(stage.said(3)).toHaveLength(1)
+  const address = new URL('/session', stage.server.url)
+  address.searchParams.set('directory', stage.server.directory)
+  const sessions = JSON.stringify(await (await fetch(address)).json())
+  stage.telegram.say(3, 'Again [scenario:hello]')
+  stage.telegram.say(1, '/help')
+  await answered(1, '/status')
+  expect(JSON.stringify(await (await fetch(address)).json())).toBe(sessions)
 })
 
 test('runs the prompts of a chat one after the other', async () => {
@@ -91,6 +98,7 @@ test('lets only an approver allow a permission', async () => {
   )
   const pressed = await stage.telegram.press(2, asked.messageId, 'Allow once').settled
   expect(pressed.text).toBe('You are not allowed to answer this.')
+  await answered(2, 'No one in this chat may allow that')
   stage.telegram.say(2, '/stop')
   await answered(2, 'Stopped.')
   expect(existsSync(join(stage.server.directory, 'asked-for.txt'))).toBe(false)

@@ -47,3 +47,26 @@ test('a lease that another process had in between is lost, and nothing is writte
   // It gives back what it took to find that out.
   expect(await store.lease({ name: 'bridge', holder: 'third', forMs: 1000 })).toBeDefined()
 })
+
+test('the lease of a process that died is taken over within 5 s', async () => {
+  const dead = await scene()
+  // Nothing renews it any more.
+  const held = dead.keeper.lease()
+  let isTaken = false
+  const next = createLeaseKeeper({
+    ...{ store: dead.store, clock: dead.clock, holder: 'next', onWaiting: () => {}, onLost: () => {} },
+  })
+  const other = await dead.store.lease({ name: 'bridge', holder: 'me', forMs: 4000 })
+  expect(other?.fence).toBe(held?.fence)
+  const renewals = dead.store.lease
+  Object.assign(dead.store, {
+    lease: async (request: Parameters<typeof renewals>[0]) =>
+      request.holder === 'me' ? undefined : await renewals(request),
+  })
+  void next.take().then(() => {
+    isTaken = true
+  })
+  await dead.clock.advance(5000)
+  expect(isTaken).toBe(true)
+  await next.release()
+})

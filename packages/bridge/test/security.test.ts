@@ -6,6 +6,7 @@ import { type BridgeStage, startStage } from './stage.ts'
 
 const scripts: Scripts = {
   hello: { steps: [[text('Hello to you.')]] },
+  again: { steps: [[text('Again, hello.')]] },
   secret: { steps: [[text('The plan is secret.')]] },
   slow: { steps: [[text('One moment'), hold('middle'), text(', done.')]] },
 }
@@ -76,7 +77,10 @@ test('a group is heard only where it speaks to the bot, and strangers are refuse
   stage.telegram.say(group, 'Lunch? [scenario:hello]', { from: bob })
   stage.telegram.say(group, '@fake_bot rm -rf / [scenario:hello]', { from: eve })
   await answered(group, 'tg:66')
-  expect(stage.said(group)).toHaveLength(before + 1)
+  // What came before would be answered before this.
+  stage.telegram.say(group, '@fake_bot and now [scenario:again]', { from: bob })
+  await answered(group, 'Again, hello.')
+  expect(stage.said(group)).toHaveLength(before + 2)
 })
 
 test('a message that the platform delivers twice runs once', async () => {
@@ -90,7 +94,9 @@ test('a message that the platform delivers twice runs once', async () => {
   stage.telegram.say(2, '/list')
   await answered(2, 'Recent executions')
   const count = (): number => stage.said(2).filter((said) => said.includes('Hello to you.')).length
-  await answered(2, 'Hello to you.')
+  // A second run would come before this one.
+  stage.telegram.say(2, 'More [scenario:again]')
+  await answered(2, 'Again, hello.')
   expect(count()).toBe(1)
 })
 

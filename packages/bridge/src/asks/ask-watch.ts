@@ -1,4 +1,5 @@
 import { type Ask, type OpenCode, pendingAsks, type Reply, type ReplyObserver } from '@reply/core'
+import type { Actor } from '@reply/sink'
 import { elapsed } from '@reply/sink/channel'
 import type { ChatPlace } from '../place.ts'
 import type { BridgeContext } from '../runs/context.ts'
@@ -13,7 +14,7 @@ export interface AskWatch {
 
 /** A run whose asks are watched. */
 export interface WatchedRun {
-  readonly place: ChatPlace
+  readonly place: ChatPlace & { readonly actor: Actor }
   readonly opencode: Pick<OpenCode, 'reject'>
   /** The server's name, with which messages about the ask find the session again. */
   readonly server: string
@@ -21,11 +22,11 @@ export interface WatchedRun {
 
 /** When a rejection that failed is tried again, in ms. */
 const againMs = 5000
-/** How long the store remembers since when an ask waits, in ms: a day. */
+/** How long the store remembers since when an ask waits, at least, in ms: a day. */
 const rememberedMs = 86_400_000
 
-export function createAskWatch(context: Omit<BridgeContext, 'registry' | 'people' | 'servers'>): AskWatch {
-  const { state, channels, router, words, clock, onError } = context
+export function createAskWatch(context: Omit<BridgeContext, 'registry' | 'servers'>): AskWatch {
+  const { state, channels, people, router, words, clock, onError } = context
   const { askTimeoutMs = router.timeoutMs, progress } = router
   /** Ends the timers of a waiting ask, by the ask's id. */
   const waiting = new Map<string, () => void>()
@@ -62,8 +63,11 @@ export function createAskWatch(context: Omit<BridgeContext, 'registry' | 'people
     waiting.set(requestID, () => {})
     try {
       if (!progress.enabled) return await reject({ run, ask, said: words.askOff, message: words.askOffMessage })
-      const leftMs = (await sinceOf(requestID)) + askTimeoutMs - clock.now()
+      const since = await sinceOf(requestID)
+      const leftMs = since.at + askTimeoutMs - clock.now()
       if (!waiting.has(requestID)) return
+      if (since.isNew && ask.type === 'permission' && isWithoutApprover(run.place))
+        void channels.say(run.place, { text: words.noApprover }, sessionOf(run, ask))
       const after = elapsed(askTimeoutMs)
       const stops = [
         clock.after(Math.max(0, leftMs), () => {
@@ -86,13 +90,23 @@ export function createAskWatch(context: Omit<BridgeContext, 'registry' | 'people
     }
   }
 
+  /** In a private chat there is one person to answer. */
+  function isWithoutApprover({ channel, chat, actor }: WatchedRun['place']): boolean {
+    return chat.kind === 'private' && !people.find(channel, actor)?.may.has('approve')
+  }
+
   /** When the ask was first seen, also by an earlier process. */
-  async function sinceOf(requestID: string): Promise<number> {
+  async function sinceOf(requestID: string): Promise<{ readonly at: number; readonly isNew: boolean }> {
     const key = `ask/${requestID}`
     const now = clock.now()
-    const write = { type: 'put-if-absent', key, value: String(now), expiresAt: now + rememberedMs } as const
-    if (await state.commit([write])) return now
-    return Number((await state.read(key)) ?? now)
+    const write = {
+      type: 'put-if-absent',
+      key,
+      value: String(now),
+      expiresAt: now + Math.max(rememberedMs, 2 * askTimeoutMs),
+    } as const
+    if (await state.commit([write])) return { at: now, isNew: true }
+    return { at: Number((await state.read(key)) ?? now), isNew: false }
   }
 
   async function reject(what: Rejection): Promise<void> {

@@ -127,7 +127,9 @@ export function createRunner(context: RunContext): Runner {
   }
 
   async function beginNow(prompt: QueuedPrompt, taken: readonly Write[]): Promise<void> {
-    await begin({ ...prompt, isSteer: true }, taken)
+    const run = await begin({ ...prompt, isSteer: true }, taken)
+    // Its files are read first, and what comes after must not overtake it.
+    if (prompt.files.length > 0) await run?.found
   }
 
   /** Writes the execution down in the same step that takes its prompt from the queue, and begins it. */

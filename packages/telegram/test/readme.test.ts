@@ -1,4 +1,4 @@
-import { startTelegram } from '@reply/testing'
+import { startTelegram, until } from '@reply/testing'
 import { Api } from 'grammy'
 import { expect, test } from 'vitest'
 import { runProgram } from '../../sink/test/readme-program.ts'
@@ -18,5 +18,30 @@ test("the README's first program posts the answer before it ends", async () => {
   })
   expect(telegram.screen(123_456_789)).toMatchObject([{ text: 'It is a typo.' }])
   expect(logged).toMatchObject([{ shown: 1, undelivered: [], doubtful: 0 }])
+  await telegram.close()
+})
+
+test("the README's second program answers the person that it names, and no other", async () => {
+  const telegram = await startTelegram({ token: '1:readme' })
+  class Local extends Api {
+    constructor(token: string) {
+      super(token, { apiRoot: telegram.url })
+    }
+  }
+  const channels: telegramPackage.TelegramChannel[] = []
+  const telegramChannel = (options: telegramPackage.TelegramChannelOptions): telegramPackage.TelegramChannel => {
+    const channel = telegramPackage.telegramChannel(options)
+    channels.push(channel)
+    return channel
+  }
+  const modules = { '@reply/telegram': { ...telegramPackage, telegramChannel }, grammy: { Api: Local } }
+  const page = 'packages/telegram/README.md'
+  await runProgram({ page, nth: 2, modules, env: { TELEGRAM_TOKEN: '1:readme' } })
+  telegram.say(7, 'What is it?')
+  telegram.say(123_456_789, 'What is it?')
+  await until(() => telegram.screen(123_456_789).some(({ from }) => from === 'bot'))
+  expect(telegram.screen(123_456_789).at(-1)).toMatchObject({ text: 'It is a typo.' })
+  expect(telegram.screen(7)).toHaveLength(1)
+  for (const channel of channels) await channel.stop()
   await telegram.close()
 })

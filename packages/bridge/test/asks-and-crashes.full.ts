@@ -1,32 +1,18 @@
 import type { OpenCode } from '@reply/core'
-import { hold, type Scripts, text, tool, until } from '@reply/testing'
+import { type Scripts, text, until } from '@reply/testing'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { placeKey } from '../src/place.ts'
 import { sqliteStore } from '../src/store/sqlite.ts'
+import { question, slowIn } from './scripts.ts'
 import { type BridgeStage, startStage } from './stage.ts'
 
-const options = [
-  { label: 'Red', description: 'Warm' },
-  { label: 'Blue', description: 'Cool' },
-]
 const chats = Array.from({ length: 10 }, (_, index) => 501 + index)
 const groupOf = (chat: number): number => -1000 - chat
 
 const scripts: Scripts = {
   hello: { steps: [[text('Hello to you.')]] },
-  question: {
-    steps: [
-      [
-        text('Let me ask.'),
-        tool('question', { questions: [{ header: 'Colour', question: 'Which colour?', options }] }),
-      ],
-      [text('As you like.')],
-    ],
-  },
-  // A place to wait at opens once: each test has its own.
-  ...Object.fromEntries(
-    chats.map((chat) => [`slow${chat}`, { steps: [[text('One moment'), hold(`middle${chat}`), text(', done.')]] }]),
-  ),
+  question,
+  ...slowIn(chats),
 }
 
 let stage: BridgeStage

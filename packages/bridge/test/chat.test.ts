@@ -2,25 +2,13 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { hold, type Scripts, text, tool } from '@reply/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { question } from './scripts.ts'
 import { type BridgeStage, startStage } from './stage.ts'
-
-const options = [
-  { label: 'Red', description: 'Warm' },
-  { label: 'Blue', description: 'Cool' },
-]
 
 const scripts: Scripts = {
   hello: { steps: [[text('Hello to you.')]] },
   again: { steps: [[text('Again, hello.')]] },
-  question: {
-    steps: [
-      [
-        text('Let me ask.'),
-        tool('question', { questions: [{ header: 'Colour', question: 'Which colour?', options }] }),
-      ],
-      [text('As you like.')],
-    ],
-  },
+  question,
   permission: {
     steps: [
       [text('I touch it.'), tool('bash', { command: 'touch asked-for.txt', description: 'Touch' })],

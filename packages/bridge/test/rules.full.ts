@@ -1,11 +1,7 @@
-import { hold, type Scripts, text, tool, until } from '@reply/testing'
+import { type Scripts, text, until } from '@reply/testing'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { question, slowIn } from './scripts.ts'
 import { type BridgeStage, startStage } from './stage.ts'
-
-const options = [
-  { label: 'Red', description: 'Warm' },
-  { label: 'Blue', description: 'Cool' },
-]
 
 const count = 12
 const chats = Array.from({ length: count }, (_, index) => 201 + index)
@@ -14,19 +10,8 @@ const groupOf = (chat: number): number => -1000 - chat
 const scripts: Scripts = {
   hello: { steps: [[text('Hello to you.')]] },
   again: { steps: [[text('Again, hello.')]] },
-  question: {
-    steps: [
-      [
-        text('Let me ask.'),
-        tool('question', { questions: [{ header: 'Colour', question: 'Which colour?', options }] }),
-      ],
-      [text('As you like.')],
-    ],
-  },
-  // A place to wait at opens once: each test has its own.
-  ...Object.fromEntries(
-    chats.map((chat) => [`slow${chat}`, { steps: [[text('One moment'), hold(`middle${chat}`), text(', done.')]] }]),
-  ),
+  question,
+  ...slowIn(chats),
 }
 
 let stage: BridgeStage

@@ -1,5 +1,6 @@
-import { hold, type Scripts, text, tool } from '@reply/testing'
+import { type Scripts, text, tool } from '@reply/testing'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { slowIn } from './scripts.ts'
 import { type BridgeStage, startStage } from './stage.ts'
 
 const chats = Array.from({ length: 8 }, (_, index) => 601 + index)
@@ -12,10 +13,7 @@ const scripts: Scripts = {
       [text('So be it.')],
     ],
   },
-  // A place to wait at opens once: each test has its own.
-  ...Object.fromEntries(
-    chats.map((chat) => [`slow${chat}`, { steps: [[text('One moment'), hold(`middle${chat}`), text(', done.')]] }]),
-  ),
+  ...slowIn(chats),
 }
 
 let stage: BridgeStage

@@ -1,0 +1,21 @@
+import { hold, type Scripts, text, tool } from '@reply/testing'
+
+const options = [
+  { label: 'Red', description: 'Warm' },
+  { label: 'Blue', description: 'Cool' },
+]
+
+/** Asks for a colour, and ends with "As you like." */
+export const question: Scripts[string] = {
+  steps: [
+    [text('Let me ask.'), tool('question', { questions: [{ header: 'Colour', question: 'Which colour?', options }] })],
+    [text('As you like.')],
+  ],
+}
+
+/** `slow<chat>` waits at `middle<chat>`. A place to wait at opens once, so each chat has its own. */
+export function slowIn(chats: readonly number[]): Scripts {
+  return Object.fromEntries(
+    chats.map((chat) => [`slow${chat}`, { steps: [[text('One moment'), hold(`middle${chat}`), text(', done.')]] }]),
+  )
+}

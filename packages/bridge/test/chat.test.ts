@@ -19,6 +19,7 @@ const scripts: Scripts = {
   forever: { steps: [[text('This never ends, and goes on. '), hold('forever'), text('never.')]] },
 }
 
+const forum = -1_005
 let stage: BridgeStage
 
 beforeAll(async () => {
@@ -28,6 +29,7 @@ beforeAll(async () => {
       { id: 1, type: 'private', title: 'Ann' },
       { id: 2, type: 'private', title: 'Bob' },
       { id: 3, type: 'private', title: 'Eve' },
+      { id: forum, type: 'supergroup', title: 'Shop', topics: [7] },
     ],
   })
   await stage.start()
@@ -77,6 +79,16 @@ test('passes a typed answer on to the question', async () => {
   await answered(1, 'Which colour?')
   stage.telegram.say(1, 'blue')
   await answered(1, 'As you like.')
+})
+
+test('an old button in a topic still answers, though the platform no longer tells the topic', async () => {
+  const ann = { id: 1000, name: 'Ann' }
+  stage.telegram.say(forum, '@fake_bot ask me [scenario:question]', { from: ann, threadId: 7 })
+  const asked = await stage.seen(forum, (screen) =>
+    screen.find(({ buttons }) => buttons.flat().some(({ text: label }) => label === 'Blue')),
+  )
+  await stage.telegram.press(forum, asked.messageId, 'Blue', { from: ann, isInaccessible: true }).settled
+  await answered(forum, 'As you like.')
 })
 
 test('lets only an approver allow a permission', async () => {

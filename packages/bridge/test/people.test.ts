@@ -36,3 +36,9 @@ test('a rate holds for each person, and a minute', async () => {
   await clock.advance(60_001)
   expect(rate.take('a')).toBe(true)
 })
+
+test('an album counts as one message, up to ten files', () => {
+  const rate = createRate({ perMinute: 2, clock: createHandClock() })
+  const files = Array.from({ length: 21 }, () => rate.take('a', 'album'))
+  expect(files).toEqual([...Array.from({ length: 20 }, () => true), false])
+})

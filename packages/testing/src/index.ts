@@ -84,7 +84,7 @@ export type { TelegramButton, TelegramChat, TelegramChatType, TelegramPerson, Te
 export type { TelegramFault } from './telegram/fault.ts'
 export type { TelegramCommand, TelegramSentFile } from './telegram/file.ts'
 export type { TelegramEntity, TelegramMode } from './telegram/formatted.ts'
-export type { TelegramFrom, TelegramSay } from './telegram/person.ts'
+export type { TelegramFrom, TelegramPressBy, TelegramSay } from './telegram/person.ts'
 export type { TelegramPress } from './telegram/press.ts'
 export type { TelegramMessage } from './telegram/screen.ts'
 export type { TelegramCall } from './telegram/server.ts'

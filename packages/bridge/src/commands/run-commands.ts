@@ -48,7 +48,8 @@ export function runCommands(context: CommandContext): readonly Command[] {
       (name): Command => ({
         name,
         description: 'stop what runs here',
-        run: async ({ place, person, entry }) => await stopRuns(context, { place, person, ...entry }),
+        run: async ({ place, person, entry }) =>
+          await stopRuns(context, { place, person, ...entry, command: `/${name}` }),
       }),
     ),
     {
@@ -57,7 +58,7 @@ export function runCommands(context: CommandContext): readonly Command[] {
       run: async ({ place, person, entry }) => {
         const isCompacting = runner.active(place).some(({ stream }) => stream()?.reply?.compaction?.state === 'running')
         if (isCompacting) return { text: words.compacting }
-        const said = await stopRuns(context, { place, person, ...entry })
+        const said = await stopRuns(context, { place, person, ...entry, command: '/interrupt' })
         return said.text === words.canceled ? { ...said, text: words.interrupted } : said
       },
     },
@@ -65,6 +66,8 @@ export function runCommands(context: CommandContext): readonly Command[] {
 }
 
 export interface StopRequest extends Partial<Pick<QueuedPrompt, 'isTried' | 'heardAt'>> {
+  /** What the person used. Default: `/stop`. */
+  readonly command?: string | undefined
   readonly place: ChatPlace
   readonly person: Person
   readonly actor: Actor
@@ -72,7 +75,7 @@ export interface StopRequest extends Partial<Pick<QueuedPrompt, 'isTried' | 'hea
 
 /** Stops what runs in a place, as far as the person may. */
 export async function stopRuns(context: CommandContext, request: StopRequest): Promise<Said> {
-  const { place, person, actor, isTried, heardAt = Number.POSITIVE_INFINITY } = request
+  const { place, person, actor, isTried, heardAt = Number.POSITIVE_INFINITY, command = '/stop' } = request
   const { runner, routes, servers, words } = context
   await runner.restored(place)
   // Before a crash it may have stopped what ran then, and the next prompt is not meant.
@@ -81,7 +84,7 @@ export async function stopRuns(context: CommandContext, request: StopRequest): P
     .map((run) => ({ run, ...run.execution() }))
     .filter(({ isCanceled, startedAt }) => !isTried || isCanceled || startedAt <= heardAt)
     .map(({ run }) => run)
-  if (isTried && running.length === 0) return { text: words.restartedCommand('/stop') }
+  if (isTried && running.length === 0) return { text: words.restartedCommand(command) }
   const mine = running.filter((run) => mayActOn(run, { actor }, person))
   const [others] = running.filter((run) => !mine.includes(run))
   if (mine.length === 0 && others) return { text: words.othersRun(plain(others.execution().prompt.actor.name)) }

@@ -79,7 +79,7 @@ export function createIntake(options: IntakeOptions): Intake {
     // To stop must always work, and what came while the bridge was down came at once.
     const isStop = text.isCommand && commands.isStop(text.text)
     const isFree = isOld || isStop
-    if (!isFree && !rate.take(`${channel}:${text.actor.id}`)) {
+    if (!isFree && !rate.take(`${channel}:${text.actor.id}`, text.albumID)) {
       tell('refused', 'too-many')
       return await answerOnce(place, text, words.tooMany)
     }
@@ -125,7 +125,8 @@ export function createIntake(options: IntakeOptions): Intake {
     await answerOnce(place, text, said[why])
   }
 
-  async function receivePress(channel: string, inbound: Exclude<Inbound, Text>): Promise<void> {
+  async function receivePress(channel: string, received: Exclude<Inbound, Text>): Promise<void> {
+    const inbound = await inThread(channel, received)
     const place = { channel, chat: inbound.chat }
     const person = people.find(channel, inbound.actor)
     emitInbound(place, inbound, person ? 'handled' : 'refused', person ? undefined : 'stranger')
@@ -138,6 +139,14 @@ export function createIntake(options: IntakeOptions): Intake {
     await runner.restored(place)
     if (inbound.isForeign) return await commands.press({ place, person, press: inbound })
     await answer(channel, inbound)
+  }
+
+  /** A platform may not tell the thread of an old message. */
+  async function inThread(channel: string, inbound: Exclude<Inbound, Text>): Promise<Exclude<Inbound, Text>> {
+    const { chat } = inbound
+    if (inbound.type === 'stop' || chat.thread !== undefined) return inbound
+    const { thread } = (await routes.sessionOf({ channel, chat }, inbound.messageRef)) ?? {}
+    return thread === undefined ? inbound : { ...inbound, chat: { ...chat, thread } }
   }
 
   /** Handles one entry of the inbox; the inbox calls it again after a restart. */

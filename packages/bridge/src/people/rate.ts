@@ -2,29 +2,43 @@ import type { Clock } from '@reply/core'
 
 /** Counts what each actor sends. */
 export interface Rate {
-  /** Whether this one is still within the limit; it counts if so. */
-  take(actor: string): boolean
+  /** Whether this one is still within the limit; it counts if so. Up to ten messages of one album count as one. */
+  take(actor: string, albumID?: string): boolean
 }
 
 const minuteMs = 60_000
+/** The most files of one album on any platform. */
+const albumLength = 10
 
 /** At most `perMinute` in any minute, for each actor. Remembers only actors of the last minute. */
 export function createRate({ perMinute, clock }: { readonly perMinute: number; readonly clock: Clock }): Rate {
   const times = new Map<string, readonly number[]>()
+  /** The last album of each actor, and how many more of its messages are free. */
+  const albums = new Map<string, { readonly id: string; readonly left: number }>()
   let sweptAt = clock.now()
   return { take }
 
-  function take(actor: string): boolean {
+  function take(actor: string, albumID?: string): boolean {
     const now = clock.now()
     if (now - sweptAt > minuteMs) sweep(now)
+    const album = albums.get(actor)
+    if (album && album.id === albumID && album.left > 0) {
+      albums.set(actor, { ...album, left: album.left - 1 })
+      return true
+    }
     const recent = (times.get(actor) ?? []).filter((at) => at > now - minuteMs)
     if (recent.length >= perMinute) return false
     times.set(actor, [...recent, now])
+    if (albumID !== undefined) albums.set(actor, { id: albumID, left: albumLength - 1 })
     return true
   }
 
   function sweep(now: number): void {
     sweptAt = now
-    for (const [actor, all] of times) if ((all.at(-1) ?? 0) <= now - minuteMs) times.delete(actor)
+    for (const [actor, all] of times) {
+      if ((all.at(-1) ?? 0) > now - minuteMs) continue
+      times.delete(actor)
+      albums.delete(actor)
+    }
   }
 }

@@ -19,6 +19,8 @@ export interface UsedSession {
   readonly sessionID: string
   /** In ms since the epoch. */
   readonly usedAt: number
+  /** With a message: the thread that it is in. */
+  readonly thread?: string | undefined
 }
 
 const route = z.object({
@@ -30,7 +32,12 @@ const route = z.object({
   isVerbose: z.boolean().optional(),
 })
 
-const used = z.object({ server: z.string(), sessionID: z.string(), usedAt: z.number() })
+const used = z.object({
+  server: z.string(),
+  sessionID: z.string(),
+  usedAt: z.number(),
+  thread: z.string().optional(),
+})
 
 /** A session, as others name it. */
 export type SessionRef = Pick<UsedSession, 'server' | 'sessionID'>

@@ -115,7 +115,7 @@ export function createRoutes(options: {
 
   function remember(...[place, messages, session]: Parameters<Routes['remember']>): readonly Write[] {
     const now = clock.now()
-    const value = JSON.stringify({ ...session, usedAt: now })
+    const value = JSON.stringify({ ...session, usedAt: now, thread: place.chat.thread } satisfies UsedSession)
     return messages.map(({ id }) => {
       return { type: 'put', key: `message/${chatKey(place)}/${id}`, value, expiresAt: now + rememberedMs }
     })

@@ -13,6 +13,15 @@ export interface TelegramFrom {
   readonly from?: TelegramPerson
 }
 
+/** Which person presses, and how much the bot is told of the message. */
+export interface TelegramPressBy extends TelegramFrom {
+  /**
+   * The message is too old for the bot: it gets an `InaccessibleMessage`, with nothing but the chat and the message's id.
+   * Default false. https://core.telegram.org/bots/api#inaccessiblemessage
+   */
+  readonly isInaccessible?: boolean
+}
+
 /** Which person writes, and how the message came about. */
 export interface TelegramSay extends TelegramFrom, TelegramOrigin {
   /** Whether the text is the caption of a picture. Default false. */
@@ -28,7 +37,7 @@ export interface Person {
   /** Writes a message; the bot receives it. Returns its `messageId`. */
   say(chatId: number, text: string, options?: TelegramSay): number
   /** Presses the button with this text or data; the bot receives it and has 15 s to answer. */
-  press(chatId: number, messageId: number, button: string, options?: TelegramFrom): TelegramPress
+  press(chatId: number, messageId: number, button: string, options?: TelegramPressBy): TelegramPress
   /** Sends the bot an update of that type with that content, whatever it is. */
   push(type: string, content: unknown): void
   /** Deletes a message; the bot gets no update. */
@@ -104,7 +113,9 @@ export function createPerson(state: TelegramState): Person {
       state.updates.push('callback_query', {
         id: press.id,
         from: userOf(fromIn(chat, options)),
-        message: messageOf(post, chat, state.me),
+        message: options.isInaccessible
+          ? { chat: chatOf(chat), message_id: messageId, date: 0 }
+          : messageOf(post, chat, state.me),
         chat_instance: String(chatId),
         data: press.data,
       })

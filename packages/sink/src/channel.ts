@@ -23,6 +23,7 @@ export { type SecretSource, secretSource, sinkFields } from './inbound/config.ts
 export { downloadFile, type FileRequest, tooLong } from './inbound/download.ts'
 export type { Answering, Inbound, InboundFile } from './inbound/inbound.ts'
 export { jsonOf, utf8Of } from './inbound/json.ts'
+export { NotTakenError } from './inbound/not-taken.ts'
 export { createNotes, type NotesOptions, type NoteWriter } from './inbound/notes.ts'
 export { createOpenTasks, type OpenTasks } from './inbound/open-tasks.ts'
 export { type BoundPlace, placeOf, type SinkPlace } from './inbound/place.ts'
@@ -32,6 +33,7 @@ export {
   type InboundPlace,
   type InboundReceiver,
   type InboundReceiverOptions,
+  type Received,
 } from './inbound/receive.ts'
 export { type SecretRule, secretFault, tokenFault } from './inbound/secret.ts'
 export { type SendAnswerOptions, sendAnswer } from './inbound/send-answer.ts'

@@ -91,9 +91,9 @@ export function slackChannel(options: SlackChannelOptions): SlackChannel {
   const words = { ...defaultWords, ...options.words }
   const { receive, rest } = createReceiver({ api, words, threads, hearsAll, isOwnCommand, ...inbound })
   /** What an acknowledgement waits for. */
-  const take = async (body: unknown): Promise<void> => {
-    const handled = receive(body)
-    if (isLate) await handled
+  const take = async (body: unknown): Promise<boolean> => {
+    const isTaken = receive(body)
+    return isLate ? await isTaken : true
   }
   const listening =
     events === 'socket' ? createListening({ socket: requireSocket(socket), take, onError, clock }) : undefined
@@ -111,7 +111,7 @@ export function slackChannel(options: SlackChannelOptions): SlackChannel {
     ...webhookRoutes(webhook, () => {
       return new SlackError('invalid', 'A webhook needs a signingSecret: without one, anyone could post to it.')
     }),
-    handleEvent: receive,
+    handleEvent: async (body) => void (await receive(body)),
   }
 
   function sinkFor(at: Inbound | SinkPlace, more: Partial<SlackSinkOptions> = {}): Sink {

@@ -22,8 +22,8 @@ export interface ReceiverOptions extends InboundOptions {
 }
 
 export interface Receiver {
-  /** Passes a body's event to the host once. Resolves when the host is done or `handleMs` is over. Never rejects. */
-  readonly receive: (body: unknown) => Promise<void>
+  /** Passes a body's event to the host once. Resolves when the host is done or `handleMs` is over, with false if it did not take it. Never rejects. */
+  readonly receive: (body: unknown) => Promise<boolean>
   readonly rest: () => Promise<void>
 }
 
@@ -49,12 +49,13 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   })
   return { receive: take, rest }
 
-  async function take(body: unknown): Promise<void> {
+  async function take(body: unknown): Promise<boolean> {
     const read = readBody(body, isOwnCommand)
-    if (!read) return onError(new SlackError('malformed', 'Skipped a Slack payload that is not an event.'))
-    const { id, received } = read
+    if (!read) onError(new SlackError('malformed', 'Skipped a Slack payload that is not an event.'))
+    const { id, received } = read ?? {}
+    if (!received || !isForUs(received)) return true
     // Two apps may get the same message.
-    if (received && isForUs(received)) await receive(`${appOf(body)}/${id}`, () => inboundOf(received))
+    return (await receive(`${appOf(body)}/${id}`, () => inboundOf(received))) !== 'not-taken'
   }
 
   /** Unless the host wants all messages, only a mention counts in a channel, and then every message in that thread. */

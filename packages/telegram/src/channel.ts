@@ -98,7 +98,7 @@ export function telegramChannel(options: TelegramChannelOptions): TelegramChanne
 
   async function handleUpdate(value: unknown): Promise<void> {
     const update = read(value)
-    if (update) return await receive(update)
+    if (update) return void (await receive(update))
     onError(new TelegramError('malformed', 'The value passed to handleUpdate is not a Telegram update.'))
   }
 }

@@ -103,7 +103,7 @@ export function createPolling({ api, read, receive, onError, clock }: PollOption
     if (!update) onError(unreadableUpdate(id))
     if (id === undefined) return
     open.set(id, !update)
-    if (update) void tasks.add(receive(update).then(() => void open.set(id, true)))
+    if (update) void tasks.add(receive(update).then((isTaken) => void open.set(id, isTaken)))
   }
 
   /** The oldest update that is still being handled, else the one after the newest. */

@@ -15,8 +15,8 @@ export interface ReceiverOptions extends InboundOptions {
 export interface Receiver {
   /** Reads an update. Undefined if the value is none. */
   readonly read: (value: unknown) => Update | undefined
-  /** Passes an update to the host once. Resolves when the host is done or `handleMs` is over. Never rejects. */
-  readonly receive: (update: Update) => Promise<void>
+  /** Passes an update to the host once. Resolves when the host is done or `handleMs` is over, with false if it did not take it. Never rejects. */
+  readonly receive: (update: Update) => Promise<boolean>
   readonly rest: () => Promise<void>
 }
 
@@ -42,8 +42,8 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   let lookup: Promise<string | undefined> | undefined
   return { read: (value) => toUpdate(value, botIdOf(api)), receive: take, rest }
 
-  async function take({ id, received }: Update): Promise<void> {
-    await receive(String(id), () => received && passedOn(received))
+  async function take({ id, received }: Update): Promise<boolean> {
+    return (await receive(String(id), () => received && passedOn(received))) !== 'not-taken'
   }
 
   /** Leaves out a command for another bot. While its name is looked up, later updates wait, to keep their order. */

@@ -47,7 +47,7 @@ export function createTelegramWebhook({
     if (!update) onError(unreadableUpdate(id))
     if (id === undefined) return { status: 400 }
     // Telegram repeats an update that it gets no 200 for, and holds back the later ones.
-    if (update) await receive(update)
-    return { status: 200 }
+    const isTaken = !update || (await receive(update))
+    return { status: isTaken ? 200 : 503 }
   }
 }

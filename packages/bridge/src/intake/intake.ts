@@ -1,4 +1,5 @@
 import type { Inbound } from '@reply/sink'
+import { NotTakenError } from '@reply/sink/channel'
 import type { Answerer } from '../asks/answering.ts'
 import type { Commands } from '../commands/commands.ts'
 import type { Busy } from '../config/schema.ts'
@@ -20,7 +21,10 @@ import type { TakenMessages } from './taken-messages.ts'
 
 /** Takes what people do. */
 export interface Intake {
-  /** Resolves when it is written down, or needs no writing. Never rejects. */
+  /**
+   * Resolves when it is written down, or needs no writing. Rejects only with a `NotTakenError`, if another process took
+   * over.
+   */
   receive(channel: string, inbound: Inbound): Promise<void>
   /** Handles what an earlier process wrote down. */
   restore(): Promise<void>
@@ -58,7 +62,8 @@ export function createIntake(options: IntakeOptions): Intake {
       else await receivePress(channel, inbound)
     } catch (error) {
       onError(error instanceof Error ? error : new Error(String(error)))
-      if (inbound.type !== 'stop' && !isTakenOver(error)) await inbound.answer(words.notTaken)
+      if (isTakenOver(error)) throw new NotTakenError()
+      if (inbound.type !== 'stop') await inbound.answer(words.notTaken)
     }
   }
 

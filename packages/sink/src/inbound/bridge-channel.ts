@@ -37,7 +37,8 @@ export interface ChannelHost {
   secret(source: SecretSource): string
   /**
    * Called for each action of a person, in order. Awaited, for at most 5 s, before the platform is told that the action
-   * was taken. After a restart the platform may repeat an action: the channel keeps no ids of its own.
+   * was taken. After a restart the platform may repeat an action: the channel keeps no ids of its own. If it rejects with
+   * a `NotTakenError`, the platform is not told, and delivers the action again where it can.
    */
   readonly onInbound: (inbound: Inbound) => unknown
   /**

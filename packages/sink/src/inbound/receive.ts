@@ -6,6 +6,7 @@ import type { ToPortError } from '../port/network.ts'
 import type { Chat } from '../port/port.ts'
 import { wellFormed } from '../port/well-formed.ts'
 import type { Answering, Inbound } from './inbound.ts'
+import { NotTakenError } from './not-taken.ts'
 import { createOpenTasks } from './open-tasks.ts'
 import { createSeen } from './seen.ts'
 import { sendAnswer } from './send-answer.ts'
@@ -58,18 +59,18 @@ export interface AnswerRoute {
   readonly isMessage: boolean
 }
 
+/** What became of an inbound. */
+export type Received = 'handled' | 'repeat' | 'not-taken'
+
 /** Delivers what people do, and sends the answers to it. */
 export interface InboundReceiver {
   /**
    * Delivers an inbound to the host, once per id; `make` is called only then, and its undefined delivers nothing. Texts
    * of one chat and thread are delivered one after the other, everything else at once. Resolves when the handler is done
-   * or has taken `handleMs`. Never rejects. Returns undefined for a repeat, or resolves
-   * with `repeat` if only the store knew its id.
+   * or has taken `handleMs`. Never rejects. Returns undefined for a repeat; resolves with `repeat` if only the store knew its id, or with `not-taken` if the host did not take it: the platform must
+   * deliver it again.
    */
-  receive(
-    id: string,
-    make: () => Inbound | undefined | Promise<Inbound | undefined>,
-  ): Promise<'handled' | 'repeat'> | undefined
+  receive(id: string, make: () => Inbound | undefined | Promise<Inbound | undefined>): Promise<Received> | undefined
   /** The `answer` of an inbound that has just arrived. */
   answering(about: InboundPlace, route: AnswerRoute): Answering
   /** Reports that an answer was not sent. */
@@ -104,41 +105,45 @@ export function createInboundReceiver<Failure extends Error>(
   function receive(...[id, make]: Parameters<InboundReceiver['receive']>): ReturnType<InboundReceiver['receive']> {
     if (seen.has(id)) return undefined
     const added = seen.add(id)
-    const handled = added ? added.then(async (isNew) => isNew && (await once(make))) : once(make)
-    const result = handled.then((isNew) => (isNew ? 'handled' : 'repeat'))
-    void open.add(result.then(() => {}))
+    const result = added ? added.then(async (isNew) => (isNew ? await once(make) : 'repeat')) : once(make)
+    void open.add(
+      result.then((received) => {
+        if (received === 'not-taken') seen.drop(id)
+      }),
+    )
     return result
   }
 
-  async function once(make: Parameters<InboundReceiver['receive']>[1]): Promise<true> {
+  async function once(make: Parameters<InboundReceiver['receive']>[1]): Promise<Received> {
     const begun = await atMost(begin(make))
-    await begun?.ended
-    return true
+    return (await begun?.ended) ?? 'handled'
   }
 
   /** A press and a stop don't wait: the handler before them may wait for one. */
   async function begin(
     make: Parameters<InboundReceiver['receive']>[1],
-  ): Promise<{ readonly ended: Promise<unknown> } | undefined> {
+  ): Promise<{ readonly ended: Promise<Received | undefined> } | undefined> {
     const inbound = await make()
     if (!inbound || (!onlyFiles && hasOnlyFiles(inbound))) return undefined
-    const handle = async (): Promise<void> => await atMost(deliver(inbound))
+    const handle = async (): Promise<Received | undefined> => await atMost(deliver(inbound))
     return { ended: inbound.type === 'text' ? turns.take(inbound.chat, handle) : handle() }
   }
 
-  async function deliver(inbound: Inbound): Promise<void> {
+  async function deliver(inbound: Inbound): Promise<Received> {
     const answer = inbound.type === 'press' && !inbound.isForeign ? inbound.answer : async () => {}
     const stop = clock.after(pressMs, () => void answer())
     try {
       await onInbound(inbound)
     } catch (cause) {
+      if (cause instanceof NotTakenError) return 'not-taken'
       const { type, chat } = inbound
       const words = cause instanceof Error ? cause.message : String(cause)
       onError(new Failure('inbound', `A ${type} in chat ${chat.id} failed: ${words}`, { cause }))
     } finally {
       stop()
-      await answer()
     }
+    await answer()
+    return 'handled'
   }
 
   /** A slow handler continues alongside the next inbounds, as it may wait for one of them. */

@@ -22,6 +22,8 @@ export interface Seen {
    * gets the inbound, so that a crash in between loses it rather than handles it twice. Undefined without a store.
    */
   add(id: string): Promise<boolean> | undefined
+  /** Forgets an id that was just added: the host did not take the inbound. */
+  drop(id: string): void
 }
 
 /** How many ids are kept. */
@@ -36,7 +38,7 @@ export function createSeen({ store, key, clock, onError }: SeenOptions): Seen {
   let last = Promise.resolve()
   let next: Promise<void> | undefined
   let isReported = false
-  return { has, add }
+  return { has, add, drop: (id) => void known.delete(id) }
 
   function has(id: string): boolean {
     const at = known.get(id)

@@ -6,8 +6,8 @@ import { responseOf } from '../failure.ts'
 
 export interface SocketOptions {
   readonly socket: SlackSocket
-  /** Takes an envelope's body. The acknowledgement waits for what it returns. */
-  readonly take: (body: unknown) => Promise<void>
+  /** Takes an envelope's body. Resolves with false if it was not taken: then it is not acknowledged. */
+  readonly take: (body: unknown) => Promise<boolean>
   readonly onError: (error: SlackError) => void
   readonly clock: Clock
 }
@@ -104,7 +104,7 @@ export function createListening({ socket, take, onError, clock }: SocketOptions)
 
   function listen({ ack, body }: SlackEnvelope): void {
     // An unacknowledged event comes again, and is then dropped as a repeat.
-    const acknowledged = take(body).then(() => ack())
+    const acknowledged = take(body).then((isTaken) => (isTaken ? ack() : undefined))
     acknowledged.catch((error: unknown) => onError(toError(error)))
   }
 }

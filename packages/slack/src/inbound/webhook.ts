@@ -13,8 +13,8 @@ import { requestAgeS } from '../limits.ts'
 
 export interface SlackWebhookOptions {
   readonly signingSecret: string
-  /** Takes a request's event. The response waits for what it returns. */
-  readonly take: (body: unknown) => Promise<void>
+  /** Takes a request's event. The response waits for it, and is an error if it resolves with false. */
+  readonly take: (body: unknown) => Promise<boolean>
   /** Largest body, in bytes. */
   readonly maxBytes: number | undefined
   readonly clock: Clock
@@ -61,9 +61,8 @@ export function createSlackWebhook({ signingSecret, take: receive, maxBytes, clo
       case 'check':
         return { status: 200 }
       case 'body':
-        await receive(read.body)
         // An empty body: Slack would show any other to the person who gave a command.
-        return { status: 200 }
+        return { status: (await receive(read.body)) ? 200 : 503 }
       default:
         return read satisfies never
     }

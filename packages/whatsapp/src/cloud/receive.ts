@@ -15,9 +15,9 @@ export interface CloudReceiverOptions extends InboundOptions {
 
 /**
  * Passes a webhook's events to the host, once and in order, a chat never waiting for another. Resolves when the
- * host is done or `handleMs` is over. Never rejects.
+ * host is done or `handleMs` is over, with false if it did not take all of them. Never rejects.
  */
-export type ReceiveCloud = (events: readonly CloudEvent[]) => Promise<void>
+export type ReceiveCloud = (events: readonly CloudEvent[]) => Promise<boolean>
 
 /** A press is an ordinary message, without a deadline for its answer. */
 const pressMs = 86_400_000
@@ -35,22 +35,26 @@ export function createCloudReceiver(options: CloudReceiverOptions): ReceiveCloud
     limitsOf: () => cloudLimits,
   })
   return async (events) => {
-    await Promise.all(events.map(take))
+    return (await Promise.all(events.map(take))).every(Boolean)
   }
 
-  async function take(event: CloudEvent): Promise<void> {
+  async function take(event: CloudEvent): Promise<boolean> {
+    if (event.type !== 'message') {
+      report(event)
+      return true
+    }
+    const { id, at, received } = event
+    const ageMs = clock.now() - at
+    if (received && ageMs > maxAgeMs) {
+      const what = `Skipped a message from ${received.actor.id} that arrived ${ageMs} ms late.`
+      onError(new WhatsAppError('stale', what))
+      return true
+    }
+    return (await receive(id, () => received && inboundOf(received))) !== 'not-taken'
+  }
+
+  function report(event: Exclude<CloudEvent, { readonly type: 'message' }>): void {
     switch (event.type) {
-      case 'message': {
-        const ageMs = clock.now() - event.at
-        if (!event.received || ageMs <= maxAgeMs)
-          return void (await receive(event.id, () => event.received && inboundOf(event.received)))
-        return onError(
-          new WhatsAppError(
-            'stale',
-            `Skipped a message from ${event.received.actor.id} that arrived ${ageMs} ms late.`,
-          ),
-        )
-      }
       case 'failed': {
         const { id, to, code, text } = event
         const what =

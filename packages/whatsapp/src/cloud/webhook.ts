@@ -48,8 +48,7 @@ export function createCloudWebhook(options: CloudWebhookOptions): Webhook {
     if (!isSignature(signatureIn(request) ?? '')) return { status: 401 }
     const events = parseWebhook(request.body, phoneNumberId)
     if (!events) return { status: 400 }
-    await receive(events)
-    return { status: 200 }
+    return { status: (await receive(events)) ? 200 : 503 }
   }
 
   function isVerified(head: WebhookHead): boolean {

@@ -1,5 +1,7 @@
 import type { Demand } from '@reply/core/testing'
 import * as z from 'zod'
+import type { Inbound } from '../../inbound/inbound.ts'
+import { NotTakenError } from '../../inbound/not-taken.ts'
 import { begin, ended } from './acting.ts'
 import { type BridgeStage, begun, fieldsIn, heard, hostOf, reasonOf } from './bridge-stage.ts'
 import { replyOf } from './script.ts'
@@ -202,6 +204,36 @@ export const bridging = [
         const { text } = await heard(at, 1)
         must(text === 'Meanwhile.', `It passed on "${text}".`)
       })
+    },
+  },
+  {
+    name: 'lets the platform deliver again what the host did not take',
+    run: async (stage) => {
+      const heardTexts: string[] = []
+      const config = stage.channel.schema.parse(stage.config)
+      let refused = 0
+      const onInbound = (inbound: Inbound): void => {
+        if (refused === 0) {
+          refused += 1
+          throw new NotTakenError()
+        }
+        if (inbound.type === 'text') heardTexts.push(inbound.text)
+      }
+      const connection = await stage.channel.create(
+        config,
+        hostOf(stage, onInbound, () => {}),
+      )
+      try {
+        await connection.start()
+        await stage.say({ text: 'For the next one.' })
+        await until({}, { isDone: () => refused === 1, withinMs: 20_000, words: 'It passed on nothing.' })
+        await connection.stop()
+        await connection.start()
+        await until({}, { isDone: () => heardTexts.length > 0, withinMs: 20_000, words: 'It did not come again.' })
+        must(heardTexts.join() === 'For the next one.', `It passed on "${heardTexts.join()}".`)
+      } finally {
+        await connection.stop()
+      }
     },
   },
 ] as const satisfies readonly Demand<BridgeStage>[]

@@ -1,4 +1,4 @@
-import { nextRow, type Row, rowAt } from './estimate.ts'
+import { nextRow, type Row, rowAt } from './row.ts'
 
 export interface CutWindow {
   /** Cuts come after this position. */
@@ -85,19 +85,21 @@ function rowsIn(text: string, at: number): readonly Row[] {
 }
 
 function rowCut(text: string, rows: readonly Row[], { first, last }: CutWindow): number | undefined {
-  const lineOf = (row: Row | undefined): string => (row === undefined ? '' : text.slice(row.start, row.end))
-  const places = [...rows.entries()].filter(([, { start }]) => start > first && start <= last)
-  const outside = places.filter(([, { fence }]) => fence === undefined)
-  const blank = outside.findLast(([, { afterBlank }]) => afterBlank)
-  if (blank !== undefined) return blank[1].start
-  const plain = outside.findLast(([at, row]) => !lineOf(row).includes('|') || !lineOf(rows[at - 1]).includes('|'))
-  if (plain !== undefined) return plain[1].start
-  const inside = places.findLast(([at, row]) => {
-    if (row.fence !== undefined) return rows[at - 1]?.fence !== undefined && !CLOSING.test(lineOf(row))
+  const hasBar = (row: Row | undefined): boolean => row !== undefined && text.slice(row.start, row.end).includes('|')
+  const isPlace = ({ start }: Row): boolean => start > first && start <= last
+  const isOutside = (row: Row): boolean => row.fence === undefined && isPlace(row)
+  const blank = rows.findLast((row) => row.afterBlank && isOutside(row))
+  if (blank !== undefined) return blank.start
+  const plain = rows.findLast((row, at) => isOutside(row) && !(hasBar(row) && hasBar(rows[at - 1])))
+  if (plain !== undefined) return plain.start
+  const inside = rows.findLast((row, at) => {
+    if (!isPlace(row)) return false
+    const line = text.slice(row.start, row.end)
+    if (row.fence !== undefined) return rows[at - 1]?.fence !== undefined && !CLOSING.test(line)
     // Not between a table's head and its rule.
-    return !/^[\s|:-]*$/.test(lineOf(row))
+    return !/^[\s|:-]*$/.test(line)
   })
-  return inside?.[1].start
+  return inside?.start
 }
 
 function spansIn(text: string, from: number): readonly { readonly start: number; readonly end: number }[] {

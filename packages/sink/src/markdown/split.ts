@@ -1,6 +1,7 @@
 import { cutOf } from './cut.ts'
-import { estimate, firstRow, type Row } from './estimate.ts'
+import { estimate } from './estimate.ts'
 import { closingFence, type OpenBlocks, openBlocksOf, reopening } from './reopen-blocks.ts'
+import { firstRow, type Row } from './row.ts'
 
 /** One piece of a text, as one message shows it. */
 export interface Slice {

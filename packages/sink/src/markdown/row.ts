@@ -1,0 +1,98 @@
+import { mayBeNumberOrFence, mayInterrupt } from './line-mark.ts'
+
+/** A line of a text: `[start, end)`, including its line feed. */
+export interface Row {
+  readonly start: number
+  readonly end: number
+  /** The marker of the fence that it is in, prefixed with `>` in a quote. */
+  readonly fence: string | undefined
+  /** The line above is blank. */
+  readonly afterBlank: boolean
+  /** Its paragraph began as a list. */
+  readonly inList: boolean
+}
+
+/** The lead of a line, and the marker of a fence behind it. */
+export const FENCE = /^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*(`{3,}|~{3,})/
+/** The beginning of a list's item. */
+export const LIST = /^ {0,3}(?:[-*+]|\d{1,9}[.)]) {1,4}\S/
+const lineFeed = 0x0a
+const MARKER = /`{3}|~{3}/g
+/** UTF-16 units of a fence's marker. */
+const shortestFence = 3
+
+export function firstRow(text: string): Row {
+  return { start: 0, end: endOf(text, 0), fence: undefined, afterBlank: false, inList: LIST.test(text) }
+}
+
+/**
+ * The line at a position. Its `afterBlank` and `inList` are not set. Reads only the lines before it that can change the
+ * fence.
+ */
+export function rowAt(text: string, at: number): Row {
+  const start = lineStart(text, at)
+  let row = firstRow(text)
+  while (row.start < start) {
+    // The end of a quote also ends its fence, so each line of that is read.
+    const marked = row.fence?.startsWith('>') ? row.start : lineStart(text, markerFrom(text, row.start))
+    const next = Math.min(marked, start)
+    const below = next > row.start ? { ...row, start: next, end: endOf(text, next) } : nextRow(text, row)
+    if (below === undefined) break
+    row = below
+  }
+  return row
+}
+
+function lineStart(text: string, at: number): number {
+  return at <= 0 ? 0 : text.lastIndexOf('\n', at - 1) + 1
+}
+
+function markerFrom(text: string, start: number): number {
+  MARKER.lastIndex = start
+  return MARKER.exec(text)?.index ?? text.length
+}
+
+/** Undefined after the last. A text may have a line in every other unit, so lines are sliced only if they must be read. */
+export function nextRow(text: string, { start, end, fence, inList }: Row): Row | undefined {
+  if (end >= text.length) return undefined
+  const nextEnd = endOf(text, end)
+  const afterBlank = isBlank(text, start, end)
+  const isText = end - start < shortestFence || !mayBeNumberOrFence(text, start)
+  const open = isText ? fence : fenceBelow(text.slice(start, end), fence)
+  return {
+    start: end,
+    end: nextEnd,
+    // The end of the quote also ends its fence.
+    fence: open?.startsWith('>') && !/^ {0,3}>/.test(text.slice(end, nextEnd)) ? undefined : open,
+    afterBlank,
+    inList: afterBlank ? mayInterrupt(text, end) && LIST.test(text.slice(end, nextEnd)) : inList,
+  }
+}
+
+function isBlank(text: string, start: number, end: number): boolean {
+  const first = text.charCodeAt(start)
+  if (first === lineFeed) return true
+  const isPrinted = first > 0x20 && first < 0x7f
+  return !isPrinted && text.slice(start, end).trim() === ''
+}
+
+function endOf(text: string, start: number): number {
+  const found = text.indexOf('\n', start)
+  return found < 0 ? text.length : found + 1
+}
+
+function fenceBelow(line: string, fence: string | undefined): string | undefined {
+  if (!mayBeFence(line)) return fence
+  if (fence !== undefined) {
+    const marker = /^[ \t>]*(`{3,}|~{3,})\s*$/.exec(line)?.[1]
+    return marker?.startsWith(fence.replace('>', '')) ? undefined : fence
+  }
+  const [lead = '', marker] = FENCE.exec(line) ?? []
+  if (marker === undefined || (marker.startsWith('`') && line.includes('`', lead.length))) return undefined
+  return lead.includes('>') ? `>${marker}` : marker
+}
+
+/** Whether a marked line may begin or end a fence. */
+export function mayBeFence(line: string): boolean {
+  return line.length >= shortestFence && (line.includes('```') || line.includes('~~~'))
+}

@@ -1,10 +1,20 @@
 import type { Clock, OpenCode } from '@reply/core'
-import type { SecretSource, Webhook, WebhookAnswer, WebhookRequest } from '@reply/sink/channel'
+import type {
+  BridgeConnection,
+  ChannelHost,
+  SecretSource,
+  Webhook,
+  WebhookAnswer,
+  WebhookRequest,
+} from '@reply/sink/channel'
 import type { LoadChannel } from './channel-loader.ts'
 import type { BridgeConfig } from './config/schema.ts'
 import type { BridgeError } from './error.ts'
 import type { BridgeObserver } from './events/emit.ts'
 import type { Store } from './store/store.ts'
+
+/** Makes the connection of a channel, without a call to its platform. */
+export type Connect = (host: ChannelHost) => BridgeConnection | Promise<BridgeConnection>
 
 /** What a bridge is made of. */
 export interface BridgeOptions {
@@ -24,6 +34,11 @@ export interface BridgeOptions {
   readonly onEnd?: ((error: BridgeError) => void) | undefined
   /** Loads channels. Default: `@reply/<type>`. */
   readonly load?: LoadChannel | undefined
+  /**
+   * Channels with clients of the program's own, by their names in the config: `telegramConnection` and the like of the
+   * channel packages make them. Of such a channel's entry in the config, only `policy` and `words` are read. Default: none.
+   */
+  readonly connections?: Readonly<Record<string, Connect>> | undefined
   /** Makes the connection to a server of the config. Default: the core's `connect`. */
   readonly connectTo?: ((name: string) => OpenCode) | undefined
   /** Default: the computer's clock. */

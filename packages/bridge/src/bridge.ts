@@ -124,8 +124,6 @@ export function createBridge(options: BridgeOptions): Bridge {
     name: string,
     entry: BridgeConfig['channels'][string],
   ): Promise<[string, BridgeConnection]> {
-    const { schema, create } = await load(entry.type)
-    const parsed = parseChannel(schema, name, entry)
     const ledgers = ledgersOf({
       state,
       routes,
@@ -136,7 +134,11 @@ export function createBridge(options: BridgeOptions): Bridge {
     })
     const onInbound = async (inbound: Inbound): Promise<void> => await intake.receive(name, inbound)
     const chats = async (): Promise<readonly KnownChat[]> => await messages.chatsOf(name)
-    return [name, await create(parsed, { name, secret, onInbound, chats, onError, store: ledgers, clock })]
+    const host = { name, secret, onInbound, chats, onError, store: ledgers, clock }
+    const own = options.connections?.[name]
+    if (own) return [name, await own(host)]
+    const { schema, create } = await load(entry.type)
+    return [name, await create(parseChannel(schema, name, entry), host)]
   }
 
   function connectTo(name: string): OpenCode {

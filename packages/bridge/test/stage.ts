@@ -14,7 +14,7 @@ import {
   type TelegramMessage,
 } from '@reply/testing'
 import { createBridge } from '../src/bridge.ts'
-import type { Bridge } from '../src/bridge-options.ts'
+import type { Bridge, Connect } from '../src/bridge-options.ts'
 import { parseConfig } from '../src/config/config.ts'
 import type { BridgeConfig } from '../src/config/schema.ts'
 import { sqliteStore } from '../src/store/sqlite.ts'
@@ -49,6 +49,8 @@ export interface StageOptions {
 export interface StartOptions {
   readonly aheadMs?: number
   readonly router?: object
+  /** Connects the channel by a client of the program's own. */
+  readonly connect?: Connect
   /** Changes the connection to the server. */
   readonly connectTo?: (opencode: OpenCode) => OpenCode
 }
@@ -83,7 +85,12 @@ export async function startStage(options: StageOptions): Promise<BridgeStage> {
   let bridge: Bridge | undefined
   return { telegram, server, model, folder, errors, start, stop, said, seen, close }
 
-  async function start({ aheadMs = 0, router: given = router, connectTo }: StartOptions = {}): Promise<void> {
+  async function start({
+    aheadMs = 0,
+    router: given = router,
+    connect: own,
+    connectTo,
+  }: StartOptions = {}): Promise<void> {
     const clock = { ...systemClock, now: () => systemClock.now() + aheadMs }
     bridge = createBridge({
       ...{ config: configWith(given), clock },
@@ -91,6 +98,7 @@ export async function startStage(options: StageOptions): Promise<BridgeStage> {
       secret: () => token,
       onError: (error) => errors.push(error),
       load: async () => bridgeChannel,
+      ...(own && { connections: { tg: own } }),
       ...(connectTo && { connectTo: () => connectTo(connect({ url: server.url, directory: server.directory })) }),
     })
     await bridge.start()

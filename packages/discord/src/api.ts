@@ -43,6 +43,17 @@ export interface DiscordRest {
   on(event: 'response', listener: (request: { readonly path: string }, response: DiscordResponse) => void): unknown
 }
 
+/** What a bridge uses of `@discordjs/rest`'s `REST`. */
+export interface DiscordBridgeRest extends DiscordRest {
+  /** `GET`. Resolves with the parsed body. Rejects with the client's own errors. */
+  get(
+    route: `/${string}`,
+    request?: { readonly query?: URLSearchParams; readonly signal?: AbortSignal },
+  ): Promise<unknown>
+  /** Where the API is. */
+  readonly options?: { readonly api: string } | undefined
+}
+
 /** The part of a discord.js `Client` that receives events. `raw` has each event exactly as Discord sent it. */
 export interface DiscordClient {
   /** The bot's own account, once logged in. Without it, mentions of the bot and replies to it are not noticed. */

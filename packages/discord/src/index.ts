@@ -23,6 +23,7 @@ export {
 export type { SinkPlace, WebhookAnswer, WebhookRequest } from '@reply/sink/channel'
 export { fileStore } from '@reply/sink/node'
 export {
+  type DiscordBridgeRest,
   type DiscordClient,
   type DiscordFile,
   type DiscordRequest,
@@ -32,6 +33,7 @@ export {
 } from './api.ts'
 export { bridgeChannel } from './bridge.ts'
 export { type DiscordChannel, type DiscordChannelOptions, discordChannel } from './channel.ts'
+export { type DiscordConnection, type DiscordConnectionOptions, discordConnection } from './connection.ts'
 export { DiscordError, type DiscordErrorType } from './error.ts'
 export { discordLimits } from './limits.ts'
 export { createDiscordPort, type DiscordPortOptions } from './port.ts'

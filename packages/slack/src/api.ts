@@ -7,6 +7,14 @@ export interface SlackApi {
   apiCall(method: string, options?: SlackFields): Promise<SlackResult>
 }
 
+/** What a bridge uses of `WebClient`. */
+export interface SlackBridgeApi extends SlackApi {
+  /** The bot user's token, with which files are read. */
+  readonly token?: string | undefined
+  /** Where the Web API is. */
+  readonly slackApiUrl?: string | undefined
+}
+
 /** The fields that every response has. */
 export interface SlackResult {
   /** Whether the call succeeded. */

@@ -85,6 +85,18 @@ export interface TelegramInboundApi extends TelegramApi {
   answerCallbackQuery(queryId: string, other?: TelegramFields, signal?: TelegramSignal): Promise<unknown>
 }
 
+/** What a bridge uses of grammY's `Api`. */
+export interface TelegramBridgeApi extends TelegramInboundApi {
+  /** The bot's token, with which its files are read. */
+  readonly token: string
+  /** Where the Bot API is, if not at Telegram's own address. */
+  readonly options?: { readonly apiRoot?: string | undefined } | undefined
+  /** Where a file can be read. https://core.telegram.org/bots/api#getfile */
+  getFile(fileId: string, signal?: TelegramSignal): Promise<{ readonly file_path?: string | undefined }>
+  /** Fills the menu of commands. https://core.telegram.org/bots/api#setmycommands */
+  setMyCommands(commands: { command: string; description: string }[]): Promise<unknown>
+}
+
 /** A reaction that the bot gives: 👀 for seen, 👍 for done. */
 export interface TelegramReaction {
   readonly type: 'emoji'

@@ -24,6 +24,7 @@ export type { SinkPlace, WebhookAnswer, WebhookRequest } from '@reply/sink/chann
 export { fileStore } from '@reply/sink/node'
 export type {
   TelegramApi,
+  TelegramBridgeApi,
   TelegramFields,
   TelegramFile,
   TelegramInboundApi,
@@ -33,6 +34,7 @@ export type {
 } from './api.ts'
 export { bridgeChannel } from './bridge.ts'
 export { type TelegramChannel, type TelegramChannelOptions, telegramChannel } from './channel.ts'
+export { type TelegramConnection, type TelegramConnectionOptions, telegramConnection } from './connection.ts'
 export { TelegramError, type TelegramErrorType } from './error.ts'
 export { type TelegramChatKind, telegramLimits } from './limits.ts'
 export type { TelegramMove } from './place.ts'

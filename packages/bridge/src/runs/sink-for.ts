@@ -12,11 +12,12 @@ export function sinkFor(
   const { channel, chat, actor } = prompt
   const { enabled, toolThrottleMs, heartbeatMs } = router.progress
   const verbosity = enabled ? 'verbose' : 'quiet'
-  const own = channels.sinkFields(channel).policy
+  const { policy, words } = channels.sinkFields(channel)
   return channels.of(channel).sinkFor(
     { chat, replyTo: prompt.messageRef },
     {
-      policy: { toolThrottleMs, heartbeatMs, ...own, ...((isVerbose || !enabled) && { verbosity }) },
+      policy: { toolThrottleMs, heartbeatMs, ...policy, ...((isVerbose || !enabled) && { verbosity }) },
+      words,
       label: id,
       mentions: (type) => people.answerers(type, channel, actor),
       mayAnswer: (who, ask) => {

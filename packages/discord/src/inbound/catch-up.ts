@@ -1,20 +1,13 @@
 import type { Clock } from '@reply/core'
 import { backOffMs, callPlatform, type KnownChat, PortError, pause } from '@reply/sink/channel'
+import type { DiscordBridgeRest } from '../api.ts'
 import { channelIn, messagesIn } from '../decode.ts'
 import { DiscordError } from '../error.ts'
 import { toPortError } from '../failure.ts'
 import { snowflakeAt } from '../place.ts'
 
-/** The part of `@discordjs/rest`'s `REST` that reads. */
-export interface DiscordReader {
-  get(
-    route: `/${string}`,
-    request?: { readonly query?: URLSearchParams; readonly signal?: AbortSignal },
-  ): Promise<unknown>
-}
-
 export interface CatchUpOptions {
-  readonly rest: DiscordReader
+  readonly rest: Pick<DiscordBridgeRest, 'get'>
   readonly chats: () => Promise<readonly KnownChat[]>
   /** Takes a gateway packet. Never rejects. */
   readonly handleEvent: (packet: unknown) => Promise<void>

@@ -1,0 +1,108 @@
+import type { Clock } from '@reply/core'
+import {
+  type BridgeConnection,
+  type ChannelHost,
+  callPlatform,
+  createNotes,
+  downloadFile,
+  type InboundFile,
+  PortError,
+  type SinkFields,
+  sinkOptionsOf,
+  tooLong,
+} from '@reply/sink/channel'
+import type { TelegramBridgeApi } from './api.ts'
+import { botOf } from './bot.ts'
+import { type TelegramChannel, type TelegramChannelOptions, telegramChannel } from './channel.ts'
+import { TelegramError } from './error.ts'
+import { isRejected, responseOf, toPortError } from './failure.ts'
+import { createTelegramPort, renderFor } from './port.ts'
+
+/** A bot of the program's own, and how its replies are shown. */
+export interface TelegramConnectionOptions extends SinkFields, Pick<TelegramChannelOptions, 'updates' | 'secretToken'> {
+  /** grammY's: `bot.api`, or `new Api(token)`. */
+  readonly api: TelegramBridgeApi
+}
+
+/** A bot as a bridge uses it. */
+export interface TelegramConnection extends BridgeConnection, Pick<TelegramChannel, 'handleUpdate'> {}
+
+const publicRoot = 'https://api.telegram.org'
+
+/** Connects a bot of the program's own with a bridge, as one of its `connections`. Makes no call before `start`. */
+export function telegramConnection(
+  { api, updates, secretToken, ...fields }: TelegramConnectionOptions,
+  host: ChannelHost,
+): TelegramConnection {
+  const { clock, onInbound, onError } = host
+  const channel = telegramChannel({ api, updates, secretToken, onInbound, onError, clock, onlyFiles: true })
+  const notes = createNotes({
+    client: botOf(api),
+    clock,
+    writerOf: ({ id, thread }) => {
+      const threadId = thread === undefined ? undefined : Number(thread)
+      return { port: createTelegramPort({ api, chatId: id, threadId, clock }), render: renderFor(api) }
+    },
+  })
+  return {
+    ...notes,
+    start: async () => {
+      // Polling reports all other failures, and tries again.
+      await me(api, clock).catch((error: unknown) => {
+        if (error instanceof TelegramError) throw error
+      })
+      channel.start()
+    },
+    stop: channel.stop,
+    sinkFor: (at, options) => channel.sinkFor(at, sinkOptionsOf(fields, host, options)),
+    download: async (file, { maxBytes, signal }) => {
+      const what = `file ${file.name}`
+      if ((file.size ?? 0) > maxBytes) throw tooLong(what, maxBytes)
+      const path = await pathOf(api, file, clock)
+      const url = `${rootOf(api.options?.apiRoot)}/file/bot${api.token}/${path}`
+      return await downloadFile({ url, maxBytes, signal, what, platform: 'Telegram', clock })
+    },
+    setCommands: async (commands) => {
+      const menu = commands.map(({ name, description }) => ({ command: name, description: description.slice(0, 256) }))
+      await callPlatform(() => api.setMyCommands(menu), { what: 'setMyCommands', clock, toPortError })
+    },
+    handleUpdate: channel.handleUpdate,
+    ...(updates === 'webhook' && { webhook: channel.webhook }),
+  }
+}
+
+/** The bot itself. Rejects with a `TelegramError` if Telegram refuses its token. */
+export async function me(
+  api: Pick<TelegramBridgeApi, 'getMe'>,
+  clock: Clock,
+): Promise<{ readonly username?: string | undefined }> {
+  try {
+    return await callPlatform(() => api.getMe(), { what: 'getMe', clock, toPortError })
+  } catch (error) {
+    const code = error instanceof PortError ? responseOf(error.cause)?.code : undefined
+    if (!isRejected(code)) throw error
+    const words = `Telegram rejected the bot's token (${code}). Use the one that @BotFather shows now.`
+    throw new TelegramError('unauthorized', words)
+  }
+}
+
+/** "For the moment, bots can download files of up to 20MB in size." https://core.telegram.org/bots/api#getfile */
+async function pathOf(api: TelegramBridgeApi, { ref, name }: InboundFile, clock: Clock): Promise<string> {
+  try {
+    const { file_path } = await callPlatform(() => api.getFile(ref), { what: `file ${name}`, clock, toPortError })
+    // A server that runs with --local names a file on its own disk.
+    if (file_path !== undefined && !file_path.startsWith('/')) return file_path
+  } catch (error) {
+    if (!(error instanceof PortError) || !/file is too big/i.test(error.message)) throw error
+    throw new PortError('too-long', `file ${name}: Telegram lets bots download at most 20 MB, and it has more.`)
+  }
+  throw new PortError(
+    'refused',
+    `file ${name}: the Bot API server gives no path below its address. Run it without --local.`,
+  )
+}
+
+/** The Bot API's address, without a slash at its end. */
+export function rootOf(apiRoot: string = publicRoot): string {
+  return apiRoot.replace(/\/+$/, '')
+}

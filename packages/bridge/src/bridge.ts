@@ -25,6 +25,7 @@ import { createRoutes } from './routes/routes.ts'
 import { atMost } from './runs/at-most.ts'
 import type { BridgeContext } from './runs/context.ts'
 import { createRunner } from './runs/runner.ts'
+import { requireUnexposed } from './servers/exposed.ts'
 import { createState } from './state.ts'
 import { words } from './words.ts'
 
@@ -100,7 +101,10 @@ export function createBridge(options: BridgeOptions): Bridge {
   }
 
   async function startOnce(): Promise<void> {
-    const made = await Promise.all(Object.entries(config.channels).map(([name, entry]) => makeChannel(name, entry)))
+    const [made] = await Promise.all([
+      Promise.all(Object.entries(config.channels).map(([name, entry]) => makeChannel(name, entry))),
+      ...Object.values(config.servers).map((server) => requireUnexposed(server, clock)),
+    ])
     await keeper.take(starting.signal)
     for (const [name, connection] of made) connections.set(name, connection)
     for (const name of Object.keys(config.servers)) servers.set(name, connectTo(name))

@@ -1,6 +1,7 @@
 import { type BridgeChannel, type SinkFields, sinkFields } from '@reply/sink/channel'
 import * as z from 'zod'
 import { BridgeError } from '../error.ts'
+import { isLoopback } from '../servers/loopback.ts'
 import { type BridgeConfig, channelSchema, configSchema } from './schema.ts'
 
 /** Checks a config. Throws `BridgeError` of type `config` that lists every fault with its path, value and cure. */
@@ -106,9 +107,4 @@ function at(value: unknown, path: readonly PropertyKey[]): unknown {
     (inner, name) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, name) : undefined),
     value,
   )
-}
-
-/** Only this computer reaches such an address. */
-function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname)
 }

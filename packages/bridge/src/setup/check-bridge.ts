@@ -7,6 +7,7 @@ import { parseChannel } from '../config/config.ts'
 import { type LoadedConfig, loadConfig } from '../config/load.ts'
 import type { BridgeConfig } from '../config/schema.ts'
 import { BridgeError, wordsOf } from '../error.ts'
+import { requireUnexposed } from '../servers/exposed.ts'
 import { hasState } from '../store/sqlite.ts'
 
 /** One part of a config, and whether it works. */
@@ -97,13 +98,14 @@ export async function checkServer(
     secret,
     timeoutMs,
     clock,
-  }: { readonly secret: LoadedConfig['secret'] } & Required<Pick<CheckOptions, 'timeoutMs' | 'clock'>>,
+  }: { readonly secret: LoadedConfig['secret']; readonly timeoutMs: number; readonly clock: Clock },
 ): Promise<string> {
   const given = { url, directory, username, password: password && secret(password) }
   let opencode: OpenCode | undefined
   try {
     opencode = connect({ ...given, connectTimeoutMs: timeoutMs, clock })
     await opencode.ready
+    await requireUnexposed({ url, password }, clock)
     const sessions = await opencode.sessions({ directory })
     const count = sessions.length === 1 ? '1 session' : `${sessions.length} sessions`
     return `${url} answers, ${count}${directory === undefined ? '' : ` in ${directory}`}`

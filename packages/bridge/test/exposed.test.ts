@@ -1,0 +1,52 @@
+import { createServer, connect as dial, type Server } from 'node:net'
+import { systemClock } from '@reply/core'
+import { createRecordedServer, readRecording, serve } from '@reply/testing'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { exposedAt } from '../src/servers/exposed.ts'
+
+const { bytes } = readRecording({ version: '1.18.33', scenario: 'plain' })
+const clock = systemClock
+let server: Awaited<ReturnType<typeof serve>>
+let locked: Awaited<ReturnType<typeof serve>>
+const doors: Server[] = []
+
+/** The same server at another address of this computer. All of 127.0.0.0/8 is this computer. */
+async function open(url: string, host: string): Promise<void> {
+  const port = Number(new URL(url).port)
+  const door = createServer((socket) => {
+    const inner = dial({ host: '127.0.0.1', port })
+    socket.on('error', () => inner.destroy()).pipe(inner)
+    inner.on('error', () => socket.destroy()).pipe(socket)
+  })
+  await new Promise<void>((resolve) => door.listen(port, host, resolve))
+  doors.push(door)
+}
+
+beforeAll(async () => {
+  server = await serve(createRecordedServer({ bytes }).fetch)
+  locked = await serve(async () => new Response('Unauthorized', { status: 401 }))
+  await open(server.url, '127.0.0.2')
+  await open(locked.url, '127.0.0.2')
+})
+afterAll(async () => {
+  await Promise.all([server.close(), locked.close()])
+  for (const door of doors) door.close()
+})
+
+describe('a server that is configured by loopback', () => {
+  test('is found at another address where it answers without a password', async () => {
+    const { port } = new URL(server.url)
+    expect(await exposedAt({ url: server.url, clock, addresses: ['127.0.0.3', '127.0.0.2'] })).toBe(
+      `http://127.0.0.2:${port}`,
+    )
+  })
+
+  test('is not found where it does not listen, or asks for a password', async () => {
+    expect(await exposedAt({ url: server.url, clock, addresses: ['127.0.0.3'] })).toBeUndefined()
+    expect(await exposedAt({ url: locked.url, clock, addresses: ['127.0.0.2'] })).toBeUndefined()
+  })
+})
+
+test('an address beyond loopback is not looked at', async () => {
+  expect(await exposedAt({ url: 'http://192.0.2.1:4096', clock, addresses: ['127.0.0.2'] })).toBeUndefined()
+})

@@ -35,6 +35,8 @@ export interface BridgeStage {
   said(chatId: number): readonly string[]
   /** Waits until the chat's screen meets the condition. */
   seen<T>(chatId: number, find: (screen: readonly TelegramMessage[]) => T | undefined | false): Promise<T>
+  /** Waits until a session of the server has those words. */
+  stored(words: string): Promise<void>
   close(): Promise<void>
 }
 
@@ -43,6 +45,8 @@ export interface StageOptions {
   readonly people?: object
   readonly router?: object
   readonly version?: string
+  /** Added to the server's environment. */
+  readonly env?: Readonly<Record<string, string>>
   readonly chats?: Parameters<typeof startTelegram>[0]['chats']
 }
 
@@ -64,11 +68,12 @@ const everyone = {
 }
 
 export async function startStage(options: StageOptions): Promise<BridgeStage> {
-  const { scripts, people = everyone, router = {}, version, chats } = options
+  const { scripts, people = everyone, router = {}, version, env, chats } = options
   const model = await startModel({ scripts })
   const server = await launchOpencode({
     model,
     ...(version !== undefined && { version }),
+    ...(env && { env }),
     config: { permission: { bash: { '*': 'allow', 'touch *': 'ask' } }, extra: { snapshot: false } },
   })
   const telegram = await startTelegram({ token, ...(chats && { chats }) })
@@ -83,7 +88,7 @@ export async function startStage(options: StageOptions): Promise<BridgeStage> {
       router: given,
     })
   let bridge: Bridge | undefined
-  return { telegram, server, model, folder, errors, start, stop, said, seen, close }
+  return { telegram, server, model, folder, errors, start, stop, said, seen, stored, close }
 
   async function start({
     aheadMs = 0,
@@ -124,6 +129,19 @@ export async function startStage(options: StageOptions): Promise<BridgeStage> {
       const unobserve = telegram.observe(look)
       look()
     })
+  }
+
+  async function stored(words: string): Promise<void> {
+    const get = async (path: string): Promise<ReturnType<typeof JSON.parse>> => {
+      const address = new URL(path, server.url)
+      address.searchParams.set('directory', server.directory)
+      return await (await fetch(address)).json()
+    }
+    for (;;) {
+      const sessions: readonly { readonly id: string }[] = await get('/session')
+      const all = await Promise.all(sessions.map(async ({ id }) => await get(`/session/${id}/message`)))
+      if (JSON.stringify(all).includes(words)) return
+    }
   }
 
   async function close(): Promise<void> {

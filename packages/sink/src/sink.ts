@@ -1,6 +1,5 @@
 import {
   type Ask,
-  type ChangeType,
   type Clock,
   type Observation,
   type Reply,
@@ -19,6 +18,7 @@ import { createPacer, type Pacer } from './deliver/pace.ts'
 import { withResolvers } from './deliver/with-resolvers.ts'
 import type { SinkError } from './error.ts'
 import { type LedgerStore, memoryStore } from './ledger/ledger.ts'
+import { observerOf } from './observer-of.ts'
 import type { Actor } from './port/actor.ts'
 import type { ChannelPort, Chat, MessageRef, Render } from './port/port.ts'
 import { wellFormedPort } from './port/well-formed.ts'
@@ -206,40 +206,4 @@ function keyIn(chat: Chat, { sessionID, promptIDs, startedAt }: Reply): string {
 
 function randomWord(length: number): string {
   return base64url(crypto.getRandomValues(new Uint8Array(length))).slice(0, length)
-}
-
-/** Observes every change type: each one only means that there is a newer reply. */
-function observerOf(show: (observation: Observation) => void): ReplyObserver {
-  const types: Readonly<Record<ChangeType, true>> = {
-    replyStarted: true,
-    phaseChanged: true,
-    messageUpdated: true,
-    messageRemoved: true,
-    partAdded: true,
-    partChanged: true,
-    partFinalized: true,
-    partRemoved: true,
-    toolProgressed: true,
-    stepFinished: true,
-    todosChanged: true,
-    usageChanged: true,
-    questionAsked: true,
-    questionReplied: true,
-    questionRejected: true,
-    permissionAsked: true,
-    permissionReplied: true,
-    askChanged: true,
-    askWithdrawn: true,
-    sessionRetried: true,
-    sessionErrored: true,
-    compactionChanged: true,
-    childStarted: true,
-    childChanged: true,
-    childSettled: true,
-    connectionChanged: true,
-    stalledChanged: true,
-    replySettled: true,
-    replyAmended: true,
-  }
-  return Object.fromEntries(Object.keys(types).map((type) => [type, show]))
 }

@@ -36,6 +36,11 @@ export interface Execution {
   readonly isCanceled?: true | undefined
   /** It joined a run that is shown already, so people don't see it as an execution of its own. */
   readonly isSteer?: true | undefined
+  /**
+   * The session went on by itself after the run of `prompt`, as when a background sub-agent is done. It names the
+   * message that this began with.
+   */
+  readonly wokenBy?: string | undefined
 }
 
 /** One line of a log. */

@@ -12,8 +12,8 @@ export interface Registry {
   newID(place: ChatPlace): Promise<string>
   /** The write that stores an execution. */
   write(execution: Execution): Write
-  /** Executions that are not done, oldest first. */
-  unfinished(): Promise<readonly Execution[]>
+  /** Those of all places, oldest first. */
+  all(): Promise<readonly Execution[]>
   /** Those of a place, newest first. */
   list(place: ChatPlace): Promise<readonly Execution[]>
   /** The one of a place whose id is this or begins with it; undefined if none or several do. */
@@ -45,7 +45,7 @@ export function createRegistry(options: {
 }): Registry {
   const { state, clock, random } = options
   const replies = new Map<string, () => Reply | undefined>()
-  return { newID, write, unfinished, list, find, follow, lines, evict }
+  return { newID, write, all: async () => await all(), list, find, follow, lines, evict }
 
   async function newID(place: ChatPlace): Promise<string> {
     for (;;) {
@@ -61,10 +61,6 @@ export function createRegistry(options: {
   async function all(within = ''): Promise<readonly Execution[]> {
     const stored = await state.list(`${prefix}${within}`)
     return stored.map(({ value }) => toExecution(value)).toSorted((a, b) => a.startedAt - b.startedAt)
-  }
-
-  async function unfinished(): Promise<readonly Execution[]> {
-    return (await all()).filter(({ phase }) => phase !== 'done')
   }
 
   async function list(place: ChatPlace): Promise<readonly Execution[]> {

@@ -1,8 +1,16 @@
-import type { ReplyStream } from '@reply/core'
+import type { Reply } from '@reply/core'
 import type { Sink } from '@reply/sink'
 import type { QueuedPrompt } from '../intake/queued-prompt.ts'
 import type { Person } from '../people/people.ts'
 import type { Execution } from '../registry/execution.ts'
+
+/** What is known of a run on its server. */
+export interface Followed {
+  /** The newest state; undefined until the session is known. */
+  readonly reply: Reply | undefined
+  /** Ends it. Rejects with `not-stopped` if it was not seen to stop. */
+  abort(): Promise<Reply>
+}
 
 /** A run that is followed here. */
 export interface ActiveRun {
@@ -11,7 +19,7 @@ export interface ActiveRun {
   /** Shows the reply. */
   readonly sink: Sink
   /** Undefined until it was posted, or found again after a restart. */
-  readonly stream: () => ReplyStream | undefined
+  readonly stream: () => Followed | undefined
   /** A message about it is in the chat. */
   shown(): void
   /** Ends the run. Rejects with `not-stopped` if it was not seen to stop. */

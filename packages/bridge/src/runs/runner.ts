@@ -9,7 +9,9 @@ import type { ActiveRun } from './active-run.ts'
 import { atMost } from './at-most.ts'
 import type { RunContext } from './context.ts'
 import { type BeginOptions, beginRun } from './run.ts'
+import { createRunning } from './running.ts'
 import { sinkFor } from './sink-for.ts'
+import { createWakes } from './wakes.ts'
 
 /** Runs the prompts of each place one after the other, and finds the runs of an earlier process again. */
 export interface Runner {
@@ -48,7 +50,8 @@ const restoreMs = 10_000
 
 export function createRunner(context: RunContext): Runner {
   const { state, registry, routes, channels, people, servers, router, words, clock, onError } = context
-  const runs = new Map<string, Set<ActiveRun>>()
+  const running = createRunning()
+  const wakes = createWakes({ context, isFollowed: running.isFollowed, add: running.add })
   /** Places whose queue is being worked on. */
   const working = new Set<string>()
   const restoring = new Map<string, Promise<void>>()
@@ -59,9 +62,8 @@ export function createRunner(context: RunContext): Runner {
     kick,
     beginNow,
     canSteer,
-    isAtWork: (sessionID) =>
-      [...runs.values()].some((here) => [...here].some((run) => run.execution().sessionID === sessionID)),
-    active: (place) => [...(runs.get(placeKey(place)) ?? [])],
+    isAtWork: (sessionID) => running.all().some((run) => run.execution().sessionID === sessionID),
+    active: running.of,
     waiting: async (place) => (await state.queue(queueOf(place))).map(({ value }) => toQueuedPrompt(value)),
     queueOf,
     serverOf: (sessionID) => serverBySession.get(sessionID),
@@ -85,11 +87,11 @@ export function createRunner(context: RunContext): Runner {
 
   async function canSteer(prompt: QueuedPrompt): Promise<boolean> {
     const { sessionID } = (await routeOf(prompt)) ?? {}
-    const running = [...(runs.get(placeKey(prompt)) ?? [])].some(({ stream }) => {
+    const isRunning = running.of(prompt).some(({ stream }) => {
       const reply = stream()?.reply
       return reply !== undefined && reply.phase !== 'settled' && reply.sessionID === sessionID
     })
-    return running && (await state.queue(queueOf(prompt))).every(({ id }) => id === prompt.id)
+    return isRunning && (await state.queue(queueOf(prompt))).every(({ id }) => id === prompt.id)
   }
 
   /** One prompt after the other. After each end the queue is looked at again, so that none is stranded. */
@@ -100,7 +102,7 @@ export function createRunner(context: RunContext): Runner {
     try {
       await restoring.get(key)
       while (!isStopped) {
-        await Promise.all([...(runs.get(key) ?? [])].map(({ ended }) => ended))
+        await Promise.all(running.of(place).map(({ ended }) => ended))
         const [head] = await state.queue(queueOf(place))
         if (!head || isStopped) break
         const gatheringMs = leftToGather(toQueuedPrompt(head.value), clock.now())
@@ -174,7 +176,6 @@ export function createRunner(context: RunContext): Runner {
 
   function start(begun: Omit<BeginOptions, 'context' | 'sink' | 'onSession' | 'isStopping'>): ActiveRun {
     const { execution, route } = begun
-    const key = placeKey(execution.prompt)
     const run = beginRun({
       ...begun,
       context,
@@ -182,15 +183,11 @@ export function createRunner(context: RunContext): Runner {
       isStopping: () => isStopped,
       onSession,
     })
-    const here = runs.get(key) ?? new Set()
-    runs.set(key, here.add(run))
-    void run.ended.then(() => {
-      here.delete(run)
-      if (here.size === 0) runs.delete(key)
-    })
+    running.add(run)
     return run
 
     function onSession(sessionID: string): void {
+      wakes.ran({ ...execution, sessionID })
       serverBySession.delete(sessionID)
       serverBySession.set(sessionID, execution.server)
       const [oldest] = serverBySession.keys()
@@ -199,7 +196,8 @@ export function createRunner(context: RunContext): Runner {
   }
 
   async function restore(): Promise<void> {
-    const unfinished = await registry.unfinished()
+    const all = await registry.all()
+    const unfinished = all.filter(({ phase, wokenBy }) => phase !== 'done' && wokenBy === undefined)
     const begun = unfinished.map(async (execution) => {
       const { prompt, server, sessionID } = execution
       const opencode = servers.get(server)
@@ -217,11 +215,12 @@ export function createRunner(context: RunContext): Runner {
     })
     for (const [index, execution] of unfinished.entries()) {
       const key = placeKey(execution.prompt)
-      const all = [restoring.get(key), begun[index]]
-      restoring.set(key, atMost(Promise.allSettled(all), restoreMs, clock))
+      const both = [restoring.get(key), begun[index]]
+      restoring.set(key, atMost(Promise.allSettled(both), restoreMs, clock))
     }
     const places = [...(await state.queues('prompts/'))].map((name) => name.slice('prompts/'.length))
     for (const place of places) kickKey(place)
+    void wakes.restore(all).catch(onError)
     await Promise.all(restoring.values())
   }
 
@@ -235,7 +234,7 @@ export function createRunner(context: RunContext): Runner {
 
   async function stop(): Promise<void> {
     isStopped = true
-    const all = [...runs.values()].flatMap((here) => [...here])
-    await Promise.all(all.map(({ sink }) => sink.stop()))
+    wakes.stop()
+    await Promise.all(running.all().map(({ sink }) => sink.stop()))
   }
 }

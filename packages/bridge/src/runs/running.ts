@@ -1,0 +1,40 @@
+import { type ChatPlace, placeKey } from '../place.ts'
+import type { ActiveRun } from './active-run.ts'
+
+/** The runs that are followed here. */
+export interface Running {
+  /** Adds a run, until it has ended. */
+  add(run: ActiveRun): void
+  /** Those of a place. */
+  of(place: ChatPlace): readonly ActiveRun[]
+  /** Those of all places. */
+  all(): readonly ActiveRun[]
+  /** Whether one of them has the session's reply, or is about to. */
+  isFollowed(sessionID: string): boolean
+}
+
+export function createRunning(): Running {
+  const runs = new Map<string, Set<ActiveRun>>()
+  return { add, of: (place) => [...(runs.get(placeKey(place)) ?? [])], all, isFollowed }
+
+  function add(run: ActiveRun): void {
+    const key = placeKey(run.execution().prompt)
+    const here = runs.get(key) ?? new Set()
+    runs.set(key, here.add(run))
+    void run.ended.then(() => {
+      here.delete(run)
+      if (here.size === 0 && runs.get(key) === here) runs.delete(key)
+    })
+  }
+
+  function all(): readonly ActiveRun[] {
+    return [...runs.values()].flatMap((here) => [...here])
+  }
+
+  /** One whose reply has settled only shows it. */
+  function isFollowed(sessionID: string): boolean {
+    return all().some(({ execution, stream }) => {
+      return execution().sessionID === sessionID && stream()?.reply?.phase !== 'settled'
+    })
+  }
+}

@@ -1,0 +1,104 @@
+import type { Observation, OpenCode, Reply, ReplyObserver } from '@reply/core'
+import { observerOf } from '@reply/sink/channel'
+import { createRunEvents } from '../events/run-events.ts'
+import type { Execution } from '../registry/execution.ts'
+import type { ActiveRun } from './active-run.ts'
+import type { RunContext } from './context.ts'
+import { endOf } from './outcome.ts'
+import { shownBy } from './shown-by.ts'
+import { sinkFor } from './sink-for.ts'
+
+export interface WakeOptions {
+  readonly context: RunContext
+  readonly opencode: OpenCode
+  /** The newest run of the session, in whose chat it is shown. */
+  readonly last: Execution
+  /** What an earlier process wrote down of it. */
+  readonly stored?: Execution | undefined
+  /** Adds it to what runs in its place. */
+  readonly add: (run: ActiveRun) => void
+  /** The bridge is stopping: what is not written down yet is left to the next process. */
+  readonly isStopping: () => boolean
+}
+
+/** Whether the reply answers nothing that a person wrote, and there is something to show. */
+export function isWake({ prompt, asks, messages }: Reply): boolean {
+  const isAsked = prompt !== undefined && (prompt.text !== '' || prompt.files.length > 0)
+  return !isAsked && (asks.length > 0 || messages.length > 0)
+}
+
+/** Names the reply, also for another process. */
+export function wakeNameOf({ promptIDs, messages, asks }: Reply): string {
+  return promptIDs[0] ?? messages[0]?.id ?? asks[0]?.requestID ?? ''
+}
+
+/** Shows what a session does by itself. The observer gets its reply from now on. */
+export async function beginWake(reply: Reply, options: WakeOptions): Promise<ReplyObserver> {
+  const { context, opencode, last, stored, add, isStopping } = options
+  const { state, registry, routes, router, clock, asks, onError } = context
+  const { prompt, server, sessionID, agent } = last
+  let newest = reply
+  let execution: Execution = stored ?? {
+    ...{ id: await registry.newID(prompt), prompt, server, sessionID, agent, wokenBy: wakeNameOf(reply) },
+    ...{ phase: 'delivering', status: 'running', startedAt: clock.now(), lines: [] },
+  }
+  await state.commit([registry.write(execution)])
+  const sink = sinkFor(context, execution, (await routes.of(prompt)) ?? { server })
+  const events = createRunEvents({ execution, clock, emit: context.emit })
+  const shown = shownBy(sink, { asks: !router.progress.enabled, isLeftOut: () => false })
+  const observers = [shown, asks.observerFor({ place: prompt, opencode, server }), events.observer]
+  const unfollow = registry.follow(execution, () => newest)
+  let setSettled = (): void => {}
+  const settled = new Promise<void>((resolve) => {
+    setSettled = resolve
+  })
+  add({
+    execution: () => execution,
+    sink,
+    stream: () => ({ reply: newest, abort }),
+    shown: events.shown,
+    cancel,
+    found: Promise.resolve(),
+    ended: follow().catch(onError).finally(unfollow),
+  })
+  pass({ type: 'replyStarted', reply })
+  if (reply.outcome) pass({ type: 'replySettled', outcome: reply.outcome, reply })
+  return observerOf(pass)
+
+  function pass(observation: Observation): void {
+    newest = observation.reply
+    for (const observer of observers) passOn(observer, observation)
+    if (newest.phase === 'settled') setSettled()
+  }
+
+  async function follow(): Promise<void> {
+    await settled
+    if (isStopping()) return
+    await update({ ...endOf(newest), finishedAt: clock.now(), lines: registry.lines(execution) })
+    events.delivered(execution, await sink.settled())
+    if (!isStopping()) await update({ phase: 'done' })
+  }
+
+  async function cancel(): Promise<void> {
+    await update({ isCanceled: true })
+    await abort()
+  }
+
+  async function abort(): Promise<Reply> {
+    await opencode.abort(newest)
+    return newest
+  }
+
+  async function update(change: Partial<Execution>): Promise<void> {
+    const before = execution
+    execution = { ...execution, ...change }
+    await state.commit([registry.write(execution)])
+    events.changed(before, execution)
+  }
+}
+
+/** Tells an observer of a change, if it has a method for it. */
+export function passOn(observer: ReplyObserver, observation: Observation): void {
+  const handle: unknown = Reflect.get(observer, observation.type)
+  if (typeof handle === 'function') Reflect.apply(handle, undefined, [observation])
+}

@@ -1,0 +1,111 @@
+import type { OpenCode, Reply, ReplyObserver } from '@reply/core'
+import { observerOf } from '@reply/sink/channel'
+import type { Execution } from '../registry/execution.ts'
+import type { ActiveRun } from './active-run.ts'
+import type { RunContext } from './context.ts'
+import { beginWake, isWake, passOn, wakeNameOf } from './wake.ts'
+
+/**
+ * Shows what sessions do by themselves after a run, in the chat of that run: a background sub-agent asks, or the agent
+ * goes on when it is done.
+ */
+export interface Wakes {
+  /** Remembers the newest run of a session. */
+  ran(execution: Execution): void
+  /** Begins to watch the servers. Finds what an earlier process followed, and what ended while there was none. */
+  restore(executions: readonly Execution[]): Promise<void>
+  stop(): void
+}
+
+export interface WakesOptions {
+  readonly context: RunContext
+  /** Whether a run here has the session's reply, or is about to. */
+  readonly isFollowed: (sessionID: string) => boolean
+  readonly add: (run: ActiveRun) => void
+}
+
+/** How many sessions' newest runs are remembered, and how many are looked at after a restart. */
+const mostSessions = 10_000
+const mostRestored = 50
+
+export function createWakes({ context, isFollowed, add }: WakesOptions): Wakes {
+  const { servers, directoryOf, registry, state, clock, onError } = context
+  const newest = new Map<string, Execution>()
+  /** By session: what an earlier process was showing. */
+  const unfinished = new Map<string, Execution>()
+  const stops: (() => void)[] = []
+  let isStopped = false
+  return { ran, restore, stop }
+
+  function ran(execution: Execution): void {
+    const { sessionID, isSteer } = execution
+    if (sessionID === undefined || isSteer) return
+    newest.delete(sessionID)
+    newest.set(sessionID, execution)
+    const [oldest] = newest.keys()
+    if (newest.size > mostSessions && oldest !== undefined) newest.delete(oldest)
+  }
+
+  function watch(server: string, opencode: OpenCode): void {
+    const directory = directoryOf(server)
+    const observe = ({ sessionID }: Reply): readonly ReplyObserver[] =>
+      newest.get(sessionID)?.server === server ? [lookingAt(sessionID, opencode)] : []
+    stops.push(opencode.watch({ directory }, { observe }))
+  }
+
+  /** Decides at the first thing that the reply has to show, when its prompt is known. */
+  function lookingAt(sessionID: string, opencode: OpenCode): ReplyObserver {
+    let isDecided = false
+    let begun: Promise<ReplyObserver> | undefined
+    return observerOf((observation) => {
+      const { reply } = observation
+      if (!isDecided && (reply.asks.length > 0 || reply.messages.length > 0)) {
+        isDecided = true
+        if (isWake(reply) && !isFollowed(sessionID)) begun = begin(reply, opencode)
+      } else if (begun) void begun.then((observer) => passOn(observer, observation)).catch(() => {})
+    })
+  }
+
+  async function begin(reply: Reply, opencode: OpenCode): Promise<ReplyObserver> {
+    const last = newest.get(reply.sessionID)
+    if (!last) return {}
+    const stored = unfinished.get(reply.sessionID)
+    unfinished.delete(reply.sessionID)
+    const options = { context, opencode, last, add, isStopping: () => isStopped }
+    const isSame = stored?.wokenBy === wakeNameOf(reply)
+    if (stored && !isSame) await lose(stored)
+    return await beginWake(reply, { ...options, ...(isSame && { stored }) }).catch((error: unknown) => {
+      onError(error instanceof Error ? error : new Error(String(error)))
+      return {}
+    })
+  }
+
+  async function restore(executions: readonly Execution[]): Promise<void> {
+    for (const execution of executions) {
+      ran(execution)
+      const { wokenBy, phase, sessionID } = execution
+      if (wokenBy !== undefined && phase !== 'done' && sessionID !== undefined) unfinished.set(sessionID, execution)
+    }
+    for (const [server, opencode] of servers) watch(server, opencode)
+    const done = new Set(executions.flatMap(({ wokenBy, phase }) => (wokenBy && phase === 'done' ? [wokenBy] : [])))
+    for (const [sessionID, { server }] of [...newest].slice(-mostRestored)) {
+      const opencode = servers.get(server)
+      if (isStopped || !opencode || isFollowed(sessionID)) continue
+      const reply = await opencode.reply(sessionID).catch(() => undefined)
+      // What still goes on is seen by the watch.
+      if (reply?.phase !== 'settled' || !isWake(reply) || done.has(wakeNameOf(reply))) continue
+      if (!isFollowed(sessionID)) await begin(reply, opencode)
+    }
+  }
+
+  /** Another reply came after it, so that its end is not known any more. */
+  async function lose(execution: Execution): Promise<void> {
+    const end = { phase: 'done', status: 'error', reason: 'Lost: the end was not seen' } as const
+    await state.commit([registry.write({ ...execution, ...end, finishedAt: clock.now() })])
+  }
+
+  function stop(): void {
+    isStopped = true
+    for (const stopWatch of stops) stopWatch()
+  }
+}

@@ -1,0 +1,144 @@
+import { hold, type Piece, type Scripts, text, tool } from '@reply/testing'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { type BridgeStage, startStage } from './stage.ts'
+
+const chats = Array.from({ length: 5 }, (_, index) => 901 + index)
+
+/** Gives a task to a sub-agent that goes on after the turn. */
+function background(script: string): Piece {
+  const prompt = `Do your part. [scenario:${script}]`
+  const input = { description: 'Work on your own', prompt, subagent_type: 'general', background: true }
+  return tool('task', input)
+}
+
+const scripts: Scripts = {
+  hello: { steps: [[text('Hello to you.')]] },
+  ...Object.fromEntries(
+    chats.flatMap((chat) => [
+      [`work${chat}`, { steps: [[background(`child${chat}`)], [text('It works in the background now.')]] }],
+      [`child${chat}`, { steps: [[hold(`child${chat}`), text(`It is done. [scenario:after${chat}]`)]] }],
+      [`after${chat}`, { steps: [[text('The background work'), hold(`after${chat}`), text(' is done, I hear.')]] }],
+      [`ask${chat}`, { steps: [[background(`asking${chat}`)], [text('It works in the background now.')]] }],
+      [
+        `asking${chat}`,
+        {
+          steps: [
+            [hold(`child${chat}`), tool('bash', { command: `touch allowed${chat}.txt`, description: 'Touch' })],
+            [text(`It is done. [scenario:after${chat}]`)],
+          ],
+        },
+      ],
+    ]),
+  ),
+}
+
+let stage: BridgeStage
+let chat = 900
+
+beforeAll(async () => {
+  stage = await startStage({
+    scripts,
+    env: { OPENCODE_EXPERIMENTAL_BACKGROUND_SUBAGENTS: 'true' },
+    people: { ann: { ids: chats.map((id) => `tg:${id}`), may: ['prompt', 'approve'] } },
+    chats: chats.map((id) => ({ id, type: 'private', title: 'Ann' }) as const),
+  })
+})
+beforeEach(() => {
+  chat += 1
+  stage.errors.length = 0
+})
+afterEach(async () => await stage.stop())
+afterAll(async () => await stage.close())
+
+const answered = async (words: string) =>
+  await stage.seen(chat, (screen) => screen.findLast(({ from, text: said }) => from === 'bot' && said.includes(words)))
+
+const settled = async (status: string): Promise<void> => {
+  for (;;) {
+    const before = stage.said(chat).length
+    stage.telegram.say(chat, '/status')
+    if ((await stage.seen(chat, () => stage.said(chat)[before])).startsWith(status)) return
+  }
+}
+
+test('what the agent says when its background work is done comes to the chat that began it, once', async () => {
+  await stage.start()
+  stage.telegram.say(chat, `Go [scenario:work${chat}]`)
+  await answered('It works in the background now.')
+  stage.model.release(`child${chat}`)
+  stage.model.release(`after${chat}`)
+  const { messageId } = await answered('is done, I hear.')
+  await settled('✅')
+  expect(stage.said(chat).filter((said) => said.includes('is done, I hear.'))).toHaveLength(1)
+  stage.telegram.say(chat, '/new')
+  await answered('begins a new session')
+  stage.telegram.say(chat, 'Hi [scenario:hello]', { replyTo: messageId })
+  await answered('Hello to you.')
+  stage.telegram.say(chat, '/list')
+  const list = (await answered('Recent executions')).text
+  expect(list.match(/✅ Complete/g)).toHaveLength(3)
+  expect(stage.errors).toEqual([])
+})
+
+test('a permission that background work asks for reaches the chat, and is allowed there', async () => {
+  await stage.start()
+  stage.telegram.say(chat, `Go [scenario:ask${chat}]`)
+  await answered('It works in the background now.')
+  await settled('✅')
+  stage.model.release(`child${chat}`)
+  stage.model.release(`after${chat}`)
+  const asked = await stage.seen(chat, (screen) =>
+    screen.find(({ buttons }) => buttons.flat().some(({ text: label }) => label === 'Allow once')),
+  )
+  expect(asked.text).toContain(`touch allowed${chat}.txt`)
+  stage.telegram.press(chat, asked.messageId, 'Allow once')
+  await answered('is done, I hear.')
+  expect(stage.errors).toEqual([])
+})
+
+test('what ended while the bridge was down is delivered after its start, once', async () => {
+  await stage.start()
+  stage.telegram.say(chat, `Go [scenario:work${chat}]`)
+  await answered('It works in the background now.')
+  await settled('✅')
+  await stage.stop()
+  stage.model.release(`child${chat}`)
+  stage.model.release(`after${chat}`)
+  await stage.stored('is done, I hear.')
+  await stage.start()
+  await answered('is done, I hear.')
+  await settled('✅')
+  await stage.stop()
+  await stage.start()
+  await settled('✅')
+  expect(stage.said(chat).filter((said) => said.includes('is done, I hear.'))).toHaveLength(1)
+  expect(stage.errors).toEqual([])
+})
+
+test('what was shown in part is finished in the same message after a restart', async () => {
+  await stage.start()
+  stage.telegram.say(chat, `Go [scenario:work${chat}]`)
+  await answered('It works in the background now.')
+  stage.model.release(`child${chat}`)
+  await answered('The background work')
+  await stage.stop()
+  await stage.start()
+  stage.model.release(`after${chat}`)
+  await answered('is done, I hear.')
+  await settled('✅')
+  expect(stage.said(chat).filter((said) => said.includes('The background work'))).toHaveLength(1)
+})
+
+test('/stop ends what goes on by itself, and a prompt waits for its end', async () => {
+  await stage.start()
+  stage.telegram.say(chat, `Go [scenario:work${chat}]`)
+  await answered('It works in the background now.')
+  stage.model.release(`child${chat}`)
+  await answered('The background work')
+  stage.telegram.say(chat, 'Hi [scenario:hello]')
+  await answered('Queued, number 1.')
+  stage.telegram.say(chat, '/stop')
+  await answered('Stopped.')
+  await answered('Hello to you.')
+  expect(stage.said(chat).join()).not.toContain('is done, I hear.')
+})

@@ -118,3 +118,39 @@ export interface ReplyObserver {
 
 /** A method that receives one type of change. What it returns is ignored, but a rejected promise is reported. */
 export type Observe<T extends ChangeType> = (observation: Observation<ChangeOf<T>>) => unknown
+
+/** An observer that passes all changes to one function, for what only needs the newest reply. */
+export function observerOf(show: (observation: Observation) => void): ReplyObserver {
+  const types: Readonly<Record<ChangeType, true>> = {
+    replyStarted: true,
+    phaseChanged: true,
+    messageUpdated: true,
+    messageRemoved: true,
+    partAdded: true,
+    partChanged: true,
+    partFinalized: true,
+    partRemoved: true,
+    toolProgressed: true,
+    stepFinished: true,
+    todosChanged: true,
+    usageChanged: true,
+    questionAsked: true,
+    questionReplied: true,
+    questionRejected: true,
+    permissionAsked: true,
+    permissionReplied: true,
+    askChanged: true,
+    askWithdrawn: true,
+    sessionRetried: true,
+    sessionErrored: true,
+    compactionChanged: true,
+    childStarted: true,
+    childChanged: true,
+    childSettled: true,
+    connectionChanged: true,
+    stalledChanged: true,
+    replySettled: true,
+    replyAmended: true,
+  }
+  return Object.fromEntries(Object.keys(types).map((type) => [type, show]))
+}

@@ -2,6 +2,7 @@ import {
   type Ask,
   type Clock,
   type Observation,
+  observerOf,
   type Reply,
   type ReplyObserver,
   safeOnError,
@@ -18,7 +19,6 @@ import { createPacer, type Pacer } from './deliver/pace.ts'
 import { withResolvers } from './deliver/with-resolvers.ts'
 import type { SinkError } from './error.ts'
 import { type LedgerStore, memoryStore } from './ledger/ledger.ts'
-import { observerOf } from './observer-of.ts'
 import type { Actor } from './port/actor.ts'
 import type { ChannelPort, Chat, MessageRef, Render } from './port/port.ts'
 import { wellFormedPort } from './port/well-formed.ts'

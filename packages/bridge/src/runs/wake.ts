@@ -1,5 +1,4 @@
-import type { Observation, OpenCode, Reply, ReplyObserver } from '@reply/core'
-import { observerOf } from '@reply/sink/channel'
+import { type Observation, type OpenCode, observerOf, type Reply, type ReplyObserver } from '@reply/core'
 import { createRunEvents } from '../events/run-events.ts'
 import type { Execution } from '../registry/execution.ts'
 import type { ActiveRun } from './active-run.ts'

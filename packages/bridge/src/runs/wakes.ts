@@ -1,5 +1,4 @@
-import type { OpenCode, Reply, ReplyObserver } from '@reply/core'
-import { observerOf } from '@reply/sink/channel'
+import { type OpenCode, observerOf, type Reply, type ReplyObserver } from '@reply/core'
 import type { Execution } from '../registry/execution.ts'
 import type { ActiveRun } from './active-run.ts'
 import type { RunContext } from './context.ts'

@@ -1,6 +1,7 @@
 export { type BinaryOptions, cacheFolder, defaultVersion, opencodeBinary } from './binary.ts'
 export type { Clock } from './clock.ts'
 export { atLeast, type OpencodeConfig } from './config.ts'
+export { demoFiles } from './demo/project.ts'
 export { type DemoScenario, demoScenarios } from './demo/scenarios.ts'
 export { type Demo, type DemoOptions, startDemo } from './demo/start.ts'
 export { type MarkdownCase, markdownCases, type Renderings } from './dialects/cases.ts'

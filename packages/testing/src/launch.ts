@@ -7,7 +7,7 @@ import { startGuard } from './guard.ts'
 import { prepareHome } from './home.ts'
 import type { Model } from './model.ts'
 import { onFreePort } from './port.ts'
-import { createProject } from './project.ts'
+import { createProjectIn, createRoot } from './project.ts'
 import { startServer } from './server.ts'
 
 /** The server to launch, and the project that it works in. */
@@ -70,7 +70,10 @@ export const launchOpencode = async (options: LaunchOptions): Promise<Opencode> 
   const binary = await opencodeBinary({ ...options, version })
   const modelUrl = typeof options.model === 'string' ? options.model : options.model.url
   const second = isSecond(version)
-  const project = await createProject({
+  const root = await createRoot()
+  // From here on: also what a process leaves that is killed while the project is made.
+  const guard = startGuard(root)
+  const project = await createProjectIn(root, {
     ...options.files,
     ...(!second && { 'opencode.json': configFor(version, modelUrl, options.config) }),
   })
@@ -79,7 +82,6 @@ export const launchOpencode = async (options: LaunchOptions): Promise<Opencode> 
     ...(second && { settings: secondConfigFor(modelUrl, options.config) }),
     ...(service && { password: password ?? secondPassword }),
   })
-  const guard = startGuard(project.root)
   const env = {
     ...options.env,
     ...(password !== undefined && { OPENCODE_SERVER_PASSWORD: password }),

@@ -10,8 +10,11 @@ import { speak } from './speak.ts'
 export interface ModelOptions {
   /** The scripts by the name that a prompt gives in `[scenario:name]`. */
   readonly scripts: Scripts
-  /** The script for prompts that name none; by default the answer says that a script is missing. */
-  readonly fallback?: string
+  /**
+   * The script for prompts that name none: the same for all, or chosen by the prompt's text. By default the answer says
+   * that a script is missing.
+   */
+  readonly fallback?: string | ((prompt: string) => string)
   /** Pause between two chunks, in ms; default 0. */
   readonly chunkDelayMs?: number
   /** Code points per chunk unless the script says otherwise; default 12. */
@@ -95,7 +98,8 @@ export const startModel = async (options: ModelOptions): Promise<Model> => {
     const attempt = attempts.get(identity) ?? 0
     attempts.set(identity, attempt + 1)
     requests.push({ ...asked, attempt, body })
-    const name = asked.scenario ?? options.fallback
+    const { fallback } = options
+    const name = asked.scenario ?? (typeof fallback === 'function' ? fallback(asked.prompt) : fallback)
     const script = name === undefined ? undefined : options.scripts[name]
     await speak(inGeneration(options.generation ?? 1, answerTo(script, asked, attempt)), response, {
       chunk: options.chunk ?? 12,

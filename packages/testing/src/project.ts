@@ -33,8 +33,14 @@ const fixed = {
 }
 
 /** Makes a throw-away home and a throw-away git project below the system's temporary folder. */
-export const createProject = async (files: Readonly<Record<string, string>> = {}): Promise<Project> => {
-  const root = await realpath(await mkdtemp(join(tmpdir(), 'reply-')))
+export const createProject = async (files: Readonly<Record<string, string>> = {}): Promise<Project> =>
+  await createProjectIn(await createRoot(), files)
+
+/** Makes the throw-away folder alone. */
+export const createRoot = async (): Promise<string> => await realpath(await mkdtemp(join(tmpdir(), 'reply-')))
+
+/** The same as `createProject` in a folder of `createRoot`. */
+export const createProjectIn = async (root: string, files: Readonly<Record<string, string>>): Promise<Project> => {
   const home = join(root, 'home')
   const directory = join(root, 'project')
   const write: Project['write'] = async (more) => {

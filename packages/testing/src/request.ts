@@ -5,6 +5,8 @@ export interface Asked {
   readonly kind: 'step' | 'title' | 'summary'
   /** The latest scenario named in a user's or the assistant's text; undefined if there is none. */
   readonly scenario: string | undefined
+  /** The user's message that names the scenario, else the last one; empty if there is none. */
+  readonly prompt: string
   /** Answered tool rounds since the message that named the scenario, or since the last prompt. */
   readonly step: number
   /** Texts of the tool results since then, joined by line breaks. */
@@ -43,6 +45,7 @@ export const readRequest = (body: unknown): Asked => {
   return {
     kind: kindOf(fields, messages),
     scenario,
+    prompt: opening === undefined ? '' : contentOf(opening),
     step,
     results: results.join('\n'),
     identity,

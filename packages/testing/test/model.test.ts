@@ -125,6 +125,16 @@ test('a prompt that names no script gets the fallback, or an error if there is n
   expect(await answer(model, says('user', 'hi'), ...round, says('user', 'again'))).toBe('first')
 })
 
+test("a fallback may be chosen by the prompt's text", async () => {
+  const scripts = { tests: { steps: [[text('They pass.')]] }, other: { steps: [[text('What?')]] } }
+  const model = await start(scripts, { fallback: (prompt) => (prompt.includes('test') ? 'tests' : 'other') })
+  expect(await answer(model, says('user', 'hi'), says('assistant', 'What?'), says('user', 'Run the tests'))).toBe(
+    'They pass.',
+  )
+  expect(await answer(model, says('user', 'Run the tests'), says('user', 'hi'))).toBe('What?')
+  expect(model.requests.map(({ prompt }) => prompt)).toEqual(['Run the tests', 'hi'])
+})
+
 test('attempts answer repeated requests, branches depend on the tool results', async () => {
   const model = await start({
     one: { steps: [{ attempts: [[failure(429, 'Slow down', { 'retry-after': '1' })], [text('now')]] }] },

@@ -1,0 +1,53 @@
+import type { RequestListener } from 'node:http'
+import type { LoadChannel } from '../../../src/channel-loader.ts'
+import type { Person } from '../people.ts'
+import type { ChatView } from '../view.ts'
+
+/** A chat on a fake platform, with what a bridge needs to hear it. */
+export interface Chat {
+  /** The channel's name in the bridge's config. */
+  readonly name: string
+  /** The channel's entry in the bridge's config. */
+  readonly channel: Readonly<Record<string, unknown>>
+  /** By the names of environment variables in `channel`. */
+  readonly secrets: Readonly<Record<string, string>>
+  load(): ReturnType<LoadChannel>
+  /** The person's id on the platform. */
+  accountOf(person: Person): string
+  /** What the platform shows now. */
+  look(): Omit<ChatView, 'name' | 'people' | 'isWorking'>
+  /** Writes to the bot. `thread`: answers there, on platforms that have threads. */
+  say(person: Person, text: string, thread?: string): void
+  /** Presses a button, or picks an option, by its label. Resolves with what the platform tells that person alone. */
+  press(person: Person, messageId: string, label: string): Promise<string | undefined>
+  /** Fills in and sends the person's dialog. */
+  submit(person: Person, answers: readonly (string | readonly string[])[]): Promise<void>
+  /** Stops what runs, as one does on that platform. */
+  stop(person: Person, thread?: string): Promise<void>
+  /** Calls the listener after each change, except for what fades by itself. */
+  observe(listener: () => void): void
+  /** Resolves when a started bridge hears the platform. `listener` is the bridge's, for platforms that send requests. */
+  connected(listener: RequestListener | undefined): Promise<void>
+  close(): Promise<void>
+}
+
+/** How a chat is made. */
+export interface ChatOptions {
+  /** The time that the page shows, in ms since the epoch. */
+  readonly now: () => number
+}
+
+/** What screens don't tell: who wrote a message, and when it was first seen. */
+export function createMemory(now: () => number) {
+  const authors = new Map<string, string>()
+  const times = new Map<string, number>()
+  return {
+    wrote: (id: string, { name }: Person): void => void authors.set(id, name),
+    authorOf: (id: string): string => authors.get(id) ?? 'Person',
+    atOf: (id: string): number => {
+      const at = times.get(id) ?? now()
+      times.set(id, at)
+      return at
+    },
+  }
+}

@@ -1,0 +1,68 @@
+import { startTelegram, type TelegramMessage } from '@reply/testing'
+import { readEntities } from '../entities.ts'
+import { readMarkdown } from '../markdown.ts'
+import type { MessageView } from '../view.ts'
+import { type Chat, type ChatOptions, createMemory } from './chat.ts'
+
+const group = -100_777
+const token = '42:demo'
+/** The name of the fake's bot. In a group it hears what names it. */
+const bot = '@fake_bot'
+
+/** A group with the bot. */
+export async function telegramChat({ now }: ChatOptions): Promise<Chat> {
+  const telegram = await startTelegram({ token, chats: [{ id: group, type: 'supergroup', title: 'Shop team' }] })
+  const memory = createMemory(now)
+  const fromOf = ({ name, number }: { readonly name: string; readonly number: number }) => ({
+    from: { id: number, name },
+  })
+  const say: Chat['say'] = (person, text) => {
+    const isCommand = /^\/\w+/.test(text)
+    const said = isCommand ? text.replace(/^\/\w+/, (name) => `${name}${bot}`) : `${bot} ${text}`
+    memory.wrote(String(telegram.say(group, said, fromOf(person))), person)
+  }
+  return {
+    name: 'telegram',
+    channel: { type: 'telegram', token: { env: 'TELEGRAM' }, apiRoot: telegram.url, updates: 'polling' },
+    secrets: { TELEGRAM: token },
+    load: async () => (await import('@reply/telegram')).bridgeChannel,
+    accountOf: ({ number }) => String(number),
+    look: () => ({
+      platform: 'telegram',
+      title: 'Shop team',
+      messages: telegram.screen(group).map(viewOf),
+      status: telegram.typing(group) ? 'reply is typing …' : '',
+      threads: [],
+      dialogs: [],
+    }),
+    say,
+    press: async (person, messageId, label) => {
+      const { text } = await telegram.press(group, Number(messageId), label, fromOf(person)).settled
+      return text === '' ? undefined : text
+    },
+    submit: async () => {},
+    stop: async (person) => say(person, '/stop'),
+    observe: (listener) => telegram.observe(listener),
+    connected: async () => {},
+    close: telegram.close,
+  }
+
+  function viewOf(message: TelegramMessage): MessageView {
+    const { messageId, from, text, entities, mode, buttons, document, isDraft, editedTimes, isSilent } = message
+    const id = isDraft ? `draft-${messageId}` : String(messageId)
+    const isBot = from === 'bot'
+    return {
+      id,
+      author: isBot ? 'reply' : memory.authorOf(id),
+      isBot,
+      at: memory.atOf(id),
+      body: mode === 'rich' ? readMarkdown(text) : readEntities(text, entities),
+      tasks: [],
+      rows: buttons.map((row) => row.map((button) => ({ label: button.text, style: 'plain', options: [] }))),
+      file: document && { name: document.name, bytes: document.bytes.length },
+      reactions: message.reactions,
+      notes: [...(editedTimes > 0 ? ['edited'] : []), ...(isBot && isSilent && !isDraft ? ['silent'] : [])],
+      isLive: isDraft,
+    }
+  }
+}

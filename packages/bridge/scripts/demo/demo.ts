@@ -1,0 +1,140 @@
+import { demoFiles, launchOpencode, type Model, type Scripts, startModel } from '@reply/testing'
+import { createBridge } from '../../src/bridge.ts'
+import type { Bridge } from '../../src/bridge-options.ts'
+import { parseConfig } from '../../src/config/config.ts'
+import { createMemoryStore } from '../../src/store/memory.ts'
+import type { Chat, ChatOptions } from './chats/chat.ts'
+import { slackChat } from './chats/slack.ts'
+import { telegramChat } from './chats/telegram.ts'
+import { servePage } from './page-server.ts'
+import { people } from './people.ts'
+import { scripts as demoScripts, permissions, scriptFor, suggestions } from './scripts.ts'
+import type { ChatView } from './view.ts'
+
+export interface DemoOptions {
+  /** Of the page. Default: any free one. */
+  readonly port?: number
+  /** Pause between two chunks of the model, in ms. Default 12, slow enough to read along. */
+  readonly chunkDelayMs?: number
+  /** Scripts for the model besides the demo's own, by the name in a prompt's `[scenario:name]`. */
+  readonly scripts?: Scripts
+  /** Default: a fake Telegram and a fake Slack. */
+  readonly chats?: readonly ((options: ChatOptions) => Promise<Chat>)[]
+  /** The time that the page shows, in ms since the epoch. Default: the computer's clock. */
+  readonly now?: () => number
+  /** Gets what the bridge reports. Default: dropped. */
+  readonly onError?: (error: Error) => void
+}
+
+/** A running demo. */
+export interface Demo {
+  /** The page's address. */
+  readonly url: string
+  readonly model: Model
+  /** The version of the OpenCode server. */
+  readonly version: string
+  /** The bridge's chats with what they show. */
+  readonly chats: readonly Chat[]
+  view(chat: Chat): ChatView
+  /** Calls the listener after each change of a chat, except for what fades by itself. */
+  observe(listener: () => void): () => void
+  /** Ends everything and removes what it wrote. */
+  close(): Promise<void>
+}
+
+/**
+ * Starts a real OpenCode server with a scripted model, fake platforms with two people, a bridge between them, and a page
+ * that shows the chats. Its state is in memory. If something can't start, what started before it is closed.
+ */
+export async function startBridgeDemo(options: DemoOptions = {}): Promise<Demo> {
+  const closers: (() => Promise<unknown>)[] = []
+  const close = async (): Promise<void> => {
+    for (const one of closers.splice(0).reverse()) await one()
+  }
+  try {
+    return { ...(await start(options, (closer) => closers.push(closer))), close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+async function start(
+  options: DemoOptions,
+  onClose: (close: () => Promise<unknown>) => void,
+): Promise<Omit<Demo, 'close'>> {
+  const { port = 0, chunkDelayMs = 12, now = Date.now, onError = () => {}, scripts = {} } = options
+  const kinds = options.chats ?? [telegramChat, slackChat]
+  const model = await startModel({
+    ...{ scripts: { ...demoScripts, ...scripts }, fallback: scriptFor, chunkDelayMs, chunk: 4 },
+  })
+  onClose(model.close)
+  const server = await launchOpencode({ model, files: demoFiles, config: { permission: permissions } })
+  onClose(server.stop)
+  const chats: readonly Chat[] = await Promise.all(
+    kinds.map(async (kind) => {
+      const chat = await kind({ now })
+      onClose(chat.close)
+      return chat
+    }),
+  )
+  const listeners = new Set<() => void>()
+  const tell = (): void => {
+    for (const listener of listeners) listener()
+  }
+  const running = new Map<string, string>()
+  const bridge = createBridge({
+    config: parseConfig({
+      servers: { shop: { url: server.url, directory: server.directory } },
+      channels: Object.fromEntries(chats.map(({ name, channel }) => [name, channel])),
+      people: Object.fromEntries(
+        people.map((person) => [
+          person.id,
+          { ids: chats.map((chat) => `${chat.name}:${chat.accountOf(person)}`), may: person.may },
+        ]),
+      ),
+      router: { messagesPerMinute: 120 },
+    }),
+    store: createMemoryStore(),
+    secret: (source) =>
+      chats.map(({ secrets }) => ('env' in source ? secrets[source.env] : undefined)).find(Boolean) ?? '',
+    load: async (type) => await chatOf(type).load(),
+    onError,
+    observers: [
+      (event) => {
+        if (event.type !== 'run') return
+        if (event.phase === 'ended') running.delete(event.executionID)
+        else running.set(event.executionID, event.channel)
+        tell()
+      },
+    ],
+  })
+  await bridge.start()
+  onClose(() => bridge.stop())
+  await Promise.all(chats.map((chat) => chat.connected(listenerOf(bridge, chat))))
+  for (const chat of chats) chat.observe(tell)
+  const page = await servePage({ port, chats, view, observe, suggestions })
+  onClose(page.close)
+  return { url: page.url, model, version: server.version, chats, view, observe }
+
+  function chatOf(name: string): Chat {
+    const chat = chats.find((one) => one.name === name)
+    if (!chat) throw new Error(`The demo has no chat ${name}.`)
+    return chat
+  }
+
+  function view(chat: Chat): ChatView {
+    const isWorking = [...running.values()].includes(chat.name)
+    const shown = people.map(({ id, name, may }) => ({ id, name, may: may.join(', ') }))
+    return { ...chat.look(), name: chat.name, people: shown, isWorking }
+  }
+
+  function observe(listener: () => void): () => void {
+    listeners.add(listener)
+    return () => listeners.delete(listener)
+  }
+}
+
+function listenerOf(bridge: Bridge, { name }: Chat): ReturnType<Bridge['listener']> | undefined {
+  return bridge.webhooks().includes(name) ? bridge.listener(name) : undefined
+}

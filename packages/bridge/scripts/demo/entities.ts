@@ -1,0 +1,64 @@
+import { element, link, type Markup } from './view.ts'
+
+/** A range of a text with a format, in UTF-16 units. Telegram's and WhatsApp's fakes have these. */
+export interface Entity {
+  readonly type: string
+  readonly offset: number
+  readonly length: number
+  readonly url?: string
+  readonly language?: string
+}
+
+/** A text with its formats as elements. Ranges that overlap without nesting are cut at the outer one's end. */
+export function readEntities(text: string, entities: readonly Entity[]): readonly Markup[] {
+  const ordered = entities.toSorted((one, other) => one.offset - other.offset || other.length - one.length)
+  return text === '' ? [] : [element('lines', within({ text, from: 0, to: text.length, entities: ordered }))]
+}
+
+interface Range {
+  readonly text: string
+  readonly from: number
+  readonly to: number
+  readonly entities: readonly Entity[]
+}
+
+function within({ text, from, to, entities }: Range): readonly Markup[] {
+  const found: Markup[] = []
+  let at = from
+  for (const [index, entity] of entities.entries()) {
+    if (entity.offset < at || entity.offset >= to) continue
+    if (entity.offset > at) found.push(text.slice(at, entity.offset))
+    const end = Math.min(to, entity.offset + entity.length)
+    found.push(formatted(entity, within({ text, from: entity.offset, to: end, entities: entities.slice(index + 1) })))
+    at = end
+  }
+  if (at < to) found.push(text.slice(at, to))
+  return found
+}
+
+function formatted({ type, url = '', language }: Entity, children: readonly Markup[]): Markup {
+  switch (type) {
+    case 'bold':
+      return element('strong', children)
+    case 'italic':
+      return element('em', children)
+    case 'underline':
+      return element('u', children)
+    case 'strikethrough':
+      return element('del', children)
+    case 'spoiler':
+      return element('spoiler', children)
+    case 'code':
+      return element('code', children)
+    case 'pre':
+      return element('pre', children, language === undefined ? {} : { language })
+    case 'blockquote':
+    case 'expandable_blockquote':
+    case 'quote':
+      return element('blockquote', children)
+    case 'text_link':
+      return link(url, children)
+    default:
+      return element('mention', children)
+  }
+}

@@ -1,0 +1,59 @@
+// Runs a bridge between a real OpenCode server with a scripted model and two fake platforms, and serves a page that
+// shows both chats. Needs no token and no network.
+//   npm run demo:bridge -- [--port 4321]
+import { parseArgs } from 'node:util'
+
+const usage = 'Usage: npm run demo:bridge -- [--port <number>]\n'
+/** How long an ending may take, in ms. What is left then ends with the process. */
+const patienceMs = 8000
+const signals = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
+
+const port = portIn(process.argv.slice(2))
+if (port === undefined) {
+  process.stderr.write(usage)
+  process.exit(2)
+}
+
+process.stdout.write('Starting a real OpenCode server with a scripted model, a fake Telegram and a fake Slack …\n')
+// Loaded only now: it takes seconds on a busy machine, in which a person should see that something happens.
+const starting = import('./demo.ts').then(
+  async ({ startBridgeDemo }) =>
+    await startBridgeDemo({ port, onError: ({ message }) => process.stderr.write(`! ${message}\n`) }),
+)
+let isEnding = false
+for (const [signal, code] of Object.entries(signals)) process.on(signal, () => void end(code))
+
+starting.then(
+  ({ url, version }) => {
+    if (isEnding) return
+    process.stdout.write(
+      `OpenCode ${version} and a bridge are running. Open ${url} in a browser; Control-C ends all.\n`,
+    )
+  },
+  (error: unknown) => {
+    process.stderr.write(`The demo could not start: ${error instanceof Error ? error.message : String(error)}\n`)
+    void end(1)
+  },
+)
+
+/** Also ends a demo that is still starting. */
+async function end(code: number): Promise<void> {
+  if (isEnding) return
+  isEnding = true
+  setTimeout(() => process.exit(code), patienceMs).unref()
+  await starting.then(
+    (demo) => demo.close(),
+    () => undefined,
+  )
+  process.exit(code)
+}
+
+function portIn(args: readonly string[]): number | undefined {
+  try {
+    const { values } = parseArgs({ args: [...args], options: { port: { type: 'string', default: '0' } } })
+    const number = Number(values.port)
+    return Number.isInteger(number) && number >= 0 && number < 65_536 ? number : undefined
+  } catch {
+    return undefined
+  }
+}

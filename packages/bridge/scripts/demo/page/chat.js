@@ -1,0 +1,170 @@
+import { createComposer } from './composer.js'
+import { openDialog } from './dialog.js'
+import { make } from './element.js'
+import { messageElement } from './message.js'
+
+/**
+ * @typedef {import('../view.ts').ChatUpdate} ChatUpdate
+ * @typedef {import('../view.ts').Suggestion} Suggestion
+ * @typedef {(path: string, body: object) => Promise<{ notice?: string }>} Post
+ */
+
+/** A distance from the end, in px, at which new messages still scroll the log along. */
+const nearEnd = 80
+const noticeMs = 5000
+const names = { telegram: 'Telegram', slack: 'Slack', discord: 'Discord', whatsapp: 'WhatsApp' }
+const kinds = { telegram: 'group', slack: 'channel', discord: 'channel', whatsapp: 'chat' }
+
+/**
+ * One chat of the page.
+ * @param {ChatUpdate} first
+ * @param {{ readonly suggestions: readonly Suggestion[], readonly post: Post }} options
+ */
+export function createChat(first, { suggestions, post }) {
+  const { name, platform, title, people } = first
+  /** @type {Map<string, HTMLElement>} */
+  const shown = new Map()
+  /** @type {number | undefined} */
+  let noticeTimer
+  /** @type {HTMLDialogElement | undefined} */
+  let dialog
+  const label = `${names[platform]}, ${title}`
+  const log = make('div', {
+    class: 'log',
+    role: 'log',
+    'aria-live': 'off',
+    'aria-label': `Messages in ${label}`,
+    tabindex: '0',
+  })
+  // The log itself is silent: a message that is edited many times a second would be read out as often.
+  const spoken = make('div', { class: 'visually-hidden', role: 'status' })
+  const notice = make('div', { class: 'notice', role: 'alert', hidden: true })
+  const status = make('div', { class: 'status', 'aria-hidden': 'true' })
+  const stop = make('button', { type: 'button', class: 'stop', disabled: true }, ['Stop'])
+  stop.addEventListener(
+    'click',
+    () => void act('/stop', composer.thread() === undefined ? {} : { thread: composer.thread() }),
+  )
+  const composer = createComposer({
+    ...{ name, platform: names[platform], people, suggestions },
+    say: (text, thread) => act('/say', { text, ...(thread !== undefined && { thread }) }),
+  })
+  const section = make(
+    'section',
+    { class: 'chat', 'data-platform': platform, 'data-chat': name, 'aria-label': label },
+    [
+      make('header', { class: 'chat-head' }, [
+        make('span', { class: 'logo', 'aria-hidden': 'true' }, [names[platform].slice(0, 1)]),
+        make('div', { class: 'chat-title' }, [
+          make('h2', {}, [title]),
+          make('p', {}, [`${names[platform]} ${kinds[platform]} · ${people.map((one) => one.name).join(', ')}, reply`]),
+        ]),
+        stop,
+      ]),
+      log,
+      status,
+      notice,
+      composer.element,
+      spoken,
+    ],
+  )
+  return { element: section, update }
+
+  /** @param {ChatUpdate} chat */
+  function update({ order, changed, status: said, isWorking, threads, dialogs }) {
+    const isAtEnd = log.scrollHeight - log.scrollTop - log.clientHeight < nearEnd
+    for (const message of changed) put(message)
+    for (const [id, element] of shown) {
+      if (order.includes(id)) continue
+      element.remove()
+      shown.delete(id)
+    }
+    arrange(order)
+    status.textContent = said
+    stop.disabled = !isWorking
+    section.dataset.working = String(isWorking)
+    composer.setThreads(threads)
+    showDialog(dialogs)
+    if (isAtEnd) log.scrollTop = log.scrollHeight
+  }
+
+  /** @param {import('../view.ts').MessageView} message */
+  function put(message) {
+    const element = messageElement(message, (id, pressed, control) => void press(id, pressed, control))
+    const before = shown.get(message.id)
+    shown.set(message.id, element)
+    if (!before && message.isBot)
+      spoken.textContent = `${message.author}: ${(element.querySelector('.body')?.textContent ?? '').slice(0, 200)}`
+    if (!before) return
+    const focused = before.contains(document.activeElement) ? document.activeElement?.getAttribute('data-label') : null
+    before.replaceWith(element)
+    if (focused == null) return
+    const again = [...element.querySelectorAll('[data-label]')].find(
+      (one) => one.getAttribute('data-label') === focused,
+    )
+    if (again instanceof HTMLElement) again.focus()
+    else log.focus()
+  }
+
+  /** @param {readonly string[]} order */
+  function arrange(order) {
+    /** @type {Element | null} */
+    let next = log.firstElementChild
+    for (const id of order) {
+      const element = shown.get(id)
+      if (!element) continue
+      if (element === next) next = next.nextElementSibling
+      else log.insertBefore(element, next)
+    }
+  }
+
+  /**
+   * @param {string} message
+   * @param {string} pressed
+   * @param {HTMLElement} control
+   */
+  async function press(message, pressed, control) {
+    control.dataset.waiting = 'true'
+    await act('/press', { message, label: pressed })
+    delete control.dataset.waiting
+    if (control instanceof HTMLSelectElement) control.value = ''
+  }
+
+  /**
+   * @param {string} path
+   * @param {object} body
+   */
+  async function act(path, body) {
+    try {
+      const answer = await post(path, { chat: name, person: composer.person(), ...body })
+      if (answer.notice !== undefined) tell(answer.notice)
+      return true
+    } catch (error) {
+      tell(error instanceof Error ? error.message : String(error))
+      return false
+    }
+  }
+
+  /** @param {string} text */
+  function tell(text) {
+    clearTimeout(noticeTimer)
+    notice.textContent = text
+    notice.hidden = false
+    noticeTimer = setTimeout(() => {
+      notice.hidden = true
+    }, noticeMs)
+  }
+
+  /** @param {ChatUpdate['dialogs']} dialogs */
+  function showDialog(dialogs) {
+    const wanted = dialogs.find(({ person }) => person === composer.person()) ?? dialogs[0]
+    if (!wanted) {
+      dialog?.remove()
+      dialog = undefined
+    } else if (!dialog) {
+      dialog = openDialog(wanted, (answers) => void act('/submit', { person: wanted.person, answers }))
+      section.append(dialog)
+      dialog.showModal()
+    }
+  }
+}

@@ -1,0 +1,149 @@
+/** What the page shows of a chat, as JSON. The page builds its elements from this alone. */
+export interface ChatView {
+  /** The chat's name in the bridge's config, and in the page's addresses. */
+  readonly name: string
+  readonly platform: Platform
+  /** What the chat's members call it. */
+  readonly title: string
+  readonly people: readonly PersonView[]
+  /** The people, the bot and what the fake platform shows of them, in order. */
+  readonly messages: readonly MessageView[]
+  /** What the platform says of the bot's work: "is typing…", a status. Empty if nothing. */
+  readonly status: string
+  /** Whether there is something to stop. */
+  readonly isWorking: boolean
+  /** The threads that one may write in, newest last; empty on platforms where all write in one place. */
+  readonly threads: readonly ThreadView[]
+  /** Dialogs that people have open. */
+  readonly dialogs: readonly DialogView[]
+}
+
+export type Platform = 'telegram' | 'slack' | 'discord' | 'whatsapp'
+
+export interface PersonView {
+  /** The name in the bridge's config. */
+  readonly id: string
+  readonly name: string
+  /** Their rights, in words. */
+  readonly may: string
+}
+
+export interface ThreadView {
+  readonly id: string
+  readonly title: string
+}
+
+/** A message as its fake platform shows it. */
+export interface MessageView {
+  readonly id: string
+  /** The name of its author. */
+  readonly author: string
+  readonly isBot: boolean
+  /** When the page's server first saw it, in ms since the epoch. */
+  readonly at: number
+  readonly body: readonly Markup[]
+  /** Steps of a stream. */
+  readonly tasks: readonly TaskView[]
+  readonly rows: readonly (readonly ControlView[])[]
+  readonly file?: FileView | undefined
+  readonly reactions: readonly string[]
+  /** What the platform notes beside it: edited, silent, visible to one person. */
+  readonly notes: readonly string[]
+  /** Whether it is still being written. */
+  readonly isLive: boolean
+  /** The id of the thread that it answers in. Absent outside of threads, and for a thread's first message. */
+  readonly thread?: string | undefined
+}
+
+export interface TaskView {
+  readonly title: string
+  readonly status: 'pending' | 'running' | 'done' | 'failed'
+  readonly details: string
+}
+
+/** A button, or an option of a select. */
+export interface ControlView {
+  readonly label: string
+  readonly style: 'plain' | 'primary' | 'danger'
+  /** The options of a select. Empty for a button. */
+  readonly options: readonly string[]
+}
+
+export interface FileView {
+  readonly name: string
+  readonly bytes: number
+}
+
+/** A dialog that one person has open. */
+export interface DialogView {
+  readonly person: string
+  readonly title: string
+  readonly fields: readonly FieldView[]
+}
+
+export interface FieldView {
+  readonly label: string
+  readonly type: 'words' | 'one' | 'several'
+  readonly options: readonly string[]
+  readonly isOptional: boolean
+}
+
+/** What pages are told of a chat: all about it but its messages, and the messages that are new or different. */
+export interface ChatUpdate extends Omit<ChatView, 'messages'> {
+  /** The ids of all its messages, in order. */
+  readonly order: readonly string[]
+  readonly changed: readonly MessageView[]
+}
+
+/** A prompt that the page offers. */
+export interface Suggestion {
+  readonly label: string
+  readonly prompt: string
+}
+
+/** Elements that a message may consist of. The page makes no others. */
+export const markupTags = [
+  ...(['p', 'lines', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'ul', 'ol', 'li', 'blockquote', 'pre', 'code', 'hr'] as const),
+  ...(['strong', 'em', 'del', 'u', 'small', 'spoiler', 'mention', 'a', 'br', 'check'] as const),
+  ...(['table', 'thead', 'tbody', 'tr', 'th', 'td'] as const),
+] as const
+
+export type MarkupTag = (typeof markupTags)[number]
+
+/** Formatted text: a string is shown as it is. */
+export type Markup = string | MarkupElement
+
+export interface MarkupElement {
+  readonly tag: MarkupTag
+  readonly children: readonly Markup[]
+  /** Of a link; begins with http, https or mailto. */
+  readonly href?: string
+  /** Of a code block. */
+  readonly language?: string
+  /** Of a table's cell. */
+  readonly align?: 'left' | 'center' | 'right'
+  /** Of a checkbox. */
+  readonly isChecked?: boolean
+  /** Of an ordered list. */
+  readonly start?: number
+}
+
+export function element(
+  tag: MarkupTag,
+  children: readonly Markup[] = [],
+  more: Partial<MarkupElement> = {},
+): MarkupElement {
+  return { tag, children, ...more }
+}
+
+/** A link if it is safe to open, else its text. */
+export function link(href: string, children: readonly Markup[]): Markup {
+  if (/^(?:https?:\/\/|mailto:)/i.test(href)) return element('a', children, { href })
+  return element('mention', children)
+}
+
+/** A text without formats, with the name that it begins with. */
+export function plain(text: string, mention?: string): readonly Markup[] {
+  const before = mention === undefined ? [] : [element('mention', [mention]), ' ']
+  return text === '' ? [] : [element('lines', [...before, text])]
+}

@@ -53,7 +53,7 @@ test('a demo that runs prints its address; Control-C ends it, and nothing of it 
 
 test('what a killed demo leaves is removed', async () => {
   const { child } = run()
-  await expect.poll(leftovers).not.toEqual([])
+  await expect.poll(() => leftovers().flatMap((name) => readdirSync(join(folder, name)))).not.toEqual([])
   child.kill('SIGKILL')
   await once(child, 'exit')
   await expect.poll(leftovers).toEqual([])

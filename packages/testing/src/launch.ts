@@ -70,7 +70,7 @@ export const launchOpencode = async (options: LaunchOptions): Promise<Opencode> 
   const binary = await opencodeBinary({ ...options, version })
   const modelUrl = typeof options.model === 'string' ? options.model : options.model.url
   const second = isSecond(version)
-  const root = await createRoot()
+  const root = createRoot()
   // From here on: also what a process leaves that is killed while the project is made.
   const guard = startGuard(root)
   const project = await createProjectIn(root, {

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
+import { mkdtempSync, realpathSync } from 'node:fs'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -34,10 +35,10 @@ const fixed = {
 
 /** Makes a throw-away home and a throw-away git project below the system's temporary folder. */
 export const createProject = async (files: Readonly<Record<string, string>> = {}): Promise<Project> =>
-  await createProjectIn(await createRoot(), files)
+  await createProjectIn(createRoot(), files)
 
-/** Makes the throw-away folder alone. */
-export const createRoot = async (): Promise<string> => await realpath(await mkdtemp(join(tmpdir(), 'reply-')))
+/** Makes the throw-away folder alone. At once: its guard is to begin before anything can end the process. */
+export const createRoot = (): string => realpathSync(mkdtempSync(join(tmpdir(), 'reply-')))
 
 /** The same as `createProject` in a folder of `createRoot`. */
 export const createProjectIn = async (root: string, files: Readonly<Record<string, string>>): Promise<Project> => {

@@ -159,6 +159,12 @@ export interface SettleEvent extends SessionFields {
   readonly parkedPromptIDs?: readonly string[] | undefined
 }
 
+/** What may tell the end of a run. */
+interface EndFields {
+  /** When it happened, in ms since the epoch by the server's clock. Absent if the source doesn't say. */
+  readonly happenedAt?: number | undefined
+}
+
 /** Everything that happens in one session, in one vocabulary for all wire dialects. */
 export type SessionScopedEvent =
   | SessionEvent
@@ -171,7 +177,7 @@ export type SessionScopedEvent =
   | SettleEvent
   /** `by: 'rest'`: REST doesn't know the session. Only a removal on the stream is final. */
   | (SessionFields & { readonly type: 'session-removed'; readonly by?: 'rest' | undefined })
-  | (SessionFields & { readonly type: 'status'; readonly status: 'busy' | 'idle' })
+  | (SessionFields & EndFields & { readonly type: 'status'; readonly status: 'busy' | 'idle' })
   | (SessionFields & {
       readonly type: 'retry'
       /** Counts the retries of this call, from 1. Absent if the server doesn't say. */
@@ -181,7 +187,7 @@ export type SessionScopedEvent =
       /** When the server tries again, in ms since the epoch. */
       readonly nextAt?: number | undefined
     })
-  | (SessionFields & { readonly type: 'error'; readonly error: ReplyFailure })
+  | (SessionFields & EndFields & { readonly type: 'error'; readonly error: ReplyFailure })
   | (SessionFields & { readonly type: 'compacted' })
   | (SessionFields & { readonly type: 'message-removed'; readonly messageID: string })
   | (SessionFields & { readonly type: 'part-removed'; readonly messageID: string; readonly partID: string })

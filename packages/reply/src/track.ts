@@ -78,7 +78,8 @@ function place(draft: Draft, event: SessionScopedEvent): void {
 
 function placeAt(draft: Draft, path: readonly string[], event: SessionScopedEvent): void {
   const rootID = path[0] ?? event.sessionID
-  if (isWork(event)) recordWork(draft, event.sessionID)
+  if (isOfRunBefore(draft, event)) return
+  if (isWork(event)) recordWork(draft, event)
   switch (event.type) {
     case 'delta':
       openForBackgroundWork(draft, path, event)
@@ -121,6 +122,13 @@ function placeAt(draft: Draft, path: readonly string[], event: SessionScopedEven
     default:
       return reduceReply(draft, rootID, event)
   }
+}
+
+/** Whether it ends the run before the one that only a read has told of. */
+function isOfRunBefore(draft: Draft, event: SessionScopedEvent): boolean {
+  if (event.type !== 'error' && !(event.type === 'status' && event.status === 'idle')) return false
+  const { promptedAt } = getCell(draft, event.sessionID)
+  return promptedAt !== undefined && event.happenedAt !== undefined && event.happenedAt < promptedAt
 }
 
 function placeIdle(draft: Draft, rootID: string, event: StatusEvent): void {

@@ -6,6 +6,7 @@ import type { Reply } from '../reply.ts'
 import { requeueHeld } from './held-events.ts'
 import { amendPast, isOpen, isOpenIn, openRun, reduceReply } from './open-run.ts'
 import { goneRun, isBefore, roleIn, roleOf, withRole } from './roles.ts'
+import { isAskedAfter } from './run-boundaries.ts'
 import { isUnread } from './session.ts'
 import { changeCell, type Draft, getCell } from './state.ts'
 
@@ -29,6 +30,9 @@ export function placeMessage(draft: Draft, path: readonly string[], event: Messa
     }
   }
   const cell = getCell(draft, sessionID)
+  const heardEpoch = message.role === 'assistant' ? draft.state.epoch : cell.heardEpoch
+  if (cell.heardEpoch !== heardEpoch || cell.promptedAt !== undefined)
+    changeCell(draft, cell, { heardEpoch, promptedAt: undefined })
   if (known?.role !== roleOf(message)) remember(draft, event, cell.run)
   if (!known && cell.endedByRest) changeCell(draft, getCell(draft, sessionID), { endedByRest: false })
   reduceReply(draft, rootID, event)
@@ -81,19 +85,22 @@ function remember(draft: Draft, { sessionID, message }: MessageEvent, run: numbe
 
 /**
  * Ends the previous run if a new message shows that it is over. A new prompt may be the first sign of that: if REST
- * showed the session idle and all steps had ended, the run is over. If its last event came on an earlier connection,
+ * showed the session idle and all steps had ended, the run is over. So it is if its last step ended for good, unless
+ * this connection has told of the run: the end may have been missed. If its last event came on an earlier connection,
  * with a step that never ended, the server was restarted in between, and the run is lost. The same goes if a step
  * begins for a prompt without an event although the step before never ended.
  */
 function endUnseen(draft: Draft, rootID: string, { sessionID, message, at }: MessageEvent): void {
-  const { reply, epoch, idle } = getCell(draft, rootID)
+  const { reply, epoch, heardEpoch, idle } = getCell(draft, rootID)
   if (sessionID !== rootID || !reply || !isOpen(reply) || reply.phase === 'waiting') return
   if (message.role === 'assistant') {
     if (!message.summary) splitLost(draft, { rootID, reply, parentID: message.parentID, at })
     return
   }
   if (isFinished(reply)) {
-    if (idle) reduceReply(draft, rootID, { type: 'settle', sessionID, by: 'rest', at })
+    const last = reply.messages.at(-1)
+    const isEndUnheard = heardEpoch !== draft.state.epoch && last !== undefined && isAskedAfter(last, message)
+    if (idle || isEndUnheard) reduceReply(draft, rootID, { type: 'settle', sessionID, by: 'rest', at })
   } else if (epoch !== draft.state.epoch) reduceReply(draft, rootID, { type: 'settle', sessionID, by: 'lost', at })
 }
 
@@ -106,7 +113,7 @@ interface Lost {
 }
 
 /** A prompt that had joined a run begins the next run if it is answered although a step of that run never ended. */
-function splitLost(draft: Draft, { rootID, reply, parentID, at }: Lost): void {
+export function splitLost(draft: Draft, { rootID, reply, parentID, at }: Lost): void {
   const last = reply.messages.at(-1)
   if (!last || hasEnded(last) || parentID === undefined || last.parentID === parentID) return
   const { roles, run } = getCell(draft, rootID)

@@ -56,11 +56,17 @@ export function isRunStart(messages: readonly Read[], at: number): boolean {
   const before = messages[at - 1]
   if (asked?.head.role !== 'user' || before?.head.role !== 'assistant') return false
   if (isCompaction(asked.parts) || (before.head.summary && isInserted(asked.parts))) return false
-  if (!hasEnded(before.head)) return false
-  const { error, finish, endsRun = false } = before.head
+  return isAskedAfter(before.head, asked.head)
+}
+
+/** Whether a prompt arrived after a step that had ended for good. */
+export function isAskedAfter(
+  step: Pick<MessageHead, 'createdAt' | 'completedAt' | 'error' | 'finish' | 'endsRun'>,
+  { createdAt }: Pick<MessageHead, 'createdAt'>,
+): boolean {
+  if (!hasEnded(step)) return false
+  const { createdAt: begunAt, completedAt, error, finish, endsRun = false } = step
   if (error === undefined && finish === 'tool-calls' && !endsRun) return false
-  const { createdAt: begunAt, completedAt } = before.head
-  const { createdAt } = asked.head
   if (completedAt === undefined || createdAt === undefined || createdAt >= completedAt) return true
   // Older than the step itself: the server's clock was set back in between.
   return begunAt !== undefined && createdAt < begunAt
@@ -84,7 +90,7 @@ export function withoutUndecided(
   )
 }
 
-function hasEnded(head: MessageHead): boolean {
+function hasEnded(head: Pick<MessageHead, 'completedAt' | 'error'>): boolean {
   return head.completedAt !== undefined || head.error !== undefined
 }
 

@@ -1,4 +1,4 @@
-import type { SessionEvent } from '../event.ts'
+import type { SessionEvent, SessionScopedEvent } from '../event.ts'
 import { requeueHeld } from './held-events.ts'
 import { reduceReply } from './open-run.ts'
 import { type Cell, changeCell, type Draft, getCell, pathOf } from './state.ts'
@@ -35,7 +35,9 @@ export function isUnread({ state }: Draft, { read, run, createdAt = 0 }: Cell): 
   return state.listeningFrom !== undefined && !read && run === 0 && createdAt <= state.listeningFrom
 }
 
-export function recordWork(draft: Draft, sessionID: string): void {
+export function recordWork(draft: Draft, { type, sessionID }: SessionScopedEvent): void {
   const cell = getCell(draft, sessionID)
-  if (cell.epoch !== draft.state.epoch) changeCell(draft, cell, { epoch: draft.state.epoch })
+  const { epoch } = draft.state
+  const heardEpoch = type === 'snapshot' ? cell.heardEpoch : epoch
+  if (cell.epoch !== epoch || cell.heardEpoch !== heardEpoch) changeCell(draft, cell, { epoch, heardEpoch })
 }

@@ -12,7 +12,7 @@ import {
 } from './current-run.ts'
 import { earlierRuns } from './earlier-runs.ts'
 import { requeueHeld } from './held-events.ts'
-import { placeRemoval } from './message.ts'
+import { placeRemoval, splitLost } from './message.ts'
 import { isOpen, isOpenIn, isWaitingIn, openRun, reduceReply } from './open-run.ts'
 import { goneRun, isBefore, type MessageRoles, roleIn, roleOf, withRole } from './roles.ts'
 import { type RunEnd, runEnd, withoutUndecided } from './run-boundaries.ts'
@@ -73,14 +73,17 @@ function isOver({ isRoot, cell, root }: Known, read: SnapshotEvent): boolean {
 
 function placeRead(draft: Draft, path: readonly string[], given: SnapshotEvent): void {
   const { sessionID, at } = given
+  if (path.length === 1) endLost(draft, given)
   const before = knownOf(draft, path, sessionID)
   const newest = withNewer(before.cell, given)
   const isRunning = isAtWork(newest)
-  const read = withoutUnclear(before, newest)
+  const clear = withoutUnclear(before, newest)
   if (before.cell.removed) changeCell(draft, before.cell, { removed: undefined })
-  if (!before.isOpen && showsUnheardRun(before, read, isRunning)) openRun(draft, path, at)
+  if (!before.isOpen && showsUnheardRun(before, clear, isRunning)) openRun(draft, path, at)
 
   const known = knownOf(draft, path, sessionID)
+  // A run that is over has none of the next one's messages.
+  const read = known.isOpen ? clear : { ...clear, messages: untilNextRun(known.cell, clear.messages) }
   const start = runInRead(known, read, isRunning)
   const end = start === undefined ? undefined : endOfOpenRun(known, read, start)
   if (end) return placeRuns(draft, known, read, end)
@@ -91,6 +94,16 @@ function placeRead(draft: Draft, path: readonly string[], given: SnapshotEvent):
   reduceReply(draft, known.rootID, { ...read, messages, children: [] })
   draft.queue.push(...read.children)
   requeueHeld(draft, sessionID, () => true)
+}
+
+/** Ends a run whose last step never ended, although the read has a later step that answers another prompt. */
+function endLost(draft: Draft, { sessionID, messages, at }: SnapshotEvent): void {
+  const { reply } = getCell(draft, sessionID)
+  const from = isOpen(reply) ? messages.findIndex(({ head }) => head.id === reply.messages.at(-1)?.id) : -1
+  const last = messages[from]?.head
+  if (!reply || !last || last.completedAt !== undefined || last.error !== undefined) return
+  const next = messages.slice(from + 1).find(({ head }) => head.role === 'assistant' && !head.summary)
+  splitLost(draft, { rootID: sessionID, reply, parentID: next?.head.parentID, at })
 }
 
 function knownOf(draft: Draft, path: readonly string[], sessionID: string): Known {
@@ -137,10 +150,13 @@ interface Placing {
 /** Records in the session's cell what was read. */
 function record(draft: Draft, known: Known, placing: Placing): void {
   const { cell, rootID, isOpen } = known
-  const { read, isRunning } = placing
+  const { read, isRunning, start } = placing
   // Later stream events of a run that REST shows as over don't start a new one.
   const isSeenOver = !isRunning && (!isOpen || isWaitingIn(draft, rootID, cell.id))
+  const first = start === undefined ? undefined : read.messages[start]?.head
+  const isNew = first?.role === 'user' && !roleIn(cell.roles, first.id)
   changeCell(draft, cell, {
+    promptedAt: isNew ? first.createdAt : cell.promptedAt,
     roles: rolesAfter(known, placing),
     todos: read.todos,
     idle: isRunning ? undefined : (cell.idle ?? 'read'),

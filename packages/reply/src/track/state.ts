@@ -69,11 +69,18 @@ export interface Cell {
   readonly endedByRest: boolean
   /** Counts the session's runs: the number of its current run. 0 before the first. */
   readonly run: number
+  /**
+   * When its run's prompt was created, in ms since the epoch by the server's clock. Set while only a read over REST has
+   * told of the run: the stream may yet tell the end of the run before it.
+   */
+  readonly promptedAt?: number | undefined
   /** The role and run of each message. */
   readonly roles: MessageRoles
   readonly held: readonly SessionScopedEvent[]
   /** The connection of its last work event. */
   readonly epoch: number
+  /** The same, without what was read over REST: there, a session at work may have begun its next run. */
+  readonly heardEpoch: number
   /** For a root: its newest reply, open or settled. A descendant's is inside its root's. */
   readonly reply?: Reply | undefined
   /** For a root: the earlier replies, newest last, for late events. */
@@ -154,9 +161,11 @@ export function emptyCell(id: string): Cell {
     idle: undefined,
     endedByRest: false,
     run: 0,
+    promptedAt: undefined,
     roles: [],
     held: [],
     epoch: 0,
+    heardEpoch: 0,
     reply: undefined,
     past: [],
   } satisfies Whole<Cell>
@@ -201,9 +210,11 @@ export function withReply(cell: Cell, reply: Cell['reply']): Cell {
     idle: cell.idle,
     endedByRest: cell.endedByRest,
     run: cell.run,
+    promptedAt: cell.promptedAt,
     roles: cell.roles,
     held: cell.held,
     epoch: cell.epoch,
+    heardEpoch: cell.heardEpoch,
     reply,
     past: cell.past,
   } satisfies Whole<Cell>

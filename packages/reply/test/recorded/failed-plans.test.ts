@@ -1,3 +1,4 @@
+import { secondVersion } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
 import { expectedOf, type Plan } from './play.ts'
 import { problemsOf } from './sweep.ts'
@@ -93,6 +94,8 @@ const unknowable: readonly Unknowable[] = [
 ]
 
 const unheardRetry = 'the outcome of a retry that succeeded unheard'
+const unheardEnd = 'that a run ended unheard, and that the next prompt begins another'
+const unheardLoss = 'that a run was lost with its server, and that the next prompt begins another'
 const earlyRun = 'a run that another client began while the watch connected'
 
 const mended: readonly Found[] = [
@@ -158,6 +161,41 @@ const mended: readonly Found[] = [
       { at: 8, type: 'garbage' },
       { at: 14, type: 'double' },
     ],
+  },
+  {
+    what: 'a text whose last piece came twice',
+    recording: { version: secondVersion, scenario: 'killed' },
+    faults: [{ at: 10, type: 'double' }],
+  },
+  {
+    what: unheardEnd,
+    recording: { version: secondVersion, scenario: 'abort-then-prompt' },
+    ahead: 2,
+    faults: [{ ...cut, at: 11, missed: 3 }],
+  },
+  {
+    what: `${unheardEnd}, read when both were over`,
+    recording: { version: secondVersion, scenario: 'two-turns' },
+    ahead: 1,
+    faults: [
+      { ...stall, at: 3, missed: 4 },
+      { ...stall, at: 14, missed: 11 },
+    ],
+  },
+  {
+    what: 'that the end of a run came after the next prompt was read',
+    recording: { version: secondVersion, scenario: 'abort-then-prompt' },
+    ahead: 5,
+    faults: [
+      { ...broken, at: 2, missed: 3 },
+      { ...stall, at: 5, missed: 7 },
+    ],
+  },
+  {
+    what: unheardLoss,
+    recording: { version: secondVersion, scenario: 'killed-then-prompt' },
+    ahead: 2,
+    faults: [{ ...stall, at: 92, missed: 7 }],
   },
 ]
 

@@ -3,6 +3,7 @@ import { type Fields, isFields } from '../../src/fields.ts'
 
 /** One frame of OpenCode 2. */
 export interface Frame {
+  readonly id: string
   readonly type: string
   readonly data: Fields
 }
@@ -50,6 +51,7 @@ export function asStable(frames: readonly Frame[]): string {
 function stableFrames(frame: Frame): readonly Frame[] {
   const { type, data } = frame
   const as = (name: string, more: Fields): Frame => ({ ...frame, type: name, data: more })
+  const added = (name: string, more: Fields): Frame => ({ ...as(name, more), id: `${frame.id}.${name}` })
   switch (type) {
     case 'session.tool.input.delta':
       return []
@@ -74,7 +76,7 @@ function stableFrames(frame: Frame): readonly Frame[] {
     }
     case 'session.step.ended': {
       const { sessionID, assistantMessageID } = data
-      return [as('session.step.streamed', { sessionID, assistantMessageID }), frame]
+      return [added('session.step.streamed', { sessionID, assistantMessageID }), frame]
     }
     case 'permission.asked':
       return [as(type, { ...data, ...(data.source !== undefined && { source: renamedCall(fieldsOf(data.source)) }) })]
@@ -86,7 +88,7 @@ function stableFrames(frame: Frame): readonly Frame[] {
     }
     default:
       if (/^session\.execution\.(?:succeeded|failed|interrupted)$/.test(type))
-        return [frame, as('session.viewed', { sessionID: data.sessionID, idle: 0 })]
+        return [frame, added('session.viewed', { sessionID: data.sessionID, idle: 0 })]
       return [type.startsWith('session.tool.') ? as(type, renamedCall(data)) : frame]
   }
 }

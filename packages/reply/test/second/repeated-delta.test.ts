@@ -94,3 +94,10 @@ test.each(['', '01', '1e', '-'])('a broken time, %s, is reported', (time) => {
   for (const data of [first('a', 1), first('b', 2), first('c', 3).replace('1003', time)]) decoder.decode(data, 0)
   expect(errors).toEqual([expect.stringContaining('not JSON')])
 })
+
+test('a frame that comes twice counts once, with or without parsing', () => {
+  const frames = ['a', 'b', 'c', 'd'].map(first)
+  expect(read(frames.flatMap((frame) => [frame, frame]))).toEqual(
+    parsedWhole(frames).map((event, index) => ({ ...event, at: 2 * index })),
+  )
+})

@@ -1,12 +1,12 @@
 import { type OnError, ReplyError } from '../../error.ts'
 import type { DeltaEvent, ReplyEvent } from '../../event.ts'
 import { excerptOf, kindOf } from '../../excerpt.ts'
+import { createSeen } from '../decode/seen.ts'
 import { type Frame, unwrap } from './decode/frame.ts'
 import { createGrowingTexts } from './decode/growing-text.ts'
 import { typeOfPlainFrame } from './decode/plain-frame.ts'
 import { firstIssue, frameReaders } from './decode/read.ts'
 import { createRepeatedDeltas } from './decode/repeated-delta.ts'
-import { createSeen } from './decode/seen.ts'
 
 /** The options of `createDecoder`. */
 export interface DecoderOptions {

@@ -2,6 +2,7 @@ import { type OnError, ReplyError } from '../../error.ts'
 import type { ReplyEvent } from '../../event.ts'
 import { excerptOf } from '../../excerpt.ts'
 import type { FrameDecoder } from '../../reader.ts'
+import { createSeen } from '../decode/seen.ts'
 import { frameOf } from './decode/canonical.ts'
 import { toDelta } from './decode/delta.ts'
 import { createMemory, type Memory } from './decode/memory.ts'
@@ -23,10 +24,11 @@ export interface Decoder2 extends FrameDecoder {
 export function createDecoder2({ onError }: { readonly onError?: OnError | undefined } = {}): Decoder2 {
   const memory = createMemory()
   const deltas = createRepeatedDeltas()
-  return { decode, decodeUnparsed: deltas.read, decodeParsed, decodeValue, memory }
+  const isSecond = createSeen()
+  return { decode, decodeUnparsed, decodeParsed, decodeValue, memory }
 
   function decode(data: string, at: number): ReplyEvent | readonly ReplyEvent[] {
-    const delta = deltas.read(data, at)
+    const delta = decodeUnparsed(data, at)
     if (delta) return delta
     let value: unknown
     try {
@@ -39,6 +41,12 @@ export function createDecoder2({ onError }: { readonly onError?: OnError | undef
     const events = decodeParsed(data, value, at)
     if (!events) report('Skipped a frame that is not an event (expected an object with a "type" and "data")')
     return events ?? []
+  }
+
+  /** A frame that comes twice is parsed, and left out there. */
+  function decodeUnparsed(data: string, at: number): ReplyEvent | undefined {
+    const delta = deltas.read(data, at)
+    return delta && isSecond(delta.raw.id) ? undefined : delta
   }
 
   function decodeParsed(data: string, value: unknown, at: number): readonly ReplyEvent[] | undefined {
@@ -56,6 +64,7 @@ export function createDecoder2({ onError }: { readonly onError?: OnError | undef
       memory.reconnected()
       return [{ type: 'connected', at, raw }]
     }
+    if (frame.id !== undefined && isSecond(frame.id)) return []
     const delta = toDelta(frame, at, raw)
     if (delta) return [delta]
     const missed = missedBefore(frame, memory).map((inSession): ReplyEvent => ({ type: 'missed', at, inSession }))

@@ -13,7 +13,7 @@ export function secondOutcomeOf(scenario: string): string | undefined {
 /** Compares every step and text with what a server of OpenCode 2 has. */
 export function asServedBySecond({ watched, ...run }: MatrixRun): string[] {
   const sessions = run.sessions as unknown as readonly Told[]
-  const frames = run.frames.map(({ type, properties: data }) => ({ type, data }))
+  const frames = run.frames.map(({ type, properties: data }, at) => ({ id: String(at), type, data }))
   const all = allReplies(watched.map(({ reply }) => reply))
   return sessions.flatMap((told) => {
     const own = repliesIn(all, told.id)

@@ -2,6 +2,7 @@ import { type Fields, isFields } from '../../../fields.ts'
 
 /** One frame of the event stream: `{ id, created, type, data, location?, durable? }`. */
 export interface Frame {
+  readonly id: string | undefined
   readonly type: string
   readonly data: Fields
   /** When the server created it, in ms since the epoch. Absent in the first frame of a connection. */
@@ -18,6 +19,7 @@ export function frameOf(value: unknown): Frame | undefined {
   if ('properties' in value || 'payload' in value) return undefined
   const directory = isFields(value.location) ? value.location.directory : undefined
   return canonical({
+    id: typeof value.id === 'string' ? value.id : undefined,
     type: value.type,
     data: value.data,
     created: typeof value.created === 'number' ? value.created : undefined,

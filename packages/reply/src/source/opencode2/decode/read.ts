@@ -93,8 +93,8 @@ const readers: Readers = {
   },
   'session.execution.succeeded': ({ sessionID }, context) => end(context.memory.of(sessionID), context),
   'session.execution.failed': ({ sessionID, error }, context) => {
-    const { at, raw, memory } = context
-    const failed = { type: 'error', at, raw, sessionID, error: toFailure(error) } as const
+    const { at, raw, frame, memory } = context
+    const failed = { type: 'error', at, raw, sessionID, happenedAt: frame.created, error: toFailure(error) } as const
     return [failed, ...end(memory.of(sessionID), context, { isSure: true })]
   },
   'session.execution.interrupted': ({ sessionID, reason }, context) => interrupted(sessionID, reason, context),
@@ -205,7 +205,7 @@ function begin(session: SessionMemory, { at, raw }: Context): readonly ReplyEven
 }
 
 /** Ends a run. An execution in which nothing ran has none to end, unless it failed. */
-function end(session: SessionMemory, { at, raw }: Context, { isSure = false } = {}): readonly ReplyEvent[] {
+function end(session: SessionMemory, { at, raw, frame }: Context, { isSure = false } = {}): readonly ReplyEvent[] {
   const isEmpty = session.execution === 'empty'
   session.execution = 'unseen'
   session.isRejected = false
@@ -213,7 +213,7 @@ function end(session: SessionMemory, { at, raw }: Context, { isSure = false } = 
   session.calls.clear()
   session.steps.clear()
   if (isEmpty && !isSure) return []
-  return [{ type: 'status', at, raw, sessionID: session.info.sessionID, status: 'idle' }]
+  return [{ type: 'status', at, raw, sessionID: session.info.sessionID, happenedAt: frame.created, status: 'idle' }]
 }
 
 /**
@@ -221,13 +221,13 @@ function end(session: SessionMemory, { at, raw }: Context, { isSure = false } = 
  * other shutdown, only a resumed run would tell the end.
  */
 function interrupted(sessionID: string, reason: string, context: Context): readonly ReplyEvent[] {
-  const { at, raw, memory } = context
+  const { at, raw, frame, memory } = context
   const session = memory.of(sessionID)
   const isStopped = reason === 'shutdown' && session.isRejected
   const isLost = reason === 'shutdown' && !session.isRejected
-  const error = { name: 'MessageAbortedError', message: 'The run was interrupted.', raw: context.frame.data } as const
+  const error = { name: 'MessageAbortedError', message: 'The run was interrupted.', raw: frame.data } as const
   return [
-    ...(isStopped || isLost ? [] : [{ type: 'error', at, raw, sessionID, error } as const]),
+    ...(isStopped || isLost ? [] : [{ type: 'error', at, raw, sessionID, happenedAt: frame.created, error } as const]),
     ...(isLost ? [{ type: 'settle', at, raw, sessionID, by: 'lost' } as const] : []),
     ...end(session, context),
   ]

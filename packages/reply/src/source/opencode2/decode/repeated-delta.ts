@@ -14,6 +14,11 @@ interface Template {
   readonly event: DeltaEvent
 }
 
+/** A delta whose frame has an id. */
+export interface RepeatedDelta extends DeltaEvent {
+  readonly raw: { readonly id: string }
+}
+
 /** How many parts are remembered: several sessions may write at once. */
 const maxParts = 2048
 
@@ -35,7 +40,7 @@ export function createRepeatedDeltas() {
   return { read, learn }
 
   /** The event, received at `at`, in ms since the epoch. Undefined if the frame has to be parsed. */
-  function read(data: string, at: number): DeltaEvent | undefined {
+  function read(data: string, at: number): RepeatedDelta | undefined {
     if (!newest || !isAt(data, 0, idStart)) return undefined
     const idEnd = data.indexOf('"', idStart.length)
     const timeStart = idEnd + created.length

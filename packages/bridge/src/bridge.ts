@@ -18,6 +18,7 @@ import { createIntake } from './intake/intake.ts'
 import { createTakenMessages } from './intake/taken-messages.ts'
 import { createLeaseKeeper } from './lease-keeper.ts'
 import { ledgersOf } from './ledgers.ts'
+import { createMirrors } from './mirrors.ts'
 import { createPeople } from './people/people.ts'
 import type { ChatPlace } from './place.ts'
 import { createRegistry } from './registry/registry.ts'
@@ -50,12 +51,13 @@ export function createBridge(options: BridgeOptions): Bridge {
   const state = createState({ store, clock, lease: keeper.lease, retake: keeper.retake, onFenced: end })
   const connections = new Map<string, BridgeConnection>()
   const servers = new Map<string, OpenCode>()
-  const routes = createRoutes({ state, clock, servers: Object.keys(config.servers), routes: config.routes })
+  const mirrors = createMirrors(config.mirrors)
+  const routes = createRoutes({ state, clock, mirrors, servers: Object.keys(config.servers), routes: config.routes })
   const channels = createChannels({
     ...{ connections, state, routes, onError },
     sinkFields: (name) => sinkFieldsOf(config.channels[name]),
   })
-  const registry = createRegistry({ state, clock, random })
+  const registry = createRegistry({ state, mirrors, clock, random })
   const people = createPeople(config.people)
   const directoryOf = (server: string): string | undefined => config.servers[server]?.directory
   const context: BridgeContext = {
@@ -63,6 +65,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     state,
     registry,
     routes,
+    mirrors,
     channels,
     people,
     servers,

@@ -12,6 +12,7 @@ export const words = {
   notTaken: 'The bridge could not take this. Try again in a moment.',
   oldCommand: 'This command came while the bridge was down, and was not carried out. Send it again if it still counts.',
   noRoute: (id: string) => `This chat has no project. Ask the operator to add \`${id}\` to \`routes\` in the config.`,
+  mirrored: (name: string, text: string) => `**${name}:** ${text}`,
   started: (id: string) => `▶️ Started · ${id}`,
   queued: (place: number) => `Queued, number ${place}. /queue shows what waits.`,
   sessionGone: 'The session no longer exists, so this is a new one. It knows nothing of the earlier messages.',

@@ -17,7 +17,10 @@ const scripts: Scripts = {
     chats.flatMap((chat) => [
       [`work${chat}`, { steps: [[background(`child${chat}`)], [text('It works in the background now.')]] }],
       [`child${chat}`, { steps: [[hold(`child${chat}`), text(`It is done. [scenario:after${chat}]`)]] }],
-      [`after${chat}`, { steps: [[text('The background work'), hold(`after${chat}`), text(' is done, I hear.')]] }],
+      [
+        `after${chat}`,
+        { steps: [[text('The background work'), hold(`after${chat}`), text(` is done, I hear ${chat}.`)]] },
+      ],
       [`ask${chat}`, { steps: [[background(`asking${chat}`)], [text('It works in the background now.')]] }],
       [
         `asking${chat}`,
@@ -67,9 +70,9 @@ test('what the agent says when its background work is done comes to the chat tha
   await answered('It works in the background now.')
   stage.model.release(`child${chat}`)
   stage.model.release(`after${chat}`)
-  const { messageId } = await answered('is done, I hear.')
+  const { messageId } = await answered(`is done, I hear ${chat}.`)
   await settled('✅')
-  expect(stage.said(chat).filter((said) => said.includes('is done, I hear.'))).toHaveLength(1)
+  expect(stage.said(chat).filter((said) => said.includes(`is done, I hear ${chat}.`))).toHaveLength(1)
   stage.telegram.say(chat, '/new')
   await answered('begins a new session')
   stage.telegram.say(chat, 'Hi [scenario:hello]', { replyTo: messageId })
@@ -92,7 +95,7 @@ test('a permission that background work asks for reaches the chat, and is allowe
   )
   expect(asked.text).toContain(`touch allowed${chat}.txt`)
   stage.telegram.press(chat, asked.messageId, 'Allow once')
-  await answered('is done, I hear.')
+  await answered(`is done, I hear ${chat}.`)
   expect(stage.errors).toEqual([])
 })
 
@@ -104,14 +107,14 @@ test('what ended while the bridge was down is delivered after its start, once', 
   await stage.stop()
   stage.model.release(`child${chat}`)
   stage.model.release(`after${chat}`)
-  await stage.stored('is done, I hear.')
+  await stage.stored(`is done, I hear ${chat}.`)
   await stage.start()
-  await answered('is done, I hear.')
+  await answered(`is done, I hear ${chat}.`)
   await settled('✅')
   await stage.stop()
   await stage.start()
   await settled('✅')
-  expect(stage.said(chat).filter((said) => said.includes('is done, I hear.'))).toHaveLength(1)
+  expect(stage.said(chat).filter((said) => said.includes(`is done, I hear ${chat}.`))).toHaveLength(1)
   expect(stage.errors).toEqual([])
 })
 
@@ -124,7 +127,7 @@ test('what was shown in part is finished in the same message after a restart', a
   await stage.stop()
   await stage.start()
   stage.model.release(`after${chat}`)
-  await answered('is done, I hear.')
+  await answered(`is done, I hear ${chat}.`)
   await settled('✅')
   expect(stage.said(chat).filter((said) => said.includes('The background work'))).toHaveLength(1)
 })
@@ -140,5 +143,5 @@ test('/stop ends what goes on by itself, and a prompt waits for its end', async 
   stage.telegram.say(chat, '/stop')
   await answered('Stopped.')
   await answered('Hello to you.')
-  expect(stage.said(chat).join()).not.toContain('is done, I hear.')
+  expect(stage.said(chat).join()).not.toContain(`is done, I hear ${chat}.`)
 })

@@ -36,6 +36,7 @@ describe('a config', () => {
       ...least,
       people: {},
       routes: {},
+      mirrors: [],
       state: './state',
       router: {
         timeoutMs: 300_000,
@@ -79,6 +80,30 @@ describe('a config', () => {
       'a server elsewhere without a password',
       { servers: { home: { url: 'http://10.0.0.5:4096' } } },
       'servers.home.password: 10.0.0.5 is not this computer, so its server needs a password. Set one.',
+    ],
+    [
+      'a mirror of a chat that is none',
+      { mirrors: [['tg:1', 'sl:C1']] },
+      'mirrors.0: "sl" is not a channel. Channels: tg.',
+    ],
+    [
+      'a chat with two mirrors',
+      {
+        mirrors: [
+          ['tg:1', 'tg:2'],
+          ['tg:2', 'tg:3'],
+        ],
+      },
+      'mirrors.1: "tg:2" is named twice. A chat has one session.',
+    ],
+    [
+      'mirrors on two servers',
+      {
+        servers: { home: { url: 'http://127.0.0.1:4096' }, work: { url: 'http://127.0.0.1:4097' } },
+        routes: { 'tg:1': 'home', tg: 'work' },
+        mirrors: [['tg:1', 'tg:2']],
+      },
+      'mirrors.0: its chats have different servers by `routes`. Give them one.',
     ],
     ['no server', { servers: {} }, 'servers: Name at least one server.'],
     ['an address that is none', { servers: { home: { url: 'localhost' } } }, 'servers.home.url'],

@@ -31,6 +31,8 @@ export interface Day {
   told(chatId: number, words: string): Promise<{ readonly messageId: number; readonly text: string }>
   /** The same in a thread, or a channel, of Slack. */
   slackTold(channel: string, words: string, threadTs?: string): Promise<{ readonly ts: string; readonly text: string }>
+  /** The sessions of a project. */
+  sessions(server: Opencode): Promise<readonly { readonly id: string; readonly parentID?: string }[]>
   /** The texts of all assistant messages of a project that a person wrote the prompts of. */
   answers(server: Opencode): Promise<readonly string[]>
   close(): Promise<void>
@@ -38,10 +40,14 @@ export interface Day {
 
 const token = '42:secret'
 
-export async function startDay(scripts: Scripts): Promise<Day> {
+/** `config` takes the place of what the config says by default. */
+export async function startDay(scripts: Scripts, config: object = {}): Promise<Day> {
   const model = await startModel({ scripts })
-  const config = { permission: { bash: { '*': 'allow', 'touch *': 'ask' } }, extra: { snapshot: false } } as const
-  const [home, work] = [await launchOpencode({ model, config }), await launchOpencode({ model, config })]
+  const settings = { permission: { bash: { '*': 'allow', 'touch *': 'ask' } }, extra: { snapshot: false } } as const
+  const [home, work] = [
+    await launchOpencode({ model, config: settings }),
+    await launchOpencode({ model, config: settings }),
+  ]
   const telegram = await startTelegram({ token })
   const slack = await startSlack()
   const folder = mkdtempSync(join(tmpdir(), 'reply-day-'))
@@ -63,10 +69,11 @@ export async function startDay(scripts: Scripts): Promise<Day> {
       cyd: { ids: ['sl:U3'], may: ['prompt', 'approve'] },
     },
     router: { messagesPerMinute: 1000 },
+    ...config,
   })
   let bridge: Bridge | undefined
   await restart()
-  return { model, home, work, telegram, slack, errors, restart, told, slackTold, answers, close }
+  return { model, home, work, telegram, slack, errors, restart, told, slackTold, sessions, answers, close }
 
   async function restart(): Promise<void> {
     await bridge?.stop()
@@ -98,17 +105,21 @@ export async function startDay(scripts: Scripts): Promise<Day> {
     )
   }
 
+  async function get(server: Opencode, path: string): Promise<ReturnType<typeof JSON.parse>> {
+    const address = new URL(path, server.url)
+    address.searchParams.set('directory', server.directory)
+    return await (await fetch(address)).json()
+  }
+
+  async function sessions(server: Opencode): ReturnType<Day['sessions']> {
+    return await get(server, '/session')
+  }
+
   async function answers(server: Opencode): Promise<readonly string[]> {
-    const get = async (path: string): Promise<ReturnType<typeof JSON.parse>> => {
-      const address = new URL(path, server.url)
-      address.searchParams.set('directory', server.directory)
-      return await (await fetch(address)).json()
-    }
-    const sessions: readonly { readonly id: string; readonly parentID?: string }[] = await get('/session')
     const all = await Promise.all(
-      sessions
+      (await sessions(server))
         .filter(({ parentID }) => parentID === undefined)
-        .map(async ({ id }) => await get(`/session/${id}/message`)),
+        .map(async ({ id }) => await get(server, `/session/${id}/message`)),
     )
     const messages: readonly { info: { role: string }; parts: readonly { type: string; text?: string }[] }[] =
       all.flat()

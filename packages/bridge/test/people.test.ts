@@ -23,9 +23,9 @@ describe('people', () => {
   })
 
   test('the requester must answer questions; permissions too with the right to, and otherwise the approvers must', () => {
-    expect(people.answerers('question', 'tg', bob)).toEqual([bob])
-    expect(people.answerers('permission', 'tg', ann)).toEqual([ann])
-    expect(people.answerers('permission', 'tg', bob)).toEqual([{ id: '1', name: 'ann' }])
+    expect(people.answerers('question', 'tg', { channel: 'tg', actor: bob })).toEqual([bob])
+    expect(people.answerers('permission', 'tg', { channel: 'tg', actor: ann })).toEqual([ann])
+    expect(people.answerers('permission', 'tg', { channel: 'tg', actor: bob })).toEqual([{ id: '1', name: 'ann' }])
   })
 })
 

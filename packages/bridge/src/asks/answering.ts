@@ -25,9 +25,10 @@ export function createAnswerer(
     abort: async () => {},
   }
   return async (channel, inbound, beforeAnswer) => {
-    const running = runner.active({ channel, chat: inbound.chat }).flatMap(({ sink, stream }) => {
+    const running = runner.active({ channel, chat: inbound.chat }).flatMap(({ shows, stream }) => {
       const followed = stream()
-      return followed ? [{ sink, stream: followed }] : []
+      const here = shows.filter((one) => one.channel === channel)
+      return followed ? here.map(({ sink }) => ({ sink, stream: followed })) : []
     })
     return await answerWith({
       ...{ opencode, running: () => running, beforeAnswer },

@@ -49,7 +49,7 @@ const stops: ReadonlySet<string> = new Set(['stop', 'cancel', 'interrupt'])
 const pattern = /^\s*\/([a-z]+)(?:@\S+)?(?:\s+([\s\S]*))?$/i
 
 export function createCommands(context: CommandContext, backlog: Backlog): Commands {
-  const { state, channels, routes, runner, servers, words, onError } = context
+  const { state, channels, routes, people, runner, servers, words, onError } = context
   const sessions = sessionCommands(context)
   const all: readonly Command[] = [
     { name: 'start', description: 'what this bot does', run: async ({ person }) => ({ text: welcome(person) }) },
@@ -110,7 +110,8 @@ export function createCommands(context: CommandContext, backlog: Backlog): Comma
   async function press({ place, person, press: { token, actor, answer, messageRef } }: GivenPress): Promise<void> {
     const [, verb, value = ''] = /^b\/(\w+)(?:\/(.*))?$/.exec(token) ?? []
     if (!person.may.has('prompt')) return await answer(words.mayNot('prompt'))
-    const isOwn = (prompt: QueuedPrompt): boolean => prompt.actor.id === actor.id || person.may.has('admin')
+    const who = { channel: place.channel, actor }
+    const isOwn = (prompt: QueuedPrompt): boolean => people.isSame(prompt, who) || person.may.has('admin')
     switch (verb) {
       case 'page':
         return await turn(

@@ -10,7 +10,7 @@ const lineLength = 100
 
 /** Commands about the prompts that wait. */
 export function queueCommands(context: CommandContext): readonly Command[] {
-  const { state, runner, words } = context
+  const { state, runner, people, words } = context
   return [
     {
       name: 'queue',
@@ -31,10 +31,10 @@ export function queueCommands(context: CommandContext): readonly Command[] {
       description: 'tell the agent something while it works',
       isOnce: true,
       isPrompting: true,
-      run: async ({ entry, person, place, rest }) => {
+      run: async ({ entry, place, rest }) => {
         if (rest === '' && entry.files.length === 0) return { text: plain(words.steerWhat) }
         const prompt = { ...entry, text: rest, isCommand: false }
-        const others = runner.active(place).find((run) => !mayActOn(run, entry, person))
+        const others = runner.active(place).find((run) => !mayActOn(run, entry, people))
         if (others) throw new CommandRefusal(words.othersRun(plain(others.execution().prompt.actor.name)))
         if (await runner.canSteer(prompt)) {
           await runner.beginNow(prompt, [])
@@ -83,7 +83,7 @@ export function queueCommands(context: CommandContext): readonly Command[] {
   async function own({ place, person, entry }: CommandCall, number: string): Promise<QueuedPrompt> {
     const found = (await runner.waiting(place))[Number(number) - 1]
     if (!found) throw new CommandRefusal(words.notQueued(plain(number)))
-    if (found.actor.id === entry.actor.id || person.may.has('admin')) return found
+    if (people.isSame(found, entry) || person.may.has('admin')) return found
     throw new CommandRefusal(words.othersRun(plain(found.actor.name)))
   }
 }

@@ -76,7 +76,7 @@ export interface StopRequest extends Partial<Pick<QueuedPrompt, 'isTried' | 'hea
 /** Stops what runs in a place, as far as the person may. */
 export async function stopRuns(context: CommandContext, request: StopRequest): Promise<Said> {
   const { place, person, actor, isTried, heardAt = Number.POSITIVE_INFINITY, command = '/stop' } = request
-  const { runner, routes, servers, words } = context
+  const { runner, routes, people, servers, words } = context
   await runner.restored(place)
   // Before a crash it may have stopped what ran then, and the next prompt is not meant.
   const running = runner
@@ -85,7 +85,7 @@ export async function stopRuns(context: CommandContext, request: StopRequest): P
     .filter(({ isCanceled, startedAt }) => !isTried || isCanceled || startedAt <= heardAt)
     .map(({ run }) => run)
   if (isTried && running.length === 0) return { text: words.restartedCommand(command) }
-  const mine = running.filter((run) => mayActOn(run, { actor }, person))
+  const mine = running.filter((run) => mayActOn(run, { channel: place.channel, actor }, people))
   const [others] = running.filter((run) => !mine.includes(run))
   if (mine.length === 0 && others) return { text: words.othersRun(plain(others.execution().prompt.actor.name)) }
   try {

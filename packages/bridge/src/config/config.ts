@@ -1,6 +1,8 @@
 import { type BridgeChannel, type SinkFields, sinkFields } from '@reply/sink/channel'
 import * as z from 'zod'
 import { BridgeError } from '../error.ts'
+import { placeNamed } from '../mirrors.ts'
+import { entryFor } from '../place.ts'
 import { isLoopback } from '../servers/loopback.ts'
 import { type BridgeConfig, channelSchema, configSchema } from './schema.ts'
 
@@ -53,11 +55,12 @@ function jsonSchemaOf(schema: z.ZodType): z.core.JSONSchema.BaseSchema {
 }
 
 /** Faults that involve several fields. */
-function crossFaults({ servers, channels, people, routes, router }: BridgeConfig): readonly string[] {
+function crossFaults({ servers, channels, people, routes, router, mirrors }: BridgeConfig): readonly string[] {
   const channelOf = (id: string): string => id.slice(0, id.includes(':') ? id.indexOf(':') : undefined)
   const names = (all: object): string => Object.keys(all).join(', ')
   const ids = Object.entries(people).flatMap(([name, { ids }]) => ids.map((id, index) => ({ name, id, index })))
   const owners = new Map<string, string>()
+  const mirrored = new Set<string>()
   return [
     ...Object.entries(servers).flatMap(([name, { url, password }]) => {
       const { hostname } = new URL(url)
@@ -76,6 +79,16 @@ function crossFaults({ servers, channels, people, routes, router }: BridgeConfig
       const path = `routes.${where}`
       if (!Object.hasOwn(servers, server)) return [`${path}: "${server}" is not a server. Servers: ${names(servers)}.`]
       return placeFaults(path, where)
+    }),
+    ...mirrors.flatMap((group, index) => {
+      const path = `mirrors.${index}`
+      const repeated = group.filter((name) => mirrored.size === mirrored.add(name).size)
+      const servers = new Set(group.map((name) => entryFor(routes, placeNamed(name))))
+      return [
+        ...group.flatMap((name) => placeFaults(path, name)),
+        ...repeated.map((name) => `${path}: "${name}" is named twice. A chat has one session.`),
+        ...(servers.size > 1 ? [`${path}: its chats have different servers by \`routes\`. Give them one.`] : []),
+      ]
     }),
     ...Object.keys(typeof router.busy === 'string' ? {} : router.busy).flatMap((where) => {
       return placeFaults(`router.busy.${where}`, where)

@@ -114,6 +114,16 @@ export const configSchema = z.strictObject({
     .describe(
       'Which server a chat works with, by `<channel>:<chat>/<thread>`, `<channel>:<chat>`, `<channel>` or `*`; the most exact one counts. Not needed with one server.',
     ),
+  mirrors: z
+    .array(
+      z
+        .array(z.string().regex(/^[^:]+:[^/]+(\/.+)?$/, 'Write it as <channel>:<chat> or <channel>:<chat>/<thread>.'))
+        .min(2),
+    )
+    .default([])
+    .describe(
+      'Chats that share a session: each list names places as `<channel>:<chat>` or `<channel>:<chat>/<thread>`. What runs in one is shown in all, and can be answered and stopped in all.',
+    ),
   router: router.prefault({}),
   state: z.string().min(1).default('./state').describe('The folder of the state, relative to the config.'),
 })

@@ -6,7 +6,6 @@ import type { Busy } from '../config/schema.ts'
 import { isTakenOver } from '../error.ts'
 import type { InboundEvent } from '../events/event.ts'
 import { eventPlace } from '../events/place.ts'
-import type { Person } from '../people/people.ts'
 import { createRate } from '../people/rate.ts'
 import { type ChatPlace, entryFor, placeKey } from '../place.ts'
 import { type ActiveRun, mayActOn } from '../runs/active-run.ts'
@@ -176,12 +175,12 @@ export function createIntake(options: IntakeOptions): Intake {
       return await text.answer(words.mayNot('prompt'))
     }
     if (isOld || backlog.isGathering(entry)) return await backlog.keep(entry, taken)
-    await prompt(entry, person, taken)
+    await prompt(entry, taken)
   }
 
-  async function prompt(entry: QueuedPrompt, person: Person, taken: readonly Write[]): Promise<void> {
+  async function prompt(entry: QueuedPrompt, taken: readonly Write[]): Promise<void> {
     const running = runner.active(entry)
-    const isOwn = running.every((run) => mayActOn(run, entry, person))
+    const isOwn = running.every((run) => mayActOn(run, entry, people))
     const busy = busyIn(entry)
     const isSteering = busy === 'steer' && isOwn
     if (entry.albumID === undefined && isSteering && (await runner.canSteer(entry)))

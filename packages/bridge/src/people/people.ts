@@ -10,12 +10,20 @@ export interface Person {
   readonly may: ReadonlySet<Right>
 }
 
+/** An actor, and the channel's name in the config. */
+export interface ChannelActor {
+  readonly channel: string
+  readonly actor: Actor
+}
+
 /** Who may do what. */
 export interface People {
   /** The person behind an actor of a channel; undefined for strangers, and for channels and anonymous administrators. */
   find(channel: string, actor: Actor): Person | undefined
-  /** Who must answer an ask of a person's run, on that channel. Only people with `approve` answer permissions. */
-  answerers(type: Ask['type'], channel: string, requester: Actor): readonly Actor[]
+  /** Who must answer an ask of a person's run, as actors of that channel. Only people with `approve` answer permissions. */
+  answerers(type: Ask['type'], channel: string, requester: ChannelActor): readonly Actor[]
+  /** Whether two actors are the same person. */
+  isSame(one: ChannelActor, other: ChannelActor): boolean
 }
 
 /** With an empty list, all actors are strangers. */
@@ -25,14 +33,24 @@ export function createPeople(people: Readonly<Record<string, PersonConfig>>): Pe
     const person = { name, may: new Set(may) }
     for (const id of ids) byID.set(id, person)
   }
-  return {
-    find,
-    answerers: (type, channel, requester) => {
-      if (type === 'question' || find(channel, requester)?.may.has('approve')) return [requester]
-      const prefix = `${channel}:`
-      const approvers = [...byID].filter(([id, { may }]) => id.startsWith(prefix) && may.has('approve'))
-      return approvers.map(([id, { name }]) => ({ id: id.slice(prefix.length), name }))
-    },
+  return { find, answerers, isSame }
+
+  function answerers(type: Ask['type'], channel: string, requester: ChannelActor): readonly Actor[] {
+    const person = find(requester.channel, requester.actor)
+    const isTheirs = type === 'question' || person?.may.has('approve')
+    const own = requester.channel === channel ? [requester.actor] : actorsOf(channel, (one) => one === person)
+    return isTheirs && own.length > 0 ? own : actorsOf(channel, ({ may }) => may.has('approve'))
+  }
+
+  function actorsOf(channel: string, isMeant: (person: Person) => boolean): readonly Actor[] {
+    const prefix = `${channel}:`
+    const meant = [...byID].filter(([id, person]) => id.startsWith(prefix) && isMeant(person))
+    return meant.map(([id, { name }]) => ({ id: id.slice(prefix.length), name }))
+  }
+
+  function isSame(one: ChannelActor, other: ChannelActor): boolean {
+    const person = find(one.channel, one.actor)
+    return person !== undefined && person === find(other.channel, other.actor)
   }
 
   function find(channel: string, actor: Actor): Person | undefined {

@@ -1,5 +1,6 @@
 import type { Clock, Reply } from '@reply/core'
-import { type ChatPlace, placeKey } from '../place.ts'
+import type { Mirrors } from '../mirrors.ts'
+import type { ChatPlace } from '../place.ts'
 import type { State } from '../state.ts'
 import type { Write } from '../store/store.ts'
 import { toExecution } from './decode.ts'
@@ -29,23 +30,24 @@ export interface Registry {
 const prefix = 'execution/'
 const keptMs = 3_600_000
 
-function keyOf(place: ChatPlace, id: string): string {
-  return `${prefix}${placeKey(place)}/${id}`
-}
-
 /** Without letters and digits that look alike. */
 const letters = 'abcdefghjkmnpqrstuvwxyz23456789'
 const idLength = 6
 
 export function createRegistry(options: {
   readonly state: State
+  readonly mirrors: Mirrors
   readonly clock: Clock
   /** From 0 to 1. */
   readonly random: () => number
 }): Registry {
-  const { state, clock, random } = options
+  const { state, mirrors, clock, random } = options
   const replies = new Map<string, () => Reply | undefined>()
   return { newID, write, all: async () => await all(), list, find, follow, lines, evict }
+
+  function keyOf(place: ChatPlace, id: string): string {
+    return `${prefix}${mirrors.keyOf(place)}/${id}`
+  }
 
   async function newID(place: ChatPlace): Promise<string> {
     for (;;) {
@@ -64,7 +66,7 @@ export function createRegistry(options: {
   }
 
   async function list(place: ChatPlace): Promise<readonly Execution[]> {
-    const here = await all(`${placeKey(place)}/`)
+    const here = await all(`${mirrors.keyOf(place)}/`)
     return here.filter((one) => !one.isSteer && !isOld(one)).toReversed()
   }
 

@@ -1,5 +1,6 @@
 import type { Clock } from '@reply/core'
 import type { Actor, MessageRef } from '@reply/sink'
+import type { Mirrors } from '../mirrors.ts'
 import { type ChatPlace, chatKey, entryFor, placeKey } from '../place.ts'
 import type { State } from '../state.ts'
 import type { Write } from '../store/store.ts'
@@ -52,18 +53,19 @@ const mostPlaces = 1000
 export function createRoutes(options: {
   readonly state: State
   readonly clock: Clock
+  readonly mirrors: Mirrors
   /** The names of all servers. */
   readonly servers: readonly string[]
   /** The config's `routes`. */
   readonly routes: Readonly<Record<string, string>>
 }): Routes {
-  const { state, clock, servers, routes } = options
+  const { state, clock, mirrors, servers, routes } = options
   const ours = new Set<string>()
-  const waiting = new Map<string, readonly MessageRef[]>()
+  const waiting = new Map<string, readonly { readonly place: ChatPlace; readonly ref: MessageRef }[]>()
   return { of, write, use, note, used, isOurs, sessionOf, remember, rememberNext, writeAuthor, isAuthor, load }
 
   async function of(place: ChatPlace): Promise<Route | undefined> {
-    const stored = await state.read(`route/${placeKey(place)}`)
+    const stored = await state.read(`route/${mirrors.keyOf(place)}`)
     const server = configured(place)
     const route = stored === undefined ? undefined : toRoute(stored)
     // The config decides where a chat works; a session of another server is left.
@@ -80,7 +82,7 @@ export function createRoutes(options: {
   function write(place: ChatPlace, route: Route): Write {
     ours.add(placeKey(place))
     const expiresAt = clock.now() + routeMs
-    return { type: 'put', key: `route/${placeKey(place)}`, value: JSON.stringify(route), expiresAt }
+    return { type: 'put', key: `route/${mirrors.keyOf(place)}`, value: JSON.stringify(route), expiresAt }
   }
 
   function use(place: ChatPlace, route: Route & { readonly sessionID: string }): readonly Write[] {
@@ -88,19 +90,19 @@ export function createRoutes(options: {
   }
 
   function note(place: ChatPlace, { server, sessionID }: SessionRef): readonly Write[] {
-    const key = placeKey(place)
+    const key = mirrors.keyOf(place)
     const now = clock.now()
     const value = JSON.stringify({ server, sessionID, usedAt: now } satisfies UsedSession)
     const messages = waiting.get(key) ?? []
     waiting.delete(key)
     return [
       { type: 'put', key: `session/${key}/${sessionID}`, value, expiresAt: now + rememberedMs },
-      ...remember(place, messages, { server, sessionID }),
+      ...messages.flatMap((one) => remember(one.place, [one.ref], { server, sessionID })),
     ]
   }
 
   async function used(place: ChatPlace): Promise<readonly UsedSession[]> {
-    const stored = await state.list(`session/${placeKey(place)}/`)
+    const stored = await state.list(`session/${mirrors.keyOf(place)}/`)
     return stored.map(({ value }) => toUsedSession(value)).toSorted((a, b) => b.usedAt - a.usedAt)
   }
 
@@ -122,8 +124,8 @@ export function createRoutes(options: {
   }
 
   function rememberNext(place: ChatPlace, messages: readonly MessageRef[]): void {
-    const key = placeKey(place)
-    const all = [...(waiting.get(key) ?? []), ...messages].slice(-mostWaiting)
+    const key = mirrors.keyOf(place)
+    const all = [...(waiting.get(key) ?? []), ...messages.map((ref) => ({ place, ref }))].slice(-mostWaiting)
     waiting.delete(key)
     waiting.set(key, all)
     const [oldest] = waiting.keys()

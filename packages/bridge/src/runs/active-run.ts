@@ -1,7 +1,7 @@
 import type { Reply } from '@reply/core'
 import type { Sink } from '@reply/sink'
-import type { QueuedPrompt } from '../intake/queued-prompt.ts'
-import type { Person } from '../people/people.ts'
+import type { ChannelActor, People } from '../people/people.ts'
+import type { ChatPlace } from '../place.ts'
 import type { Execution } from '../registry/execution.ts'
 
 /** What is known of a run on its server. */
@@ -12,12 +12,17 @@ export interface Followed {
   abort(): Promise<Reply>
 }
 
+/** A sink, and the place where it shows a reply. */
+export interface Shown extends ChatPlace {
+  readonly sink: Sink
+}
+
 /** A run that is followed here. */
 export interface ActiveRun {
   /** As it is stored now. */
   readonly execution: () => Execution
-  /** Shows the reply. */
-  readonly sink: Sink
+  /** What shows the reply: that of its own place first, then those of the place's mirrors. */
+  readonly shows: readonly [Shown, ...Shown[]]
   /** Undefined until it was posted, or found again after a restart. */
   readonly stream: () => Followed | undefined
   /** A message about it is in the chat. */
@@ -31,6 +36,10 @@ export interface ActiveRun {
 }
 
 /** Whether a person may stop or steer a run: one's own, or any with the right `admin`. */
-export function mayActOn({ execution }: ActiveRun, { actor }: Pick<QueuedPrompt, 'actor'>, person: Person): boolean {
-  return person.may.has('admin') || execution().prompt.actor.id === actor.id
+export function mayActOn(
+  { execution }: ActiveRun,
+  who: ChannelActor,
+  people: Pick<People, 'find' | 'isSame'>,
+): boolean {
+  return people.find(who.channel, who.actor)?.may.has('admin') === true || people.isSame(execution().prompt, who)
 }

@@ -3,6 +3,7 @@ import type { AskWatch } from '../asks/ask-watch.ts'
 import type { Channels } from '../channels.ts'
 import type { RouterConfig } from '../config/schema.ts'
 import type { BridgeEvent } from '../events/event.ts'
+import type { Mirrors } from '../mirrors.ts'
 import type { People } from '../people/people.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { Routes } from '../routes/routes.ts'
@@ -14,6 +15,7 @@ export interface BridgeContext {
   readonly state: State
   readonly registry: Registry
   readonly routes: Routes
+  readonly mirrors: Mirrors
   readonly channels: Channels
   readonly people: People
   /** By the names of the config. */

@@ -8,7 +8,6 @@ import {
   type RunOptions,
   runsUnasked,
 } from '@reply/core'
-import type { Sink } from '@reply/sink'
 import { pause } from '@reply/sink/channel'
 import type { Saying } from '../channels.ts'
 import { isTakenOver, wordsOf } from '../error.ts'
@@ -20,7 +19,7 @@ import type { ActiveRun } from './active-run.ts'
 import type { RunContext } from './context.ts'
 import { agentCommandOf, FileFailure, readFiles } from './input.ts'
 import { endOf } from './outcome.ts'
-import { shownBy } from './shown-by.ts'
+import { deliveredBy, shownBy } from './shown-by.ts'
 import { keepUnknown, unknownButtons } from './unknown-run.ts'
 
 export interface BeginOptions {
@@ -29,7 +28,7 @@ export interface BeginOptions {
   readonly execution: Execution
   readonly route: Route
   readonly opencode: OpenCode
-  readonly sink: Sink
+  readonly shows: ActiveRun['shows']
   /** The place's own session and title when the run began. A reply to a message may have chosen another. */
   readonly chosen: string | undefined
   readonly title: string | undefined
@@ -41,7 +40,7 @@ export interface BeginOptions {
 
 /** Posts what was planned, or finds again what an earlier process posted, and follows it to its end. */
 export function beginRun(options: BeginOptions): ActiveRun {
-  const { context, opencode, sink, onSession, isStopping } = options
+  const { context, opencode, shows, onSession, isStopping } = options
   const { state, registry, routes, channels, people, router, words, clock, asks, onError } = context
   const { prompt, server } = options.execution
   let { execution, route } = options
@@ -57,7 +56,7 @@ export function beginRun(options: BeginOptions): ActiveRun {
   })
   const events = createRunEvents({ execution, clock, emit: context.emit })
   const ended = run()
-  return { execution: () => execution, sink, stream: () => stream, shown: events.shown, cancel, found, ended }
+  return { execution: () => execution, shows, stream: () => stream, shown: events.shown, cancel, found, ended }
 
   async function run(): Promise<void> {
     const unfollow = registry.follow(execution, () => stream?.reply)
@@ -111,14 +110,14 @@ export function beginRun(options: BeginOptions): ActiveRun {
 
   function runOptions(): RunOptions {
     const watch = asks.observerFor({ place: prompt, opencode, server })
-    const shown = shownBy(sink, {
+    const shown = shownBy(shows, {
       asks: !router.progress.enabled,
       // Another session takes its place once, and the chat is told so.
       isLeftOut: (reply) => !isRenewed && execution.phase === 'planned' && isGone(reply),
     })
     // What joined a run is shown by that run's own sink.
     const observe = (reply: Reply): readonly ReplyObserver[] =>
-      execution.isSteer && isJoined(reply) ? [] : [shown, watch, events.observer]
+      execution.isSteer && isJoined(reply) ? [] : [...shown, watch, events.observer]
     return { timeoutMs: router.timeoutMs, onPosting: async (posted) => await onPosting(posted), observe }
   }
 
@@ -185,7 +184,7 @@ export function beginRun(options: BeginOptions): ActiveRun {
       const authors = stream?.joined || promptID === undefined ? [] : [routes.writeAuthor(promptID, prompt)]
       await update({ phase: 'delivering', ...endOf(reply), finishedAt: clock.now(), lines }, authors)
     }
-    if (!execution.isSteer) events.delivered(execution, await sink.settled())
+    if (!execution.isSteer) events.delivered(execution, await deliveredBy(shows, clock))
     if (!isStopping()) await finish()
   }
 

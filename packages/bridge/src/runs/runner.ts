@@ -1,6 +1,7 @@
 import { pause } from '@reply/sink/channel'
 import { leftToGather, type QueuedPrompt } from '../intake/queued-prompt.ts'
-import { type ChatPlace, placeKey } from '../place.ts'
+import { plain } from '../markdown.ts'
+import type { ChatPlace } from '../place.ts'
 import { toQueuedPrompt } from '../registry/decode.ts'
 import type { Execution } from '../registry/execution.ts'
 import type { Route } from '../routes/decode.ts'
@@ -10,7 +11,7 @@ import { atMost } from './at-most.ts'
 import type { RunContext } from './context.ts'
 import { type BeginOptions, beginRun } from './run.ts'
 import { createRunning } from './running.ts'
-import { sinkFor } from './sink-for.ts'
+import { sinksFor } from './sink-for.ts'
 import { createWakes } from './wakes.ts'
 
 /** Runs the prompts of each place one after the other, and finds the runs of an earlier process again. */
@@ -49,8 +50,8 @@ const againMs = 1000
 const restoreMs = 10_000
 
 export function createRunner(context: RunContext): Runner {
-  const { state, registry, routes, channels, people, servers, router, words, clock, onError } = context
-  const running = createRunning()
+  const { state, registry, routes, mirrors, channels, people, servers, router, words, clock, onError } = context
+  const running = createRunning(mirrors)
   const wakes = createWakes({ context, isFollowed: running.isFollowed, add: running.add })
   /** Places whose queue is being worked on. */
   const working = new Set<string>()
@@ -68,12 +69,12 @@ export function createRunner(context: RunContext): Runner {
     queueOf,
     serverOf: (sessionID) => serverBySession.get(sessionID),
     restore,
-    restored: async (place) => await restoring.get(placeKey(place)),
+    restored: async (place) => await restoring.get(mirrors.keyOf(place)),
     stop,
   }
 
   function queueOf(place: ChatPlace): string {
-    return `prompts/${placeKey(place)}`
+    return `prompts/${mirrors.keyOf(place)}`
   }
 
   /** A store that was busy is asked again. */
@@ -96,7 +97,7 @@ export function createRunner(context: RunContext): Runner {
 
   /** One prompt after the other. After each end the queue is looked at again, so that none is stranded. */
   async function work(place: ChatPlace): Promise<void> {
-    const key = placeKey(place)
+    const key = mirrors.keyOf(place)
     if (working.has(key) || isStopped) return
     working.add(key)
     try {
@@ -162,8 +163,15 @@ export function createRunner(context: RunContext): Runner {
     if (!(await state.commit([...taken, registry.write(execution)]))) return undefined
     if (router.receipts && !prompt.isSteer)
       await channels.say(prompt, { text: words.started(execution.id), silent: true })
+    for (const place of mirrors.others(prompt))
+      void channels.say(place, { text: mirrored(prompt), silent: true }, 'next')
     const { sessionID: chosen, title } = (await routes.of(prompt)) ?? {}
     return start({ execution, route, opencode, chosen, title })
+  }
+
+  /** What a person wrote in one chat, for those that show the same session. */
+  function mirrored({ actor, text, files }: QueuedPrompt): string {
+    return words.mirrored(plain(actor.name), plain([text, ...files.map(({ name }) => `📎 ${name}`)].join('\n').trim()))
   }
 
   /** A reply to a message of the bot continues that message's session, and the chat goes on with it. */
@@ -174,12 +182,12 @@ export function createRunner(context: RunContext): Runner {
     return { ...route, sessionID: meant.sessionID, title: undefined }
   }
 
-  function start(begun: Omit<BeginOptions, 'context' | 'sink' | 'onSession' | 'isStopping'>): ActiveRun {
+  function start(begun: Omit<BeginOptions, 'context' | 'shows' | 'onSession' | 'isStopping'>): ActiveRun {
     const { execution, route } = begun
     const run = beginRun({
       ...begun,
       context,
-      sink: sinkFor(context, execution, route),
+      shows: sinksFor(context, execution, route),
       isStopping: () => isStopped,
       onSession,
     })
@@ -214,7 +222,7 @@ export function createRunner(context: RunContext): Runner {
       await Promise.race([run.found, run.ended])
     })
     for (const [index, execution] of unfinished.entries()) {
-      const key = placeKey(execution.prompt)
+      const key = mirrors.keyOf(execution.prompt)
       const both = [restoring.get(key), begun[index]]
       restoring.set(key, atMost(Promise.allSettled(both), restoreMs, clock))
     }
@@ -235,6 +243,6 @@ export function createRunner(context: RunContext): Runner {
   async function stop(): Promise<void> {
     isStopped = true
     wakes.stop()
-    await Promise.all(running.all().map(({ sink }) => sink.stop()))
+    await Promise.all(running.all().flatMap(({ shows }) => shows.map(async ({ sink }) => await sink.stop())))
   }
 }

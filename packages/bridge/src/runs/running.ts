@@ -1,11 +1,12 @@
-import { type ChatPlace, placeKey } from '../place.ts'
+import type { Mirrors } from '../mirrors.ts'
+import type { ChatPlace } from '../place.ts'
 import type { ActiveRun } from './active-run.ts'
 
 /** The runs that are followed here. */
 export interface Running {
   /** Adds a run, until it has ended. */
   add(run: ActiveRun): void
-  /** Those of a place. */
+  /** Those of a place and its mirrors. */
   of(place: ChatPlace): readonly ActiveRun[]
   /** Those of all places. */
   all(): readonly ActiveRun[]
@@ -13,12 +14,12 @@ export interface Running {
   isFollowed(sessionID: string): boolean
 }
 
-export function createRunning(): Running {
+export function createRunning(mirrors: Pick<Mirrors, 'keyOf'>): Running {
   const runs = new Map<string, Set<ActiveRun>>()
-  return { add, of: (place) => [...(runs.get(placeKey(place)) ?? [])], all, isFollowed }
+  return { add, of: (place) => [...(runs.get(mirrors.keyOf(place)) ?? [])], all, isFollowed }
 
   function add(run: ActiveRun): void {
-    const key = placeKey(run.execution().prompt)
+    const key = mirrors.keyOf(run.execution().prompt)
     const here = runs.get(key) ?? new Set()
     runs.set(key, here.add(run))
     void run.ended.then(() => {

@@ -1,5 +1,7 @@
-import type { Reply, ReplyObserver } from '@reply/core'
-import type { Sink } from '@reply/sink'
+import { type Clock, type Observation, observerOf, type Reply, type ReplyObserver } from '@reply/core'
+import type { Delivery, Sink } from '@reply/sink'
+import type { ActiveRun } from './active-run.ts'
+import { atMost } from './at-most.ts'
 
 /** What a sink is not shown. */
 export interface Hidden {
@@ -9,17 +11,32 @@ export interface Hidden {
   readonly isLeftOut: (reply: Reply) => boolean
 }
 
-/** An observer that passes on to a sink what the chat should see. */
-export function shownBy(sink: Sink, { asks, isLeftOut }: Hidden): ReplyObserver {
-  const { settled: _, find: __, take: ___, stop: ____, ...observer } = sink
-  const handlers = Object.entries(observer).map(([type, handle]) => {
-    const passOn = (observation: { readonly reply: Reply }): void => {
-      if (!handle || isLeftOut(observation.reply)) return
-      Reflect.apply(handle, undefined, [asks ? { ...observation, reply: withoutAsks(observation.reply) } : observation])
-    }
-    return [type, passOn]
+/** Observers that pass on to the sinks what the chats should see. */
+export function shownBy(shows: ActiveRun['shows'], hidden: Hidden): readonly ReplyObserver[] {
+  return shows.map(({ sink }) => observerFor(sink, hidden))
+}
+
+function observerFor(sink: Sink, { asks, isLeftOut }: Hidden): ReplyObserver {
+  return observerOf((observation) => {
+    const { reply } = observation
+    if (!isLeftOut(reply)) passOn(sink, asks ? { ...observation, reply: withoutAsks(reply) } : observation)
   })
-  return Object.fromEntries(handlers)
+}
+
+/** How long a mirror may take longer than the run's own place, in ms. The next prompt does not wait for it any longer. */
+const mirrorMs = 10_000
+
+/** Resolves with what the run's own place shows, when all places show the reply. */
+export async function deliveredBy([own, ...mirrors]: ActiveRun['shows'], clock: Clock): Promise<Delivery> {
+  const delivery = await own.sink.settled()
+  await atMost(Promise.all(mirrors.map(async ({ sink }) => await sink.settled())), mirrorMs, clock)
+  return delivery
+}
+
+/** Tells an observer of a change, if it has a method for it. */
+export function passOn(observer: ReplyObserver, observation: Observation): void {
+  const handle: unknown = Reflect.get(observer, observation.type)
+  if (typeof handle === 'function') Reflect.apply(handle, undefined, [observation])
 }
 
 function withoutAsks(reply: Reply): Reply {

@@ -1,30 +1,48 @@
-import type { Sink } from '@reply/sink'
+import type { Ask } from '@reply/core'
+import type { Actor, Sink } from '@reply/sink'
 import type { Execution } from '../registry/execution.ts'
 import type { Route } from '../routes/decode.ts'
+import type { Shown } from './active-run.ts'
 import type { BridgeContext } from './context.ts'
 
-/** The sink that shows an execution in its place. */
-export function sinkFor(
-  { channels, people, router }: Pick<BridgeContext, 'channels' | 'people' | 'router'>,
-  { id, prompt }: Execution,
-  { isVerbose }: Route,
+type SinkContext = Pick<BridgeContext, 'channels' | 'people' | 'router' | 'mirrors'>
+
+/** The sinks that show an execution: that of its own place first, then those of the place's mirrors. */
+export function sinksFor(context: SinkContext, execution: Execution, route: Route): readonly [Shown, ...Shown[]] {
+  const { prompt } = execution
+  const others = context.mirrors.others(prompt).filter(({ channel }) => context.channels.has(channel))
+  const shownAt = ({ channel, chat }: Pick<Shown, 'channel' | 'chat'>): Shown => {
+    return { channel, chat, sink: sinkFor(context, { execution, route, channel, chat }) }
+  }
+  return [shownAt(prompt), ...others.map(shownAt)]
+}
+
+interface Showing extends Pick<Shown, 'channel' | 'chat'> {
+  readonly execution: Execution
+  readonly route: Route
+}
+
+function sinkFor(
+  { channels, people, router }: SinkContext,
+  { execution: { id, prompt }, route: { isVerbose }, channel, chat }: Showing,
 ): Sink {
-  const { channel, chat, actor } = prompt
   const { enabled, toolThrottleMs, heartbeatMs } = router.progress
   const verbosity = enabled ? 'verbose' : 'quiet'
   const { policy, words } = channels.sinkFields(channel)
   return channels.of(channel).sinkFor(
-    { chat, replyTo: prompt.messageRef },
+    { chat, ...(chat === prompt.chat && { replyTo: prompt.messageRef }) },
     {
       policy: { toolThrottleMs, heartbeatMs, ...policy, ...((isVerbose || !enabled) && { verbosity }) },
       words,
       label: id,
-      mentions: (type) => people.answerers(type, channel, actor),
-      mayAnswer: (who, ask) => {
-        const person = people.find(channel, who)
-        if (person?.may.has('approve')) return true
-        return ask.type === 'question' && who.id === actor.id && person?.may.has('prompt') === true
-      },
+      mentions: (type) => people.answerers(type, channel, prompt),
+      mayAnswer,
     },
   )
+
+  function mayAnswer(actor: Actor, ask: Ask): boolean {
+    const person = people.find(channel, actor)
+    if (person?.may.has('approve')) return true
+    return ask.type === 'question' && person?.may.has('prompt') === true && people.isSame({ channel, actor }, prompt)
+  }
 }

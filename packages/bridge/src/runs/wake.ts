@@ -4,8 +4,8 @@ import type { Execution } from '../registry/execution.ts'
 import type { ActiveRun } from './active-run.ts'
 import type { RunContext } from './context.ts'
 import { endOf } from './outcome.ts'
-import { shownBy } from './shown-by.ts'
-import { sinkFor } from './sink-for.ts'
+import { deliveredBy, passOn, shownBy } from './shown-by.ts'
+import { sinksFor } from './sink-for.ts'
 
 export interface WakeOptions {
   readonly context: RunContext
@@ -42,10 +42,10 @@ export async function beginWake(reply: Reply, options: WakeOptions): Promise<Rep
     ...{ phase: 'delivering', status: 'running', startedAt: clock.now(), lines: [] },
   }
   await state.commit([registry.write(execution)])
-  const sink = sinkFor(context, execution, (await routes.of(prompt)) ?? { server })
+  const shows = sinksFor(context, execution, (await routes.of(prompt)) ?? { server })
   const events = createRunEvents({ execution, clock, emit: context.emit })
-  const shown = shownBy(sink, { asks: !router.progress.enabled, isLeftOut: () => false })
-  const observers = [shown, asks.observerFor({ place: prompt, opencode, server }), events.observer]
+  const shown = shownBy(shows, { asks: !router.progress.enabled, isLeftOut: () => false })
+  const observers = [...shown, asks.observerFor({ place: prompt, opencode, server }), events.observer]
   const unfollow = registry.follow(execution, () => newest)
   let setSettled = (): void => {}
   const settled = new Promise<void>((resolve) => {
@@ -53,7 +53,7 @@ export async function beginWake(reply: Reply, options: WakeOptions): Promise<Rep
   })
   add({
     execution: () => execution,
-    sink,
+    shows,
     stream: () => ({ reply: newest, abort }),
     shown: events.shown,
     cancel,
@@ -74,7 +74,7 @@ export async function beginWake(reply: Reply, options: WakeOptions): Promise<Rep
     await settled
     if (isStopping()) return
     await update({ ...endOf(newest), finishedAt: clock.now(), lines: registry.lines(execution) })
-    events.delivered(execution, await sink.settled())
+    events.delivered(execution, await deliveredBy(shows, clock))
     if (!isStopping()) await update({ phase: 'done' })
   }
 
@@ -94,10 +94,4 @@ export async function beginWake(reply: Reply, options: WakeOptions): Promise<Rep
     await state.commit([registry.write(execution)])
     events.changed(before, execution)
   }
-}
-
-/** Tells an observer of a change, if it has a method for it. */
-export function passOn(observer: ReplyObserver, observation: Observation): void {
-  const handle: unknown = Reflect.get(observer, observation.type)
-  if (typeof handle === 'function') Reflect.apply(handle, undefined, [observation])
 }

@@ -1,8 +1,10 @@
 import { type OpenCode, observerOf, type Reply, type ReplyObserver } from '@reply/core'
+import { createRecent, pause } from '@reply/sink/channel'
 import type { Execution } from '../registry/execution.ts'
 import type { ActiveRun } from './active-run.ts'
 import type { RunContext } from './context.ts'
-import { beginWake, isWake, passOn, wakeNameOf } from './wake.ts'
+import { passOn } from './shown-by.ts'
+import { beginWake, isWake, wakeNameOf } from './wake.ts'
 
 /**
  * Shows what sessions do by themselves after a run, in the chat of that run: a background sub-agent asks, or the agent
@@ -26,12 +28,16 @@ export interface WakesOptions {
 /** How many sessions' newest runs are remembered, and how many are looked at after a restart. */
 const mostSessions = 10_000
 const mostRestored = 50
+/** How often a session that goes on is looked at after a restart, in ms. */
+const againMs = 1000
 
 export function createWakes({ context, isFollowed, add }: WakesOptions): Wakes {
   const { servers, directoryOf, registry, state, clock, onError } = context
   const newest = new Map<string, Execution>()
   /** By session: what an earlier process was showing. */
   const unfinished = new Map<string, Execution>()
+  /** The replies that are shown, by their names. */
+  const shown = createRecent<true>(mostSessions)
   const stops: (() => void)[] = []
   let isStopped = false
   return { ran, restore, stop }
@@ -67,11 +73,14 @@ export function createWakes({ context, isFollowed, add }: WakesOptions): Wakes {
 
   async function begin(reply: Reply, opencode: OpenCode): Promise<ReplyObserver> {
     const last = newest.get(reply.sessionID)
-    if (!last) return {}
+    const name = wakeNameOf(reply)
+    // The watch and `restore` may both see it.
+    if (!last || shown.has(name)) return {}
+    shown.set(name, true)
     const stored = unfinished.get(reply.sessionID)
     unfinished.delete(reply.sessionID)
     const options = { context, opencode, last, add, isStopping: () => isStopped }
-    const isSame = stored?.wokenBy === wakeNameOf(reply)
+    const isSame = stored?.wokenBy === name
     if (stored && !isSame) await lose(stored)
     return await beginWake(reply, { ...options, ...(isSame && { stored }) }).catch((error: unknown) => {
       onError(error instanceof Error ? error : new Error(String(error)))
@@ -87,13 +96,28 @@ export function createWakes({ context, isFollowed, add }: WakesOptions): Wakes {
     }
     for (const [server, opencode] of servers) watch(server, opencode)
     const done = new Set(executions.flatMap(({ wokenBy, phase }) => (wokenBy && phase === 'done' ? [wokenBy] : [])))
-    for (const [sessionID, { server }] of [...newest].slice(-mostRestored)) {
-      const opencode = servers.get(server)
-      if (isStopped || !opencode || isFollowed(sessionID)) continue
+    await Promise.all([...newest.values()].slice(-mostRestored).map(async (last) => await find(last, done)))
+  }
+
+  async function find(last: Execution, done: ReadonlySet<string>): Promise<void> {
+    const { sessionID = '', server } = last
+    const opencode = servers.get(server)
+    // What begins from here on is seen by the watch.
+    await opencode?.ready.catch(() => {})
+    if (opencode) await findEnded(sessionID, opencode, done)
+    const stored = unfinished.get(sessionID)
+    if (!stored || isStopped || isFollowed(sessionID)) return
+    unfinished.delete(sessionID)
+    await lose(stored)
+  }
+
+  /** Shows what ended while there was no bridge. What still goes on is seen by the watch, unless it ends before that. */
+  async function findEnded(sessionID: string, opencode: OpenCode, done: ReadonlySet<string>): Promise<void> {
+    while (!isStopped && !isFollowed(sessionID)) {
       const reply = await opencode.reply(sessionID).catch(() => undefined)
-      // What still goes on is seen by the watch.
-      if (reply?.phase !== 'settled' || !isWake(reply) || done.has(wakeNameOf(reply))) continue
-      if (!isFollowed(sessionID)) await begin(reply, opencode)
+      if (!reply || !isWake(reply) || done.has(wakeNameOf(reply))) return
+      if (reply.phase === 'settled' && !isFollowed(sessionID)) return void (await begin(reply, opencode))
+      await pause(clock, againMs)
     }
   }
 

@@ -1,0 +1,92 @@
+import { hold, type Scripts, text, tool } from '@reply/testing'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Day, startDay } from './day.ts'
+import { question } from './scripts.ts'
+
+const scripts: Scripts = {
+  hello: { steps: [[text('Hello to you.')]] },
+  again: { steps: [[text('Again, hello.')]] },
+  third: { steps: [[text('For the third time.')]] },
+  question,
+  touch: {
+    steps: [
+      [text('I touch it.'), tool('bash', { command: 'touch mirrored.txt', description: 'Touch' })],
+      [text('It is touched.')],
+    ],
+  },
+  forever: { steps: [[text('On and on. '), hold('forever'), text('never.')]] },
+  slow: { steps: [[text('One moment'), hold('slow'), text(', done.')]] },
+}
+
+const ann = { from: { id: 'U1', name: 'Ann' } }
+const bob = { from: { id: 'U2', name: 'Bob' } }
+const cyd = { from: { id: 'U3', name: 'Cyd' } }
+
+let day: Day
+
+beforeAll(async () => {
+  // Ann's private chat on Telegram, and a channel on Slack where Bob and Cyd are.
+  day = await startDay(scripts, { routes: { '*': 'home' }, mirrors: [['tg:1', 'sl:C1']] })
+})
+afterAll(async () => await day.close())
+
+const inSlack = async (words: string) => await day.slackTold('C1', words)
+
+test('what is asked in one chat is answered in both, in one session', async () => {
+  const { telegram, slack, told } = day
+  telegram.say(1, 'Hi [scenario:hello]', { from: { id: 1, name: 'Ann' } })
+  await Promise.all([told(1, 'Hello to you.'), inSlack('Hello to you.')])
+  await inSlack('**Ann:** Hi')
+  slack.say('C1', 'Once more [scenario:again]', { ...bob, mention: true })
+  await Promise.all([told(1, 'Again, hello.'), inSlack('**Ann:** Hi')])
+  await told(1, 'Once more')
+  const sessions = await day.sessions(day.home)
+  expect(sessions).toHaveLength(1)
+  expect(day.errors).toEqual([])
+})
+
+test('a question shows in both, is answered by one person in either, and closes in the other', async () => {
+  const { telegram, slack, told } = day
+  telegram.say(1, 'Ask me [scenario:question]')
+  const asked = await inSlack('Which colour?')
+  await told(1, 'Which colour?')
+  await slack.press('C1', asked.ts, 'Blue', ann)
+  await Promise.all([told(1, 'As you like.'), inSlack('As you like.')])
+  const there = telegram.screen(1).findLast(({ text: said }) => said.includes('Which colour?'))
+  expect(there?.buttons).toEqual([])
+  expect(day.errors).toEqual([])
+})
+
+test('a permission is allowed where the approver is, and by no one else', async () => {
+  const { telegram, slack, told } = day
+  telegram.say(1, 'Touch it [scenario:touch]')
+  const asked = await inSlack('touch mirrored.txt')
+  await slack.press('C1', asked.ts, 'Allow once', bob)
+  await slack.press('C1', asked.ts, 'Allow once', cyd)
+  await Promise.all([told(1, 'It is touched.'), inSlack('It is touched.')])
+  await Promise.all([told(1, '✅ Allow once'), inSlack('Allow once · Cyd')])
+  expect(day.errors).toEqual([])
+})
+
+test('one’s own run is stopped from the other chat, and /list is the same in both', async () => {
+  const { telegram, slack, told, model } = day
+  telegram.say(1, 'Go on [scenario:forever]')
+  await model.held('forever')
+  const stop = slack.say('C1', '/stop', { ...ann, mention: true })
+  await day.slackTold('C1', 'Stopped.', stop)
+  telegram.say(1, '/list')
+  const { text: list } = await told(1, 'Recent executions')
+  const listing = slack.say('C1', '/list', { ...ann, mention: true })
+  expect((await day.slackTold('C1', 'Recent executions', listing)).text).toBe(list)
+})
+
+test('a chat that fails is no one’s loss: the other shows all, and the next prompt does not wait', async () => {
+  const { telegram, slack, told, model } = day
+  telegram.say(1, 'Slowly [scenario:slow]')
+  await model.held('slow')
+  slack.inject({ type: 'status', code: 500, channel: 'C1', method: /^chat\./, times: 1_000_000 })
+  model.release('slow')
+  await told(1, 'One moment, done.')
+  telegram.say(1, 'Next [scenario:third]')
+  await told(1, 'For the third time.')
+})

@@ -33,3 +33,10 @@ test('formats of ranges nest, and one that overlaps ends with the outer one', ()
     },
   ])
 })
+
+test('a block of code ends its line by itself', () => {
+  const code = { type: 'pre', offset: 2, length: 1 }
+  expect(readEntities('a\nb\n\nc', [code])).toEqual([
+    { tag: 'lines', children: ['a', { tag: 'pre', children: ['b'] }, '\nc'] },
+  ])
+})

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
@@ -18,7 +18,8 @@ describe.each(pages)('%s', (page) => {
   const text = readFileSync(join(root, page), 'utf8').replaceAll(/^```[\s\S]*?^```/gm, '')
 
   test('links to what is there', () => {
-    const targets = [...text.matchAll(/\]\((?!https?:|mailto:)([^)\s]+)\)/g)].map(([, target = '']) => target)
+    const links = text.matchAll(/(?:\]\(|<img src=")(?!https?:|mailto:)([^)"\s]+)[)"]/g)
+    const targets = [...links].map(([, target = '']) => target)
     const broken = targets.filter((target) => !isThere(page, target))
     expect(broken).toEqual([])
   })
@@ -38,6 +39,14 @@ test('the index of docs links to every page in it', () => {
   const index = readFileSync(join(root, 'docs/README.md'), 'utf8')
   const names = readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md') && name !== 'README.md')
   expect(names.filter((name) => !index.includes(`](${name})`))).toEqual([])
+})
+
+test('every picture is small, and shown on a page with a text that says what it shows', () => {
+  const text = pages.map((page) => readFileSync(join(root, page), 'utf8')).join('\n')
+  const described = [...text.matchAll(/<img src="[^"]*\/pictures\/([^"]+)" width="[^"]+" alt="[^"]{50,}">/g)]
+  const files = readdirSync(join(root, 'docs/pictures'))
+  expect([...new Set(described.map(([, name]) => name))].toSorted()).toEqual(files.toSorted())
+  for (const name of files) expect(statSync(join(root, 'docs/pictures', name)).size).toBeLessThan(150_000)
 })
 
 test.each(guides)('%s names only paths that exist', (page) => {

@@ -125,7 +125,7 @@ async function start(
 
   function view(chat: Chat): ChatView {
     const isWorking = [...running.values()].includes(chat.name)
-    const shown = people.map(({ id, name, may }) => ({ id, name, may: may.join(', ') }))
+    const shown = chat.members.map(({ id, name, may }) => ({ id, name, may: may.join(', ') }))
     return { ...chat.look(), name: chat.name, people: shown, isWorking }
   }
 

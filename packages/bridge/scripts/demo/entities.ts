@@ -15,6 +15,9 @@ export function readEntities(text: string, entities: readonly Entity[]): readonl
   return text === '' ? [] : [element('lines', within({ text, from: 0, to: text.length, entities: ordered }))]
 }
 
+/** These begin and end lines by themselves: the line breaks around them are not shown a second time. */
+const blocks: ReadonlySet<string> = new Set(['pre', 'blockquote', 'expandable_blockquote', 'quote'])
+
 interface Range {
   readonly text: string
   readonly from: number
@@ -27,10 +30,12 @@ function within({ text, from, to, entities }: Range): readonly Markup[] {
   let at = from
   for (const [index, entity] of entities.entries()) {
     if (entity.offset < at || entity.offset >= to) continue
-    if (entity.offset > at) found.push(text.slice(at, entity.offset))
     const end = Math.min(to, entity.offset + entity.length)
+    const isBlock = blocks.has(entity.type)
+    const before = text.slice(at, entity.offset)
+    if (before !== '') found.push(isBlock ? before.replace(/\n$/, '') : before)
     found.push(formatted(entity, within({ text, from: entity.offset, to: end, entities: entities.slice(index + 1) })))
-    at = end
+    at = isBlock && text[end] === '\n' ? Math.min(to, end + 1) : end
   }
   if (at < to) found.push(text.slice(at, to))
   return found

@@ -14,6 +14,8 @@ export interface Chat {
   load(): ReturnType<LoadChannel>
   /** The person's id on the platform. */
   accountOf(person: Person): string
+  /** The people in it, besides the bot. */
+  readonly members: readonly Person[]
   /** What the platform shows now. */
   look(): Omit<ChatView, 'name' | 'people' | 'isWorking'>
   /** Writes to the bot. `thread`: answers there, on platforms that have threads. */

@@ -1,6 +1,6 @@
 import { type DiscordMessage, startDiscord } from '@reply/testing'
 import { readDiscordMarkdown } from '../markdown.ts'
-import type { Person } from '../people.ts'
+import { type Person, people } from '../people.ts'
 import type { ControlView, MessageView } from '../view.ts'
 import { type Chat, type ChatOptions, createMemory } from './chat.ts'
 import { untilTrue } from './until-true.ts'
@@ -22,6 +22,7 @@ export async function discordChat({ now }: ChatOptions): Promise<Chat> {
     secrets: { DISCORD: token },
     load: async () => (await import('@reply/discord')).bridgeChannel,
     accountOf: (person) => fromOf(person).id,
+    members: people,
     look: () => ({
       platform: 'discord',
       title: '#shop',
@@ -50,7 +51,7 @@ export async function discordChat({ now }: ChatOptions): Promise<Chat> {
       author: from === 'bot' ? 'reply' : memory.authorOf(id),
       isBot: from === 'bot',
       at: memory.atOf(id),
-      body: readDiscordMarkdown(source.replaceAll(/<@\d+>/g, '@reply')),
+      body: readDiscordMarkdown(named(source)),
       tasks: [],
       rows: rows.map((row) => row.map(controlOf)),
       file: file && { name: file.name, bytes: file.bytes.length },
@@ -66,6 +67,11 @@ function controlOf(component: DiscordMessage['rows'][number][number]): ControlVi
     return { label: 'Choose', style: 'plain', options: component.options.map(({ label }) => label) }
   const style = component.type === 'button' ? (styles[component.style] ?? 'plain') : 'plain'
   return { label: component.label, style, options: [] }
+}
+
+/** With names in place of ids. */
+function named(text: string): string {
+  return text.replaceAll(/<@(\d+)>/g, (_, id) => `@${people.find((one) => fromOf(one).id === id)?.name ?? 'reply'}`)
 }
 
 function fromOf({ name, number }: Person) {

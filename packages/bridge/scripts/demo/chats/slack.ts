@@ -31,6 +31,7 @@ export async function slackChat({ now }: ChatOptions): Promise<Chat> {
     secrets: { SLACK: slack.token, APP: slack.appToken },
     load: async () => (await import('@reply/slack')).bridgeChannel,
     accountOf: (person) => fromOf(person).id,
+    members: people,
     look: () => ({
       platform: 'slack',
       title: '#shop',

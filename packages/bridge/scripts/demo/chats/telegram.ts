@@ -1,6 +1,7 @@
 import { startTelegram, type TelegramMessage } from '@reply/testing'
 import { readEntities } from '../entities.ts'
 import { readMarkdown } from '../markdown.ts'
+import { people } from '../people.ts'
 import type { MessageView } from '../view.ts'
 import { type Chat, type ChatOptions, createMemory } from './chat.ts'
 
@@ -27,6 +28,7 @@ export async function telegramChat({ now }: ChatOptions): Promise<Chat> {
     secrets: { TELEGRAM: token },
     load: async () => (await import('@reply/telegram')).bridgeChannel,
     accountOf: ({ number }) => String(number),
+    members: people,
     look: () => ({
       platform: 'telegram',
       title: 'Shop team',

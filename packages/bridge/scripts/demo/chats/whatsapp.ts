@@ -24,6 +24,7 @@ export async function whatsappChat({ now }: ChatOptions): Promise<Chat> {
     secrets: { WHATSAPP: token, WHATSAPP_APP: whatsapp.appSecret, WHATSAPP_VERIFY: verifyToken },
     load: async () => (await import('@reply/whatsapp')).bridgeChannel,
     accountOf,
+    members: [ann],
     look: () => ({
       platform: 'whatsapp',
       title: 'OpenCode',

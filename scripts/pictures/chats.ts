@@ -1,0 +1,125 @@
+import type { Locator, Page } from 'playwright-core'
+import { discordChat } from '../../packages/bridge/scripts/demo/chats/discord.ts'
+import { slackChat } from '../../packages/bridge/scripts/demo/chats/slack.ts'
+import { telegramChat } from '../../packages/bridge/scripts/demo/chats/telegram.ts'
+import { whatsappChat } from '../../packages/bridge/scripts/demo/chats/whatsapp.ts'
+import { startBridgeDemo } from '../../packages/bridge/scripts/demo/demo.ts'
+
+type Save = (name: string, what: Page | Locator) => Promise<void>
+
+const morning = Date.UTC(2026, 0, 5, 9, 41)
+
+/** The demo's page, and the screen of each platform: the same page, with only that chat. */
+export async function chatScenes(page: Page, save: Save): Promise<void> {
+  const demo = await startBridgeDemo({
+    chats: [telegramChat, slackChat, discordChat, whatsappChat],
+    chunkDelayMs: 0,
+    now: () => morning,
+  })
+  try {
+    await page.setViewportSize({ width: 2600, height: 1000 })
+    await page.goto(demo.url)
+    await telegramAndSlack(page, save)
+    await discord(page, save)
+    await whatsapp(page, save)
+  } finally {
+    await demo.close()
+  }
+}
+
+async function telegramAndSlack(page: Page, save: Save): Promise<void> {
+  const [telegram, slack] = [chatOf(page, 'telegram'), chatOf(page, 'slack')]
+  await ask(telegram, 'Ben', 'Explain the project')
+  await ask(slack, 'Ben', 'Fix the discount')
+  await log(slack).getByRole('button', { name: 'Before tax' }).click()
+  await log(telegram).getByRole('heading', { name: 'A small shop' }).waitFor()
+  await log(slack).getByRole('button', { name: 'Allow once' }).click()
+  await log(slack).getByText('visible to Ben only').last().waitFor()
+  await idle(telegram)
+  await ask(telegram, 'Ben', 'Run the tests')
+  await log(telegram).getByRole('button', { name: 'Allow once' }).waitFor()
+  await beAs(slack, 'Ann')
+  await only(page, ['telegram', 'slack'], { width: 1280, height: 800 })
+  await save('demo-bridge', page)
+  await screen(page, 'telegram', { save, height: 760 })
+  await only(page, ['slack'], { width: 680, height: 1000 })
+  await log(slack).getByRole('button', { name: 'Allow once' }).click()
+  await log(slack).getByText('Only src/cart.js was changed.').waitFor()
+  await idle(slack)
+  await screen(page, 'slack', { save, height: 860 })
+}
+
+async function discord(page: Page, save: Save): Promise<void> {
+  const chat = chatOf(page, 'discord')
+  await only(page, ['discord'], { width: 680, height: 1000 })
+  await ask(chat, 'Ben', 'Review with a sub-agent')
+  await log(chat).getByText('every customer pays the full price').waitFor()
+  await idle(chat)
+  await ask(chat, 'Ben', 'Run the tests')
+  await log(chat).getByRole('button', { name: 'Allow once' }).waitFor()
+  await page.emulateMedia({ colorScheme: 'dark' })
+  await screen(page, 'discord', { save, height: 760 })
+  await page.emulateMedia({ colorScheme: 'light' })
+}
+
+async function whatsapp(page: Page, save: Save): Promise<void> {
+  const chat = chatOf(page, 'whatsapp')
+  await only(page, ['whatsapp'], { width: 680, height: 1000 })
+  await ask(chat, 'Ann', 'Explain the project')
+  await log(chat).getByText('to rounding sooner or later').waitFor()
+  await idle(chat)
+  await ask(chat, 'Ann', 'Fix the discount')
+  await log(chat).getByRole('button', { name: 'Before tax' }).waitFor()
+  await screen(page, 'whatsapp', { save, height: 760 })
+}
+
+const chatOf = (page: Page, name: string): Locator => page.locator(`[data-chat=${name}]`)
+const log = (chat: Locator): Locator => chat.getByRole('log')
+
+async function beAs(chat: Locator, person: string): Promise<void> {
+  await chat.locator('label', { hasText: person }).click()
+}
+
+async function ask(chat: Locator, person: string, suggestion: string): Promise<void> {
+  await beAs(chat, person)
+  await chat.getByRole('button', { name: suggestion }).click()
+}
+
+/** Waits until nothing runs and nothing types there. */
+async function idle(chat: Locator): Promise<void> {
+  await chat.locator('.stop:disabled').waitFor()
+  await chat.locator('.status:empty').waitFor({ state: 'attached' })
+}
+
+interface Size {
+  readonly width: number
+  readonly height: number
+}
+
+/** Shows these chats alone, scrolled to their ends. */
+async function only(page: Page, names: readonly string[], size: Size): Promise<void> {
+  await page.locator('style[data-picture]').evaluateAll((styles) => {
+    for (const style of styles) style.remove()
+  })
+  const shown = names.map((name) => `:not([data-chat=${name}])`).join('')
+  await style(page, `.chat${shown} { display: none }`)
+  await page.setViewportSize(size)
+  await page.locator('.log').evaluateAll((logs) => {
+    for (const one of logs) one.scrollTop = one.scrollHeight
+  })
+}
+
+/** A picture of one chat, without what is only the demo's. */
+async function screen(page: Page, name: string, { save, height }: { readonly save: Save; readonly height: number }) {
+  await only(page, [name], { width: 900, height })
+  await style(page, '.page-head, .composer, .stop, .notice { display: none } main { padding: 0 130px }')
+  await page.locator('.log').evaluateAll((logs) => {
+    for (const one of logs) one.scrollTop = one.scrollHeight
+  })
+  await save(name, chatOf(page, name))
+}
+
+async function style(page: Page, content: string): Promise<void> {
+  const added = await page.addStyleTag({ content })
+  await added.evaluate((element) => element.setAttribute('data-picture', ''))
+}

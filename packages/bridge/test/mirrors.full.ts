@@ -80,7 +80,7 @@ test('one’s own run is stopped from the other chat, and /list is the same in b
   expect((await day.slackTold('C1', 'Recent executions', listing)).text).toBe(list)
 })
 
-test('a chat that fails is no one’s loss: the other shows all, and the next prompt does not wait', async () => {
+test('a chat that fails does not touch the other: that one shows all, and the next prompt does not wait', async () => {
   const { telegram, slack, told, model } = day
   telegram.say(1, 'Slowly [scenario:slow]')
   await model.held('slow')

@@ -1,4 +1,5 @@
 import type { Goal } from './goal.ts'
+import { bridgeGoals } from './goals/bridge.ts'
 import { byteGoals } from './goals/bytes.ts'
 import { channelGoals } from './goals/channels.ts'
 import { deliveryGoals } from './goals/delivery.ts'
@@ -26,6 +27,7 @@ export const goals: readonly Goal[] = [
   ...heapGoals,
   ...deliveryGoals,
   ...channelGoals,
+  ...bridgeGoals,
   ...hostileGoals,
   ...sizeGoals,
 ]

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { type Clock, systemClock } from '@reply/core'
 import { isHeld, leaseAfter } from './leasing.ts'
 import { type Database, openDatabase } from './sqlite/database.ts'
+import { createGrouped } from './sqlite/grouped.ts'
 import { checkVersion, migrate } from './sqlite/migrate.ts'
 import { type Tables, tablesOf } from './sqlite/tables.ts'
 import { type Committed, type Lease, type LeaseRequest, type Store, StoreError, type Write } from './store.ts'
@@ -23,8 +24,9 @@ export interface SqliteStoreOptions {
 
 /**
  * A store in one SQLite file, `bridge.db`, for one machine. Rejects with a `StoreError`: `newer` for a state that a newer
- * version wrote, `failed` for a folder or file that can't be used. Calls are made in their order, each before the next,
- * and a commit returns when the disk has it: this process does nothing else meanwhile.
+ * version wrote, `failed` for a folder or file that can't be used. Calls are made in their order, and a commit resolves
+ * when the disk has it; commits of one turn of the event loop wait for the disk once. This process does nothing else
+ * meanwhile.
  */
 export async function sqliteStore(options: SqliteStoreOptions): Promise<Store> {
   const { folder, clock = systemClock, busyTimeoutMs = 2000 } = options
@@ -54,17 +56,25 @@ export async function hasState(folder: string): Promise<boolean> {
 
 function storeOf(database: Database, clock: Clock): Store {
   let open: Tables | undefined = tablesOf(database, clock)
+  const commits = createGrouped<Commit, Committed>({
+    run: (group) => commitAll(database, tables(), { group, clock }),
+    isBusy: (error) => error instanceof StoreError && error.type === 'busy',
+  })
   return {
-    read: async (key) => tables().read(key),
-    list: async (prefix) => tables().list(prefix),
-    queue: async (name) => tables().queue(name),
-    queues: async (prefix) => tables().queues(prefix),
-    commit: async (writes, lease) => commit(database, tables(), { writes, lease, clock }),
-    lease: async (request) => lease(database, tables(), { request, clock }),
-    release: async (given) => tables().release(given),
-    sweep: async () => tables().sweep(),
+    read: async (key) => settled().read(key),
+    list: async (prefix) => settled().list(prefix),
+    queue: async (name) => settled().queue(name),
+    queues: async (prefix) => settled().queues(prefix),
+    commit: async (writes, lease) => {
+      tables()
+      return await commits.add({ writes, lease })
+    },
+    lease: async (request) => lease(database, settled(), { request, clock }),
+    release: async (given) => settled().release(given),
+    sweep: async () => settled().sweep(),
     close: async () => {
       if (!open) return
+      commits.flush()
       // The driver keeps the files open until its statements are collected.
       open = undefined
       try {
@@ -76,29 +86,45 @@ function storeOf(database: Database, clock: Clock): Store {
     },
   }
 
+  /** Calls are made in their order. */
+  function settled(): Tables {
+    commits.flush()
+    return tables()
+  }
+
   function tables(): Tables {
     if (!open) throw new StoreError('closed', 'The store is closed. Open it again to use it.')
     return open
   }
 }
 
-function commit(
+interface Commit {
+  readonly writes: readonly Write[]
+  readonly lease: Lease | undefined
+}
+
+function commitAll(
   database: Database,
   tables: Tables,
-  {
-    writes,
-    lease,
-    clock,
-  }: { readonly writes: readonly Write[]; readonly lease: Lease | undefined; readonly clock: Clock },
-): Committed {
-  return database.transact((): { keep: boolean; result: Committed } => {
-    // Within the transaction: the wait for it may have outlasted the lease, and from here on no other can take it.
-    if (lease && !isHeld(tables.leased(lease.name), lease, clock.now()))
-      return { keep: false, result: { type: 'fenced' } }
-    const index = writeAll(tables, writes)
-    if (index !== undefined) return { keep: false, result: { type: 'conflict', index } }
-    return { keep: true, result: { type: 'done' } }
+  { group, clock }: { readonly group: readonly Commit[]; readonly clock: Clock },
+): readonly Committed[] {
+  return database.transact(() => {
+    const results = group.map((commit) => database.nested(() => commitOne(tables, commit, clock)))
+    return { keep: results.some(({ type }) => type === 'done'), result: results }
   })
+}
+
+function commitOne(
+  tables: Tables,
+  { writes, lease }: Commit,
+  clock: Clock,
+): { readonly keep: boolean; readonly result: Committed } {
+  // Within the transaction: the wait for it may have outlasted the lease, and from here on no other can take it.
+  if (lease && !isHeld(tables.leased(lease.name), lease, clock.now()))
+    return { keep: false, result: { type: 'fenced' } }
+  const index = writeAll(tables, writes)
+  if (index !== undefined) return { keep: false, result: { type: 'conflict', index } }
+  return { keep: true, result: { type: 'done' } }
 }
 
 function lease(

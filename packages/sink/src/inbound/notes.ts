@@ -41,11 +41,10 @@ export function createNotes({
   writerOf,
   clock,
 }: NotesOptions): Pick<BridgeConnection, 'post' | 'edit' | 'typing'> {
-  const never = new AbortController().signal
   return { post, edit, typing }
 
   async function post(note: Note): Promise<readonly MessageRef[]> {
-    const { chat, replyTo, silent = false, signal = never } = note
+    const { chat, replyTo, silent = false, signal = neverAborted() } = note
     const { port, render } = wellFormed(note)
     const refs: MessageRef[] = []
     let most = mostOf(port, note)
@@ -71,7 +70,7 @@ export function createNotes({
   }
 
   async function edit(ref: MessageRef, note: Note): Promise<void> {
-    const { chat, signal = never } = note
+    const { chat, signal = neverAborted() } = note
     const { port, render } = wellFormed(note)
     if (!port.edit || !port.limits.edits) throw new PortError('refused', 'Messages of this channel can not be edited.')
     const bubble = bubbleOf(note.text, note, { port, render })
@@ -85,7 +84,7 @@ export function createNotes({
     const pace = paceOf(chat, port)
     if (!port.typing || pace.pausedUntil() > clock.now()) return
     // The next message shows that the agent is at work.
-    await heeding(pace, async () => await port.typing?.(true, { chat, signal: never })).catch(() => {})
+    await heeding(pace, async () => await port.typing?.(true, { chat, signal: neverAborted() })).catch(() => {})
   }
 
   function wellFormed({ chat, isPlain }: Note): NoteWriter {
@@ -186,4 +185,9 @@ function rowsOf(
   )
   if (wrapped.length <= most) return wrapped
   throw new PortError('refused', `${wrapped.length} rows of buttons are too many; the maximum is ${most}.`)
+}
+
+/** One for each call: a signal that many calls share warns about its many listeners. */
+function neverAborted(): AbortSignal {
+  return new AbortController().signal
 }

@@ -32,6 +32,8 @@ export interface Database {
   exec(sql: string): void
   /** The only value of a pragma. */
   pragma(name: string): unknown
+  /** Within `transact`: the same for a part of it, which is undone alone. */
+  nested<Result>(run: () => { readonly keep: boolean; readonly result: Result }): Result
   /** Runs with the file locked for other writers. Keeps what was written if `run` says so, and undoes it otherwise. */
   transact<Result>(run: () => { readonly keep: boolean; readonly result: Result }): Result
   close(): void
@@ -87,7 +89,7 @@ function guardFolder(folder: string): void {
 function databaseOf(connection: import('libsql').Database, file: string): Database {
   const begin = prepare('BEGIN IMMEDIATE')
   const commit = prepare('COMMIT')
-  return { prepare, exec, pragma, transact, close: () => attempt(() => void connection.close()) }
+  return { prepare, exec, pragma, nested, transact, close: () => attempt(() => void connection.close()) }
 
   function prepare(sql: string): Statement {
     const statement = attempt(() => {
@@ -121,6 +123,13 @@ function databaseOf(connection: import('libsql').Database, file: string): Databa
       // SQLite ends the transaction itself after some errors, such as a full disk.
       if (connection.inTransaction) exec('ROLLBACK')
     }
+  }
+
+  function nested<Result>(run: () => { readonly keep: boolean; readonly result: Result }): Result {
+    exec('SAVEPOINT part')
+    const { keep, result } = run()
+    exec(keep ? 'RELEASE part' : 'ROLLBACK TO part; RELEASE part')
+    return result
   }
 
   function attempt<Result>(run: () => Result): Result {

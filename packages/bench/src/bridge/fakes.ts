@@ -1,0 +1,73 @@
+import { startTelegram } from '@reply/testing'
+import { startScripted } from './scripted-opencode.ts'
+
+/** What the fakes tell: their addresses, then what each load brought. */
+export type Told =
+  | { readonly type: 'ready'; readonly telegram: string; readonly opencode: string }
+  | {
+      readonly type: 'done'
+      readonly finalsMs: number
+      readonly limited: number
+      readonly latenciesMs: readonly number[]
+    }
+
+/** What the fakes are told: that many chats write one message each, all at once or one after the other. */
+export interface Load {
+  readonly chats: number
+  readonly everyMs: number
+  /** The number of the first chat. */
+  readonly first: number
+}
+
+const token = '1:bench'
+
+/**
+ * A fake Telegram and a scripted OpenCode in a process of their own, so that they take neither time nor memory of the
+ * bridge. `fakes.js PIECES EVERY_MS` is forked.
+ */
+const [pieces = 1, everyMs = 1] = process.argv.slice(2).map(Number)
+const words = 'The agent writes a sentence, and then another one. '
+const endOf = (chat: string): string => `This is the end of ${chat}.`
+const saidAt = new Map<string, number>()
+let latencies: number[] = []
+let endedAt = 0
+const telegram = await startTelegram({ token })
+const opencode = await startScripted({
+  answer: (prompt) => words.repeat(20) + endOf(prompt),
+  ...{ pieces, everyMs },
+  onPrompt: (prompt) => latencies.push(performance.now() - (saidAt.get(prompt) ?? 0)),
+  onEnd: () => {
+    endedAt = performance.now()
+  },
+})
+
+process.on('message', (load: Load) => void play(load))
+process.on('disconnect', () => process.exit(0))
+tell({ type: 'ready', telegram: telegram.url, opencode: opencode.url })
+
+async function play({ chats, everyMs: pauseMs, first }: Load): Promise<void> {
+  latencies = []
+  const waiting = new Set(Array.from({ length: chats }, (_, index) => first + index))
+  const shown = new Promise<number>((resolve) => {
+    const look = (): void => {
+      for (const chat of waiting) {
+        if (telegram.screen(chat).some(({ text }) => text.includes(endOf(`chat ${chat}`)))) waiting.delete(chat)
+      }
+      if (waiting.size === 0) resolve(performance.now())
+      else setTimeout(look, 100)
+    }
+    look()
+  })
+  for (const chat of [...waiting]) {
+    saidAt.set(`chat ${chat}`, performance.now())
+    telegram.say(chat, `chat ${chat}`)
+    if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs))
+  }
+  const finalsMs = (await shown) - endedAt
+  const limited = telegram.calls.filter(({ status }) => status === 429).length
+  tell({ type: 'done', finalsMs, limited, latenciesMs: latencies })
+}
+
+function tell(told: Told): void {
+  process.send?.(told)
+}

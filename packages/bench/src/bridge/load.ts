@@ -1,0 +1,85 @@
+import { fork } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { createBridge, parseConfig, sqliteStore } from '@reply/bridge'
+import type { Load, Told } from './fakes.ts'
+
+/** A bridge with SQLite in this process, and its platform and its server in another. */
+export interface LoadedBridge {
+  /** Plays a load, and resolves when every chat shows its whole answer. */
+  play(load: Load): Promise<Done>
+  close(): Promise<void>
+}
+
+export type Done = Extract<Told, { type: 'done' }>
+
+/** `known`: how many chats the state knows before the start. */
+export async function startLoaded(options: {
+  readonly pieces: number
+  readonly everyMs: number
+  readonly chats: number
+  readonly known?: number
+}): Promise<LoadedBridge> {
+  const { pieces, everyMs, chats, known = 0 } = options
+  const fakes = fork(fileURLToPath(new URL('./fakes.js', import.meta.url)), [String(pieces), String(everyMs)])
+  const next = async (): Promise<Told> =>
+    await new Promise((resolve, reject) => {
+      fakes.once('message', resolve)
+      fakes.once('exit', (code) => reject(new Error(`The fakes ended with exit code ${code}.`)))
+    })
+  const ready = await next()
+  if (ready.type !== 'ready') throw new Error('The fakes did not start.')
+  const folder = mkdtempSync(join(tmpdir(), 'reply-bench-'))
+  await fill(folder, known)
+  const bridge = createBridge({
+    config: parseConfig({
+      servers: { home: { url: ready.opencode } },
+      channels: { tg: { type: 'telegram', token: { env: 'TOKEN' }, apiRoot: ready.telegram } },
+      people: { all: { ids: Array.from({ length: chats }, (_, index) => `tg:${index + 1}`), may: ['prompt'] } },
+      router: { messagesPerMinute: 1_000_000 },
+    }),
+    store: await sqliteStore({ folder }),
+    secret: () => '1:bench',
+    onError: (error) => process.stderr.write(`${error.message}\n`),
+  })
+  await bridge.start()
+  return { play, close }
+
+  async function play(load: Load): Promise<Done> {
+    fakes.send(load)
+    const told = await next()
+    if (told.type === 'done') return told
+    throw new Error('The fakes started again.')
+  }
+
+  async function close(): Promise<void> {
+    await bridge.stop()
+    fakes.kill()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Chats that were used before, each with its session and ten messages that replies may refer to. */
+async function fill(folder: string, known: number): Promise<void> {
+  const store = await sqliteStore({ folder })
+  const lease = await store.lease({ name: 'bridge', holder: 'bench', forMs: 60_000 })
+  if (!lease) throw new Error('The state is in use.')
+  const expiresAt = Date.now() + 86_400_000
+  for (let chat = 1_000_000; chat < 1_000_000 + known; chat += 100) {
+    const writes = Array.from({ length: 100 }, (_, index) => chat + index).flatMap((id) => {
+      const session = { server: 'home', sessionID: `ses_${id}`, usedAt: Date.now() }
+      const put = (key: string, value: object) =>
+        ({ type: 'put', key, value: JSON.stringify(value), expiresAt }) as const
+      return [
+        put(`route/tg/${id}/`, { server: 'home', sessionID: `ses_${id}` }),
+        put(`session/tg/${id}//ses_${id}`, session),
+        ...Array.from({ length: 10 }, (_, message) => put(`message/tg/${id}/${message}`, session)),
+      ]
+    })
+    await store.commit(writes, lease)
+  }
+  await store.release(lease)
+  await store.close()
+}

@@ -1,0 +1,150 @@
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/** An OpenCode server for many sessions at once, with answers of a fixed length. It keeps what REST asks for. */
+export interface ScriptedOpencode {
+  readonly url: string
+  close(): void
+}
+
+export interface ScriptedOptions {
+  /** The whole answer to a prompt in that session. */
+  readonly answer: (prompt: string) => string
+  /** In how many pieces an answer comes, and how many ms lie between them. */
+  readonly pieces: number
+  readonly everyMs: number
+  /** A prompt has arrived. */
+  readonly onPrompt: (prompt: string) => void
+  /** A session has ended its turn. */
+  readonly onEnd: () => void
+}
+
+interface Message {
+  readonly info: Record<string, unknown>
+  readonly parts: Record<string, unknown>[]
+}
+
+const directory = '/bench'
+const model = { providerID: 'bench', modelID: 'bench' }
+
+/** Serves the routes of version 1.18 that a connection uses. */
+export async function startScripted(options: ScriptedOptions): Promise<ScriptedOpencode> {
+  const sessions = new Map<string, Message[]>()
+  const busy = new Set<string>()
+  const streams = new Set<ServerResponse>()
+  let ids = 0
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      const { pathname } = new URL(request.url ?? '/', 'http://localhost')
+      if (pathname === '/global/event') return listen(response)
+      const body = Buffer.concat(chunks).toString()
+      const found = request.method === 'POST' ? post(pathname, body) : get(pathname)
+      response.writeHead(found === undefined ? 404 : 200, { 'content-type': 'application/json' })
+      response.end(JSON.stringify(found ?? { name: 'NotFoundError' }))
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}`,
+    close: () => {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+
+  function listen(response: ServerResponse): void {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    streams.add(response)
+    response.on('close', () => streams.delete(response))
+    response.write('data: {"payload":{"type":"server.connected","properties":{}}}\n\n')
+  }
+
+  function publish(type: string, properties: object): void {
+    const frame = `data: ${JSON.stringify({ directory, payload: { type, properties } })}\n\n`
+    for (const stream of streams) stream.write(frame)
+  }
+
+  function sessionOf(id: string): object {
+    return { id, directory, projectID: 'bench', title: 'Bench', version: '1.18.33', time: { created: 1, updated: 1 } }
+  }
+
+  function get(pathname: string): unknown {
+    const [, first, id = '', rest] = pathname.split('/')
+    if (pathname === '/global/health') return { healthy: true, version: '1.18.33' }
+    if (pathname === '/session/status') return Object.fromEntries([...busy].map((one) => [one, { type: 'busy' }]))
+    if (pathname === '/config/providers') return { providers: [], default: {} }
+    if (pathname === '/path') return { directory, worktree: directory }
+    if (first !== 'session' || id === '') return []
+    const messages = sessions.get(id)
+    if (!messages) return undefined
+    if (rest === undefined) return sessionOf(id)
+    return rest === 'message' ? messages : []
+  }
+
+  function post(pathname: string, body: string): unknown {
+    if (pathname === '/session') {
+      const id = `ses_${String(++ids).padStart(8, '0')}`
+      sessions.set(id, [])
+      publish('session.created', { sessionID: id, info: sessionOf(id) })
+      return sessionOf(id)
+    }
+    const [, , id = '', rest] = pathname.split('/')
+    if (rest === 'prompt_async') begin(id, JSON.parse(body))
+    return true
+  }
+
+  function begin(sessionID: string, given: { messageID?: string; parts: { text?: string }[] }): void {
+    const prompt = given.parts.map(({ text = '' }) => text).join('')
+    options.onPrompt(prompt)
+    const messages = sessions.get(sessionID)
+    if (!messages) return
+    const number = String(++ids).padStart(8, '0')
+    const created = Date.now()
+    const promptID = given.messageID ?? `msg_${number}a`
+    const said: Message = {
+      info: { id: promptID, sessionID, role: 'user', time: { created }, agent: 'build', model },
+      parts: [{ id: `prt_${number}a`, sessionID, messageID: promptID, type: 'text', text: prompt }],
+    }
+    const messageID = `${promptID}z`
+    const info = {
+      ...{ id: messageID, sessionID, role: 'assistant', parentID: promptID, ...model, mode: 'build', agent: 'build' },
+      ...{ path: { cwd: directory, root: directory }, cost: 0, time: { created } },
+      tokens: { input: 0, output: 0, reasoning: 0, cache: { read: 0, write: 0 } },
+    }
+    const part = { id: `prt_${number}b`, sessionID, messageID, type: 'text', text: '', time: { start: created } }
+    const reply: Message = { info, parts: [part] }
+    messages.push(said, reply)
+    busy.add(sessionID)
+    publish('message.updated', { sessionID, info: said.info })
+    publish('message.part.updated', { sessionID, part: said.parts[0], time: created })
+    publish('session.status', { sessionID, status: { type: 'busy' } })
+    publish('message.updated', { sessionID, info })
+    publish('message.part.updated', { sessionID, part, time: created })
+    const whole = options.answer(prompt)
+    const step = Math.ceil(whole.length / options.pieces)
+    let sent = 0
+    const timer = setInterval(() => {
+      const delta = whole.slice(sent, sent + step)
+      sent += step
+      part.text += delta
+      if (delta !== '') publish('message.part.delta', { sessionID, messageID, partID: part.id, field: 'text', delta })
+      if (sent < whole.length) return
+      clearInterval(timer)
+      const completed = Date.now()
+      reply.parts[0] = { ...part, time: { start: created, end: completed } }
+      publish('message.part.updated', { sessionID, part: reply.parts[0], time: completed })
+      const finish = { id: `prt_${number}c`, sessionID, messageID, type: 'step-finish', reason: 'stop', cost: 0 }
+      publish('message.part.updated', { sessionID, part: { ...finish, tokens: info.tokens }, time: completed })
+      const ended = { ...info, finish: 'stop', time: { created, completed } }
+      Object.assign(info, ended)
+      publish('message.updated', { sessionID, info: ended })
+      busy.delete(sessionID)
+      publish('session.status', { sessionID, status: { type: 'idle' } })
+      publish('session.idle', { sessionID })
+      options.onEnd()
+    }, options.everyMs)
+  }
+}

@@ -1,0 +1,85 @@
+import { startLoaded } from '../bridge/load.ts'
+import type { Effort, Goal } from '../goal.ts'
+import { quantile } from '../rounds.ts'
+
+/** Telegram lets a bot send 30 messages a second. https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this */
+const perSecond = 30
+const active = { full: 500, quick: 60 }
+const known = 10_000
+/** How long a bridge is watched at rest, in ms. */
+const restMs = 5000
+
+/** A bridge under load: the fake Telegram and the scripted server are in another process. */
+export const bridgeGoals: readonly Goal[] = [
+  {
+    id: 'bridge.posted',
+    what: 'message sent on Telegram → prompt posted to the server, with SQLite, 99th percentile of 300 chats in turn',
+    unit: 'ms',
+    bound: { atMost: 20 },
+    measure: posted,
+  },
+  {
+    id: 'bridge.finals',
+    what: '500 chats answered at once: end of the last answer → last answer shown whole, against 30 messages a second',
+    unit: '× as long',
+    bound: { atMost: 1.5 },
+    measure: async (effort) => (await atOnce(effort)).finals,
+  },
+  {
+    id: 'bridge.429',
+    what: 'rate-limited calls for these chats',
+    unit: 'calls',
+    bound: { atMost: 0 },
+    measure: async (effort) => (await atOnce(effort)).limited,
+  },
+  {
+    id: 'bridge.memory',
+    what: 'resident memory of the process with these chats, at its highest',
+    unit: 'kB',
+    bound: { atMost: 400_000 },
+    measure: async (effort) => (await atOnce(effort)).residentKB,
+  },
+  {
+    id: 'bridge.rest',
+    what: 'CPU time of a bridge at rest for 5 s that knows 10,000 chats, beyond that of one that knows none',
+    unit: 'ms of CPU',
+    bound: { atMost: 20 },
+    measure: async () => (await atRest(known)) - (await atRest(0)),
+  },
+]
+
+async function posted(effort: Effort): Promise<number> {
+  const chats = effort === 'full' ? 300 : 60
+  const bridge = await startLoaded({ pieces: 1, everyMs: 1, chats: chats + 20 })
+  // The first ones compile the code.
+  await bridge.play({ chats: 20, everyMs: 100, first: chats + 1 })
+  const { latenciesMs } = await bridge.play({ chats, everyMs: 100, first: 1 })
+  await bridge.close()
+  return quantile(latenciesMs, 0.99)
+}
+
+/** All chats write at once, and each answer takes ten seconds. */
+async function atOnce(
+  effort: Effort,
+): Promise<{ readonly finals: number; readonly limited: number; readonly residentKB: number }> {
+  const chats = active[effort]
+  const bridge = await startLoaded({ pieces: 20, everyMs: 500, chats })
+  let resident = 0
+  const timer = setInterval(() => {
+    resident = Math.max(resident, process.memoryUsage.rss())
+  }, 100)
+  const { finalsMs, limited } = await bridge.play({ chats, everyMs: 0, first: 1 })
+  clearInterval(timer)
+  await bridge.close()
+  return { finals: finalsMs / ((chats / perSecond) * 1000), limited, residentKB: resident / 1024 }
+}
+
+async function atRest(chats: number): Promise<number> {
+  const bridge = await startLoaded({ pieces: 1, everyMs: 1, chats: 1, known: chats })
+  await new Promise((resolve) => setTimeout(resolve, 1000))
+  const before = process.cpuUsage()
+  await new Promise((resolve) => setTimeout(resolve, restMs))
+  const { user, system } = process.cpuUsage(before)
+  await bridge.close()
+  return (user + system) / 1000
+}

@@ -96,14 +96,16 @@ function placeRead(draft: Draft, path: readonly string[], given: SnapshotEvent):
   requeueHeld(draft, sessionID, () => true)
 }
 
-/** Ends a run whose last step never ended, although the read has a later step that answers another prompt. */
+/** Splits a run whose last step never ended although a prompt that seemed to join it was answered by another step. */
 function endLost(draft: Draft, { sessionID, messages, at }: SnapshotEvent): void {
-  const { reply } = getCell(draft, sessionID)
+  const { reply, roles } = getCell(draft, sessionID)
   const from = isOpen(reply) ? messages.findIndex(({ head }) => head.id === reply.messages.at(-1)?.id) : -1
   const last = messages[from]?.head
   if (!reply || !last || last.completedAt !== undefined || last.error !== undefined) return
   const next = messages.slice(from + 1).find(({ head }) => head.role === 'assistant' && !head.summary)
-  splitLost(draft, { rootID: sessionID, reply, parentID: next?.head.parentID, at })
+  const parentID = next?.head.parentID
+  if (parentID === undefined || !roleIn(roles, parentID)) return
+  splitLost(draft, { rootID: sessionID, reply, parentID, at })
 }
 
 function knownOf(draft: Draft, path: readonly string[], sessionID: string): Known {

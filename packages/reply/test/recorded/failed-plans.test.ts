@@ -197,6 +197,12 @@ const mended: readonly Found[] = [
     ahead: 2,
     faults: [{ ...stall, at: 92, missed: 7 }],
   },
+  {
+    what: `${unheardLoss}, read when both were over`,
+    recording: { version: secondVersion, scenario: 'stopped-then-prompt' },
+    ahead: 3,
+    faults: [{ ...broken, at: 63, missed: 11 }],
+  },
 ]
 
 const named = <P extends Found>(plans: readonly P[]): readonly (readonly [string, P])[] =>

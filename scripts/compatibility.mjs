@@ -1,6 +1,5 @@
 // Copies the results of `npm run test:matrix` and `npm run test:nightly` into docs/compatibility.md, each table between
-// its markers. A version of the matrix that was not played keeps its row; the other table stays as it is unless all of
-// its results are there.
+// its markers. What was not played keeps its row.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 
 const page = new URL('../docs/compatibility.md', import.meta.url)
@@ -29,9 +28,14 @@ function rowOf({ version, scenarios, passed, leftOut, failed }) {
 
 /** The rows that the page has, by the version in their first cell. */
 function rowsOf(text, marker) {
-  const table = text.slice(text.indexOf(`<!-- ${marker} -->`), text.indexOf(`<!-- /${marker} -->`))
-  const rows = table.split('\n').filter((line) => /^\| \d/.test(line))
+  const rows = tableOf(text, marker)
+    .split('\n')
+    .filter((line) => /^\| \d/.test(line))
   return rows.map((row) => ({ version: row.split('|')[1].trim(), row }))
+}
+
+function tableOf(text, marker) {
+  return text.slice(text.indexOf(`<!-- ${marker} -->`), text.indexOf(`<!-- /${marker} -->`))
 }
 
 /** The preview builds of version 2 begin with a zero. */
@@ -45,16 +49,27 @@ const nightly = [
   ['nightly-recorded-second.json', 'random fault plans on recordings of OpenCode 2'],
   ['nightly-live.json', 'random fault plans on a real server; every 20th kills and restarts it'],
   ['nightly-approvals.json', 'approvals within 50 ms after Stop, on 1.2.27, 1.14.41 and 1.18.33'],
+  ['nightly-approvals-second.json', 'approvals within 50 ms after Stop, on OpenCode 2'],
 ]
 
 function nightlyTable() {
-  if (nightly.some(([name]) => !names.includes(name))) return
-  const rows = nightly.map(([name, what]) => {
+  if (nightly.every(([name]) => !names.includes(name))) return
+  const kept = tableOf(before, 'nightly').split('\n')
+  const rows = nightly.flatMap(([name, what]) => {
+    if (!names.includes(name)) return kept.filter((row) => nameOf(row) === what)
     const { runs, failed, firstSeed } = read(name)
     const seeds = firstSeed === undefined ? '' : ` (seeds from ${firstSeed.toLocaleString('en')})`
-    return `| ${what}${seeds} | ${runs.toLocaleString('en')} | ${failed} |`
+    return [`| ${what}${seeds} | ${runs.toLocaleString('en')} | ${failed} |`]
   })
   return ['| by `npm run test:nightly` | runs | failed |', '|---|---|---|', ...rows]
+}
+
+/** What the first cell says without its seeds. */
+function nameOf(row) {
+  return row
+    .split('|')[1]
+    ?.replace(/ \(seeds from [\d,]+\)/, '')
+    .trim()
 }
 
 function replaced(text, marker, table) {

@@ -20,7 +20,6 @@ const lateOtherwise: Readonly<Record<string, string>> = {
   'two-sessions': 'The first session is idle before the second.',
   'compaction-manual': 'A compaction is at work as a run is.',
   revert: 'An execution that has yet to deliver its prompt reads as the run before it.',
-  'shell-background': 'As in revert: the end of the command wakes the session.',
 }
 const cutOtherwise: Readonly<Record<string, string>> = {
   'session-deleted': 'How a run ended cannot be read once its session is gone.',

@@ -51,7 +51,7 @@ export function setStage({
   const errors: ReplyError[] = []
   const opened: number[] = []
   const answer = async (request: Request): Promise<Response> => {
-    if (new URL(request.url).pathname === '/global/event') opened.push(clock.now() - startedAt)
+    if (['/global/event', '/api/event'].includes(new URL(request.url).pathname)) opened.push(clock.now() - startedAt)
     return await server.fetch(request)
   }
   const opencode = connect({

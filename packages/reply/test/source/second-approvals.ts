@@ -19,7 +19,8 @@ export async function post({ server }: Stage, route: string, body: object): Prom
 }
 
 export async function firstAsk(stream: ReplyStream): Promise<Ask> {
-  for await (const { ask } of stream.filter(['permissionAsked', 'askChanged'])) if (ask.call) return ask
+  for await (const { ask } of stream.filter(['permissionAsked', 'askChanged']))
+    if (ask.type === 'permission' && ask.call) return ask
   throw new Error(`The reply settled without an ask: ${stream.reply?.outcome}`)
 }
 

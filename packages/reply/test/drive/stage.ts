@@ -2,6 +2,7 @@ import {
   createHandClock,
   createRecordedServer,
   type HandClock,
+  isSecond,
   type RecordedServer,
   readRecording,
 } from '@reply/testing'
@@ -50,8 +51,9 @@ export function setStage({
   const startedAt = clock.now()
   const errors: ReplyError[] = []
   const opened: number[] = []
+  const stream = isSecond(tells) ? '/api/event' : '/global/event'
   const answer = async (request: Request): Promise<Response> => {
-    if (['/global/event', '/api/event'].includes(new URL(request.url).pathname)) opened.push(clock.now() - startedAt)
+    if (new URL(request.url).pathname === stream) opened.push(clock.now() - startedAt)
     return await server.fetch(request)
   }
   const opencode = connect({

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import * as z from 'zod'
+import * as z from 'zod/mini'
 import { checkOf } from '../src/source/decode/check.ts'
 import { createDecoder } from '../src/source/opencode1/decode.ts'
 import { wireEvents, wireParts } from './wire.ts'
@@ -55,7 +55,7 @@ function broken(value: object): unknown {
 function withPrivates(module: object, _zod: unknown): object {
   return Object.fromEntries(
     Object.entries(module).map(([name, value]) => {
-      return [name, value instanceof z.ZodType ? withPrivate(value, _zod) : withPrivates(value, _zod)]
+      return [name, value instanceof z.ZodMiniType ? withPrivate(value, _zod) : withPrivates(value, _zod)]
     }),
   )
 }
@@ -63,7 +63,7 @@ function withPrivates(module: object, _zod: unknown): object {
 const values = [undefined, null, 'min', 7, true, {}, [], [1], { id: 'a', type: 'b' }]
 
 /** Parses like the schema itself. */
-function withPrivate(schema: z.ZodType, _zod: unknown): z.ZodType {
+function withPrivate(schema: z.ZodMiniType, _zod: unknown): z.ZodMiniType {
   const safeParse = schema.safeParse.bind(schema)
   return Object.create(schema, { _zod: { value: _zod }, safeParse: { value: safeParse } })
 }

@@ -1,6 +1,6 @@
 import type { Event, Part as SdkPart } from '@opencode-ai/sdk/v2'
 import type { Part } from '@reply/core'
-import type * as z from 'zod'
+import type * as z from 'zod/mini'
 import type { eventSchemas, partSchemas } from '../../src/source/opencode1/decode/schema.ts'
 import type { Expect, Same } from './same.ts'
 

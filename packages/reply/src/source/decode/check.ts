@@ -1,4 +1,4 @@
-import type * as z from 'zod'
+import type * as z from 'zod/mini'
 
 /** Whether a value has a schema's shape. `false` decides nothing: parse with the schema, which says what is wrong. */
 export type Check = (value: unknown) => boolean

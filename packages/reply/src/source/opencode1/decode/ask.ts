@@ -1,4 +1,4 @@
-import type * as z from 'zod'
+import type * as z from 'zod/mini'
 import type { AskCall, PermissionAsk, QuestionAsk } from '../../../ask.ts'
 import { isFields } from '../../../fields.ts'
 import type { oldPermissionSchema, permissionSchema, questionSchema } from './schema.ts'

@@ -1,4 +1,4 @@
-import type * as z from 'zod'
+import type * as z from 'zod/mini'
 import type { MessageHead, SessionEvent } from '../../../event.ts'
 import type { Tokens } from '../../../part.ts'
 import { toFailure } from './failure.ts'

@@ -1,6 +1,7 @@
-import type * as z from 'zod'
+import type * as z from 'zod/mini'
 import type { Part, PartStatus, ToolState } from '../../../part.ts'
 import { checkOf } from '../../decode/check.ts'
+import { inEnglish } from '../../decode/in-english.ts'
 import { toFailure } from './failure.ts'
 import { toTokens } from './message.ts'
 import { anyPartSchema, partSchemas } from './schema.ts'
@@ -9,21 +10,21 @@ type PartType = keyof typeof partSchemas
 type Wire<T extends PartType> = z.infer<(typeof partSchemas)[T]>
 type Builders = { readonly [T in PartType]: (wire: Wire<T>, raw: unknown) => Part }
 
-type PartReader = (wire: unknown) => PartRead | z.ZodError
+type PartReader = (wire: unknown) => PartRead | z.core.$ZodError
 interface PartRead {
   readonly part: Part
   readonly sessionID: string
 }
 
 /** Converts a wire part to the model, or returns the validation error. An unknown type becomes `unknown`. */
-export function toPart(wire: unknown): PartRead | z.ZodError {
+export function toPart(wire: unknown): PartRead | z.core.$ZodError {
   const { type } = (wire ?? {}) as { readonly type?: unknown }
   const read = typeof type === 'string' ? partReaders.get(type) : undefined
   return (read ?? readUnknown)(wire)
 }
 
-function readUnknown(wire: unknown): PartRead | z.ZodError {
-  const any = anyPartSchema.safeParse(wire)
+function readUnknown(wire: unknown): PartRead | z.core.$ZodError {
+  const any = anyPartSchema.safeParse(wire, inEnglish)
   return any.success
     ? { sessionID: any.data.sessionID, part: { ...whole(any.data, wire), type: 'unknown' } }
     : any.error
@@ -126,7 +127,7 @@ function partReaderOf<T extends PartType>(type: T): PartReader {
   const build = builders[type]
   return (wire) => {
     // No part schema transforms its input, so the part is built from the object that the source sent.
-    const error = fits(wire) ? undefined : schema.safeParse(wire).error
+    const error = fits(wire) ? undefined : schema.safeParse(wire, inEnglish).error
     if (error) return error
     const fitting = wire as Wire<T>
     return { part: build(fitting, wire), sessionID: fitting.sessionID }

@@ -1,6 +1,8 @@
-import * as z from 'zod'
+import type * as z from 'zod/mini'
+import { $ZodError } from 'zod/v4/core'
 import type { ReplyEvent } from '../../../event.ts'
 import { checkOf } from '../../decode/check.ts'
+import { inEnglish } from '../../decode/in-english.ts'
 import { type Seen, toOldPermission, toPermission, toQuestion } from './ask.ts'
 import { toFailure } from './failure.ts'
 import { toHead, toSession } from './message.ts'
@@ -17,12 +19,12 @@ type Readers = {
     directory: string | undefined,
   ) => Decoded
 }
-type Decoded = ReplyEvent | z.ZodError | undefined
+type Decoded = ReplyEvent | $ZodError | undefined
 
 /** Reads a frame of one type: returns the event or the validation error. Undefined if it belongs to no session. */
 export type FrameReader = (frame: { readonly properties?: unknown }, seen: Seen) => Decoded
 
-export function firstIssue(error: z.ZodError): string {
+export function firstIssue(error: $ZodError): string {
   let issue = error.issues[0]
   const path: PropertyKey[] = ['properties']
   // The first of several allowed shapes is the current one; its error is the most useful.
@@ -30,8 +32,8 @@ export function firstIssue(error: z.ZodError): string {
   return issue ? `${[...path, ...issue.path].join('.')}: ${issue.message}` : error.message
 }
 
-function within(key: string, error: z.ZodError): z.ZodError {
-  return new z.ZodError(error.issues.map((issue) => ({ ...issue, path: [key, ...issue.path] })))
+function within(key: string, error: $ZodError): $ZodError {
+  return new $ZodError(error.issues.map((issue) => ({ ...issue, path: [key, ...issue.path] })))
 }
 
 const readers: Readers = {
@@ -149,7 +151,7 @@ function frameReaderOf<T extends WireType>(type: T): FrameReader {
   const read = readers[type]
   return (frame, { at, directory }) => {
     if (fits(frame.properties)) return read(frame.properties as z.infer<Schemas[T]>, at, frame, directory)
-    const parsed = schema.safeParse(frame.properties)
+    const parsed = schema.safeParse(frame.properties, inEnglish)
     return parsed.success ? read(parsed.data as z.infer<Schemas[T]>, at, frame, directory) : parsed.error
   }
 }

@@ -1,8 +1,9 @@
-import * as z from 'zod'
+import * as z from 'zod/mini'
 import type { PermissionAsk, QuestionAsk } from '../../../ask.ts'
 import { type OnError, ReplyError } from '../../../error.ts'
 import type { Part } from '../../../part.ts'
 import type { Todo } from '../../../reply.ts'
+import { inEnglish } from '../../decode/in-english.ts'
 import type { AgentInfo, CommandInfo, MessageRead, ModelInfo, SessionInfo, WorkStatus } from '../../port.ts'
 import { type Seen, toPermission, toQuestion } from './ask.ts'
 import { toHead, toSession } from './message.ts'
@@ -16,8 +17,8 @@ const readMessageSchema = z.looseObject({ info: z.unknown(), parts: z.array(z.un
 export function toReadMessages(value: unknown, onError: OnError): readonly MessageRead[] {
   if (!Array.isArray(value)) complain('list of messages', undefined, onError)
   return listOf(value).flatMap((item) => {
-    const read = readMessageSchema.safeParse(item)
-    const head = read.success ? headSchema.safeParse(read.data.info) : read
+    const read = readMessageSchema.safeParse(item, inEnglish)
+    const head = read.success ? headSchema.safeParse(read.data.info, inEnglish) : read
     if (!read.success || !head.success) {
       complain('message', head.error, onError)
       return []
@@ -35,7 +36,7 @@ function toReadPart(value: unknown, onError: OnError): Part[] {
 
 /** A session in a response; undefined if it isn't one. */
 export function toReadSession(value: unknown): SessionInfo | undefined {
-  const session = sessionSchema.safeParse(value)
+  const session = sessionSchema.safeParse(value, inEnglish)
   if (!session.success) return undefined
   return { sessionID: session.data.id, ...toSession(session.data), updatedAt: session.data.time?.updated }
 }
@@ -71,7 +72,7 @@ export function toReadStatuses(value: unknown, onError: OnError): ReadonlyMap<st
   const entries = isTable ? Object.entries(value) : []
   return new Map(
     entries.flatMap(([id, wire]): [string, WorkStatus][] => {
-      const status = statusSchema.safeParse(wire)
+      const status = statusSchema.safeParse(wire, inEnglish)
       if (!status.success) complain('status', status.error, onError)
       if (status.data?.type === 'idle') return []
       if (status.data === undefined || status.data.type === 'busy') return [[id, { status: 'busy' }]]
@@ -81,20 +82,20 @@ export function toReadStatuses(value: unknown, onError: OnError): ReadonlyMap<st
   )
 }
 
-const pathSchema = z.looseObject({ directory: z.string().min(1) })
+const pathSchema = z.looseObject({ directory: z.string().check(z.minLength(1)) })
 
 /** The directory in the response to `GET /path`. */
 export function toReadDirectory(value: unknown): string | undefined {
-  const path = pathSchema.safeParse(value)
+  const path = pathSchema.safeParse(value, inEnglish)
   return path.success ? path.data.directory : undefined
 }
 
-const projectSchema = z.looseObject({ worktree: z.string().min(1) })
+const projectSchema = z.looseObject({ worktree: z.string().check(z.minLength(1)) })
 
 /** The worktrees in a list of projects. */
 export function toReadWorktrees(value: unknown): readonly string[] {
   return listOf(value).flatMap((item) => {
-    const project = projectSchema.safeParse(item)
+    const project = projectSchema.safeParse(item, inEnglish)
     return project.success ? [project.data.worktree] : []
   })
 }
@@ -102,21 +103,21 @@ export function toReadWorktrees(value: unknown): readonly string[] {
 const healthSchema = z.looseObject({ version: z.string() })
 
 export function toReadVersion(value: unknown): string | undefined {
-  const health = healthSchema.safeParse(value)
+  const health = healthSchema.safeParse(value, inEnglish)
   return health.success ? health.data.version : undefined
 }
 
 const providerSchema = z.looseObject({ id: z.string(), models: z.record(z.string(), z.unknown()) })
 const providersSchema = z.looseObject({ providers: z.array(z.unknown()) })
 const modelSchema = z.looseObject({
-  name: z.string().optional(),
-  limit: z.looseObject({ context: z.number() }).optional(),
-  variants: z.record(z.string(), z.unknown()).optional(),
+  name: z.optional(z.string()),
+  limit: z.optional(z.looseObject({ context: z.number() })),
+  variants: z.optional(z.record(z.string(), z.unknown())),
 })
 
 /** The models of all providers. */
 export function toReadModels(value: unknown, onError: OnError): readonly ModelInfo[] {
-  const read = providersSchema.safeParse(value)
+  const read = providersSchema.safeParse(value, inEnglish)
   const providers = validIn(read.data?.providers, providerSchema, 'provider', onError)
   return providers.flatMap(({ id: providerID, models }) =>
     Object.entries(models).flatMap(([modelID, wire]) =>
@@ -133,9 +134,9 @@ export function toReadModels(value: unknown, onError: OnError): readonly ModelIn
 
 const agentSchema = z.looseObject({
   name: z.string(),
-  description: z.string().optional(),
+  description: z.optional(z.string()),
   mode: z.string(),
-  hidden: z.boolean().optional(),
+  hidden: z.optional(z.boolean()),
 })
 
 /** The agents that people may choose or that other agents start; not the server's own helpers. */
@@ -147,8 +148,8 @@ export function toReadAgents(value: unknown, onError: OnError): readonly AgentIn
 
 const commandSchema = z.looseObject({
   name: z.string(),
-  description: z.string().optional(),
-  template: z.string().optional().catch(undefined),
+  description: z.optional(z.string()),
+  template: z.catch(z.optional(z.string()), undefined),
 })
 
 export function toReadCommands(value: unknown, onError: OnError): readonly CommandInfo[] {
@@ -158,7 +159,7 @@ export function toReadCommands(value: unknown, onError: OnError): readonly Comma
 }
 
 /** The valid items of a list; reports the others. */
-function validIn<S extends z.ZodType>(
+function validIn<S extends z.ZodMiniType>(
   value: unknown,
   schema: S,
   what: string,
@@ -166,7 +167,7 @@ function validIn<S extends z.ZodType>(
 ): readonly z.infer<S>[] {
   if (value !== undefined && !Array.isArray(value)) complain(`list of ${what}s`, undefined, onError)
   return listOf(value).flatMap((item) => {
-    const read = schema.safeParse(item)
+    const read = schema.safeParse(item, inEnglish)
     if (read.success) return [read.data]
     complain(what, read.error, onError)
     return []
@@ -177,7 +178,7 @@ function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-function complain(what: string, error: z.ZodError | undefined, onError: OnError): void {
+function complain(what: string, error: z.core.$ZodError | undefined, onError: OnError): void {
   const issue = error?.issues[0]
   const words = issue ? [issue.path.join('.'), issue.message].filter(Boolean).join(': ') : 'not an object'
   onError(new ReplyError('malformed', `Left out a malformed ${what} read over REST: ${words}`))

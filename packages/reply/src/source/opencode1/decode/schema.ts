@@ -1,72 +1,78 @@
-import * as z from 'zod'
+import * as z from 'zod/mini'
 
 /**
  * The wire's shapes, as loose as its servers: unknown keys pass, and fields that some version omits are optional. Lists
  * only the fields that the reducer needs. `decode.ts` checks deltas by hand, for speed.
  */
-const id = z.string().min(1)
+const id = z.string().check(z.minLength(1))
 const record = z.record(z.string(), z.unknown())
-const patterns = z.union([z.string().transform((one) => [one]), z.array(z.string())])
+const patterns = z.union([
+  z.pipe(
+    z.string(),
+    z.transform((one) => [one]),
+  ),
+  z.array(z.string()),
+])
 
 export const failureSchema = z.looseObject({
-  name: z.string().optional(),
-  data: z
-    .looseObject({
-      message: z.string().optional(),
-      statusCode: z.number().optional(),
-      isRetryable: z.boolean().optional(),
-    })
-    .optional(),
-  message: z.string().optional(),
+  name: z.optional(z.string()),
+  data: z.optional(
+    z.looseObject({
+      message: z.optional(z.string()),
+      statusCode: z.optional(z.number()),
+      isRetryable: z.optional(z.boolean()),
+    }),
+  ),
+  message: z.optional(z.string()),
 })
 
 const tokensSchema = z.looseObject({
   input: z.number(),
   output: z.number(),
-  reasoning: z.number().optional(),
-  cache: z.looseObject({ read: z.number(), write: z.number() }).optional(),
+  reasoning: z.optional(z.number()),
+  cache: z.optional(z.looseObject({ read: z.number(), write: z.number() })),
 })
 
 export const headSchema = z.looseObject({
   id,
   sessionID: id,
   role: z.enum(['user', 'assistant']),
-  parentID: z.string().optional(),
-  time: z.looseObject({ created: z.number().optional(), completed: z.number().optional() }).optional(),
-  finish: z.string().optional(),
-  error: failureSchema.optional(),
-  tokens: tokensSchema.optional(),
-  cost: z.number().optional(),
+  parentID: z.optional(z.string()),
+  time: z.optional(z.looseObject({ created: z.optional(z.number()), completed: z.optional(z.number()) })),
+  finish: z.optional(z.string()),
+  error: z.optional(failureSchema),
+  tokens: z.optional(tokensSchema),
+  cost: z.optional(z.number()),
   /** An object in a user message (its title and diffs), a flag in an assistant's. */
-  summary: z.unknown().optional(),
+  summary: z.optional(z.unknown()),
   /** The value of a prompt with a `format`. */
-  structured: z.unknown().optional(),
-  agent: z.string().optional(),
-  mode: z.string().optional(),
-  model: z.looseObject({ providerID: z.string(), modelID: z.string() }).optional(),
-  providerID: z.string().optional(),
-  modelID: z.string().optional(),
+  structured: z.optional(z.unknown()),
+  agent: z.optional(z.string()),
+  mode: z.optional(z.string()),
+  model: z.optional(z.looseObject({ providerID: z.string(), modelID: z.string() })),
+  providerID: z.optional(z.string()),
+  modelID: z.optional(z.string()),
 })
 
 export const sessionSchema = z.looseObject({
   id,
-  parentID: z.string().nullish(),
-  title: z.string().optional(),
-  directory: z.string().optional(),
-  time: z.looseObject({ created: z.number().optional(), updated: z.number().optional() }).optional(),
-  revert: z.looseObject({ messageID: z.string() }).nullish(),
+  parentID: z.nullish(z.string()),
+  title: z.optional(z.string()),
+  directory: z.optional(z.string()),
+  time: z.optional(z.looseObject({ created: z.optional(z.number()), updated: z.optional(z.number()) })),
+  revert: z.nullish(z.looseObject({ messageID: z.string() })),
 })
 
-const times = z.looseObject({ start: z.number().optional(), end: z.number().optional() }).optional()
+const times = z.optional(z.looseObject({ start: z.optional(z.number()), end: z.optional(z.number()) }))
 const place = { id, sessionID: id, messageID: id }
 
 export const toolStateSchema = z.looseObject({
   status: z.enum(['pending', 'running', 'completed', 'error']),
-  input: record.optional(),
-  title: z.string().optional(),
-  output: z.string().optional(),
-  error: z.string().optional(),
-  metadata: record.optional(),
+  input: z.optional(record),
+  title: z.optional(z.string()),
+  output: z.optional(z.string()),
+  error: z.optional(z.string()),
+  metadata: z.optional(record),
   time: times,
 })
 
@@ -75,16 +81,16 @@ export const partSchemas = {
   text: z.looseObject({
     ...place,
     text: z.string(),
-    synthetic: z.boolean().optional(),
-    ignored: z.boolean().optional(),
+    synthetic: z.optional(z.boolean()),
+    ignored: z.optional(z.boolean()),
     time: times,
   }),
   reasoning: z.looseObject({ ...place, text: z.string(), time: times }),
   tool: z.looseObject({ ...place, tool: z.string(), callID: z.string(), state: toolStateSchema }),
-  file: z.looseObject({ ...place, mime: z.string(), url: z.string(), filename: z.string().optional() }),
+  file: z.looseObject({ ...place, mime: z.string(), url: z.string(), filename: z.optional(z.string()) }),
   patch: z.looseObject({ ...place, hash: z.string(), files: z.array(z.string()) }),
-  'step-start': z.looseObject({ ...place, snapshot: z.string().optional() }),
-  'step-finish': z.looseObject({ ...place, reason: z.string().optional(), tokens: tokensSchema, cost: z.number() }),
+  'step-start': z.looseObject({ ...place, snapshot: z.optional(z.string()) }),
+  'step-finish': z.looseObject({ ...place, reason: z.optional(z.string()), tokens: tokensSchema, cost: z.number() }),
   snapshot: z.looseObject({ ...place, snapshot: z.string() }),
   subtask: z.looseObject({ ...place, prompt: z.string(), description: z.string(), agent: z.string() }),
   agent: z.looseObject({ ...place, name: z.string() }),
@@ -99,14 +105,14 @@ export const questionSchema = z.looseObject({
   sessionID: id,
   questions: z.array(
     z.looseObject({
-      header: z.string().optional(),
+      header: z.optional(z.string()),
       question: z.string(),
-      options: z.array(z.looseObject({ label: z.string(), description: z.string().optional() })).optional(),
-      multiple: z.boolean().optional(),
-      custom: z.boolean().optional(),
+      options: z.optional(z.array(z.looseObject({ label: z.string(), description: z.optional(z.string()) }))),
+      multiple: z.optional(z.boolean()),
+      custom: z.optional(z.boolean()),
     }),
   ),
-  tool: z.looseObject({ messageID: z.string(), callID: z.string() }).optional(),
+  tool: z.optional(z.looseObject({ messageID: z.string(), callID: z.string() })),
 })
 
 /** `permission.asked`. */
@@ -115,9 +121,9 @@ export const permissionSchema = z.looseObject({
   sessionID: id,
   permission: z.string(),
   patterns: z.array(z.string()),
-  always: z.array(z.string()).optional(),
-  metadata: record.optional(),
-  tool: z.looseObject({ messageID: z.string(), callID: z.string() }).optional(),
+  always: z.optional(z.array(z.string())),
+  metadata: z.optional(record),
+  tool: z.optional(z.looseObject({ messageID: z.string(), callID: z.string() })),
 })
 
 /** `permission.updated`, the same thing on servers up to 1.0.223. */
@@ -125,11 +131,11 @@ export const oldPermissionSchema = z.looseObject({
   id,
   sessionID: id,
   type: z.string(),
-  pattern: patterns.optional(),
-  title: z.string().optional(),
-  metadata: record.optional(),
-  messageID: z.string().optional(),
-  callID: z.string().optional(),
+  pattern: z.optional(patterns),
+  title: z.optional(z.string()),
+  metadata: z.optional(record),
+  messageID: z.optional(z.string()),
+  callID: z.optional(z.string()),
 })
 
 export const statusSchema = z.discriminatedUnion('type', [
@@ -137,16 +143,16 @@ export const statusSchema = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('idle') }),
   z.looseObject({
     type: z.literal('retry'),
-    attempt: z.number().optional(),
-    message: z.string().optional(),
-    next: z.number().optional(),
+    attempt: z.optional(z.number()),
+    message: z.optional(z.string()),
+    next: z.optional(z.number()),
   }),
 ])
 
 export const todoSchema = z.looseObject({
   content: z.string(),
   status: z.string(),
-  priority: z.string().optional(),
+  priority: z.optional(z.string()),
 })
 
 const todosSchema = z.array(todoSchema)
@@ -162,7 +168,7 @@ export const eventSchemas = {
   'session.deleted': z.looseObject({ info: sessionSchema }),
   'session.status': z.looseObject({ sessionID, status: statusSchema }),
   'session.idle': z.looseObject({ sessionID }),
-  'session.error': z.looseObject({ sessionID: z.string().optional(), error: failureSchema.optional() }),
+  'session.error': z.looseObject({ sessionID: z.optional(z.string()), error: z.optional(failureSchema) }),
   'session.compacted': z.looseObject({ sessionID }),
   'message.updated': z.looseObject({ info: headSchema }),
   'message.removed': z.looseObject({ sessionID, messageID: id }),
@@ -179,5 +185,5 @@ export const eventSchemas = {
     z.looseObject({ sessionID, requestID: id, reply: permissionReplySchema }),
     z.looseObject({ sessionID, permissionID: id, response: permissionReplySchema }),
   ]),
-  'server.instance.disposed': z.looseObject({ directory: z.string().optional() }),
+  'server.instance.disposed': z.looseObject({ directory: z.optional(z.string()) }),
 }

@@ -1,19 +1,20 @@
-import * as z from 'zod'
+import * as z from 'zod/mini'
+import { inEnglish } from '../../decode/in-english.ts'
 import type { AgentInfo, CommandInfo, ModelInfo } from '../../port.ts'
 
 const modelInfoSchema = z.looseObject({
   providerID: z.string(),
-  modelID: z.string().optional(),
+  modelID: z.optional(z.string()),
   id: z.string(),
-  name: z.string().optional(),
-  enabled: z.boolean().optional(),
-  limit: z.looseObject({ context: z.number() }).optional(),
-  variants: z.array(z.looseObject({ id: z.string().optional(), name: z.string().optional() })).optional(),
+  name: z.optional(z.string()),
+  enabled: z.optional(z.boolean()),
+  limit: z.optional(z.looseObject({ context: z.number() })),
+  variants: z.optional(z.array(z.looseObject({ id: z.optional(z.string()), name: z.optional(z.string()) }))),
 })
 
 export function toReadModels(items: readonly unknown[]): readonly ModelInfo[] {
   return items.flatMap((item) => {
-    const model = modelInfoSchema.safeParse(item)
+    const model = modelInfoSchema.safeParse(item, inEnglish)
     if (!model.success || model.data.enabled === false) return []
     const { providerID, id: modelID, name = modelID, limit, variants = [] } = model.data
     const contextLimit = limit && limit.context > 0 ? limit.context : undefined
@@ -23,14 +24,14 @@ export function toReadModels(items: readonly unknown[]): readonly ModelInfo[] {
 
 const agentSchema = z.looseObject({
   id: z.string(),
-  description: z.string().nullish(),
+  description: z.nullish(z.string()),
   mode: z.string(),
-  hidden: z.boolean().optional(),
+  hidden: z.optional(z.boolean()),
 })
 
 export function toReadAgents(items: readonly unknown[]): readonly AgentInfo[] {
   return items.flatMap((item) => {
-    const agent = agentSchema.safeParse(item)
+    const agent = agentSchema.safeParse(item, inEnglish)
     if (!agent.success || agent.data.hidden === true) return []
     const { id: name, description, mode } = agent.data
     return [{ name, description: description ?? undefined, isPrimary: mode !== 'subagent' }]
@@ -39,13 +40,13 @@ export function toReadAgents(items: readonly unknown[]): readonly AgentInfo[] {
 
 const commandSchema = z.looseObject({
   name: z.string(),
-  description: z.string().nullish(),
-  template: z.string().nullish().catch(undefined),
+  description: z.nullish(z.string()),
+  template: z.catch(z.nullish(z.string()), undefined),
 })
 
 export function toReadCommands(items: readonly unknown[]): readonly CommandInfo[] {
   return items.flatMap((item) => {
-    const command = commandSchema.safeParse(item)
+    const command = commandSchema.safeParse(item, inEnglish)
     if (!command.success) return []
     const { name, description, template } = command.data
     return [{ name, description: description ?? undefined, template: template ?? undefined }]

@@ -1,4 +1,5 @@
 import { isFields } from '../../../fields.ts'
+import { inEnglish } from '../../decode/in-english.ts'
 import { canonicalInput } from './canonical.ts'
 import { inboxSchema, type WirePrompt } from './schema.ts'
 
@@ -14,7 +15,7 @@ export interface InboxRead {
 
 export function toReadInbox(items: readonly unknown[]): readonly InboxRead[] {
   return items.flatMap((item) => {
-    const input = isFields(item) ? inboxSchema.safeParse(canonicalInput(item)) : undefined
+    const input = isFields(item) ? inboxSchema.safeParse(canonicalInput(item), inEnglish) : undefined
     if (!input?.success) return []
     const { id, type, payload = {}, time } = input.data
     return [{ id, type, payload, createdAt: time?.created }]

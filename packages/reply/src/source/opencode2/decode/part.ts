@@ -1,4 +1,4 @@
-import type * as z from 'zod'
+import type * as z from 'zod/mini'
 import type { MessageHead } from '../../../event.ts'
 import { isFields } from '../../../fields.ts'
 import type {

@@ -1,4 +1,4 @@
-import type * as z from 'zod'
+import type * as z from 'zod/mini'
 import type { ReplyEvent } from '../../../event.ts'
 import type { Part, ToolState } from '../../../part.ts'
 import type { Call } from './memory.ts'

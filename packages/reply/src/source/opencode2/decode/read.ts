@@ -1,6 +1,7 @@
-import type * as z from 'zod'
+import type * as z from 'zod/mini'
 import type { MessageHead, ReplyEvent } from '../../../event.ts'
 import { checkOf } from '../../decode/check.ts'
+import { inEnglish } from '../../decode/in-english.ts'
 import { toAnswers, toPermission, toQuestion } from './ask.ts'
 import { beginCompaction, compactionOf } from './compaction.ts'
 import { accept, forgetFrom, noteMessage, type SessionMemory } from './memory.ts'
@@ -21,15 +22,14 @@ import { eventSchemas } from './schema.ts'
 import { toSessionInfo } from './session.ts'
 
 /** Turns one frame into events, or returns the validation error. Undefined for a type that concerns no reply. */
-export function readFrame(context: Context): readonly ReplyEvent[] | z.ZodError | undefined {
-  const { type } = context.frame
-  return isKnownType(type) ? readAs(type, context) : undefined
+export function readFrame(context: Context): readonly ReplyEvent[] | z.core.$ZodError | undefined {
+  return isKnownType(context.frame.type) ? readAs(context.frame.type, context) : undefined
 }
 
-function readAs<T extends WireType>(type: T, context: Context): readonly ReplyEvent[] | z.ZodError {
+function readAs<T extends WireType>(type: T, context: Context): readonly ReplyEvent[] | z.core.$ZodError {
   const { data } = context.frame
   if (checks.get(type)?.(data)) return readers[type](data as z.infer<(typeof eventSchemas)[T]>, context)
-  const read = eventSchemas[type].safeParse(data)
+  const read = eventSchemas[type].safeParse(data, inEnglish)
   return read.success ? readers[type](read.data as z.infer<(typeof eventSchemas)[T]>, context) : read.error
 }
 

@@ -1,4 +1,4 @@
-import type * as z from 'zod'
+import type * as z from 'zod/mini'
 import type { ReplyEvent } from '../../../event.ts'
 import type { Frame } from './canonical.ts'
 import type { Memory } from './memory.ts'

@@ -2,6 +2,7 @@ import type { Ask } from '../../../ask.ts'
 import { type OnError, ReplyError } from '../../../error.ts'
 import { isFields } from '../../../fields.ts'
 import type { Part, ToolState } from '../../../part.ts'
+import { inEnglish } from '../../decode/in-english.ts'
 import type { MessageRead, SessionInfo } from '../../port.ts'
 import { type Seen, toPermission, toQuestion } from './ask.ts'
 import { canonicalForm, canonicalPermission } from './canonical.ts'
@@ -59,7 +60,7 @@ const kinds = new Set(['user', 'assistant', 'synthetic'])
 export function toReadMessages(items: readonly unknown[], onError: OnError): readonly MessageRead[] {
   return items.flatMap((item) => {
     if (isFields(item) && typeof item.type === 'string' && !kinds.has(item.type)) return []
-    const message = messageSchema.safeParse(item)
+    const message = messageSchema.safeParse(item, inEnglish)
     if (message.success) return isNotice(message.data) ? [] : [toMessage(message.data)]
     const [issue] = message.error.issues
     const words = `Left out a malformed message read over REST: ${issue?.path.join('.')}: ${issue?.message}`
@@ -165,7 +166,7 @@ function toTool(messageID: string, wire: WireTool): Part {
 
 /** A session in a response; undefined if it isn't one. */
 export function toReadSession(value: unknown): SessionInfo | undefined {
-  const session = sessionSchema.safeParse(value)
+  const session = sessionSchema.safeParse(value, inEnglish)
   return session.success ? toSessionInfo(session.data, session.data.id) : undefined
 }
 
@@ -175,14 +176,14 @@ export function toReadSessions(items: readonly unknown[]): readonly SessionInfo[
 
 export function toReadPermissions(items: readonly unknown[], seen: Seen): readonly Ask[] {
   return items.flatMap((item) => {
-    const permission = isFields(item) ? permissionSchema.safeParse(canonicalPermission(item)) : undefined
+    const permission = isFields(item) ? permissionSchema.safeParse(canonicalPermission(item), inEnglish) : undefined
     return permission?.success ? [toPermission(permission.data, seen)] : []
   })
 }
 
 export function toReadForms(items: readonly unknown[]): readonly WireForm[] {
   return items.flatMap((item) => {
-    const form = isFields(item) ? formSchema.safeParse(canonicalForm(item)) : undefined
+    const form = isFields(item) ? formSchema.safeParse(canonicalForm(item), inEnglish) : undefined
     return form?.success ? [form.data] : []
   })
 }

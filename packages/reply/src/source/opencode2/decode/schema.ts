@@ -1,7 +1,7 @@
-import * as z from 'zod'
+import * as z from 'zod/mini'
 
 /** The wire's shapes under the names of 2.0, as loose as its servers: unknown keys pass. */
-const id = z.string().min(1)
+const id = z.string().check(z.minLength(1))
 const record = z.record(z.string(), z.unknown())
 const session = { sessionID: id }
 const message = { ...session, assistantMessageID: id }
@@ -12,83 +12,85 @@ const cacheSchema = z.looseObject({ read: z.number(), write: z.number() })
 export const tokensSchema = z.looseObject({
   input: z.number(),
   output: z.number(),
-  reasoning: z.number().optional(),
-  cache: cacheSchema.optional(),
+  reasoning: z.optional(z.number()),
+  cache: z.optional(cacheSchema),
 })
 
 export const errorSchema = z.looseObject({
-  type: z.string().optional(),
-  message: z.string().optional(),
-  status: z.number().optional(),
+  type: z.optional(z.string()),
+  message: z.optional(z.string()),
+  status: z.optional(z.number()),
 })
 
-export const modelSchema = z.looseObject({ id: z.string(), providerID: z.string(), variant: z.string().optional() })
+export const modelSchema = z.looseObject({ id: z.string(), providerID: z.string(), variant: z.optional(z.string()) })
 
-const locationSchema = z.looseObject({ directory: z.string().optional() })
+const locationSchema = z.looseObject({ directory: z.optional(z.string()) })
 
 export const sessionSchema = z.looseObject({
   id,
-  parentID: z.string().nullish(),
-  title: z.string().nullish(),
-  location: locationSchema.optional(),
-  time: z.looseObject({ created: z.number().optional(), updated: z.number().optional() }).optional(),
-  revert: z.looseObject({ messageID: z.string() }).nullish(),
+  parentID: z.nullish(z.string()),
+  title: z.nullish(z.string()),
+  location: z.optional(locationSchema),
+  time: z.optional(z.looseObject({ created: z.optional(z.number()), updated: z.optional(z.number()) })),
+  revert: z.nullish(z.looseObject({ messageID: z.string() })),
 })
 
 export const fileSchema = z.looseObject({
-  mime: z.string().optional(),
-  name: z.string().nullish(),
-  uri: z.string().optional(),
-  data: z.string().optional(),
-  source: z.looseObject({ uri: z.string().optional() }).optional(),
+  mime: z.optional(z.string()),
+  name: z.nullish(z.string()),
+  uri: z.optional(z.string()),
+  data: z.optional(z.string()),
+  source: z.optional(z.looseObject({ uri: z.optional(z.string()) })),
 })
 
 const payloadSchema = z.looseObject({
-  text: z.string().optional(),
-  files: z.array(fileSchema).optional(),
-  metadata: record.nullish(),
+  text: z.optional(z.string()),
+  files: z.optional(z.array(fileSchema)),
+  metadata: z.nullish(record),
 })
 
 /** An input that waits, under the names of 2.0. */
 export const inboxSchema = z.looseObject({
   id,
   type: z.string(),
-  payload: payloadSchema.optional(),
-  time: z.looseObject({ created: z.number() }).optional(),
+  payload: z.optional(payloadSchema),
+  time: z.optional(z.looseObject({ created: z.number() })),
 })
 
-const contentSchema = z.array(z.looseObject({ type: z.string(), text: z.string().optional() }))
+const contentSchema = z.array(z.looseObject({ type: z.string(), text: z.optional(z.string()) }))
 
 export const permissionSchema = z.looseObject({
   id,
   sessionID: id,
   action: z.string(),
   resources: z.array(z.string()),
-  save: z.array(z.string()).optional(),
-  metadata: record.optional(),
-  message: z.string().nullish(),
-  source: z.looseObject({ messageID: z.string().optional(), id: z.string().optional() }).nullish(),
+  save: z.optional(z.array(z.string())),
+  metadata: z.optional(record),
+  message: z.nullish(z.string()),
+  source: z.nullish(z.looseObject({ messageID: z.optional(z.string()), id: z.optional(z.string()) })),
 })
 
 export const fieldSchema = z.looseObject({
   key: z.string(),
-  title: z.string().optional(),
-  description: z.string().optional(),
+  title: z.optional(z.string()),
+  description: z.optional(z.string()),
   type: z.string(),
-  options: z
-    .array(z.looseObject({ value: z.unknown(), label: z.string().optional(), description: z.string().optional() }))
-    .optional(),
-  custom: z.boolean().optional(),
+  options: z.optional(
+    z.array(z.looseObject({ value: z.unknown(), label: z.optional(z.string()), description: z.optional(z.string()) })),
+  ),
+  custom: z.optional(z.boolean()),
 })
 
 export const formSchema = z.looseObject({
   id,
   sessionID: id,
-  title: z.string().optional(),
+  title: z.optional(z.string()),
   fields: z.array(fieldSchema),
-  metadata: z
-    .looseObject({ tool: z.looseObject({ messageID: z.string().optional(), id: z.string().optional() }).optional() })
-    .optional(),
+  metadata: z.optional(
+    z.looseObject({
+      tool: z.optional(z.looseObject({ messageID: z.optional(z.string()), id: z.optional(z.string()) })),
+    }),
+  ),
 })
 
 export type WirePrompt = z.infer<typeof payloadSchema>
@@ -98,27 +100,27 @@ export type WireTool = Extract<z.infer<typeof contentItemSchema>, { type: 'tool'
 
 export const toolStateSchema = z.looseObject({
   status: z.enum(['streaming', 'running', 'completed', 'error']),
-  input: z.union([record, z.string()]).optional(),
-  content: contentSchema.optional(),
-  metadata: record.optional(),
-  error: errorSchema.optional(),
+  input: z.optional(z.union([record, z.string()])),
+  content: z.optional(contentSchema),
+  metadata: z.optional(record),
+  error: z.optional(errorSchema),
 })
 
 const times = z.looseObject({
-  created: z.number().optional(),
-  ran: z.number().optional(),
-  completed: z.number().optional(),
+  created: z.optional(z.number()),
+  ran: z.optional(z.number()),
+  completed: z.optional(z.number()),
 })
 
 const contentItemSchema = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('text'), text: z.string() }),
-  z.looseObject({ type: z.literal('reasoning'), text: z.string(), time: times.optional() }),
+  z.looseObject({ type: z.literal('reasoning'), text: z.string(), time: z.optional(times) }),
   z.looseObject({
     type: z.literal('tool'),
     id,
     name: z.string(),
     state: toolStateSchema,
-    time: times.optional(),
+    time: z.optional(times),
   }),
 ])
 
@@ -126,67 +128,67 @@ export const messageSchema = z.discriminatedUnion('type', [
   z.looseObject({
     type: z.literal('user'),
     id,
-    time: times.optional(),
-    text: z.string().optional(),
-    files: z.array(fileSchema).optional(),
+    time: z.optional(times),
+    text: z.optional(z.string()),
+    files: z.optional(z.array(fileSchema)),
   }),
   z.looseObject({
     type: z.literal('synthetic'),
     id,
-    time: times.optional(),
+    time: z.optional(times),
     text: z.string(),
-    metadata: z.looseObject({ source: z.string().optional() }).nullish(),
+    metadata: z.nullish(z.looseObject({ source: z.optional(z.string()) })),
   }),
   z.looseObject({
     type: z.literal('assistant'),
     id,
-    time: times.optional(),
-    agent: z.string().optional(),
-    model: modelSchema.optional(),
+    time: z.optional(times),
+    agent: z.optional(z.string()),
+    model: z.optional(modelSchema),
     content: z.array(contentItemSchema),
-    finish: z.string().nullish(),
-    cost: z.number().nullish(),
-    tokens: tokensSchema.nullish(),
-    error: errorSchema.nullish(),
-    retry: z.looseObject({ attempt: z.number(), at: z.number(), error: errorSchema.optional() }).nullish(),
+    finish: z.nullish(z.string()),
+    cost: z.nullish(z.number()),
+    tokens: z.nullish(tokensSchema),
+    error: z.nullish(errorSchema),
+    retry: z.nullish(z.looseObject({ attempt: z.number(), at: z.number(), error: z.optional(errorSchema) })),
   }),
 ])
 
 /** The data of each event that concerns a reply. */
 export const eventSchemas = {
-  'session.created': z.looseObject({ ...session, ...sessionSchema.partial().shape }),
-  'session.forked': z.looseObject({ ...session, parentID: z.string().optional() }),
+  'session.created': z.looseObject({ ...session, ...z.partial(sessionSchema).shape }),
+  'session.forked': z.looseObject({ ...session, parentID: z.optional(z.string()) }),
   'session.renamed': z.looseObject({ ...session, title: z.string() }),
   'session.deleted': z.looseObject(session),
   'session.inbox.enqueued': z.looseObject({
     ...session,
     inboxID: id,
-    item: z.looseObject({ type: z.string(), payload: payloadSchema.optional(), delivery: z.string().optional() }),
+    item: z.looseObject({ type: z.string(), payload: z.optional(payloadSchema), delivery: z.optional(z.string()) }),
   }),
   'session.inbox.delivered': z.looseObject({ ...session, inboxID: id }),
   'session.inbox.cancelled': z.looseObject({ ...session, inboxID: id }),
   'session.execution.started': z.looseObject(session),
   'session.execution.succeeded': z.looseObject(session),
-  'session.execution.failed': z.looseObject({ ...session, error: errorSchema.optional() }),
+  'session.execution.failed': z.looseObject({ ...session, error: z.optional(errorSchema) }),
   'session.execution.interrupted': z.looseObject({ ...session, reason: z.string() }),
   'session.step.started': z.looseObject({
     ...message,
-    agent: z.string().optional(),
-    model: modelSchema.optional(),
-    started: z.number().optional(),
+    agent: z.optional(z.string()),
+    model: z.optional(modelSchema),
+    started: z.optional(z.number()),
   }),
   'session.step.ended': z.looseObject({
     ...message,
-    finish: z.string().optional(),
-    cost: z.number().optional(),
-    tokens: tokensSchema.optional(),
+    finish: z.optional(z.string()),
+    cost: z.optional(z.number()),
+    tokens: z.optional(tokensSchema),
   }),
   'session.step.failed': z.looseObject({
     ...message,
-    error: errorSchema.optional(),
-    finish: z.string().optional(),
-    cost: z.number().optional(),
-    tokens: tokensSchema.optional(),
+    error: z.optional(errorSchema),
+    finish: z.optional(z.string()),
+    cost: z.optional(z.number()),
+    tokens: z.optional(tokensSchema),
   }),
   'session.text.started': z.looseObject(part),
   'session.text.ended': z.looseObject({ ...part, text: z.string() }),
@@ -194,21 +196,21 @@ export const eventSchemas = {
   'session.reasoning.ended': z.looseObject({ ...part, text: z.string() }),
   'session.tool.input.started': z.looseObject({ ...call, name: z.string() }),
   'session.tool.called': z.looseObject({ ...call, input: record }),
-  'session.tool.progress': z.looseObject({ ...call, metadata: record.optional() }),
-  'session.tool.success': z.looseObject({ ...call, content: contentSchema.optional(), metadata: record.optional() }),
+  'session.tool.progress': z.looseObject({ ...call, metadata: z.optional(record) }),
+  'session.tool.success': z.looseObject({ ...call, content: z.optional(contentSchema), metadata: z.optional(record) }),
   'session.tool.failed': z.looseObject({
     ...call,
-    error: errorSchema.optional(),
-    content: contentSchema.optional(),
-    metadata: record.optional(),
+    error: z.optional(errorSchema),
+    content: z.optional(contentSchema),
+    metadata: z.optional(record),
   }),
   'session.retry.scheduled': z.looseObject({
     ...session,
     attempt: z.number(),
     at: z.number(),
-    error: errorSchema.optional(),
+    error: z.optional(errorSchema),
   }),
-  'session.compaction.started': z.looseObject({ ...session, reason: z.string().optional() }),
+  'session.compaction.started': z.looseObject({ ...session, reason: z.optional(z.string()) }),
   'session.compaction.ended': z.looseObject(session),
   'session.compaction.failed': z.looseObject(session),
   'session.revert.staged': z.looseObject({ ...session, revert: z.looseObject({ messageID: id }) }),

@@ -1,9 +1,9 @@
-import type * as z from 'zod'
+import * as z from 'zod/mini'
 import { checkOf } from '../../decode/check.ts'
 import type { SessionInfo } from '../../port.ts'
 import { sessionSchema } from './schema.ts'
 
-const fieldsSchema = sessionSchema.partial()
+const fieldsSchema = z.partial(sessionSchema)
 const isSound = checkOf(fieldsSchema)
 
 /** What a session's own fields say. */

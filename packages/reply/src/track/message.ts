@@ -99,7 +99,9 @@ function endUnseen(draft: Draft, rootID: string, { sessionID, message, at }: Mes
   }
   if (isFinished(reply)) {
     const last = reply.messages.at(-1)
-    const isEndUnheard = heardEpoch !== draft.state.epoch && last !== undefined && isAskedAfter(last, message)
+    // One that was queued before the step began is older: it joins the run.
+    const isLater = (message.createdAt ?? 0) >= (last?.completedAt ?? Number.POSITIVE_INFINITY)
+    const isEndUnheard = heardEpoch !== draft.state.epoch && last !== undefined && isLater && isAskedAfter(last, message)
     if (idle || isEndUnheard) reduceReply(draft, rootID, { type: 'settle', sessionID, by: 'rest', at })
   } else if (epoch !== draft.state.epoch) reduceReply(draft, rootID, { type: 'settle', sessionID, by: 'lost', at })
 }

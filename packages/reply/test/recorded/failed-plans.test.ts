@@ -183,6 +183,11 @@ const mended: readonly Found[] = [
     ],
   },
   {
+    what: 'that a queued prompt joins a run whose step ended unheard',
+    recording: { version: secondVersion, scenario: 'queue-and-steer' },
+    faults: [{ ...cut, at: 32, missed: 2 }],
+  },
+  {
     what: 'that the end of a run came after the next prompt was read',
     recording: { version: secondVersion, scenario: 'abort-then-prompt' },
     ahead: 5,

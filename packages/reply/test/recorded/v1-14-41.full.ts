@@ -1,3 +1,3 @@
 import { sweepVersion } from './sweep.ts'
 
-sweepVersion('1.14.41', { every: 16 })
+sweepVersion('1.14.41', { every: 40 })

@@ -1,3 +1,3 @@
 import { sweepVersion } from './sweep.ts'
 
-sweepVersion('1.17.19', { every: 16 })
+sweepVersion('1.17.19', { every: 40 })

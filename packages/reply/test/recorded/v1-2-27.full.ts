@@ -1,3 +1,3 @@
 import { sweepVersion } from './sweep.ts'
 
-sweepVersion('1.2.27', { every: 16 })
+sweepVersion('1.2.27', { every: 40 })

@@ -45,6 +45,8 @@ export interface StageOptions {
   readonly people?: object
   readonly router?: object
   readonly version?: string
+  /** Added to the channel's entry in the config. */
+  readonly channel?: object
   /** Added to the server's environment. */
   readonly env?: Readonly<Record<string, string>>
   readonly chats?: Parameters<typeof startTelegram>[0]['chats']
@@ -53,6 +55,7 @@ export interface StageOptions {
 export interface StartOptions {
   readonly aheadMs?: number
   readonly router?: object
+  readonly people?: object
   /** Connects the channel by a client of the program's own. */
   readonly connect?: Connect
   /** Changes the connection to the server. */
@@ -68,7 +71,7 @@ const everyone = {
 }
 
 export async function startStage(options: StageOptions): Promise<BridgeStage> {
-  const { scripts, people = everyone, router = {}, version, env, chats } = options
+  const { scripts, people = everyone, router = {}, version, channel = {}, env, chats } = options
   const model = await startModel({ scripts })
   const server = await launchOpencode({
     model,
@@ -80,25 +83,23 @@ export async function startStage(options: StageOptions): Promise<BridgeStage> {
   const home = mkdtempSync(join(tmpdir(), 'reply-bridge-'))
   const folder = join(home, 'state')
   const errors: Error[] = []
-  const configWith = (given: object): BridgeConfig =>
+  const configWith = (given: object, who: object): BridgeConfig =>
     parseConfig({
       servers: { home: { url: server.url, directory: server.directory } },
-      channels: { tg: { type: 'telegram', token: { env: 'TOKEN' }, apiRoot: telegram.url, updates: 'polling' } },
-      people,
+      channels: {
+        tg: { type: 'telegram', token: { env: 'TOKEN' }, apiRoot: telegram.url, updates: 'polling', ...channel },
+      },
+      people: who,
       router: given,
     })
   let bridge: Bridge | undefined
   return { telegram, server, model, folder, errors, start, stop, said, seen, stored, close }
 
-  async function start({
-    aheadMs = 0,
-    router: given = router,
-    connect: own,
-    connectTo,
-  }: StartOptions = {}): Promise<void> {
+  async function start(given: StartOptions = {}): Promise<void> {
+    const { aheadMs = 0, connect: own, connectTo } = given
     const clock = { ...systemClock, now: () => systemClock.now() + aheadMs }
     bridge = createBridge({
-      ...{ config: configWith(given), clock },
+      ...{ config: configWith(given.router ?? router, given.people ?? people), clock },
       store: await sqliteStore({ folder, clock }),
       secret: () => token,
       onError: (error) => errors.push(error),

@@ -1,5 +1,4 @@
 import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 
 /** An OpenCode server for many sessions at once, with answers of a fixed length. It keeps what REST asks for. */
 export interface ScriptedOpencode {
@@ -46,7 +45,8 @@ export async function startScripted(options: ScriptedOptions): Promise<ScriptedO
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
+  const address = server.address()
+  const port = typeof address === 'object' && address !== null ? address.port : 0
   return {
     url: `http://127.0.0.1:${port}`,
     close: () => {

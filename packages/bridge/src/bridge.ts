@@ -79,7 +79,7 @@ export function createBridge(options: BridgeOptions): Bridge {
   const runner = createRunner({ ...context, asks })
   const backlog = createBacklog(context, runner)
   const commands = createCommands({ ...context, runner }, backlog)
-  const messages = createTakenMessages({ state, clock })
+  const messages = createTakenMessages({ state, mirrors, clock })
   const intake = createIntake({ context, runner, commands, answer: createAnswerer(context, runner), backlog, messages })
   let stopSweep = (): void => {}
   let started: Promise<void> | undefined

@@ -1,3 +1,4 @@
+import type { Chat } from '@reply/sink'
 import { type ChatPlace, entryFor, placeKey } from './place.ts'
 
 /** Which places share a session, and show each other's runs. */
@@ -6,6 +7,10 @@ export interface Mirrors {
   keyOf(place: ChatPlace): string
   /** The other places that show what runs in this one. */
   others(place: ChatPlace): readonly ChatPlace[]
+  /** Whether the config names this very place: a thread, not only its chat. */
+  isNamed(place: ChatPlace): boolean
+  /** The mirrored chats of a channel. */
+  of(channel: string): readonly Chat[]
 }
 
 /** `groups` are those of the config, by the names of places. */
@@ -22,8 +27,12 @@ export function createMirrors(groups: readonly (readonly string[])[]): Mirrors {
       const { places = [], own } = entryFor(table, place) ?? {}
       return places.filter((one) => one !== own)
     },
+    isNamed: (place) => placeKey(entryFor(table, place)?.own ?? noPlace) === placeKey(place),
+    of: (channel) => Object.values(table).flatMap(({ own }) => (own?.channel === channel ? [own.chat] : [])),
   }
 }
+
+const noPlace: ChatPlace = { channel: '', chat: { id: '' } }
 
 /** Reads `<channel>:<chat>` and `<channel>:<chat>/<thread>`. */
 export function placeNamed(name: string): ChatPlace {

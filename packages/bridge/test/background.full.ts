@@ -2,7 +2,7 @@ import { hold, type Piece, type Scripts, text, tool } from '@reply/testing'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type BridgeStage, startStage } from './stage.ts'
 
-const chats = Array.from({ length: 5 }, (_, index) => 901 + index)
+const chats = Array.from({ length: 6 }, (_, index) => 901 + index)
 
 /** Gives a task to a sub-agent that goes on after the turn. */
 function background(script: string): Piece {
@@ -144,4 +144,26 @@ test('/stop ends what goes on by itself, and a prompt waits for its end', async 
   await answered('Stopped.')
   await answered('Hello to you.')
   expect(stage.said(chat).join()).not.toContain(`is done, I hear ${chat}.`)
+})
+
+test('a permission of background work that is asked for after a restart is answered, and one in the chat by its old button', async () => {
+  await stage.start()
+  stage.telegram.say(chat, `Go [scenario:ask${chat}]`)
+  await answered('It works in the background now.')
+  await settled('✅')
+  await stage.stop()
+  await stage.start()
+  stage.model.release(`child${chat}`)
+  stage.model.release(`after${chat}`)
+  const asks = (screen: readonly { readonly buttons: readonly (readonly { readonly text: string }[])[] }[]) =>
+    screen.filter(({ buttons }) => buttons.flat().some(({ text: label }) => label === 'Allow once'))
+  await stage.seen(chat, (screen) => asks(screen).length === 1)
+  await stage.stop()
+  await stage.start()
+  const [asked] = await stage.seen(chat, (screen) =>
+    asks(screen).length > 0 ? screen.filter((one) => asks([one]).length > 0) : false,
+  )
+  await stage.telegram.press(chat, asked?.messageId ?? 0, 'Allow once').settled
+  await answered(`is done, I hear ${chat}.`)
+  expect(stage.said(chat).filter((said) => said.includes('Allow this?'))).toHaveLength(1)
 })

@@ -1,6 +1,7 @@
 import { createHandClock } from '@reply/testing'
 import { expect, test } from 'vitest'
 import { createTakenMessages } from '../src/intake/taken-messages.ts'
+import { createMirrors } from '../src/mirrors.ts'
 import { createMemoryStore } from '../src/store/memory.ts'
 
 const dayMs = 86_400_000
@@ -8,12 +9,12 @@ const dayMs = 86_400_000
 function open() {
   const clock = createHandClock(10 * dayMs)
   const store = createMemoryStore({ clock })
-  const messages = createTakenMessages({ state: store, clock })
+  const messages = createTakenMessages({ state: store, mirrors: createMirrors([['tg:1', 'dc:9']]), clock })
   const place = (channel: string, id: string, thread?: string) => ({ channel, chat: { id, ...(thread && { thread }) } })
   return { clock, store, messages, place }
 }
 
-test('the chats of a channel that have a route are known, with the time of their newest message', async () => {
+test('the chats of a channel that have a route, or a mirror, are known, with the time of their newest message', async () => {
   const { clock, store, messages, place } = open()
   const [busy, quiet, thread, other] = [place('dc', '7'), place('dc', 'a/b'), place('dc', '7', '3'), place('dc2', '8')]
   const routes = ['dc/7/', 'dc/a%2Fb/', 'dc/7/3', 'dc2/8/'].map((key) => ({ key: `route/${key}`, value: '{}' }))
@@ -28,6 +29,7 @@ test('the chats of a channel that have a route are known, with the time of their
     { chat: busy.chat, since: now - 5000 },
     { chat: thread.chat, since: now - 5000 },
     { chat: quiet.chat, since: now - 2 * dayMs },
+    { chat: { id: '9' }, since: now - 2 * dayMs },
   ])
 })
 

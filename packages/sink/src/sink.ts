@@ -199,9 +199,9 @@ export function createSink(options: SinkOptions): Sink {
   }
 }
 
-function keyIn(chat: Chat, { sessionID, promptIDs, startedAt }: Reply): string {
+function keyIn(chat: Chat, { sessionID, promptIDs, asks, startedAt }: Reply): string {
   const place = [chat.id, ...(chat.thread === undefined ? [] : [chat.thread])].map(encodeURIComponent).join('/')
-  return `${place}/${sessionID}/${promptIDs[0] ?? startedAt ?? 0}`
+  return `${place}/${sessionID}/${promptIDs[0] ?? asks[0]?.requestID ?? startedAt ?? 0}`
 }
 
 function randomWord(length: number): string {

@@ -58,7 +58,11 @@ export async function startScripted(options: ScriptedOptions): Promise<ScriptedO
   function listen(response: ServerResponse): void {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     streams.add(response)
-    response.on('close', () => streams.delete(response))
+    const beat = setInterval(() => publish('server.heartbeat', {}), 10_000)
+    response.on('close', () => {
+      clearInterval(beat)
+      streams.delete(response)
+    })
     response.write('data: {"payload":{"type":"server.connected","properties":{}}}\n\n')
   }
 

@@ -10,7 +10,7 @@ const mostNames = 40
 
 /** Commands about the agent: who answers, how much is shown, and what was done. */
 export function agentCommands(context: CommandContext): readonly Command[] {
-  const { state, routes, runner, words, channels, onError } = context
+  const { state, routes, mirrors, runner, words, channels, onError } = context
   return [
     {
       name: 'model',
@@ -86,7 +86,10 @@ export function agentCommands(context: CommandContext): readonly Command[] {
         const { sessionID, server } = route
         if (sessionID === undefined) return { text: words.noSession }
         refuseWhileBusy(place, sessionID)
-        const last = place.chat.kind === 'private' ? undefined : (await opencode.reply(sessionID))?.promptIDs[0]
+        const last =
+          place.chat.kind === 'private' && mirrors.others(place).length === 0
+            ? undefined
+            : (await opencode.reply(sessionID))?.promptIDs[0]
         if (last !== undefined) await refuseOthers(last, entry, person)
         // It may take minutes, and other commands must not wait for it.
         void opencode.compact(sessionID, route.model).catch(async (error) => {

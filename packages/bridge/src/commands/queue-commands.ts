@@ -59,7 +59,9 @@ export function queueCommands(context: CommandContext): readonly Command[] {
 
   async function drop(call: CommandCall, number: string): Promise<Said> {
     const entry = await own(call, number)
-    const isDropped = await state.commit([{ type: 'dequeue', queue: runner.queueOf(call.place), id: entry.id }])
+    const isDropped = await state.commit([
+      { type: 'dequeue', queue: runner.queueOf(call.place), id: runner.idOf(entry) },
+    ])
     return {
       text: isDropped
         ? words.dropped(
@@ -76,7 +78,7 @@ export function queueCommands(context: CommandContext): readonly Command[] {
   ): Promise<Said> {
     const entry = await own(call, number)
     const value = JSON.stringify({ ...entry, text })
-    const write: Write = { type: 'replace', queue: runner.queueOf(call.place), id: entry.id, value }
+    const write: Write = { type: 'replace', queue: runner.queueOf(call.place), id: runner.idOf(entry), value }
     return { text: (await state.commit([write])) ? words.edited(Number(number)) : words.notQueued(number) }
   }
 

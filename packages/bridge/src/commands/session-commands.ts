@@ -29,7 +29,7 @@ interface Choosing extends Target {
 }
 
 export function sessionCommands(context: CommandContext): SessionCommands {
-  const { state, routes, words, directoryOf } = context
+  const { state, routes, mirrors, words, directoryOf } = context
   const list: readonly Command[] = [
     {
       name: 'new',
@@ -94,7 +94,8 @@ export function sessionCommands(context: CommandContext): SessionCommands {
     const used = (await routes.used(place)).filter(({ server }) => server === route.server)
     const known = await opencode.sessions({ directory: directoryOf(route.server) })
     // The others in a shared chat may not know all of the project.
-    const isAll = person.may.has('admin') && place.chat.kind === 'private' && directoryOf(route.server) !== undefined
+    const isPrivate = place.chat.kind === 'private' && mirrors.others(place).length === 0
+    const isAll = person.may.has('admin') && isPrivate && directoryOf(route.server) !== undefined
     const titles = new Map(known.map(({ sessionID, title }) => [sessionID, title ?? words.untitled]))
     const ids = isAll ? known.map(({ sessionID }) => sessionID) : used.map(({ sessionID }) => sessionID)
     // Sessions of other directories, and deleted ones, are not in the server's list.

@@ -122,7 +122,7 @@ export const configSchema = z.strictObject({
     )
     .default([])
     .describe(
-      'Chats that share a session: each list names places as `<channel>:<chat>` or `<channel>:<chat>/<thread>`. What runs in one is shown in all, and can be answered and stopped in all.',
+      'Chats that share a session: each list names places as `<channel>:<chat>` or `<channel>:<chat>/<thread>`. A chat stands for its threads, too. What runs in one is shown in all, and can be answered and stopped in all.',
     ),
   router: router.prefault({}),
   state: z.string().min(1).default('./state').describe('The folder of the state, relative to the config.'),

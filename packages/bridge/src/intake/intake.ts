@@ -205,7 +205,7 @@ export function createIntake(options: IntakeOptions): Intake {
   async function beginAlbum(latest: QueuedPrompt, isSteering: boolean): Promise<void> {
     const album = (await runner.waiting(latest)).find(({ albumID }) => albumID === latest.albumID)
     if (!album || album.heardAt > latest.heardAt) return
-    const taken: Write = { type: 'dequeue', queue: runner.queueOf(album), id: album.id }
+    const taken: Write = { type: 'dequeue', queue: runner.queueOf(album), id: runner.idOf(album) }
     if (isSteering && (await runner.canSteer(album))) await runner.beginNow(album, [taken])
     else runner.kick(album)
   }
@@ -217,7 +217,7 @@ export function createIntake(options: IntakeOptions): Intake {
   }
 
   async function sayPlace(entry: QueuedPrompt): Promise<void> {
-    const place = (await runner.waiting(entry)).findIndex(({ id }) => id === entry.id) + 1
+    const place = (await runner.waiting(entry)).findIndex((one) => runner.idOf(one) === runner.idOf(entry)) + 1
     if (place > 0) await channels.say(entry, { text: words.queued(place), replyTo: entry.messageRef, silent: true })
   }
 
@@ -229,7 +229,10 @@ export function createIntake(options: IntakeOptions): Intake {
     const text = [first.text, entry.text].filter((one) => one !== '').join('\n')
     const { heardAt } = entry
     const value = JSON.stringify({ ...first, heardAt, text, files: [...first.files, ...entry.files] })
-    return await state.commit([...taken, { type: 'replace', queue: runner.queueOf(entry), id: first.id, value }])
+    return await state.commit([
+      ...taken,
+      { type: 'replace', queue: runner.queueOf(entry), id: runner.idOf(first), value },
+    ])
   }
 }
 

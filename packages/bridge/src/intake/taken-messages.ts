@@ -1,6 +1,7 @@
 import type { Clock } from '@reply/core'
 import type { Chat, MessageRef } from '@reply/sink'
 import type { KnownChat } from '@reply/sink/channel'
+import type { Mirrors } from '../mirrors.ts'
 import { type ChatPlace, chatKey } from '../place.ts'
 import type { State } from '../state.ts'
 import type { Write } from '../store/store.ts'
@@ -18,9 +19,11 @@ const seenMs = 172_800_000
 
 export function createTakenMessages({
   state,
+  mirrors,
   clock,
 }: {
   readonly state: Pick<State, 'list'>
+  readonly mirrors: Pick<Mirrors, 'of'>
   readonly clock: Clock
 }): TakenMessages {
   return { take, chatsOf }
@@ -36,9 +39,12 @@ export function createTakenMessages({
     const prefix = 'route/'
     const routes = await state.list(`${prefix}${encodeURIComponent(channel)}/`)
     const earliest = clock.now() - seenMs
+    const own = routes.map(({ key }) => chatIn(key.slice(prefix.length)))
+    const named = mirrors
+      .of(channel)
+      .filter(({ id, thread }) => !own.some((one) => one.id === id && one.thread === thread))
     return await Promise.all(
-      routes.map(async ({ key }) => {
-        const chat = chatIn(key.slice(prefix.length))
+      [...own, ...named].map(async (chat) => {
         const seen = await state.list(`seen/${chatKey({ channel, chat })}/`)
         return { chat, since: seen.reduce((newest, { value }) => Math.max(newest, Number(value)), earliest) }
       }),

@@ -2,7 +2,7 @@ import type { Clock, Reply } from '@reply/core'
 import type { Mirrors } from '../mirrors.ts'
 import type { ChatPlace } from '../place.ts'
 import type { State } from '../state.ts'
-import type { Write } from '../store/store.ts'
+import type { PutWrite } from '../store/writing.ts'
 import { toExecution } from './decode.ts'
 import type { Execution, LogLine } from './execution.ts'
 import { logLines } from './log-lines.ts'
@@ -12,7 +12,7 @@ export interface Registry {
   /** An id that is not in use in that place. */
   newID(place: ChatPlace): Promise<string>
   /** The write that stores an execution. */
-  write(execution: Execution): Write
+  write(execution: Execution): PutWrite
   /** Those of all places, oldest first. */
   all(): Promise<readonly Execution[]>
   /** Those of a place, newest first. */
@@ -56,7 +56,7 @@ export function createRegistry(options: {
     }
   }
 
-  function write(execution: Execution): Write {
+  function write(execution: Execution): PutWrite {
     return { type: 'put', key: keyOf(execution.prompt, execution.id), value: JSON.stringify(execution) }
   }
 

@@ -107,7 +107,7 @@ export function createRoutes(options: {
   }
 
   function isOurs(place: ChatPlace): boolean {
-    return place.chat.thread !== undefined && ours.has(placeKey(place))
+    return place.chat.thread !== undefined && (ours.has(placeKey(place)) || mirrors.isNamed(place))
   }
 
   async function sessionOf(place: ChatPlace, { id }: MessageRef): Promise<UsedSession | undefined> {

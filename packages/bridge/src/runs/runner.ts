@@ -1,14 +1,16 @@
-import { pause } from '@reply/sink/channel'
+import { createRecent, pause } from '@reply/sink/channel'
 import { leftToGather, type QueuedPrompt } from '../intake/queued-prompt.ts'
-import { plain } from '../markdown.ts'
-import type { ChatPlace } from '../place.ts'
+import { type ChatPlace, placeKey } from '../place.ts'
 import { toQueuedPrompt } from '../registry/decode.ts'
 import type { Execution } from '../registry/execution.ts'
 import type { Route } from '../routes/decode.ts'
 import type { QueuedValue, Write } from '../store/store.ts'
+import type { EnqueueWrite } from '../store/writing.ts'
 import type { ActiveRun } from './active-run.ts'
 import { atMost } from './at-most.ts'
 import type { RunContext } from './context.ts'
+import { tellMirrors } from './mirrored.ts'
+import { realign } from './realign.ts'
 import { type BeginOptions, beginRun } from './run.ts'
 import { createRunning } from './running.ts'
 import { sinksFor } from './sink-for.ts'
@@ -17,7 +19,9 @@ import { createWakes } from './wakes.ts'
 /** Runs the prompts of each place one after the other, and finds the runs of an earlier process again. */
 export interface Runner {
   /** The writes that put a prompt at the end of its place's queue. */
-  enqueue(prompt: QueuedPrompt): Write
+  enqueue(prompt: QueuedPrompt): EnqueueWrite
+  /** The id of a prompt in its place's queue. */
+  idOf(prompt: QueuedPrompt): string
   /** Looks at the queue of a place. */
   kick(place: ChatPlace): void
   /** Begins a prompt at once, beside what runs. `taken` are the writes that take it from where it was. */
@@ -56,10 +60,11 @@ export function createRunner(context: RunContext): Runner {
   /** Places whose queue is being worked on. */
   const working = new Set<string>()
   const restoring = new Map<string, Promise<void>>()
-  const serverBySession = new Map<string, string>()
+  const serverBySession = createRecent<string>(mostSessions)
   let isStopped = false
   return {
-    enqueue: (prompt) => ({ type: 'enqueue', queue: queueOf(prompt), id: prompt.id, value: JSON.stringify(prompt) }),
+    enqueue,
+    idOf,
     kick,
     beginNow,
     canSteer,
@@ -71,6 +76,15 @@ export function createRunner(context: RunContext): Runner {
     restore,
     restored: async (place) => await restoring.get(mirrors.keyOf(place)),
     stop,
+  }
+
+  function enqueue(prompt: QueuedPrompt): EnqueueWrite {
+    return { type: 'enqueue', queue: queueOf(prompt), id: idOf(prompt), value: JSON.stringify(prompt) }
+  }
+
+  /** Platforms count the messages of each chat, so the ids of mirrored ones may be the same. */
+  function idOf(prompt: QueuedPrompt): string {
+    return mirrors.others(prompt).length === 0 ? prompt.id : `${placeKey(prompt)}/${prompt.id}`
   }
 
   function queueOf(place: ChatPlace): string {
@@ -92,7 +106,7 @@ export function createRunner(context: RunContext): Runner {
       const reply = stream()?.reply
       return reply !== undefined && reply.phase !== 'settled' && reply.sessionID === sessionID
     })
-    return isRunning && (await state.queue(queueOf(prompt))).every(({ id }) => id === prompt.id)
+    return isRunning && (await state.queue(queueOf(prompt))).every(({ id }) => id === idOf(prompt))
   }
 
   /** One prompt after the other. After each end the queue is looked at again, so that none is stranded. */
@@ -163,15 +177,9 @@ export function createRunner(context: RunContext): Runner {
     if (!(await state.commit([...taken, registry.write(execution)]))) return undefined
     if (router.receipts && !prompt.isSteer)
       await channels.say(prompt, { text: words.started(execution.id), silent: true })
-    for (const place of mirrors.others(prompt))
-      void channels.say(place, { text: mirrored(prompt), silent: true }, 'next')
+    tellMirrors(context, prompt, route)
     const { sessionID: chosen, title } = (await routes.of(prompt)) ?? {}
     return start({ execution, route, opencode, chosen, title })
-  }
-
-  /** What a person wrote in one chat, for those that show the same session. */
-  function mirrored({ actor, text, files }: QueuedPrompt): string {
-    return words.mirrored(plain(actor.name), plain([text, ...files.map(({ name }) => `📎 ${name}`)].join('\n').trim()))
   }
 
   /** A reply to a message of the bot continues that message's session, and the chat goes on with it. */
@@ -196,15 +204,14 @@ export function createRunner(context: RunContext): Runner {
 
     function onSession(sessionID: string): void {
       wakes.ran({ ...execution, sessionID })
-      serverBySession.delete(sessionID)
       serverBySession.set(sessionID, execution.server)
-      const [oldest] = serverBySession.keys()
-      if (serverBySession.size > mostSessions && oldest !== undefined) serverBySession.delete(oldest)
     }
   }
 
   async function restore(): Promise<void> {
+    const waiting = await realign({ state, registry, enqueue })
     const all = await registry.all()
+    for (const { sessionID, server } of all) if (sessionID !== undefined) serverBySession.set(sessionID, server)
     const unfinished = all.filter(({ phase, wokenBy }) => phase !== 'done' && wokenBy === undefined)
     const begun = unfinished.map(async (execution) => {
       const { prompt, server, sessionID } = execution
@@ -215,7 +222,6 @@ export function createRunner(context: RunContext): Runner {
         const over = { ...execution, phase: 'done', status: 'error', reason, finishedAt: clock.now() } as const
         return void (await state.commit([registry.write(over)]))
       }
-      if (sessionID !== undefined) serverBySession.set(sessionID, server)
       const route = (await routes.of(prompt)) ?? { server }
       const again = { ...route, server, ...(sessionID !== undefined && { sessionID }) }
       const run = start({ execution, route: again, opencode, chosen: route.sessionID, title: route.title })
@@ -226,18 +232,14 @@ export function createRunner(context: RunContext): Runner {
       const both = [restoring.get(key), begun[index]]
       restoring.set(key, atMost(Promise.allSettled(both), restoreMs, clock))
     }
-    const places = [...(await state.queues('prompts/'))].map((name) => name.slice('prompts/'.length))
-    for (const place of places) kickKey(place)
-    void wakes.restore(all).catch(onError)
+    const woken = wakes.restore(all).catch(onError)
+    for (const { prompt, phase, wokenBy } of all) {
+      const key = mirrors.keyOf(prompt)
+      const isWaited = wokenBy !== undefined && phase !== 'done'
+      if (isWaited) restoring.set(key, atMost(Promise.allSettled([restoring.get(key), woken]), restoreMs, clock))
+    }
+    for (const place of waiting) kick(place)
     await Promise.all(restoring.values())
-  }
-
-  /** The queue's first entry knows its place. */
-  function kickKey(key: string): void {
-    void (async () => {
-      const [head] = await state.queue(`prompts/${key}`)
-      if (head) kick(toQueuedPrompt(head.value))
-    })().catch(onError)
   }
 
   async function stop(): Promise<void> {

@@ -1,4 +1,4 @@
-import { type Observation, type OpenCode, observerOf, type Reply, type ReplyObserver } from '@reply/core'
+import { type Observation, type OpenCode, observerOf, pendingAsks, type Reply, type ReplyObserver } from '@reply/core'
 import { createRunEvents } from '../events/run-events.ts'
 import type { Execution } from '../registry/execution.ts'
 import type { ActiveRun } from './active-run.ts'
@@ -28,7 +28,7 @@ export function isWake({ prompt, asks, messages }: Reply): boolean {
 
 /** Names the reply, also for another process. */
 export function wakeNameOf({ promptIDs, messages, asks }: Reply): string {
-  return promptIDs[0] ?? messages[0]?.id ?? asks[0]?.requestID ?? ''
+  return promptIDs[0] ?? asks[0]?.requestID ?? messages[0]?.id ?? ''
 }
 
 /** Shows what a session does by itself. The observer gets its reply from now on. */
@@ -41,12 +41,15 @@ export async function beginWake(reply: Reply, options: WakeOptions): Promise<Rep
     ...{ id: await registry.newID(prompt), prompt, server, sessionID, agent, wokenBy: wakeNameOf(reply) },
     ...{ phase: 'delivering', status: 'running', startedAt: clock.now(), lines: [] },
   }
-  await state.commit([registry.write(execution)])
+  const [promptID] = reply.promptIDs
+  const authors = promptID === undefined ? [] : [routes.writeAuthor(promptID, prompt)]
+  await state.commit([registry.write(execution), ...authors])
   const shows = sinksFor(context, execution, (await routes.of(prompt)) ?? { server })
   const events = createRunEvents({ execution, clock, emit: context.emit })
   const shown = shownBy(shows, { asks: !router.progress.enabled, isLeftOut: () => false })
   const observers = [...shown, asks.observerFor({ place: prompt, opencode, server }), events.observer]
   const unfollow = registry.follow(execution, () => newest)
+  let stopTimer = (): void => {}
   let setSettled = (): void => {}
   const settled = new Promise<void>((resolve) => {
     setSettled = resolve
@@ -66,12 +69,17 @@ export async function beginWake(reply: Reply, options: WakeOptions): Promise<Rep
 
   function pass(observation: Observation): void {
     newest = observation.reply
+    stopTimer()
+    // The time that people take to answer does not count.
+    if (newest.phase !== 'settled' && pendingAsks(newest).length === 0)
+      stopTimer = clock.after(router.timeoutMs, () => void cancel().catch(onError))
     for (const observer of observers) passOn(observer, observation)
     if (newest.phase === 'settled') setSettled()
   }
 
   async function follow(): Promise<void> {
     await settled
+    stopTimer()
     if (isStopping()) return
     await update({ ...endOf(newest), finishedAt: clock.now(), lines: registry.lines(execution) })
     events.delivered(execution, await deliveredBy(shows, clock))

@@ -32,12 +32,12 @@ const mostRestored = 50
 const againMs = 1000
 
 export function createWakes({ context, isFollowed, add }: WakesOptions): Wakes {
-  const { servers, directoryOf, registry, state, clock, onError } = context
+  const { servers, channels, directoryOf, registry, state, clock, onError } = context
   const newest = new Map<string, Execution>()
   /** By session: what an earlier process was showing. */
   const unfinished = new Map<string, Execution>()
   /** The replies that are shown, by their names. */
-  const shown = createRecent<true>(mostSessions)
+  const shown = createRecent<boolean>(mostSessions)
   const stops: (() => void)[] = []
   let isStopped = false
   return { ran, restore, stop }
@@ -75,17 +75,20 @@ export function createWakes({ context, isFollowed, add }: WakesOptions): Wakes {
     const last = newest.get(reply.sessionID)
     const name = wakeNameOf(reply)
     // The watch and `restore` may both see it.
-    if (!last || shown.has(name)) return {}
+    if (!last || !channels.has(last.prompt.channel) || shown.get(name)) return {}
     shown.set(name, true)
-    const stored = unfinished.get(reply.sessionID)
-    unfinished.delete(reply.sessionID)
-    const options = { context, opencode, last, add, isStopping: () => isStopped }
-    const isSame = stored?.wokenBy === name
-    if (stored && !isSame) await lose(stored)
-    return await beginWake(reply, { ...options, ...(isSame && { stored }) }).catch((error: unknown) => {
+    try {
+      const stored = unfinished.get(reply.sessionID)
+      unfinished.delete(reply.sessionID)
+      const options = { context, opencode, last, add, isStopping: () => isStopped }
+      const isSame = stored?.wokenBy === name
+      if (stored && !isSame) await lose(stored)
+      return await beginWake(reply, { ...options, ...(isSame && { stored }) })
+    } catch (error) {
+      shown.set(name, false)
       onError(error instanceof Error ? error : new Error(String(error)))
       return {}
-    })
+    }
   }
 
   async function restore(executions: readonly Execution[]): Promise<void> {
@@ -106,7 +109,7 @@ export function createWakes({ context, isFollowed, add }: WakesOptions): Wakes {
     await opencode?.ready.catch(() => {})
     if (opencode) await findEnded(sessionID, opencode, done)
     const stored = unfinished.get(sessionID)
-    if (!stored || isStopped || isFollowed(sessionID)) return
+    if (!stored || isStopped) return
     unfinished.delete(sessionID)
     await lose(stored)
   }

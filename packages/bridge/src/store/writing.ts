@@ -1,5 +1,9 @@
 import type { Write } from './store.ts'
 
+/** The writes that set a value, and that add an entry. */
+export type PutWrite = Extract<Write, { readonly type: 'put' }>
+export type EnqueueWrite = Extract<Write, { readonly type: 'enqueue' }>
+
 /** What an engine changes within a transaction. Expired values are absent to all of it. */
 export interface Rows {
   read(key: string): string | undefined

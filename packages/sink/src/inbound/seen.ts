@@ -38,7 +38,7 @@ export function createSeen({ store, key, clock, onError }: SeenOptions): Seen {
   let last = Promise.resolve()
   let next: Promise<void> | undefined
   let isReported = false
-  return { has, add, drop: (id) => void known.delete(id) }
+  return { has, add, drop }
 
   function has(id: string): boolean {
     const at = known.get(id)
@@ -49,6 +49,11 @@ export function createSeen({ store, key, clock, onError }: SeenOptions): Seen {
     known.delete(id)
     keep([...known, [id, clock.now()]])
     return store && admit(id, store)
+  }
+
+  function drop(id: string): void {
+    known.delete(id)
+    if (store) void save(store)
   }
 
   async function admit(id: string, from: LedgerStore): Promise<boolean> {

@@ -1,0 +1,62 @@
+import { systemClock } from '@reply/core'
+import { describe, expect, test } from 'vitest'
+import type { QueuedPrompt } from '../src/intake/queued-prompt.ts'
+import { createMirrors } from '../src/mirrors.ts'
+import { placeKey } from '../src/place.ts'
+import type { Execution } from '../src/registry/execution.ts'
+import { createRegistry } from '../src/registry/registry.ts'
+import { realign } from '../src/runs/realign.ts'
+import { createMemoryStore } from '../src/testing.ts'
+
+const telegram = { channel: 'tg', chat: { id: '1' } }
+const slack = { channel: 'sl', chat: { id: 'C1' } }
+const thread = { channel: 'sl', chat: { id: 'C1', thread: '7' } }
+const other = { channel: 'tg', chat: { id: '2' } }
+
+describe('mirrors', () => {
+  const mirrors = createMirrors([['tg:1', 'sl:C1']])
+
+  test('have one key, with the threads of a chat, and others have their own', () => {
+    expect([telegram, slack, thread].map(mirrors.keyOf)).toEqual(Array(3).fill(placeKey(telegram)))
+    expect(mirrors.keyOf(other)).toBe(placeKey(other))
+  })
+
+  test('show what runs in one of them', () => {
+    expect(mirrors.others(telegram)).toEqual([slack])
+    expect(mirrors.others(thread)).toEqual([telegram])
+    expect(mirrors.others(other)).toEqual([])
+  })
+
+  test('are known by their channel, and a thread only if the config names it', () => {
+    expect(mirrors.of('sl')).toEqual([{ id: 'C1' }])
+    expect(mirrors.isNamed(thread)).toBe(false)
+    expect(createMirrors([['tg:1', 'sl:C1/7']]).isNamed(thread)).toBe(true)
+  })
+})
+
+test('what an earlier config stored is moved to where this one looks for it', async () => {
+  const store = createMemoryStore()
+  const state = {
+    ...store,
+    commit: async (writes: Parameters<typeof store.commit>[0]) => (await store.commit(writes)).type === 'done',
+  }
+  const prompt: QueuedPrompt = {
+    ...{ ...slack, id: '9', actor: { id: 'U1', name: 'Ann' }, text: 'Go on', files: [], isCommand: false },
+    ...{ messageRef: { id: '9' }, heardAt: 1 },
+  }
+  const execution: Execution = {
+    ...{ id: 'abc123', prompt, server: 'home', phase: 'planned', status: 'running', startedAt: 1, lines: [] },
+  }
+  const before = createRegistry({ state, mirrors: createMirrors([]), clock: systemClock, random: Math.random })
+  const old = `prompts/${placeKey(slack)}`
+  await state.commit([before.write(execution), { type: 'enqueue', queue: old, id: '9', value: JSON.stringify(prompt) }])
+  const mirrors = createMirrors([['tg:1', 'sl:C1']])
+  const registry = createRegistry({ state, mirrors, clock: systemClock, random: Math.random })
+  const enqueue = (one: QueuedPrompt) =>
+    ({ type: 'enqueue', queue: `prompts/${mirrors.keyOf(one)}`, id: 'sl/9', value: JSON.stringify(one) }) as const
+  expect(await realign({ state, registry, enqueue })).toEqual([prompt])
+  expect((await registry.list(telegram)).map(({ id }) => id)).toEqual(['abc123'])
+  expect(await store.list(`execution/${placeKey(slack)}/`)).toEqual([])
+  expect(await store.queue(old)).toEqual([])
+  expect(await store.queue(`prompts/${placeKey(telegram)}`)).toHaveLength(1)
+})

@@ -101,7 +101,8 @@ function endUnseen(draft: Draft, rootID: string, { sessionID, message, at }: Mes
     const last = reply.messages.at(-1)
     // One that was queued before the step began is older: it joins the run.
     const isLater = (message.createdAt ?? 0) >= (last?.completedAt ?? Number.POSITIVE_INFINITY)
-    const isEndUnheard = heardEpoch !== draft.state.epoch && last !== undefined && isLater && isAskedAfter(last, message)
+    const isEndUnheard =
+      heardEpoch !== draft.state.epoch && last !== undefined && isLater && isAskedAfter(last, message)
     if (idle || isEndUnheard) reduceReply(draft, rootID, { type: 'settle', sessionID, by: 'rest', at })
   } else if (epoch !== draft.state.epoch) reduceReply(draft, rootID, { type: 'settle', sessionID, by: 'lost', at })
 }

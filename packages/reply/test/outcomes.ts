@@ -1,4 +1,5 @@
-import type { Reply } from '@reply/core'
+import type { Child, Reply } from '@reply/core'
+import { allReplies } from './truth.ts'
 
 /**
  * How each scenario ends: its root replies in order of opening, each with its sub-agents' in brackets. `background`
@@ -115,4 +116,21 @@ function tellOutcome(reply: Reply): string {
   if (reply.children.length === 0) return own
   const children = reply.children.map((child) => `${child.background ? 'background ' : ''}${tellOutcome(child.reply)}`)
   return `${own}[${children.join(' ')}]`
+}
+
+/**
+ * The replies with their sub-agents in the order of the calls that started them. A reply lists them in order of
+ * arrival, and a server may create those of parallel calls in any order.
+ */
+export function inOrderOfCalls(replies: readonly Reply[]): readonly Reply[] {
+  const parts = allReplies(replies).flatMap(({ messages }) => messages.flatMap((message) => message.parts))
+  const calls = parts.flatMap((part) => (part.type === 'tool' ? [part.callID] : []))
+  const placeOf = ({ callID }: Child): number => (callID === undefined ? -1 : calls.indexOf(callID))
+  const ordered = (reply: Reply): Reply => ({
+    ...reply,
+    children: reply.children
+      .toSorted((one, other) => placeOf(one) - placeOf(other))
+      .map((child) => ({ ...child, reply: ordered(child.reply) })),
+  })
+  return replies.map(ordered)
 }

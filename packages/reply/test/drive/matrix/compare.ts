@@ -2,7 +2,7 @@ import type { Event } from '@opencode-ai/sdk/v2'
 import { isSecond, lasting } from '@reply/testing'
 import type { Reply } from '../../../src/index.ts'
 import { textOf } from '../../../src/index.ts'
-import { outcomesOf, tellOutcomes } from '../../outcomes.ts'
+import { inOrderOfCalls, outcomesOf, tellOutcomes } from '../../outcomes.ts'
 import type { Told } from '../../recorded.ts'
 import {
   allReplies,
@@ -20,7 +20,7 @@ import type { MatrixRun, Observed } from './play.ts'
 /** Problems of a run; empty if there are none. */
 export function compare(version: string, scenario: string, run: MatrixRun): string[] {
   const { watched, prompted } = run
-  const outcomes = tellOutcomes(watched.map(({ reply }) => reply))
+  const outcomes = tellOutcomes(inOrderOfCalls(watched.map(({ reply }) => reply)))
   const wanted = liveOutcomes(version, scenario)
   return [
     ...(outcomes === wanted ? [] : [`the outcomes are ${outcomes}, not ${wanted}`]),

@@ -93,6 +93,8 @@ test('a message does not interrupt a compaction: it runs after it', async () => 
   await stage.start({ router: { busy: 'interrupt' } })
   stage.telegram.say(chat, 'Fill it [scenario:full]')
   await stage.model.held('summary')
+  // The bridge hears of it a moment after the model does.
+  await answered('Compacting')
   stage.telegram.say(chat, 'And then [scenario:again]')
   stage.telegram.say(chat, '/queue')
   await answered('1. And then')

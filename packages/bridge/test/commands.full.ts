@@ -105,6 +105,8 @@ test('/undo works for the author long after the run left the list', async () => 
 test('/compact replaces the history by a summary', async () => {
   await prompted('Hi [scenario:hello]', 'Hello to you.')
   await ask('/compact', 'being compacted')
+  await stage.stored('"type":"compaction"')
+  await expect.poll(stage.isAtRest).toBe(true)
   await ask('More [scenario:again]', 'Again, hello.')
   expect(stage.errors).toEqual([])
 })

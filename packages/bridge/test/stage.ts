@@ -37,6 +37,8 @@ export interface BridgeStage {
   seen<T>(chatId: number, find: (screen: readonly TelegramMessage[]) => T | undefined | false): Promise<T>
   /** Waits until a session of the server has those words. */
   stored(words: string): Promise<void>
+  /** Whether no session of the server is at work. */
+  isAtRest(): Promise<boolean>
   close(): Promise<void>
 }
 
@@ -93,7 +95,7 @@ export async function startStage(options: StageOptions): Promise<BridgeStage> {
       router: given,
     })
   let bridge: Bridge | undefined
-  return { telegram, server, model, folder, errors, start, stop, said, seen, stored, close }
+  return { telegram, server, model, folder, errors, start, stop, said, seen, stored, isAtRest, close }
 
   async function start(given: StartOptions = {}): Promise<void> {
     const { aheadMs = 0, connect: own, connectTo } = given
@@ -132,17 +134,23 @@ export async function startStage(options: StageOptions): Promise<BridgeStage> {
     })
   }
 
+  async function get(path: string): Promise<ReturnType<typeof JSON.parse>> {
+    const address = new URL(path, server.url)
+    address.searchParams.set('directory', server.directory)
+    return await (await fetch(address)).json()
+  }
+
   async function stored(words: string): Promise<void> {
-    const get = async (path: string): Promise<ReturnType<typeof JSON.parse>> => {
-      const address = new URL(path, server.url)
-      address.searchParams.set('directory', server.directory)
-      return await (await fetch(address)).json()
-    }
     for (;;) {
       const sessions: readonly { readonly id: string }[] = await get('/session')
       const all = await Promise.all(sessions.map(async ({ id }) => await get(`/session/${id}/message`)))
       if (JSON.stringify(all).includes(words)) return
     }
+  }
+
+  async function isAtRest(): Promise<boolean> {
+    const statuses: Readonly<Record<string, { readonly type: string }>> = await get('/session/status')
+    return Object.values(statuses).every(({ type }) => type === 'idle')
   }
 
   async function close(): Promise<void> {

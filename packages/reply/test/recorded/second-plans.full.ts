@@ -1,3 +1,3 @@
 import { playPlans } from './plans.ts'
 
-playPlans({ generation: 2, first: 1, count: 700 })
+playPlans({ generation: 2, first: 1, count: 400 })

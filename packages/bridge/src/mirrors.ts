@@ -27,12 +27,13 @@ export function createMirrors(groups: readonly (readonly string[])[]): Mirrors {
       const { places = [], own } = entryFor(table, place) ?? {}
       return places.filter((one) => one !== own)
     },
-    isNamed: (place) => placeKey(entryFor(table, place)?.own ?? noPlace) === placeKey(place),
+    isNamed: (place) => {
+      const own = entryFor(table, place)?.own
+      return own !== undefined && placeKey(own) === placeKey(place)
+    },
     of: (channel) => Object.values(table).flatMap(({ own }) => (own?.channel === channel ? [own.chat] : [])),
   }
 }
-
-const noPlace: ChatPlace = { channel: '', chat: { id: '' } }
 
 /** Reads `<channel>:<chat>` and `<channel>:<chat>/<thread>`. */
 export function placeNamed(name: string): ChatPlace {

@@ -2,7 +2,7 @@ import { hold, type Piece, type Scripts, text, tool } from '@reply/testing'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type BridgeStage, startStage } from './stage.ts'
 
-const chats = Array.from({ length: 6 }, (_, index) => 901 + index)
+const chats = Array.from({ length: 7 }, (_, index) => 901 + index)
 
 /** Gives a task to a sub-agent that goes on after the turn. */
 function background(script: string): Piece {
@@ -166,4 +166,15 @@ test('a permission of background work that is asked for after a restart is answe
   await stage.telegram.press(chat, asked?.messageId ?? 0, 'Allow once').settled
   await answered(`is done, I hear ${chat}.`)
   expect(stage.said(chat).filter((said) => said.includes('Allow this?'))).toHaveLength(1)
+})
+
+test('what goes on by itself without progress ends after the time of the config', async () => {
+  await stage.start({ router: { timeoutMs: 5000 } })
+  stage.telegram.say(chat, `Go [scenario:work${chat}]`)
+  await answered('It works in the background now.')
+  stage.model.release(`child${chat}`)
+  await answered('The background work')
+  await settled('❌')
+  expect(stage.said(chat).at(-1)).toContain('Timed out')
+  expect(stage.said(chat).join()).not.toContain('is done, I hear')
 })

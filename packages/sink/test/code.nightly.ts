@@ -5,7 +5,7 @@ import { planBySeed, type Shown, showUnder } from './once.ts'
 import type { Timeline } from './timeline.ts'
 
 const first = 1
-const count = 900
+const count = 1500
 
 const linesOf = (name: string): readonly string[] => Array.from({ length: 60 }, (_, at) => `${name}${at} = ${at};`)
 const lines = [...linesOf('alpha'), ...linesOf('beta')]

@@ -6,6 +6,7 @@ import type { RunContext } from './context.ts'
 import { endOf } from './outcome.ts'
 import { deliveredBy, passOn, shownBy } from './shown-by.ts'
 import { sinksFor } from './sink-for.ts'
+import type { Timers } from './timers.ts'
 
 export interface WakeOptions {
   readonly context: RunContext
@@ -16,6 +17,8 @@ export interface WakeOptions {
   readonly stored?: Execution | undefined
   /** Adds it to what runs in its place. */
   readonly add: (run: ActiveRun) => void
+  /** Cleared when the bridge stops. */
+  readonly timers: Timers
   /** The bridge is stopping: what is not written down yet is left to the next process. */
   readonly isStopping: () => boolean
 }
@@ -33,7 +36,7 @@ export function wakeNameOf({ promptIDs, messages, asks }: Reply): string {
 
 /** Shows what a session does by itself. The observer gets its reply from now on. */
 export async function beginWake(reply: Reply, options: WakeOptions): Promise<ReplyObserver> {
-  const { context, opencode, last, stored, add, isStopping } = options
+  const { context, opencode, last, stored, add, timers, isStopping } = options
   const { state, registry, routes, router, clock, asks, onError } = context
   const { prompt, server, sessionID, agent } = last
   let newest = reply
@@ -49,7 +52,8 @@ export async function beginWake(reply: Reply, options: WakeOptions): Promise<Rep
   const shown = shownBy(shows, { asks: !router.progress.enabled, isLeftOut: () => false })
   const observers = [...shown, asks.observerFor({ place: prompt, opencode, server }), events.observer]
   const unfollow = registry.follow(execution, () => newest)
-  let stopTimer = (): void => {}
+  /** It made no progress for too long. */
+  let isLate = false
   let setSettled = (): void => {}
   const settled = new Promise<void>((resolve) => {
     setSettled = resolve
@@ -69,21 +73,31 @@ export async function beginWake(reply: Reply, options: WakeOptions): Promise<Rep
 
   function pass(observation: Observation): void {
     newest = observation.reply
-    stopTimer()
     // The time that people take to answer does not count.
-    if (newest.phase !== 'settled' && pendingAsks(newest).length === 0)
-      stopTimer = clock.after(router.timeoutMs, () => void cancel().catch(onError))
-    for (const observer of observers) passOn(observer, observation)
+    if (newest.phase === 'settled' || pendingAsks(newest).length > 0) timers.clear(execution.id)
+    else timers.set(execution.id, router.timeoutMs, endLate)
+    for (const observer of observers) {
+      try {
+        passOn(observer, observation)
+      } catch (error) {
+        onError(error instanceof Error ? error : new Error(String(error)))
+      }
+    }
     if (newest.phase === 'settled') setSettled()
   }
 
   async function follow(): Promise<void> {
     await settled
-    stopTimer()
     if (isStopping()) return
-    await update({ ...endOf(newest), finishedAt: clock.now(), lines: registry.lines(execution) })
+    const end = isLate ? ({ status: 'error', reason: 'Timed out' } as const) : endOf(newest)
+    await update({ ...end, finishedAt: clock.now(), lines: registry.lines(execution) })
     events.delivered(execution, await deliveredBy(shows, clock))
     if (!isStopping()) await update({ phase: 'done' })
+  }
+
+  function endLate(): void {
+    isLate = true
+    void abort().catch(onError)
   }
 
   async function cancel(): Promise<void> {

@@ -4,6 +4,7 @@ import type { Execution } from '../registry/execution.ts'
 import type { ActiveRun } from './active-run.ts'
 import type { RunContext } from './context.ts'
 import { passOn } from './shown-by.ts'
+import { createTimers } from './timers.ts'
 import { beginWake, isWake, wakeNameOf } from './wake.ts'
 
 /**
@@ -33,22 +34,19 @@ const againMs = 1000
 
 export function createWakes({ context, isFollowed, add }: WakesOptions): Wakes {
   const { servers, channels, directoryOf, registry, state, clock, onError } = context
-  const newest = new Map<string, Execution>()
+  const newest = createRecent<Execution>(mostSessions)
   /** By session: what an earlier process was showing. */
   const unfinished = new Map<string, Execution>()
   /** The replies that are shown, by their names. */
   const shown = createRecent<boolean>(mostSessions)
+  const timers = createTimers(clock)
   const stops: (() => void)[] = []
   let isStopped = false
   return { ran, restore, stop }
 
   function ran(execution: Execution): void {
     const { sessionID, isSteer } = execution
-    if (sessionID === undefined || isSteer) return
-    newest.delete(sessionID)
-    newest.set(sessionID, execution)
-    const [oldest] = newest.keys()
-    if (newest.size > mostSessions && oldest !== undefined) newest.delete(oldest)
+    if (sessionID !== undefined && !isSteer) newest.set(sessionID, execution)
   }
 
   function watch(server: string, opencode: OpenCode): void {
@@ -67,7 +65,7 @@ export function createWakes({ context, isFollowed, add }: WakesOptions): Wakes {
       if (!isDecided && (reply.asks.length > 0 || reply.messages.length > 0)) {
         isDecided = true
         if (isWake(reply) && !isFollowed(sessionID)) begun = begin(reply, opencode)
-      } else if (begun) void begun.then((observer) => passOn(observer, observation)).catch(() => {})
+      } else void begun?.then((observer) => passOn(observer, observation))
     })
   }
 
@@ -80,7 +78,7 @@ export function createWakes({ context, isFollowed, add }: WakesOptions): Wakes {
     try {
       const stored = unfinished.get(reply.sessionID)
       unfinished.delete(reply.sessionID)
-      const options = { context, opencode, last, add, isStopping: () => isStopped }
+      const options = { context, opencode, last, add, timers, isStopping: () => isStopped }
       const isSame = stored?.wokenBy === name
       if (stored && !isSame) await lose(stored)
       return await beginWake(reply, { ...options, ...(isSame && { stored }) })
@@ -99,12 +97,13 @@ export function createWakes({ context, isFollowed, add }: WakesOptions): Wakes {
     }
     for (const [server, opencode] of servers) watch(server, opencode)
     const done = new Set(executions.flatMap(({ wokenBy, phase }) => (wokenBy && phase === 'done' ? [wokenBy] : [])))
-    await Promise.all([...newest.values()].slice(-mostRestored).map(async (last) => await find(last, done)))
+    const latest = executions.toReversed()
+    const sessions = new Set(latest.flatMap(({ sessionID, isSteer }) => (sessionID && !isSteer ? [sessionID] : [])))
+    await Promise.all([...sessions].slice(0, mostRestored).map(async (sessionID) => await find(sessionID, done)))
   }
 
-  async function find(last: Execution, done: ReadonlySet<string>): Promise<void> {
-    const { sessionID = '', server } = last
-    const opencode = servers.get(server)
+  async function find(sessionID: string, done: ReadonlySet<string>): Promise<void> {
+    const opencode = servers.get(newest.get(sessionID)?.server ?? '')
     // What begins from here on is seen by the watch.
     await opencode?.ready.catch(() => {})
     if (opencode) await findEnded(sessionID, opencode, done)
@@ -132,6 +131,7 @@ export function createWakes({ context, isFollowed, add }: WakesOptions): Wakes {
 
   function stop(): void {
     isStopped = true
+    timers.stop()
     for (const stopWatch of stops) stopWatch()
   }
 }

@@ -1,0 +1,30 @@
+import type { Clock } from '@reply/core'
+
+/** One timer for each key, all of which a stop clears. */
+export interface Timers {
+  /** Takes the place of the key's timer. Does nothing after `stop`. */
+  set(key: string, delayMs: number, run: () => void): void
+  clear(key: string): void
+  stop(): void
+}
+
+export function createTimers(clock: Pick<Clock, 'after'>): Timers {
+  const clears = new Map<string, () => void>()
+  let isStopped = false
+  return { set, clear, stop }
+
+  function set(key: string, delayMs: number, run: () => void): void {
+    clear(key)
+    if (!isStopped) clears.set(key, clock.after(delayMs, run))
+  }
+
+  function clear(key: string): void {
+    clears.get(key)?.()
+    clears.delete(key)
+  }
+
+  function stop(): void {
+    isStopped = true
+    for (const key of [...clears.keys()]) clear(key)
+  }
+}

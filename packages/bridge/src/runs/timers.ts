@@ -1,6 +1,6 @@
 import type { Clock } from '@reply/core'
 
-/** One timer for each key, all of which a stop clears. */
+/** One timer for each key. A stop clears them all. */
 export interface Timers {
   /** Takes the place of the key's timer. Does nothing after `stop`. */
   set(key: string, delayMs: number, run: () => void): void

@@ -4,34 +4,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import {
-  type FakeTelegram,
-  launchOpencode,
-  randomBy,
-  type Scripts,
-  startModel,
-  startTelegram,
-  text,
-  tool,
-} from '@reply/testing'
+import { launchOpencode, randomBy, startModel, startTelegram } from '@reply/testing'
 import { sqliteStore } from '../src/store/sqlite.ts'
+import { chat, createPerson, faultsOf, type Posted, planBy, promptOf, said, scripts } from './kill-plan.ts'
 
 const command = fileURLToPath(new URL('../../console/bin/reply.mjs', import.meta.url))
 const token = '42:secret'
-const answers = 4
-
-/** Every answer is told apart by its number; some take a while, some run a tool. */
-const scripts: Scripts = Object.fromEntries(
-  Array.from({ length: answers }, (_, index) => {
-    const end = text(`This is answer ${index}, and it is a little longer. It ends.`, 8)
-    const steps = index % 3 === 2 ? [[tool('bash', { command: 'sleep 0.2', description: 'Wait' })], [end]] : [[end]]
-    return [`answer${index}`, { steps }]
-  }),
-)
-
 /** What a plan of kills left behind. */
 export interface KillResult {
   readonly seed: number
+  readonly plan: readonly string[]
   /** Faults in words; empty if nothing was lost, run twice or shown twice. */
   readonly faults: readonly string[]
   readonly kills: number
@@ -49,12 +31,13 @@ export async function startKillStage(version?: string): Promise<KillStage> {
   const server = await launchOpencode({
     model,
     ...(version !== undefined && { version }),
-    config: { extra: { snapshot: false } },
+    config: { permission: { bash: { '*': 'allow', 'touch *': 'ask' } }, extra: { snapshot: false } },
   })
   return { play, close }
 
   async function play(seed: number): Promise<KillResult> {
     const random = randomBy(seed)
+    const plan = planBy(random)
     const telegram = await startTelegram({ token })
     const folder = mkdtempSync(join(tmpdir(), 'reply-kill-'))
     const path = join(folder, 'reply.json')
@@ -64,7 +47,7 @@ export async function startKillStage(version?: string): Promise<KillStage> {
       JSON.stringify({
         servers: { home: { url, directory } },
         channels: { tg: { type: 'telegram', token: { env: 'TOKEN' }, apiRoot: telegram.url, updates: 'polling' } },
-        people: { ann: { ids: [`tg:${chat}`], may: ['prompt'] } },
+        people: { ann: { ids: [`tg:${chat}`], may: ['prompt', 'approve'] } },
         router: { messagesPerMinute: 1000 },
       }),
     )
@@ -82,60 +65,42 @@ export async function startKillStage(version?: string): Promise<KillStage> {
         child = run(path)
       }
     })()
-    for (let index = 0; index < answers; index++) {
-      telegram.say(chat, `Number ${index} of ${seed} [scenario:answer${index}]`)
+    const posted = async (): Promise<readonly Posted[]> => await postedOf(seed)
+    const person = createPerson({ seed, plan, telegram, posted })
+    for (const [index, kind] of plan.entries()) {
+      telegram.say(chat, `${promptOf(index, seed)}[scenario:${kind}${index}]`)
+      await person.act()
       await pause(random() * 500)
     }
+    const isWhole = await person.finish()
     await killing
-    const isWhole = await answered(telegram)
     child.kill('SIGTERM')
     await ended(child)
-    const faults = [
-      ...(isWhole ? [] : ['not all answers came within two minutes']),
-      ...(await faultsOf({ seed, telegram, folder })),
-    ]
+    const doubtful = await doubtfulIn(join(folder, 'state'))
+    const faults = faultsOf({ seed, plan, words: said(telegram), posted: await posted(), doubtful })
     await telegram.close()
     rmSync(folder, { recursive: true, force: true })
-    return { seed, faults, kills }
+    return { seed, plan, faults: [...(isWhole ? [] : ['it did not end in time']), ...faults], kills }
   }
 
-  async function answered(telegram: FakeTelegram): Promise<boolean> {
-    for (let look = 0; look < 1200; look++) {
-      const words = said(telegram).join('\n')
-      if (Array.from({ length: answers }, (_, index) => words.includes(answerOf(index))).every(Boolean)) return true
-      await pause(100)
-    }
-    return false
-  }
-
-  async function faultsOf({ seed, telegram, folder }: Played): Promise<readonly string[]> {
-    const words = said(telegram)
-    const doubtful = await doubtfulIn(join(folder, 'state'))
-    const counts = Array.from({ length: answers }, (_, index) => {
-      return words.filter((one) => one.includes(answerOf(index))).length
-    })
-    const copies = counts.reduce((sum, count) => sum + Math.max(0, count - 1), 0)
-    const order = words.flatMap((one) => /answer (\d)/.exec(one)?.[1] ?? [])
-    const runs = await promptsOf(seed)
-    return [
-      ...counts.flatMap((count, index) => (count === 0 ? [`answer ${index} is not shown`] : [])),
-      ...(copies > doubtful ? [`${copies} copies, of which ${doubtful} are counted`] : []),
-      ...(order.join() === order.toSorted().join() ? [] : [`the order is ${order.join()}`]),
-      ...runs,
-    ]
-  }
-
-  /** Each prompt is on the server once, whatever was killed. */
-  async function promptsOf(seed: number): Promise<readonly string[]> {
+  async function postedOf(seed: number): Promise<readonly Posted[]> {
     const sessions: readonly { readonly id: string }[] = await get('/session')
     const all = await Promise.all(sessions.map(async ({ id }) => await get(`/session/${id}/message`)))
-    const messages: readonly Stored[] = all.flat()
-    const prompts = messages
-      .filter(({ info }) => info.role === 'user')
-      .map(({ parts }) => parts.map((part) => part.text ?? '').join(''))
-    return Array.from({ length: answers }, (_, index) => index).flatMap((index) => {
-      const count = prompts.filter((prompt) => prompt.includes(`Number ${index} of ${seed} `)).length
-      return count === 1 ? [] : [`prompt ${index} was posted ${count} times`]
+    return all.flatMap((messages: readonly Stored[]) => {
+      const posted = messages.flatMap(({ info, parts }, index) => {
+        if (info.role !== 'user') return []
+        const next = messages.findIndex((one, at) => at > index && one.info.role === 'user')
+        const work = messages.slice(index + 1, next === -1 ? undefined : next)
+        const last = work.at(-1)?.info
+        return [
+          {
+            prompt: parts.map((part) => part.text ?? '').join(''),
+            isOver: next !== -1 || last?.error !== undefined || last?.finish === 'stop',
+            commands: work.flatMap((one) => one.parts).flatMap(({ state }) => commandIn(state)),
+          },
+        ]
+      })
+      return posted.some(({ prompt }) => prompt.includes(` of ${seed} `)) ? posted : []
     })
   }
 
@@ -152,24 +117,18 @@ export async function startKillStage(version?: string): Promise<KillStage> {
   }
 }
 
-interface Played {
-  readonly seed: number
-  readonly telegram: FakeTelegram
-  readonly folder: string
-}
-
-const chat = 1000
-
-function said(telegram: FakeTelegram): readonly string[] {
-  return telegram.screen(chat).flatMap(({ from, text: words }) => (from === 'bot' ? [words] : []))
-}
-
 interface Stored {
-  readonly info: { readonly role: string }
-  readonly parts: readonly { readonly text?: string }[]
+  readonly info: { readonly role: string; readonly finish?: string; readonly error?: unknown }
+  readonly parts: readonly { readonly text?: string; readonly state?: ToolState }[]
 }
 
-const answerOf = (index: number): string => `This is answer ${index}, and it is a little longer. It ends.`
+interface ToolState {
+  readonly status: string
+  readonly input?: { readonly command?: string }
+}
+
+const commandIn = (state: ToolState | undefined): readonly string[] =>
+  state?.status === 'completed' && state.input?.command !== undefined ? [state.input.command] : []
 
 function run(path: string): ChildProcess {
   return spawn(process.execPath, [command, 'bridge', '--config', path], {

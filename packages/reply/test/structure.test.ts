@@ -18,6 +18,7 @@ const importsByPackage: Readonly<Record<string, Imports>> = {
   sink: { values: ['@reply/core'], types: [] },
   bridge: { values: ['@reply/core', '@reply/sink'], types: [] },
   console: { values: ['@reply/core', '@reply/sink', '@reply/bridge', '@reply/testing'], types: [] },
+  process: { values: ['@reply/core'], types: [] },
   testing: { values: [], types: [] },
   bench: { values: packages.map((name) => (name === 'reply' ? '@reply/core' : `@reply/${name}`)), types: [] },
 }

@@ -1,0 +1,41 @@
+import { constants } from 'node:fs'
+import { access, stat } from 'node:fs/promises'
+import { ReplyError } from '@reply/core'
+
+/** Why a command could not be started. Never names its arguments or environment, which may hold secrets. */
+export async function startFailure(command: string, cwd: string | undefined, cause: unknown): Promise<ReplyError> {
+  return new ReplyError('unreachable', await reason(command, cwd, cause), { cause })
+}
+
+async function reason(command: string, cwd: string | undefined, cause: unknown): Promise<string> {
+  if (cwd !== undefined && !(await isFolder(cwd)))
+    return `"${command}" was not started: there is no folder "${cwd}". Create it, or pass another cwd.`
+  const code = codeOf(cause)
+  const isPath = command.includes('/')
+  // The kernel also answers ENOENT if the interpreter in the file's first line is missing.
+  if (code === 'ENOENT' && isPath && cwd === undefined && (await isThere(command)))
+    return `"${command}" was not started: the interpreter in its first line was not found. Install it, or correct that line.`
+  if (code === 'ENOENT') return `The command "${command}" was not found. Install it, or give its full path.`
+  if (code === 'EACCES')
+    return `The command "${command}" is not executable. Run chmod +x on it, or start it with its interpreter.`
+  const said = cause instanceof Error && code === undefined ? cause.message : code
+  return `"${command}" was not started: ${said ?? 'the system gave no reason'}. Run it by hand to see why.`
+}
+
+function codeOf(cause: unknown): string | undefined {
+  return cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : undefined
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return await stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  )
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return await access(path, constants.F_OK).then(
+    () => true,
+    () => false,
+  )
+}

@@ -1,0 +1,41 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** How often to look whether a group is gone, in ms: soon at first, as most processes end at once. */
+const looks = [5, 10, 20, 40, 80]
+
+/** How long the kernel may take to end a group after SIGKILL, in ms. A zombie that no process reaps stays for longer. */
+const killMs = 1000
+
+/** Ends all processes of a group: SIGTERM, and SIGKILL for those that are there after `graceMs`. Resolves when done. */
+export async function endGroup(group: number, graceMs: number): Promise<void> {
+  signalGroup(group, 'SIGTERM')
+  // A stopped process takes SIGTERM only after this.
+  signalGroup(group, 'SIGCONT')
+  if (await isGone(group, graceMs)) return
+  signalGroup(group, 'SIGKILL')
+  await isGone(group, killMs)
+}
+
+/** Waits until no process of the group is left, for `limitMs` at most. */
+export async function isGone(group: number, limitMs: number): Promise<boolean> {
+  const until = performance.now() + limitMs
+  for (let look = 0; isAlive(group); look++) {
+    const leftMs = until - performance.now()
+    if (leftMs <= 0) return false
+    await sleep(Math.min(looks[look] ?? 100, leftMs))
+  }
+  return true
+}
+
+function isAlive(group: number): boolean {
+  return signalGroup(group, 0)
+}
+
+function signalGroup(group: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    return process.kill(-group, signal)
+  } catch {
+    // ESRCH: it is gone. EPERM, on macOS: only zombies are left.
+    return false
+  }
+}

@@ -1,0 +1,144 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import type { Readable, Writable } from 'node:stream'
+import { ReplyError } from '@reply/core'
+import { startFailure } from './failure.ts'
+import { endGroup, isGone } from './group.ts'
+import { outputOf } from './output.ts'
+import { startWatchdog } from './watchdog.ts'
+
+/** Which command to start, and where. */
+export interface ChildOptions {
+  /** The program: a path, or a name that is looked up in `PATH`. No shell reads it. */
+  readonly command: string
+  /** Its arguments, each as it is. Default: none. */
+  readonly args?: readonly string[] | undefined
+  /** The folder to start it in. Default: the current one. */
+  readonly cwd?: string | undefined
+  /** Added to this process's environment; `undefined` removes a variable. */
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined
+  /**
+   * How long processes have to end after SIGTERM until SIGKILL, in ms. Those that the command leaves behind in its
+   * group also have that long before SIGTERM. Default 3,000.
+   */
+  readonly graceMs?: number | undefined
+  /** Ends the whole process group when it aborts. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** How a command ended: with one of both. */
+export interface Exit {
+  /** Its exit code. Absent if a signal ended it. */
+  readonly code?: number | undefined
+  /** The signal that ended it. Absent if it exited. */
+  readonly signal?: NodeJS.Signals | undefined
+}
+
+/** A command at work, as the leader of its own process group. */
+export interface Child {
+  /** Its process id, which is also the id of its group. */
+  readonly pid: number
+  /** Its standard input. A write error is reported to the write alone. */
+  readonly stdin: Writable
+  /** Its standard output. Nothing is read ahead of the reader, so that the command waits for a slow one. */
+  readonly stdout: Readable
+  /** Its standard error, as `stdout`. Read both: a command waits if one of them is full. */
+  readonly stderr: Readable
+  /** Resolves when the command and its group have ended; `stdout` and `stderr` may still hold what is not read. */
+  readonly ended: Promise<Exit>
+  /** Writes to its standard input. Resolves when the system took all of it; rejects with `closed` if nothing reads it. */
+  write(data: string | Uint8Array): Promise<void>
+  /** Ends the whole group: SIGTERM, then SIGKILL after `graceMs`. Resolves when it has ended. May be called twice. */
+  close(): Promise<void>
+}
+
+/**
+ * Starts a command in a process group of its own. The group never outlives this process, however that ends: a shell
+ * waits at a pipe and ends the group. Only a process that starts a session of its own (`setsid`) leaves the group.
+ *
+ * Rejects with `unreachable` if it could not be started, with `closed` if the signal has aborted before, and with
+ * `unsupported` on Windows, which has no process groups.
+ */
+export async function startChild(options: ChildOptions): Promise<Child> {
+  const { command, args = [], cwd, env = {}, graceMs = 3000, signal } = options
+  if (process.platform === 'win32')
+    throw new ReplyError('unsupported', `"${command}" was not started: Windows has no process groups. Use WSL.`)
+  if (signal?.aborted) throw new ReplyError('closed', `"${command}" was not started: it was aborted before.`)
+  const watchdog = startWatchdog(graceMs)
+  const { child, exited, group } = await spawned()
+  const stdout = outputOf(child.stdout)
+  const stderr = outputOf(child.stderr)
+  let ending: Promise<void> | undefined
+  const end = async (): Promise<void> => {
+    ending ??= endGroup(group, graceMs)
+    await ending
+  }
+  const close = async (): Promise<void> => {
+    await end()
+    await ended
+  }
+  const onAbort = (): void => void close()
+  signal?.addEventListener('abort', onAbort, { once: true })
+  const ended = untilEnded()
+  if (signal?.aborted) onAbort()
+  return { pid: group, stdin: child.stdin, stdout: stdout.stream, stderr: stderr.stream, ended, write, close }
+
+  async function spawned(): Promise<Spawned> {
+    try {
+      const child = spawn(command, args, {
+        cwd,
+        env: { ...process.env, ...env },
+        detached: true,
+        stdio: ['pipe', 'pipe', 'pipe'],
+      })
+      child.stdin.on('error', () => {})
+      const exited = exitOf(child)
+      const { pid: group } = child
+      if (group !== undefined) watchdog.guard(group)
+      await once(child, 'spawn')
+      if (group === undefined) throw new Error('it has no process id')
+      await watchdog.started.catch(async (cause: unknown) => {
+        await endGroup(group, graceMs)
+        throw cause
+      })
+      return { child, exited, group }
+    } catch (error) {
+      watchdog.release()
+      throw await startFailure(command, cwd, error)
+    }
+  }
+
+  async function untilEnded(): Promise<Exit> {
+    const exit = await exited
+    if (ending || !(await isGone(group, graceMs))) await end()
+    watchdog.release()
+    signal?.removeEventListener('abort', onAbort)
+    stdout.release(graceMs)
+    stderr.release(graceMs)
+    return exit
+  }
+
+  function write(data: string | Uint8Array): Promise<void> {
+    return new Promise((resolve, reject) => {
+      child.stdin.write(data, (cause) => {
+        if (!cause) return resolve()
+        const message = `"${command}" reads its standard input no longer: it has ended or closed it. Start it anew.`
+        reject(new ReplyError('closed', message, { cause }))
+      })
+    })
+  }
+}
+
+interface Spawned {
+  readonly child: ChildProcessByStdio<Writable, Readable, Readable>
+  readonly exited: Promise<Exit>
+  readonly group: number
+}
+
+function exitOf(child: Pick<NodeJS.EventEmitter, 'once'>): Promise<Exit> {
+  return new Promise((resolve) => {
+    child.once('exit', (code: number | null, signal: NodeJS.Signals | null) => {
+      resolve(code === null ? { signal: signal ?? undefined } : { code })
+    })
+  })
+}

@@ -28,7 +28,7 @@ export { isSecond, secondVersion } from './generation.ts'
 export { createHandClock, type HandClock } from './hand-clock.ts'
 export { lasting } from './lasting.ts'
 export { type LaunchOptions, launchOpencode, type Opencode, secondPassword } from './launch.ts'
-export { type Model, type ModelOptions, type ModelRequest, startModel } from './model.ts'
+export { type Model, type ModelOptions, type ModelRequest, startModel } from './model/start.ts'
 export { createProject, type Project } from './project.ts'
 export type { Fault, Place, RequestFault, StreamFault } from './proxy/fault.ts'
 export {

@@ -2,7 +2,7 @@
 export type Piece =
   /** Visible text, streamed in pieces of `chunk` code points. */
   | { readonly type: 'text'; readonly text: string; readonly chunk?: number }
-  /** Thinking, streamed as `reasoning_content`. */
+  /** Thinking, streamed as the protocol does: `reasoning_content`, a `thinking` block, … */
   | { readonly type: 'reasoning'; readonly text: string; readonly chunk?: number }
   /**
    * A tool call; its arguments are streamed in pieces of `chunk` code points. `{session}` in them is the last session
@@ -17,7 +17,7 @@ export type Piece =
   | { readonly type: 'hold'; readonly name: string }
   /** Tokens to report for this answer; the default is small. */
   | { readonly type: 'usage'; readonly input: number; readonly output: number; readonly cached?: number }
-  /** The finish reason; the default is `tool_calls` after a tool call and `stop` otherwise. */
+  /** The finish reason in the words of the protocol; the default is its own for text or for calls. */
   | { readonly type: 'finish'; readonly reason: string }
 
 type Headers = Readonly<Record<string, string>>

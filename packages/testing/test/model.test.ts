@@ -185,12 +185,12 @@ test('a hold waits until it is released or the client disconnects', async () => 
   await expect(left).rejects.toThrow()
 })
 
-test('a request that is not a chat completion is rejected with the cure', async () => {
+test('a request that asks for no answer is rejected with the cure', async () => {
   const model = await start({})
   const wrong = await fetch(`${model.url}/models`)
   expect([wrong.status, await wrong.text()]).toEqual([
     404,
-    expect.stringContaining('only answers POST /v1/chat/completions'),
+    expect.stringContaining('only answers POST to /v1/chat/completions, /v1/responses'),
   ])
   const garbage = await fetch(`${model.url}/chat/completions`, { method: 'POST', body: 'not json' })
   expect(garbage.status).toBe(400)

@@ -1,7 +1,7 @@
 import type { BinaryOptions } from '../binary.ts'
 import { TestingError } from '../error.ts'
 import { launchOpencode } from '../launch.ts'
-import { startModel } from '../model.ts'
+import { startModel } from '../model/start.ts'
 import { demoFiles } from './project.ts'
 import { demoScenarios } from './scenarios.ts'
 

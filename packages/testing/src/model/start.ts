@@ -1,9 +1,14 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { TestingError } from './error.ts'
+import { TestingError } from '../error.ts'
+import { inGeneration } from '../generation.ts'
+import type { Pieces, Script, Scripts, Step } from '../script.ts'
+import { chat } from './chat.ts'
+import type { Dialect } from './dialect.ts'
 import { createGates } from './gates.ts'
-import { inGeneration } from './generation.ts'
-import { type Asked, readRequest } from './request.ts'
-import type { Pieces, Script, Scripts, Step } from './script.ts'
+import { gemini } from './gemini.ts'
+import { messages } from './messages.ts'
+import { type Asked, askedIn, isFields } from './request.ts'
+import { responses } from './responses.ts'
 import { speak } from './speak.ts'
 
 /** What the scripted model answers, and how it streams. */
@@ -38,11 +43,16 @@ export interface ModelRequest extends Asked {
   readonly body: unknown
 }
 
-/** A scripted model behind an HTTP server that speaks the OpenAI-compatible protocol. */
+/**
+ * A scripted model behind an HTTP server that speaks OpenAI's chat completions and Responses, Anthropic's Messages, and
+ * Google's Gemini API, each at its own path.
+ */
 export interface Model {
   /** The base URL for a provider, ending in `/v1`. */
   readonly url: string
-  /** Every chat request so far, in order of arrival. */
+  /** The same without a path, for clients that add the version themselves: `ANTHROPIC_BASE_URL`, `GOOGLE_GEMINI_BASE_URL`. */
+  readonly origin: string
+  /** Every request for an answer so far, in order of arrival. */
   readonly requests: readonly ModelRequest[]
   /** Resolves when a script waits at the hold of this name. */
   held(name: string): Promise<void>
@@ -79,21 +89,31 @@ const readBody = async (request: IncomingMessage): Promise<unknown> => {
   return JSON.parse(Buffer.concat(chunks).toString('utf8'))
 }
 
+const dialects: readonly Dialect[] = [chat, messages, responses, gemini]
+
+/** Gemini's clients name the model in the path. */
+const modelIn = (body: unknown, path: string): string =>
+  isFields(body) && typeof body.model === 'string' ? body.model : (/models\/([^:/]+):/.exec(path)?.[1] ?? 'm1')
+
 const refuse = (response: ServerResponse, status: number, message: string): void => {
   response.writeHead(status, { 'content-type': 'application/json' })
   response.end(JSON.stringify({ error: { message, type: 'invalid_request_error' } }))
 }
 
-/** Starts a scripted, OpenAI-compatible model on loopback. Several may run at once. */
+/** Starts a scripted model on loopback. Several may run at once. */
 export const startModel = async (options: ModelOptions): Promise<Model> => {
   const requests: ModelRequest[] = []
   const attempts = new Map<string, number>()
   const gates = createGates()
   let calls = 0
 
-  const complete = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  const complete = async (
+    { dialect, path }: { readonly dialect: Dialect; readonly path: string },
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> => {
     const body = await readBody(request)
-    const asked = readRequest(body)
+    const asked = askedIn(dialect.read(body))
     const identity = `${asked.kind}\u0000${asked.identity}`
     const attempt = attempts.get(identity) ?? 0
     attempts.set(identity, attempt + 1)
@@ -102,6 +122,8 @@ export const startModel = async (options: ModelOptions): Promise<Model> => {
     const name = asked.scenario ?? (typeof fallback === 'function' ? fallback(asked.prompt) : fallback)
     const script = name === undefined ? undefined : options.scripts[name]
     await speak(inGeneration(options.generation ?? 1, answerTo(script, asked, attempt)), response, {
+      dialect,
+      answer: { number: requests.length, model: modelIn(body, path) },
       chunk: options.chunk ?? 12,
       chunkDelayMs: options.chunkDelayMs ?? 0,
       nextCallID: () => `call_${String(++calls).padStart(4, '0')}`,
@@ -112,15 +134,14 @@ export const startModel = async (options: ModelOptions): Promise<Model> => {
 
   const server = createServer((request, response) => {
     response.shouldKeepAlive = options.keepAlive ?? true
-    if (request.method !== 'POST' || !request.url?.endsWith('/chat/completions')) {
-      refuse(
-        response,
-        404,
-        `The scripted model only answers POST /v1/chat/completions, not ${request.method} ${request.url}.`,
-      )
+    const { pathname: path } = new URL(request.url ?? '/', 'http://localhost')
+    const dialect = request.method === 'POST' ? dialects.find(({ takes }) => takes(path)) : undefined
+    if (dialect === undefined) {
+      const known = '/v1/chat/completions, /v1/responses, /v1/messages and /v1beta/models/…:streamGenerateContent'
+      refuse(response, 404, `The scripted model only answers POST to ${known}, not ${request.method} ${path}.`)
       return
     }
-    complete(request, response).catch((error: unknown) => {
+    complete({ dialect, path }, request, response).catch((error: unknown) => {
       if (response.headersSent || response.destroyed) response.destroy()
       else refuse(response, 400, `The scripted model could not read the request: ${String(error)}`)
     })
@@ -133,8 +154,10 @@ export const startModel = async (options: ModelOptions): Promise<Model> => {
   if (address === null || typeof address === 'string')
     throw new TestingError('model', 'The scripted model could not get a port; pass one as `port`.')
 
+  const origin = `http://127.0.0.1:${address.port}`
   return {
-    url: `http://127.0.0.1:${address.port}/v1`,
+    url: `${origin}/v1`,
+    origin,
     requests,
     held: gates.held,
     release: gates.release,

@@ -1,9 +1,12 @@
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Piece, Pieces } from './script.ts'
+import type { Piece, Pieces } from '../script.ts'
+import type { Answer, Dialect, Frame, Voice } from './dialect.ts'
 
 export interface SpeakOptions {
+  readonly dialect: Dialect
+  readonly answer: Answer
   readonly chunk: number
   readonly chunkDelayMs: number
   readonly nextCallID: () => string
@@ -20,52 +23,33 @@ const chunksOf = (words: string, size: number): readonly string[] => {
   return chunks
 }
 
-interface Call {
-  readonly index: number
-  readonly id: string
-  readonly results: string
-}
-
 /** A script can't know the server's ids; `{session}` stands for the last one named in the results. */
 const inputOf = (input: unknown, results: string): string =>
   JSON.stringify(input).replaceAll('{session}', results.match(/ses_\w+/g)?.at(-1) ?? '{session}')
 
-/** The deltas of one piece, as the vendor streams them. */
-const deltasOf = (piece: Piece, call: Call, chunk: number): readonly unknown[] => {
-  if (piece.type === 'text') return chunksOf(piece.text, piece.chunk ?? chunk).map((content) => ({ content }))
-  if (piece.type === 'reasoning')
-    return chunksOf(piece.text, piece.chunk ?? chunk).map((words) => ({ reasoning_content: words }))
+/** The frames of one piece, as the vendor streams them. */
+const framesOf = (piece: Piece, voice: Voice, options: SpeakOptions): readonly Frame[] => {
+  if (piece.type === 'text') return voice.text(chunksOf(piece.text, piece.chunk ?? options.chunk))
+  if (piece.type === 'reasoning') return voice.reasoning(chunksOf(piece.text, piece.chunk ?? options.chunk))
   if (piece.type !== 'tool') return []
-  const opening = { index: call.index, id: call.id, type: 'function', function: { name: piece.tool, arguments: '' } }
-  const pieces = chunksOf(inputOf(piece.input, call.results), piece.chunk ?? 64)
-  return [opening, ...pieces.map((part) => ({ index: call.index, function: { arguments: part } }))].map((each) => ({
-    tool_calls: [each],
-  }))
+  const pieces = chunksOf(inputOf(piece.input, options.results), piece.chunk ?? 64)
+  return voice.tool({ id: options.nextCallID(), name: piece.tool, pieces })
 }
 
-/** Streams a script's pieces as one chat completion. Ends early, without an error, if the client disconnects. */
+const written = ({ event, data }: Frame): string =>
+  `${event === undefined ? '' : `event: ${event}\n`}data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`
+
+/** Streams a script's pieces as one answer. Ends early, without an error, if the client disconnects. */
 export const speak = async (pieces: Pieces, response: ServerResponse, options: SpeakOptions): Promise<void> => {
   const first = pieces[0]
   if (first?.type === 'error') {
     response.writeHead(first.status, { 'content-type': 'application/json', ...first.headers })
-    response.end(JSON.stringify({ error: { message: first.message, type: 'scripted', code: first.status } }))
+    response.end(JSON.stringify(options.dialect.refusal(first.status, first.message)))
     return
   }
   const gone = new AbortController()
   response.once('close', () => gone.abort())
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' })
-
-  const write = (choices: readonly unknown[], rest: object = {}): void => {
-    const chunk = {
-      id: 'chatcmpl-scripted',
-      object: 'chat.completion.chunk',
-      created: 0,
-      model: 'm1',
-      choices,
-      ...rest,
-    }
-    response.write(`data: ${JSON.stringify(chunk)}\n\n`)
-  }
   const drained = async (): Promise<void> => {
     if (options.chunkDelayMs > 0) await sleep(options.chunkDelayMs, undefined, { signal: gone.signal }).catch(() => {})
     if (!response.writableNeedDrain || gone.signal.aborted) return
@@ -73,8 +57,11 @@ export const speak = async (pieces: Pieces, response: ServerResponse, options: S
     await once(response, 'drain', { signal: gone.signal }).catch(() => {})
   }
 
-  write([{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }])
-  let index = -1
+  const tokens = pieces.findLast((piece) => piece.type === 'usage')
+  const { input, output, cached = 0 } = tokens ?? { input: 120, output: 24 }
+  const spent = { input, output, cached }
+  const voice = options.dialect.speak(options.answer)
+  for (const frame of voice.begin(spent)) response.write(written(frame))
   for (const piece of pieces) {
     if (gone.signal.aborted) return
     if (piece.type === 'hold') await options.hold(piece.name, gone.signal)
@@ -84,26 +71,14 @@ export const speak = async (pieces: Pieces, response: ServerResponse, options: S
       response.destroy()
       return
     }
-    if (piece.type === 'tool') index++
-    const call = { index, id: piece.type === 'tool' ? options.nextCallID() : '', results: options.results }
-    for (const delta of deltasOf(piece, call, options.chunk)) {
+    for (const frame of framesOf(piece, voice, options)) {
       if (gone.signal.aborted) return
-      write([{ index: 0, delta, finish_reason: null }])
+      response.write(written(frame))
       await drained()
     }
   }
   if (gone.signal.aborted) return
-  const reason = pieces.findLast((piece) => piece.type === 'finish')?.reason ?? (index >= 0 ? 'tool_calls' : 'stop')
-  const tokens = pieces.findLast((piece) => piece.type === 'usage')
-  const { input, output, cached = 0 } = tokens ?? { input: 120, output: 24 }
-  write([{ index: 0, delta: {}, finish_reason: reason }])
-  write([], {
-    usage: {
-      prompt_tokens: input,
-      completion_tokens: output,
-      total_tokens: input + output,
-      prompt_tokens_details: { cached_tokens: cached },
-    },
-  })
-  response.end('data: [DONE]\n\n')
+  const reason = pieces.findLast((piece) => piece.type === 'finish')?.reason
+  for (const frame of voice.end(spent, reason)) response.write(written(frame))
+  response.end()
 }

@@ -1,0 +1,56 @@
+import type { Dialect, Frame, Voice } from './dialect.ts'
+import { isFields, listOf, textIn } from './request.ts'
+
+/** OpenAI's chat completions: https://platform.openai.com/docs/api-reference/chat-streaming */
+export const chat: Dialect = {
+  takes: (path) => path.endsWith('/chat/completions'),
+  read: (body) => {
+    const fields = isFields(body) ? body : {}
+    const turns = listOf(fields.messages).map((message) => ({
+      role: roleOf(message.role),
+      text: textIn(message.content),
+      calls: listOf(message.tool_calls).length > 0,
+    }))
+    return { turns, hasTools: listOf(fields.tools).length > 0 }
+  },
+  refusal: (status, message) => ({ error: { message, type: 'scripted', code: status } }),
+  speak: () => voice(),
+}
+
+const roleOf = (role: unknown): 'system' | 'user' | 'assistant' | 'tool' =>
+  role === 'system' || role === 'assistant' || role === 'tool' ? role : 'user'
+
+const voice = (): Voice => {
+  let index = -1
+  return {
+    begin: () => [delta({ role: 'assistant', content: '' })],
+    text: (words) => words.map((content) => delta({ content })),
+    // Not OpenAI's own: the field that DeepSeek's API introduced, https://api-docs.deepseek.com/guides/reasoning_model
+    reasoning: (words) => words.map((content) => delta({ reasoning_content: content })),
+    tool: ({ id, name, pieces }) => {
+      index++
+      const opening = { index, id, type: 'function', function: { name, arguments: '' } }
+      return [opening, ...pieces.map((part) => ({ index, function: { arguments: part } }))].map((call) =>
+        delta({ tool_calls: [call] }),
+      )
+    },
+    end: ({ input, output, cached }, reason) => [
+      frame([{ index: 0, delta: {}, finish_reason: reason ?? (index >= 0 ? 'tool_calls' : 'stop') }]),
+      frame([], {
+        usage: {
+          prompt_tokens: input,
+          completion_tokens: output,
+          total_tokens: input + output,
+          prompt_tokens_details: { cached_tokens: cached },
+        },
+      }),
+      { data: '[DONE]' },
+    ],
+  }
+}
+
+const delta = (content: unknown): Frame => frame([{ index: 0, delta: content, finish_reason: null }])
+
+const frame = (choices: readonly unknown[], rest: object = {}): Frame => ({
+  data: { id: 'chatcmpl-scripted', object: 'chat.completion.chunk', created: 0, model: 'm1', choices, ...rest },
+})

@@ -1,0 +1,55 @@
+import type { Conversation } from './request.ts'
+
+/** How a vendor's protocol asks for an answer and streams it. */
+export interface Dialect {
+  /** Whether a POST to this path asks for a streamed answer. */
+  readonly takes: (path: string) => boolean
+  /** Reads a request's body; an unknown shape counts as empty. */
+  readonly read: (body: unknown) => Conversation
+  /** The body of an error. */
+  readonly refusal: (status: number, message: string) => unknown
+  /** Begins one answer. */
+  readonly speak: (answer: Answer) => Voice
+}
+
+/** What an answer needs to know of its request. */
+export interface Answer {
+  /** Counts the answers of one model from 1, for ids. */
+  readonly number: number
+  /** The model's name in the request. */
+  readonly model: string
+}
+
+/** The tokens of one answer. */
+export interface Spent {
+  readonly input: number
+  readonly output: number
+  readonly cached: number
+}
+
+/** The frames of one answer, each method in the order of the script's pieces. */
+export interface Voice {
+  readonly begin: (spent: Spent) => readonly Frame[]
+  readonly text: (words: readonly string[]) => readonly Frame[]
+  readonly reasoning: (words: readonly string[]) => readonly Frame[]
+  /** A call whose input is streamed as pieces of JSON. */
+  readonly tool: (call: ToolCall) => readonly Frame[]
+  /** `reason` is the script's own, in the vendor's words; undefined for the usual one. */
+  readonly end: (spent: Spent, reason: string | undefined) => readonly Frame[]
+}
+
+/** A tool call of the model. */
+export interface ToolCall {
+  readonly id: string
+  readonly name: string
+  /** Its input as JSON, in pieces. */
+  readonly pieces: readonly string[]
+}
+
+/** A server-sent event. */
+export interface Frame {
+  /** Its name; absent if the vendor sends none. */
+  readonly event?: string
+  /** JSON, or a text that is sent as it is. */
+  readonly data: unknown
+}

@@ -1,0 +1,102 @@
+import type { Dialect, Frame, Voice } from './dialect.ts'
+import { type Fields, isFields, listOf, type Turn, textIn } from './request.ts'
+
+/**
+ * Anthropic's Messages. Requests: https://docs.anthropic.com/en/api/messages, streams:
+ * https://docs.anthropic.com/en/docs/build-with-claude/streaming, errors: https://docs.anthropic.com/en/api/errors
+ */
+export const messages: Dialect = {
+  takes: (path) => path.endsWith('/v1/messages'),
+  read: (body) => {
+    const fields = isFields(body) ? body : {}
+    const system: Turn = { role: 'system', text: textIn(fields.system), calls: false }
+    return { turns: [system, ...listOf(fields.messages).flatMap(turnsOf)], hasTools: listOf(fields.tools).length > 0 }
+  },
+  refusal: (status, message) => ({ type: 'error', error: { type: kindOf(status), message } }),
+  speak: ({ number, model }) => voice(`msg_scripted_${number}`, model),
+}
+
+/** Tool results are blocks of a user's message, often with texts beside them. */
+const turnsOf = (message: Fields): readonly Turn[] => {
+  const blocks = listOf(message.content)
+  const results = blocks.filter(({ type }) => type === 'tool_result').map(({ content }) => textIn(content))
+  const said: Turn = {
+    role: message.role === 'assistant' ? 'assistant' : 'user',
+    text: typeof message.content === 'string' ? message.content : textIn(blocks.filter(({ type }) => type === 'text')),
+    calls: blocks.some(({ type }) => type === 'tool_use'),
+  }
+  if (results.length === 0) return [said]
+  return [...results.map((text): Turn => ({ role: 'tool', text, calls: false })), ...(said.text === '' ? [] : [said])]
+}
+
+const kinds: Readonly<Record<number, string>> = {
+  400: 'invalid_request_error',
+  401: 'authentication_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  413: 'request_too_large',
+  429: 'rate_limit_error',
+  529: 'overloaded_error',
+}
+
+const kindOf = (status: number): string => kinds[status] ?? 'api_error'
+
+const voice = (id: string, model: string): Voice => {
+  let index = -1
+  let hasCalled = false
+  const block = (opening: object, deltas: readonly object[]): readonly Frame[] => {
+    index++
+    return [
+      event('content_block_start', { index, content_block: opening }),
+      ...deltas.map((delta) => event('content_block_delta', { index, delta })),
+      event('content_block_stop', { index }),
+    ]
+  }
+  return {
+    begin: ({ input, cached }) => [
+      event('message_start', {
+        message: {
+          id,
+          type: 'message',
+          role: 'assistant',
+          model,
+          content: [],
+          stop_reason: null,
+          stop_sequence: null,
+          usage: {
+            input_tokens: input - cached,
+            cache_creation_input_tokens: 0,
+            cache_read_input_tokens: cached,
+            output_tokens: 1,
+          },
+        },
+      }),
+    ],
+    text: (words) =>
+      block(
+        { type: 'text', text: '' },
+        words.map((text) => ({ type: 'text_delta', text })),
+      ),
+    reasoning: (words) =>
+      block({ type: 'thinking', thinking: '', signature: '' }, [
+        ...words.map((thinking) => ({ type: 'thinking_delta', thinking })),
+        { type: 'signature_delta', signature: 'scripted' },
+      ]),
+    tool: ({ id, name, pieces }) => {
+      hasCalled = true
+      return block(
+        { type: 'tool_use', id, name, input: {} },
+        pieces.map((partial_json) => ({ type: 'input_json_delta', partial_json })),
+      )
+    },
+    end: ({ output }, reason) => [
+      event('message_delta', {
+        delta: { stop_reason: reason ?? (hasCalled ? 'tool_use' : 'end_turn'), stop_sequence: null },
+        usage: { output_tokens: output },
+      }),
+      event('message_stop', {}),
+    ],
+  }
+}
+
+const event = (type: string, rest: object): Frame => ({ event: type, data: { type, ...rest } })

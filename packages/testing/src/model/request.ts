@@ -1,0 +1,79 @@
+import { scenarioIn } from '../script.ts'
+
+/** The parts of a request for an answer that a script can depend on. */
+export interface Asked {
+  readonly kind: 'step' | 'title' | 'summary'
+  /** The latest scenario named in a user's or the assistant's text; undefined if there is none. */
+  readonly scenario: string | undefined
+  /** The user's message that names the scenario, else the last one; empty if there is none. */
+  readonly prompt: string
+  /** Answered tool rounds since the message that named the scenario, or since the last prompt. */
+  readonly step: number
+  /** Texts of the tool results since then, joined by line breaks. */
+  readonly results: string
+  /** The same for every retry of one request. */
+  readonly identity: string
+}
+
+/** A request in terms of all dialects. */
+export interface Conversation {
+  /** In order. */
+  readonly turns: readonly Turn[]
+  /** Whether the request offers tools. */
+  readonly hasTools: boolean
+}
+
+/** One message. Vendors that put tool results into a user's message have a turn for them and one for the rest. */
+export interface Turn {
+  readonly role: 'system' | 'user' | 'assistant' | 'tool'
+  readonly text: string
+  /** Whether the assistant calls tools in it. */
+  readonly calls: boolean
+}
+
+export type Fields = Readonly<Record<string, unknown>>
+
+export const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** The objects in a list; empty for all else. */
+export const listOf = (value: unknown): readonly Fields[] => (Array.isArray(value) ? value.filter(isFields) : [])
+
+/** Content is a string or a list of parts; only text counts. */
+export const textIn = (content: unknown): string =>
+  typeof content === 'string'
+    ? content
+    : listOf(content)
+        .map((part) => (typeof part.text === 'string' ? part.text : ''))
+        .join('\n')
+
+/** What a conversation asks for. */
+export const askedIn = ({ turns, hasTools }: Conversation): Asked => {
+  const spoken = turns.filter(({ role }) => role !== 'system' && role !== 'tool')
+  const named = spoken.findLast(({ text }) => scenarioIn(text) !== undefined)
+  const scenario = named === undefined ? undefined : scenarioIn(named.text)
+  const opening = named ?? turns.findLast(({ role }) => role === 'user')
+  const since = opening === undefined ? turns : turns.slice(turns.indexOf(opening))
+  const step = since.filter(({ role, calls }) => role === 'assistant' && calls).length
+  const results = since.filter(({ role }) => role === 'tool').map(({ text }) => text)
+  const said = turns.filter(({ role }) => role !== 'system').map(({ text }) => text)
+  return {
+    kind: kindOf(turns, hasTools),
+    scenario,
+    prompt: opening?.text ?? '',
+    step,
+    results: results.join('\n'),
+    identity: [scenario, step, ...said].join('\u0000'),
+  }
+}
+
+/** Agents offer tools in every step, but not for a title or a summary; the title's prompt says so. */
+const kindOf = (turns: readonly Turn[], hasTools: boolean): Asked['kind'] => {
+  if (hasTools && !isSummary(turns)) return 'step'
+  return turns.some(({ text }) => /generate a title|title generator/i.test(text))
+    ? 'title'
+    : 'summary'
+}
+
+const isSummary = (turns: readonly Turn[]): boolean =>
+  turns.some(({ role, text }) => role === 'system' && /summarizing conversations|summarization/i.test(text))

@@ -1,0 +1,116 @@
+import type { Dialect, Frame, Voice } from './dialect.ts'
+import { type Fields, isFields, listOf, type Turn, textIn } from './request.ts'
+
+/**
+ * OpenAI's Responses. Requests: https://platform.openai.com/docs/api-reference/responses/create, streams:
+ * https://platform.openai.com/docs/api-reference/responses-streaming
+ */
+export const responses: Dialect = {
+  takes: (path) => path.endsWith('/responses'),
+  read: (body) => {
+    const fields = isFields(body) ? body : {}
+    const system: Turn = { role: 'system', text: textIn(fields.instructions), calls: false }
+    const given = typeof fields.input === 'string' ? [{ role: 'user', content: fields.input }] : listOf(fields.input)
+    return { turns: [system, ...given.flatMap(turnsOf)], hasTools: listOf(fields.tools).length > 0 }
+  },
+  refusal: (status, message) => ({ error: { message, type: 'scripted', code: String(status) } }),
+  speak: ({ number, model }) => voice(`resp_scripted_${number}`, model),
+}
+
+const isCall = ({ type }: Fields): boolean => typeof type === 'string' && /_call$/.test(type)
+
+/** Each call is an item of its own: those of one answer follow each other and count as one round. */
+const turnsOf = (item: Fields, at: number, items: readonly Fields[]): readonly Turn[] => {
+  if (isCall(item)) {
+    const before = items[at - 1]
+    return before !== undefined && isCall(before) ? [] : [{ role: 'assistant', text: '', calls: true }]
+  }
+  if (typeof item.type === 'string' && /_call_output$/.test(item.type))
+    return [{ role: 'tool', text: textIn(item.output), calls: false }]
+  if (item.role === 'system' || item.role === 'developer')
+    return [{ role: 'system', text: textIn(item.content), calls: false }]
+  if (item.role !== 'user' && item.role !== 'assistant') return []
+  return [{ role: item.role, text: textIn(item.content), calls: false }]
+}
+
+const voice = (id: string, model: string): Voice => {
+  let sequence = 0
+  const output: object[] = []
+  const event = (type: string, rest: object): Frame => ({
+    event: type,
+    data: { type, sequence_number: sequence++, ...rest },
+  })
+  const item = (whole: Readonly<{ id: string }>, opening: object, between: (place: Place) => readonly Frame[]) => {
+    const place = { item_id: whole.id, output_index: output.length }
+    const { output_index } = place
+    const frames = [
+      event('response.output_item.added', { output_index, item: { ...whole, ...opening } }),
+      ...between(place),
+      event('response.output_item.done', { output_index, item: whole }),
+    ]
+    output.push(whole)
+    return frames
+  }
+  const response = (status: string, rest: object = {}): object => ({
+    response: { id, object: 'response', created_at: 0, model, status, output, ...rest },
+  })
+  return {
+    begin: () => [event('response.created', response('in_progress'))],
+    text: (words) => {
+      const text = words.join('')
+      const part = { type: 'output_text', text, annotations: [] }
+      const whole = { id: `${id}_${output.length}`, type: 'message', role: 'assistant', status: 'completed' }
+      return item({ ...whole, ...{ content: [part] } }, { status: 'in_progress', content: [] }, (place) => {
+        const at = { ...place, content_index: 0 }
+        return [
+          event('response.content_part.added', { ...at, part: { ...part, text: '' } }),
+          ...words.map((delta) => event('response.output_text.delta', { ...at, delta })),
+          event('response.output_text.done', { ...at, text }),
+          event('response.content_part.done', { ...at, part }),
+        ]
+      })
+    },
+    reasoning: (words) => {
+      const text = words.join('')
+      const whole = { id: `${id}_${output.length}`, type: 'reasoning', summary: [{ type: 'summary_text', text }] }
+      return item(whole, { summary: [] }, (place) => {
+        const at = { ...place, summary_index: 0 }
+        return [
+          event('response.reasoning_summary_part.added', { ...at, part: { type: 'summary_text', text: '' } }),
+          ...words.map((delta) => event('response.reasoning_summary_text.delta', { ...at, delta })),
+          event('response.reasoning_summary_text.done', { ...at, text }),
+        ]
+      })
+    },
+    tool: ({ id: callID, name, pieces }) => {
+      const whole = {
+        id: `${id}_${output.length}`,
+        type: 'function_call',
+        status: 'completed',
+        call_id: callID,
+        name,
+        arguments: pieces.join(''),
+      }
+      return item(whole, { status: 'in_progress', arguments: '' }, (place) => [
+        ...pieces.map((delta) => event('response.function_call_arguments.delta', { ...place, delta })),
+        event('response.function_call_arguments.done', { ...place, arguments: whole.arguments }),
+      ])
+    },
+    end: (spent, reason) => {
+      const usage = {
+        input_tokens: spent.input,
+        input_tokens_details: { cached_tokens: spent.cached },
+        output_tokens: spent.output,
+        output_tokens_details: { reasoning_tokens: 0 },
+        total_tokens: spent.input + spent.output,
+      }
+      if (reason === undefined) return [event('response.completed', response('completed', { usage }))]
+      return [event('response.incomplete', response('incomplete', { usage, incomplete_details: { reason } }))]
+    },
+  }
+}
+
+interface Place {
+  readonly item_id: string
+  readonly output_index: number
+}

@@ -1,0 +1,111 @@
+import type { Change, ChangeOf, ChangeType } from '../change.ts'
+import type { ReplyStream } from '../drive/run/reply-stream.ts'
+import type { Reply } from '../reply.ts'
+import { createThoughtReader } from './reader.ts'
+import type { Thought, ThoughtOf, ThoughtType } from './thought.ts'
+
+/**
+ * What an agent thinks, says and does in one turn, with its result. Reading and waiting are independent: the result
+ * settles whether or not anything iterates, and `break` stops nothing. Each iterator gets all events from the beginning,
+ * at its own speed, and ends with the turn. A slow one gets adjacent pieces of text as one, and beyond 1,024 waiting
+ * changes only what differs from the newest state, so that its queue is bounded.
+ */
+export interface ThoughtStream<T extends Thought = Thought, Result = Reply> extends AsyncIterable<T> {
+  /** Settles with the turn. A rejection that nothing awaits is not an unhandled one. */
+  readonly result: Promise<Result>
+  /** The same events as a web stream; canceling it does not stop the turn. */
+  toReadableStream(): ReadableStream<T>
+}
+
+/** Which events are wanted. */
+export interface ThoughtOptions<T extends ThoughtType = ThoughtType> {
+  /** Only these types of events. Default: all. */
+  readonly include?: readonly T[] | undefined
+}
+
+/** A run's changes as thoughts. Its `result` is the run's, and never rejects. */
+export function thoughtsOf<T extends ThoughtType = ThoughtType>(
+  run: ReplyStream,
+  options: ThoughtOptions<T> = {},
+): ThoughtStream<ThoughtOf<T>> {
+  return createThoughtStream(async () => run, run.result, options)
+}
+
+const types: readonly ChangeType[] = [
+  'partAdded',
+  'partChanged',
+  'partFinalized',
+  'partRemoved',
+  'toolProgressed',
+  'todosChanged',
+  'replySettled',
+]
+
+/** The stream of a run that may begin later. If `begin` rejects, its iterators end without an event. */
+export function createThoughtStream<T extends ThoughtType, Result>(
+  begin: () => Promise<ReplyStream>,
+  result: Promise<Result>,
+  { include }: ThoughtOptions<T>,
+): ThoughtStream<ThoughtOf<T>, Result> {
+  const wanted: ReadonlySet<ThoughtType> | undefined = include && new Set(include)
+  return { result, toReadableStream, [Symbol.asyncIterator]: iterate }
+
+  function isWanted(thought: Thought): thought is ThoughtOf<T> {
+    return wanted === undefined || wanted.has(thought.type)
+  }
+
+  /** Not a generator: one that waits for its next value can't be closed before that arrives. */
+  function iterate(): AsyncIterableIterator<ThoughtOf<T>, undefined> {
+    const read = createThoughtReader()
+    let waiting: ThoughtOf<T>[] = []
+    let changes: AsyncIterator<Change> | undefined
+    let isClosed = false
+    let last: Promise<unknown> = Promise.resolve()
+    const next = async (): Promise<IteratorResult<ThoughtOf<T>, undefined>> => {
+      changes ??= await open()
+      for (;;) {
+        const thought = waiting.shift()
+        if (isClosed) break
+        if (thought) return { done: false, value: thought }
+        const change = await changes?.next()
+        if (!change || change.done) break
+        waiting = read(change.value).filter(isWanted)
+      }
+      return { done: true, value: undefined }
+    }
+    const iterator: AsyncIterableIterator<ThoughtOf<T>, undefined> = {
+      // One after the other, so that calls that overlap get the events in order.
+      next: () => {
+        const taken = last.then(next)
+        last = taken
+        return taken
+      },
+      return: async () => {
+        isClosed = true
+        await changes?.return?.()
+        return { done: true, value: undefined }
+      },
+      [Symbol.asyncIterator]: () => iterator,
+    }
+    return iterator
+  }
+
+  async function open(): Promise<AsyncIterator<ChangeOf<ChangeType>> | undefined> {
+    const run = await begin().catch(() => undefined)
+    return run?.filter(types)[Symbol.asyncIterator]()
+  }
+
+  function toReadableStream(): ReadableStream<ThoughtOf<T>> {
+    const iterator = iterate()
+    return new ReadableStream<ThoughtOf<T>>({
+      pull: async (controller) => {
+        const { done, value } = await iterator.next()
+        if (done) controller.close()
+        else controller.enqueue(value)
+      },
+      cancel: async () => {
+        await iterator.return?.()
+      },
+    })
+  }
+}

@@ -1,0 +1,75 @@
+/** What a tool does, as the Agent Client Protocol names it. `other` if its name is unknown. */
+export type ToolKind =
+  | 'read'
+  | 'edit'
+  | 'delete'
+  | 'move'
+  | 'search'
+  | 'execute'
+  | 'think'
+  | 'fetch'
+  | 'switch_mode'
+  | 'other'
+
+/** What a tool shows for its call: a text, an image, a link, a change of a file, or a terminal. */
+export type ThoughtContent =
+  | {
+      readonly type: 'content'
+      readonly content:
+        | { readonly type: 'text'; readonly text: string }
+        /** `data` is base64. */
+        | { readonly type: 'image'; readonly data: string; readonly mimeType: string }
+        | { readonly type: 'resource_link'; readonly uri: string; readonly name?: string | undefined }
+    }
+  /** `oldText` is absent if the file is new, or what was there is unknown. */
+  | {
+      readonly type: 'diff'
+      readonly path: string
+      readonly oldText?: string | undefined
+      readonly newText: string
+    }
+  | { readonly type: 'terminal'; readonly terminalId: string }
+
+/** One item of the agent's plan. */
+export interface PlanEntry {
+  /** What is to be done, as the model wrote it. */
+  readonly content: string
+  /** How far it is. What was canceled is `completed`, and an unknown status `pending`. */
+  readonly status: 'pending' | 'in_progress' | 'completed'
+  /** How important it is. An unknown or missing priority is `medium`. */
+  readonly priority: 'high' | 'medium' | 'low'
+}
+
+/**
+ * What an agent thinks, says and does, in order and without times.
+ *
+ * - `thought` and `message` are pieces of the reasoning and of the answer. Joined, they are `reasoningOf` and `textOf` of
+ *   the reply, unless the server takes a text back: then its replacement follows after a blank line. Never empty.
+ * - `tool_start` comes when a call's input is complete, or earlier if the agent gives the call a title. Its `id` is
+ *   unique in the reply. `title` is one line: what the call works on, or else the tool's name.
+ * - `tool_update` comes when the status or the content of a started call changes. `content` is all of the call's content
+ *   so far; absent if there is none.
+ * - `tool_done` comes once for each `tool_start`, at the latest with the end of the reply: a call that was rejected,
+ *   aborted or lost has `failed`.
+ * - `plan` is the whole plan, each time that it changes.
+ *
+ * A sub-agent is the call of the tool that started it: what happens inside makes no events.
+ */
+export type Thought =
+  | { readonly type: 'thought'; readonly text: string }
+  | { readonly type: 'message'; readonly text: string }
+  | { readonly type: 'tool_start'; readonly id: string; readonly title: string; readonly kind: ToolKind }
+  | {
+      readonly type: 'tool_update'
+      readonly id: string
+      readonly status: 'pending' | 'in_progress' | 'completed' | 'failed'
+      readonly content?: readonly ThoughtContent[] | undefined
+    }
+  | { readonly type: 'tool_done'; readonly id: string; readonly status: 'completed' | 'failed' }
+  | { readonly type: 'plan'; readonly entries: readonly PlanEntry[] }
+
+/** The names of the events. */
+export type ThoughtType = Thought['type']
+
+/** The event of a given type. */
+export type ThoughtOf<T extends ThoughtType> = Extract<Thought, { type: T }>

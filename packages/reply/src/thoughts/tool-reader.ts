@@ -1,0 +1,86 @@
+import type { Change } from '../change.ts'
+import type { ToolPart, ToolStatus } from '../part.ts'
+import { same } from '../reduce/same.ts'
+import { subjectOf } from '../select.ts'
+import type { Thought, ThoughtContent, ThoughtOf } from './thought.ts'
+import { contentOf } from './tool-content.ts'
+import { kindOf } from './tool-kind.ts'
+
+type Status = ThoughtOf<'tool_update'>['status']
+
+const statuses: Readonly<Record<ToolStatus, Status>> = {
+  pending: 'pending',
+  running: 'in_progress',
+  completed: 'completed',
+  error: 'failed',
+}
+
+/** A call that was started and is not done. */
+interface Call {
+  readonly id: string
+  status: Status
+  content: readonly ThoughtContent[]
+}
+
+/** Returns the events of tool calls that a change makes. */
+export function createToolReader(): (change: Change) => readonly Thought[] {
+  const calls = new Map<string, Call>()
+  const done = new Set<string>()
+  return (change) => {
+    if (change.type === 'replySettled') return finish()
+    if (!('part' in change) || change.part.type !== 'tool') return []
+    const key = `${change.part.messageID} ${change.part.id}`
+    if (change.type === 'partRemoved') return remove(key)
+    return done.has(key) ? [] : progress(key, change.part)
+  }
+
+  function progress(key: string, part: ToolPart): readonly Thought[] {
+    const { id, state } = part
+    const known = calls.get(key)
+    // The model is still writing the input, and nothing says what the call is about.
+    if (!known && state.status === 'pending' && part.status === 'open' && subjectOf(part) === undefined) return []
+    const call = known ?? { id, status: 'pending', content: [] }
+    calls.set(key, call)
+    const started: readonly Thought[] = known
+      ? []
+      : [{ type: 'tool_start', id, title: titleOf(part), kind: kindOf(part) }]
+    const status = statuses[state.status]
+    const content = contentOf(part)
+    const isNews = content.length > 0 && !same(content, call.content)
+    const isDone = status === 'completed' || status === 'failed'
+    const isUpdate = isNews || (status !== call.status && !isDone)
+    call.status = status
+    call.content = content
+    return [...started, ...(isUpdate ? [update(call)] : []), ...(isDone ? [end(key, call)] : [])]
+  }
+
+  /** A retry or an undo took the call back. */
+  function remove(key: string): readonly Thought[] {
+    const call = calls.get(key)
+    const ended = call ? [end(key, call)] : []
+    done.delete(key)
+    return ended
+  }
+
+  function finish(): readonly Thought[] {
+    return [...calls].map(([key, call]) => end(key, call))
+  }
+
+  function end(key: string, { id, status }: Call): Thought {
+    calls.delete(key)
+    done.add(key)
+    return { type: 'tool_done', id, status: status === 'completed' ? 'completed' : 'failed' }
+  }
+}
+
+function update({ id, status, content }: Call): Thought {
+  return { type: 'tool_update', id, status, ...(content.length > 0 && { content }) }
+}
+
+/** One line: a command may have several. */
+function titleOf(part: ToolPart): string {
+  const subject = subjectOf(part)
+    ?.replaceAll(/\s*\n\s*/g, ' ')
+    .trim()
+  return subject || part.tool
+}

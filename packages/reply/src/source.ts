@@ -1,6 +1,10 @@
 export type { SteadyClock } from './clock.ts'
 export { connectSource } from './drive/connect-source.ts'
 export type { DriveOptions } from './drive/options.ts'
+export { createLocalAgent } from './source/local/agent.ts'
+export type { LocalAgent, LocalAgentOptions } from './source/local/agent-options.ts'
+export type { LocalAnswer, LocalAsk, LocalEnding, LocalOutput } from './source/local/output.ts'
+export type { LocalChildStart, LocalRun } from './source/local/run.ts'
 export type {
   AgentInfo,
   AskAddress,

@@ -146,6 +146,11 @@ export interface Capabilities {
    * are watched or busy.
    */
   readonly listsEverywhere: boolean
+  /**
+   * Whether `abort` itself tells the agent that what is pending in the session and below it will not be answered.
+   * Without it, all that is pending is rejected first.
+   */
+  readonly abortsAsks?: boolean | undefined
 }
 
 /** How one connection is opened. */

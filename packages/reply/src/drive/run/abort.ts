@@ -82,7 +82,9 @@ export function createAborting(options: AbortingOptions): Aborting {
     let isOver = false
     let lastError: ReplyError | undefined
     mark()
-    const rejections = (known()?.asks ?? []).filter((ask) => ask.status === 'pending').map(reject)
+    // Some agents are told of the abort before the asks that it ends.
+    const mustReject = info.current().abortsAsks !== true
+    const rejections = (mustReject ? (known()?.asks ?? []) : []).filter((ask) => ask.status === 'pending').map(reject)
     const aborted = (await within(clock, wholeMs, tryAll())) ?? { type: 'not-stopped', error: lastError }
     isOver = true
     stop.end(aborted.type !== 'not-stopped')
@@ -101,7 +103,7 @@ export function createAborting(options: AbortingOptions): Aborting {
           tree = found
           // A rejection ends the run, and a prompt behind it would begin.
           await within(clock, listMs, inbox.clear(place, found.found()).catch(report))
-          await within(clock, listMs, clear(place, found).catch(report))
+          if (mustReject) await within(clock, listMs, clear(place, found).catch(report))
           await Promise.all([source.abort(place), ...busy.map(async (id) => await end({ ...place, sessionID: id }))])
           await resting(place, found)
           const isClear = await within(clock, listMs, clear(place, found))

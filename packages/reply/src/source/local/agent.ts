@@ -1,0 +1,209 @@
+import { systemClock } from '../../clock.ts'
+import { ReplyError } from '../../error.ts'
+import type { ReplyEvent } from '../../event.ts'
+import type { Place } from '../../place.ts'
+import type { InputPart } from '../input.ts'
+import { createMessageIDs } from '../message-id.ts'
+import type { AskAddress, Capabilities, SessionInfo, Source, SourcePrompt, WorkStatus } from '../port.ts'
+import { withoutDots } from '../without-dots.ts'
+import type { LocalAgent, LocalAgentOptions } from './agent-options.ts'
+import { createEventQueue } from './event-queue.ts'
+import { failureOf, partsOf, toAnswer } from './input.ts'
+import type { LocalAnswer } from './output.ts'
+import { createRun, type LocalChildStart, type OwnedRun } from './run.ts'
+
+/**
+ * A source for an agent whose sessions live as long as this program: a local process, or one process per prompt. It
+ * keeps the sessions, the runs with their asks, and the events for the connection; `options` says how the agent is
+ * started, prompted and stopped.
+ */
+export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
+  const { name, clock = systemClock } = options
+  const sessions = new Map<string, SessionInfo>()
+  const runs = new Map<string, OwnedRun>()
+  const queue = createEventQueue()
+  const ids = createMessageIDs({ clock })
+  let starting: Promise<void> | undefined
+  let isClosed = false
+  const source: Source = {
+    name,
+    connect,
+    learn: async () => capabilities,
+    startReading: () => ({ working: async () => working(), session: async (place) => await unreadable(place) }),
+    session,
+    message: async (place) => await unreadable(place),
+    children: async ({ sessionID }) => [...sessions.values()].filter(({ parentID }) => parentID === sessionID),
+    working: async () => working(),
+    asks: async () => ({ asks: [...runs.values()].flatMap((run) => run.asks()), isWhole: true }),
+    sessions: async () => [...sessions.values()].filter(({ parentID }) => parentID === undefined),
+    newestTime: async () => [...sessions.values()].map(({ updatedAt = 0 }) => updatedAt).toSorted((a, b) => b - a)[0],
+    spelled: async (directory) => (await options.spelled?.(directory)) ?? withoutDots(directory),
+    create,
+    prompt: async (place, prompt) => await start(place, prompt, partsOf(prompt)),
+    command: async (place, { command, arguments: words = '', ...rest }) => {
+      const text = `/${command} ${words}`.trim()
+      await start(place, { ...rest, text }, [{ type: 'text', text }])
+    },
+    answer: async (ask, answer, signal) => await settle(ask, toAnswer(answer), signal),
+    reject: async (ask, message, signal) => await settle(ask, { type: 'rejected', message }, signal),
+    abort,
+    models: async (directory) => (await options.models?.(directory)) ?? [],
+    ...(options.commands && { commands: options.commands }),
+    ...(options.agents && { agents: options.agents }),
+    close,
+  }
+  const capabilities: Capabilities = {
+    canRead: false,
+    nextMessageID: ids,
+    takesPromptsWhileBusy: false,
+    queuesPrompts: false,
+    showsNotes: false,
+    listsEverywhere: true,
+    abortsAsks: true,
+  }
+  return { source, session: (id) => sessions.get(id), run: (id) => runs.get(id), update, fail }
+
+  async function* connect({ signal }: { readonly signal: AbortSignal }): AsyncIterable<readonly ReplyEvent[]> {
+    requireOpen()
+    yield []
+    await ready()
+    queue.open()
+    yield [{ type: 'connected', at: clock.now() }]
+    yield* queue.read(signal)
+  }
+
+  async function ready(): Promise<void> {
+    requireOpen()
+    const begun = starting ?? (async () => await options.start?.())()
+    starting = begun
+    try {
+      await begun
+    } catch (error) {
+      if (starting === begun) starting = undefined
+      throw error
+    }
+    requireOpen()
+  }
+
+  async function session(place: Place): Promise<SessionInfo> {
+    requireOpen()
+    const known = sessions.get(place.sessionID)
+    if (known) return known
+    await ready()
+    const found = await options.find?.(place)
+    if (!found) throw new ReplyError('gone', `${name} knows no session ${place.sessionID}; start a new one.`)
+    return sessions.get(place.sessionID) ?? update(found)
+  }
+
+  async function unreadable(place: Place): Promise<never> {
+    await session(place)
+    throw new ReplyError('unsupported', `${name} does not show what its sessions hold; read the replies of its runs.`)
+  }
+
+  async function create({ directory, ...input }: Parameters<Source['create']>[0]): Promise<SessionInfo> {
+    await ready()
+    const home = directory === undefined ? undefined : await source.spelled(directory)
+    const made = await options.create({ ...input, directory: home })
+    const at = clock.now()
+    return update({ title: input.title, createdAt: at, updatedAt: at, ...made })
+  }
+
+  function update(info: SessionInfo): SessionInfo {
+    const next = { ...sessions.get(info.sessionID), ...info }
+    sessions.set(info.sessionID, next)
+    const { sessionID, directory, parentID, title, createdAt } = next
+    queue.push([{ type: 'session', at: clock.now(), sessionID, directory, parentID, title, createdAt }])
+    return next
+  }
+
+  async function start(place: Place, prompt: SourcePrompt, parts: readonly InputPart[]): Promise<void> {
+    const { sessionID, directory } = await session(place)
+    await ready()
+    if (!queue.isOpen())
+      throw new ReplyError('refused', `${name} is not connected, so the prompt was not sent: wait, then send it again.`)
+    if (runs.has(sessionID))
+      throw new ReplyError('refused', `Session ${sessionID} runs one prompt at a time: wait until it is idle.`)
+    if (prompt.noReply) throw new ReplyError('unsupported', `${name} takes no notes: send a prompt without noReply.`)
+    const run = addRun({ sessionID, directory }, prompt.messageID ?? ids())
+    run.setPrompt(parts)
+    try {
+      await options.prompt(run, prompt)
+      run.begin()
+    } catch (error) {
+      if (!drop(run)) return run.end({ type: 'failed', error: failureOf(error) })
+      throw error
+    }
+  }
+
+  function addRun(place: Place, promptID: string): OwnedRun {
+    const run = createRun({
+      ...place,
+      promptID,
+      nextID: ids,
+      now: () => clock.now(),
+      emit: queue.push,
+      startChild: (child) => startChild(place, child),
+      onEnd: () => void drop(run),
+    })
+    runs.set(place.sessionID, run)
+    const known = sessions.get(place.sessionID)
+    if (known) sessions.set(place.sessionID, { ...known, updatedAt: clock.now() })
+    return run
+  }
+
+  /** Forgets a run. Returns whether it had not begun. */
+  function drop(run: OwnedRun): boolean {
+    if (runs.get(run.sessionID) === run) runs.delete(run.sessionID)
+    return !run.hasBegun()
+  }
+
+  function startChild(parent: Place, start: LocalChildStart): OwnedRun {
+    const { sessionID = ids().replace('msg', 'ses'), title, text } = start
+    const at = clock.now()
+    const { directory } = parent
+    update({ sessionID, parentID: parent.sessionID, directory, title, createdAt: at, updatedAt: at })
+    const run = addRun({ sessionID, directory }, ids())
+    if (text !== undefined) run.setPrompt([{ type: 'text', text }])
+    run.begin()
+    return run
+  }
+
+  async function settle(ask: AskAddress, answer: LocalAnswer, signal: AbortSignal | undefined): Promise<void> {
+    requireOpen()
+    signal?.throwIfAborted()
+    const run = [...runs.values()].find((each) => each.asks().some(({ requestID }) => requestID === ask.requestID))
+    if (!run)
+      throw new ReplyError('gone', `The ask ${ask.requestID} is not pending any more; there is nothing to answer.`)
+    await run.answer(ask.requestID, answer)
+  }
+
+  async function abort(place: Place): Promise<void> {
+    await session(place)
+    const run = runs.get(place.sessionID)
+    if (!run) return
+    run.cancelAsks()
+    await options.cancel(run)
+  }
+
+  function working(): ReadonlyMap<string, WorkStatus> {
+    return new Map([...runs.keys()].map((sessionID) => [sessionID, { status: 'busy' }]))
+  }
+
+  function fail(error: ReplyError): void {
+    starting = undefined
+    for (const run of [...runs.values()]) run.end({ type: 'failed', error: failureOf(error) })
+    queue.fail(error)
+  }
+
+  function requireOpen(): void {
+    if (isClosed) throw new ReplyError('closed', `The connection to ${name} was closed; create a new one.`)
+  }
+
+  function close(): void {
+    if (isClosed) return
+    isClosed = true
+    for (const run of [...runs.values()]) run.end({ type: 'aborted' })
+    queue.fail(new ReplyError('closed', `The connection to ${name} was closed; create a new one.`))
+    options.close?.()
+  }
+}

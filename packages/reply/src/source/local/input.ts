@@ -1,0 +1,21 @@
+import { ReplyError } from '../../error.ts'
+import type { ReplyFailure } from '../../part.ts'
+import type { InputPart } from '../input.ts'
+import type { SourceAnswer, SourcePrompt } from '../port.ts'
+import type { LocalAnswer } from './output.ts'
+
+/** All that a prompt says, in order: its text, its parts, its files. */
+export function partsOf({ text, parts = [], files = [] }: SourcePrompt): readonly InputPart[] {
+  const first: readonly InputPart[] = text === undefined || text === '' ? [] : [{ type: 'text', text }]
+  return [...first, ...parts, ...files.map((file): InputPart => ({ type: 'file', ...file }))]
+}
+
+export function toAnswer(answer: SourceAnswer): LocalAnswer {
+  if (answer === 'once' || answer === 'always') return { type: answer }
+  return { type: 'answered', answers: answer }
+}
+
+export function failureOf(error: unknown): ReplyFailure {
+  const name = error instanceof ReplyError ? error.type : 'UnknownError'
+  return { name, message: error instanceof Error ? error.message : String(error), raw: undefined }
+}

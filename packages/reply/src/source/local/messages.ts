@@ -1,0 +1,142 @@
+import type { MessageHead, ReplyEvent } from '../../event.ts'
+import type { Part, ReplyFailure, ToolPart } from '../../part.ts'
+import type { LocalOutput } from './output.ts'
+
+type Piece = Extract<LocalOutput, { readonly type: 'text' | 'reasoning' | 'tool' | 'file' | 'usage' }>
+
+interface Message {
+  readonly head: MessageHead
+  /** The text that grows, with what it has so far. */
+  open: { readonly id: string; readonly type: 'text' | 'reasoning'; text: string; readonly raw: unknown } | undefined
+  parts: number
+}
+
+/** The messages of one run. Its calls return the events that they make. */
+export interface LocalMessages {
+  /** Begins a message; the one before it is complete. */
+  begin(head: Pick<MessageHead, 'agent' | 'model'> & { readonly id?: string | undefined }): readonly ReplyEvent[]
+  put(piece: Piece): readonly ReplyEvent[]
+  /** Seals the text that grows. */
+  seal(): readonly ReplyEvent[]
+  /** Ends the last message; a run without one gets one. */
+  end(how: { readonly finish?: string | undefined; readonly error?: ReplyFailure | undefined }): readonly ReplyEvent[]
+}
+
+export interface MessagesOptions {
+  readonly sessionID: string
+  readonly directory: string | undefined
+  /** The message that they answer. */
+  readonly promptID: string
+  readonly nextID: () => string
+  readonly now: () => number
+}
+
+export function createMessages(options: MessagesOptions): LocalMessages {
+  const { sessionID, directory, promptID, nextID, now } = options
+  const messages = new Map<string, Message>()
+  /** Where each call's part is: a later state of a call belongs to the message that made it. */
+  const calls = new Map<string, { readonly messageID: string; readonly id: string }>()
+  let current: Message | undefined
+  return { begin, put, seal: () => (current ? sealed(current) : []), end }
+
+  function begin({ id, agent, model }: Parameters<LocalMessages['begin']>[0]): readonly ReplyEvent[] {
+    const before = current ? ended(current, { finish: 'tool-calls' }) : []
+    const head: MessageHead = {
+      id: id ?? nextID(),
+      role: 'assistant',
+      summary: false,
+      parentID: promptID,
+      createdAt: now(),
+      agent: agent ?? current?.head.agent,
+      model: model ?? current?.head.model,
+      raw: undefined,
+    }
+    current = { head, open: undefined, parts: 0 }
+    messages.set(head.id, current)
+    return [...before, event({ type: 'message', message: head })]
+  }
+
+  function put(piece: Piece): readonly ReplyEvent[] {
+    const call = piece.type === 'tool' ? calls.get(piece.callID) : undefined
+    const wanted = call?.messageID ?? piece.messageID
+    const begun = !current || (wanted !== undefined && !messages.has(wanted)) ? begin({ id: wanted }) : []
+    const message = (wanted === undefined ? current : messages.get(wanted)) ?? current
+    if (!message) return begun
+    return [...begun, ...('delta' in piece ? grow(message, piece) : add(message, piece))]
+  }
+
+  function grow(message: Message, piece: Extract<Piece, { readonly delta: string }>): readonly ReplyEvent[] {
+    const events: ReplyEvent[] = []
+    if (message.open?.type !== piece.type) {
+      events.push(...sealed(message))
+      message.open = { id: nextPart(message), type: piece.type, text: '', raw: piece.raw }
+      events.push(partEvent(openPart(message, message.open, 'open')))
+    }
+    const { open } = message
+    open.text += piece.delta
+    if (piece.delta !== '')
+      events.push(
+        event({ type: 'delta', messageID: message.head.id, partID: open.id, field: 'text', delta: piece.delta }),
+      )
+    return events
+  }
+
+  function add(message: Message, piece: Exclude<Piece, { readonly delta: string }>): readonly ReplyEvent[] {
+    const messageID = message.head.id
+    const { raw } = piece
+    if (piece.type === 'usage') {
+      const id = piece.stepID === undefined ? nextPart(message) : `${promptID}.step.${piece.stepID}`
+      const { tokens, cost } = piece
+      return [partEvent({ id, messageID, status: 'sealed', raw, type: 'step-finish', tokens, cost })]
+    }
+    if (piece.type === 'file') {
+      const { mime, url, filename } = piece
+      const id = nextPart(message)
+      return [
+        ...sealed(message),
+        partEvent({ id, messageID, status: 'sealed', raw, type: 'file', mime, url, filename }),
+      ]
+    }
+    const { callID, tool, state } = piece
+    const known = calls.get(callID)
+    const id = known?.id ?? nextPart(message)
+    calls.set(callID, { messageID, id })
+    const isOver = state.status === 'completed' || state.status === 'error'
+    const status = isOver ? 'sealed' : 'open'
+    const part: ToolPart = { id, messageID, status, raw, type: 'tool', callID, tool, state }
+    return [...(known ? [] : sealed(message)), partEvent(part)]
+  }
+
+  function sealed(message: Message): readonly ReplyEvent[] {
+    const { open } = message
+    message.open = undefined
+    return open ? [partEvent(openPart(message, open, 'sealed'))] : []
+  }
+
+  function openPart({ head }: Message, open: NonNullable<Message['open']>, status: 'open' | 'sealed'): Part {
+    const { id, type, text, raw } = open
+    return { id, messageID: head.id, status, type, text, raw }
+  }
+
+  function end(how: Parameters<LocalMessages['end']>[0]): readonly ReplyEvent[] {
+    const begun = current ? [] : begin({})
+    return [...begun, ...(current ? ended(current, how) : [])]
+  }
+
+  function ended(message: Message, how: Parameters<LocalMessages['end']>[0]): readonly ReplyEvent[] {
+    return [...sealed(message), event({ type: 'message', message: { ...message.head, ...how, completedAt: now() } })]
+  }
+
+  function nextPart(message: Message): string {
+    message.parts += 1
+    return `${message.head.id}.${message.parts}`
+  }
+
+  function partEvent(part: Part): ReplyEvent {
+    return event({ type: 'part', part })
+  }
+
+  function event<const T extends { readonly type: ReplyEvent['type'] }>(what: T) {
+    return { sessionID, directory, at: now(), ...what }
+  }
+}

@@ -1,0 +1,227 @@
+import { createHandClock } from '@reply/testing'
+import { expect, test } from 'vitest'
+import { ReplyError, textOf, toolsOf } from '../../src/index.ts'
+import { connectSource, type LocalOutput } from '../../src/source.ts'
+import { createScripted, createUnreachable } from './local-agent.ts'
+
+async function stage(...given: Parameters<typeof createScripted>) {
+  const agent = createScripted(...given)
+  const clock = createHandClock()
+  const errors: ReplyError[] = []
+  const drive = connectSource(agent.source, { clock, random: () => 0, onError: (error) => errors.push(error) })
+  await drive.ready
+  const rest = async (): Promise<void> => {
+    for (let turn = 0; turn < 20; turn++) await new Promise<void>((resolve) => setImmediate(resolve))
+  }
+  return { agent, drive, errors, rest, advance: (ms: number) => clock.advance(ms, rest) }
+}
+
+test('a prompt of a local agent becomes a settled reply, with its texts sealed', async () => {
+  const { drive, errors } = await stage()
+  const reply = await drive.prompt({ text: 'Hello.' }).result
+  expect([reply.outcome, reply.prompt?.text, textOf(reply), reply.promptIDs.length]).toEqual([
+    'completed',
+    'Hello.',
+    'An answer.',
+    1,
+  ])
+  expect(reply.messages.flatMap(({ parts }) => parts.map(({ type, status }) => [type, status]))).toEqual([
+    ['reasoning', 'sealed'],
+    ['text', 'sealed'],
+  ])
+  expect(errors).toEqual([])
+  await drive.close()
+})
+
+test('a prompt behind a run of the session waits for its end', async () => {
+  const { agent, drive, rest } = await stage()
+  const { sessionID } = await drive.prompt({ text: 'Hello.' }).result
+  drive.prompt({ text: 'endless', sessionID })
+  await rest()
+  const last = drive.prompt({ text: 'Hello again.', sessionID })
+  await rest()
+  expect(agent.heard).toEqual(['Hello.', 'endless'])
+  agent.run(sessionID)?.end({ type: 'completed' })
+  expect(textOf(await last.result)).toBe('An answer.')
+  await drive.close()
+})
+
+test('an abort tells the agent that its ask will not be answered, then ends the run', async () => {
+  const { agent, drive, rest } = await stage()
+  const stream = drive.prompt({ text: 'permission' })
+  await rest()
+  expect(stream.reply?.phase).toBe('blocked')
+  const reply = await stream.abort()
+  expect(reply).toMatchObject({ outcome: 'aborted', asks: [{ status: 'rejected' }] })
+  expect(agent.heard).toEqual(['permission', 'canceled'])
+  await drive.close()
+})
+
+test('an abort before the first output settles as aborted', async () => {
+  const { drive, rest } = await stage()
+  const stream = drive.prompt({ text: 'wait' })
+  await rest()
+  expect((await stream.abort()).outcome).toBe('aborted')
+  await drive.close()
+})
+
+test('an agent that does not stop leaves a reply that says so', async () => {
+  const { drive, rest, advance } = await stage({ cancel: () => {} })
+  const stream = drive.prompt({ text: 'endless' })
+  await rest()
+  const aborted = stream.abort()
+  await advance(31_000)
+  expect(await aborted).toMatchObject({ outcome: 'lost', lostReason: 'not-stopped' })
+  await drive.close()
+})
+
+test('an agent that dies fails its runs with the reason, and is started again for the next prompt', async () => {
+  let starts = 0
+  const { agent, drive, errors, rest, advance } = await stage({
+    start: async () => {
+      starts += 1
+    },
+  })
+  const stream = drive.prompt({ text: 'endless' })
+  await rest()
+  agent.fail(new ReplyError('unreachable', 'The agent exited with code 3.'))
+  expect(await stream.result).toMatchObject({
+    outcome: 'failed',
+    error: { name: 'unreachable', message: 'The agent exited with code 3.' },
+  })
+  await rest()
+  const next = drive.prompt({ text: 'Hello.' })
+  await advance(1000)
+  expect(errors.map(({ message }) => message)).toEqual(['The agent exited with code 3.'])
+  expect([textOf(await next.result), starts]).toEqual(['An answer.', 2])
+  await drive.close()
+})
+
+test('a prompt without a connection is refused, as its events would be lost', async () => {
+  const { source, heard } = createScripted()
+  const { sessionID } = await source.create({ directory: undefined })
+  await expect(source.prompt({ sessionID, directory: undefined }, { text: 'Hello.' })).rejects.toMatchObject({
+    type: 'refused',
+  })
+  expect(heard).toEqual([])
+})
+
+test('an agent that cannot be started rejects with the reason', async () => {
+  const drive = connectSource(createUnreachable().source, { connectTimeoutMs: 50 })
+  const reply = await drive.prompt({ text: 'Hello.' }).result
+  expect(reply).toMatchObject({ outcome: 'failed', error: { message: expect.stringContaining('no such command') } })
+  await drive.close()
+})
+
+test('a prompt that the agent refuses fails with its words, and the next one runs', async () => {
+  const { drive } = await stage({
+    prompt: async (run, { system }) => {
+      if (system !== undefined) throw new ReplyError('unsupported', 'It takes no system prompt.')
+      run.end({ type: 'completed' })
+    },
+  })
+  const { sessionID, ...refused } = await drive.prompt({ text: 'Hello.', system: 'Be brief.' }).result
+  expect(refused).toMatchObject({ outcome: 'failed', error: { message: 'It takes no system prompt.' } })
+  expect((await drive.prompt({ text: 'Hello.', sessionID }).result).outcome).toBe('completed')
+  await drive.close()
+})
+
+test('a note is refused', async () => {
+  const { agent, drive } = await stage()
+  const reply = await drive.prompt({ text: 'A note.', noReply: true }).result
+  expect(reply).toMatchObject({ outcome: 'failed', error: { name: 'unsupported' } })
+  expect(agent.heard).toEqual([])
+  await drive.close()
+})
+
+test("a sub-agent's permission blocks the root, and its run is shown with the call that started it", async () => {
+  const { drive, rest } = await stage()
+  const stream = drive.prompt({ text: 'delegate' })
+  await rest()
+  const [ask] = stream.reply?.asks ?? []
+  expect(ask).toMatchObject({ path: ['ses_1', 'ses_1_child'], call: { tool: 'bash', input: { command: 'ls' } } })
+  if (ask) await drive.answer(ask, 'once')
+  const reply = await stream.result
+  expect([reply.outcome, reply.children[0]?.callID, reply.children[0]?.reply.outcome]).toEqual([
+    'completed',
+    'task',
+    'completed',
+  ])
+  await drive.close()
+})
+
+test('an answer that the agent does not take can be given again', async () => {
+  let tries = 0
+  const { drive, rest } = await stage({
+    prompt: async (run) =>
+      run.ask({
+        type: 'question',
+        requestID: 'que_1',
+        questions: [{ header: '', question: 'Why?', options: [], multiple: false, custom: true }],
+        reply: () => {
+          tries += 1
+          if (tries === 1) throw new ReplyError('unreachable', 'It did not arrive.')
+          setImmediate(() => run.end({ type: 'completed' }))
+        },
+      }),
+  })
+  const stream = drive.prompt({ text: 'Hello.' })
+  await rest()
+  const [ask] = stream.reply?.asks ?? []
+  if (!ask) throw new Error('It does not ask.')
+  await expect(drive.answer(ask, [['So.']])).rejects.toThrow('It did not arrive.')
+  await drive.answer(ask, [['So.']])
+  expect((await stream.result).asks[0]).toMatchObject({ status: 'answered', answers: [['So.']] })
+  await drive.close()
+})
+
+const usage = (stepID: string, input: number): LocalOutput => ({
+  type: 'usage',
+  stepID,
+  tokens: { input, output: 1, reasoning: 0, cacheRead: 0, cacheWrite: 0 },
+  cost: 0.5,
+})
+
+test('an output of each kind reaches the reply', async () => {
+  const { drive } = await stage({
+    prompt: async (run) => {
+      run.write(
+        { type: 'context-limit', contextLimit: 1000 },
+        { type: 'message', messageID: 'm1', agent: 'build', model: { providerID: 'p', modelID: 'm' } },
+        { type: 'text', delta: 'Let me see.' },
+        { type: 'tool', callID: 'c1', tool: 'read', state: { status: 'running', input: {} } },
+        usage('1', 5),
+        usage('1', 10),
+        { type: 'text', delta: 'Two', messageID: 'm2' },
+        { type: 'seal' },
+        { type: 'text', delta: 'Three', messageID: 'm2' },
+        { type: 'tool', callID: 'c1', tool: 'read', state: { status: 'completed', input: {}, output: 'ok' } },
+        { type: 'file', mime: 'image/png', url: 'data:image/png;base64,AA==' },
+        { type: 'todos', todos: [{ content: 'Rest', status: 'pending' }] },
+        { type: 'title', title: 'A title' },
+        { type: 'retry', attempt: 1, message: 'Overloaded' },
+        { type: 'compaction', state: 'started', auto: true },
+        { type: 'compaction', state: 'done', auto: true },
+        usage('2', 20),
+      )
+      run.end({ type: 'completed', finish: 'length' })
+    },
+  })
+  const reply = await drive.prompt({ text: 'Hello.' }).result
+  expect(reply.messages.map(({ id, finish, parts }) => [id, finish, parts.map(({ type }) => type)])).toEqual([
+    ['m1', 'tool-calls', ['text', 'tool', 'step-finish']],
+    ['m2', 'length', ['text', 'text', 'file', 'step-finish']],
+  ])
+  expect(toolsOf(reply)).toMatchObject([{ state: { status: 'completed', output: 'ok' }, messageID: 'm1' }])
+  expect(reply).toMatchObject({
+    outcome: 'completed',
+    agent: 'build',
+    model: { modelID: 'm' },
+    title: 'A title',
+    todos: [{ content: 'Rest' }],
+    retry: undefined,
+    compaction: { state: 'done', auto: true },
+    usage: { input: 30, steps: 2, cost: 1, contextTokens: 21, contextLimit: 1000 },
+  })
+  await drive.close()
+})

@@ -70,9 +70,7 @@ export const askedIn = ({ turns, hasTools }: Conversation): Asked => {
 /** Agents offer tools in every step, but not for a title or a summary; the title's prompt says so. */
 const kindOf = (turns: readonly Turn[], hasTools: boolean): Asked['kind'] => {
   if (hasTools && !isSummary(turns)) return 'step'
-  return turns.some(({ text }) => /generate a title|title generator/i.test(text))
-    ? 'title'
-    : 'summary'
+  return turns.some(({ text }) => /generate a title|title generator/i.test(text)) ? 'title' : 'summary'
 }
 
 const isSummary = (turns: readonly Turn[]): boolean =>

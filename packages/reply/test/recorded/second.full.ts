@@ -1,4 +1,4 @@
 import { secondVersion } from '@reply/testing'
 import { sweepVersion } from './sweep.ts'
 
-sweepVersion(secondVersion, { every: 3 })
+sweepVersion(secondVersion, { every: 6 })

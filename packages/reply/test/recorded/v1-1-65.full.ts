@@ -1,3 +1,3 @@
 import { sweepVersion } from './sweep.ts'
 
-sweepVersion('1.1.65', { every: 8 })
+sweepVersion('1.1.65', { every: 24 })

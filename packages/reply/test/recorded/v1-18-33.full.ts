@@ -1,3 +1,3 @@
 import { sweepVersion } from './sweep.ts'
 
-sweepVersion('1.18.33', { every: 8 })
+sweepVersion('1.18.33', { every: 16 })

@@ -1,2 +1,6 @@
 export { type Child, type ChildOptions, type Exit, startChild } from './child/start.ts'
+export type { OutputOptions } from './command/play.ts'
+export { type ProcessResult, type RunOptions, run } from './command/run.ts'
+export { type ProcessOptions, processSource } from './command/source.ts'
+export type { OutputStream, Written } from './command/transcript.ts'
 export { type LineOptions, linesOf } from './lines.ts'

@@ -121,7 +121,8 @@ export async function startChild(options: ChildOptions): Promise<Child> {
   function write(data: string | Uint8Array): Promise<void> {
     return new Promise((resolve, reject) => {
       child.stdin.write(data, (cause) => {
-        if (!cause) return resolve()
+        // Node calls back without an error for what it still held when it closed the pipe.
+        if (!cause && !child.stdin.destroyed) return resolve()
         const message = `"${command}" reads its standard input no longer: it has ended or closed it. Start it anew.`
         reject(new ReplyError('closed', message, { cause }))
       })

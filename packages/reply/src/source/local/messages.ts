@@ -16,8 +16,8 @@ export interface LocalMessages {
   /** Begins a message; the one before it is complete. */
   begin(head: Pick<MessageHead, 'agent' | 'model'> & { readonly id?: string | undefined }): readonly ReplyEvent[]
   put(piece: Piece): readonly ReplyEvent[]
-  /** Seals the text that grows. */
-  seal(): readonly ReplyEvent[]
+  /** Seals the text that grows. `raw` replaces the one that it began with. */
+  seal(raw?: unknown): readonly ReplyEvent[]
   /** Ends the last message; a run without one gets one. */
   end(how: { readonly finish?: string | undefined; readonly error?: ReplyFailure | undefined }): readonly ReplyEvent[]
 }
@@ -37,7 +37,7 @@ export function createMessages(options: MessagesOptions): LocalMessages {
   /** Where each call's part is: a later state of a call belongs to the message that made it. */
   const calls = new Map<string, { readonly messageID: string; readonly id: string }>()
   let current: Message | undefined
-  return { begin, put, seal: () => (current ? sealed(current) : []), end }
+  return { begin, put, seal: (raw) => (current ? sealed(current, raw) : []), end }
 
   function begin({ id, agent, model }: Parameters<LocalMessages['begin']>[0]): readonly ReplyEvent[] {
     const before = current ? ended(current, { finish: 'tool-calls' }) : []
@@ -107,10 +107,10 @@ export function createMessages(options: MessagesOptions): LocalMessages {
     return [...(known ? [] : sealed(message)), partEvent(part)]
   }
 
-  function sealed(message: Message): readonly ReplyEvent[] {
+  function sealed(message: Message, raw?: unknown): readonly ReplyEvent[] {
     const { open } = message
     message.open = undefined
-    return open ? [partEvent(openPart(message, open, 'sealed'))] : []
+    return open ? [partEvent(openPart(message, { ...open, raw: raw ?? open.raw }, 'sealed'))] : []
   }
 
   function openPart({ head }: Message, open: NonNullable<Message['open']>, status: 'open' | 'sealed'): Part {

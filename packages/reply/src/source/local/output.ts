@@ -20,8 +20,8 @@ interface PieceFields {
 export type LocalOutput =
   /** A piece of text. It grows the open part of its type; anything else in the message seals that part. */
   | (PieceFields & { readonly type: 'text' | 'reasoning'; readonly delta: string })
-  /** The open text or reasoning is complete. */
-  | { readonly type: 'seal' }
+  /** The open text or reasoning is complete. `raw` replaces the one that it began with. */
+  | { readonly type: 'seal'; readonly raw?: unknown }
   /** A tool call as it is now, whole. The same `callID` again replaces it. */
   | (PieceFields & {
       readonly type: 'tool'

@@ -130,7 +130,7 @@ export function createRun(options: RunOptions): OwnedRun {
       case 'usage':
         return messages.put(output)
       case 'seal':
-        return messages.seal()
+        return messages.seal(output.raw)
       case 'message':
         return messages.begin({ id: output.messageID, agent: output.agent, model: output.model })
       case 'todos':

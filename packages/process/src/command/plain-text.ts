@@ -1,0 +1,34 @@
+import { stripVTControlCharacters } from 'node:util'
+
+/** Removes terminal sequences from a text that comes in pieces. */
+export interface PlainText {
+  /** The text without sequences; one that is not complete yet is held. */
+  push(text: string): string
+  /** What was held, if it never became a sequence. */
+  end(): string
+}
+
+/** A sequence at the end of a text that may go on: `ESC [ …` or `ESC ] …` (ECMA-48 5.4 and 5.6), or `ESC` alone. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that begin and end sequences.
+const unfinished = /(?:\u001b|\u009b)(?:[[(#;?\d]*|\][^\u0007\u001b]*\u001b?)$/
+
+/** A sequence that is longer is none: an unclosed one must not swallow the text after it. */
+const longest = 4096
+
+export function createPlainText(): PlainText {
+  let held = ''
+  return {
+    push: (text) => {
+      const all = held + text
+      const at = all.slice(-longest).search(unfinished)
+      const from = at === -1 ? all.length : Math.max(0, all.length - longest) + at
+      held = all.slice(from)
+      return stripVTControlCharacters(all.slice(0, from))
+    },
+    end: () => {
+      const rest = stripVTControlCharacters(held)
+      held = ''
+      return rest
+    },
+  }
+}

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { question, slowIn } from './scripts.ts'
 import { type BridgeStage, startStage } from './stage.ts'
 
-const chats = Array.from({ length: 4 }, (_, index) => 951 + index)
+const chats = Array.from({ length: 5 }, (_, index) => 951 + index)
 const long = Array.from({ length: 1200 }, (_, index) => `Line ${index} of a long answer, which goes on.`).join('\n\n')
 
 const scripts: Scripts = {
@@ -11,6 +11,7 @@ const scripts: Scripts = {
   again: { steps: [[text('Again, hello.')]] },
   long: { steps: [[text(`${long}\n\nThe end of it.`)]] },
   question,
+  compacted: { steps: [[text('This gets long.')]], summary: [hold('by hand'), text('It was long.')] },
   full: {
     steps: [[text('I begin.'), tool('bash', { command: 'echo begun', description: 'Begin' }), usage(195_000, 500)]],
     summary: [hold('summary'), text('It was begun. [scenario:after]')],
@@ -101,5 +102,28 @@ test('a message does not interrupt a compaction: it runs after it', async () => 
   stage.model.release('summary')
   await answered('After the compaction: done.')
   await answered('Again, hello.')
+  expect(stage.errors).toEqual([])
+})
+
+test('a prompt that comes while the history is compacted by hand runs after that, once', async () => {
+  await stage.start()
+  stage.telegram.say(chat, 'Talk [scenario:compacted]')
+  await answered('This gets long.')
+  // An answer is shown a moment before its run is over, and a run at work is not compacted.
+  await expect
+    .poll(async () => {
+      const before = stage.said(chat).length
+      stage.telegram.say(chat, '/compact')
+      return await stage.seen(chat, () => stage.said(chat).at(before))
+    })
+    .toContain('being compacted')
+  await stage.model.held('by hand')
+  stage.telegram.say(chat, 'Go on [scenario:again]')
+  await stage.stored('Go on')
+  stage.model.release('by hand')
+  await answered('Again, hello.')
+  stage.telegram.say(chat, '/list')
+  await answered('Recent executions')
+  expect(stage.said(chat).filter((words) => words.includes('Again, hello.'))).toHaveLength(1)
   expect(stage.errors).toEqual([])
 })

@@ -5,7 +5,9 @@ import { createMirrors } from '../src/mirrors.ts'
 import { placeKey } from '../src/place.ts'
 import type { Execution } from '../src/registry/execution.ts'
 import { createRegistry } from '../src/registry/registry.ts'
+import { createRoutes } from '../src/routes/routes.ts'
 import { realign } from '../src/runs/realign.ts'
+import type { Write } from '../src/store/store.ts'
 import { createMemoryStore } from '../src/testing.ts'
 
 const telegram = { channel: 'tg', chat: { id: '1' } }
@@ -32,6 +34,22 @@ describe('mirrors', () => {
     expect(mirrors.isNamed(thread)).toBe(false)
     expect(createMirrors([['tg:1', 'sl:C1/7']]).isNamed(thread)).toBe(true)
   })
+})
+
+test('a thread of a mirrored chat is still ours after a restart', async () => {
+  const store = createMemoryStore()
+  const state = { ...store, commit: async (writes: readonly Write[]) => (await store.commit(writes)).type === 'done' }
+  const open = () => {
+    const mirrors = createMirrors([['tg:1', 'sl:C1']])
+    return createRoutes({ state, mirrors, clock: systemClock, servers: ['home'], routes: {} })
+  }
+  const before = open()
+  expect(before.isOurs(thread)).toBe(false)
+  await state.commit(before.use(thread, { server: 'home', sessionID: 'ses_1' }))
+  const after = open()
+  await after.load()
+  expect(after.isOurs(thread)).toBe(true)
+  expect(after.isOurs({ channel: 'sl', chat: { id: 'C1', thread: '8' } })).toBe(false)
 })
 
 test('what an earlier config stored is moved to where this one looks for it', async () => {

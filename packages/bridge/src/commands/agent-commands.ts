@@ -23,14 +23,14 @@ export function agentCommands(context: CommandContext): readonly Command[] {
         const current = route.model ? `${route.model.providerID}/${route.model.modelID}` : words.byDefault
         if (rest === '') return listing(words.models(plain(current)), names)
         if (rest.toLowerCase() === 'default') {
-          await state.commit([routes.write(place, { ...route, model: undefined })])
+          await state.commit(routes.write(place, { ...route, model: undefined }))
           return { text: words.modelSet(words.byDefault) }
         }
         const index = names.findIndex((name) => name.toLowerCase() === rest.toLowerCase())
         const model = models[index]
         if (!model) throw new CommandRefusal(words.noModel(plain(rest)))
         const { providerID, modelID } = model
-        await state.commit([routes.write(place, { ...route, model: { providerID, modelID } })])
+        await state.commit(routes.write(place, { ...route, model: { providerID, modelID } }))
         return { text: words.modelSet(plain(names[index] ?? rest)) }
       },
     },
@@ -45,7 +45,7 @@ export function agentCommands(context: CommandContext): readonly Command[] {
         const isReset = rest.toLowerCase() === 'default' && !names.includes('default')
         const agent = isReset ? undefined : names.find((name) => name.toLowerCase() === rest.toLowerCase())
         if (!isReset && agent === undefined) throw new CommandRefusal(words.noAgent(plain(rest)))
-        await state.commit([routes.write(place, { ...route, agent })])
+        await state.commit(routes.write(place, { ...route, agent }))
         return { text: words.agentSet(plain(agent ?? words.byDefault)) }
       },
     },
@@ -57,7 +57,7 @@ export function agentCommands(context: CommandContext): readonly Command[] {
       run: async ({ place, rest, target }) => {
         const { route } = await target()
         const isVerbose = rest === '' ? !route.isVerbose : /^on$/i.test(rest)
-        await state.commit([routes.write(place, { ...route, isVerbose })])
+        await state.commit(routes.write(place, { ...route, isVerbose }))
         return { text: words.verbose(isVerbose) }
       },
     },

@@ -38,7 +38,7 @@ export function sessionCommands(context: CommandContext): SessionCommands {
       run: async ({ place, rest, target }) => {
         const { route } = await target()
         const title = rest === '' ? undefined : rest
-        await state.commit([routes.write(place, { ...route, sessionID: undefined, title })])
+        await state.commit(routes.write(place, { ...route, sessionID: undefined, title }))
         return { text: words.newSession(title && plain(title)) }
       },
     },

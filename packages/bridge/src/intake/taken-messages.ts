@@ -36,10 +36,16 @@ export function createTakenMessages({
 
   /** What is older than the remembered ids would be taken twice, so it is left. */
   async function chatsOf(channel: string): Promise<readonly KnownChat[]> {
-    const prefix = 'route/'
-    const routes = await state.list(`${prefix}${encodeURIComponent(channel)}/`)
+    // Mirrored threads have no route of their own.
+    const prefixes = ['route/', 'ours/']
+    const listed = await Promise.all(
+      prefixes.map(async (prefix) => {
+        const stored = await state.list(`${prefix}${encodeURIComponent(channel)}/`)
+        return stored.map(({ key }) => key.slice(prefix.length))
+      }),
+    )
     const earliest = clock.now() - seenMs
-    const own = routes.map(({ key }) => chatIn(key.slice(prefix.length)))
+    const own = [...new Set(listed.flat())].map(chatIn)
     const named = mirrors
       .of(channel)
       .filter(({ id, thread }) => !own.some((one) => one.id === id && one.thread === thread))

@@ -10,8 +10,8 @@ import { type Route, type SessionRef, toRoute, toUsedSession, type UsedSession }
 export interface Routes {
   /** The route of a place; undefined if the config has no server for it. */
   of(place: ChatPlace): Promise<Route | undefined>
-  /** The write that changes a place's route. */
-  write(place: ChatPlace, route: Route): Write
+  /** The writes that change a place's route. */
+  write(place: ChatPlace, route: Route): readonly Write[]
   /** The writes that make a session the place's own. */
   use(place: ChatPlace, route: Route & { readonly sessionID: string }): readonly Write[]
   /** The writes that list a session among those of the place. */
@@ -79,14 +79,21 @@ export function createRoutes(options: {
     return servers.length === 1 && Object.keys(routes).length === 0 ? servers[0] : undefined
   }
 
-  function write(place: ChatPlace, route: Route): Write {
-    ours.add(placeKey(place))
+  function write(place: ChatPlace, route: Route): readonly Write[] {
+    const key = placeKey(place)
+    const shared = mirrors.keyOf(place)
+    ours.add(key)
     const expiresAt = clock.now() + routeMs
-    return { type: 'put', key: `route/${mirrors.keyOf(place)}`, value: JSON.stringify(route), expiresAt }
+    const value = JSON.stringify(route)
+    return [
+      { type: 'put', key: `route/${shared}`, value, expiresAt },
+      // A mirrored thread has no route of its own, but it goes on being ours.
+      ...(shared === key ? [] : [{ type: 'put', key: `ours/${key}`, value: '', expiresAt } as const]),
+    ]
   }
 
   function use(place: ChatPlace, route: Route & { readonly sessionID: string }): readonly Write[] {
-    return [write(place, { ...route, title: undefined }), ...note(place, route)]
+    return [...write(place, { ...route, title: undefined }), ...note(place, route)]
   }
 
   function note(place: ChatPlace, { server, sessionID }: SessionRef): readonly Write[] {
@@ -141,6 +148,7 @@ export function createRoutes(options: {
   }
 
   async function load(): Promise<void> {
-    for (const { key } of await state.list('route/')) ours.add(key.slice('route/'.length))
+    for (const prefix of ['route/', 'ours/'])
+      for (const { key } of await state.list(prefix)) ours.add(key.slice(prefix.length))
   }
 }

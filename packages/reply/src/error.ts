@@ -12,6 +12,7 @@
  * - `not-stopped`: an abort was not seen to take effect; the run may continue.
  * - `unsupported`: the server can't do what was asked.
  * - `invalid`: the caller's input is invalid.
+ * - `no-output`: the run ended without a value that fits the schema that was asked for.
  * - `closed`: the owner closed the connection.
  */
 export type ReplyErrorType =
@@ -27,6 +28,7 @@ export type ReplyErrorType =
   | 'not-stopped'
   | 'unsupported'
   | 'invalid'
+  | 'no-output'
   | 'closed'
 
 /**

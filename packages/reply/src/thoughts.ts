@@ -1,3 +1,11 @@
+export {
+  type Agent,
+  type AgentOptions,
+  createAgent,
+  type TurnOptions,
+  type TypedTurnOptions,
+} from './thoughts/agent.ts'
+export type { ValueSchema } from './thoughts/decode/schema.ts'
 export { createThoughtReader } from './thoughts/reader.ts'
 export { type ThoughtOptions, type ThoughtStream, thoughtsOf } from './thoughts/stream.ts'
 export type {
@@ -8,3 +16,4 @@ export type {
   ThoughtType,
   ToolKind,
 } from './thoughts/thought.ts'
+export type { OfferedTools, Tool, ToolHost, Tools } from './thoughts/tool.ts'

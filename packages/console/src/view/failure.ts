@@ -15,6 +15,7 @@ const OWN_NAMES: Readonly<Record<ReplyErrorType, true>> = {
   'not-stopped': true,
   unsupported: true,
   invalid: true,
+  'no-output': true,
   closed: true,
 }
 

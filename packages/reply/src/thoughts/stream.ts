@@ -48,6 +48,8 @@ export function createThoughtStream<T extends ThoughtType, Result>(
   { include }: ThoughtOptions<T>,
 ): ThoughtStream<ThoughtOf<T>, Result> {
   const wanted: ReadonlySet<ThoughtType> | undefined = include && new Set(include)
+  // A result that nothing awaits may reject.
+  result.catch(() => {})
   return { result, toReadableStream, [Symbol.asyncIterator]: iterate }
 
   function isWanted(thought: Thought): thought is ThoughtOf<T> {

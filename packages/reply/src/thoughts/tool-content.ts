@@ -1,5 +1,5 @@
 import type { ToolPart } from '../part.ts'
-import { readContent, textContent } from './decode.ts'
+import { readContent, textContent } from './decode/content.ts'
 import type { ThoughtContent } from './thought.ts'
 import { kindOf } from './tool-kind.ts'
 

@@ -1,5 +1,5 @@
-import { type Fields, isFields } from '../fields.ts'
-import type { ThoughtContent } from './thought.ts'
+import { type Fields, isFields } from '../../fields.ts'
+import type { ThoughtContent } from '../thought.ts'
 
 /** One item of a call's content, as the Agent Client Protocol has it. Undefined for a type that has no place here. */
 export function readContent(item: unknown): ThoughtContent | undefined {

@@ -1,0 +1,106 @@
+import type { OpenCode } from '../drive/opencode.ts'
+import type { RunOptions } from '../drive/run/run-options.ts'
+import { ReplyError } from '../error.ts'
+import type { Reply } from '../reply.ts'
+import type { PromptInput } from '../source/input.ts'
+import { forModel, type ValueSchema } from './decode/schema.ts'
+import { awaitFormat } from './output.ts'
+import { runWithTools } from './run-with-tools.ts'
+import { createThoughtStream, type ThoughtOptions, type ThoughtStream } from './stream.ts'
+import type { Thought, ThoughtOf, ThoughtType } from './thought.ts'
+import type { Tool, ToolHost, Tools } from './tool.ts'
+
+/** How an agent gets tools. */
+export interface AgentOptions {
+  /**
+   * Serves `tools` to the agent, and the tool by which it returns its `output`. `@reply/tools` has hosts. Without one,
+   * `tools` throw `unsupported`, and `output` uses the prompt's `format`, which only OpenCode 1 knows.
+   */
+  readonly host?: ToolHost | undefined
+}
+
+/** How one turn runs: all options of a run, and what to read of it. */
+export interface TurnOptions<T extends ThoughtType = ThoughtType, Inputs = unknown>
+  extends RunOptions,
+    ThoughtOptions<T> {
+  /** Tools of this program that the agent may call in this turn, by name. */
+  readonly tools?: { readonly [Name in keyof Inputs]: Tool<Inputs[Name]> } | undefined
+  /** Absent: the result is the reply. */
+  readonly output?: undefined
+}
+
+/** A turn that returns a value. */
+export interface TypedTurnOptions<Output, T extends ThoughtType = ThoughtType, Inputs = unknown>
+  extends Omit<TurnOptions<T, Inputs>, 'output'> {
+  /** What the agent must return. */
+  readonly output: ValueSchema<Output>
+}
+
+/** An agent that is given tasks and returns results. */
+export interface Agent {
+  /**
+   * Posts a prompt at once. The result is the settled reply, or with `output` the value that the agent returns, as soon as
+   * it does: the turn goes on. It rejects with `no-output` if the turn ends without a value that fits the schema, and with
+   * the reason if the tools could not be offered.
+   */
+  stream<Output, T extends ThoughtType = ThoughtType, Inputs = unknown>(
+    input: string | PromptInput,
+    options: TypedTurnOptions<Output, T, Inputs>,
+  ): ThoughtStream<ThoughtOf<T>, Output>
+  stream<T extends ThoughtType = ThoughtType, Inputs = unknown>(
+    input: string | PromptInput,
+    options?: TurnOptions<T, Inputs>,
+  ): ThoughtStream<ThoughtOf<T>, Reply>
+  /** The result of `stream`. */
+  run<Output, Inputs = unknown>(
+    input: string | PromptInput,
+    options: TypedTurnOptions<Output, ThoughtType, Inputs>,
+  ): Promise<Output>
+  run<Inputs = unknown>(input: string | PromptInput, options?: TurnOptions<ThoughtType, Inputs>): Promise<Reply>
+}
+
+type AnyOptions = Omit<TurnOptions, 'output' | 'tools'> & {
+  readonly output?: ValueSchema<unknown> | undefined
+  readonly tools?: Tools | undefined
+}
+
+/** An agent behind any connection: `connect()`, `connectSource()`. */
+export function createAgent(driver: Pick<OpenCode, 'prompt'>, { host }: AgentOptions = {}): Agent {
+  return { stream, run }
+
+  function stream<Output, T extends ThoughtType, Inputs>(
+    input: string | PromptInput,
+    options: TypedTurnOptions<Output, T, Inputs>,
+  ): ThoughtStream<ThoughtOf<T>, Output>
+  function stream<T extends ThoughtType, Inputs>(
+    input: string | PromptInput,
+    options?: TurnOptions<T, Inputs>,
+  ): ThoughtStream<ThoughtOf<T>, Reply>
+  function stream(input: string | PromptInput, options?: AnyOptions): ThoughtStream<Thought, unknown> {
+    return begin(input, options)
+  }
+
+  function run<Output, Inputs>(
+    input: string | PromptInput,
+    options: TypedTurnOptions<Output, ThoughtType, Inputs>,
+  ): Promise<Output>
+  function run<Inputs>(input: string | PromptInput, options?: TurnOptions<ThoughtType, Inputs>): Promise<Reply>
+  async function run(input: string | PromptInput, options?: AnyOptions): Promise<unknown> {
+    return await begin(input, options).result
+  }
+
+  function begin(input: string | PromptInput, options: AnyOptions = {}): ThoughtStream<Thought, unknown> {
+    const prompt = typeof input === 'string' ? { text: input } : input
+    const { include, output, tools, ...runOptions } = options
+    if (host && (tools || output)) {
+      const { run, result } = runWithTools({ driver, host, prompt, output, tools, runOptions })
+      return createThoughtStream(() => run, result, { include })
+    }
+    if (tools)
+      throw new ReplyError('unsupported', 'This agent has no host for tools; give createAgent one of @reply/tools.')
+    const wanted = output && forModel(output)
+    const format = wanted && { format: { type: 'json_schema' as const, schema: wanted.schema } }
+    const run = driver.prompt({ ...prompt, ...format }, runOptions)
+    return createThoughtStream(async () => run, wanted ? awaitFormat(run, wanted) : run.result, { include })
+  }
+}

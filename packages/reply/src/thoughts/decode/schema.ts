@@ -1,0 +1,40 @@
+import { type $ZodType, prettifyError, safeParseAsync, toJSONSchema } from 'zod/v4/core'
+import { ReplyError } from '../../error.ts'
+import { type Fields, isFields } from '../../fields.ts'
+
+/** A zod schema, of version 4, also of its small build. `T` is what it makes of a value, after defaults and transforms. */
+export type ValueSchema<T> = $ZodType<T>
+
+/** A value that fulfills its schema, or in words why it doesn't. */
+export type Checked<T> = { readonly value: T } | { readonly problem: string }
+
+/** A schema as models are told it: of an object. */
+export interface ModelSchema<T> {
+  readonly schema: Fields
+  readonly check: (given: unknown) => Promise<Checked<T>>
+}
+
+/** Models give objects only: what is none goes into an object's field `value`. Throws `invalid` if JSON can't hold it. */
+export function forModel<T>(schema: ValueSchema<T>): ModelSchema<T> {
+  const json = inJson(schema)
+  if (json.type === 'object') return { schema: json, check: (given) => check(schema, given) }
+  return {
+    schema: { type: 'object', properties: { value: json }, required: ['value'], additionalProperties: false },
+    check: (given) => check(schema, isFields(given) ? given.value : given),
+  }
+}
+
+function inJson(schema: $ZodType): Fields {
+  try {
+    // What the model writes comes before defaults and transforms.
+    const { $schema: _, ...json } = toJSONSchema(schema, { io: 'input' })
+    return json
+  } catch (error) {
+    throw new ReplyError('invalid', `The schema can't be written as JSON Schema: ${String(error)}. Use JSON types.`)
+  }
+}
+
+async function check<T>(schema: $ZodType<T>, given: unknown): Promise<Checked<T>> {
+  const read = await safeParseAsync(schema, given)
+  return read.success ? { value: read.data } : { problem: prettifyError(read.error) }
+}

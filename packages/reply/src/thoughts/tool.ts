@@ -1,0 +1,35 @@
+import type { PromptInput } from '../source/input.ts'
+import type { ValueSchema } from './decode/schema.ts'
+
+/** A tool that runs in this process. */
+export interface Tool<Input = unknown> {
+  /** What the tool does and when to call it, for the model. */
+  readonly description: string
+  /** What the model must give. An input that doesn't fit is answered with what is wrong, and never reaches the handler. */
+  readonly schema: ValueSchema<Input>
+  /**
+   * Runs a call. A string is given to the model as it is, another value as JSON. What it throws is given to the model as
+   * the call's error, with its message. The signal aborts when the agent cancels the call.
+   */
+  handler(input: Input, options: { readonly signal: AbortSignal }): unknown
+}
+
+/** Tools by name: letters, digits, `_` and `-`. */
+export type Tools = Readonly<Record<string, Tool>>
+
+/** Makes tools callable by an agent. */
+export interface ToolHost {
+  /**
+   * Offers tools for one run. Resolves once the agent can call them, with the prompt as it must be posted: it may name
+   * another session. Rejects with a `ReplyError` if the agent can't call tools.
+   */
+  offer(tools: Tools, input: PromptInput): Promise<OfferedTools>
+}
+
+/** Tools that an agent can call until they are closed. */
+export interface OfferedTools {
+  /** The prompt as it must be posted. */
+  readonly input: PromptInput
+  /** Takes the tools back. Never rejects. */
+  close(): Promise<void>
+}

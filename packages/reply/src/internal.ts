@@ -1,6 +1,7 @@
 export { checkOf } from './source/decode/check.ts'
+export { toAddress } from './source/http/address.ts'
 export { eventSchemas, partSchemas } from './source/opencode1/decode/schema.ts'
 export { createDecoder2 } from './source/opencode2/decode.ts'
 export { createUtf8Reader } from './sse/utf8.ts'
-export { type Checked, forModel, type ModelSchema } from './thoughts/decode/schema.ts'
+export { forModel } from './thoughts/decode/schema.ts'
 export { emptyCells, withCell } from './track/cells.ts'

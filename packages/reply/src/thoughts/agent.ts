@@ -39,23 +39,25 @@ export interface TypedTurnOptions<Output, T extends ThoughtType = ThoughtType, I
 /** An agent that is given tasks and returns results. */
 export interface Agent {
   /**
-   * Posts a prompt at once. The result is the settled reply, or with `output` the value that the agent returns, as soon as
-   * it does: the turn goes on. It rejects with `no-output` if the turn ends without a value that fits the schema, and with
-   * the reason if the tools could not be offered.
+   * Posts a prompt. Its result is the value that the agent returns, as soon as it does: the turn goes on. The result
+   * rejects with `no-output` if the turn ends without a value that fits the schema, and with the reason if the tools
+   * could not be offered.
    */
   stream<Output, T extends ThoughtType = ThoughtType, Inputs = unknown>(
     input: string | PromptInput,
     options: TypedTurnOptions<Output, T, Inputs>,
   ): ThoughtStream<ThoughtOf<T>, Output>
+  /** Posts a prompt. Its result is the settled reply. It rejects only if the tools could not be offered. */
   stream<T extends ThoughtType = ThoughtType, Inputs = unknown>(
     input: string | PromptInput,
     options?: TurnOptions<T, Inputs>,
   ): ThoughtStream<ThoughtOf<T>, Reply>
-  /** The result of `stream`. */
+  /** The result of `stream`: a value. */
   run<Output, Inputs = unknown>(
     input: string | PromptInput,
     options: TypedTurnOptions<Output, ThoughtType, Inputs>,
   ): Promise<Output>
+  /** The result of `stream`: the settled reply. */
   run<Inputs = unknown>(input: string | PromptInput, options?: TurnOptions<ThoughtType, Inputs>): Promise<Reply>
 }
 

@@ -10,11 +10,13 @@ export type Checked<T> = { readonly value: T } | { readonly problem: string }
 
 /** A schema as models are told it: of an object. */
 export interface ModelSchema<T> {
+  /** JSON Schema, of an object. */
   readonly schema: Fields
+  /** Reads what the model gave. Never rejects, unless the schema's own code throws. */
   readonly check: (given: unknown) => Promise<Checked<T>>
 }
 
-/** Models give objects only: what is none goes into an object's field `value`. Throws `invalid` if JSON can't hold it. */
+/** Models give objects only: anything else goes into an object's field `value`. Throws `invalid` if JSON can't hold it. */
 export function forModel<T>(schema: ValueSchema<T>): ModelSchema<T> {
   const json = inJson(schema)
   if (json.type === 'object') return { schema: json, check: (given) => check(schema, given) }

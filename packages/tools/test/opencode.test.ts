@@ -1,0 +1,3 @@
+import { playTools } from './on-opencode.ts'
+
+playTools({ version: '1.18.33' })

@@ -33,6 +33,16 @@ test('OpenCode 1 receives tools, variant and format with the prompt', async () =
   await opencode.close()
 })
 
+test('OpenCode 1 is not sent a prompt that asks to be queued, and the reply says why and what to do', async () => {
+  const { opencode, server } = setStage({ scenario: 'plain' })
+  await opencode.ready
+  const reply = await opencode.prompt({ text: 'Tell.', delivery: 'queue' }).result
+  expect(reply).toMatchObject({ outcome: 'failed', error: { name: 'unsupported' } })
+  expect(reply.error?.message).toBe('This server queues no prompts; leave out delivery, or wait for the reply.')
+  expect(server.posts).toEqual([])
+  await opencode.close()
+})
+
 /** A recorded server of OpenCode 2 and what was posted to it. */
 function second() {
   const { bytes, sessions } = readTape('plain')

@@ -1,4 +1,5 @@
 export { type Child, type ChildOptions, type Exit, startChild } from './child/start.ts'
+export { type ClaudeOptions, claude } from './claude/source.ts'
 export type { OutputOptions } from './command/play.ts'
 export { type ProcessResult, type RunOptions, run } from './command/run.ts'
 export { type ProcessOptions, processSource } from './command/source.ts'

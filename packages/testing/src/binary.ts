@@ -63,7 +63,8 @@ const installedBinary = async (version: string): Promise<string | undefined> => 
   }
 }
 
-const npmInstall = (folder: string, what: string): Promise<void> =>
+/** Installs a package into a folder, without running its scripts. */
+export const npmInstall = (folder: string, what: string): Promise<void> =>
   new Promise((resolve, reject) => {
     const args = [
       'install',

@@ -1,3 +1,4 @@
+export { type AgentName, agentBinary, agentVersions } from './agents/binary.ts'
 export { type BinaryOptions, cacheFolder, defaultVersion, opencodeBinary } from './binary.ts'
 export type { Clock } from './clock.ts'
 export { atLeast, type OpencodeConfig } from './config.ts'

@@ -1,0 +1,152 @@
+import { randomUUID } from 'node:crypto'
+import { type OnError, ReplyError, systemClock } from '@reply/core'
+import { createLocalAgent, type LocalRun, type SessionInfo, type Source } from '@reply/core/source'
+import { type Program, startProgram } from '../agent/program.ts'
+import { requireCommand } from '../child/find.ts'
+import type { ChildOptions } from '../child/start.ts'
+import { textOnly } from '../command/text-only.ts'
+import { offersIn } from './decode/offers.ts'
+import { decodeClaude } from './decode.ts'
+import { type ClaudeTeller, createTeller } from './tell.ts'
+
+/** How Claude Code is started. */
+export interface ClaudeOptions extends Omit<ChildOptions, 'command' | 'args' | 'signal'> {
+  /** The program: a path, or a name in `PATH`. Default `claude`. */
+  readonly command?: string | undefined
+  /** Further arguments, such as `['--permission-mode', 'plan']`. Default: none. */
+  readonly args?: readonly string[] | undefined
+  /** The model, such as `sonnet`. Default: Claude Code's own. */
+  readonly model?: string | undefined
+  /** Receives lines that could not be read. Default: they are ignored. */
+  readonly onError?: OnError | undefined
+}
+
+const twoWay = [
+  ...['-p', '--verbose', '--output-format', 'stream-json', '--include-partial-messages'],
+  ...['--input-format', 'stream-json', '--permission-prompt-tool', 'stdio'],
+]
+
+/**
+ * Claude Code as a source: a process for each session, kept until `close`. Its permission requests and the questions of
+ * AskUserQuestion are asks; an abort interrupts it. A session's id is Claude Code's own: one that is not known here is
+ * resumed by it. Tested with 2.1.197, with the protocol that `@anthropic-ai/claude-agent-sdk` speaks.
+ */
+export function claude(options: ClaudeOptions = {}): Source {
+  const { command = 'claude', args = [], model, cwd = process.cwd(), onError = () => {}, ...rest } = options
+  const processes = new Map<string, { readonly program: Program; readonly teller: ClaudeTeller }>()
+  const begun = new Set<string>()
+  const answers = new Map<string, (error: string | undefined, value: unknown) => void>()
+  let isClosed = false
+  const agent = createLocalAgent({
+    name: command,
+    start: () => requireCommand({ ...rest, command, cwd }),
+    create: ({ directory = cwd }) => ({ sessionID: randomUUID(), directory }),
+    find: async ({ sessionID, directory = cwd }) => {
+      if (!/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(sessionID)) return undefined
+      begun.add(sessionID)
+      return { sessionID, directory }
+    },
+    prompt: async (run, prompt) => {
+      const text = textOnly(command, prompt)
+      const { program, teller } = processes.get(run.sessionID) ?? (await open(run))
+      teller.begin(run)
+      const message = { role: 'user', content: [{ type: 'text', text }] }
+      await program.send({ type: 'user', message, parent_tool_use_id: null, session_id: run.sessionID })
+    },
+    cancel: async (run) => {
+      const found = [...processes.values()].find(({ teller }) => teller.run() === run) ?? parentOf(run)
+      await found?.program.send({
+        type: 'control_request',
+        request_id: randomUUID(),
+        request: { subtype: 'interrupt' },
+      })
+    },
+    models: async () =>
+      (await offers()).models.map(({ value, displayName, supportedEffortLevels }) => {
+        return { providerID: 'anthropic', modelID: value, name: displayName, variants: supportedEffortLevels }
+      }),
+    commands: async () => (await offers()).commands,
+    close: () => {
+      isClosed = true
+      for (const { program } of processes.values()) void program.close()
+    },
+  })
+  return agent.source
+
+  /** Claude Code can only be interrupted as a whole: its sub-agents with the session that started them. */
+  function parentOf({ sessionID }: Pick<SessionInfo, 'sessionID'>) {
+    for (let id = agent.session(sessionID)?.parentID; id !== undefined; id = agent.session(id)?.parentID) {
+      const found = processes.get(id)
+      if (found) return found
+    }
+    return undefined
+  }
+
+  async function open(run: LocalRun) {
+    const { sessionID, directory } = run
+    const session = begun.has(sessionID) ? ['--resume', sessionID] : ['--session-id', sessionID]
+    const teller = createTeller({
+      now: () => systemClock.now(),
+      respond: async (requestID, response) => {
+        const answer = { subtype: 'success', request_id: requestID, response }
+        await processes.get(sessionID)?.program.send({ type: 'control_response', response: answer })
+      },
+    })
+    const program = await startClaude(session, directory, teller, (said) => {
+      processes.delete(sessionID)
+      teller.run()?.end({ type: 'failed', error: { name: 'ExitError', message: said, raw: undefined } })
+    })
+    const opened = { program, teller }
+    processes.set(sessionID, opened)
+    begun.add(sessionID)
+    if (isClosed) void program.close()
+    return opened
+  }
+
+  async function startClaude(
+    session: readonly string[],
+    directory: string | undefined,
+    teller: ClaudeTeller | undefined,
+    onEnd: (said: string) => void,
+  ): Promise<Program> {
+    const chosen = model === undefined ? [] : ['--model', model]
+    return await startProgram({
+      ...rest,
+      command,
+      cwd: directory ?? cwd,
+      args: [...twoWay, ...session, ...chosen, ...args],
+      onError,
+      onLine: (value) => {
+        for (const said of decodeClaude(value)) {
+          if (said.type === 'response') answers.get(said.requestID)?.(said.error, said.value)
+          else teller?.tell(said, value)
+        }
+      },
+      onEnd: ({ code, signal }, said) => {
+        const last = said.split('\n').at(-1) ?? ''
+        onEnd(`${command} ended with ${code === undefined ? signal : `code ${code}`}${last === '' ? '.' : `: ${last}`}`)
+      },
+    })
+  }
+
+  /** Asks a process of its own, which ends then. */
+  async function offers(): Promise<ReturnType<typeof offersIn>> {
+    const requestID = randomUUID()
+    let program: Program | undefined
+    try {
+      const answered = new Promise<unknown>((resolve, reject) => {
+        const fail = (said: string): void => reject(new ReplyError('refused', said))
+        answers.set(requestID, (error, value) => (error === undefined ? resolve(value) : fail(error)))
+        void startClaude([], cwd, undefined, fail).then((begun) => {
+          program = begun
+          const request = { subtype: 'initialize', hooks: {} }
+          return begun.send({ type: 'control_request', request_id: requestID, request })
+        }, reject)
+      })
+      return offersIn(await answered)
+    } finally {
+      answers.delete(requestID)
+      void program?.close()
+    }
+  }
+}

@@ -1,0 +1,158 @@
+import { readFileSync } from 'node:fs'
+import { partsOf, type Reply, textOf } from '@reply/core'
+import { connectSource, createLocalAgent } from '@reply/core/source'
+import { describe, expect, test } from 'vitest'
+import { decodeClaude } from '../src/claude/decode.ts'
+import { createTeller } from '../src/claude/tell.ts'
+
+interface Recorded {
+  readonly from: 'claude' | 'us'
+  readonly line: { readonly type: string; readonly response?: { readonly response?: object } }
+}
+
+const linesOf = (name: string): readonly Recorded[] =>
+  readFileSync(new URL(`recorded/claude/${name}.jsonl`, import.meta.url), 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+
+/** Plays a recording through the preset. Asks are answered as a person did who wrote what was recorded. */
+async function played(name: string, answer?: 'once' | 'reject' | readonly (readonly string[])[]) {
+  const sent: object[] = []
+  const lines = linesOf(name)
+  let at = 0
+  const teller = createTeller({
+    now: () => 0,
+    respond: async (_, response) => {
+      sent.push(response)
+      // Claude Code goes on once it has the answer.
+      setImmediate(play)
+    },
+  })
+  const agent = createLocalAgent({
+    name: 'recorded',
+    create: () => ({ sessionID: 'ses_recorded', directory: '/project' }),
+    prompt: async (run) => {
+      teller.begin(run)
+      play()
+    },
+    cancel: () => {},
+  })
+  const opencode = connectSource(agent.source)
+  const stream = opencode.prompt(
+    { text: 'Go.' },
+    {
+      observe: () => [
+        {
+          permissionAsked: ({ ask }) => {
+            if (answer === 'reject') void opencode.reject(ask, 'Not in this folder.')
+            else if (answer === 'once') void opencode.answer(ask, 'once')
+          },
+          questionAsked: ({ ask }) => {
+            if (Array.isArray(answer)) void opencode.answer(ask, answer)
+          },
+        },
+      ],
+    },
+  )
+  const reply = await stream.result
+  await opencode.close()
+  return { reply, sent, recorded: lines.flatMap(({ from, line }) => (from === 'us' && line.response?.response) || []) }
+
+  /** Up to where Claude Code waits for an answer. */
+  function play(): void {
+    for (let line = lines[at]; line; line = lines[at]) {
+      at++
+      if (line.from === 'us') continue
+      for (const said of decodeClaude(line.line)) teller.tell(said, line.line)
+      if (line.line.type === 'control_request') return
+    }
+  }
+}
+
+const toolsOf = (reply: Reply) =>
+  partsOf(reply).flatMap((part) => (part.type === 'tool' ? [[part.tool, part.state.status, part.state.output]] : []))
+
+describe('Claude Code', () => {
+  test('thinks and speaks; its tokens and cost are counted', async () => {
+    const { reply } = await played('text')
+    expect([reply.outcome, textOf(reply), reply.model]).toEqual([
+      'completed',
+      'Hello there, nice to meet you.',
+      { providerID: 'anthropic', modelID: 'claude-opus-4-8' },
+    ])
+    expect(partsOf(reply).flatMap((part) => (part.type === 'reasoning' ? [part.text] : []))).toEqual(['Let me think.'])
+    expect(reply.usage).toMatchObject({ input: 120, output: 24, steps: 1, contextLimit: 1_000_000 })
+    expect(reply.usage.cost).toBeCloseTo(0.0012)
+  })
+
+  test('asks before it runs a command, and is allowed once', async () => {
+    const { reply, sent, recorded } = await played('permission-once', 'once')
+    expect(sent).toEqual(recorded)
+    expect(reply.asks).toMatchObject([
+      {
+        type: 'permission',
+        permission: 'bash',
+        status: 'answered',
+        always: ['touch made.txt && echo made'],
+        call: { tool: 'bash', input: { command: 'touch made.txt && echo made' } },
+      },
+    ])
+    expect(toolsOf(reply)).toEqual([['bash', 'completed', 'made']])
+    expect([reply.outcome, textOf(reply)]).toEqual(['completed', 'I run it.\n\nIt is made.'])
+  })
+
+  test('is refused with a reason, and goes on', async () => {
+    const { reply, sent, recorded } = await played('permission-rejected', 'reject')
+    expect(sent).toEqual(recorded)
+    expect(reply.asks[0]?.status).toBe('rejected')
+    expect(partsOf(reply)).toContainEqual(
+      expect.objectContaining({ state: expect.objectContaining({ status: 'error', error: 'Not in this folder.' }) }),
+    )
+    expect(reply.outcome).toBe('completed')
+  })
+
+  test('asks a question, and takes the answer by its own text', async () => {
+    const { reply, sent, recorded } = await played('question', [['Blue']])
+    expect(sent).toEqual(recorded)
+    expect(reply.asks).toMatchObject([{ type: 'question', status: 'answered', answers: [['Blue']] }])
+    expect(textOf(reply)).toBe('Thanks.')
+  })
+
+  test('starts a sub-agent, whose permission is asked in its own session', async () => {
+    const { reply, sent, recorded } = await played('sub-agent', 'once')
+    expect(sent).toEqual(recorded)
+    const [child] = reply.children
+    expect(child).toMatchObject({ callID: 'call_0001', agent: 'general-purpose', title: 'Look around' })
+    expect(child?.reply.outcome).toBe('completed')
+    expect(child && toolsOf(child.reply)).toEqual([['bash', 'completed', 'child']])
+    expect(reply.asks[0]?.path).toEqual([reply.sessionID, child?.reply.sessionID])
+    expect(textOf(reply)).toBe('The agent is done.')
+  })
+
+  test('shows the change of a file as OpenCode does', async () => {
+    const { reply } = await played('write', 'once')
+    expect(reply.asks).toMatchObject([
+      { permission: 'write', always: [], call: { input: { filePath: '/project/notes.txt', content: 'one\ntwo\n' } } },
+    ])
+  })
+
+  test.each([
+    ['abort', 'aborted', 'I begin. ', undefined],
+    ['error', 'failed', '', 'API Error: 400 The scripted provider refuses this.'],
+    ['cut', 'failed', 'Begun and ', 'API Error: Connection closed mid-response. The response above may be incomplete.'],
+    ['retry', 'completed', 'Now.', undefined],
+  ])('tells how it ended: %s', async (name, outcome, text, error) => {
+    const { reply } = await played(name)
+    expect([reply.outcome, textOf(reply), reply.outcome === 'failed' ? reply.error?.message : undefined]).toEqual([
+      outcome,
+      text,
+      error,
+    ])
+  })
+})
+
+test('a line that is not known changes nothing', () => {
+  for (const line of [undefined, 'text', [], {}, { type: 'new' }, { type: 'assistant' }, { type: 'result' }])
+    expect(decodeClaude(line)).toEqual([])
+})

@@ -164,7 +164,18 @@ function record(draft: Draft, known: Known, placing: Placing): void {
     idle: isRunning ? undefined : (cell.idle ?? 'read'),
     endedByRest: cell.endedByRest || isSeenOver,
     read: true,
+    heardEpoch: goesOn(read) ? draft.state.epoch : cell.heardEpoch,
   })
+}
+
+/**
+ * Whether the session is at work after a step that ended without a finish: the context was full, and a compaction
+ * follows. Its prompt doesn't begin another run.
+ */
+function goesOn({ status, messages }: SnapshotEvent): boolean {
+  const last = messages.at(-1)?.head
+  if (status !== 'busy' || last?.role !== 'assistant' || last.completedAt === undefined) return false
+  return last.finish === undefined && last.error === undefined
 }
 
 /** Assigns the messages without a run: to the current run from `start` on, the others to runs that are gone. */

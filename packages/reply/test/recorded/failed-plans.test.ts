@@ -13,6 +13,8 @@ const broken = { type: 'cut', how: 'error' } as const
 const stall = { type: 'stall' } as const
 const refused = { type: 'refuse', how: 'refused' } as const
 
+const stillFull = 'that a run goes on whose context was full'
+
 /** How the replies differ from those of the same recording without faults. */
 interface Unknowable extends Found {
   readonly problem: RegExp
@@ -186,6 +188,30 @@ const mended: readonly Found[] = [
     what: 'that a queued prompt joins a run whose step ended unheard',
     recording: { version: secondVersion, scenario: 'queue-and-steer' },
     faults: [{ ...cut, at: 32, missed: 2 }],
+  },
+  {
+    what: `${stillFull}, read before the prompt of the compaction came`,
+    recording: { version: '1.17.19', scenario: 'compaction-overflow' },
+    ahead: 1,
+    attachAt: 77,
+    faults: [{ ...stall, at: 58, missed: 5 }],
+  },
+  {
+    what: `${stillFull}, read after a gap`,
+    recording: { version: '1.17.19', scenario: 'compaction-overflow' },
+    attachAt: 82,
+    faults: [{ ...refused, at: 10, count: 5 }],
+  },
+  {
+    what: `${stillFull}, read after several gaps`,
+    recording: { version: '1.14.41', scenario: 'compaction-overflow' },
+    ahead: 1,
+    faults: [
+      { ...broken, at: 25, missed: 8 },
+      { at: 18, type: 'garbage' },
+      { at: 54, type: 'refuse', how: 500, count: 5 },
+      { at: 48, type: 'double' },
+    ],
   },
   {
     what: 'that the end of a run came after the next prompt was read',

@@ -1,4 +1,5 @@
 export { type AgentName, agentBinary, agentVersions } from './agents/binary.ts'
+export { type PreparedOpencode, type PrepareOptions, prepareOpencode } from './agents/opencode.ts'
 export { type BinaryOptions, cacheFolder, defaultVersion, opencodeBinary } from './binary.ts'
 export type { Clock } from './clock.ts'
 export { atLeast, type OpencodeConfig } from './config.ts'

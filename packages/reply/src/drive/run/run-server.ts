@@ -21,7 +21,7 @@ export interface RunServer {
   readonly onError: OnError
   readonly info: ServerInfo
   readonly reader: Pick<SessionReader, 'read'>
-  readonly liveness: Pick<Liveness, 'whenLive'>
+  readonly liveness: Pick<Liveness, 'whenLive' | 'isLive'>
   readonly sessions: Pick<Sessions, 'prepare' | 'refresh' | 'textOf'>
   readonly stopping: Pick<Stopping, 'reopen'>
   readonly aborting: Aborting

@@ -45,6 +45,8 @@ export function startRun({ server, request, ...options }: StartRunOptions): Repl
       if (run.isStopped()) return drop(sessionID)
       let place = await server.sessions.prepare(input)
       sessionID = place.sessionID
+      // The end of the run before may have come with the end of the connection.
+      if (!server.liveness.isLive()) await whenReady()
       if (run.isStopped()) return drop(sessionID)
       let isAnnounced = options.onPosting === undefined
       // Between the last check and the post nothing may run: another prompt may wait for the same end.

@@ -8,7 +8,7 @@ import type { AskAddress, Capabilities, SessionInfo, Source, SourcePrompt, WorkS
 import { withoutDots } from '../without-dots.ts'
 import type { LocalAgent, LocalAgentOptions } from './agent-options.ts'
 import { createEventQueue } from './event-queue.ts'
-import { failureOf, partsOf, toAnswer } from './input.ts'
+import { failureOf, partsOf, toAnswer, withoutAbort } from './input.ts'
 import type { LocalAnswer } from './output.ts'
 import { createRun, type LocalChildStart, type OwnedRun } from './run.ts'
 
@@ -66,7 +66,8 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
   async function* connect({ signal }: { readonly signal: AbortSignal }): AsyncIterable<readonly ReplyEvent[]> {
     requireOpen()
     yield []
-    await ready()
+    // An agent that takes long to start goes on starting, for the next connection.
+    if (!(await withoutAbort(ready(), signal))) return
     queue.open()
     yield [{ type: 'connected', at: clock.now() }]
     yield* queue.read(signal)

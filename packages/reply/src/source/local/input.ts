@@ -19,3 +19,18 @@ export function failureOf(error: unknown): ReplyFailure {
   const name = error instanceof ReplyError ? error.type : 'UnknownError'
   return { name, message: error instanceof Error ? error.message : String(error), raw: undefined }
 }
+
+/** Resolves to true when the promise has resolved, to false as soon as the signal aborts. */
+export async function withoutAbort(promise: Promise<void>, signal: AbortSignal): Promise<boolean> {
+  let stop = (): void => {}
+  const aborted = new Promise<void>((resolve) => {
+    stop = resolve
+    signal.addEventListener('abort', stop, { once: true })
+  })
+  try {
+    if (!signal.aborted) await Promise.race([promise, aborted])
+    return !signal.aborted
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
+}

@@ -1,0 +1,22 @@
+import type { OpenCode } from '@reply/core'
+import { connectSource, type DriveOptions } from '@reply/core/source'
+import type { AcpOptions } from './options.ts'
+import { type AcpSource, acpSource } from './source.ts'
+
+/** The options of `acp`. The drive's are passed on; its `directory` is `cwd`. */
+export interface AcpClientOptions extends AcpOptions, Omit<DriveOptions, 'directory' | 'clock' | 'onError'> {}
+
+/** An agent that speaks the Agent Client Protocol, as `connect()` gives an OpenCode server. */
+export interface AcpClient extends OpenCode, Pick<AcpSource, 'details' | 'agentInfo'> {}
+
+/** Starts the agent and connects to it. `close()` ends it. Throws `invalid` for invalid options. */
+export function acp(options: AcpClientOptions): AcpClient {
+  return clientOf(acpSource(options), options)
+}
+
+/** Connects to a source, with time for its agent to start. */
+export function clientOf(source: AcpSource, options: AcpClientOptions): AcpClient {
+  const { deadlineMs = 60_000 } = options
+  const client = connectSource(source, { connectTimeoutMs: deadlineMs, firstFrameMs: deadlineMs, ...options })
+  return { ...client, details: source.details, agentInfo: source.agentInfo }
+}

@@ -1,0 +1,139 @@
+import type { LocalOutput } from '@reply/core/source'
+import { fileOf, textOf } from './block.ts'
+import { type ToolUpdate, toolContent } from './schema.ts'
+
+type ToolOutput = Extract<LocalOutput, { readonly type: 'tool' }>
+type Fields = Readonly<Record<string, unknown>>
+
+/** A tool call as its updates have told it so far. */
+export interface Call extends ToolUpdate {
+  /** The tool's name, from the first update. */
+  readonly tool: string
+  /** The session of the sub-agent that it started. Only a preset knows it. */
+  readonly childID?: string | undefined
+}
+
+/** For calls that don't name their tool: names that say what the kind does. */
+const toolByKind: Readonly<Record<string, string>> = {
+  read: 'read',
+  edit: 'edit',
+  search: 'grep',
+  execute: 'bash',
+  fetch: 'webfetch',
+}
+
+/** Adds an update to what is known of a call. Fields that it leaves out stay. */
+export function merged(known: Call | undefined, update: ToolUpdate): Call {
+  const said = Object.entries(update).filter(([, value]) => value !== undefined && value !== null)
+  const base: Call = known ?? { ...update, tool: toolOf(update) }
+  return { ...base, ...Object.fromEntries(said) }
+}
+
+/**
+ * The call that a permission is about. The request may leave out arguments that the call's own updates told, and says
+ * `pending` of a call that waits for it.
+ */
+export function askedCall(known: Call | undefined, request: ToolUpdate): Call {
+  if (!known) return merged(undefined, request)
+  const { title = request.title, kind = request.kind } = known
+  const rawInput = isEmpty(known.rawInput) ? request.rawInput : known.rawInput
+  const content = isEmpty(known.content) ? request.content : known.content
+  return { ...known, title, kind, rawInput, content }
+}
+
+function isEmpty(value: unknown): boolean {
+  if (value === undefined || value === null) return true
+  return typeof value === 'object' && Object.keys(value).length === 0
+}
+
+/** OpenCode names the tool in the first title; Claude's agent names it in `_meta`. */
+function toolOf({ name, title, kind, _meta }: ToolUpdate): string {
+  const claude = isFields(_meta?.claudeCode) ? _meta.claudeCode.toolName : undefined
+  if (typeof name === 'string') return name
+  if (typeof claude === 'string') return claude.toLowerCase()
+  if (title && /^[a-z]\w*$/.test(title)) return title
+  return toolByKind[kind ?? ''] ?? kind ?? 'other'
+}
+
+/** The call as a part's output. `waits` is set while it waits for a permission, which some agents call pending. */
+export function outputOf(call: Call, waits = false): ToolOutput {
+  const status = call.status === 'pending' && waits ? 'running' : statusOf(call.status)
+  const { title, kind, locations, content, childID } = call
+  const own = isFields(call.rawOutput) && isFields(call.rawOutput.metadata) ? call.rawOutput.metadata : {}
+  // A session that is not shown here must not be taken for a sub-agent at work.
+  const { sessionId: _, sessionID: __, ...metadata } = own
+  const said = {
+    ...metadata,
+    sessionId: childID,
+    kind: kind ?? undefined,
+    locations: listOf(locations),
+    content: listOf(content),
+  }
+  return {
+    type: 'tool',
+    callID: call.toolCallId,
+    tool: call.tool,
+    raw: call,
+    state: {
+      status,
+      input: inputOf(call),
+      title: title && title !== call.tool ? title : undefined,
+      output: status === 'completed' ? resultOf(call) : undefined,
+      error: status === 'error' ? (errorOf(call) ?? 'The call failed.') : undefined,
+      metadata: Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined)),
+    },
+  }
+}
+
+function statusOf(status: string | null | undefined): ToolOutput['state']['status'] {
+  if (status === 'completed') return 'completed'
+  if (status === 'failed') return 'error'
+  return status === 'in_progress' ? 'running' : 'pending'
+}
+
+/**
+ * The arguments. An agent that doesn't send them tells people in the title and the content what the call does: then
+ * those are what a permission shows.
+ */
+function inputOf({ rawInput, title, content }: Call): Fields {
+  if (isFields(rawInput)) return rawInput
+  if (rawInput !== undefined && rawInput !== null) return { input: rawInput }
+  const changes = itemsOf(content).flatMap((item) => (item.type === 'diff' ? [item] : []))
+  const words = textsOf(content)
+  return {
+    ...(title && { title }),
+    ...(words !== '' && { content: words }),
+    ...(changes.length > 0 && { changes }),
+  }
+}
+
+function resultOf({ rawOutput, content }: Call): string {
+  if (typeof rawOutput === 'string') return rawOutput
+  if (isFields(rawOutput) && typeof rawOutput.output === 'string') return rawOutput.output
+  const words = textsOf(content)
+  if (words !== '' || rawOutput === undefined || rawOutput === null) return words
+  return JSON.stringify(rawOutput)
+}
+
+function errorOf({ rawOutput, content }: Call): string | undefined {
+  if (isFields(rawOutput) && typeof rawOutput.error === 'string') return rawOutput.error
+  return textsOf(content) || (typeof rawOutput === 'string' && rawOutput) || undefined
+}
+
+function itemsOf(content: Call['content']) {
+  return (content ?? []).flatMap((item) => toolContent.safeParse(item).data ?? [])
+}
+
+function textsOf(content: Call['content']): string {
+  return itemsOf(content)
+    .flatMap((item) => (item.type === 'content' ? (textOf(item.content) ?? fileOf(item.content)?.url ?? []) : []))
+    .join('\n')
+}
+
+function listOf(list: readonly unknown[] | null | undefined): readonly unknown[] | undefined {
+  return list && list.length > 0 ? list : undefined
+}
+
+export function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

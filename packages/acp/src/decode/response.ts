@@ -1,0 +1,61 @@
+import type { LocalOutput } from '@reply/core/source'
+import { initializeResponse, promptResponse, sessionResponse } from './schema.ts'
+
+/** What an agent says of itself. */
+export interface AcpAgent {
+  /** Its name. Absent if it gives none. */
+  readonly name?: string | undefined
+  /** Its version. Absent if it gives none. */
+  readonly version?: string | undefined
+  /** The newest protocol version that both sides speak. */
+  readonly protocolVersion: number
+  /** Whether it can load a session of an earlier process. */
+  readonly loadsSessions: boolean
+  /** Whether prompts may hold images. */
+  readonly image: boolean
+  /** Whether prompts may hold audio. */
+  readonly audio: boolean
+  /** The ways to log in. Empty if it needs none. */
+  readonly authMethods: readonly { readonly id: string; readonly name?: string | undefined }[]
+}
+
+/** Undefined if it is malformed. */
+export function readInitialize(response: unknown): AcpAgent | undefined {
+  const { data } = initializeResponse.safeParse(response)
+  if (!data) return undefined
+  const { protocolVersion, agentInfo, agentCapabilities, authMethods } = data
+  const rights = agentCapabilities?.promptCapabilities
+  return {
+    name: agentInfo?.name,
+    version: agentInfo?.version ?? undefined,
+    protocolVersion,
+    loadsSessions: agentCapabilities?.loadSession === true,
+    image: rights?.image === true,
+    audio: rights?.audio === true,
+    authMethods: (authMethods ?? []).map(({ id, name }) => ({ id, name: name ?? undefined })),
+  }
+}
+
+/** Undefined if it is malformed. */
+export function readSessionID(response: unknown): string | undefined {
+  return sessionResponse.safeParse(response).data?.sessionId ?? undefined
+}
+
+/** Undefined if it is malformed. `cost` is the run's, in US dollars. */
+export function readPromptEnd(
+  response: unknown,
+  cost: number,
+): { readonly stopReason: string; readonly usage: readonly LocalOutput[] } | undefined {
+  const { data } = promptResponse.safeParse(response)
+  if (!data) return undefined
+  const { stopReason, usage } = data
+  if (!usage || usage.inputTokens + usage.outputTokens === 0) return { stopReason, usage: [] }
+  const tokens = {
+    input: usage.inputTokens,
+    output: usage.outputTokens,
+    reasoning: usage.thoughtTokens ?? 0,
+    cacheRead: usage.cachedReadTokens ?? 0,
+    cacheWrite: usage.cachedWriteTokens ?? 0,
+  }
+  return { stopReason, usage: [{ type: 'usage', stepID: 'turn', tokens, cost }] }
+}

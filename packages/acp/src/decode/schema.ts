@@ -1,0 +1,166 @@
+import { z } from 'zod'
+
+/**
+ * The shapes of protocol version 1, https://agentclientprotocol.com/protocol/schema, as far as they are read here.
+ * Fields that are absent or null become undefined. Unknown values of a list are kept as they are.
+ */
+const text = z.string().nullish()
+const fields = z.record(z.string(), z.unknown())
+
+const content = z.looseObject({ type: z.string() })
+
+const toolFields = {
+  toolCallId: z.string(),
+  title: text,
+  name: text,
+  kind: text,
+  status: text,
+  content: z.array(z.unknown()).nullish(),
+  locations: z.array(z.unknown()).nullish(),
+  rawInput: z.unknown().optional(),
+  rawOutput: z.unknown().optional(),
+  _meta: fields.nullish(),
+}
+
+const chunk = z.object({ content, messageId: text })
+
+/** The kinds of session update, by their names. */
+export const updates = {
+  user_message_chunk: chunk,
+  agent_message_chunk: chunk,
+  agent_thought_chunk: chunk,
+  tool_call: z.object(toolFields),
+  tool_call_update: z.object(toolFields),
+  plan: z.object({ entries: z.array(z.object({ content: z.string(), status: z.string(), priority: text })) }),
+  available_commands_update: z.object({
+    availableCommands: z.array(z.object({ name: z.string(), description: text })),
+  }),
+  current_mode_update: z.object({ currentModeId: z.string() }),
+  config_option_update: z.object({ configOptions: z.array(z.unknown()) }),
+  session_info_update: z.object({ title: text }),
+  usage_update: z.object({
+    used: z.number(),
+    size: z.number(),
+    cost: z.object({ amount: z.number(), currency: z.string() }).nullish(),
+  }),
+  notice: z.object({ severity: z.string(), title: z.string(), description: text }),
+  compaction_update: z.object({ compactionId: z.string(), status: z.string(), error: text }),
+  compaction_summary_chunk: z.object({ compactionId: z.string() }),
+} as const
+
+/** The name of a kind of session update. */
+export type UpdateKind = keyof typeof updates
+export type Update<K extends UpdateKind> = z.infer<(typeof updates)[K]>
+export type ToolUpdate = Update<'tool_call_update'>
+
+export const todoInput = z.object({
+  todos: z.array(z.object({ content: z.string(), status: z.string(), priority: z.string().optional() })),
+})
+
+export const notification = z.object({ sessionId: z.string(), update: z.looseObject({ sessionUpdate: z.string() }) })
+
+export const block = {
+  text: z.object({ text: z.string() }),
+  image: z.object({ data: z.string(), mimeType: z.string(), uri: text }),
+  audio: z.object({ data: z.string(), mimeType: z.string() }),
+  resource_link: z.object({ uri: z.string(), name: text, mimeType: text }),
+  resource: z.object({ resource: z.object({ uri: z.string(), mimeType: text, text, blob: text }) }),
+} as const
+
+/** One item of a tool call's content. */
+export const toolContent = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('content'), content }),
+  z.object({ type: z.literal('diff'), path: z.string(), oldText: text, newText: z.string() }),
+  z.object({ type: z.literal('terminal'), terminalId: z.string() }),
+])
+
+export const permissionRequest = z.object({
+  sessionId: z.string(),
+  toolCall: z.object(toolFields),
+  options: z.array(z.object({ optionId: z.string(), name: z.string(), kind: z.string() })),
+})
+export type PermissionRequest = z.infer<typeof permissionRequest>
+
+const choice = z.object({ const: z.string(), title: text, description: text })
+export const property = z.looseObject({
+  type: text,
+  title: text,
+  description: text,
+  enum: z.array(z.string()).nullish(),
+  oneOf: z.array(choice).nullish(),
+  items: z.object({ enum: z.array(z.string()).nullish(), anyOf: z.array(choice).nullish() }).nullish(),
+})
+export type Property = z.infer<typeof property>
+
+export const elicitationRequest = z.object({
+  mode: text,
+  message: z.string(),
+  sessionId: text,
+  toolCallId: text,
+  requestedSchema: z
+    .object({ properties: z.record(z.string(), property).nullish(), required: z.array(z.string()).nullish() })
+    .nullish(),
+})
+export type ElicitationRequest = z.infer<typeof elicitationRequest>
+
+const modes = z.object({
+  currentModeId: z.string(),
+  availableModes: z.array(z.object({ id: z.string(), name: z.string(), description: text })),
+})
+
+export const sessionResponse = z.object({
+  sessionId: text,
+  modes: modes.nullish(),
+  configOptions: z.array(z.unknown()).nullish(),
+})
+
+const option = z.object({ value: z.string(), name: z.string(), description: text })
+export const configOption = z.object({
+  id: z.string(),
+  name: z.string(),
+  description: text,
+  category: text,
+  type: z.string(),
+  currentValue: z.union([z.string(), z.boolean()]),
+  options: z
+    .array(z.union([option, z.object({ group: z.string(), name: z.string(), options: z.array(option) })]))
+    .nullish(),
+})
+
+export const initializeResponse = z.object({
+  protocolVersion: z.number(),
+  agentInfo: z.object({ name: z.string(), version: text }).nullish(),
+  authMethods: z.array(z.object({ id: z.string(), name: text })).nullish(),
+  agentCapabilities: z
+    .object({
+      loadSession: z.boolean().nullish(),
+      promptCapabilities: z
+        .object({ image: z.boolean().nullish(), audio: z.boolean().nullish(), embeddedContext: z.boolean().nullish() })
+        .nullish(),
+    })
+    .nullish(),
+})
+
+export const readFileRequest = z.object({
+  sessionId: z.string(),
+  path: z.string(),
+  line: z.number().nullish(),
+  limit: z.number().nullish(),
+})
+
+export const writeFileRequest = z.object({ sessionId: z.string(), path: z.string(), content: z.string() })
+
+/** `usage` is a draft of the protocol that OpenCode sends. */
+export const promptResponse = z.object({
+  stopReason: z.string(),
+  usage: z
+    .object({
+      inputTokens: z.number(),
+      outputTokens: z.number(),
+      thoughtTokens: z.number().nullish(),
+      cachedReadTokens: z.number().nullish(),
+      cachedWriteTokens: z.number().nullish(),
+    })
+    .nullish()
+    .catch(undefined),
+})

@@ -1,0 +1,165 @@
+import type { LocalOutput } from '@reply/core/source'
+import type { AcpConfigOption, AcpSession } from '../session.ts'
+import { fileOf, textOf } from './block.ts'
+import { type Call, merged, outputOf } from './call.ts'
+import {
+  configOption,
+  notification,
+  sessionResponse,
+  todoInput,
+  type Update,
+  type UpdateKind,
+  updates,
+} from './schema.ts'
+
+/** What an agent reports to its user besides the answer. */
+export interface AcpNotice {
+  /** `info`, `warning` or `error`; other values are kept as they are. */
+  readonly severity: string
+  /** One line. */
+  readonly title: string
+  /** More words. Absent if there are none. */
+  readonly description?: string | undefined
+}
+
+/** What is known of a run before an update. */
+export interface Known {
+  readonly calls: ReadonlyMap<string, Call>
+  /** The session's cost when the run began, in US dollars. */
+  readonly costBefore: number
+}
+
+/** What an update says. All fields may be absent: it changes nothing. */
+export interface Told {
+  readonly outputs?: readonly LocalOutput[] | undefined
+  readonly call?: Call | undefined
+  /** Kept with the session, whether or not it runs. */
+  readonly session?: Partial<AcpSession> | undefined
+  readonly title?: string | undefined
+  readonly cost?: number | undefined
+  readonly notice?: AcpNotice | undefined
+}
+
+const nothing: Told = {}
+
+/** What each kind of update means. Pure. */
+const table: { readonly [K in UpdateKind]: (update: Update<K>, known: Known) => Told } = {
+  // The prompt's own words, or those of a conversation that is loaded: neither is news.
+  user_message_chunk: () => nothing,
+  agent_message_chunk: ({ content, messageId }) => {
+    const messageID = messageId ?? undefined
+    const delta = textOf(content)
+    if (delta !== undefined) return { outputs: [{ type: 'text', delta, messageID, raw: content }] }
+    const file = fileOf(content)
+    return file ? { outputs: [{ type: 'file', ...file, messageID, raw: content }] } : nothing
+  },
+  // OpenCode's `messageId` of a thought is that of its part, so it tells no message.
+  agent_thought_chunk: ({ content }) => {
+    const delta = textOf(content)
+    return delta === undefined ? nothing : { outputs: [{ type: 'reasoning', delta, raw: content }] }
+  },
+  tool_call: toolTold,
+  tool_call_update: toolTold,
+  plan: ({ entries }) => ({
+    outputs: [
+      {
+        type: 'todos',
+        todos: entries.map(({ content, status, priority }) => ({ content, status, priority: priority ?? undefined })),
+      },
+    ],
+  }),
+  available_commands_update: ({ availableCommands }) => ({
+    session: {
+      commands: availableCommands.map(({ name, description }) => ({ name, description: description ?? undefined })),
+    },
+  }),
+  current_mode_update: ({ currentModeId }) => ({ session: { modeID: currentModeId } }),
+  config_option_update: ({ configOptions }) => ({ session: { config: readConfig(configOptions) } }),
+  session_info_update: ({ title }) => (title ? { title } : nothing),
+  usage_update: ({ used, size, cost }, { costBefore }) => {
+    const total = cost?.currency === 'USD' ? cost.amount : undefined
+    const tokens = { input: used, output: 0, reasoning: 0, cacheRead: 0, cacheWrite: 0 }
+    return {
+      cost: total,
+      outputs: [
+        { type: 'context-limit', contextLimit: size },
+        { type: 'usage', stepID: 'turn', tokens, cost: Math.max(0, (total ?? costBefore) - costBefore) },
+      ],
+    }
+  },
+  notice: ({ severity, title, description }) => ({
+    notice: { severity, title, description: description ?? undefined },
+  }),
+  compaction_update: ({ status }) => {
+    const state = status === 'in_progress' ? 'started' : status === 'completed' ? 'done' : 'failed'
+    return { outputs: [{ type: 'compaction', state, auto: true }] }
+  },
+  // The summary replaces the history; it is not part of the answer.
+  compaction_summary_chunk: () => nothing,
+}
+
+function toolTold(update: Update<'tool_call_update'>, { calls }: Known): Told {
+  const call = merged(calls.get(update.toolCallId), update)
+  return { call, outputs: [outputOf(call), ...todosOf(call)] }
+}
+
+/** OpenCode's checklist is a tool's input; it sends no plan. */
+function todosOf({ tool, rawInput }: Call): readonly LocalOutput[] {
+  const { data } = tool === 'todowrite' ? todoInput.safeParse(rawInput) : { data: undefined }
+  return data ? [{ type: 'todos', todos: data.todos }] : []
+}
+
+/** Decodes one session update. Nothing for a kind that protocol 1 doesn't have; undefined if it is malformed. */
+export function decodeUpdate(update: { readonly sessionUpdate: string }, known: Known): Told | undefined {
+  const { sessionUpdate: kind } = update
+  return isKind(kind) ? decodeAs(kind, update, known) : nothing
+}
+
+function decodeAs<K extends UpdateKind>(kind: K, update: unknown, known: Known): Told | undefined {
+  const { data } = updates[kind].safeParse(update)
+  return data === undefined ? undefined : table[kind](data as Update<K>, known)
+}
+
+function isKind(kind: string): kind is UpdateKind {
+  return Object.hasOwn(updates, kind)
+}
+
+/** The session and the update of a notification. Undefined if it is malformed. */
+export function decodeNotification(params: unknown) {
+  return notification.safeParse(params).data
+}
+
+/** The modes and settings in the response to a new or loaded session. */
+export function readSession(response: unknown): Partial<AcpSession> {
+  const { modes, configOptions } = sessionResponse.safeParse(response).data ?? {}
+  return {
+    ...(modes && {
+      modeID: modes.currentModeId,
+      modes: modes.availableModes.map(({ id, name, description }) => ({
+        id,
+        name,
+        description: description ?? undefined,
+      })),
+    }),
+    ...(configOptions && { config: readConfig(configOptions) }),
+  }
+}
+
+/** Settings of a session. Those of types that protocol 1 doesn't have are left out. */
+export function readConfig(options: readonly unknown[]): readonly AcpConfigOption[] {
+  return options.flatMap((option): AcpConfigOption[] => {
+    const { data } = configOption.safeParse(option)
+    if (!data || (data.type !== 'select' && data.type !== 'boolean')) return []
+    const choices = (data.options ?? []).flatMap((one) => ('options' in one ? one.options : [one]))
+    return [
+      {
+        id: data.id,
+        name: data.name,
+        description: data.description ?? undefined,
+        category: data.category ?? undefined,
+        value: data.currentValue,
+        choices: choices.map(({ value, name }) => ({ value, name })),
+      },
+    ]
+  })
+}

@@ -1,0 +1,91 @@
+import type { Question } from '@reply/core'
+import { ReplyError } from '@reply/core'
+import type { LocalAnswer, LocalAsk } from '@reply/core/source'
+import type { ElicitationRequest, Property } from './decode/schema.ts'
+
+type Value = string | number | boolean | string[]
+
+/** What the agent is answered, as the protocol has it. */
+export type ElicitationResponse =
+  | { readonly action: 'accept'; readonly content: Readonly<Record<string, Value>> }
+  | { readonly action: 'decline' }
+  | { readonly action: 'cancel' }
+
+/** A form as questions, one per field, in its order. A form without fields asks for a yes. */
+export function elicitationAsk(
+  request: ElicitationRequest,
+  requestID: string,
+  reply: (response: ElicitationResponse) => void,
+): LocalAsk {
+  const fields = Object.entries(request.requestedSchema?.properties ?? {})
+  const first = request.message
+  const questions: readonly Question[] =
+    fields.length === 0
+      ? [{ header: '', question: first, options: [{ label: 'Yes', description: '' }], multiple: false, custom: false }]
+      : fields.map(([name, field], at) => questionOf(name, field, at === 0 ? first : ''))
+  return {
+    type: 'question',
+    requestID,
+    callID: request.toolCallId ?? undefined,
+    questions,
+    reply: (answer) => reply(responseTo(answer, request)),
+  }
+}
+
+function questionOf(name: string, field: Property, message: string): Question {
+  const words = [message, field.description ?? field.title ?? (message === '' ? name : '')]
+  return {
+    header: field.title ?? name,
+    question: words.filter((word) => word !== '').join('\n\n'),
+    options: choicesOf(field).map(({ label, description }) => ({ label, description })),
+    multiple: field.type === 'array',
+    custom: choicesOf(field).length === 0,
+  }
+}
+
+interface Choice {
+  readonly value: Value
+  readonly label: string
+  readonly description: string
+}
+
+function choicesOf(field: Property): readonly Choice[] {
+  if (field.type === 'boolean')
+    return [
+      { value: true, label: 'Yes', description: '' },
+      { value: false, label: 'No', description: '' },
+    ]
+  const titled = field.oneOf ?? field.items?.anyOf
+  const plain = field.enum ?? field.items?.enum ?? []
+  if (titled)
+    return titled.map((one) => ({
+      value: one.const,
+      label: one.title ?? one.const,
+      description: one.description ?? '',
+    }))
+  return plain.map((value) => ({ value, label: value, description: '' }))
+}
+
+/** Throws `invalid` if a number was asked for and the answer is none. */
+function responseTo(answer: LocalAnswer, { requestedSchema }: ElicitationRequest): ElicitationResponse {
+  if (answer.type === 'rejected') return { action: 'decline' }
+  if (answer.type !== 'answered') return { action: 'cancel' }
+  const fields = Object.entries(requestedSchema?.properties ?? {})
+  const content = fields.flatMap(([name, field], at) => {
+    const value = fieldValue(name, field, answer.answers[at] ?? [])
+    return value === undefined ? [] : [[name, value] as const]
+  })
+  return { action: 'accept', content: Object.fromEntries(content) }
+}
+
+function fieldValue(name: string, field: Property, given: readonly string[]): Value | undefined {
+  const choices = choicesOf(field)
+  const values = given.map((label) => choices.find((choice) => choice.label === label)?.value ?? label)
+  if (field.type === 'array') return values.map(String)
+  const [value] = values
+  if (value === undefined || (field.type !== 'number' && field.type !== 'integer')) return value
+  const number = Number(value)
+  const isNumber = field.type === 'integer' ? Number.isInteger(number) : Number.isFinite(number)
+  if (isNumber && String(value).trim() !== '') return number
+  throw new ReplyError('invalid', `${JSON.stringify(value)} is not a number, which "${name}" must be; give digits.`)
+}

@@ -1,0 +1,48 @@
+import type { ReplyFailure } from '@reply/core'
+import type { LocalEnding } from '@reply/core/source'
+
+/** What a stop reason means. One that protocol 1 doesn't have counts as an end, and is kept as the finish reason. */
+export function endingOf(stopReason: string): LocalEnding {
+  switch (stopReason) {
+    case 'end_turn':
+      return { type: 'completed' }
+    case 'max_tokens':
+      return { type: 'completed', finish: 'length' }
+    // The agent would have gone on.
+    case 'max_turn_requests':
+      return { type: 'completed', finish: 'tool-calls' }
+    case 'refusal':
+      return { type: 'failed', error: { name: 'refusal', message: 'The agent refused to continue.', raw: stopReason } }
+    case 'cancelled':
+      return { type: 'aborted' }
+    default:
+      return { type: 'completed', finish: stopReason }
+  }
+}
+
+/** A JSON-RPC error as the agent sent it. Some put the provider's words into `data`. */
+export interface RpcError {
+  readonly code: number
+  readonly message: string
+  readonly data?: unknown
+}
+
+/** -32000: the agent must be logged in. https://agentclientprotocol.com/protocol/schema#errorcode */
+export function failureOf({ code, message, data }: RpcError): ReplyFailure {
+  const words = wordsOf(data)
+  const name = code === -32_000 ? 'unauthorized' : `JSON-RPC ${code}`
+  const all = words === undefined || message.includes(words) ? message : `${message}: ${words}`
+  return { name, message: all, raw: { code, message, data } }
+}
+
+function wordsOf(data: unknown): string | undefined {
+  if (typeof data === 'string') return data
+  if (typeof data !== 'object' || data === null) return undefined
+  for (const value of [
+    'message' in data && data.message,
+    'details' in data && data.details,
+    'error' in data && data.error,
+  ])
+    if (typeof value === 'string' && value !== '') return value
+  return undefined
+}

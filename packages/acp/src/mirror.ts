@@ -1,0 +1,175 @@
+import {
+  type Ask,
+  type Child,
+  type Clock,
+  type OnError,
+  type OpenCode,
+  observerOf,
+  type Part,
+  pause,
+  type Reply,
+  ReplyError,
+} from '@reply/core'
+import type { LocalAnswer, LocalAsk, LocalEnding, LocalOutput, LocalRun } from '@reply/core/source'
+import type { RunHooks } from './source.ts'
+
+export interface MirrorOptions {
+  /** OpenCode's own server. Undefined until it was started. */
+  readonly server: () => OpenCode | undefined
+  readonly clock: Clock
+  readonly onError: OnError | undefined
+}
+
+/** How long the end of a run waits for what the server has yet to tell of its sub-agents, in ms. */
+const lagMs = 2000
+
+/** Copies from OpenCode's own server what its ACP does not tell: questions, and sub-agents with all they do. */
+export function createMirror({ server, clock, onError }: MirrorOptions): RunHooks {
+  return { begun }
+
+  function begun(run: LocalRun, link: (callID: string, sessionID: string) => boolean): () => Promise<void> {
+    const opencode = server()
+    if (!opencode) return async () => {}
+    /** What was asked here, and what is being answered or over: the server tells of that, too. */
+    const asked = new Set<string>()
+    const closed = new Set<string>()
+    const linked = new Set<string>()
+    const runs = new Map<string, LocalRun>()
+    const written = new Map<string, number | Part>()
+    let newest: Reply | undefined
+    let isOver = false
+    let looked = (): void => {}
+    const stop = opencode.watch({ sessionID: run.sessionID }, { observe: (reply) => [show(reply)] })
+    return async () => {
+      if (newest && newest.children.length > 0) await settled()
+      isOver = true
+      stop()
+    }
+
+    function show(reply: Reply) {
+      if (newest === undefined) look(reply)
+      return observerOf(({ reply: next }) => look(next))
+    }
+
+    function look(reply: Reply): void {
+      if (isOver) return
+      newest = reply
+      copyChildren(run, reply)
+      for (const ask of reply.asks) copyAsk(ask)
+      endChildren(reply)
+      looked()
+    }
+
+    function copyChildren(parent: LocalRun, { children }: Reply): void {
+      for (const [at, child] of children.entries()) {
+        if (child.reply.phase === 'waiting') continue
+        const copy = runOf(parent, child, at)
+        linkCall(parent, child)
+        for (const message of child.reply.messages)
+          for (const part of message.parts) copy.write(...outputsOf(part, message.id))
+        copyChildren(copy, child.reply)
+      }
+    }
+
+    /** ACP may tell a call later than the server does, and of calls of sub-agents only the server does. */
+    function linkCall(parent: LocalRun, { callID, reply }: Child): void {
+      if (parent !== run || callID === undefined || linked.has(callID)) return
+      if (link(callID, reply.sessionID)) linked.add(callID)
+    }
+
+    /** A session may run again for another call: then it is another child of its parent. */
+    function runOf(parent: LocalRun, { title, reply }: Child, at: number): LocalRun {
+      const key = `${parent.sessionID} ${at}`
+      const known = runs.get(key)
+      if (known) return known
+      const made = parent.child({ sessionID: reply.sessionID, title, text: reply.prompt?.text })
+      runs.set(key, made)
+      return made
+    }
+
+    function outputsOf(part: Part, messageID: string): readonly LocalOutput[] {
+      const before = written.get(part.id)
+      if (part.type === 'tool') {
+        if (before === part) return []
+        written.set(part.id, part)
+        const { callID, tool, state, raw } = part
+        return [{ type: 'tool', callID: `${messageID}.${callID}`, tool, state, messageID, raw }]
+      }
+      if (part.type !== 'text' && part.type !== 'reasoning') return []
+      const length = typeof before === 'number' ? before : 0
+      written.set(part.id, part.text.length)
+      const delta = part.text.slice(length)
+      return delta === '' ? [] : [{ type: part.type, delta, messageID, raw: part.raw }]
+    }
+
+    /** The root's own permissions come over ACP. */
+    function copyAsk(ask: Ask): void {
+      const isOwn = ask.sessionID === run.sessionID
+      if (isOwn && ask.type === 'permission') return
+      const target = isOwn ? run : [...runs.values()].findLast(({ sessionID }) => sessionID === ask.sessionID)
+      if (!target) return
+      const { requestID, status } = ask
+      if (status !== 'pending') {
+        if (asked.has(requestID) && !closed.has(requestID)) target.closeAsk(requestID)
+        closed.add(requestID)
+        return
+      }
+      if (asked.has(requestID)) return
+      asked.add(ask.requestID)
+      const callID = isOwn || ask.callID === undefined ? ask.callID : `${ask.messageID}.${ask.callID}`
+      target.ask({
+        ...contentOf(ask),
+        requestID: ask.requestID,
+        callID,
+        reply: async (answer) => await reply(ask, answer),
+      })
+    }
+
+    async function reply(ask: Ask, answer: LocalAnswer): Promise<void> {
+      closed.add(ask.requestID)
+      // As the server has it now: its call may have become known since.
+      const now = newest?.asks.find(({ requestID }) => requestID === ask.requestID) ?? ask
+      try {
+        if (answer.type === 'rejected') await opencode?.reject(now, answer.message)
+        else if (answer.type === 'answered') await opencode?.answer(now, answer.answers)
+        else if (answer.type !== 'canceled') await opencode?.answer(now, answer.type)
+      } catch (error) {
+        closed.delete(ask.requestID)
+        throw error
+      }
+    }
+
+    function endChildren(reply: Reply): void {
+      for (const [at, child] of reply.children.entries()) {
+        endChildren(child.reply)
+        if (child.reply.phase === 'settled') runs.get(`${reply.sessionID} ${at}`)?.end(endingOf(child.reply))
+      }
+    }
+
+    async function settled(): Promise<void> {
+      const late = new AbortController()
+      looked = () => {
+        if (newest?.phase === 'settled') late.abort()
+      }
+      looked()
+      await pause(clock, lagMs, late.signal)
+      if (newest?.phase !== 'settled')
+        onError?.(new ReplyError('unreachable', 'OpenCode told the end of a run before that of its sub-agents.'))
+    }
+  }
+}
+
+function contentOf(
+  ask: Ask,
+):
+  | Omit<Extract<LocalAsk, { type: 'question' }>, 'requestID' | 'reply'>
+  | Omit<Extract<LocalAsk, { type: 'permission' }>, 'requestID' | 'reply'> {
+  if (ask.type === 'question') return { type: 'question', questions: ask.questions }
+  const { permission, patterns, always, title, metadata } = ask
+  return { type: 'permission', permission, patterns, always, title, metadata }
+}
+
+function endingOf({ outcome, error, finish }: Reply): LocalEnding {
+  if (outcome === 'failed' && error) return { type: 'failed', error }
+  return outcome === 'completed' || outcome === 'stopped' ? { type: 'completed', finish } : { type: 'aborted' }
+}

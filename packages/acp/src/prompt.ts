@@ -1,0 +1,41 @@
+import type { InputPart } from '@reply/core'
+import { ReplyError } from '@reply/core'
+import type { SourcePrompt } from '@reply/core/source'
+
+/** What the agent takes in prompts besides text and links. */
+export interface PromptRights {
+  readonly image: boolean
+  readonly audio: boolean
+}
+
+export type PromptBlock =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'image' | 'audio'; readonly data: string; readonly mimeType: string }
+  | { readonly type: 'resource_link'; readonly uri: string; readonly name: string; readonly mimeType: string }
+
+/** A prompt as the protocol has it. Throws `unsupported` for what it can't say. */
+export function blocksOf(prompt: SourcePrompt, rights: PromptRights, name: string): readonly PromptBlock[] {
+  const { text, parts = [], files = [], system, tools, format } = prompt
+  if (system !== undefined) throw lacks(name, 'a system prompt', 'say it in the text')
+  if (tools !== undefined) throw lacks(name, 'a choice of tools', 'leave it out')
+  if (format !== undefined) throw lacks(name, 'a format', 'ask for it in the text')
+  const first: readonly PromptBlock[] = text === undefined || text === '' ? [] : [{ type: 'text', text }]
+  const all: readonly InputPart[] = [...parts, ...files.map((file): InputPart => ({ type: 'file', ...file }))]
+  return [...first, ...all.map((part) => blockOf(part, rights, name))]
+}
+
+function blockOf(part: InputPart, rights: PromptRights, name: string): PromptBlock {
+  if (part.type === 'text') return { type: 'text', text: part.text }
+  if (part.type !== 'file') throw lacks(name, `a part of the type "${part.type}"`, 'say it in the text')
+  const { url, mime, filename } = part
+  const data = /^data:[^,]*;base64,(.*)$/s.exec(url)?.[1]
+  if (data === undefined && !url.startsWith('data:'))
+    return { type: 'resource_link', uri: url, name: filename ?? url.split('/').at(-1) ?? url, mimeType: mime }
+  const type = mime.startsWith('image/') ? 'image' : mime.startsWith('audio/') ? 'audio' : undefined
+  if (type && rights[type] && data !== undefined) return { type, data, mimeType: mime }
+  throw lacks(name, `a file of the type "${mime}" as data`, 'give its place as file://')
+}
+
+function lacks(name: string, what: string, cure: string): ReplyError {
+  return new ReplyError('unsupported', `${name} takes no prompt with ${what}: ${cure}.`)
+}

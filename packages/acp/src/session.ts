@@ -1,0 +1,51 @@
+/** A way of working that an agent offers, such as `plan`. */
+export interface AcpMode {
+  /** For `PromptInput.agent`. */
+  readonly id: string
+  /** For people. */
+  readonly name: string
+  /** What it is for. Absent if the agent doesn't say. */
+  readonly description?: string | undefined
+}
+
+/** A slash command that an agent offers. */
+export interface AcpCommand {
+  /** Without the slash. */
+  readonly name: string
+  /** What it does. Absent if the agent doesn't say. */
+  readonly description?: string | undefined
+}
+
+/** A setting of a session that the agent lets its client change. */
+export interface AcpConfigOption {
+  /** The agent's id of it. */
+  readonly id: string
+  /** For people. */
+  readonly name: string
+  /** What it changes. Absent if the agent doesn't say. */
+  readonly description?: string | undefined
+  /** `mode`, `model`, `thought_level`, or the agent's own. Absent if it has none. */
+  readonly category?: string | undefined
+  /** Its value now. */
+  readonly value: string | boolean
+  /** The values that it may have; those of groups follow one another. Empty for a switch. */
+  readonly choices: readonly { readonly value: string; readonly name: string }[]
+}
+
+/** What an agent has told of a session besides its answers. */
+export interface AcpSession {
+  /** The session's id. */
+  readonly sessionID: string
+  /** Empty until the agent lists them; it may change the list at any time. */
+  readonly commands: readonly AcpCommand[]
+  /** Empty if it has none, or only as a setting of the category `mode`. */
+  readonly modes: readonly AcpMode[]
+  /** The id of the mode at work. Absent if it has no modes. */
+  readonly modeID?: string | undefined
+  /** Its settings. Empty if it has none. */
+  readonly config: readonly AcpConfigOption[]
+}
+
+export function emptySession(sessionID: string): AcpSession {
+  return { sessionID, commands: [], modes: [], config: [] }
+}

@@ -1,0 +1,226 @@
+import { realpath } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { RequestError } from '@agentclientprotocol/sdk'
+import { ReplyError } from '@reply/core'
+import { createLocalAgent, type LocalAsk, type LocalRun, type SessionInfo, type Source } from '@reply/core/source'
+import { configure, modelsIn } from './configure.ts'
+import { type AcpAgent, readPromptEnd, readSessionID } from './decode/response.ts'
+import type { ElicitationRequest, PermissionRequest } from './decode/schema.ts'
+import { type ElicitationResponse, elicitationAsk } from './elicitation.ts'
+import { endingOf, failureOf } from './ending.ts'
+import { toReplyError } from './link.ts'
+import type { AcpOptions } from './options.ts'
+import { type PermissionResponse, permissionAsk } from './permission.ts'
+import { blocksOf } from './prompt.ts'
+import { type Running, type Settings, startRunning, toSettings } from './running.ts'
+import type { AcpSession } from './session.ts'
+import { createSessions } from './sessions.ts'
+
+/** An agent that speaks the Agent Client Protocol, as a source. */
+export interface AcpSource extends Source {
+  /** What the agent has told of a session besides its answers. Undefined if it told nothing of such a session. */
+  details(sessionID: string): AcpSession | undefined
+  /** What the agent says of itself. Undefined until it has been started, and after it died. */
+  agentInfo(): AcpAgent | undefined
+}
+
+/**
+ * A source for `connectSource`. The agent is started with the first connection, and again after it died. Throws
+ * `invalid` for invalid options.
+ */
+export function acpSource(options: AcpOptions): AcpSource {
+  return createAcpSource(toSettings(options)).source
+}
+
+/** What an agent's preset sees of its runs. */
+export interface RunHooks {
+  /**
+   * A prompt is about to be sent. `link` names the session that a call started, and
+   * returns whether that call is known yet. Returns what to do before the run ends.
+   */
+  begun(run: LocalRun, link: (callID: string, sessionID: string) => boolean): () => Promise<void>
+}
+
+export function createAcpSource(settings: Settings, hooks?: RunHooks): { readonly source: AcpSource } {
+  const { name, cwd, clock, deadlineMs } = settings
+  const mcpServers = settings.mcpServers ?? []
+  const sessions = createSessions()
+  /** Sessions whose conversation is being repeated. */
+  const loading = new Set<string>()
+  let running: Running | undefined
+  let asks = 0
+  let isClosed = false
+  const local = createLocalAgent({
+    name,
+    clock,
+    start,
+    create: async ({ directory = cwd, title, ...wanted }) => {
+      const { link, opened } = live()
+      const response = await call('session/new', { cwd: directory, mcpServers })
+      const sessionID = readSessionID(response)
+      if (sessionID === undefined)
+        throw new ReplyError('malformed', `${name} made a session without an id: it can't be prompted.`)
+      opened.add(sessionID)
+      sessions.open(sessionID, response)
+      await configure({ link, deadlineMs, name, sessions, sessionID, wanted })
+      return { sessionID, directory, title }
+    },
+    find: async (place) => await load(place.sessionID, place.directory ?? cwd),
+    prompt,
+    cancel: async ({ sessionID }) => {
+      // The protocol wants pending requests answered first; their answers are on their way.
+      await new Promise((sent) => setImmediate(sent))
+      await live().link.notify('session/cancel', { sessionId: sessionID })
+    },
+    spelled: async (directory) => await realpath(directory).catch(() => resolve(directory)),
+    models: async (directory) => modelsIn(inFolder(directory), name),
+    commands: async (directory) => uniqueBy(inFolder(directory).flatMap(({ commands }) => commands)),
+    agents: async (directory) =>
+      uniqueBy(inFolder(directory).flatMap(modesOf)).map((mode) => ({ ...mode, isPrimary: true })),
+    close: () => {
+      isClosed = true
+      void running?.link.close()
+    },
+  })
+  return { source: { ...local.source, details: sessions.details, agentInfo: () => running?.agent } }
+
+  async function start(): Promise<void> {
+    const begun = await startRunning(settings, {
+      update,
+      permission,
+      elicitation,
+      files: settings.files,
+      folderOf: (sessionID) => local.session(sessionID)?.directory,
+    })
+    if (isClosed) return await begun.link.close()
+    running = begun
+    void begun.link.ended.then((how) => {
+      if (running === begun) running = undefined
+      local.fail(new ReplyError('unreachable', `${name} ${how}. It is started again for the next prompt.`))
+    })
+  }
+
+  function live(): Running {
+    if (running) return running
+    throw new ReplyError('unreachable', `${name} is not running. Wait until it was started again.`)
+  }
+
+  async function call(method: string, params: object): Promise<unknown> {
+    try {
+      return await live().link.request(method, params, deadlineMs)
+    } catch (error) {
+      throw toReplyError(error, `"${method}" of ${name}`)
+    }
+  }
+
+  /** Opens a session of an earlier process. Its updates repeat the conversation, which is not news. */
+  async function load(sessionID: string, directory: string): Promise<SessionInfo | undefined> {
+    const { link, agent, opened } = live()
+    if (!agent.loadsSessions) return undefined
+    loading.add(sessionID)
+    try {
+      const params = { sessionId: sessionID, cwd: directory, mcpServers }
+      sessions.open(sessionID, await link.request('session/load', params, deadlineMs))
+    } catch (error) {
+      if (error instanceof RequestError && error.code !== -32_000) return undefined
+      throw toReplyError(error, `Loading session ${sessionID} of ${name}`)
+    } finally {
+      loading.delete(sessionID)
+    }
+    opened.add(sessionID)
+    return { sessionID, directory }
+  }
+
+  async function prompt(run: LocalRun, given: Parameters<Source['prompt']>[1]): Promise<void> {
+    const { sessionID } = run
+    const { link, agent, opened } = live()
+    const blocks = blocksOf(given, agent, name)
+    if (!opened.has(sessionID) && !(await load(sessionID, run.directory ?? cwd)))
+      throw new ReplyError('gone', `${name} lost session ${sessionID} when it ended; start a new one.`)
+    await configure({ link, deadlineMs, name, sessions, sessionID, wanted: given })
+    sessions.beginRun(sessionID)
+    const beforeEnd = hooks?.begun(run, (callID, childID) => {
+      const output = sessions.link(sessionID, callID, childID)
+      if (output) run.write(output)
+      return output !== undefined
+    })
+    link
+      .request('session/prompt', { sessionId: sessionID, prompt: blocks })
+      .finally(() => beforeEnd?.())
+      .then(
+        (response) => finish(run, response),
+        // A link that broke is told with how the agent ended.
+        (error: unknown) => {
+          if (error instanceof RequestError) run.end({ type: 'failed', error: failureOf(error) })
+        },
+      )
+  }
+
+  function finish(run: LocalRun, response: unknown): void {
+    const end = readPromptEnd(response, sessions.costOf(run.sessionID))
+    if (!end) {
+      const message = `${name} ended the prompt with something else than a stop reason.`
+      return run.end({ type: 'failed', error: { name: 'malformed', message, raw: response } })
+    }
+    run.write(...end.usage)
+    run.end(endingOf(end.stopReason))
+  }
+
+  function update(params: unknown): void {
+    const updated = sessions.update(params)
+    if (!updated) {
+      settings.onError?.(new ReplyError('malformed', `${name} sent a malformed session update; it was left out.`))
+      return
+    }
+    const { sessionID, told } = updated
+    if (told.title !== undefined && local.session(sessionID)) local.update({ sessionID, title: told.title })
+    if (told.notice) settings.onNotice?.(sessionID, told.notice)
+    if (told.outputs && !loading.has(sessionID)) local.run(sessionID)?.write(...told.outputs)
+  }
+
+  async function permission(request: PermissionRequest, signal: AbortSignal): Promise<PermissionResponse> {
+    const run = local.run(request.sessionId)
+    if (!run) return { outcome: { outcome: 'cancelled' } }
+    const { call: asked, output } = sessions.callFor(request)
+    run.write(output)
+    return await ask(run, signal, (requestID, reply) => permissionAsk(request, asked, requestID, reply))
+  }
+
+  async function elicitation(request: ElicitationRequest, signal: AbortSignal): Promise<ElicitationResponse> {
+    const run = request.sessionId ? local.run(request.sessionId) : undefined
+    // Only forms were offered, and only a run has people who can be asked.
+    if (!run || (request.mode && request.mode !== 'form')) return { action: 'cancel' }
+    return await ask(run, signal, (requestID, reply) => elicitationAsk(request, requestID, reply))
+  }
+
+  function ask<Response>(
+    run: LocalRun,
+    signal: AbortSignal,
+    make: (requestID: string, reply: (response: Response) => void) => LocalAsk,
+  ): Promise<Response> {
+    asks += 1
+    const requestID = `ask_${asks}`
+    return new Promise((resolve, reject) => {
+      signal.addEventListener('abort', () => {
+        run.closeAsk(requestID)
+        reject(signal.reason)
+      })
+      run.ask(make(requestID, resolve))
+    })
+  }
+
+  function inFolder(directory: string | undefined): readonly AcpSession[] {
+    const isIn = ({ sessionID }: AcpSession): boolean => local.session(sessionID)?.directory === directory
+    return directory === undefined ? sessions.all() : sessions.all().filter(isIn)
+  }
+}
+
+function modesOf({ modes, config }: AcpSession) {
+  const setting = config.find(({ category }) => category === 'mode')?.choices ?? []
+  const listed = modes.map(({ id, description }) => ({ name: id, description }))
+  return [...listed, ...setting.map(({ value }) => ({ name: value, description: undefined }))]
+}
+
+function uniqueBy<T extends { readonly name: string }>(items: readonly T[]): readonly T[] {
+  return [...new Map(items.map((item) => [item.name, item])).values()]
+}

@@ -1,5 +1,6 @@
 export { type Child, type ChildOptions, type Exit, startChild } from './child/start.ts'
 export { type ClaudeOptions, claude } from './claude/source.ts'
+export { type CodexOptions, codex } from './codex/source.ts'
 export type { OutputOptions } from './command/play.ts'
 export { type ProcessResult, type RunOptions, run } from './command/run.ts'
 export { type ProcessOptions, processSource } from './command/source.ts'

@@ -1,25 +1,13 @@
-import { readFileSync } from 'node:fs'
 import { partsOf, type Reply, textOf } from '@reply/core'
-import { connectSource, createLocalAgent } from '@reply/core/source'
 import { describe, expect, test } from 'vitest'
 import { decodeClaude } from '../src/claude/decode.ts'
 import { createTeller } from '../src/claude/tell.ts'
-
-interface Recorded {
-  readonly from: 'claude' | 'us'
-  readonly line: { readonly type: string; readonly response?: { readonly response?: object } }
-}
-
-const linesOf = (name: string): readonly Recorded[] =>
-  readFileSync(new URL(`recorded/claude/${name}.jsonl`, import.meta.url), 'utf8')
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line))
+import { type Answer, recordingOf, runRecorded } from './replay.ts'
 
 /** Plays a recording through the preset. Asks are answered as a person did who wrote what was recorded. */
-async function played(name: string, answer?: 'once' | 'reject' | readonly (readonly string[])[]) {
+async function played(name: string, answer?: Answer) {
   const sent: object[] = []
-  const lines = linesOf(name)
+  const lines = recordingOf('claude', name)
   let at = 0
   const teller = createTeller({
     now: () => 0,
@@ -29,34 +17,10 @@ async function played(name: string, answer?: 'once' | 'reject' | readonly (reado
       setImmediate(play)
     },
   })
-  const agent = createLocalAgent({
-    name: 'recorded',
-    create: () => ({ sessionID: 'ses_recorded', directory: '/project' }),
-    prompt: async (run) => {
-      teller.begin(run)
-      play()
-    },
-    cancel: () => {},
-  })
-  const opencode = connectSource(agent.source)
-  const stream = opencode.prompt(
-    { text: 'Go.' },
-    {
-      observe: () => [
-        {
-          permissionAsked: ({ ask }) => {
-            if (answer === 'reject') void opencode.reject(ask, 'Not in this folder.')
-            else if (answer === 'once') void opencode.answer(ask, 'once')
-          },
-          questionAsked: ({ ask }) => {
-            if (Array.isArray(answer)) void opencode.answer(ask, answer)
-          },
-        },
-      ],
-    },
-  )
-  const reply = await stream.result
-  await opencode.close()
+  const reply = await runRecorded((run) => {
+    teller.begin(run)
+    play()
+  }, answer)
   return { reply, sent, recorded: lines.flatMap(({ from, line }) => (from === 'us' && line.response?.response) || []) }
 
   /** Up to where Claude Code waits for an answer. */

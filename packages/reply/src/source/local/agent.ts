@@ -47,7 +47,10 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
     answer: async (ask, answer, signal) => await settle(ask, toAnswer(answer), signal),
     reject: async (ask, message, signal) => await settle(ask, { type: 'rejected', message }, signal),
     abort,
-    models: async (directory) => (await options.models?.(directory)) ?? [],
+    models: async (directory) => {
+      await ready()
+      return (await options.models?.(directory)) ?? []
+    },
     ...(options.commands && { commands: options.commands }),
     ...(options.agents && { agents: options.agents }),
     close,

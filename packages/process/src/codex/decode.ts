@@ -1,0 +1,199 @@
+import type { ToolState } from '@reply/core'
+import type { LocalEnding } from '@reply/core/source'
+import * as z from 'zod'
+
+/**
+ * What a message of `codex app-server` says about a thread. Recorded with version 0.169.0, whose own
+ * `codex app-server generate-json-schema` has all of the protocol.
+ */
+export type CodexSaid = { readonly threadID: string } & (
+  | { readonly type: 'delta'; readonly kind: 'text' | 'reasoning'; readonly delta: string }
+  | { readonly type: 'seal' }
+  | { readonly type: 'tool'; readonly callID: string; readonly tool: string; readonly state: ToolState }
+  | { readonly type: 'output'; readonly callID: string; readonly delta: string }
+  | { readonly type: 'todos'; readonly todos: readonly { readonly content: string; readonly status: string }[] }
+  | { readonly type: 'usage'; readonly tokens: CodexTokens; readonly contextLimit?: number }
+  | { readonly type: 'retry'; readonly message: string }
+  | { readonly type: 'compaction' }
+  /** Codex took a request back, or it was answered. */
+  | { readonly type: 'ask-gone'; readonly requestID: string }
+  | { readonly type: 'end'; readonly ending: LocalEnding }
+)
+
+/** Tokens of one call of the model. */
+export interface CodexTokens {
+  readonly input: number
+  readonly output: number
+  readonly reasoning: number
+  readonly cacheRead: number
+  readonly cacheWrite: number
+}
+
+const of = { threadId: z.string() }
+const delta = z.object({ ...of, itemId: z.string(), delta: z.string() })
+const count = z.number().default(0)
+const failure = z.object({ message: z.string() })
+
+const item = z.union([
+  z.object({
+    type: z.literal('commandExecution'),
+    id: z.string(),
+    command: z.string(),
+    cwd: z.string().optional(),
+    status: z.string(),
+    aggregatedOutput: z.string().nullish(),
+    exitCode: z.number().nullish(),
+  }),
+  z.object({
+    type: z.literal('fileChange'),
+    id: z.string(),
+    status: z.string(),
+    changes: z.array(z.object({ path: z.string(), diff: z.string().default('') })),
+  }),
+  z.object({
+    type: z.literal('mcpToolCall'),
+    id: z.string(),
+    server: z.string(),
+    tool: z.string(),
+    status: z.string(),
+    arguments: z.unknown(),
+    error: failure.nullish(),
+  }),
+  z.object({ type: z.literal('webSearch'), id: z.string(), query: z.string().default('') }),
+  z.object({ type: z.literal('agentMessage') }),
+  z.object({ type: z.literal('reasoning') }),
+  z.object({ type: z.literal('contextCompaction') }),
+])
+
+const itemEvent = z.object({ ...of, item, startedAtMs: z.number().optional(), completedAtMs: z.number().optional() })
+
+/** A reader for each notification. What is not here changes no reply. */
+const notifications: Readonly<Record<string, (params: unknown) => CodexSaid | undefined>> = {
+  'item/agentMessage/delta': (params) => grown(params, 'text'),
+  'item/reasoning/summaryTextDelta': (params) => grown(params, 'reasoning'),
+  'item/reasoning/textDelta': (params) => grown(params, 'reasoning'),
+  'item/commandExecution/outputDelta': (params) => {
+    const found = delta.safeParse(params).data
+    return found && { type: 'output', threadID: found.threadId, callID: found.itemId, delta: found.delta }
+  },
+  'item/started': (params) => ofItem(params, false),
+  'item/completed': (params) => ofItem(params, true),
+  'turn/plan/updated': (params) => {
+    const step = z.object({ step: z.string(), status: z.string() })
+    const found = z.object({ ...of, plan: z.array(step) }).safeParse(params).data
+    const todos = found?.plan.map((one) => ({
+      content: one.step,
+      status: one.status === 'inProgress' ? 'in_progress' : one.status,
+    }))
+    return found && { type: 'todos', threadID: found.threadId, todos: todos ?? [] }
+  },
+  'thread/tokenUsage/updated': ofUsage,
+  error: (params) => {
+    const found = z.object({ ...of, error: failure, willRetry: z.literal(true) }).safeParse(params).data
+    return found && { type: 'retry', threadID: found.threadId, message: found.error.message }
+  },
+  'serverRequest/resolved': (params) => {
+    const found = z.object({ ...of, requestId: z.union([z.string(), z.number()]) }).safeParse(params).data
+    return found && { type: 'ask-gone', threadID: found.threadId, requestID: String(found.requestId) }
+  },
+  'turn/completed': (params) => {
+    const turn = z.object({ status: z.string(), error: failure.nullish() })
+    const found = z.object({ ...of, turn }).safeParse(params).data
+    return found && { type: 'end', threadID: found.threadId, ending: endingOf(found.turn) }
+  },
+}
+
+/** Reads one notification. Undefined if it changes no reply, such as a kind that this version doesn't know. */
+export function decodeCodex(method: string, params: unknown): CodexSaid | undefined {
+  return Object.hasOwn(notifications, method) ? notifications[method]?.(params) : undefined
+}
+
+function grown(params: unknown, kind: 'text' | 'reasoning'): CodexSaid | undefined {
+  const found = delta.safeParse(params).data
+  return found && { type: 'delta', threadID: found.threadId, kind, delta: found.delta }
+}
+
+function ofItem(params: unknown, isOver: boolean): CodexSaid | undefined {
+  const found = itemEvent.safeParse(params).data
+  if (!found) return undefined
+  const { threadId: threadID, item: one, startedAtMs, completedAtMs } = found
+  if (one.type === 'agentMessage' || one.type === 'reasoning') return isOver ? { type: 'seal', threadID } : undefined
+  if (one.type === 'contextCompaction') return isOver ? { type: 'compaction', threadID } : undefined
+  const status = 'status' in one ? one.status : 'completed'
+  const error = isOver ? errorOf(one, status) : undefined
+  const output = one.type === 'commandExecution' ? (one.aggregatedOutput ?? '') : ''
+  const fields = { input: inputOf(one), startedAt: startedAtMs, endedAt: completedAtMs }
+  const state: ToolState = !isOver
+    ? { status: 'running', input: fields.input, startedAt: startedAtMs }
+    : error === undefined
+      ? { status: 'completed', output, ...fields }
+      : { status: 'error', error, ...fields }
+  return { type: 'tool', threadID, callID: one.id, tool: toolOf(one), state }
+}
+
+type Item = Exclude<z.infer<typeof item>, { type: 'agentMessage' | 'reasoning' | 'contextCompaction' }>
+
+/** The names that views know. */
+function toolOf(one: Item): string {
+  if (one.type === 'commandExecution') return 'bash'
+  if (one.type === 'fileChange') return 'apply_patch'
+  return one.type === 'webSearch' ? 'websearch' : `${one.server}_${one.tool}`
+}
+
+function inputOf(one: Item): Readonly<Record<string, unknown>> {
+  if (one.type === 'commandExecution')
+    return { command: one.command, ...(one.cwd !== undefined && { workdir: one.cwd }) }
+  if (one.type === 'fileChange') return { changes: one.changes }
+  return one.type === 'webSearch' ? { query: one.query } : { arguments: one.arguments }
+}
+
+function errorOf(one: Item, status: string): string | undefined {
+  if (status === 'declined') return 'It was not allowed.'
+  if (one.type === 'mcpToolCall' && one.error) return one.error.message
+  if (one.type === 'commandExecution' && typeof one.exitCode === 'number') return undefined
+  return status === 'failed' ? 'It failed.' : undefined
+}
+
+function ofUsage(params: unknown): CodexSaid | undefined {
+  const last = z.object({
+    inputTokens: count,
+    cachedInputTokens: count,
+    cacheWriteInputTokens: count,
+    outputTokens: count,
+    reasoningOutputTokens: count,
+  })
+  const usage = z.object({ last, modelContextWindow: z.number().nullish() })
+  const found = z.object({ ...of, tokenUsage: usage }).safeParse(params).data
+  if (!found) return undefined
+  const { inputTokens, cachedInputTokens, cacheWriteInputTokens, outputTokens, reasoningOutputTokens } =
+    found.tokenUsage.last
+  const tokens = {
+    input: inputTokens - cachedInputTokens - cacheWriteInputTokens,
+    output: outputTokens,
+    reasoning: reasoningOutputTokens,
+    cacheRead: cachedInputTokens,
+    cacheWrite: cacheWriteInputTokens,
+  }
+  const limit = found.tokenUsage.modelContextWindow
+  return {
+    type: 'usage',
+    threadID: found.threadId,
+    tokens,
+    ...(typeof limit === 'number' && { contextLimit: limit }),
+  }
+}
+
+function endingOf({
+  status,
+  error,
+}: {
+  readonly status: string
+  readonly error?: { readonly message: string } | null | undefined
+}): LocalEnding {
+  if (status === 'interrupted') return { type: 'aborted' }
+  if (status === 'completed') return { type: 'completed' }
+  return {
+    type: 'failed',
+    error: { name: 'CodexError', message: error?.message ?? `The turn is ${status}.`, raw: error },
+  }
+}

@@ -1,0 +1,93 @@
+import * as z from 'zod'
+
+/** What Codex asks a person. */
+export type CodexRequest = { readonly threadID: string; readonly callID: string } & (
+  | {
+      readonly type: 'permission'
+      readonly permission: 'bash' | 'edit'
+      readonly reason: string
+      /** What allows it for good: the decision to send, and what it allows. Absent if there is none. */
+      readonly always?: { readonly decision: unknown; readonly pattern: string }
+    }
+  | {
+      readonly type: 'question'
+      readonly questions: readonly {
+        readonly id: string
+        readonly header: string
+        readonly question: string
+        readonly options: readonly { readonly label: string; readonly description: string }[]
+      }[]
+    }
+)
+
+const of = { threadId: z.string(), itemId: z.string() }
+const approval = z.object({
+  ...of,
+  reason: z.string().nullish(),
+  availableDecisions: z.array(z.unknown()).nullish(),
+})
+const amendment = z.object({
+  acceptWithExecpolicyAmendment: z.object({ execpolicy_amendment: z.array(z.string()) }),
+})
+const input = z.object({
+  ...of,
+  questions: z.array(
+    z.object({
+      id: z.string(),
+      header: z.string().default(''),
+      question: z.string(),
+      options: z.array(z.object({ label: z.string(), description: z.string().default('') })).nullish(),
+    }),
+  ),
+})
+
+/** Reads one request. Undefined for what can't be answered here. */
+export function decodeRequest(method: string, params: unknown): CodexRequest | undefined {
+  switch (method) {
+    case 'item/commandExecution/requestApproval':
+      return permission(params, 'bash')
+    case 'item/fileChange/requestApproval':
+      return permission(params, 'edit')
+    case 'item/tool/requestUserInput': {
+      const found = input.safeParse(params).data
+      const questions = found?.questions.map(({ options, ...rest }) => ({ ...rest, options: options ?? [] }))
+      return found && { type: 'question', threadID: found.threadId, callID: found.itemId, questions: questions ?? [] }
+    }
+    default:
+      return undefined
+  }
+}
+
+function permission(params: unknown, kind: 'bash' | 'edit'): CodexRequest | undefined {
+  const found = approval.safeParse(params).data
+  if (!found) return undefined
+  const lasting = (found.availableDecisions ?? []).flatMap((decision) => {
+    const rule = amendment.safeParse(decision).data?.acceptWithExecpolicyAmendment.execpolicy_amendment
+    if (rule) return [{ decision, pattern: rule.join(' ') }]
+    return decision === 'acceptForSession' ? [{ decision, pattern: 'the same in this session' }] : []
+  })
+  const { threadId: threadID, itemId: callID, reason } = found
+  const always = lasting[0] && { always: lasting[0] }
+  return { type: 'permission', threadID, callID, permission: kind, reason: reason ?? '', ...always }
+}
+
+const thread = z.object({ thread: z.object({ id: z.string() }) })
+const turn = z.object({ turn: z.object({ id: z.string() }) })
+const models = z.object({
+  data: z.array(
+    z.object({
+      model: z.string(),
+      displayName: z.string(),
+      supportedReasoningEfforts: z.array(z.object({ reasoningEffort: z.string() })).default([]),
+    }),
+  ),
+})
+
+/** The id of a thread that was started. Throws if the answer has none. */
+export const threadIn = (value: unknown): string => thread.parse(value).thread.id
+
+/** The id of a turn that was started. Throws if the answer has none. */
+export const turnIn = (value: unknown): string => turn.parse(value).turn.id
+
+/** The models that Codex lists. Throws if the answer has another shape. */
+export const modelsIn = (value: unknown): z.infer<typeof models>['data'] => models.parse(value).data

@@ -1,0 +1,133 @@
+import { type OnError, ReplyError, systemClock } from '@reply/core'
+import { createLocalAgent, type Source } from '@reply/core/source'
+import { decodeRpc } from '../agent/decode.ts'
+import { type Program, startProgram } from '../agent/program.ts'
+import { createRpc } from '../agent/rpc.ts'
+import type { ChildOptions } from '../child/start.ts'
+import { textOnly } from '../command/text-only.ts'
+import { toAsk } from './ask.ts'
+import { decodeRequest, modelsIn, threadIn, turnIn } from './decode/requests.ts'
+import { decodeCodex } from './decode.ts'
+import { createTeller } from './tell.ts'
+
+/** How Codex is started. */
+export interface CodexOptions extends Omit<ChildOptions, 'command' | 'args' | 'signal'> {
+  /** The program: a path, or a name in `PATH`. Default `codex`. */
+  readonly command?: string | undefined
+  /** Arguments after `app-server`, such as `['-c', 'model_provider="mine"']`. Default: none. */
+  readonly args?: readonly string[] | undefined
+  /** The model. Default: Codex's own. */
+  readonly model?: string | undefined
+  /** When Codex asks. Default: what its configuration says. */
+  readonly approvalPolicy?: 'on-request' | 'never' | undefined
+  /** What its commands may do without asking. Default: what its configuration says. */
+  readonly sandbox?: 'read-only' | 'workspace-write' | 'danger-full-access' | undefined
+  /** Receives lines that could not be read. Default: they are ignored. */
+  readonly onError?: OnError | undefined
+}
+
+/**
+ * Codex as a source: one `codex app-server` for all sessions, which are its threads. Approvals and questions are asks; an
+ * abort interrupts the turn. A session that is not known here is resumed by its id. Tested with 0.169.0.
+ */
+export function codex(options: CodexOptions = {}): Source {
+  const { command = 'codex', args = [], cwd = process.cwd(), onError = () => {}, ...rest } = options
+  const { model, approvalPolicy, sandbox, ...child } = rest
+  const chosen = { ...(model && { model }), ...(approvalPolicy && { approvalPolicy }), ...(sandbox && { sandbox }) }
+  const tell = createTeller(() => systemClock.now())
+  /** The threads that the process has open, each with its turn. */
+  const turns = new Map<string, string | undefined>()
+  let program: Program | undefined
+  let isClosed = false
+  /** Each process counts its requests from 0. */
+  let starts = 0
+  const rpc = createRpc(command, () => {
+    if (program) return program
+    throw new ReplyError('unreachable', `${command} is not running: it is started anew with the next connection.`)
+  })
+  const agent = createLocalAgent({
+    name: command,
+    start,
+    create: async ({ directory = cwd }) => {
+      const sessionID = threadIn(await rpc.request('thread/start', { cwd: directory, ...chosen }))
+      turns.set(sessionID, undefined)
+      return { sessionID, directory }
+    },
+    find: async ({ sessionID, directory = cwd }) => {
+      try {
+        await resume(sessionID)
+        return { sessionID, directory }
+      } catch (error) {
+        // Codex has one error for a thread that is not there and for one that can't be read.
+        if (error instanceof ReplyError && error.type === 'refused') return undefined
+        throw error
+      }
+    },
+    prompt: async (run, prompt) => {
+      const input = [{ type: 'text', text: textOnly(command, prompt) }]
+      if (!turns.has(run.sessionID)) await resume(run.sessionID)
+      const turnID = turnIn(await rpc.request('turn/start', { threadId: run.sessionID, input }))
+      if (run.isOpen()) turns.set(run.sessionID, turnID)
+    },
+    cancel: async ({ sessionID }) => {
+      const turnId = turns.get(sessionID)
+      if (turnId !== undefined) await rpc.request('turn/interrupt', { threadId: sessionID, turnId })
+    },
+    models: async () =>
+      modelsIn(await rpc.request('model/list', {})).map(
+        ({ model: modelID, displayName, supportedReasoningEfforts }) => {
+          const variants = supportedReasoningEfforts.map(({ reasoningEffort }) => reasoningEffort)
+          return { providerID: 'openai', modelID, name: displayName, variants }
+        },
+      ),
+    close: () => {
+      isClosed = true
+      void program?.close()
+    },
+  })
+  return agent.source
+
+  async function resume(threadId: string): Promise<void> {
+    await rpc.request('thread/resume', { threadId, ...chosen })
+    turns.set(threadId, undefined)
+  }
+
+  async function start(): Promise<void> {
+    turns.clear()
+    starts++
+    program = await startProgram({ ...child, command, cwd, args: ['app-server', ...args], onError, onLine, onEnd })
+    if (isClosed) return void program.close()
+    const clientInfo = { name: 'reply', title: 'reply', version: '0.1.0' }
+    await rpc.request('initialize', { clientInfo, capabilities: { experimentalApi: true } })
+    await rpc.notify('initialized')
+  }
+
+  function onLine(value: unknown): void {
+    const message = decodeRpc(value)
+    if (message?.type === 'response') return rpc.take(message)
+    if (message?.type === 'notification') {
+      const said = decodeCodex(message.method, message.params)
+      const run = said && agent.run(said.threadID)
+      if (run) tell(run, said.type === 'ask-gone' ? { ...said, requestID: `${starts}.${said.requestID}` } : said, value)
+    }
+    if (message?.type !== 'request') return
+    const { id, method, params } = message
+    const asked = decodeRequest(method, params)
+    const run = asked && agent.run(asked.threadID)
+    if (run) return run.ask(toAsk(`${starts}.${id}`, asked, (result) => rpc.respond(id, result)))
+    onError(new ReplyError('unsupported', `${command} asked for ${method}, which cannot be answered; it was refused.`))
+    rpc.refuse(id, method).catch(() => {})
+  }
+
+  function onEnd(
+    { code, signal }: { readonly code?: number | undefined; readonly signal?: string | undefined },
+    said: string,
+  ): void {
+    program = undefined
+    const last = said.split('\n').at(-1) ?? ''
+    const how = `${command} ended with ${code === undefined ? signal : `code ${code}`}`
+    const error = new ReplyError('unreachable', last === '' ? `${how}. Run it by hand to see why.` : `${how}: ${last}`)
+    rpc.end(error)
+    agent.fail(error)
+  }
+}

@@ -1,0 +1,22 @@
+import { sourceContract } from '@reply/core/testing'
+import { agentBinary } from '@reply/testing'
+import { test } from 'vitest'
+import { startCodexStage } from './codex-stage.ts'
+import { skipsOf } from './skips.ts'
+
+const question = 'Codex offers its question tool in plan mode alone.'
+const agents = 'The approvals of sub-agents have not been recorded yet.'
+
+const skip = {
+  ...skipsOf('Codex'),
+  'tells the agent why a permission is rejected': 'Codex takes a decision without a reason.',
+  'answers a question': question,
+  'rejects a question': question,
+  "answers a sub-agent's permission, and lists the sub-agent as a child": agents,
+  'lists its commands': 'Codex has no slash commands in this mode.',
+  'runs a command': 'Codex has no slash commands in this mode.',
+}
+
+const setup = async () => await startCodexStage(await agentBinary('codex'))
+
+for (const { name, run } of sourceContract({ name: 'Codex', setup, skip })) test(name, run)

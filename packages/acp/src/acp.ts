@@ -1,13 +1,15 @@
 import type { OpenCode } from '@reply/core'
 import { connectSource, type DriveOptions } from '@reply/core/source'
+import { type Agent, createAgent } from '@reply/core/thoughts'
 import type { AcpOptions } from './options.ts'
 import { type AcpSource, acpSource } from './source.ts'
+import { createToolHost } from './tool-host.ts'
 
 /** The options of `acp`. The drive's are passed on; its `directory` is `cwd`. */
 export interface AcpClientOptions extends AcpOptions, Omit<DriveOptions, 'directory' | 'clock' | 'onError'> {}
 
 /** An agent that speaks the Agent Client Protocol, as `connect()` gives an OpenCode server. */
-export interface AcpClient extends OpenCode, Pick<AcpSource, 'details' | 'agentInfo'> {}
+export interface AcpClient extends OpenCode, Agent, Pick<AcpSource, 'details' | 'agentInfo'> {}
 
 /** Starts the agent and connects to it. `close()` ends it. Throws `invalid` for invalid options. */
 export function acp(options: AcpClientOptions): AcpClient {
@@ -18,5 +20,6 @@ export function acp(options: AcpClientOptions): AcpClient {
 export function clientOf(source: AcpSource, options: AcpClientOptions): AcpClient {
   const { deadlineMs = 60_000 } = options
   const client = connectSource(source, { connectTimeoutMs: deadlineMs, firstFrameMs: deadlineMs, ...options })
-  return { ...client, details: source.details, agentInfo: source.agentInfo }
+  const host = createToolHost({ source, ready: client.ready, name: source.name, onError: options.onError })
+  return { ...client, ...createAgent(client, { host }), details: source.details, agentInfo: source.agentInfo }
 }

@@ -1,8 +1,15 @@
 import { realpath } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { RequestError } from '@agentclientprotocol/sdk'
+import { type McpServer, RequestError } from '@agentclientprotocol/sdk'
 import { ReplyError } from '@reply/core'
-import { createLocalAgent, type LocalAsk, type LocalRun, type SessionInfo, type Source } from '@reply/core/source'
+import {
+  type CreateInput,
+  createLocalAgent,
+  type LocalAsk,
+  type LocalRun,
+  type SessionInfo,
+  type Source,
+} from '@reply/core/source'
 import { configure, modelsIn } from './configure.ts'
 import { type AcpAgent, readPromptEnd, readSessionID } from './decode/response.ts'
 import type { ElicitationRequest, PermissionRequest } from './decode/schema.ts'
@@ -16,8 +23,16 @@ import { type Running, type Settings, startRunning, toSettings } from './running
 import type { AcpSession } from './session.ts'
 import { createSessions } from './sessions.ts'
 
+/** A new session, with MCP servers of its own besides those of the options. */
+export interface AcpCreateInput extends CreateInput {
+  /** As the protocol has them. They are gone when the agent was started again. Default: none. */
+  readonly mcpServers?: readonly McpServer[] | undefined
+}
+
 /** An agent that speaks the Agent Client Protocol, as a source. */
 export interface AcpSource extends Source {
+  /** Creates a session. Rejects with `unreachable` while the agent isn't running. */
+  create(input: AcpCreateInput): Promise<SessionInfo>
   /** What the agent has told of a session besides its answers. Undefined if it told nothing of such a session. */
   details(sessionID: string): AcpSession | undefined
   /** What the agent says of itself. Undefined until it has been started, and after it died. */
@@ -54,9 +69,9 @@ export function createAcpSource(settings: Settings, hooks?: RunHooks): { readonl
     name,
     clock,
     start,
-    create: async ({ directory = cwd, title, ...wanted }) => {
+    create: async ({ directory = cwd, title, mcpServers: own = [], ...wanted }: AcpCreateInput) => {
       const { link, opened } = live()
-      const response = await call('session/new', { cwd: directory, mcpServers })
+      const response = await call('session/new', { cwd: directory, mcpServers: [...mcpServers, ...own] })
       const sessionID = readSessionID(response)
       if (sessionID === undefined)
         throw new ReplyError('malformed', `${name} made a session without an id: it can't be prompted.`)

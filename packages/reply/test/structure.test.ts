@@ -19,7 +19,7 @@ const importsByPackage: Readonly<Record<string, Imports>> = {
   bridge: { values: ['@reply/core', '@reply/sink'], types: [] },
   console: { values: ['@reply/core', '@reply/sink', '@reply/bridge', '@reply/testing'], types: [] },
   process: { values: ['@reply/core'], types: [] },
-  acp: { values: ['@reply/core', '@reply/process'], types: [] },
+  acp: { values: ['@reply/core', '@reply/process', '@reply/tools'], types: [] },
   testing: { values: [], types: [] },
   tools: { values: ['@reply/core'], types: [] },
   bench: { values: packages.map((name) => (name === 'reply' ? '@reply/core' : `@reply/${name}`)), types: [] },

@@ -11,6 +11,8 @@ export interface AcpAgent {
   readonly protocolVersion: number
   /** Whether it can load a session of an earlier process. */
   readonly loadsSessions: boolean
+  /** Whether it connects to MCP servers over HTTP. */
+  readonly mcpOverHttp: boolean
   /** Whether prompts may hold images. */
   readonly image: boolean
   /** Whether prompts may hold audio. */
@@ -30,6 +32,7 @@ export function readInitialize(response: unknown): AcpAgent | undefined {
     version: agentInfo?.version ?? undefined,
     protocolVersion,
     loadsSessions: agentCapabilities?.loadSession === true,
+    mcpOverHttp: agentCapabilities?.mcpCapabilities?.http === true,
     image: rights?.image === true,
     audio: rights?.audio === true,
     authMethods: (authMethods ?? []).map(({ id, name }) => ({ id, name: name ?? undefined })),

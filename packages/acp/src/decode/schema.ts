@@ -134,6 +134,7 @@ export const initializeResponse = z.object({
   agentCapabilities: z
     .object({
       loadSession: z.boolean().nullish(),
+      mcpCapabilities: z.object({ http: z.boolean().nullish() }).nullish(),
       promptCapabilities: z
         .object({ image: z.boolean().nullish(), audio: z.boolean().nullish(), embeddedContext: z.boolean().nullish() })
         .nullish(),

@@ -1,4 +1,4 @@
-import { mkdir, readFile, realpath, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, readlink, realpath, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path'
 import { type ClientApp, RequestError } from '@agentclientprotocol/sdk'
 import { readFileRequest, writeFileRequest } from './decode/schema.ts'
@@ -43,13 +43,20 @@ async function allowed(
   return file
 }
 
-/** Follows the links of as much of the path as exists. */
-async function withoutLinks(path: string): Promise<string> {
+/** As many links as the kernel follows. */
+const maxLinks = 40
+
+/** Follows the links of as much of the path as exists, also one that leads to a file that is not there yet. */
+async function withoutLinks(path: string, links = 0): Promise<string> {
   try {
     return await realpath(path)
   } catch {
     const parent = dirname(path)
-    return parent === path ? path : join(await withoutLinks(parent), basename(path))
+    if (parent === path) return path
+    if (links > maxLinks) throw RequestError.invalidParams({ path }, 'The path has too many links')
+    const home = await withoutLinks(parent, links)
+    const target = await readlink(join(home, basename(path))).catch(() => undefined)
+    return target === undefined ? join(home, basename(path)) : await withoutLinks(resolve(home, target), links + 1)
   }
 }
 

@@ -18,8 +18,9 @@ export function acp(options: AcpClientOptions): AcpClient {
 
 /** Connects to a source, with time for its agent to start. */
 export function clientOf(source: AcpSource, options: AcpClientOptions): AcpClient {
-  const { deadlineMs = 60_000 } = options
-  const client = connectSource(source, { connectTimeoutMs: deadlineMs, firstFrameMs: deadlineMs, ...options })
+  // Longer than the agent may take, so that it is the agent's own failure that is told.
+  const startMs = (options.deadlineMs ?? 60_000) + 5000
+  const client = connectSource(source, { connectTimeoutMs: startMs, firstFrameMs: startMs, ...options })
   const host = createToolHost({ source, ready: client.ready, name: source.name, onError: options.onError })
   return { ...client, ...createAgent(client, { host }), details: source.details, agentInfo: source.agentInfo }
 }

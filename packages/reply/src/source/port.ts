@@ -44,6 +44,11 @@ export interface Source {
   /** Shown in errors to identify the server: its address, without credentials. */
   readonly name: string
   /**
+   * Whether this program starts the agent itself. If that fails, prompts that wait for the connection fail at once; else
+   * they wait for a server that may be starting. Default: false.
+   */
+  readonly isLocal?: boolean | undefined
+  /**
    * Opens one connection and yields its events in the order of the wire, beginning with `connected`. Yields an empty
    * list when the connection opens, and for any sign of life without an event. Returns when the server ends the
    * connection; throws a `ReplyError` that says why it failed. Ends soon after the signal aborts.
@@ -110,7 +115,9 @@ export interface Source {
 }
 
 /** A source with all that OpenCode's servers offer. Only version 2 lets prompts wait. */
-export type OpenCodeSource = Required<Omit<Source, 'waiting' | 'withdraw'>> & Pick<Source, 'waiting' | 'withdraw'>
+export type OpenCodeSource = Required<Omit<Source, Optional>> & Pick<Source, Optional>
+
+type Optional = 'waiting' | 'withdraw' | 'isLocal'
 
 /** What a server can do, and what happens without it. */
 export interface Capabilities {

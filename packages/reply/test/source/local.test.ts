@@ -106,8 +106,9 @@ test('a prompt without a connection is refused, as its events would be lost', as
   expect(heard).toEqual([])
 })
 
-test('an agent that cannot be started rejects with the reason', async () => {
-  const drive = connectSource(createUnreachable().source, { connectTimeoutMs: 50 })
+test('an agent that cannot be started fails prompts at once, with the reason', async () => {
+  const drive = connectSource(createUnreachable().source)
+  await expect(drive.ready).rejects.toThrow('no such command')
   const reply = await drive.prompt({ text: 'Hello.' }).result
   expect(reply).toMatchObject({ outcome: 'failed', error: { message: expect.stringContaining('no such command') } })
   await drive.close()

@@ -8,6 +8,8 @@ export interface LivenessOptions {
   readonly name: string
   /** How long a caller waits for the connection, and `ready` for a stream that keeps breaking off, in ms. */
   readonly connectTimeoutMs: number
+  /** As in `Source`. */
+  readonly isLocal?: boolean | undefined
 }
 
 /** Whether the connection is up: the stream is open, and missed events were read. Callers wait for it here. */
@@ -27,7 +29,7 @@ interface Waiter {
   readonly reject: (error: ReplyError) => void
 }
 
-export function createLiveness({ clock, name, connectTimeoutMs }: LivenessOptions): Liveness {
+export function createLiveness({ clock, name, connectTimeoutMs, isLocal = false }: LivenessOptions): Liveness {
   const first = promiseWithResolvers()
   let isUp = false
   let isClosed = false
@@ -51,8 +53,8 @@ export function createLiveness({ clock, name, connectTimeoutMs }: LivenessOption
     // The server is there, so the next attempt may hold.
     if (brokeOff) stopTimer ??= clock.after(connectTimeoutMs, () => first.reject(lastReason ?? reason))
     else first.reject(reason)
-    // Waiting doesn't fix a wrong password.
-    if (reason.type === 'unauthorized') for (const { reject } of takeWaiters()) reject(reason)
+    // Waiting doesn't fix a wrong password, nor a program that can't be started.
+    if (reason.type === 'unauthorized' || (isLocal && !brokeOff)) for (const { reject } of takeWaiters()) reject(reason)
   }
 
   function close(): void {

@@ -27,6 +27,7 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
   let isClosed = false
   const source: Source = {
     name,
+    isLocal: true,
     connect,
     learn: async () => capabilities,
     startReading: () => ({ working: async () => working(), session: async (place) => await unreadable(place) }),
@@ -68,7 +69,6 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
 
   async function* connect({ signal }: { readonly signal: AbortSignal }): AsyncIterable<readonly ReplyEvent[]> {
     requireOpen()
-    yield []
     // An agent that takes long to start goes on starting, for the next connection.
     if (!(await withoutAbort(ready(), signal))) return
     queue.open()

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { connect, type OpenCode, systemClock } from '@reply/core'
+import { type OpenCode, systemClock } from '@reply/core'
 import type { BridgeConnection, Inbound, KnownChat, Webhook, WebhookAnswer, WebhookRequest } from '@reply/sink/channel'
 import { createWebhook, safeOnError } from '@reply/sink/channel'
 import { createAnswerer } from './asks/answering.ts'
@@ -26,6 +26,7 @@ import { createRoutes } from './routes/routes.ts'
 import { atMost } from './runs/at-most.ts'
 import type { BridgeContext } from './runs/context.ts'
 import { createRunner } from './runs/runner.ts'
+import { connectServer, secretNamesIn } from './servers/connect-server.ts'
 import { requireUnexposed } from './servers/exposed.ts'
 import { createState } from './state.ts'
 import { words } from './words.ts'
@@ -110,7 +111,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     ])
     await keeper.take(starting.signal)
     for (const [name, connection] of made) connections.set(name, connection)
-    for (const name of Object.keys(config.servers)) servers.set(name, connectTo(name))
+    for (const name of Object.keys(config.servers)) servers.set(name, await connectTo(name))
     for (const step of [routes.load, registry.evict, runner.restore, backlog.restore, intake.restore]) {
       await step()
       starting.signal.throwIfAborted()
@@ -148,22 +149,15 @@ export function createBridge(options: BridgeOptions): Bridge {
     return [name, await create(parseChannel(schema, name, entry), host)]
   }
 
-  function connectTo(name: string): OpenCode {
+  async function connectTo(name: string): Promise<OpenCode> {
     const given = options.connectTo?.(name)
     if (given) return given
     const server = config.servers[name]
     if (!server) throw new BridgeError('config', `There is no server "${name}".`)
-    const { url, directory, username, password } = server
     // A prompt waits as long for its server as a run may go without progress.
     const connectTimeoutMs = router.timeoutMs
-    return connect({
-      url,
-      directory,
-      username,
-      password: password && secret(password),
-      connectTimeoutMs,
-      onError,
-      clock,
+    return await connectServer(server, {
+      ...{ secret, secretNames: secretNamesIn(config), connectTimeoutMs, onError, clock },
     })
   }
 

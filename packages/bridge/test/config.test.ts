@@ -54,6 +54,21 @@ describe('a config', () => {
 
   test.each<[string, object, string]>([
     [
+      'a server without an address',
+      { servers: { home: { directory: '/shop' } } },
+      'servers.home: Give it either a `url` or an `agent`.',
+    ],
+    [
+      'a server that is an agent, too',
+      { servers: { home: { url: 'http://127.0.0.1:4096', agent: 'claude' } } },
+      'servers.home: Give it either a `url` or an `agent`.',
+    ],
+    [
+      'an agent with a password',
+      { servers: { home: { agent: 'claude', password: { env: 'PASSWORD' } } } },
+      'servers.home: An agent has no `username` and no `password`.',
+    ],
+    [
       'a time below its limit',
       { router: { timeoutMs: 999 } },
       'router.timeoutMs: Too small: expected number to be >=1000. It is 999.',
@@ -182,6 +197,9 @@ describe('a config', () => {
       { token: { env: 'TOKEN' } },
     ]
     expect(faulty.map((tg) => check({ ...least, channels: { tg } }))).toEqual(faulty.map(() => false))
+    const [url, agent] = ['http://127.0.0.1:4096', 'claude']
+    const servers = [{ url }, { agent }, { url, agent }, { directory: 'shop' }]
+    expect(servers.map((home) => check({ ...least, servers: { home } }))).toEqual([true, true, false, false])
   })
 })
 
@@ -198,6 +216,18 @@ describe('a config file', () => {
     expect(stateFolder).toBe(join(folder, 'state'))
     expect(secret({ file: 'token.txt' })).toBe('1:abc')
     expect(secret({ env: 'NAME' })).toBe('from the environment')
+  })
+
+  test('starts agents beside it, and leaves the directories of servers as they are', () => {
+    const servers = { home: { agent: 'claude' }, shop: { agent: 'opencode acp', directory: 'shop' } }
+    const path = join(folder, 'agents.json')
+    const other = { url: 'http://127.0.0.1:4096', directory: 'there' }
+    writeFileSync(path, JSON.stringify({ ...least, servers: { ...servers, other } }))
+    expect(loadConfig(path, {}).config.servers).toEqual({
+      home: { agent: 'claude', directory: folder },
+      shop: { agent: 'opencode acp', directory: join(folder, 'shop') },
+      other,
+    })
   })
 
   test('says what is missing', () => {

@@ -33,6 +33,8 @@ export async function startKillStage(version?: string): Promise<KillStage> {
     ...(version !== undefined && { version }),
     config: { permission: { bash: { '*': 'allow', 'touch *': 'ask' } }, extra: { snapshot: false } },
   })
+  /** By the session: the plan that it belongs to, so that it is read for that one alone. */
+  const owners = new Map<string, number>()
   return { play, close }
 
   async function play(seed: number): Promise<KillResult> {
@@ -85,8 +87,14 @@ export async function startKillStage(version?: string): Promise<KillStage> {
 
   async function postedOf(seed: number): Promise<readonly Posted[]> {
     const sessions: readonly { readonly id: string }[] = await get('/session')
-    const all = await Promise.all(sessions.map(async ({ id }) => await get(`/session/${id}/message`)))
-    return all.flatMap((messages: readonly Stored[]) => {
+    const possible = sessions.filter(({ id }) => (owners.get(id) ?? seed) === seed)
+    const all = await Promise.all(
+      possible.map(async ({ id }) => {
+        const messages: readonly Stored[] = await get(`/session/${id}/message`)
+        return { id, messages }
+      }),
+    )
+    return all.flatMap(({ id, messages }) => {
       const posted = messages.flatMap(({ info, parts }, index) => {
         if (info.role !== 'user') return []
         const next = messages.findIndex((one, at) => at > index && one.info.role === 'user')
@@ -100,7 +108,9 @@ export async function startKillStage(version?: string): Promise<KillStage> {
           },
         ]
       })
-      return posted.some(({ prompt }) => prompt.includes(` of ${seed} `)) ? posted : []
+      const [, owner] = / of (\d+) /.exec(posted[0]?.prompt ?? '') ?? []
+      if (owner !== undefined) owners.set(id, Number(owner))
+      return owner === String(seed) ? posted : []
     })
   }
 

@@ -4,7 +4,7 @@ import { BridgeError } from '../error.ts'
 import { placeNamed } from '../mirrors.ts'
 import { entryFor } from '../place.ts'
 import { isLoopback } from '../servers/loopback.ts'
-import { type BridgeConfig, channelSchema, configSchema } from './schema.ts'
+import { type BridgeConfig, channelSchema, configSchema, serverSchema } from './schema.ts'
 
 /** Checks a config. Throws `BridgeError` of type `config` that lists every fault with its path, value and cure. */
 export function parseConfig(value: unknown): BridgeConfig {
@@ -44,6 +44,7 @@ export function configJsonSchema(channels: readonly BridgeChannel[] = []): Recor
     io: 'input',
     override: ({ zodSchema, jsonSchema }) => {
       if (zodSchema === channelSchema && entries.length > 0) jsonSchema.allOf = entries
+      if (zodSchema === serverSchema) jsonSchema.oneOf = [{ required: ['url'] }, { required: ['agent'] }]
     },
   })
   return { $schema, title: 'The config of a reply bridge', ...schema }
@@ -63,6 +64,7 @@ function crossFaults({ servers, channels, people, routes, router, mirrors }: Bri
   const mirrored = new Set<string>()
   return [
     ...Object.entries(servers).flatMap(([name, { url, password }]) => {
+      if (url === undefined) return []
       const { hostname } = new URL(url)
       if (password || isLoopback(hostname)) return []
       return [`servers.${name}.password: ${hostname} is not this computer, so its server needs a password. Set one.`]

@@ -18,8 +18,17 @@ export interface LoadedConfig {
 /** Reads a config. Throws `BridgeError` of type `config`. */
 export function loadConfig(path: string, env: Readonly<Record<string, string | undefined>>): LoadedConfig {
   const folder = dirname(resolve(path))
-  const config = parseConfig(jsonOf(path))
+  const config = withFolders(parseConfig(jsonOf(path)), folder)
   return { config, stateFolder: resolve(folder, config.state), secret: secretsOf({ folder, env }) }
+}
+
+/** An agent runs on this computer, so its folder is relative to the config. A server's directory is its own matter. */
+function withFolders(config: BridgeConfig, folder: string): BridgeConfig {
+  const servers = Object.entries(config.servers).map(([name, server]) => {
+    const { agent, directory = '.' } = server
+    return [name, agent === undefined ? server : { ...server, directory: resolve(folder, directory) }] as const
+  })
+  return { ...config, servers: Object.fromEntries(servers) }
 }
 
 /** Reads secrets from the environment and from files of the config's folder. */

@@ -9,15 +9,36 @@ function hasCredentials(url: string): boolean {
   return username !== '' || password !== ''
 }
 
-const server = z.strictObject({
-  url: z
-    .url({ protocol: /^https?$/ })
-    .refine((url) => !hasCredentials(url), 'Write the address alone, and name its `username` and `password`.')
-    .describe('The address of an OpenCode server.'),
-  directory: z.string().min(1).optional().describe("The project on the server. Default: the server's own."),
-  username: z.string().min(1).optional().describe('Default: "opencode".'),
-  password: secretSource.optional(),
-})
+/** A server's entry: an address, or an agent to start. */
+export const serverSchema = z
+  .strictObject({
+    url: z
+      .url({ protocol: /^https?$/ })
+      .refine((url) => !hasCredentials(url), 'Write the address alone, and name its `username` and `password`.')
+      .optional()
+      .describe('The address of an OpenCode server.'),
+    agent: z
+      .string()
+      .min(1)
+      .optional()
+      .describe(
+        'Instead of a server, an agent that the bridge starts: `claude`, `codex` or another name that `@reply/agents` knows, or the command line of an agent that speaks the Agent Client Protocol, such as `opencode acp`.',
+      ),
+    directory: z
+      .string()
+      .min(1)
+      .optional()
+      .describe(
+        "The project on the server; default: the server's own. The folder of an agent is relative to the config; default: the config's folder.",
+      ),
+    username: z.string().min(1).optional().describe('Of a server. Default: "opencode".'),
+    password: secretSource.optional(),
+  })
+  .refine(({ url, agent }) => (url === undefined) !== (agent === undefined), 'Give it either a `url` or an `agent`.')
+  .refine(
+    ({ agent, username, password }) => agent === undefined || (username === undefined && password === undefined),
+    'An agent has no `username` and no `password`.',
+  )
 
 const person = z.strictObject({
   ids: z
@@ -99,7 +120,7 @@ export const channelSchema = z.looseObject({
 export const configSchema = z.strictObject({
   $schema: z.string().optional(),
   servers: z
-    .record(z.string().min(1), server)
+    .record(z.string().min(1), serverSchema)
     .refine((all) => Object.keys(all).length > 0, 'Name at least one server.'),
   channels: z
     .record(z.string().regex(/^[\w-]+$/, 'Use letters, digits, "-" and "_".'), channelSchema)

@@ -51,7 +51,7 @@ export async function requireUnexposed(
   clock: Clock,
 ): Promise<void> {
   const { url, password } = server
-  const address = password ? undefined : await exposedAt({ url, clock })
+  const address = password || url === undefined ? undefined : await exposedAt({ url, clock })
   if (address === undefined) return
   throw new BridgeError(
     'config',

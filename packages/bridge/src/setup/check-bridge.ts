@@ -1,12 +1,18 @@
 import { constants } from 'node:fs'
 import { access, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { type Clock, connect, type OpenCode, systemClock } from '@reply/core'
+import { type Clock, type OpenCode, systemClock } from '@reply/core'
 import { type LoadChannel, loadChannel } from '../channel-loader.ts'
 import { parseChannel } from '../config/config.ts'
 import { type LoadedConfig, loadConfig } from '../config/load.ts'
 import type { BridgeConfig } from '../config/schema.ts'
 import { BridgeError, wordsOf } from '../error.ts'
+import {
+  type ConnectServerOptions,
+  connectServer,
+  type ServerConfig,
+  secretNamesIn,
+} from '../servers/connect-server.ts'
 import { requireUnexposed } from '../servers/exposed.ts'
 import { hasState } from '../store/sqlite.ts'
 
@@ -48,12 +54,16 @@ export async function checkBridge(options: CheckOptions): Promise<readonly Check
     return [{ part: 'config', isUsable: false, found: wordsOf(error) }]
   }
   const { config, stateFolder, secret } = loaded
+  const secretNames = secretNamesIn(config)
   return await Promise.all([
     ...Object.entries(config.channels).map(async ([name, entry]) => {
       return await checked(`channel ${name}`, async () => await checkChannel({ name, entry, load, secret }))
     }),
     ...Object.entries(config.servers).map(async ([name, server]) => {
-      return await checked(`server ${name}`, async () => await checkServer(server, { secret, timeoutMs, clock }))
+      return await checked(
+        `server ${name}`,
+        async () => await checkServer(server, { secret, secretNames, timeoutMs, clock }),
+      )
     }),
     checkPeople(config),
     checked('state', async () => await checkState(stateFolder)),
@@ -91,24 +101,26 @@ export async function checkChannel(given: {
   return account
 }
 
-/** Checks that a server answers, takes the password and has the directory. Resolves with what was found. */
+/** Checks that a server answers, takes the password and has the directory, or that an agent starts. Resolves with what was found. */
 export async function checkServer(
-  { url, directory, username, password }: BridgeConfig['servers'][string],
+  server: ServerConfig,
   {
-    secret,
     timeoutMs,
     clock,
-  }: { readonly secret: LoadedConfig['secret']; readonly timeoutMs: number; readonly clock: Clock },
+    ...rest
+  }: Pick<ConnectServerOptions, 'secret' | 'secretNames' | 'clock'> & { readonly timeoutMs: number },
 ): Promise<string> {
-  const given = { url, directory, username, password: password && secret(password) }
+  const { url, agent, directory } = server
   let opencode: OpenCode | undefined
   try {
-    opencode = connect({ ...given, connectTimeoutMs: timeoutMs, clock })
+    opencode = await connectServer(server, { ...rest, connectTimeoutMs: timeoutMs, clock })
     await opencode.ready
-    await requireUnexposed({ url, password }, clock)
+    await requireUnexposed(server, clock)
+    const where = directory === undefined ? '' : ` in ${directory}`
+    if (agent !== undefined) return `${agent} starts${where}`
     const sessions = await opencode.sessions({ directory })
     const count = sessions.length === 1 ? '1 session' : `${sessions.length} sessions`
-    return `${url} answers, ${count}${directory === undefined ? '' : ` in ${directory}`}`
+    return `${url} answers, ${count}${where}`
   } finally {
     await opencode?.close()
   }

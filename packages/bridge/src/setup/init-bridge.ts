@@ -8,6 +8,7 @@ import { parseChannel, parseConfig } from '../config/config.ts'
 import { faultyFields } from '../config/fields.ts'
 import type { BridgeConfig } from '../config/schema.ts'
 import { BridgeError, wordsOf } from '../error.ts'
+import { secretNamesIn } from '../servers/connect-server.ts'
 import { checkServer } from './check-bridge.ts'
 import { pair, pairingCode } from './pairing.ts'
 import type { Questions } from './questions.ts'
@@ -69,7 +70,9 @@ export async function initBridge(options: InitOptions): Promise<void> {
     let server: Server = { url, directory }
     for (;;) {
       try {
-        questions.say(`✓ ${await checkServer(server, { secret, timeoutMs, clock })}`)
+        questions.say(
+          `✓ ${await checkServer(server, { secret, secretNames: secretNamesIn(server), timeoutMs, clock })}`,
+        )
         return server
       } catch (error) {
         questions.say(`✗ ${wordsOf(error)}`)

@@ -2,6 +2,7 @@ import { type ConnectOptions, connect, type OpenCode, ReplyError } from '@reply/
 import { createConnectionNotice } from '../view/connection-notice.ts'
 import { NOTHING_MISSED } from '../view/delays.ts'
 import { reasonText } from '../view/failure.ts'
+import { openAgent } from './open-agent.ts'
 import type { ProcessIO } from './process-io.ts'
 import { addressOf, type ServerOptions } from './server-url.ts'
 
@@ -15,7 +16,7 @@ export interface OpenOptions extends Pick<ConnectOptions, 'onFrame'> {
 }
 
 /**
- * Connects with the credentials of the URL or the environment, and waits until the server has answered. Calls `note`
+ * Connects with the credentials of the URL or the environment, or starts an agent, and waits until the server has answered. Calls `note`
  * once for each failure that does not end the command.
  */
 export async function openServer(
@@ -41,14 +42,12 @@ export async function openServer(
     note(reasonText(message))
   }
 
-  const opencode = connect({
-    ...addressOf(options, io.env),
-    onError,
-    clock: io.clock,
-    onFrame,
-    onConnection: notice.onConnection,
-    ...(options.directory === undefined ? {} : { directory: options.directory }),
-  })
+  const { via, directory } = options
+  const settings = { onError, clock: io.clock, onFrame, onConnection: notice.onConnection }
+  const opencode =
+    via === undefined
+      ? connect({ ...addressOf(options, io.env), ...settings, ...(directory !== undefined && { directory }) })
+      : await openAgent(via, { ...settings, directory, env: io.env })
 
   /** The core's message names options of `connect`; here they are command options or environment variables. */
   function curedHere({ type, message }: ReplyError): string {

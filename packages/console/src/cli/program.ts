@@ -58,6 +58,10 @@ export function createProgram({ io, version, exit }: ProgramOptions): Command {
   withAsks(withOutput(withServer(command('prompt'))))
     .description('send a prompt, show the reply, exit with its outcome')
     .argument('<text>', 'the prompt; - reads it from standard input')
+    .option(
+      '--via <agent>',
+      'start an agent in the current folder instead: claude, codex or another name, or the command line of one that speaks the Agent Client Protocol',
+    )
     .option('--session <id>', 'use this session instead of a new one')
     .option('--file <path>', 'attach a file; may be repeated', (path: string, all: string[] = []) => [...all, path])
     .option('--agent <name>', 'the agent to use')
@@ -78,6 +82,8 @@ export function createProgram({ io, version, exit }: ProgramOptions): Command {
         'reply prompt "Why does the build fail?"',
         'git diff | reply prompt -',
         'reply prompt "List the routes" --json | jq -r .answer',
+        'reply prompt --via claude "Why does the build fail?"',
+        'reply prompt --via "opencode acp" "Why does the build fail?"',
       ]),
     )
     .action(async (text: string, { timeout, ...options }: PromptCommandOptions & { timeout?: number }) =>

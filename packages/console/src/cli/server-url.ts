@@ -8,6 +8,8 @@ export interface ServerOptions {
   /** Default: `OPENCODE_URL` of the environment, else OpenCode 2's service if it runs, else `DEFAULT_URL`. */
   readonly url?: string | undefined
   readonly directory?: string | undefined
+  /** An agent to start instead: a name, or a command line. */
+  readonly via?: string | undefined
 }
 
 /** Where a server is, and how to log in. */

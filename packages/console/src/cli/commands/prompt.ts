@@ -20,6 +20,8 @@ export interface PromptCommandOptions extends ServerOptions, OutputOptions {
 
 /** Sends a prompt and shows the reply. `-` reads it from standard input. */
 export async function prompt(text: string, options: PromptCommandOptions, io: ProcessIO): Promise<number> {
+  if (options.via !== undefined && options.url !== undefined)
+    throw new ConsoleError('usage', '--via starts an agent and --url names a server: give one of them.')
   const words = text === '-' ? await readAll(io.stdin) : text
   if (words.trim() === '') throw new ConsoleError('usage', 'The prompt is empty: give it some text.')
   const opencode = await openServer(options, io, noteOn(io, options), {
@@ -43,7 +45,9 @@ export async function prompt(text: string, options: PromptCommandOptions, io: Pr
   }
 
   function sayHowToGoOn({ sessionID, outcome }: Reply): void {
-    if (!output.interactive || options.session !== undefined || outcome === 'failed' || outcome === 'lost') return
+    // An agent's session ends with it.
+    if (!output.interactive || options.via !== undefined || options.session !== undefined) return
+    if (outcome === 'failed' || outcome === 'lost') return
     output.note(`To continue: reply prompt --session ${sessionID} "…"`)
   }
 }

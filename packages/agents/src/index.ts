@@ -1,0 +1,1 @@
+export { type AgentOptions, agentNames, agentSource } from './agent-source.ts'

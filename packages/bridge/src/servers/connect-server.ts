@@ -1,0 +1,60 @@
+import { type Clock, connect, type OnError, type OpenCode } from '@reply/core'
+import { connectSource, type Source } from '@reply/core/source'
+import type { LoadedConfig } from '../config/load.ts'
+import type { BridgeConfig } from '../config/schema.ts'
+import { BridgeError, wordsOf } from '../error.ts'
+
+/** A server or an agent of the config. */
+export type ServerConfig = BridgeConfig['servers'][string]
+
+/** `agentSource` of `@reply/agents`. */
+type AgentSource = (
+  agent: string,
+  options: {
+    readonly cwd: string | undefined
+    readonly env: Readonly<Record<string, undefined>>
+    readonly onError: OnError | undefined
+  },
+) => Source
+
+export interface ConnectServerOptions {
+  readonly secret: LoadedConfig['secret']
+  /** Environment variables that hold the bridge's own secrets: an agent runs commands, so it doesn't get them. */
+  readonly secretNames: readonly string[]
+  readonly connectTimeoutMs: number
+  readonly clock: Clock
+  readonly onError?: OnError | undefined
+}
+
+/** Connects to a server, or to an agent that is started. Rejects with `BridgeError` of type `config`. */
+export async function connectServer(server: ServerConfig, options: ConnectServerOptions): Promise<OpenCode> {
+  const { secret, secretNames, ...rest } = options
+  const { url, agent, directory, username, password } = server
+  if (agent !== undefined) {
+    const env = Object.fromEntries(secretNames.map((name) => [name, undefined]))
+    const source = (await loadAgents())(agent, { cwd: directory, env, onError: rest.onError })
+    return connectSource(source, { ...rest, directory, firstFrameMs: rest.connectTimeoutMs })
+  }
+  return connect({ ...rest, url, directory, username, password: password && secret(password) })
+}
+
+async function loadAgents(): Promise<AgentSource> {
+  // Few bridges need it, so it is not installed with them.
+  const name = '@reply/agents'
+  try {
+    const loaded: { readonly agentSource: AgentSource } = await import(name)
+    return loaded.agentSource
+  } catch (cause) {
+    throw new BridgeError('config', `${name} could not be loaded: ${wordsOf(cause)}. Install it to use agents.`, {
+      cause,
+    })
+  }
+}
+
+/** The environment variables that a config names for secrets, wherever they stand. */
+export function secretNamesIn(config: unknown): readonly string[] {
+  if (typeof config !== 'object' || config === null) return []
+  return Object.entries(config).flatMap(([key, value]) =>
+    key === 'env' && typeof value === 'string' ? [value] : secretNamesIn(value),
+  )
+}

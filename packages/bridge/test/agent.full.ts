@@ -1,0 +1,136 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { bridgeChannel } from '@reply/telegram'
+import {
+  type FakeTelegram,
+  hold,
+  type Model,
+  type PreparedOpencode,
+  prepareOpencode,
+  startModel,
+  startTelegram,
+  text,
+  tool,
+} from '@reply/testing'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import type { Bridge } from '../src/bridge-options.ts'
+import { openBridge } from '../src/open-bridge.ts'
+import { checkBridge } from '../src/setup/check-bridge.ts'
+import { question } from './scripts.ts'
+
+const scripts = {
+  hello: { steps: [[text('Hello to you.')]] },
+  again: { steps: [[text('Again, hello.')]] },
+  question,
+  touch: {
+    steps: [
+      [tool('bash', { command: 'touch allowed.txt', description: 'Touch' })],
+      [tool('bash', { command: 'echo "token: $TOKEN."; ls', description: 'Look' })],
+      [text('It is touched.')],
+    ],
+  },
+  forever: { steps: [[text('On and on. '), hold('nobody releases this'), text('never.')]] },
+}
+
+const chat = 1000
+let model: Model
+let opencode: PreparedOpencode
+let telegram: FakeTelegram
+let folder: string
+let path: string
+let bridge: Bridge
+const errors: Error[] = []
+
+beforeAll(async () => {
+  model = await startModel({ scripts })
+  opencode = await prepareOpencode({ model, config: { permission: { bash: { '*': 'allow', 'touch *': 'ask' } } } })
+  telegram = await startTelegram({ token: '42:secret' })
+  folder = mkdtempSync(join(tmpdir(), 'reply-agent-'))
+  path = join(folder, 'reply.json')
+  // An agent has the bridge's environment; this one needs a home of its own.
+  const variables = Object.entries(opencode.env).map(([name, value]) =>
+    value === undefined ? `unset ${name}` : `export ${name}='${value}'`,
+  )
+  const script = join(folder, 'opencode')
+  writeFileSync(script, `#!/bin/sh\n${variables.join('\n')}\nexec '${opencode.command}' "$@"\n`, { mode: 0o755 })
+  writeFileSync(
+    path,
+    JSON.stringify({
+      servers: { home: { agent: `'${script}' acp`, directory: opencode.directory } },
+      channels: { tg: { type: 'telegram', token: { env: 'TOKEN' }, apiRoot: telegram.url, updates: 'polling' } },
+      people: { ann: { ids: [`tg:${chat}`], may: ['prompt', 'approve'] } },
+    }),
+  )
+  process.env.TOKEN = '42:secret'
+})
+beforeEach(async () => {
+  errors.length = 0
+  bridge = await openBridge({ path, load: async () => bridgeChannel, onError: (error) => errors.push(error) })
+  await bridge.start()
+})
+afterEach(async () => await bridge.stop())
+afterAll(async () => {
+  delete process.env.TOKEN
+  await telegram.close()
+  await opencode.remove()
+  await model.close()
+  rmSync(folder, { recursive: true })
+})
+
+async function answered(words: string) {
+  return await new Promise<{ readonly messageId: number; readonly text: string }>((resolve) => {
+    let stop = (): void => {}
+    const look = (): void => {
+      const found = telegram.screen(chat).findLast((one) => one.from === 'bot' && one.text.includes(words))
+      if (!found) return
+      stop()
+      resolve(found)
+    }
+    stop = telegram.observe(look)
+    look()
+  })
+}
+
+test('an agent answers in the chat, goes on with its session, and asks', async () => {
+  telegram.say(chat, 'Hi [scenario:hello]')
+  await answered('Hello to you.')
+  telegram.say(chat, 'Once more [scenario:again]')
+  await answered('Again, hello.')
+  telegram.say(chat, 'Ask [scenario:question]')
+  const asked = await answered('Which colour?')
+  telegram.press(chat, asked.messageId, 'Blue')
+  await answered('As you like.')
+  expect(errors).toEqual([])
+})
+
+test('it runs what is allowed, and has none of the bridge’s secrets', async () => {
+  telegram.say(chat, 'Touch it [scenario:touch]')
+  const asked = await answered('touch allowed.txt')
+  await expect
+    .poll(() => {
+      const { buttons = [] } = telegram.screen(chat).find(({ messageId }) => messageId === asked.messageId) ?? {}
+      if (buttons.length > 0) telegram.press(chat, asked.messageId, 'Allow once')
+      return buttons.length
+    })
+    .toBe(0)
+  await answered('It is touched.')
+  const results = JSON.stringify(model.requests.at(-1)?.body)
+  expect(results).toContain('allowed.txt')
+  expect(results).toContain('token: .')
+  expect(results).not.toContain('42:secret')
+})
+
+test('a stop ends its run', async () => {
+  telegram.say(chat, 'Go on [scenario:forever]')
+  await answered('On and on.')
+  telegram.say(chat, '/stop')
+  await answered('Stopped.')
+  telegram.say(chat, 'Hello again [scenario:hello]')
+  await expect.poll(() => telegram.screen(chat).filter((one) => one.text.includes('Hello to you.')).length).toBe(2)
+})
+
+test('--check starts it', async () => {
+  const checked = await checkBridge({ path, load: async () => bridgeChannel, timeoutMs: 60_000 })
+  expect(checked.find(({ part }) => part === 'server home')?.found).toContain('acp starts in')
+})

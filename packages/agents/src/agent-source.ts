@@ -1,7 +1,7 @@
 import { acpSource, opencodeAcpSource } from '@reply/acp'
 import { type OnError, ReplyError } from '@reply/core'
 import type { Source } from '@reply/core/source'
-import { claude } from '@reply/process'
+import { claude, codex } from '@reply/process'
 import { parseArgsStringToArgv } from 'string-argv'
 
 /** Where an agent runs. */
@@ -14,9 +14,10 @@ export interface AgentOptions {
   readonly onError?: OnError | undefined
 }
 
-/** The agents that have a name, each with the program that it starts. */
+/** The agents that have a name, each started by the program of that name. */
 const named: Readonly<Record<string, (options: AgentOptions) => Source>> = {
   claude,
+  codex,
 }
 
 /** The names that `agentSource` knows. */

@@ -17,9 +17,13 @@ const importsByPackage: Readonly<Record<string, Imports>> = {
   reply: { values: [], types: [] },
   sink: { values: ['@reply/core'], types: [] },
   bridge: { values: ['@reply/core', '@reply/sink'], types: [] },
-  console: { values: ['@reply/core', '@reply/sink', '@reply/bridge', '@reply/testing'], types: [] },
+  console: {
+    values: ['@reply/core', '@reply/sink', '@reply/agents', '@reply/bridge', '@reply/testing'],
+    types: [],
+  },
   process: { values: ['@reply/core'], types: [] },
   acp: { values: ['@reply/core', '@reply/process', '@reply/tools'], types: [] },
+  agents: { values: ['@reply/core', '@reply/acp', '@reply/process'], types: [] },
   testing: { values: [], types: [] },
   tools: { values: ['@reply/core'], types: [] },
   bench: { values: packages.map((name) => (name === 'reply' ? '@reply/core' : `@reply/${name}`)), types: [] },
@@ -44,6 +48,7 @@ const homes: Readonly<Record<string, RegExp>> = {
   commander: /^packages\/console\/src\/cli\/(main|program)\.ts$/,
   grammy: /^packages\/bench\/src\/delivery\/telegram\.ts$/,
   '@agentclientprotocol/sdk': /^packages\/acp\/src\//,
+  'string-argv': /^packages\/agents\/src\/agent-source\.ts$/,
   '@modelcontextprotocol/sdk': /^packages\/tools\/src\/mcp\.ts$/,
   ws: /^packages\/testing\/src\/\w+\/(gateway|socket)\.ts$/,
   esbuild: /^packages\/bench\/src\/goals\/size\.ts$/,
@@ -113,7 +118,9 @@ describe('imports', () => {
 
   test('the console loads everything except the core and the sink on demand', () => {
     const ours = sources.filter((file) => file.package === 'console')
-    const early = ours.filter(({ text }) => /^import (?!type).* from '@reply\/(?!(core|sink(\/channel)?)')/m.test(text))
+    const early = ours.filter(({ text }) =>
+      /^import (?!type).* from '@reply\/(?!(core(\/source)?|sink(\/channel)?)')/m.test(text),
+    )
     expect(where(early)).toEqual([])
   })
 

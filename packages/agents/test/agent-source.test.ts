@@ -1,0 +1,63 @@
+import { chmodSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { textOf } from '@reply/core'
+import { connectSource } from '@reply/core/source'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type AgentOptions, agentNames, agentSource } from '../src/index.ts'
+
+/** Speaks just enough of the Agent Client Protocol to say how it was started. */
+const program = `#!/usr/bin/env node
+const { createInterface } = require('node:readline')
+const say = (message) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n')
+createInterface({ input: process.stdin }).on('line', (line) => {
+  const { id, method } = JSON.parse(line)
+  if (method === 'initialize') say({ id, result: { protocolVersion: 1, agentCapabilities: {} } })
+  else if (method === 'session/new') say({ id, result: { sessionId: 'one' } })
+  else if (method === 'session/prompt') {
+    const text = JSON.stringify([process.cwd(), process.argv.slice(2), process.env.ADDED, process.env.REMOVED])
+    const update = { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } }
+    say({ method: 'session/update', params: { sessionId: 'one', update } })
+    say({ id, result: { stopReason: 'end_turn' } })
+  } else if (id !== undefined) say({ id, error: { code: -32601, message: 'Method not found' } })
+})
+`
+
+let folder: string
+
+beforeAll(() => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), 'reply agents ')))
+  writeFileSync(join(folder, 'my agent'), program)
+  chmodSync(join(folder, 'my agent'), 0o755)
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+/** What the agent says of its start: folder, arguments and two variables. */
+async function startedBy(line: string, options: AgentOptions = {}): Promise<unknown> {
+  const agent = connectSource(agentSource(line, { cwd: folder, ...options }))
+  const reply = await agent.prompt({ text: 'How were you started?' }).result
+  await agent.close()
+  return JSON.parse(textOf(reply))
+}
+
+test('a command line is started in its folder, with quoted words whole and the environment as given', async () => {
+  process.env.REMOVED = 'yes'
+  const line = `'${join(folder, 'my agent')}' acp "two words" --flag`
+  const said = await startedBy(line, { env: { ADDED: 'yes', REMOVED: undefined } })
+  delete process.env.REMOVED
+  expect(said).toEqual([folder, ['acp', 'two words', '--flag'], 'yes', null])
+})
+
+test('no shell reads it', async () => {
+  const said = await startedBy(`'${join(folder, 'my agent')}' $HOME ; echo`)
+  expect(said).toEqual([folder, ['$HOME', ';', 'echo'], null, null])
+})
+
+test('agents are known by their names', () => {
+  expect(agentNames).toEqual(expect.arrayContaining(['claude', 'codex']))
+  expect(agentSource(' claude ').name).toBe('claude')
+})
+
+test.each(['', '   '])('%j names no agent', (line) => {
+  expect(() => agentSource(line)).toThrow(/names no agent: give one of claude.*"opencode acp"/)
+})

@@ -201,3 +201,18 @@ describe.each(names)('the dialect %s', (vendor) => {
     expect(readings[vendor](await framesOf(await answer))).toMatchObject({ texts: 'After.' })
   })
 })
+
+test('Gemini also answers as a whole', async () => {
+  const model = await start({ one: { steps: [[reasoning('Hm.'), text('Hello, you there', 5), usage(7, 3)]] } })
+  const response = await fetch(`${model.origin}/v1beta/models/m2:generateContent`, {
+    method: 'POST',
+    body: JSON.stringify(vendors.gemini.prompt),
+  })
+  expect(readings.gemini([await response.json()])).toEqual({
+    texts: 'Hello, you there',
+    thoughts: 'Hm.',
+    inputs: '',
+    tools: [],
+    end: ['STOP', 3],
+  })
+})

@@ -2,12 +2,16 @@ import type { Conversation } from './request.ts'
 
 /** How a vendor's protocol asks for an answer and streams it. */
 export interface Dialect {
-  /** Whether a POST to this path asks for a streamed answer. */
+  /** Whether a POST to this path asks for an answer. */
   readonly takes: (path: string) => boolean
   /** Reads a request's body; an unknown shape counts as empty. */
   readonly read: (body: unknown) => Conversation
   /** The body of an error. */
   readonly refusal: (status: number, message: string) => unknown
+  /** Whether a POST to this path asks for an answer that is not streamed. Default: none does. */
+  readonly isWhole?: (path: string) => boolean
+  /** Makes such an answer of the frames that a stream would have. Present if `isWhole` is. */
+  readonly whole?: (frames: readonly Frame[]) => unknown
   /** Begins one answer. */
   readonly speak: (answer: Answer) => Voice
 }

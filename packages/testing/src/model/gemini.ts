@@ -18,6 +18,14 @@ export const gemini: Dialect = {
     }
   },
   refusal: (status, message) => ({ error: { code: status, message, status: statuses[status] ?? 'INTERNAL' } }),
+  isWhole: (path) => path.endsWith(':generateContent'),
+  whole: (frames) => {
+    const chunks = frames.flatMap(({ data }) => (isFields(data) ? [data] : []))
+    const candidates = chunks.flatMap(({ candidates: each }) => listOf(each))
+    const parts = candidates.flatMap(({ content }) => (isFields(content) ? listOf(content.parts) : []))
+    const last = candidates.at(-1)
+    return { ...chunks.at(-1), candidates: [{ ...last, content: { role: 'model', parts } }] }
+  },
   speak: ({ number, model }) => voice(`scripted_${number}`, model),
 }
 

@@ -7,6 +7,8 @@ import type { Answer, Dialect, Frame, Voice } from './dialect.ts'
 export interface SpeakOptions {
   readonly dialect: Dialect
   readonly answer: Answer
+  /** Whether the answer is not streamed: it is sent as one JSON value at its end. */
+  readonly isWhole: boolean
   readonly chunk: number
   readonly chunkDelayMs: number
   readonly nextCallID: () => string
@@ -49,7 +51,16 @@ export const speak = async (pieces: Pieces, response: ServerResponse, options: S
   }
   const gone = new AbortController()
   response.once('close', () => gone.abort())
-  response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' })
+  const frames: Frame[] = []
+  const { isWhole } = options
+  response.writeHead(200, {
+    'content-type': isWhole ? 'application/json' : 'text/event-stream',
+    'cache-control': 'no-cache',
+  })
+  const write = (frame: Frame): void => {
+    if (isWhole) frames.push(frame)
+    else response.write(written(frame))
+  }
   const drained = async (): Promise<void> => {
     if (options.chunkDelayMs > 0) await sleep(options.chunkDelayMs, undefined, { signal: gone.signal }).catch(() => {})
     if (!response.writableNeedDrain || gone.signal.aborted) return
@@ -61,7 +72,7 @@ export const speak = async (pieces: Pieces, response: ServerResponse, options: S
   const { input, output, cached = 0 } = tokens ?? { input: 120, output: 24 }
   const spent = { input, output, cached }
   const voice = options.dialect.speak(options.answer)
-  for (const frame of voice.begin(spent)) response.write(written(frame))
+  for (const frame of voice.begin(spent)) write(frame)
   for (const piece of pieces) {
     if (gone.signal.aborted) return
     if (piece.type === 'hold') await options.hold(piece.name, gone.signal)
@@ -73,12 +84,12 @@ export const speak = async (pieces: Pieces, response: ServerResponse, options: S
     }
     for (const frame of framesOf(piece, voice, options)) {
       if (gone.signal.aborted) return
-      response.write(written(frame))
+      write(frame)
       await drained()
     }
   }
   if (gone.signal.aborted) return
   const reason = pieces.findLast((piece) => piece.type === 'finish')?.reason
-  for (const frame of voice.end(spent, reason)) response.write(written(frame))
-  response.end()
+  for (const frame of voice.end(spent, reason)) write(frame)
+  response.end(isWhole ? JSON.stringify(options.dialect.whole?.(frames)) : undefined)
 }

@@ -123,6 +123,7 @@ export const startModel = async (options: ModelOptions): Promise<Model> => {
     const script = name === undefined ? undefined : options.scripts[name]
     await speak(inGeneration(options.generation ?? 1, answerTo(script, asked, attempt)), response, {
       dialect,
+      isWhole: dialect.isWhole?.(path) ?? false,
       answer: { number: requests.length, model: modelIn(body, path) },
       chunk: options.chunk ?? 12,
       chunkDelayMs: options.chunkDelayMs ?? 0,

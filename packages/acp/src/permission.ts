@@ -43,6 +43,12 @@ export function responseTo(answer: LocalAnswer, options: PermissionRequest['opti
   return { outcome: option ? { outcome: 'selected', optionId: option.optionId } : { outcome: 'cancelled' } }
 }
 
+/** Whether a person said no. */
+export function isRejection({ outcome }: PermissionResponse, { options }: PermissionRequest): boolean {
+  if (outcome.outcome !== 'selected') return false
+  return options.some(({ optionId, kind }) => optionId === outcome.optionId && kind.startsWith('reject'))
+}
+
 const kindsFor: Readonly<Record<LocalAnswer['type'], readonly string[]>> = {
   once: ['allow_once'],
   always: ['allow_always'],

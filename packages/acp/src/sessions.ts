@@ -1,5 +1,5 @@
 import type { LocalOutput } from '@reply/core/source'
-import { askedCall, type Call, outputOf } from './decode/call.ts'
+import { askedCall, type Call, outputOf, rejectedCall } from './decode/call.ts'
 import type { PermissionRequest } from './decode/schema.ts'
 import { decodeNotification, decodeUpdate, readSession, type Told } from './decode/update.ts'
 import { type AcpSession, emptySession } from './session.ts'
@@ -27,6 +27,8 @@ export interface Sessions {
   update(params: unknown): Updated | undefined
   /** A call started a sub-agent. Undefined if no such call is known. */
   link(sessionID: string, callID: string, childID: string): LocalOutput | undefined
+  /** The call of a permission, now that a person rejected it. Undefined if it has ended. */
+  rejected(request: PermissionRequest): LocalOutput | undefined
   /** The call that a permission is about, as its part shows it. */
   callFor(request: PermissionRequest): { readonly call: Call; readonly output: LocalOutput }
 }
@@ -47,6 +49,7 @@ export function createSessions(): Sessions {
     costOf: (id) => Math.max(0, held(id).cost - held(id).costBefore),
     update,
     link,
+    rejected,
     callFor,
   }
 
@@ -89,6 +92,15 @@ export function createSessions(): Sessions {
     if (!known) return undefined
     const call = { ...known, childID }
     calls.set(callID, call)
+    return outputOf(call)
+  }
+
+  function rejected({ sessionId, toolCall }: PermissionRequest): LocalOutput | undefined {
+    const { calls } = held(sessionId)
+    const known = calls.get(toolCall.toolCallId)
+    if (!known || known.status === 'completed' || known.status === 'failed') return undefined
+    const call = rejectedCall(known)
+    calls.set(call.toolCallId, call)
     return outputOf(call)
   }
 

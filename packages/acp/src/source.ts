@@ -17,7 +17,7 @@ import { type ElicitationResponse, elicitationAsk } from './elicitation.ts'
 import { endingOf, failureOf } from './ending.ts'
 import { toReplyError } from './link.ts'
 import type { AcpOptions } from './options.ts'
-import { type PermissionResponse, permissionAsk } from './permission.ts'
+import { isRejection, type PermissionResponse, permissionAsk } from './permission.ts'
 import { blocksOf } from './prompt.ts'
 import { type Running, type Settings, startRunning, toSettings } from './running.ts'
 import type { AcpSession } from './session.ts'
@@ -198,7 +198,12 @@ export function createAcpSource(settings: Settings, hooks?: RunHooks): { readonl
     if (!run) return { outcome: { outcome: 'cancelled' } }
     const { call: asked, output } = sessions.callFor(request)
     run.write(output)
-    return await ask(run, signal, (requestID, reply) => permissionAsk(request, asked, requestID, reply))
+    const response = await ask<PermissionResponse>(run, signal, (requestID, reply) =>
+      permissionAsk(request, asked, requestID, reply),
+    )
+    const rejected = isRejection(response, request) ? sessions.rejected(request) : undefined
+    if (rejected) run.write(rejected)
+    return response
   }
 
   async function elicitation(request: ElicitationRequest, signal: AbortSignal): Promise<ElicitationResponse> {

@@ -10,15 +10,18 @@ interface Line {
   readonly message: { readonly id?: number; readonly method?: string; readonly result?: unknown }
 }
 
-export function readRecording(name: string): readonly Line[] {
-  const path = new URL(`../recordings/opencode-1.18.33/${name}.jsonl`, import.meta.url)
+export function readRecording(name: string, agent = 'opencode-1.18.33'): readonly Line[] {
+  const path = new URL(`../recordings/${agent}/${name}.jsonl`, import.meta.url)
   const lines = readFileSync(path, 'utf8').trim().split('\n')
   return lines.map((line): Line => JSON.parse(line))
 }
 
 /** A client of a recorded agent: what the agent said comes in the recorded order, each time after what it followed. */
-export function replayed(name: string): { readonly client: AcpClient; readonly sent: readonly Line['message'][] } {
-  const lines = readRecording(name)
+export function replayed(
+  name: string,
+  agent?: string,
+): { readonly client: AcpClient; readonly sent: readonly Line['message'][] } {
+  const lines = readRecording(name, agent)
   const sent: Line['message'][] = []
   let at = 0
   const fake = createFake((message: Line['message']) => {

@@ -20,6 +20,16 @@ export interface Scene {
 
 const allow = async (client: AcpClient, ask: Ask): Promise<void> => await client.answer(ask, 'once')
 
+const reject = async (client: AcpClient, ask: Ask): Promise<void> => await client.reject(ask)
+
+/** What a person does while Gemini CLI plays its scripts. */
+export const geminiScenes: readonly Scene[] = [
+  { name: 'text', scenario: 'text' },
+  { name: 'permission-allowed', scenario: 'permission-allowed', onAsk: allow },
+  { name: 'permission-rejected', scenario: 'permission-rejected', onAsk: reject },
+  { name: 'abort', scenario: 'abort', abortAt: 40 },
+]
+
 export const scenes: readonly Scene[] = [
   { name: 'text', scenario: 'plain' },
   { name: 'tools', scenario: 'tools-todos' },
@@ -27,7 +37,7 @@ export const scenes: readonly Scene[] = [
   {
     name: 'permission-rejected',
     scenario: 'permission-rejected',
-    onAsk: async (client, ask) => await client.reject(ask),
+    onAsk: reject,
   },
   { name: 'permission-edit', scenario: 'permission-edit', onAsk: allow },
   { name: 'abort', scenario: 'abort-text', abortAt: 40 },

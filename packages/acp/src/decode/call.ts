@@ -41,17 +41,25 @@ export function askedCall(known: Call | undefined, request: ToolUpdate): Call {
   return { ...known, title, kind, rawInput, content }
 }
 
+/** The call of a permission that a person rejected: some agents say nothing more of it. */
+export function rejectedCall(call: Call): Call {
+  return { ...call, status: 'failed', rawOutput: { error: 'A person rejected the call.' } }
+}
+
 function isEmpty(value: unknown): boolean {
   if (value === undefined || value === null) return true
   return typeof value === 'object' && Object.keys(value).length === 0
 }
 
-/** OpenCode names the tool in the first title; Claude's agent names it in `_meta`. */
-function toolOf({ name, title, kind, _meta }: ToolUpdate): string {
+/**
+ * OpenCode names the tool in the first title, and sends arguments; a title without arguments may be a command. Claude's
+ * agent names the tool in `_meta`.
+ */
+function toolOf({ name, title, kind, rawInput, _meta }: ToolUpdate): string {
   const claude = isFields(_meta?.claudeCode) ? _meta.claudeCode.toolName : undefined
   if (typeof name === 'string') return name
   if (typeof claude === 'string') return claude.toLowerCase()
-  if (title && /^[a-z]\w*$/.test(title)) return title
+  if (title && isFields(rawInput) && /^[a-z]\w*$/.test(title)) return title
   return toolByKind[kind ?? ''] ?? kind ?? 'other'
 }
 

@@ -130,9 +130,11 @@ export function createMirror({ server, clock, onError }: MirrorOptions): RunHook
       // As the server has it now: its call may have become known since.
       const now = newest?.asks.find(({ requestID }) => requestID === ask.requestID) ?? ask
       try {
-        if (answer.type === 'rejected') await opencode?.reject(now, answer.message)
+        // An abort leaves permissions pending, and one that is allowed later would still run.
+        if (answer.type === 'canceled') await opencode?.reject(now)
+        else if (answer.type === 'rejected') await opencode?.reject(now, answer.message)
         else if (answer.type === 'answered') await opencode?.answer(now, answer.answers)
-        else if (answer.type !== 'canceled') await opencode?.answer(now, answer.type)
+        else await opencode?.answer(now, answer.type)
       } catch (error) {
         closed.delete(ask.requestID)
         throw error

@@ -216,3 +216,12 @@ test('Gemini also answers as a whole', async () => {
     end: ['STOP', 3],
   })
 })
+
+test('Gemini gets an empty object where it asks for JSON', async () => {
+  const model = await start({ one: { steps: [[text('Hello.')]] } })
+  const response = await fetch(`${model.origin}/v1beta/models/m2:generateContent`, {
+    method: 'POST',
+    body: JSON.stringify({ ...vendors.gemini.prompt, generationConfig: { responseMimeType: 'application/json' } }),
+  })
+  expect(readings.gemini([await response.json()])).toMatchObject({ texts: '{}' })
+})

@@ -9,12 +9,13 @@ export const gemini: Dialect = {
   takes: (path) => /:(?:streamG|g)enerateContent$/.test(path),
   read: (body) => {
     const fields = isFields(body) ? body : {}
-    const { systemInstruction } = fields
+    const { systemInstruction, generationConfig } = fields
     const system = isFields(systemInstruction) ? textIn(systemInstruction.parts) : ''
     const tools = listOf(fields.tools).flatMap((tool) => listOf(tool.functionDeclarations))
     return {
       turns: [{ role: 'system', text: system, calls: false }, ...listOf(fields.contents).flatMap(turnsOf)],
       hasTools: tools.length > 0,
+      wantsJSON: isFields(generationConfig) && generationConfig.responseMimeType === 'application/json',
     }
   },
   refusal: (status, message) => ({ error: { code: status, message, status: statuses[status] ?? 'INTERNAL' } }),

@@ -21,6 +21,8 @@ export interface Conversation {
   readonly turns: readonly Turn[]
   /** Whether the request offers tools. */
   readonly hasTools: boolean
+  /** Whether the answer must be JSON, as for an agent's own classifiers; a script can't know its shape. Default false. */
+  readonly wantsJSON?: boolean
 }
 
 /** One message. Vendors that put tool results into a user's message have a turn for them and one for the rest. */

@@ -64,6 +64,8 @@ export interface Model {
 
 const lost: Pieces = [{ type: 'text', text: 'No script was named.' }]
 
+const emptyJSON: Pieces = [{ type: 'text', text: '{}' }]
+
 const piecesOf = (step: Step, asked: Asked, attempt: number): Pieces => {
   if ('attempts' in step) return step.attempts[Math.min(attempt, step.attempts.length - 1)] ?? lost
   if ('branches' in step)
@@ -113,7 +115,8 @@ export const startModel = async (options: ModelOptions): Promise<Model> => {
     response: ServerResponse,
   ): Promise<void> => {
     const body = await readBody(request)
-    const asked = askedIn(dialect.read(body))
+    const conversation = dialect.read(body)
+    const asked = askedIn(conversation)
     const identity = `${asked.kind}\u0000${asked.identity}`
     const attempt = attempts.get(identity) ?? 0
     attempts.set(identity, attempt + 1)
@@ -121,7 +124,8 @@ export const startModel = async (options: ModelOptions): Promise<Model> => {
     const { fallback } = options
     const name = asked.scenario ?? (typeof fallback === 'function' ? fallback(asked.prompt) : fallback)
     const script = name === undefined ? undefined : options.scripts[name]
-    await speak(inGeneration(options.generation ?? 1, answerTo(script, asked, attempt)), response, {
+    const pieces = conversation.wantsJSON === true ? emptyJSON : answerTo(script, asked, attempt)
+    await speak(inGeneration(options.generation ?? 1, pieces), response, {
       dialect,
       isWhole: dialect.isWhole?.(path) ?? false,
       answer: { number: requests.length, model: modelIn(body, path) },

@@ -36,6 +36,8 @@ export function claude(options: ClaudeOptions = {}): Source {
   const processes = new Map<string, { readonly program: Program; readonly teller: ClaudeTeller }>()
   const begun = new Set<string>()
   const answers = new Map<string, (error: string | undefined, value: unknown) => void>()
+  /** Those that are asked what there is. */
+  const asked = new Set<Program>()
   let isClosed = false
   const agent = createLocalAgent({
     name: command,
@@ -69,6 +71,7 @@ export function claude(options: ClaudeOptions = {}): Source {
     close: () => {
       isClosed = true
       for (const { program } of processes.values()) void program.close()
+      for (const program of asked) void program.close()
     },
   })
   return agent.source
@@ -139,6 +142,8 @@ export function claude(options: ClaudeOptions = {}): Source {
         answers.set(requestID, (error, value) => (error === undefined ? resolve(value) : fail(error)))
         void startClaude([], cwd, undefined, fail).then((begun) => {
           program = begun
+          asked.add(begun)
+          if (isClosed) void begun.close()
           const request = { subtype: 'initialize', hooks: {} }
           return begun.send({ type: 'control_request', request_id: requestID, request })
         }, reject)
@@ -146,6 +151,7 @@ export function claude(options: ClaudeOptions = {}): Source {
       return offersIn(await answered)
     } finally {
       answers.delete(requestID)
+      if (program) asked.delete(program)
       void program?.close()
     }
   }

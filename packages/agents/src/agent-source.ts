@@ -1,7 +1,7 @@
 import { acpSource, opencodeAcpSource } from '@reply/acp'
 import { type OnError, ReplyError } from '@reply/core'
 import type { Source } from '@reply/core/source'
-import { claude, codex } from '@reply/process'
+import { claude, codex, codexExec, geminiPrompt, opencodeRun } from '@reply/process'
 import { parseArgsStringToArgv } from 'string-argv'
 
 /** Where an agent runs. */
@@ -14,10 +14,13 @@ export interface AgentOptions {
   readonly onError?: OnError | undefined
 }
 
-/** The agents that have a name, each started by the program of that name. */
+/** The agents that are known by a name or by how their command lines begin. The last three can't ask. */
 const named: Readonly<Record<string, (options: AgentOptions) => Source>> = {
   claude,
   codex,
+  'codex exec': codexExec,
+  gemini: geminiPrompt,
+  'opencode run': opencodeRun,
 }
 
 /** The names that `agentSource` knows. */

@@ -54,7 +54,7 @@ test('no shell reads it', async () => {
 })
 
 test('agents are known by their names', () => {
-  expect(agentNames).toEqual(expect.arrayContaining(['claude', 'codex']))
+  expect(agentNames).toEqual(['claude', 'codex', 'codex exec', 'gemini', 'opencode run'])
   expect(agentSource(' claude ').name).toBe('claude')
 })
 

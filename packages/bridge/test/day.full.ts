@@ -166,4 +166,53 @@ test('a day of forty interactions: each screen shows what its server says, once,
     atWork.map((words) => [words, 0, 1]),
   )
   expect([atHome.length, atWork.length]).toEqual([14, 6])
+
+  // All that the agents wrote, line by line, is on its own platform; what else the bot says is the bridge's.
+  const [home, work] = await Promise.all([day.answers(day.home), day.answers(day.work)])
+  const onHome = compare(
+    [1, 2, group].flatMap((chat) => telegram.screen(chat)),
+    home,
+  )
+  const onWork = compare([slack.screen('D1', dm), slack.screen('C1', ts)].flat(), work)
+  expect([onHome.missing, onWork.missing]).toEqual([[], []])
+  expect([...onHome.more, ...onWork.more].filter((line) => !ownWords.some((words) => words.test(line)))).toEqual([])
 })
+
+/** What the bridge says itself in that day: its commands, its asks, and the queue. */
+const ownWords = [
+  /^Queued, number \d\. \/queue shows what waits\.$/,
+  /^(Removed|Changed) number 1(\.|: First)/,
+  /^Passed on to the running turn\.$/,
+  /^Stopped\.$|^\*Aborted\.\*$/,
+  /^The next message begins the session “Another”\.$/,
+  /^Tool calls are shown (with their output|in short)\.$/,
+  // Commands that list.
+  /^⏳ Running \(\d+s\) · \w{6}$|^Last output: Slow\.$/,
+  /^Recent executions \(this chat\):$|^• \w{6} ✅ Complete [\d:]+Z$/,
+  /^Sessions:$|^1\. Scripted session ✓$|^\[stdout\] The answer o is here\.$/,
+  /^Write what the agent should do\.|^- \/\w+/,
+  // The question, and the permission.
+  /^❓ \*\*Colour\*\*$|^Which colour\?$|^✅ Blue · (Person|Ann)$/,
+  /^❓ Allow this\? bash: touch asked\\-for\.txt$|^\*\*Command\*\*$|^```(bash)?$|^touch asked-for\.txt$/,
+  /^\*\*description\*\*$|^Touch$|^\*\*"Always" allows from now on\*\*$|^touch \*$|^✅ Allow once · Ann$/,
+]
+
+const linesOf = (texts: readonly string[]): readonly string[] =>
+  texts
+    .flatMap((one) => one.split('\n'))
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+
+/** Which lines of an agent a bot does not show, and which it shows besides, each counted as often as it is there. */
+function compare(
+  screen: readonly { readonly from: string; readonly text: string }[],
+  answers: readonly string[],
+): { readonly missing: readonly string[]; readonly more: readonly string[] } {
+  const more = [...linesOf(screen.flatMap(({ from, text: said }) => (from === 'bot' ? [said] : [])))]
+  const missing = linesOf(answers).filter((line) => {
+    const at = more.indexOf(line)
+    if (at !== -1) more.splice(at, 1)
+    return at === -1
+  })
+  return { missing, more }
+}

@@ -2,7 +2,7 @@ import { hold, type Piece, type Scripts, text, tool } from '@reply/testing'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type BridgeStage, startStage } from './stage.ts'
 
-const chats = Array.from({ length: 7 }, (_, index) => 901 + index)
+const chats = Array.from({ length: 8 }, (_, index) => 901 + index)
 
 /** Gives a task to a sub-agent that goes on after the turn. */
 function background(script: string): Piece {
@@ -118,6 +118,20 @@ test('what ended while the bridge was down is delivered after its start, once', 
   expect(stage.errors).toEqual([])
 })
 
+test('what ends long after its run left the list is delivered after a restart, too', async () => {
+  await stage.start()
+  stage.telegram.say(chat, `Go [scenario:work${chat}]`)
+  await answered('It works in the background now.')
+  await settled('✅')
+  await stage.stop()
+  stage.model.release(`child${chat}`)
+  stage.model.release(`after${chat}`)
+  await stage.stored(`is done, I hear ${chat}.`)
+  await stage.start({ aheadMs: 7_200_000 })
+  await answered(`is done, I hear ${chat}.`)
+  expect(stage.errors).toEqual([])
+})
+
 test('what was shown in part is finished in the same message after a restart', async () => {
   await stage.start()
   stage.telegram.say(chat, `Go [scenario:work${chat}]`)
@@ -163,7 +177,13 @@ test('a permission of background work that is asked for after a restart is answe
   const [asked] = await stage.seen(chat, (screen) =>
     asks(screen).length > 0 ? screen.filter((one) => asks([one]).length > 0) : false,
   )
-  await stage.telegram.press(chat, asked?.messageId ?? 0, 'Allow once').settled
+  // Refused as long as the bot does not know that all of it is on the screen.
+  const press = async (): Promise<number> => {
+    const shown = asks(stage.telegram.screen(chat)).length
+    if (shown > 0) await stage.telegram.press(chat, asked?.messageId ?? 0, 'Allow once').settled
+    return shown
+  }
+  await expect.poll(press).toBe(0)
   await answered(`is done, I hear ${chat}.`)
   expect(stage.said(chat).filter((said) => said.includes('Allow this?'))).toHaveLength(1)
 })

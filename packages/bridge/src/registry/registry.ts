@@ -7,7 +7,10 @@ import { toExecution } from './decode.ts'
 import type { Execution, LogLine } from './execution.ts'
 import { logLines } from './log-lines.ts'
 
-/** The executions of all chats. Running ones are never forgotten; finished ones an hour after their end. */
+/**
+ * The executions of all chats. Running ones are never forgotten. Finished ones are listed for an hour; the newest of each
+ * session is kept for a day, so that what its background work says later finds its chat.
+ */
 export interface Registry {
   /** An id that is not in use in that place. */
   newID(place: ChatPlace): Promise<string>
@@ -23,12 +26,14 @@ export interface Registry {
   follow(execution: Execution, reply: () => Reply | undefined): () => void
   /** The last lines of an execution. */
   lines(execution: Execution): readonly LogLine[]
-  /** Forgets what finished over an hour ago. */
+  /** Forgets what is neither listed nor the newest of a session. */
   evict(): Promise<void>
 }
 
 const prefix = 'execution/'
-const keptMs = 3_600_000
+/** How long finished executions are listed, and how long the newest of a session is kept, in ms. */
+const listedMs = 3_600_000
+const keptMs = 86_400_000
 
 /** Without letters and digits that look alike. */
 const letters = 'abcdefghjkmnpqrstuvwxyz23456789'
@@ -89,11 +94,13 @@ export function createRegistry(options: {
   }
 
   async function evict(): Promise<void> {
-    const old = (await all()).filter(isOld)
+    const stored = await all()
+    const newest = new Map(stored.flatMap((one) => (one.isSteer ? [] : [[one.sessionID, one] as const])))
+    const old = stored.filter((one) => isOld(one, newest.get(one.sessionID) === one ? keptMs : listedMs))
     if (old.length > 0) await state.commit(old.map(({ prompt, id }) => ({ type: 'remove', key: keyOf(prompt, id) })))
   }
 
-  function isOld({ phase, finishedAt }: Execution): boolean {
-    return phase === 'done' && finishedAt !== undefined && clock.now() - finishedAt > keptMs
+  function isOld({ phase, finishedAt }: Execution, afterMs = listedMs): boolean {
+    return phase === 'done' && finishedAt !== undefined && clock.now() - finishedAt > afterMs
   }
 }

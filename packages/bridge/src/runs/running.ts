@@ -10,7 +10,7 @@ export interface Running {
   of(place: ChatPlace): readonly ActiveRun[]
   /** Those of all places. */
   all(): readonly ActiveRun[]
-  /** Whether one of them has the session's reply, or is about to. */
+  /** Whether a prompt's run has the session's reply, or is about to. */
   isFollowed(sessionID: string): boolean
 }
 
@@ -32,10 +32,14 @@ export function createRunning(mirrors: Pick<Mirrors, 'keyOf'>): Running {
     return [...runs.values()].flatMap((here) => [...here])
   }
 
-  /** One whose reply has settled only shows it. */
+  /**
+   * One whose reply has settled only shows it. What the session did by itself before doesn't count: it may hear of its end
+   * later than of the next reply.
+   */
   function isFollowed(sessionID: string): boolean {
     return all().some(({ execution, stream }) => {
-      return execution().sessionID === sessionID && stream()?.reply?.phase !== 'settled'
+      const { sessionID: own, wokenBy } = execution()
+      return own === sessionID && wokenBy === undefined && stream()?.reply?.phase !== 'settled'
     })
   }
 }

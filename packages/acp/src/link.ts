@@ -67,15 +67,20 @@ export function connectLink({ transport, handlers, name, clock }: LinkOptions): 
     const messages = transport.messages[Symbol.asyncIterator]()
     return new ReadableStream<AnyMessage>({
       pull: async (controller) => {
-        for (;;) {
-          const next = await messages.next()
-          if (next.done) {
-            read()
-            return controller.close()
+        try {
+          for (;;) {
+            const next = await messages.next()
+            if (next.done) {
+              read()
+              return controller.close()
+            }
+            const message = decodeMessage(next.value)
+            if (message?.type === 'update') handlers.update(message.params)
+            else if (message) return controller.enqueue(message.message)
           }
-          const message = decodeMessage(next.value)
-          if (message?.type === 'update') handlers.update(message.params)
-          else if (message) return controller.enqueue(message.message)
+        } catch (error) {
+          read()
+          throw error
         }
       },
       cancel: () => read(),

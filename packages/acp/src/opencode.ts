@@ -47,9 +47,9 @@ export function opencodeAcpSource(
       OPENCODE_SERVER_USERNAME: username,
       OPENCODE_SERVER_PASSWORD: password,
     }
-    const { cwd, name } = settings
+    const { cwd } = settings
     const own = ['acp', '--port', String(port), '--hostname', '127.0.0.1', ...args]
-    const transport = await startTransport({ ...rest, command, onError, cwd, name, args: own, env })
+    const transport = await startTransport({ ...settings, args: own, env })
     const url = `http://127.0.0.1:${port}`
     const opened = connectWhenUp({ url, password, directory: cwd, onError })
     server = opened

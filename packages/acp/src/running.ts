@@ -1,5 +1,6 @@
 import { basename, resolve } from 'node:path'
-import { type Clock, ReplyError, systemClock } from '@reply/core'
+import { type Clock, ReplyError, safeOnError, systemClock } from '@reply/core'
+import { guarded } from '@reply/core/internal'
 import { type AcpAgent, readInitialize } from './decode/response.ts'
 import { connectLink, type Link, type LinkHandlers, toReplyError } from './link.ts'
 import type { AcpOptions } from './options.ts'
@@ -21,7 +22,16 @@ export function toSettings(options: AcpOptions): Settings {
   if (!(deadlineMs > 0)) throw new ReplyError('invalid', `deadlineMs is ${deadlineMs}; give a number above 0.`)
   const name = options.name ?? basename(command)
   const cwd = resolve(options.cwd ?? '.')
-  return { ...options, name, cwd, files, clock, deadlineMs, open: () => startTransport({ ...options, cwd, name }) }
+  // A function of the host that throws must not end a run.
+  const onError = safeOnError(options.onError)
+  const told = {
+    onError,
+    onStderr: guarded('onStderr', options.onStderr, onError),
+    onNotice: guarded('onNotice', options.onNotice, onError),
+    onMessage: guarded('onMessage', options.onMessage, onError),
+  }
+  const open = (): Promise<Transport> => startTransport({ ...options, ...told, cwd, name })
+  return { ...options, ...told, name, cwd, files, clock, deadlineMs, open }
 }
 
 /** An agent that has answered `initialize`. */

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { realpath } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { type McpServer, RequestError } from '@agentclientprotocol/sdk'
@@ -16,12 +17,14 @@ import type { ElicitationRequest, PermissionRequest } from './decode/schema.ts'
 import { type ElicitationResponse, elicitationAsk } from './elicitation.ts'
 import { endingOf, failureOf } from './ending.ts'
 import { toReplyError } from './link.ts'
+import { agentsIn, commandsIn } from './listing.ts'
 import type { AcpOptions } from './options.ts'
 import { isRejection, type PermissionResponse, permissionAsk } from './permission.ts'
 import { blocksOf } from './prompt.ts'
 import { type Running, type Settings, startRunning, toSettings } from './running.ts'
 import type { AcpSession } from './session.ts'
 import { createSessions } from './sessions.ts'
+import type { Transport } from './transport.ts'
 
 /** A new session, with MCP servers of its own besides those of the options. */
 export interface AcpCreateInput extends CreateInput {
@@ -63,7 +66,8 @@ export function createAcpSource(settings: Settings, hooks?: RunHooks): { readonl
   /** Sessions whose conversation is being repeated. */
   const loading = new Set<string>()
   let running: Running | undefined
-  let asks = 0
+  /** Of the agent that was started last, also before it answers. */
+  let transport: Transport | undefined
   let isClosed = false
   const local = createLocalAgent({
     name,
@@ -87,32 +91,45 @@ export function createAcpSource(settings: Settings, hooks?: RunHooks): { readonl
       await new Promise((sent) => setImmediate(sent))
       await live().link.notify('session/cancel', { sessionId: sessionID })
     },
+    // All its sessions end with it; it is started again for the next prompt.
+    kill: () => void running?.link.close(),
     spelled: async (directory) => await realpath(directory).catch(() => resolve(directory)),
     models: async (directory) => modelsIn(inFolder(directory), name),
-    commands: async (directory) => uniqueBy(inFolder(directory).flatMap(({ commands }) => commands)),
-    agents: async (directory) =>
-      uniqueBy(inFolder(directory).flatMap(modesOf)).map((mode) => ({ ...mode, isPrimary: true })),
+    commands: async (directory) => commandsIn(inFolder(directory)),
+    agents: async (directory) => agentsIn(inFolder(directory)),
     close: () => {
       isClosed = true
-      void running?.link.close()
+      void (running?.link ?? transport)?.close()
     },
   })
+  const inFolder = (directory: string | undefined): readonly AcpSession[] =>
+    sessions.all().filter(({ sessionID: id }) => [undefined, local.session(id)?.directory].includes(directory))
   return { source: { ...local.source, details: sessions.details, agentInfo: () => running?.agent } }
 
   async function start(): Promise<void> {
-    const begun = await startRunning(settings, {
-      update,
-      permission,
-      elicitation,
-      files: settings.files,
-      folderOf: (sessionID) => local.session(sessionID)?.directory,
-    })
+    const begun = await startRunning(
+      { ...settings, open },
+      {
+        update,
+        permission,
+        elicitation,
+        files: settings.files,
+        folderOf: (sessionID) => local.session(sessionID)?.directory,
+      },
+    )
     if (isClosed) return await begun.link.close()
     running = begun
     void begun.link.ended.then((how) => {
       if (running === begun) running = undefined
       local.fail(new ReplyError('unreachable', `${name} ${how}. It is started again for the next prompt.`))
     })
+  }
+
+  async function open(): Promise<Transport> {
+    transport = await settings.open()
+    // Closed while it started.
+    if (isClosed) void transport.close()
+    return transport
   }
 
   function live(): Running {
@@ -218,9 +235,10 @@ export function createAcpSource(settings: Settings, hooks?: RunHooks): { readonl
     signal: AbortSignal,
     make: (requestID: string, reply: (response: Response) => void) => LocalAsk,
   ): Promise<Response> {
-    asks += 1
-    const requestID = `ask_${asks}`
+    // Another process's asks must not have the same.
+    const requestID = `ask_${randomUUID()}`
     return new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(signal.reason)
       signal.addEventListener('abort', () => {
         run.closeAsk(requestID)
         reject(signal.reason)
@@ -228,19 +246,4 @@ export function createAcpSource(settings: Settings, hooks?: RunHooks): { readonl
       run.ask(make(requestID, resolve))
     })
   }
-
-  function inFolder(directory: string | undefined): readonly AcpSession[] {
-    const isIn = ({ sessionID }: AcpSession): boolean => local.session(sessionID)?.directory === directory
-    return directory === undefined ? sessions.all() : sessions.all().filter(isIn)
-  }
-}
-
-function modesOf({ modes, config }: AcpSession) {
-  const setting = config.find(({ category }) => category === 'mode')?.choices ?? []
-  const listed = modes.map(({ id, description }) => ({ name: id, description }))
-  return [...listed, ...setting.map(({ value }) => ({ name: value, description: undefined }))]
-}
-
-function uniqueBy<T extends { readonly name: string }>(items: readonly T[]): readonly T[] {
-  return [...new Map(items.map((item) => [item.name, item])).values()]
 }

@@ -1,11 +1,11 @@
 import { fileURLToPath } from 'node:url'
 import { type Reply, textOf } from '@reply/core'
 import { expect, test } from 'vitest'
-import { acp } from '../src/index.ts'
+import { type AcpClientOptions, acp } from '../src/index.ts'
 
 const program = fileURLToPath(new URL('./agents/faulty.mjs', import.meta.url))
 
-async function run(how: string, deadlineMs?: number) {
+async function run(how: string, deadlineMs?: number, more: Partial<AcpClientOptions> = {}) {
   const errors: string[] = []
   const said: string[] = []
   const agent = acp({
@@ -15,6 +15,7 @@ async function run(how: string, deadlineMs?: number) {
     onError: ({ message }) => errors.push(message),
     onStderr: (text) => said.push(text),
     deadlineMs,
+    ...more,
   })
   const reply: Reply = await agent.prompt({ text: 'Go.' }).result
   await agent.close()
@@ -81,4 +82,12 @@ test('a command that is not there fails the prompt with the cure', async () => {
   const reply = await agent.prompt({ text: 'Go.' }).result
   expect(reply.error?.message).toContain('The command "no-such-agent-anywhere" was not found. Install it')
   await agent.close()
+})
+
+test.each(['onError', 'onMessage', 'onStderr'] as const)('an %s that throws leaves a run whole', async (name) => {
+  const failing = (): void => {
+    throw new Error('The host failed.')
+  }
+  const { reply, text } = await run('garbage', undefined, { [name]: failing })
+  expect([reply.outcome, text]).toEqual(['completed', 'All is well.'])
 })

@@ -295,3 +295,15 @@ test('malformed updates are reported and left out', async () => {
   expect(errors.length).toBe(2)
   await client.close()
 })
+
+test('an agent that is still starting ends with its source', async () => {
+  const { transport } = createFake(() => {})
+  const { source } = createAcpSource({ ...toSettings(options), open: async () => transport })
+  const connecting = (async () => {
+    for await (const _ of source.connect({ signal: new AbortController().signal, directory: undefined })) break
+  })()
+  await new Promise((resolve) => setImmediate(resolve))
+  source.close()
+  await expect(transport.ended).resolves.toBe('was ended by SIGTERM')
+  await connecting.catch(() => {})
+})

@@ -14,32 +14,40 @@ export interface AgentOptions {
   readonly onError?: OnError | undefined
 }
 
-/** The agents that are known by a name or by how their command lines begin. The last three can't ask. */
-const named: Readonly<Record<string, (options: AgentOptions) => Source>> = {
-  claude,
-  codex,
-  'codex exec': codexExec,
-  gemini: geminiPrompt,
-  'opencode run': opencodeRun,
+interface PresetOptions extends AgentOptions {
+  /** What follows the name. */
+  readonly args: readonly string[]
 }
 
+/** The agents that are known by how their command lines begin; longer names first. The one-way ones can't ask. */
+const named: readonly (readonly [string, (options: PresetOptions) => Source])[] = [
+  ['codex exec', codexExec],
+  ['opencode run', opencodeRun],
+  ['claude', claude],
+  ['codex', codex],
+  ['gemini', geminiPrompt],
+]
+
 /** The names that `agentSource` knows. */
-export const agentNames: readonly string[] = Object.keys(named)
+export const agentNames: readonly string[] = named.map(([name]) => name)
 
 /**
- * The source of an agent: one of `agentNames`, or the command line of an agent that speaks the Agent Client Protocol,
- * such as `opencode acp`. Quotes group words, and no shell reads it. For `connectSource`; starts nothing before its
- * first session. Throws `invalid` for an empty command line.
+ * The source of an agent: one of `agentNames`, with further arguments if there are any, or the command line of an agent
+ * that speaks the Agent Client Protocol, such as `opencode acp`. Quotes group words, and no shell reads it. For
+ * `connectSource`; starts nothing before it is connected. Throws `invalid` for an empty command line.
  */
 export function agentSource(agent: string, options: AgentOptions = {}): Source {
-  const preset = Object.hasOwn(named, agent.trim()) ? named[agent.trim()] : undefined
-  if (preset) return preset(options)
   const [command, ...args] = parseArgsStringToArgv(agent)
   if (command === undefined || command === '')
     throw new ReplyError(
       'invalid',
       `"${agent}" names no agent: give one of ${agentNames.join(', ')}, or an ACP agent's command line, such as "opencode acp".`,
     )
+  const words = [command, ...args]
+  const [name = '', preset] = named.find(([name]) => name.split(' ').every((word, at) => words[at] === word)) ?? []
+  // Gemini CLI speaks the protocol, too.
+  const isAcp = args.some((arg) => /^--(experimental-)?acp$/.test(arg))
+  if (preset && !isAcp) return preset({ ...options, args: words.slice(name.split(' ').length) })
   // OpenCode's ACP leaves out questions and sub-agents' permissions; its own server has them.
   const [first, ...others] = args
   if (first === 'acp' && /(^|[\\/])opencode(\.exe)?$/.test(command) && !others.includes('--port'))

@@ -64,6 +64,18 @@ const settled = async (status: string): Promise<void> => {
   }
 }
 
+/** Its background work ends while there is no bridge. */
+async function endWhileStopped(): Promise<void> {
+  await stage.start()
+  stage.telegram.say(chat, `Go [scenario:work${chat}]`)
+  await answered('It works in the background now.')
+  await settled('✅')
+  await stage.stop()
+  stage.model.release(`child${chat}`)
+  stage.model.release(`after${chat}`)
+  await stage.stored(`is done, I hear ${chat}.`)
+}
+
 test('what the agent says when its background work is done comes to the chat that began it, once', async () => {
   await stage.start()
   stage.telegram.say(chat, `Go [scenario:work${chat}]`)
@@ -100,14 +112,7 @@ test('a permission that background work asks for reaches the chat, and is allowe
 })
 
 test('what ended while the bridge was down is delivered after its start, once', async () => {
-  await stage.start()
-  stage.telegram.say(chat, `Go [scenario:work${chat}]`)
-  await answered('It works in the background now.')
-  await settled('✅')
-  await stage.stop()
-  stage.model.release(`child${chat}`)
-  stage.model.release(`after${chat}`)
-  await stage.stored(`is done, I hear ${chat}.`)
+  await endWhileStopped()
   await stage.start()
   await answered(`is done, I hear ${chat}.`)
   await settled('✅')
@@ -119,14 +124,7 @@ test('what ended while the bridge was down is delivered after its start, once', 
 })
 
 test('what ends long after its run left the list is delivered after a restart, too', async () => {
-  await stage.start()
-  stage.telegram.say(chat, `Go [scenario:work${chat}]`)
-  await answered('It works in the background now.')
-  await settled('✅')
-  await stage.stop()
-  stage.model.release(`child${chat}`)
-  stage.model.release(`after${chat}`)
-  await stage.stored(`is done, I hear ${chat}.`)
+  await endWhileStopped()
   await stage.start({ aheadMs: 7_200_000 })
   await answered(`is done, I hear ${chat}.`)
   expect(stage.errors).toEqual([])

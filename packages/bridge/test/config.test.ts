@@ -59,13 +59,18 @@ describe('a config', () => {
       'servers.home: Give it either a `url` or an `agent`.',
     ],
     [
+      'an agent without a folder',
+      { servers: { home: { agent: 'claude' } } },
+      'servers.home: An agent needs a `directory`.',
+    ],
+    [
       'a server that is an agent, too',
       { servers: { home: { url: 'http://127.0.0.1:4096', agent: 'claude' } } },
       'servers.home: Give it either a `url` or an `agent`.',
     ],
     [
       'an agent with a password',
-      { servers: { home: { agent: 'claude', password: { env: 'PASSWORD' } } } },
+      { servers: { home: { agent: 'claude', directory: 'shop', password: { env: 'PASSWORD' } } } },
       'servers.home: An agent has no `username` and no `password`.',
     ],
     [
@@ -197,8 +202,8 @@ describe('a config', () => {
       { token: { env: 'TOKEN' } },
     ]
     expect(faulty.map((tg) => check({ ...least, channels: { tg } }))).toEqual(faulty.map(() => false))
-    const [url, agent] = ['http://127.0.0.1:4096', 'claude']
-    const servers = [{ url }, { agent }, { url, agent }, { directory: 'shop' }]
+    const [url, agent, directory] = ['http://127.0.0.1:4096', 'claude', 'shop']
+    const servers = [{ url }, { agent, directory }, { url, agent, directory }, { directory }]
     expect(servers.map((home) => check({ ...least, servers: { home } }))).toEqual([true, true, false, false])
   })
 })
@@ -219,15 +224,30 @@ describe('a config file', () => {
   })
 
   test('starts agents beside it, and leaves the directories of servers as they are', () => {
-    const servers = { home: { agent: 'claude' }, shop: { agent: 'opencode acp', directory: 'shop' } }
+    const servers = {
+      home: { agent: 'claude', directory: '/srv/home' },
+      shop: { agent: 'opencode acp', directory: 'shop' },
+    }
     const path = join(folder, 'agents.json')
     const other = { url: 'http://127.0.0.1:4096', directory: 'there' }
     writeFileSync(path, JSON.stringify({ ...least, servers: { ...servers, other } }))
     expect(loadConfig(path, {}).config.servers).toEqual({
-      home: { agent: 'claude', directory: folder },
+      home: servers.home,
       shop: { agent: 'opencode acp', directory: join(folder, 'shop') },
       other,
     })
+  })
+
+  test.each([
+    ['.', 'agents.json'],
+    ['..', 'agents.json'],
+    ['./state', 'state'],
+    ['./keys', 'tg.secret'],
+  ])('refuses an agent in the folder %s, where %s is', (directory, found) => {
+    const path = join(folder, 'agents.json')
+    const channels = { tg: { type: 'telegram', token: { file: 'keys/tg.secret' } } }
+    writeFileSync(path, JSON.stringify({ servers: { home: { agent: 'claude', directory } }, channels }))
+    expect(() => loadConfig(path, {})).toThrow(`${found} is in the agent's folder.`)
   })
 
   test('says what is missing', () => {

@@ -1,3 +1,4 @@
+export { guarded } from './drive/guard-callback.ts'
 export { checkOf } from './source/decode/check.ts'
 export { toAddress } from './source/http/address.ts'
 export { eventSchemas, partSchemas } from './source/opencode1/decode/schema.ts'

@@ -70,7 +70,7 @@ export function createPolling({ api, read, receive, onError, clock }: PollOption
         misses = 0
         for (const id of open.keys()) if (id < (offset ?? 0)) open.delete(id)
         for (const update of batch) begin(update)
-        await Promise.race([tasks.rest(), pause(clock, againMs, signal)])
+        await restOr(againMs, signal)
         offset = nextOffset() ?? offset
       } catch (error) {
         if (signal.aborted) break
@@ -89,6 +89,13 @@ export function createPolling({ api, read, receive, onError, clock }: PollOption
     offset = nextOffset()
     open.clear()
     if (offset !== undefined) await confirm(offset)
+  }
+
+  /** Waits for the tasks, but no longer. The pause that lost would keep its timer and its listener. */
+  async function restOr(longestMs: number, signal: AbortSignal): Promise<void> {
+    const rested = new AbortController()
+    await Promise.race([tasks.rest(), pause(clock, longestMs, AbortSignal.any([signal, rested.signal]))])
+    rested.abort()
   }
 
   async function poll(fields: TelegramFields, signal?: AbortSignal): Promise<readonly unknown[]> {

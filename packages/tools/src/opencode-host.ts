@@ -34,25 +34,28 @@ export function openCodeHost(options: OpenCodeHostOptions = {}): ToolHost {
     offer: async (tools, input): Promise<OfferedTools> => {
       const served = await serveTools(tools, { onError })
       const name = `reply_${randomBytes(4).toString('hex')}`
+      let second: boolean | undefined
       try {
-        const second = await isSecond()
+        second = await isSecond()
         const config = { type: 'remote', url: served.url, headers: served.headers, oauth: false }
         await (second ? addToSecond(name, config) : addToFirst(name, config))
-        return { input, close: async () => await close(name, second) }
+        return { input, close }
       } catch (error) {
-        await served.close()
+        await close()
         throw error
       }
 
-      async function close(name: string, second: boolean): Promise<void> {
-        const gone = second
-          ? call('DELETE', `/api/mcp/${name}`, second)
-          : call('POST', `/mcp/${name}/disconnect`, second)
-        // A server that has ended has no tools either.
-        await gone.catch(() => {})
+      async function close(): Promise<void> {
+        // A server that has ended has no tools either, nor has one that was never told.
+        if (second !== undefined) await forget(name, second).catch(() => {})
         await served.close()
       }
     },
+  }
+
+  async function forget(name: string, second: boolean): Promise<void> {
+    if (second) await call('DELETE', `/api/mcp/${name}`, second)
+    else await call('POST', `/mcp/${name}/disconnect`, second)
   }
 
   async function isSecond(): Promise<boolean> {

@@ -44,7 +44,7 @@ export function configJsonSchema(channels: readonly BridgeChannel[] = []): Recor
     io: 'input',
     override: ({ zodSchema, jsonSchema }) => {
       if (zodSchema === channelSchema && entries.length > 0) jsonSchema.allOf = entries
-      if (zodSchema === serverSchema) jsonSchema.oneOf = [{ required: ['url'] }, { required: ['agent'] }]
+      if (zodSchema === serverSchema) jsonSchema.oneOf = [{ required: ['url'] }, { required: ['agent', 'directory'] }]
     },
   })
   return { $schema, title: 'The config of a reply bridge', ...schema }

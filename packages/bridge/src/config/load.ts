@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { dirname, relative, resolve } from 'node:path'
 import type { SecretSource } from '@reply/sink/channel'
 import { BridgeError, wordsOf } from '../error.ts'
 import { parseConfig } from './config.ts'
@@ -19,16 +19,37 @@ export interface LoadedConfig {
 export function loadConfig(path: string, env: Readonly<Record<string, string | undefined>>): LoadedConfig {
   const folder = dirname(resolve(path))
   const config = withFolders(parseConfig(jsonOf(path)), folder)
-  return { config, stateFolder: resolve(folder, config.state), secret: secretsOf({ folder, env }) }
+  const stateFolder = resolve(folder, config.state)
+  requireApart(config, [resolve(path), stateFolder, ...secretFilesIn(config).map((file) => resolve(folder, file))])
+  return { config, stateFolder, secret: secretsOf({ folder, env }) }
 }
 
 /** An agent runs on this computer, so its folder is relative to the config. A server's directory is its own matter. */
 function withFolders(config: BridgeConfig, folder: string): BridgeConfig {
   const servers = Object.entries(config.servers).map(([name, server]) => {
-    const { agent, directory = '.' } = server
-    return [name, agent === undefined ? server : { ...server, directory: resolve(folder, directory) }] as const
+    const { agent, directory } = server
+    const isLocal = agent !== undefined && directory !== undefined
+    return [name, isLocal ? { ...server, directory: resolve(folder, directory) } : server] as const
   })
   return { ...config, servers: Object.fromEntries(servers) }
+}
+
+/** In its folder, an agent may read and write without asking: neither who may do what, nor secrets may be there. */
+function requireApart({ servers }: BridgeConfig, paths: readonly string[]): void {
+  for (const [name, { agent, directory }] of Object.entries(servers)) {
+    if (agent === undefined || directory === undefined) continue
+    const inside = paths.find((path) => !relative(directory, path).startsWith('..'))
+    if (inside === undefined) continue
+    const cure = 'Give it a folder without the config, the state and the files of secrets.'
+    throw new BridgeError('config', `servers.${name}.directory: ${inside} is in the agent's folder. ${cure}`)
+  }
+}
+
+function secretFilesIn(value: unknown): readonly string[] {
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([key, inner]) =>
+    key === 'file' && typeof inner === 'string' ? [inner] : secretFilesIn(inner),
+  )
 }
 
 /** Reads secrets from the environment and from files of the config's folder. */

@@ -29,12 +29,13 @@ export const serverSchema = z
       .min(1)
       .optional()
       .describe(
-        "The project on the server; default: the server's own. The folder of an agent is relative to the config; default: the config's folder.",
+        "The project on the server; default: the server's own. An agent needs one, relative to the config: a folder of its own, without the config, the state and the files of secrets.",
       ),
     username: z.string().min(1).optional().describe('Of a server. Default: "opencode".'),
     password: secretSource.optional(),
   })
   .refine(({ url, agent }) => (url === undefined) !== (agent === undefined), 'Give it either a `url` or an `agent`.')
+  .refine(({ agent, directory }) => agent === undefined || directory !== undefined, 'An agent needs a `directory`.')
   .refine(
     ({ agent, username, password }) => agent === undefined || (username === undefined && password === undefined),
     'An agent has no `username` and no `password`.',

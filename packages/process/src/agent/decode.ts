@@ -8,9 +8,9 @@ export type RpcMessage =
 
 const id = z.union([z.string(), z.number()])
 const message = z.union([
-  z.object({ id, method: z.string(), params: z.unknown() }),
-  z.object({ method: z.string(), params: z.unknown() }),
-  z.object({ id, error: z.object({ message: z.string() }) }),
+  z.object({ id, method: z.string(), params: z.unknown().optional() }),
+  z.object({ method: z.string(), params: z.unknown().optional() }),
+  z.object({ id, error: z.object({ message: z.string().default('it gave no reason') }) }),
   z.object({ id, result: z.unknown() }),
 ])
 

@@ -1,4 +1,4 @@
-import { ReplyError } from '@reply/core'
+import { ReplyError, safeOnError } from '@reply/core'
 import { type ChildOptions, type Exit, startChild } from '../child/start.ts'
 import { linesOf } from '../lines.ts'
 
@@ -13,11 +13,11 @@ export interface Program {
 }
 
 export interface ProgramOptions extends ChildOptions {
-  /** Called for each line, in order. */
+  /** Called for each line, in order. What it throws is reported. */
   readonly onLine: (value: unknown, line: string) => void
   /** Called once, after its last line. `said` is the end of its stderr. */
   readonly onEnd: (exit: Exit, said: string) => void
-  /** Receives lines that are not JSON, as `malformed`, and those that are too long. */
+  /** Receives where lines begin that are not JSON, as `malformed`, and lines that are too long. */
   readonly onError: (error: ReplyError) => void
 }
 
@@ -26,7 +26,8 @@ const mostSaid = 2000
 
 /** Starts a program. Rejects as `startChild` does. */
 export async function startProgram(options: ProgramOptions): Promise<Program> {
-  const { command, onLine, onEnd, onError } = options
+  const { command, onLine, onEnd } = options
+  const onError = safeOnError(options.onError)
   const child = await startChild(options)
   let said = ''
   void follow()
@@ -37,27 +38,39 @@ export async function startProgram(options: ProgramOptions): Promise<Program> {
   }
 
   async function follow(): Promise<void> {
-    await Promise.all([readLines(), readErrors()])
+    await Promise.allSettled([readLines(), readErrors()])
     onEnd(await child.ended, said.trim())
   }
 
   async function readLines(): Promise<void> {
+    let isInGarbage = false
     for await (const line of linesOf(child.stdout, { onError })) {
       if (line.trim() === '') continue
       const value = parsed(line)
-      if (value === undefined)
+      // Reports where garbage begins, not each of its lines. Names no content: a line may hold secrets.
+      if (value === undefined && !isInGarbage)
         onError(
           new ReplyError(
             'malformed',
-            `${command} wrote a line that is not JSON; it was skipped: ${line.slice(0, 200)}`,
+            `${command} wrote a line of ${line.length} characters that is not JSON; it was skipped. Send logs to stderr.`,
           ),
         )
-      else onLine(value, line)
+      isInGarbage = value === undefined
+      if (value !== undefined) take(value, line)
+    }
+  }
+
+  function take(value: unknown, line: string): void {
+    try {
+      onLine(value, line)
+    } catch (cause) {
+      const words = cause instanceof Error ? cause.message : String(cause)
+      onError(new ReplyError('malformed', `A line of ${command} could not be used: ${words}`, { cause }))
     }
   }
 
   async function readErrors(): Promise<void> {
-    for await (const chunk of child.stderr) said = `${said}${String(chunk)}`.slice(-mostSaid)
+    for await (const chunk of child.stderr.setEncoding('utf8')) said = `${said}${String(chunk)}`.slice(-mostSaid)
   }
 }
 

@@ -69,12 +69,14 @@ export async function startChild(options: ChildOptions): Promise<Child> {
   const stdout = outputOf(child.stdout)
   const stderr = outputOf(child.stderr)
   let ending: Promise<void> | undefined
+  let isOver = false
   const end = async (): Promise<void> => {
     ending ??= endGroup(group, graceMs)
     await ending
   }
   const close = async (): Promise<void> => {
-    await end()
+    // The system may have given the group's id to others since.
+    if (!isOver) await end()
     await ended
   }
   const onAbort = (): void => void close()
@@ -111,6 +113,7 @@ export async function startChild(options: ChildOptions): Promise<Child> {
   async function untilEnded(): Promise<Exit> {
     const exit = await exited
     if (ending || !(await isGone(group, graceMs))) await end()
+    isOver = true
     watchdog.release()
     signal?.removeEventListener('abort', onAbort)
     stdout.release(graceMs)

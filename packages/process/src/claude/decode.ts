@@ -28,6 +28,15 @@ const line = z.union([
     .object({ type: z.literal('control_request'), request_id: z.string(), request })
     .transform(({ request_id, request: asked }) => ofRequest(request_id, asked)),
   z
+    .object({
+      type: z.literal('control_request'),
+      request_id: z.string(),
+      request: z.object({ subtype: z.string().default('') }),
+    })
+    .transform(({ request_id, request: { subtype } }): readonly ClaudeSaid[] => [
+      { type: 'unknown-request', requestID: request_id, subtype },
+    ]),
+  z
     .object({ type: z.literal('control_cancel_request'), request_id: z.string() })
     .transform(({ request_id }): readonly ClaudeSaid[] => [{ type: 'ask-gone', requestID: request_id }]),
   z

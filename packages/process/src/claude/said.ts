@@ -50,6 +50,8 @@ export type ClaudeSaid =
       readonly rules: readonly { readonly content: string; readonly suggestion: Input }[]
     }
   | { readonly type: 'ask-gone'; readonly requestID: string }
+  /** A request that is not known here. It waits for an answer. */
+  | { readonly type: 'unknown-request'; readonly requestID: string; readonly subtype: string }
   /** The answer to a request of ours. */
   | { readonly type: 'response'; readonly requestID: string; readonly error?: string; readonly value: unknown }
   | { readonly type: 'retry'; readonly attempt: number; readonly afterMs: number; readonly message: string }

@@ -7,6 +7,7 @@ import type { ChildOptions } from '../child/start.ts'
 import { textOnly } from '../command/text-only.ts'
 import { offersIn } from './decode/offers.ts'
 import { decodeClaude } from './decode.ts'
+import type { ClaudeSaid } from './said.ts'
 import { type ClaudeTeller, createTeller } from './tell.ts'
 
 /** How Claude Code is started. */
@@ -56,13 +57,14 @@ export function claude(options: ClaudeOptions = {}): Source {
       await program.send({ type: 'user', message, parent_tool_use_id: null, session_id: run.sessionID })
     },
     cancel: async (run) => {
-      const found = [...processes.values()].find(({ teller }) => teller.run() === run) ?? parentOf(run)
+      const found = processOf(run) ?? parentOf(run)
       await found?.program.send({
         type: 'control_request',
         request_id: randomUUID(),
         request: { subtype: 'interrupt' },
       })
     },
+    kill: (run) => void (processOf(run) ?? parentOf(run))?.program.close(),
     models: async () =>
       (await offers()).models.map(({ value, displayName, supportedEffortLevels }) => {
         return { providerID: 'anthropic', modelID: value, name: displayName, variants: supportedEffortLevels }
@@ -75,6 +77,10 @@ export function claude(options: ClaudeOptions = {}): Source {
     },
   })
   return agent.source
+
+  function processOf(run: LocalRun) {
+    return [...processes.values()].find(({ teller }) => teller.run() === run)
+  }
 
   /** Claude Code can only be interrupted as a whole: its sub-agents with the session that started them. */
   function parentOf({ sessionID }: Pick<SessionInfo, 'sessionID'>) {
@@ -95,13 +101,17 @@ export function claude(options: ClaudeOptions = {}): Source {
         await processes.get(sessionID)?.program.send({ type: 'control_response', response: answer })
       },
     })
-    const program = await startClaude(session, directory, teller, (said) => {
+    // Only a session that Claude Code has begun can be resumed.
+    const tell = (said: ClaudeSaid, value: unknown): void => {
+      if (said.type === 'init') begun.add(sessionID)
+      teller.tell(said, value)
+    }
+    const program = await startClaude(session, directory, tell, (said) => {
       processes.delete(sessionID)
       teller.run()?.end({ type: 'failed', error: { name: 'ExitError', message: said, raw: undefined } })
     })
     const opened = { program, teller }
     processes.set(sessionID, opened)
-    begun.add(sessionID)
     if (isClosed) void program.close()
     return opened
   }
@@ -109,11 +119,11 @@ export function claude(options: ClaudeOptions = {}): Source {
   async function startClaude(
     session: readonly string[],
     directory: string | undefined,
-    teller: ClaudeTeller | undefined,
+    tell: (said: ClaudeSaid, value: unknown) => void,
     onEnd: (said: string) => void,
   ): Promise<Program> {
     const chosen = model === undefined ? [] : ['--model', model]
-    return await startProgram({
+    const program = await startProgram({
       ...rest,
       command,
       cwd: directory ?? cwd,
@@ -122,7 +132,8 @@ export function claude(options: ClaudeOptions = {}): Source {
       onLine: (value) => {
         for (const said of decodeClaude(value)) {
           if (said.type === 'response') answers.get(said.requestID)?.(said.error, said.value)
-          else teller?.tell(said, value)
+          else if (said.type === 'unknown-request') refuse(said)
+          else tell(said, value)
         }
       },
       onEnd: ({ code, signal }, said) => {
@@ -130,6 +141,14 @@ export function claude(options: ClaudeOptions = {}): Source {
         onEnd(`${command} ended with ${code === undefined ? signal : `code ${code}`}${last === '' ? '.' : `: ${last}`}`)
       },
     })
+    return program
+
+    function refuse({ requestID, subtype }: Extract<ClaudeSaid, { readonly type: 'unknown-request' }>): void {
+      const error = `"${subtype}" can't be answered here.`
+      onError(new ReplyError('unsupported', `${command} asked for "${subtype}", which was refused.`))
+      const response = { subtype: 'error', request_id: requestID, error }
+      program.send({ type: 'control_response', response }).catch(() => {})
+    }
   }
 
   /** Asks a process of its own, which ends then. */
@@ -140,7 +159,7 @@ export function claude(options: ClaudeOptions = {}): Source {
       const answered = new Promise<unknown>((resolve, reject) => {
         const fail = (said: string): void => reject(new ReplyError('refused', said))
         answers.set(requestID, (error, value) => (error === undefined ? resolve(value) : fail(error)))
-        void startClaude([], cwd, undefined, fail).then((begun) => {
+        void startClaude([], cwd, () => {}, fail).then((begun) => {
           program = begun
           asked.add(begun)
           if (isClosed) void begun.close()

@@ -44,10 +44,13 @@ export function createTeller({ now, respond }: TellerOptions): ClaudeTeller {
 
   function tell(said: ClaudeSaid, raw: unknown): void {
     const run = root
+    // Only a run has people who can be asked.
+    if (said.type === 'ask' && !run?.isOpen()) return void refuse(said.requestID)
     if (!run) return
     switch (said.type) {
       case 'init':
       case 'response':
+      case 'unknown-request':
         return
       case 'message':
         step = { messageID: said.messageID, usage: said.usage, output: 0 }
@@ -88,6 +91,10 @@ export function createTeller({ now, respond }: TellerOptions): ClaudeTeller {
       default:
         return said satisfies never
     }
+  }
+
+  function refuse(requestID: string): void {
+    respond(requestID, { behavior: 'deny', message: 'There is no run whose people could be asked.' }).catch(() => {})
   }
 
   function runOf(parent: string | undefined): LocalRun | undefined {

@@ -13,7 +13,7 @@ export function toAsk(requestID: string, asked: CodexRequest, send: (result: obj
     }
     return { type: 'question', requestID, callID, questions, reply }
   }
-  const { permission, reason, always } = asked
+  const { permission, reason, more, always } = asked
   const patterns = always ? [always.pattern] : []
   return {
     type: 'permission',
@@ -23,7 +23,7 @@ export function toAsk(requestID: string, asked: CodexRequest, send: (result: obj
     patterns,
     always: patterns,
     title: reason === '' ? permission : reason,
-    metadata: {},
+    metadata: more,
     reply: async (answer) => await send({ decision: decisionOf(answer, always?.decision) }),
   }
 }

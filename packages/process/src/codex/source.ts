@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { type OnError, ReplyError, systemClock } from '@reply/core'
 import { createLocalAgent, type Source } from '@reply/core/source'
 import { decodeRpc } from '../agent/decode.ts'
@@ -39,8 +40,8 @@ export function codex(options: CodexOptions = {}): Source {
   const turns = new Map<string, string | undefined>()
   let program: Program | undefined
   let isClosed = false
-  /** Each process counts its requests from 0. */
-  let starts = 0
+  /** Each process counts its requests from 0, so asks are told apart by it, too. */
+  let started = ''
   const rpc = createRpc(command, () => {
     if (program) return program
     throw new ReplyError('unreachable', `${command} is not running: it is started anew with the next connection.`)
@@ -73,6 +74,8 @@ export function codex(options: CodexOptions = {}): Source {
       const turnId = turns.get(sessionID)
       if (turnId !== undefined) await rpc.request('turn/interrupt', { threadId: sessionID, turnId })
     },
+    // All its threads end with it; it is started again for the next prompt.
+    kill: () => void program?.close(),
     models: async () =>
       modelsIn(await rpc.request('model/list', {})).map(
         ({ model: modelID, displayName, supportedReasoningEfforts }) => {
@@ -94,12 +97,25 @@ export function codex(options: CodexOptions = {}): Source {
 
   async function start(): Promise<void> {
     turns.clear()
-    starts++
-    program = await startProgram({ ...child, command, cwd, args: ['app-server', ...args], onError, onLine, onEnd })
-    if (isClosed) return void program.close()
-    const clientInfo = { name: 'reply', title: 'reply', version: '0.1.0' }
-    await rpc.request('initialize', { clientInfo, capabilities: { experimentalApi: true } })
-    await rpc.notify('initialized')
+    started = randomUUID()
+    const mine = await startProgram({
+      ...{ ...child, command, cwd, args: ['app-server', ...args], onError, onLine },
+      // One that was given up ends later than the next begins.
+      onEnd: (exit, said) => {
+        if (program === mine) onEnd(exit, said)
+      },
+    })
+    program = mine
+    if (isClosed) return void mine.close()
+    try {
+      const clientInfo = { name: 'reply', title: 'reply', version: '0.1.0' }
+      await rpc.request('initialize', { clientInfo, capabilities: { experimentalApi: true } })
+      await rpc.notify('initialized')
+    } catch (error) {
+      if (program === mine) program = undefined
+      await mine.close()
+      throw error
+    }
   }
 
   function onLine(value: unknown): void {
@@ -108,13 +124,14 @@ export function codex(options: CodexOptions = {}): Source {
     if (message?.type === 'notification') {
       const said = decodeCodex(message.method, message.params)
       const run = said && agent.run(said.threadID)
-      if (run) tell(run, said.type === 'ask-gone' ? { ...said, requestID: `${starts}.${said.requestID}` } : said, value)
+      if (run)
+        tell(run, said.type === 'ask-gone' ? { ...said, requestID: `${started}.${said.requestID}` } : said, value)
     }
     if (message?.type !== 'request') return
     const { id, method, params } = message
     const asked = decodeRequest(method, params)
     const run = asked && agent.run(asked.threadID)
-    if (run) return run.ask(toAsk(`${starts}.${id}`, asked, (result) => rpc.respond(id, result)))
+    if (run) return run.ask(toAsk(`${started}.${id}`, asked, (result) => rpc.respond(id, result)))
     onError(new ReplyError('unsupported', `${command} asked for ${method}, which cannot be answered; it was refused.`))
     rpc.refuse(id, method).catch(() => {})
   }

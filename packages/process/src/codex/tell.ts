@@ -3,9 +3,11 @@ import type { CodexSaid } from './decode.ts'
 
 /** Writes what Codex says to the run of its thread. Returns the part of a command's output that is known so far. */
 export function createTeller(now: () => number) {
-  /** What commands wrote so far, and their calls. */
-  const running = new Map<string, { readonly said: Extract<CodexSaid, { type: 'tool' }>; readonly output: string }>()
+  /** What the commands of each run wrote so far, and their calls. */
+  const runs = new WeakMap<LocalRun, Map<string, Running>>()
   return (run: LocalRun, said: CodexSaid, raw: unknown): void => {
+    const running = runs.get(run) ?? new Map<string, Running>()
+    runs.set(run, running)
     switch (said.type) {
       case 'delta':
         return run.write({ type: said.kind, delta: said.delta, raw })
@@ -39,12 +41,16 @@ export function createTeller(now: () => number) {
       case 'ask-gone':
         return run.closeAsk(said.requestID)
       case 'end':
-        running.clear()
         return run.end(said.ending)
       default:
         return said satisfies never
     }
   }
+}
+
+interface Running {
+  readonly said: Extract<CodexSaid, { type: 'tool' }>
+  readonly output: string
 }
 
 /** How much of a running command's output is shown, in UTF-16 units: each piece of it repeats the rest. */

@@ -43,6 +43,8 @@ export async function run(options: RunOptions): Promise<ProcessResult> {
   const agent = connectSource(source, { onError: rest.onError, directory: options.cwd })
   try {
     const reply = await agent.prompt({ text: title ?? options.command }, { timeoutMs, signal, observe }).result
+    if (played === undefined && signal?.aborted)
+      throw new ReplyError('closed', `"${options.command}" was not started: it was aborted before.`)
     if (played === undefined)
       throw new ReplyError('unreachable', reply.error?.message ?? `"${options.command}" was not started.`)
     return { ...(await played), reply }

@@ -102,8 +102,9 @@ function oneWay(options: Omit<OneWayOptions, 'args'>, { command: name, argsOf, d
         onEnd: (exit, said) => {
           programs.delete(run)
           if (canceled.has(run)) return run.end({ type: 'aborted' })
-          if (ending || exit.code === 0) return run.end(ending ?? { type: 'completed' })
-          const error = exitFailure(command, exit)
+          if (ending && (ending.type === 'failed' || exit.code === 0)) return run.end(ending)
+          const cutOff = { name: 'malformed', message: `${command} ended without saying how.`, raw: undefined }
+          const error = exit.code === 0 ? cutOff : exitFailure(command, exit)
           const last = said.split('\n').at(-1) ?? ''
           run.end({ type: 'failed', error: { ...error, message: `${error.message} ${last}`.trim() } })
         },

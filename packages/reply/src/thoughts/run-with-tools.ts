@@ -1,6 +1,7 @@
 import type { OpenCode } from '../drive/opencode.ts'
 import type { ReplyStream } from '../drive/run/reply-stream.ts'
 import type { RunOptions } from '../drive/run/run-options.ts'
+import { ReplyError } from '../error.ts'
 import type { PromptInput } from '../source/input.ts'
 import type { ValueSchema } from './decode/schema.ts'
 import { noOutput } from './output.ts'
@@ -26,6 +27,8 @@ export function runWithTools({ driver, host, prompt, output, tools, runOptions }
   readonly run: Promise<ReplyStream>
   readonly result: Promise<unknown>
 } {
+  if (output && Object.hasOwn(tools ?? {}, returnTool))
+    throw new ReplyError('invalid', `A tool has the name "${returnTool}", by which the result is returned: rename it.`)
   const returned = output && createReturnTool(output)
   const run = begin()
   const settled = run.then(async (stream) => await stream.result)

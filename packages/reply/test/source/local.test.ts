@@ -4,9 +4,9 @@ import { ReplyError, textOf, toolsOf } from '../../src/index.ts'
 import { connectSource, type LocalOutput } from '../../src/source.ts'
 import { createScripted, createUnreachable } from './local-agent.ts'
 
-async function stage(...given: Parameters<typeof createScripted>) {
-  const agent = createScripted(...given)
+async function stage(more: Parameters<typeof createScripted>[0] = {}) {
   const clock = createHandClock()
+  const agent = createScripted({ clock, ...more })
   const errors: ReplyError[] = []
   const drive = connectSource(agent.source, { clock, random: () => 0, onError: (error) => errors.push(error) })
   await drive.ready
@@ -224,5 +224,49 @@ test('an output of each kind reaches the reply', async () => {
     compaction: { state: 'done', auto: true },
     usage: { input: 30, steps: 2, cost: 1, contextTokens: 21, contextLimit: 1000 },
   })
+  await drive.close()
+})
+
+test('an agent that ignores an abort is ended after 10 s, and its session takes prompts again', async () => {
+  const killed: string[] = []
+  const { drive, rest, advance } = await stage({
+    cancel: () => {},
+    kill: ({ sessionID }) => killed.push(sessionID),
+  })
+  const stream = drive.prompt({ text: 'endless' })
+  await rest()
+  const { sessionID } = stream.reply ?? { sessionID: '' }
+  void stream.abort().catch(() => {})
+  await advance(9000)
+  expect(killed).toEqual([])
+  await advance(1100)
+  expect(killed).toEqual([sessionID])
+  expect(textOf(await drive.prompt({ text: 'Hello.', sessionID }).result)).toBe('An answer.')
+  await drive.close()
+})
+
+test('an abort that is heeded ends nothing else', async () => {
+  const killed: string[] = []
+  const { drive, rest, advance } = await stage({ kill: ({ sessionID }) => killed.push(sessionID) })
+  const stream = drive.prompt({ text: 'endless' })
+  await rest()
+  expect((await stream.abort()).outcome).toBe('aborted')
+  await advance(20_000)
+  expect(killed).toEqual([])
+  await drive.close()
+})
+
+test('an answer goes to the ask of its own session alone', async () => {
+  const { agent, drive, rest } = await stage()
+  const stream = drive.prompt({ text: 'permission' })
+  await rest()
+  const [ask] = stream.reply?.asks ?? []
+  const other = {
+    type: 'permission',
+    requestID: ask?.requestID ?? '',
+    sessionID: 'ses_other',
+    directory: undefined,
+  } as const
+  await expect(agent.source.answer(other, 'once')).rejects.toMatchObject({ type: 'gone' })
   await drive.close()
 })

@@ -71,6 +71,16 @@ describe('without an output', () => {
   })
 })
 
+test('a tool of the program can not take the name of the one that returns the result', () => {
+  const { driver, prompts } = setDriver()
+  const { host } = setHost()
+  const tools = { return_result: { description: 'Mine.', schema: count, handler: () => 'ok' } }
+  expect(() => createAgent(driver, { host }).stream('How many?', { output: count, tools })).toThrow(
+    /return_result.*rename it/,
+  )
+  expect(prompts).toEqual([])
+})
+
 describe('by the format of the prompt', () => {
   test('the result is there before the turn ends', async () => {
     const { driver, prompts, feed } = setDriver()

@@ -60,6 +60,7 @@ export const streamed = z.union([
 /** A suggestion that adds rules to the permissions. */
 export const suggestion = z.looseObject({
   type: z.literal('addRules'),
+  behavior: z.literal('allow'),
   rules: z.array(z.looseObject({ toolName: z.string(), ruleContent: z.string().optional() })),
 })
 

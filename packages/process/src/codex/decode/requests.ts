@@ -6,6 +6,8 @@ export type CodexRequest = { readonly threadID: string; readonly callID: string 
       readonly type: 'permission'
       readonly permission: 'bash' | 'edit'
       readonly reason: string
+      /** What it would allow besides the call: a folder to write to, a network host, another folder to run in. */
+      readonly more: Readonly<Record<string, unknown>>
       /** What allows it for good: the decision to send, and what it allows. Absent if there is none. */
       readonly always?: { readonly decision: unknown; readonly pattern: string }
     }
@@ -24,6 +26,11 @@ const of = { threadId: z.string(), itemId: z.string() }
 const approval = z.object({
   ...of,
   reason: z.string().nullish(),
+  grantRoot: z.unknown().optional(),
+  networkApprovalContext: z.unknown().optional(),
+  additionalPermissions: z.unknown().optional(),
+  command: z.unknown().optional(),
+  cwd: z.unknown().optional(),
   availableDecisions: z.array(z.unknown()).nullish(),
 })
 const amendment = z.object({
@@ -66,9 +73,12 @@ function permission(params: unknown, kind: 'bash' | 'edit'): CodexRequest | unde
     if (rule) return [{ decision, pattern: rule.join(' ') }]
     return decision === 'acceptForSession' ? [{ decision, pattern: 'the same in this session' }] : []
   })
-  const { threadId: threadID, itemId: callID, reason } = found
+  const { threadId: threadID, itemId: callID, reason, grantRoot, command, cwd } = found
+  const { networkApprovalContext: network, additionalPermissions } = found
+  const given = Object.entries({ grantRoot, network, additionalPermissions, command, cwd })
+  const more = Object.fromEntries(given.filter(([, value]) => value !== undefined && value !== null))
   const always = lasting[0] && { always: lasting[0] }
-  return { type: 'permission', threadID, callID, permission: kind, reason: reason ?? '', ...always }
+  return { type: 'permission', threadID, callID, permission: kind, reason: reason ?? '', more, ...always }
 }
 
 const thread = z.object({ thread: z.object({ id: z.string() }) })

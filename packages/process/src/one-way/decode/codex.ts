@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { failed, type OneWaySaid, output, wholeText } from '../said.ts'
+import { completed, failed, type OneWaySaid, output, wholeText } from '../said.ts'
 
 const count = z.number().default(0)
 const line = z.union([
@@ -50,7 +50,7 @@ export function decodeCodexExec(value: unknown): readonly OneWaySaid[] {
         cacheRead,
         cacheWrite,
       }
-      return output({ type: 'usage', tokens, cost: 0 })
+      return [...output({ type: 'usage', tokens, cost: 0 }), ...completed]
     }
     default: {
       const { item } = said

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { failed, type OneWaySaid, output } from '../said.ts'
+import { completed, failed, type OneWaySaid, output } from '../said.ts'
 
 const count = z.number().default(0)
 const line = z.union([
@@ -64,7 +64,7 @@ export function createGeminiDecoder(): (value: unknown) => readonly OneWaySaid[]
           cacheWrite: 0,
         }
         const spent = output({ type: 'usage', tokens, cost: 0 })
-        return said.error ? [...spent, ...failed('GeminiError', said.error.message)] : spent
+        return [...spent, ...(said.error ? failed('GeminiError', said.error.message) : completed)]
       }
       default:
         return said satisfies never

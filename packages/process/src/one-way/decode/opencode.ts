@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { failed, type OneWaySaid, output, wholeText } from '../said.ts'
+import { completed, failed, type OneWaySaid, output, wholeText } from '../said.ts'
 
 const of = { sessionID: z.string() }
 const count = z.number().default(0)
@@ -27,6 +27,7 @@ const line = z.union([
     type: z.literal('step_finish'),
     part: z.object({
       id: z.string(),
+      reason: z.string().optional(),
       cost: count,
       tokens: z.object({
         input: count,
@@ -63,14 +64,15 @@ function contentOf(said: z.infer<typeof line>, raw: unknown): readonly OneWaySai
       return output({ type: 'tool', callID, tool, state, raw })
     }
     case 'step_finish': {
-      const { id, cost, tokens } = said.part
+      const { id, reason, cost, tokens } = said.part
       const { cache, ...rest } = tokens
-      return output({
+      const spent = output({
         type: 'usage',
         stepID: id,
         cost,
         tokens: { ...rest, cacheRead: cache.read, cacheWrite: cache.write },
       })
+      return reason === 'tool-calls' ? spent : [...spent, ...completed]
     }
     case 'error':
       return failed(said.error.name, said.error.data.message ?? said.error.name, said.error.data.statusCode)

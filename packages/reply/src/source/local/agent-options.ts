@@ -27,6 +27,11 @@ export interface LocalAgentOptions {
   readonly prompt: (run: LocalRun, prompt: SourcePrompt) => Promise<void>
   /** Asks the agent to end a run. Its asks have been answered with `canceled`. The run's own `end` says that it did. */
   readonly cancel: (run: LocalRun) => Promise<void> | void
+  /**
+   * Ends the process of a run that has not ended 10 s after `cancel`, so that its session takes prompts again. The run
+   * then ends as failed. Default: nothing is ended.
+   */
+  readonly kill?: ((run: LocalRun) => void) | undefined
   /** As in `Source`. Default: the path without dots. */
   readonly spelled?: ((directory: string) => Promise<string>) | undefined
   /** As in `Source`. Default: none. */

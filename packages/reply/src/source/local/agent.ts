@@ -12,6 +12,9 @@ import { failureOf, partsOf, toAnswer, withoutAbort } from './input.ts'
 import type { LocalAnswer } from './output.ts'
 import { createRun, type LocalChildStart, type OwnedRun } from './run.ts'
 
+/** How long an agent may take to end a run that was canceled, in ms. */
+const giveUpMs = 10_000
+
 /**
  * A source for an agent whose sessions live as long as this program: a local process, or one process per prompt. It
  * keeps the sessions, the runs with their asks, and the events for the connection; `options` says how the agent is
@@ -23,6 +26,8 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
   const runs = new Map<string, OwnedRun>()
   const queue = createEventQueue()
   const ids = createMessageIDs({ clock })
+  /** Runs that were canceled, with what stops their timers. */
+  const givingUp = new Map<OwnedRun, () => void>()
   let starting: Promise<void> | undefined
   let isClosed = false
   const source: Source = {
@@ -158,6 +163,8 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
   /** Forgets a run. Returns whether it had not begun. */
   function drop(run: OwnedRun): boolean {
     if (runs.get(run.sessionID) === run) runs.delete(run.sessionID)
+    givingUp.get(run)?.()
+    givingUp.delete(run)
     return !run.hasBegun()
   }
 
@@ -175,8 +182,8 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
   async function settle(ask: AskAddress, answer: LocalAnswer, signal: AbortSignal | undefined): Promise<void> {
     requireOpen()
     signal?.throwIfAborted()
-    const run = [...runs.values()].find((each) => each.asks().some(({ requestID }) => requestID === ask.requestID))
-    if (!run)
+    const run = runs.get(ask.sessionID)
+    if (!run?.asks().some(({ requestID }) => requestID === ask.requestID))
       throw new ReplyError('gone', `The ask ${ask.requestID} is not pending any more; there is nothing to answer.`)
     await run.answer(ask.requestID, answer)
   }
@@ -186,7 +193,19 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
     const run = runs.get(place.sessionID)
     if (!run) return
     run.cancelAsks()
+    giveUpLater(run)
     await options.cancel(run)
+  }
+
+  /** An agent that ignores the cancel would keep its session from taking prompts. */
+  function giveUpLater(run: OwnedRun): void {
+    if (givingUp.has(run)) return
+    const stop = clock.after(giveUpMs, () => {
+      options.kill?.(run)
+      const message = `${name} did not stop within ${giveUpMs} ms, so it was given up.`
+      run.end({ type: 'failed', error: failureOf(new ReplyError('not-stopped', message)) })
+    })
+    givingUp.set(run, stop)
   }
 
   function working(): ReadonlyMap<string, WorkStatus> {

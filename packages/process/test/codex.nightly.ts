@@ -1,14 +1,13 @@
-import { sourceContract } from '@reply/core/testing'
+import { localAgentSkips, sourceContract } from '@reply/core/testing'
 import { agentBinary } from '@reply/testing'
 import { test } from 'vitest'
 import { startCodexStage } from './codex-stage.ts'
-import { skipsOf } from './skips.ts'
 
 const question = 'Codex offers its question tool in plan mode alone.'
 const agents = 'The approvals of sub-agents have not been recorded yet.'
 
 const skip = {
-  ...skipsOf('Codex'),
+  ...localAgentSkips('Codex'),
   'tells the agent why a permission is rejected': 'Codex takes a decision without a reason.',
   'answers a question': question,
   'rejects a question': question,

@@ -1,12 +1,11 @@
-import { type SourceStage, sourceContract } from '@reply/core/testing'
+import { localAgentSkips, type SourceStage, sourceContract } from '@reply/core/testing'
 import { test } from 'vitest'
 import { processSource } from '../src/index.ts'
-import { skipsOf } from './skips.ts'
 
 const none = 'A command asks nothing.'
 
 const skip = {
-  ...skipsOf('A command'),
+  ...localAgentSkips('A command'),
   'lists its models': 'A command has no models.',
   'lists a permission with its call, and allows it once': none,
   'allows what a permission says is always allowed': none,

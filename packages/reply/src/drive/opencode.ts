@@ -5,7 +5,7 @@ import type { Queries } from './queries.ts'
 import type { PostedPrompt, Resumed } from './run/posted-prompt.ts'
 import type { ReplyStream } from './run/reply-stream.ts'
 import type { RunOptions } from './run/run-options.ts'
-import type { StopTarget } from './run/stop-target.ts'
+import type { StopTarget } from './run/stop/stop-target.ts'
 import type { WatchOptions, WatchTarget } from './sync/watch.ts'
 
 /** A connection to one OpenCode server. It reconnects by itself until `close`. */

@@ -1,7 +1,7 @@
 import { createHandClock } from '@reply/testing'
 import { expect, test } from 'vitest'
 import { createAsks } from '../../src/drive/asks/answer-asks.ts'
-import { createStopping } from '../../src/drive/run/stopping.ts'
+import { createStopping } from '../../src/drive/run/stop/stopping.ts'
 import { createEngine } from '../../src/drive/store/engine.ts'
 import { type Ask, ReplyError } from '../../src/index.ts'
 import { createMessageIDs } from '../../src/source/message-id.ts'

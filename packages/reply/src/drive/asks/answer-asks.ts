@@ -5,7 +5,7 @@ import { ReplyError } from '../../error.ts'
 import type { AskClosedEvent } from '../../event.ts'
 import type { Reply } from '../../reply.ts'
 import type { Source } from '../../source/port.ts'
-import type { Addressee, Stopping } from '../run/stopping.ts'
+import type { Addressee, Stopping } from '../run/stop/stopping.ts'
 import type { Engine } from '../store/engine.ts'
 import { type Answer, checkAnswers } from './check-answers.ts'
 

@@ -3,12 +3,12 @@ import { emptyReply } from '../../reduce/shape.ts'
 import type { Step } from '../../reduce.ts'
 import { observersOf } from '../store/observers.ts'
 import type { LiveReply } from '../store/replies.ts'
-import type { AbortRequest } from './abort.ts'
 import type { Start } from './recognize.ts'
 import { createReplyStream, type ReplyStream } from './reply-stream.ts'
 import type { RunOptions } from './run-options.ts'
 import type { RunRequest, RunServer } from './run-server.ts'
 import { reportOnce, type StandInOptions, standIn } from './stand-in.ts'
+import type { AbortRequest } from './stop/abort.ts'
 import { isBegunByOther, whenFirstPromptShown } from './whose-run.ts'
 
 /** The stream of one prompt: what its caller may do with it, from before the prompt is posted to the end of its run. */

@@ -6,13 +6,13 @@ import type { Engine } from '../store/engine.ts'
 import type { Liveness } from '../sync/liveness.ts'
 import type { ServerInfo } from '../sync/server-info.ts'
 import type { SessionReader } from '../sync/session-reader.ts'
-import type { Aborting } from './abort.ts'
 import type { IdleCheck } from './idle-check.ts'
 import type { Inbox } from './inbox.ts'
 import type { RunOptions } from './run-options.ts'
 import type { Sessions } from './sessions.ts'
 import type { StallTimer } from './stall-timer.ts'
-import type { Stopping } from './stopping.ts'
+import type { Aborting } from './stop/abort.ts'
+import type { Stopping } from './stop/stopping.ts'
 
 /** The server, as a run uses it. */
 export interface RunServer {

@@ -1,6 +1,6 @@
-import { ReplyError } from '../../error.ts'
-import type { Reply } from '../../reply.ts'
-import type { ReplyStream } from './reply-stream.ts'
+import { ReplyError } from '../../../error.ts'
+import type { Reply } from '../../../reply.ts'
+import type { ReplyStream } from '../reply-stream.ts'
 
 /**
  * What to stop: a session by its id (for a sub-agent: only its part of the tree), the session of a reply (which also

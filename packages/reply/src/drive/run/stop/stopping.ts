@@ -1,4 +1,4 @@
-import type { Place } from '../../place.ts'
+import type { Place } from '../../../place.ts'
 
 /** A session being stopped, with the sub-agents below it. */
 export interface Stop {

@@ -1,0 +1,26 @@
+import type { SourceClauseName } from './source-contract.ts'
+
+/**
+ * The clauses of `sourceContract` that no source of `createLocalAgent` holds, each with the reason. `agent` begins its
+ * sentences: `Claude Code`, `A command`.
+ */
+export function localAgentSkips(agent: string) {
+  const unread = `${agent} does not show what a session held before: only its runs are seen.`
+  const one = `${agent} runs one prompt of a session at a time.`
+  return {
+    'finds a session without its directory': unread,
+    "reads a session's newest run": unread,
+    'reads back to the messages that are asked for': unread,
+    'reads one message': unread,
+    "lists a session's sub-agents": unread,
+    'lists sessions, those that changed since then, and the newest time': unread,
+    'requests what covers several sessions once per reading': unread,
+    'reads a run as its events told it': unread,
+    'keeps a queued prompt behind a run, and lists it': one,
+    'takes back a prompt that waits, once': one,
+    'only stores a message without a reply': `${agent} takes no notes.`,
+    'lists its agents, including one to prompt': `${agent} has no list of agents before its first session.`,
+    'forks a session with its messages': unread,
+    'reverts to a message, and takes it back': unread,
+  } as const satisfies Partial<Readonly<Record<SourceClauseName, string>>>
+}

@@ -15,7 +15,7 @@ import { requeueHeld } from './held-events.ts'
 import { placeRemoval, splitLost } from './message.ts'
 import { isOpen, isOpenIn, isWaitingIn, openRun, reduceReply } from './open-run.ts'
 import { goneRun, isBefore, type MessageRoles, roleIn, roleOf, withRole } from './roles.ts'
-import { type RunEnd, runEnd, withoutUndecided } from './run-boundaries.ts'
+import { isInserted, type RunEnd, runEnd, withoutUndecided } from './run-boundaries.ts'
 import { changeCell, type Draft, getCell } from './state.ts'
 
 /**
@@ -169,12 +169,13 @@ function record(draft: Draft, known: Known, placing: Placing): void {
 }
 
 /**
- * Whether the session is at work after a step that ended without a finish: the context was full, and a compaction
- * follows. Its prompt doesn't begin another run.
+ * Whether the session is at work because its context was full: after a step that ended without a finish, or after the
+ * compaction that follows. The next prompt is the server's own and doesn't begin another run.
  */
 function goesOn({ status, messages }: SnapshotEvent): boolean {
   const last = messages.at(-1)?.head
   if (status !== 'busy' || last?.role !== 'assistant' || last.completedAt === undefined) return false
+  if (last.summary) return isInserted(messages.at(-2)?.parts ?? [])
   return last.finish === undefined && last.error === undefined
 }
 

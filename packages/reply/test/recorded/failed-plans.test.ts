@@ -102,6 +102,16 @@ const earlyRun = 'a run that another client began while the watch connected'
 
 const mended: readonly Found[] = [
   {
+    what: stillFull,
+    recording: { version: '1.2.27', scenario: 'compaction-overflow' },
+    ahead: 1,
+    attachAt: 11,
+    faults: [
+      { ...refused, at: 48, count: 5 },
+      { at: 50, type: 'refuse', how: 500, count: 5 },
+    ],
+  },
+  {
     what: unheardRetry,
     recording: { version: '1.17.19', scenario: 'retry-twice' },
     ahead: 2,

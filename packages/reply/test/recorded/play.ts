@@ -249,7 +249,7 @@ export function judge(
   { plan, expected }: { readonly plan: Plan; readonly expected: Expected },
 ): string[] {
   const problems: string[] = []
-  const got = ofLateComer(plan, played.replies.map(comparable))
+  const got = inKnownOrder(plan, ofLateComer(plan, played.replies.map(comparable)), expected)
   const sealed = sealedIn(plan.recording)
   const due = expectedFor(plan, { got, expected: ofLateComer(plan, expected.pictures) }).map((one, index) =>
     knowable(one, { got: got[index], sealed }),
@@ -261,6 +261,17 @@ export function judge(
   for (const heard of played.heard) problems.push(...heard.problems)
   for (const { settled } of played.heard) if (settled !== 1) problems.push(`settled ${settled} times`)
   return problems
+}
+
+/** Replies of different sessions may be told in any order: these are in the order of the uncut play. */
+function inKnownOrder(
+  { recording }: Plan,
+  got: readonly Picture[],
+  { pictures }: Pick<Expected, 'pictures'>,
+): readonly Picture[] {
+  if (recording.scenario !== 'two-sessions') return got
+  const firstIDs = pictures.map(({ messages }) => messages[0]?.id)
+  return got.toSorted((a, b) => firstIDs.indexOf(a.messages[0]?.id) - firstIDs.indexOf(b.messages[0]?.id))
 }
 
 /** A late client can't know which sub-agents work in the background, and which reply contains their work. */

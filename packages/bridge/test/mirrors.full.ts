@@ -6,6 +6,7 @@ import { question } from './scripts.ts'
 const scripts: Scripts = {
   hello: { steps: [[text('Hello to you.')]] },
   again: { steps: [[text('Again, hello.')]] },
+  ordered: { steps: [[text('In order.')]] },
   third: { steps: [[text('For the third time.')]] },
   question,
   touch: {
@@ -74,6 +75,17 @@ test('a permission is allowed where the approver is, and by no one else', async 
   await Promise.all([told(1, 'It is touched.'), inSlack('It is touched.')])
   await Promise.all([told(1, '✅ Allow once'), inSlack('Allow once · Cyd')])
   expect(day.errors).toEqual([])
+})
+
+test('the words that a reply answers stand before it in the other chat, also when that is slow', async () => {
+  const { telegram, slack, told } = day
+  slack.inject({ type: 'rate-limited', retryAfterS: 2, channel: 'C1', method: /^chat\./ })
+  telegram.say(1, 'In order? [scenario:ordered]')
+  await Promise.all([told(1, 'In order.'), inSlack('In order.')])
+  const said = slack.screen('C1').map(({ text: one }) => one)
+  const words = said.findIndex((one) => one.includes('In order?'))
+  expect(words).toBeGreaterThan(-1)
+  expect(said.findIndex((one) => one.includes('In order.'))).toBeGreaterThan(words)
 })
 
 test('one’s own run is stopped from the other chat, and /list is the same in both', async () => {

@@ -5,6 +5,7 @@ export type { Claim, Held } from './deliver/chat-calls.ts'
 export type { Priority } from './deliver/operation.ts'
 export { type ChatPace, createPacer, type Pacer, pacerOf } from './deliver/pace.ts'
 export { type TurnLimits, waitForPause, waitForTurn } from './deliver/wait-for-turn.ts'
+export { type Resolvable, withResolvers } from './deliver/with-resolvers.ts'
 export { ChannelError, type ChannelErrorType } from './error.ts'
 export type {
   BridgeChannel,

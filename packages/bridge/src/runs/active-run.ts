@@ -15,6 +15,8 @@ export interface Followed {
 /** A sink, and the place where it shows a reply. */
 export interface Shown extends ChatPlace {
   readonly sink: Sink
+  /** The sink is told of nothing until this resolves. It never rejects. */
+  readonly after?: Promise<void> | undefined
 }
 
 /** A run that is followed here. */
@@ -31,7 +33,9 @@ export interface ActiveRun {
   cancel(): Promise<void>
   /** Resolves when it was posted, or found again after a restart, or could not be. Never rejects. */
   readonly found: Promise<void>
-  /** Resolves when the run is over and written down. Never rejects. */
+  /** Resolves when its own place shows all of it, at the latest when it has ended. Never rejects. */
+  readonly delivered: Promise<void>
+  /** Resolves when the run is over, shown in all places, and written down. Never rejects. */
   readonly ended: Promise<void>
 }
 

@@ -21,3 +21,8 @@ export function endOf(reply: Reply): Pick<Execution, 'status' | 'reason'> {
   }
   return outcome satisfies never
 }
+
+/** The session was deleted before the prompt could be posted. */
+export function isGone({ outcome, error }: Reply): boolean {
+  return outcome === 'failed' && error?.name === 'gone'
+}

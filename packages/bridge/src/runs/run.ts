@@ -8,7 +8,7 @@ import {
   type RunOptions,
   runsUnasked,
 } from '@reply/core'
-import { pause } from '@reply/sink/channel'
+import { pause, withResolvers } from '@reply/sink/channel'
 import type { Saying } from '../channels.ts'
 import { isTakenOver, wordsOf } from '../error.ts'
 import { createRunEvents } from '../events/run-events.ts'
@@ -18,8 +18,8 @@ import type { Route } from '../routes/decode.ts'
 import type { ActiveRun } from './active-run.ts'
 import type { RunContext } from './context.ts'
 import { agentCommandOf, FileFailure, readFiles } from './input.ts'
-import { endOf } from './outcome.ts'
-import { deliveredBy, shownBy } from './shown-by.ts'
+import { endOf, isGone } from './outcome.ts'
+import { shownBy, shownInMirrors } from './shown-by.ts'
 import { keepUnknown, unknownButtons } from './unknown-run.ts'
 
 export interface BeginOptions {
@@ -50,13 +50,14 @@ export function beginRun(options: BeginOptions): ActiveRun {
   let isCanceled = execution.isCanceled === true
   /** The session was gone, so a new one takes the prompt. */
   let isRenewed = false
-  let setFound = (): void => {}
-  const found = new Promise<void>((resolve) => {
-    setFound = resolve
-  })
+  const found = withResolvers<void>()
+  const delivered = withResolvers<void>()
   const events = createRunEvents({ execution, clock, emit: context.emit })
   const ended = run()
-  return { execution: () => execution, shows, stream: () => stream, shown: events.shown, cancel, found, ended }
+  return {
+    ...{ execution: () => execution, shows, stream: () => stream, shown: events.shown, cancel },
+    ...{ found: found.promise, delivered: delivered.promise, ended },
+  }
 
   async function run(): Promise<void> {
     const unfollow = registry.follow(execution, () => stream?.reply)
@@ -65,7 +66,8 @@ export function beginRun(options: BeginOptions): ActiveRun {
     } catch (error) {
       if (!isStopping() && !isTakenOver(error)) await fail(error).catch(onError)
     } finally {
-      setFound()
+      found.resolve()
+      delivered.resolve()
       unfollow()
     }
   }
@@ -74,7 +76,7 @@ export function beginRun(options: BeginOptions): ActiveRun {
     if (isCanceled && execution.posted === undefined) return await end('Aborted')
     stream = execution.posted === undefined ? await post() : await find(execution.posted)
     if (!stream) return
-    setFound()
+    found.resolve()
     if (isCanceled) void opencode.abort(stream).catch(onError)
     let reply = await stream.result
     if (isStopping()) return
@@ -114,6 +116,7 @@ export function beginRun(options: BeginOptions): ActiveRun {
       asks: !router.progress.enabled,
       // Another session takes its place once, and the chat is told so.
       isLeftOut: (reply) => !isRenewed && execution.phase === 'planned' && isGone(reply),
+      onError,
     })
     // What joined a run is shown by that run's own sink.
     const observe = (reply: Reply): readonly ReplyObserver[] =>
@@ -184,7 +187,11 @@ export function beginRun(options: BeginOptions): ActiveRun {
       const authors = stream?.joined || promptID === undefined ? [] : [routes.writeAuthor(promptID, prompt)]
       await update({ phase: 'delivering', ...endOf(reply), finishedAt: clock.now(), lines }, authors)
     }
-    if (!execution.isSteer) events.delivered(execution, await deliveredBy(shows, clock))
+    if (!execution.isSteer) {
+      events.delivered(execution, await shows[0].sink.settled())
+      delivered.resolve()
+      await shownInMirrors(shows, clock)
+    }
     if (!isStopping()) await finish()
   }
 
@@ -237,8 +244,3 @@ export function beginRun(options: BeginOptions): ActiveRun {
 
 /** How long to wait before a server that is down is asked again, in ms. */
 const againMs = 1000
-
-/** The session was deleted before the prompt could be posted. */
-function isGone({ outcome, error }: Reply): boolean {
-  return outcome === 'failed' && error?.name === 'gone'
-}

@@ -9,7 +9,7 @@ import type { EnqueueWrite } from '../store/writing.ts'
 import type { ActiveRun } from './active-run.ts'
 import { atMost } from './at-most.ts'
 import type { RunContext } from './context.ts'
-import { tellMirrors } from './mirrored.ts'
+import { type Told, tellMirrors } from './mirrored.ts'
 import { realign } from './realign.ts'
 import { type BeginOptions, beginRun } from './run.ts'
 import { createRunning } from './running.ts'
@@ -117,7 +117,7 @@ export function createRunner(context: RunContext): Runner {
     try {
       await restoring.get(key)
       while (!isStopped) {
-        await Promise.all(running.of(place).map(({ ended }) => ended))
+        await Promise.all(running.of(place).map(({ delivered }) => delivered))
         const [head] = await state.queue(queueOf(place))
         if (!head || isStopped) break
         const gatheringMs = leftToGather(toQueuedPrompt(head.value), clock.now())
@@ -126,7 +126,7 @@ export function createRunner(context: RunContext): Runner {
           continue
         }
         const run = await plan(head)
-        await run?.ended
+        await run?.delivered
       }
     } finally {
       working.delete(key)
@@ -177,9 +177,9 @@ export function createRunner(context: RunContext): Runner {
     if (!(await state.commit([...taken, registry.write(execution)]))) return undefined
     if (router.receipts && !prompt.isSteer)
       await channels.say(prompt, { text: words.started(execution.id), silent: true })
-    tellMirrors(context, prompt, route)
+    const told = tellMirrors(context, prompt, route)
     const { sessionID: chosen, title } = (await routes.of(prompt)) ?? {}
-    return start({ execution, route, opencode, chosen, title })
+    return start({ execution, route, opencode, chosen, title }, told)
   }
 
   /** A reply to a message of the bot continues that message's session, and the chat goes on with it. */
@@ -190,12 +190,12 @@ export function createRunner(context: RunContext): Runner {
     return { ...route, sessionID: meant.sessionID, title: undefined }
   }
 
-  function start(begun: Omit<BeginOptions, 'context' | 'shows' | 'onSession' | 'isStopping'>): ActiveRun {
+  function start(begun: Omit<BeginOptions, 'context' | 'shows' | 'onSession' | 'isStopping'>, told?: Told): ActiveRun {
     const { execution, route } = begun
     const run = beginRun({
       ...begun,
       context,
-      shows: sinksFor(context, execution, route),
+      shows: sinksFor(context, execution, route, told),
       isStopping: () => isStopped,
       onSession,
     })

@@ -1,36 +1,52 @@
 import { type Clock, type Observation, observerOf, type Reply, type ReplyObserver } from '@reply/core'
-import type { Delivery, Sink } from '@reply/sink'
-import type { ActiveRun } from './active-run.ts'
+import type { ActiveRun, Shown } from './active-run.ts'
 import { atMost } from './at-most.ts'
 
-/** What a sink is not shown. */
-export interface Hidden {
+/** What a sink is not shown, and who hears of a sink that fails. */
+export interface Showing {
   /** Asks are answered by the bridge itself, so the chat never sees them. */
   readonly asks: boolean
   /** Whether a reply is left out. */
   readonly isLeftOut: (reply: Reply) => boolean
+  readonly onError: (error: Error) => void
 }
 
 /** Observers that pass on to the sinks what the chats should see. */
-export function shownBy(shows: ActiveRun['shows'], hidden: Hidden): readonly ReplyObserver[] {
-  return shows.map(({ sink }) => observerFor(sink, hidden))
+export function shownBy(shows: ActiveRun['shows'], showing: Showing): readonly ReplyObserver[] {
+  return shows.map((shown) => observerFor(shown, showing))
 }
 
-function observerFor(sink: Sink, { asks, isLeftOut }: Hidden): ReplyObserver {
-  return observerOf((observation) => {
+function observerFor({ sink, after }: Shown, { asks, isLeftOut, onError }: Showing): ReplyObserver {
+  const pass = (observation: Observation): void => {
     const { reply } = observation
     if (!isLeftOut(reply)) passOn(sink, asks ? { ...observation, reply: withoutAsks(reply) } : observation)
-  })
+  }
+  return observerOf(after ? heldUntil(after, pass, onError) : pass)
 }
 
-/** How long a mirror may take longer than the run's own place, in ms. The next prompt does not wait for it any longer. */
-const mirrorMs = 10_000
+/** Passes on what came before `after` resolved all at once, in order. */
+function heldUntil(
+  after: Promise<void>,
+  pass: (observation: Observation) => void,
+  onError: Showing['onError'],
+): (observation: Observation) => void {
+  let held: Observation[] | undefined = []
+  after
+    .then(() => {
+      const early = held ?? []
+      held = undefined
+      for (const observation of early) pass(observation)
+    })
+    .catch(onError)
+  return (observation) => (held ? void held.push(observation) : pass(observation))
+}
 
-/** Resolves with what the run's own place shows, when all places show the reply. */
-export async function deliveredBy([own, ...mirrors]: ActiveRun['shows'], clock: Clock): Promise<Delivery> {
-  const delivery = await own.sink.settled()
+/** How long a mirror may take longer than the run's own place, in ms. After a restart it is not shown there again. */
+const mirrorMs = 60_000
+
+/** Resolves when the mirrors show the reply, or take too long. */
+export async function shownInMirrors([, ...mirrors]: ActiveRun['shows'], clock: Clock): Promise<void> {
   await atMost(Promise.all(mirrors.map(async ({ sink }) => await sink.settled())), mirrorMs, clock)
-  return delivery
 }
 
 /** Tells an observer of a change, if it has a method for it. */

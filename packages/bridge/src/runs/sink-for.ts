@@ -1,18 +1,29 @@
 import type { Ask } from '@reply/core'
 import type { Actor, Sink } from '@reply/sink'
+import { placeKey } from '../place.ts'
 import type { Execution } from '../registry/execution.ts'
 import type { Route } from '../routes/decode.ts'
 import type { Shown } from './active-run.ts'
 import type { BridgeContext } from './context.ts'
+import type { Told } from './mirrored.ts'
 
 type SinkContext = Pick<BridgeContext, 'channels' | 'people' | 'router' | 'mirrors'>
 
-/** The sinks that show an execution: that of its own place first, then those of the place's mirrors. */
-export function sinksFor(context: SinkContext, execution: Execution, route: Route): readonly [Shown, ...Shown[]] {
+/**
+ * The sinks that show an execution: that of its own place first, then those of the place's mirrors, which show it after
+ * the words that it answers.
+ */
+export function sinksFor(
+  context: SinkContext,
+  execution: Execution,
+  route: Route,
+  told?: Told,
+): readonly [Shown, ...Shown[]] {
   const { prompt } = execution
   const others = context.mirrors.others(prompt).filter(({ channel }) => context.channels.has(channel))
   const shownAt = ({ channel, chat }: Pick<Shown, 'channel' | 'chat'>): Shown => {
-    return { channel, chat, sink: sinkFor(context, { execution, route, channel, chat }) }
+    const sink = sinkFor(context, { execution, route, channel, chat })
+    return { channel, chat, sink, after: told?.get(placeKey({ channel, chat })) }
   }
   return [shownAt(prompt), ...others.map(shownAt)]
 }

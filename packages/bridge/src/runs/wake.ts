@@ -1,10 +1,11 @@
 import { type Observation, type OpenCode, observerOf, pendingAsks, type Reply, type ReplyObserver } from '@reply/core'
+import { withResolvers } from '@reply/sink/channel'
 import { createRunEvents } from '../events/run-events.ts'
 import type { Execution } from '../registry/execution.ts'
 import type { ActiveRun } from './active-run.ts'
 import type { RunContext } from './context.ts'
 import { endOf } from './outcome.ts'
-import { deliveredBy, passOn, shownBy } from './shown-by.ts'
+import { passOn, shownBy, shownInMirrors } from './shown-by.ts'
 import { sinksFor } from './sink-for.ts'
 import type { Timers } from './timers.ts'
 
@@ -49,15 +50,13 @@ export async function beginWake(reply: Reply, options: WakeOptions): Promise<Rep
   await state.commit([registry.write(execution), ...authors])
   const shows = sinksFor(context, execution, (await routes.of(prompt)) ?? { server })
   const events = createRunEvents({ execution, clock, emit: context.emit })
-  const shown = shownBy(shows, { asks: !router.progress.enabled, isLeftOut: () => false })
+  const shown = shownBy(shows, { asks: !router.progress.enabled, isLeftOut: () => false, onError })
   const observers = [...shown, asks.observerFor({ place: prompt, opencode, server }), events.observer]
   const unfollow = registry.follow(execution, () => newest)
   /** It made no progress for too long. */
   let isLate = false
-  let setSettled = (): void => {}
-  const settled = new Promise<void>((resolve) => {
-    setSettled = resolve
-  })
+  const settled = withResolvers<void>()
+  const delivered = withResolvers<void>()
   add({
     execution: () => execution,
     shows,
@@ -65,7 +64,13 @@ export async function beginWake(reply: Reply, options: WakeOptions): Promise<Rep
     shown: events.shown,
     cancel,
     found: Promise.resolve(),
-    ended: follow().catch(onError).finally(unfollow),
+    delivered: delivered.promise,
+    ended: follow()
+      .catch(onError)
+      .finally(() => {
+        delivered.resolve()
+        unfollow()
+      }),
   })
   pass({ type: 'replyStarted', reply })
   if (reply.outcome) pass({ type: 'replySettled', outcome: reply.outcome, reply })
@@ -83,15 +88,17 @@ export async function beginWake(reply: Reply, options: WakeOptions): Promise<Rep
         onError(error instanceof Error ? error : new Error(String(error)))
       }
     }
-    if (newest.phase === 'settled') setSettled()
+    if (newest.phase === 'settled') settled.resolve()
   }
 
   async function follow(): Promise<void> {
-    await settled
+    await settled.promise
     if (isStopping()) return
     const end = isLate ? ({ status: 'error', reason: 'Timed out' } as const) : endOf(newest)
     await update({ ...end, finishedAt: clock.now(), lines: registry.lines(execution) })
-    events.delivered(execution, await deliveredBy(shows, clock))
+    events.delivered(execution, await shows[0].sink.settled())
+    delivered.resolve()
+    await shownInMirrors(shows, clock)
     if (!isStopping()) await update({ phase: 'done' })
   }
 

@@ -1,6 +1,8 @@
 /** A promise, and the function that resolves it. */
 export interface Resolvable<T> {
+  /** Pending until `resolve` is called. Never rejects. */
   readonly promise: Promise<T>
+  /** Resolves the promise. Later calls do nothing. */
   readonly resolve: (value: T) => void
 }
 

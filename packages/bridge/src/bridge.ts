@@ -28,6 +28,7 @@ import type { BridgeContext } from './runs/context.ts'
 import { createRunner } from './runs/runner.ts'
 import { connectServer, secretNamesIn } from './servers/connect-server.ts'
 import { requireUnexposed } from './servers/exposed.ts'
+import { createGuard } from './servers/guard.ts'
 import { createState } from './state.ts'
 import { words } from './words.ts'
 
@@ -70,6 +71,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     channels,
     people,
     servers,
+    guard: createGuard(config.servers, clock),
     router,
     words,
     clock,

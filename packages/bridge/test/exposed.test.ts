@@ -3,6 +3,7 @@ import { systemClock } from '@reply/core'
 import { createRecordedServer, readRecording, serve } from '@reply/testing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { exposedAt } from '../src/servers/exposed.ts'
+import { createGuard } from '../src/servers/guard.ts'
 
 const { bytes } = readRecording({ version: '1.18.33', scenario: 'plain' })
 const clock = systemClock
@@ -49,4 +50,19 @@ describe('a server that is configured by loopback', () => {
 
 test('an address beyond loopback is not looked at', async () => {
   expect(await exposedAt({ url: 'http://192.0.2.1:4096', clock, addresses: ['127.0.0.2'] })).toBeUndefined()
+})
+
+test('a server is looked at before its first prompt, and again as long as others can use it', async () => {
+  const looked: (string | undefined)[] = []
+  let isOpen = true
+  const guard = createGuard({ home: { url: server.url }, work: { url: locked.url } }, clock, async ({ url }) => {
+    looked.push(url)
+    if (isOpen && url === server.url) throw new Error('Others can use it.')
+  })
+  await expect(guard('home')).rejects.toThrow('Others can use it.')
+  await guard('work')
+  await expect(guard('home')).rejects.toThrow('Others can use it.')
+  isOpen = false
+  for (const name of ['home', 'home', 'work', 'gone']) await guard(name)
+  expect(looked).toEqual([server.url, locked.url, server.url, server.url])
 })

@@ -7,6 +7,7 @@ import type { Mirrors } from '../mirrors.ts'
 import type { People } from '../people/people.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { Routes } from '../routes/routes.ts'
+import type { Guard } from '../servers/guard.ts'
 import type { State } from '../state.ts'
 import type { BridgeWords } from '../words.ts'
 
@@ -20,6 +21,8 @@ export interface BridgeContext {
   readonly people: People
   /** By the names of the config. */
   readonly servers: ReadonlyMap<string, OpenCode>
+  /** Called before a prompt is posted. */
+  readonly guard: Guard
   /** The directory of a server's sessions; undefined for the server's own. */
   readonly directoryOf: (server: string) => string | undefined
   readonly router: RouterConfig

@@ -41,7 +41,7 @@ export interface BeginOptions {
 /** Posts what was planned, or finds again what an earlier process posted, and follows it to its end. */
 export function beginRun(options: BeginOptions): ActiveRun {
   const { context, opencode, shows, onSession, isStopping } = options
-  const { state, registry, routes, channels, people, router, words, clock, asks, onError } = context
+  const { state, registry, routes, channels, people, guard, router, words, clock, asks, onError } = context
   const { prompt, server } = options.execution
   let { execution, route } = options
   /** What the place was set to when the run began. */
@@ -132,6 +132,7 @@ export function beginRun(options: BeginOptions): ActiveRun {
   }
 
   async function onPosting(posted: PostedPrompt): Promise<void> {
+    await guard(server)
     const { sessionID } = posted
     onSession(sessionID)
     const now = await routes.of(prompt)

@@ -23,11 +23,18 @@ const ann = { from: { id: 'U1', name: 'Ann' } }
 const bob = { from: { id: 'U2', name: 'Bob' } }
 const cyd = { from: { id: 'U3', name: 'Cyd' } }
 
+/** None may act on others' runs. */
+const people = {
+  ann: { ids: ['tg:1', 'sl:U1'], may: ['prompt', 'approve'] },
+  bob: { ids: ['sl:U2'], may: ['prompt'] },
+  cyd: { ids: ['sl:U3'], may: ['prompt', 'approve'] },
+}
+
 let day: Day
 
 beforeAll(async () => {
   // Ann's private chat on Telegram, and a channel on Slack where Bob and Cyd are.
-  day = await startDay(scripts, { routes: { '*': 'home' }, mirrors: [['tg:1', 'sl:C1']] })
+  day = await startDay(scripts, { people, routes: { '*': 'home' }, mirrors: [['tg:1', 'sl:C1']] })
 })
 afterAll(async () => await day.close())
 
@@ -98,6 +105,24 @@ test('one’s own run is stopped from the other chat, and /list is the same in b
   const { text: list } = await told(1, 'Recent executions')
   const listing = slack.say('C1', '/list', { ...ann, mention: true })
   expect((await day.slackTold('C1', 'Recent executions', listing)).text).toBe(list)
+})
+
+test('what a person wrote in one chat is their own in the other: they take it back there, and others do not', async () => {
+  const { telegram, slack } = day
+  const answers = () => telegram.screen(1).filter(({ text: said }) => said === 'Again, hello.').length
+  const before = answers()
+  telegram.say(1, 'Take this back [scenario:again]')
+  await expect.poll(answers).toBe(before + 1)
+  const take = async (person: typeof ann, words: string) => {
+    await expect
+      .poll(async () => {
+        const command = slack.say('C1', '/undo', { ...person, mention: true })
+        return (await day.slackTold('C1', '', command)).text
+      })
+      .toContain(words)
+  }
+  await take(cyd, 'takes the right')
+  await take(ann, 'were taken back')
 })
 
 test('a chat that fails does not touch the other: that one shows all, and the next prompt does not wait', async () => {

@@ -10,7 +10,7 @@ const mostNames = 40
 
 /** Commands about the agent: who answers, how much is shown, and what was done. */
 export function agentCommands(context: CommandContext): readonly Command[] {
-  const { state, routes, mirrors, runner, words, channels, onError } = context
+  const { state, routes, mirrors, people, runner, words, channels, onError } = context
   return [
     {
       name: 'model',
@@ -107,7 +107,9 @@ export function agentCommands(context: CommandContext): readonly Command[] {
 
   /** What another person's prompt did is that person's. */
   async function refuseOthers(promptID: string, entry: QueuedPrompt, person: Person): Promise<void> {
-    if (person.may.has('admin') || (await routes.isAuthor(promptID, entry))) return
+    if (person.may.has('admin')) return
+    const author = await routes.authorOf(promptID)
+    if (author && people.isSame(author, entry)) return
     throw new CommandRefusal(words.mayNot('admin'))
   }
 

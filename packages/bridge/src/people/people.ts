@@ -16,14 +16,20 @@ export interface ChannelActor {
   readonly actor: Actor
 }
 
+/** What identifies an actor: the name proves nothing. */
+interface Identity {
+  readonly channel: string
+  readonly actor: Pick<Actor, 'id' | 'isAnonymous'>
+}
+
 /** Who may do what. */
 export interface People {
   /** The person behind an actor of a channel; undefined for strangers, and for channels and anonymous administrators. */
-  find(channel: string, actor: Actor): Person | undefined
+  find(channel: string, actor: Identity['actor']): Person | undefined
   /** Who must answer an ask of a person's run, as actors of that channel. Only people with `approve` answer permissions. */
   answerers(type: Ask['type'], channel: string, requester: ChannelActor): readonly Actor[]
   /** Whether two actors are the same person. */
-  isSame(one: ChannelActor, other: ChannelActor): boolean
+  isSame(one: Identity, other: Identity): boolean
 }
 
 /** With an empty list, all actors are strangers. */
@@ -48,12 +54,12 @@ export function createPeople(people: Readonly<Record<string, PersonConfig>>): Pe
     return meant.map(([id, { name }]) => ({ id: id.slice(prefix.length), name }))
   }
 
-  function isSame(one: ChannelActor, other: ChannelActor): boolean {
+  function isSame(one: Identity, other: Identity): boolean {
     const person = find(one.channel, one.actor)
     return person !== undefined && person === find(other.channel, other.actor)
   }
 
-  function find(channel: string, actor: Actor): Person | undefined {
+  function find(channel: string, actor: Identity['actor']): Person | undefined {
     return actor.isAnonymous ? undefined : byID.get(`${channel}:${actor.id}`)
   }
 }

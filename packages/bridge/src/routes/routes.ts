@@ -28,8 +28,8 @@ export interface Routes {
   rememberNext(place: ChatPlace, messages: readonly MessageRef[]): void
   /** The write that remembers whose prompt began a run. */
   writeAuthor(promptID: string, author: Author): Write
-  /** Whether that actor's prompt began a run. */
-  isAuthor(promptID: string, author: Author): Promise<boolean>
+  /** Whose prompt began a run; undefined if it was written elsewhere, or too long ago. */
+  authorOf(promptID: string): Promise<Author | undefined>
   /** Reads which threads are ours. Call it once, before the first message. */
   load(): Promise<void>
 }
@@ -62,7 +62,7 @@ export function createRoutes(options: {
   const { state, clock, mirrors, servers, routes } = options
   const ours = new Set<string>()
   const waiting = new Map<string, readonly { readonly place: ChatPlace; readonly ref: MessageRef }[]>()
-  return { of, write, use, note, used, isOurs, sessionOf, remember, rememberNext, writeAuthor, isAuthor, load }
+  return { of, write, use, note, used, isOurs, sessionOf, remember, rememberNext, writeAuthor, authorOf, load }
 
   async function of(place: ChatPlace): Promise<Route | undefined> {
     const stored = await state.read(`route/${mirrors.keyOf(place)}`)
@@ -143,8 +143,12 @@ export function createRoutes(options: {
     return { type: 'put', key: `author/${promptID}`, value: authorKey(author), expiresAt: clock.now() + rememberedMs }
   }
 
-  async function isAuthor(promptID: string, author: Author): Promise<boolean> {
-    return (await state.read(`author/${promptID}`)) === authorKey(author)
+  async function authorOf(promptID: string): Promise<Author | undefined> {
+    const key = await state.read(`author/${promptID}`)
+    const end = key?.indexOf(':') ?? -1
+    return key === undefined || end === -1
+      ? undefined
+      : { channel: key.slice(0, end), actor: { id: key.slice(end + 1) } }
   }
 
   async function load(): Promise<void> {

@@ -19,7 +19,7 @@ export interface ChannelActor {
 /** What identifies an actor: the name proves nothing. */
 interface Identity {
   readonly channel: string
-  readonly actor: Pick<Actor, 'id' | 'isAnonymous'>
+  readonly actor: Pick<Actor, 'id'> & Partial<Actor>
 }
 
 /** Who may do what. */

@@ -2,7 +2,7 @@ import { hold, type Piece, type Scripts, text, tool } from '@reply/testing'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type BridgeStage, startStage } from './stage.ts'
 
-const chats = Array.from({ length: 8 }, (_, index) => 901 + index)
+const chats = Array.from({ length: 10 }, (_, index) => 901 + index)
 
 /** Gives a task to a sub-agent that goes on after the turn. */
 function background(script: string): Piece {
@@ -195,4 +195,43 @@ test('what goes on by itself without progress ends after the time of the config'
   await settled('❌')
   expect(stage.said(chat).at(-1)).toContain('Timed out')
   expect(stage.said(chat).join()).not.toContain('is done, I hear')
+})
+
+test('what the agent says while a prompt waits for its file is shown, and so is the answer, each once', async () => {
+  await stage.start()
+  stage.telegram.say(chat, `Go [scenario:work${chat}]`)
+  await answered('It works in the background now.')
+  await settled('✅')
+  stage.telegram.inject({ type: 'delay', delayMs: 5000, method: 'getFile' })
+  const file = { fileId: 'notes', name: 'notes.txt', bytes: new TextEncoder().encode('Notes.') }
+  stage.telegram.say(chat, 'Read this [scenario:hello]', { file })
+  await settled('⏳')
+  stage.model.release(`child${chat}`)
+  stage.model.release(`after${chat}`)
+  await Promise.all([answered(`is done, I hear ${chat}.`), answered('Hello to you.')])
+  await settled('✅')
+  const said = stage.said(chat).join()
+  for (const words of [`is done, I hear ${chat}.`, 'Hello to you.']) expect(said.split(words)).toHaveLength(2)
+  expect(stage.errors).toEqual([])
+})
+
+test('a command that a person runs in the session elsewhere is not shown as the agent’s work', async () => {
+  await stage.start()
+  stage.telegram.say(chat, 'Hi [scenario:hello]')
+  await answered('Hello to you.')
+  await settled('✅')
+  const ask = async (path: string, init?: RequestInit): Promise<ReturnType<typeof JSON.parse>> =>
+    await (await fetch(`${stage.server.url}${path}?directory=${stage.server.directory}`, init)).json()
+  const [{ id }] = await ask('/session')
+  const body = JSON.stringify({ agent: 'build', command: 'echo from elsewhere' })
+  await ask(`/session/${id}/shell`, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+  await stage.stored('from elsewhere')
+  const before = stage.said(chat).length
+  stage.telegram.say(chat, 'Hi again [scenario:hello]')
+  await expect.poll(() => stage.said(chat).length).toBeGreaterThan(before)
+  await settled('✅')
+  expect(stage.said(chat).slice(before)).toContain('Hello to you.')
+  expect(stage.said(chat).join()).not.toContain('elsewhere')
+  stage.telegram.say(chat, '/list')
+  expect((await answered('Recent executions')).text.match(/✅ Complete/g)).toHaveLength(2)
 })

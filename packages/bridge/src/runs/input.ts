@@ -1,4 +1,4 @@
-import type { PromptFile } from '@reply/core'
+import type { CommandInfo, OpenCode, PromptFile } from '@reply/core'
 import type { BridgeConnection, InboundFile } from '@reply/sink/channel'
 import { wordsOf } from '../error.ts'
 
@@ -36,4 +36,13 @@ export async function readFiles(
 export function agentCommandOf(text: string): { readonly name: string; readonly rest: string } | undefined {
   const [, name, rest = ''] = /^\/([\w:.-]+)(?:\s+([\s\S]*))?$/.exec(text.trim()) ?? []
   return name === undefined ? undefined : { name, rest }
+}
+
+/** The agent's command of that name. Undefined if there is none, or the server doesn't list any: it gets the words as they are. */
+export async function agentCommand(opencode: OpenCode, name: string): Promise<CommandInfo | undefined> {
+  try {
+    return (await opencode.commands()).find((command) => command.name === name)
+  } catch {
+    return undefined
+  }
 }

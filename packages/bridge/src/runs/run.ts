@@ -1,5 +1,4 @@
 import {
-  type CommandInfo,
   type OpenCode,
   type PostedPrompt,
   type Reply,
@@ -17,21 +16,27 @@ import type { Execution } from '../registry/execution.ts'
 import type { Route } from '../routes/decode.ts'
 import type { ActiveRun } from './active-run.ts'
 import type { RunContext } from './context.ts'
-import { agentCommandOf, FileFailure, readFiles } from './input.ts'
+import { agentCommand, agentCommandOf, FileFailure, readFiles } from './input.ts'
 import { endOf, isGone } from './outcome.ts'
 import { shownBy, shownInMirrors } from './shown-by.ts'
 import { keepUnknown, unknownButtons } from './unknown-run.ts'
 
-export interface BeginOptions {
-  readonly context: RunContext
+/** A run that is planned, or was begun by an earlier process. */
+export interface Planned {
   /** As it is stored. */
   readonly execution: Execution
   readonly route: Route
   readonly opencode: OpenCode
-  readonly shows: ActiveRun['shows']
   /** The place's own session and title when the run began. A reply to a message may have chosen another. */
   readonly chosen: string | undefined
   readonly title: string | undefined
+}
+
+export interface BeginOptions extends Planned {
+  readonly context: RunContext
+  readonly shows: ActiveRun['shows']
+  /** Whether the chat shows a reply already, as what its session does by itself. */
+  readonly isShown: (reply: Reply) => boolean
   /** Called when the run's session is known. */
   readonly onSession: (sessionID: string) => void
   /** The bridge is stopping: what is not written down yet is left to the next process. */
@@ -52,6 +57,8 @@ export function beginRun(options: BeginOptions): ActiveRun {
   let isRenewed = false
   const found = withResolvers<void>()
   const delivered = withResolvers<void>()
+  /** It joined a reply that is shown already. */
+  let isShownElsewhere = false
   const events = createRunEvents({ execution, clock, emit: context.emit })
   const ended = run()
   return {
@@ -96,7 +103,7 @@ export function beginRun(options: BeginOptions): ActiveRun {
     const { sessionID, agent, model } = route
     const target = { sessionID, title: route.title, agent, model }
     const command = prompt.isCommand ? agentCommandOf(prompt.text) : undefined
-    const known = command && (await agentCommand(command.name))
+    const known = command && (await agentCommand(opencode, command.name))
     if (command && known) {
       if (runsUnasked(known, command.rest) && !people.find(prompt.channel, prompt.actor)?.may.has('approve')) {
         await say({ text: words.unaskedCommand, replyTo: prompt.messageRef })
@@ -119,8 +126,10 @@ export function beginRun(options: BeginOptions): ActiveRun {
       onError,
     })
     // What joined a run is shown by that run's own sink.
-    const observe = (reply: Reply): readonly ReplyObserver[] =>
-      execution.isSteer && isJoined(reply) ? [] : [...shown, watch, events.observer]
+    const observe = (reply: Reply): readonly ReplyObserver[] => {
+      isShownElsewhere = isJoined(reply) && (execution.isSteer === true || options.isShown(reply))
+      return isShownElsewhere ? [] : [...shown, watch, events.observer]
+    }
     return { timeoutMs: router.timeoutMs, onPosting: async (posted) => await onPosting(posted), observe }
   }
 
@@ -188,7 +197,7 @@ export function beginRun(options: BeginOptions): ActiveRun {
       const authors = stream?.joined || promptID === undefined ? [] : [routes.writeAuthor(promptID, prompt)]
       await update({ phase: 'delivering', ...endOf(reply), finishedAt: clock.now(), lines }, authors)
     }
-    if (!execution.isSteer) {
+    if (!execution.isSteer && !isShownElsewhere) {
       events.delivered(execution, await shows[0].sink.settled())
       delivered.resolve()
       await shownInMirrors(shows, clock)
@@ -218,15 +227,6 @@ export function beginRun(options: BeginOptions): ActiveRun {
   async function say(saying: Saying): Promise<void> {
     const { sessionID } = execution
     await channels.say(prompt, saying, sessionID === undefined ? undefined : { server, sessionID })
-  }
-
-  async function agentCommand(name: string): Promise<CommandInfo | undefined> {
-    try {
-      return (await opencode.commands()).find((command) => command.name === name)
-    } catch {
-      // A server without the list gets the words as they are.
-      return undefined
-    }
   }
 
   async function update(change: Partial<Execution>, more: Parameters<typeof state.commit>[0] = []): Promise<void> {

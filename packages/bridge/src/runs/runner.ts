@@ -11,7 +11,7 @@ import { atMost } from './at-most.ts'
 import type { RunContext } from './context.ts'
 import { type Told, tellMirrors } from './mirrored.ts'
 import { realign } from './realign.ts'
-import { type BeginOptions, beginRun } from './run.ts'
+import { beginRun, type Planned } from './run.ts'
 import { createRunning } from './running.ts'
 import { sinksFor } from './sink-for.ts'
 import { createWakes } from './wakes.ts'
@@ -190,22 +190,21 @@ export function createRunner(context: RunContext): Runner {
     return { ...route, sessionID: meant.sessionID, title: undefined }
   }
 
-  function start(begun: Omit<BeginOptions, 'context' | 'shows' | 'onSession' | 'isStopping'>, told?: Told): ActiveRun {
-    const { execution, route } = begun
+  function start(planned: Planned, told?: Told): ActiveRun {
+    const { execution, route } = planned
     const run = beginRun({
-      ...begun,
+      ...planned,
       context,
       shows: sinksFor(context, execution, route, told),
+      isShown: wakes.isShown,
       isStopping: () => isStopped,
-      onSession,
+      onSession: (sessionID) => {
+        wakes.ran({ ...execution, sessionID })
+        serverBySession.set(sessionID, execution.server)
+      },
     })
     running.add(run)
     return run
-
-    function onSession(sessionID: string): void {
-      wakes.ran({ ...execution, sessionID })
-      serverBySession.set(sessionID, execution.server)
-    }
   }
 
   async function restore(): Promise<void> {

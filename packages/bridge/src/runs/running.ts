@@ -1,3 +1,4 @@
+import type { Reply } from '@reply/core'
 import type { Mirrors } from '../mirrors.ts'
 import type { ChatPlace } from '../place.ts'
 import type { ActiveRun } from './active-run.ts'
@@ -10,8 +11,8 @@ export interface Running {
   of(place: ChatPlace): readonly ActiveRun[]
   /** Those of all places. */
   all(): readonly ActiveRun[]
-  /** Whether a prompt's run has the session's reply, or is about to. */
-  isFollowed(sessionID: string): boolean
+  /** Whether a reply is of a prompt's run. Undefined as long as a run of that session is yet to be posted. */
+  isFollowed(reply: Reply): boolean | undefined
 }
 
 export function createRunning(mirrors: Pick<Mirrors, 'keyOf'>): Running {
@@ -32,14 +33,13 @@ export function createRunning(mirrors: Pick<Mirrors, 'keyOf'>): Running {
     return [...runs.values()].flatMap((here) => [...here])
   }
 
-  /**
-   * One whose reply has settled only shows it. What the session did by itself before doesn't count: it may hear of its end
-   * later than of the next reply.
-   */
-  function isFollowed(sessionID: string): boolean {
-    return all().some(({ execution, stream }) => {
-      const { sessionID: own, wokenBy } = execution()
-      return own === sessionID && wokenBy === undefined && stream()?.reply?.phase !== 'settled'
+  /** What the session did by itself before doesn't count: it may hear of its end later than of the next reply. */
+  function isFollowed({ sessionID, startedAt }: Reply): boolean | undefined {
+    const own = all().flatMap(({ execution, stream }) => {
+      const { sessionID: id, wokenBy } = execution()
+      return id === sessionID && wokenBy === undefined ? [stream()?.reply?.startedAt] : []
     })
+    if (own.includes(startedAt)) return true
+    return own.includes(undefined) ? undefined : false
   }
 }

@@ -24,10 +24,19 @@ export interface WakeOptions {
   readonly isStopping: () => boolean
 }
 
-/** Whether the reply answers nothing that a person wrote, and there is something to show. */
-export function isWake({ prompt, asks, messages }: Reply): boolean {
-  const isAsked = prompt !== undefined && (prompt.text !== '' || prompt.files.length > 0)
-  return !isAsked && (asks.length > 0 || messages.length > 0)
+/**
+ * Whether the reply answers nothing that a person wrote, and there is something to show. Undefined as long as that can't
+ * be told.
+ */
+export function isWake({ prompt, asks, messages, phase }: Reply): boolean | undefined {
+  if (prompt !== undefined && (prompt.text !== '' || prompt.files.length > 0)) return false
+  if (asks.length > 0) return true
+  const isOfAgent = messages.some(
+    ({ parts, finish, error }) =>
+      finish !== undefined || error !== undefined || parts.some(({ type }) => type !== 'tool'),
+  )
+  // A command that a person runs in the session elsewhere is a lone call, without a step of the agent around it.
+  return isOfAgent || (phase === 'settled' ? false : undefined)
 }
 
 /** Names the reply, also for another process. */

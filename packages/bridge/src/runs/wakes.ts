@@ -3,6 +3,7 @@ import { createRecent, pause } from '@reply/sink/channel'
 import type { Execution } from '../registry/execution.ts'
 import type { ActiveRun } from './active-run.ts'
 import type { RunContext } from './context.ts'
+import type { Running } from './running.ts'
 import { passOn } from './shown-by.ts'
 import { createTimers } from './timers.ts'
 import { beginWake, isWake, wakeNameOf } from './wake.ts'
@@ -14,6 +15,8 @@ import { beginWake, isWake, wakeNameOf } from './wake.ts'
 export interface Wakes {
   /** Remembers the newest run of a session. */
   ran(execution: Execution): void
+  /** Whether the reply is shown as what its session does by itself. */
+  isShown(reply: Reply): boolean
   /** Begins to watch the servers. Finds what an earlier process followed, and what ended while there was none. */
   restore(executions: readonly Execution[]): Promise<void>
   stop(): void
@@ -21,8 +24,7 @@ export interface Wakes {
 
 export interface WakesOptions {
   readonly context: RunContext
-  /** Whether a run here has the session's reply, or is about to. */
-  readonly isFollowed: (sessionID: string) => boolean
+  readonly isFollowed: Running['isFollowed']
   readonly add: (run: ActiveRun) => void
 }
 
@@ -42,7 +44,7 @@ export function createWakes({ context, isFollowed, add }: WakesOptions): Wakes {
   const timers = createTimers(clock)
   const stops: (() => void)[] = []
   let isStopped = false
-  return { ran, restore, stop }
+  return { ran, isShown: (reply) => shown.get(wakeNameOf(reply)) === true, restore, stop }
 
   function ran(execution: Execution): void {
     const { sessionID, isSteer } = execution
@@ -52,21 +54,29 @@ export function createWakes({ context, isFollowed, add }: WakesOptions): Wakes {
   function watch(server: string, opencode: OpenCode): void {
     const directory = directoryOf(server)
     const observe = ({ sessionID }: Reply): readonly ReplyObserver[] =>
-      newest.get(sessionID)?.server === server ? [lookingAt(sessionID, opencode)] : []
+      newest.get(sessionID)?.server === server ? [lookingAt(opencode)] : []
     stops.push(opencode.watch({ directory }, { observe }))
   }
 
-  /** Decides at the first thing that the reply has to show, when its prompt is known. */
-  function lookingAt(sessionID: string, opencode: OpenCode): ReplyObserver {
+  /** Decides when it can be told whose reply it is, at the latest at its end. */
+  function lookingAt(opencode: OpenCode): ReplyObserver {
     let isDecided = false
     let begun: Promise<ReplyObserver> | undefined
     return observerOf((observation) => {
       const { reply } = observation
-      if (!isDecided && (reply.asks.length > 0 || reply.messages.length > 0)) {
-        isDecided = true
-        if (isWake(reply) && !isFollowed(sessionID)) begun = begin(reply, opencode)
-      } else void begun?.then((observer) => passOn(observer, observation))
+      if (isDecided) return void begun?.then((observer) => passOn(observer, observation))
+      const isOurs = isUnasked(reply)
+      isDecided = isOurs !== undefined
+      if (isOurs) begun = begin(reply, opencode)
     })
+  }
+
+  /** Whether no run shows it. Undefined as long as a prompt may still join it. */
+  function isUnasked(reply: Reply): boolean | undefined {
+    const isAwake = isWake(reply)
+    if (!isAwake) return isAwake
+    const isOfRun = isFollowed(reply)
+    return isOfRun === undefined && reply.phase !== 'settled' ? undefined : isOfRun !== true
   }
 
   async function begin(reply: Reply, opencode: OpenCode): Promise<ReplyObserver> {
@@ -115,10 +125,10 @@ export function createWakes({ context, isFollowed, add }: WakesOptions): Wakes {
 
   /** Shows what ended while there was no bridge. What still goes on is seen by the watch, unless it ends before that. */
   async function findEnded(sessionID: string, opencode: OpenCode, done: ReadonlySet<string>): Promise<void> {
-    while (!isStopped && !isFollowed(sessionID)) {
+    while (!isStopped) {
       const reply = await opencode.reply(sessionID).catch(() => undefined)
-      if (!reply || !isWake(reply) || done.has(wakeNameOf(reply))) return
-      if (reply.phase === 'settled' && !isFollowed(sessionID)) return void (await begin(reply, opencode))
+      if (!reply || isWake(reply) === false || isFollowed(reply) || done.has(wakeNameOf(reply))) return
+      if (reply.phase === 'settled') return void (await begin(reply, opencode))
       await pause(clock, againMs)
     }
   }

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
+import { extname } from 'node:path'
 import { connect, type OnError, type OpenCode } from '@reply/core'
 import { type AcpClient, type AcpClientOptions, clientOf } from './acp.ts'
+import { addPlugin } from './decode/config.ts'
 import { createMirror } from './mirror.ts'
 import type { AcpOptions } from './options.ts'
 import { type Settings, toSettings } from './running.ts'
@@ -20,7 +22,7 @@ export interface OpencodeAcpOptions extends Omit<AcpClientOptions, 'command'> {
 /**
  * `opencode acp` of OpenCode 1, with what its ACP leaves out: questions, and sub-agents with their texts, calls and
  * permissions. They come and are answered over OpenCode's own server, which listens on a free port of this machine with
- * a password made up for it.
+ * a password made up for it. A plugin of this package keeps that from the shells that OpenCode starts.
  */
 export function opencodeAcp(options: OpencodeAcpOptions = {}): AcpClient {
   const all = { ...options, command: options.command ?? 'opencode' }
@@ -46,6 +48,7 @@ export function opencodeAcpSource(
       OPENCODE_ENABLE_QUESTION_TOOL: '1',
       OPENCODE_SERVER_USERNAME: username,
       OPENCODE_SERVER_PASSWORD: password,
+      OPENCODE_CONFIG_CONTENT: addPlugin(contentIn(options.env), hidePassword),
     }
     const { cwd } = settings
     const own = ['acp', '--port', String(port), '--hostname', '127.0.0.1', ...args]
@@ -59,6 +62,14 @@ export function opencodeAcpSource(
 }
 
 const username = 'reply'
+
+/** The plugin that hides the password from shells: beside this file, with its ending. */
+const hidePassword = new URL(`./hide-password${extname(import.meta.url)}`, import.meta.url).href
+
+function contentIn(env: AcpOptions['env'] = {}): string | undefined {
+  const { OPENCODE_CONFIG_CONTENT: content } = { ...process.env, ...env }
+  return content
+}
 
 /** Retries until the server listens; failures before that are expected. */
 function connectWhenUp({

@@ -1,10 +1,11 @@
-// Records `opencode acp` against the scripted model: `npx tsx packages/acp/scripts/record.ts [names]`.
+// Records the agents against the scripted model: `npx tsx packages/acp/scripts/record.ts [names]`.
 import { mkdir, writeFile } from 'node:fs/promises'
 import { redact } from '@reply/testing'
+import { launchClaude, launchCodex } from '../test/adapter-stage.ts'
 import { launchGemini } from '../test/gemini-stage.ts'
 import { launch } from '../test/launch.ts'
 import { play } from '../test/play.ts'
-import { geminiScenes, type Scene, scenes } from '../test/scenes.ts'
+import { claudeScenes, codexScenes, geminiScenes, type Scene, scenes } from '../test/scenes.ts'
 
 const names = process.argv.slice(2)
 
@@ -18,6 +19,9 @@ async function record(folder: string, scene: Scene, open: typeof launchGemini): 
   const { directory, home, root, modelPort } = stage
   await stage.close()
   const text = redact(lines.join('\n'), { directory, home, root, serverPort: 4096, modelPort })
+    // Claude Code names folders after the user's id and the project's path.
+    .replaceAll(directory.replaceAll('/', '-'), '-project')
+    .replace(/\/tmp\/claude-\d+/g, '/tmp/claude')
   const target = new URL(`../recordings/${folder}/`, import.meta.url)
   await mkdir(target, { recursive: true })
   if (!scene.preset) await writeFile(new URL(`${scene.name}.jsonl`, target), `${text}\n`)
@@ -28,7 +32,13 @@ for (const scene of scenes) {
   if (names.length > 0 && !names.includes(scene.name)) continue
   await record('opencode-1.18.33', scene, (_, onMessage) => launch(scene, onMessage))
 }
-for (const scene of geminiScenes) {
-  if (names.length > 0 && !names.includes(`gemini-${scene.name}`)) continue
-  await record('gemini-0.61.0', scene, launchGemini)
-}
+const others = [
+  ['gemini', 'gemini-0.61.0', geminiScenes, launchGemini],
+  ['claude', 'claude-agent-acp-0.101.0', claudeScenes, launchClaude],
+  ['codex', 'codex-acp-2.6.0', codexScenes, launchCodex],
+] as const
+for (const [agent, folder, played, open] of others)
+  for (const scene of played) {
+    if (names.length > 0 && !names.includes(`${agent}-${scene.name}`)) continue
+    await record(folder, scene, open)
+  }

@@ -17,12 +17,12 @@ export function elicitationAsk(
   requestID: string,
   reply: (response: ElicitationResponse) => void,
 ): LocalAsk {
-  const fields = Object.entries(request.requestedSchema?.properties ?? {})
+  const fields = fieldsOf(request)
   const first = request.message
   const questions: readonly Question[] =
     fields.length === 0
       ? [{ header: '', question: first, options: [{ label: 'Yes', description: '' }], multiple: false, custom: false }]
-      : fields.map(([name, field], at) => questionOf(name, field, at === 0 ? first : ''))
+      : fields.map((field, at) => questionOf(field, at === 0 ? first : ''))
   return {
     type: 'question',
     requestID,
@@ -32,14 +32,38 @@ export function elicitationAsk(
   }
 }
 
-function questionOf(name: string, field: Property, message: string): Question {
+interface Field {
+  readonly name: string
+  readonly field: Property
+  /** The field that takes words instead of a choice. */
+  readonly custom?: string | undefined
+}
+
+/**
+ * Claude's agent follows a question `question_0` with a text field `question_0_custom` for another answer:
+ * askUserQuestionsToCreateRequest of claude-agent-acp 0.101. Both are one question here.
+ */
+function fieldsOf({ requestedSchema }: ElicitationRequest): readonly Field[] {
+  const properties = requestedSchema?.properties ?? {}
+  const customOf = (name: string): string | undefined => {
+    const custom = `${name}_custom`
+    const isText = properties[custom]?.type === 'string' && choicesOf(properties[custom]).length === 0
+    return /^question_\d+$/.test(name) && isText ? custom : undefined
+  }
+  const customs = new Set(Object.keys(properties).map(customOf))
+  return Object.entries(properties).flatMap(([name, field]) =>
+    customs.has(name) ? [] : [{ name, field, custom: customOf(name) }],
+  )
+}
+
+function questionOf({ name, field, custom }: Field, message: string): Question {
   const words = [message, field.description ?? field.title ?? (message === '' ? name : '')]
   return {
     header: field.title ?? name,
     question: words.filter((word) => word !== '').join('\n\n'),
     options: choicesOf(field).map(({ label, description }) => ({ label, description })),
     multiple: field.type === 'array',
-    custom: choicesOf(field).length === 0,
+    custom: custom !== undefined || choicesOf(field).length === 0,
   }
 }
 
@@ -67,13 +91,19 @@ function choicesOf(field: Property): readonly Choice[] {
 }
 
 /** Throws `invalid` if a number was asked for and the answer is none. */
-function responseTo(answer: LocalAnswer, { requestedSchema }: ElicitationRequest): ElicitationResponse {
+function responseTo(answer: LocalAnswer, request: ElicitationRequest): ElicitationResponse {
   if (answer.type === 'rejected') return { action: 'decline' }
   if (answer.type !== 'answered') return { action: 'cancel' }
-  const fields = Object.entries(requestedSchema?.properties ?? {})
-  const content = fields.flatMap(([name, field], at) => {
-    const value = fieldValue(name, field, answer.answers[at] ?? [])
-    return value === undefined ? [] : [[name, value] as const]
+  const content = fieldsOf(request).flatMap(({ name, field, custom }, at) => {
+    const given = answer.answers[at] ?? []
+    const isChoice = (label: string): boolean => choicesOf(field).some((choice) => choice.label === label)
+    const own = custom === undefined ? [] : given.filter((label) => !isChoice(label))
+    const chosen = custom === undefined ? given : given.filter(isChoice)
+    const value = chosen.length === 0 && own.length > 0 ? undefined : fieldValue(name, field, chosen)
+    return [
+      ...(value === undefined ? [] : [[name, value] as const]),
+      ...(custom !== undefined && own.length > 0 ? [[custom, own.join(', ')] as const] : []),
+    ]
   })
   return { action: 'accept', content: Object.fromEntries(content) }
 }

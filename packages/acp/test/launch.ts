@@ -9,6 +9,8 @@ export interface Stage {
   readonly directory: string
   readonly home: string
   readonly modelPort: number
+  /** Another client of the same agent, in the same home and folder. Close it first. */
+  readonly restart?: () => AcpClient
   close(): Promise<void>
 }
 

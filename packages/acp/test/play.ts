@@ -5,7 +5,7 @@ import type { Scene } from './scenes.ts'
 
 /** Plays a scene's person, and gives the settled reply. */
 export async function play(client: AcpClient, scene: Scene): Promise<Reply> {
-  const { scenario, before, onAsk, abortAt = Number.POSITIVE_INFINITY } = scene
+  const { scenario, before, onAsk, agent, abortAt = Number.POSITIVE_INFINITY } = scene
   const first = before === undefined ? undefined : await client.prompt({ text: promptFor(before) }).result
   const failures: unknown[] = []
   const answer = (ask: Ask): void => {
@@ -13,7 +13,7 @@ export async function play(client: AcpClient, scene: Scene): Promise<Reply> {
   }
   const text = scene.text ?? promptFor(scenario)
   const stream = client.prompt(
-    { text, ...(first && { sessionID: first.sessionID }) },
+    { text, ...(agent && { agent }), ...(first && { sessionID: first.sessionID }) },
     {
       observe: () => [
         {

@@ -14,6 +14,8 @@ export interface Scene {
   /** Sends this prompt first, and waits for its end. */
   readonly before?: string
   readonly onAsk?: (client: AcpClient, ask: Ask) => Promise<void>
+  /** The session's mode. Default: the agent's own. */
+  readonly agent?: string
   /** Aborts the run once its text is this long. */
   readonly abortAt?: number
 }
@@ -30,6 +32,39 @@ export const geminiScenes: readonly Scene[] = [
   { name: 'abort', scenario: 'abort', abortAt: 40 },
 ]
 
+const inClaude: readonly Scene[] = [
+  { name: 'text', scenario: 'text' },
+  { name: 'tool', scenario: 'tool' },
+  { name: 'permission-allowed', scenario: 'permission', onAsk: allow },
+  { name: 'permission-rejected', scenario: 'permission', onAsk: reject },
+  {
+    name: 'question',
+    scenario: 'question',
+    onAsk: async (client, ask) => await client.answer(ask, [['Blue']]),
+  },
+  { name: 'todos', scenario: 'todos' },
+  { name: 'subagent', scenario: 'subagent', onAsk: allow },
+  { name: 'abort', scenario: 'abort', abortAt: 40 },
+]
+
+/** What a person does while claude-agent-acp plays its scripts. Its own mode lets Claude decide what needs a person. */
+export const claudeScenes = inClaude.map((scene): Scene => ({ ...scene, agent: 'default' }))
+
+const inCodex: readonly Scene[] = [
+  { name: 'text', scenario: 'text' },
+  { name: 'tool', scenario: 'tool' },
+  { name: 'permission-allowed', scenario: 'permission', onAsk: allow },
+  { name: 'permission-rejected', scenario: 'permission', onAsk: reject },
+  { name: 'todos', scenario: 'todos' },
+  // Before the answer there is a warning about the model.
+  { name: 'abort', scenario: 'abort', abortAt: 170 },
+  { name: 'error', scenario: 'error' },
+]
+
+/** What a person does while codex-acp plays its scripts. Its own mode lets a second model decide what needs a person. */
+export const codexScenes = inCodex.map((scene): Scene => ({ ...scene, agent: 'read-only' }))
+
+/** What a person does while OpenCode plays its scenarios. */
 export const scenes: readonly Scene[] = [
   { name: 'text', scenario: 'plain' },
   { name: 'tools', scenario: 'tools-todos' },

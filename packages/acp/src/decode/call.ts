@@ -11,6 +11,8 @@ export interface Call extends ToolUpdate {
   readonly tool: string
   /** The session of the sub-agent that it started. Only a preset knows it. */
   readonly childID?: string | undefined
+  /** What its command has printed, of agents that tell it beside the protocol. */
+  readonly printed?: string | undefined
 }
 
 /** For calls that don't name their tool: names that say what the kind does. */
@@ -26,7 +28,14 @@ const toolByKind: Readonly<Record<string, string>> = {
 export function merged(known: Call | undefined, update: ToolUpdate): Call {
   const said = Object.entries(update).filter(([, value]) => value !== undefined && value !== null)
   const base: Call = known ?? { ...update, tool: toolOf(update) }
-  return { ...base, ...Object.fromEntries(said) }
+  const printed = printedIn(update)
+  return { ...base, ...Object.fromEntries(said), ...(printed && { printed: `${base.printed ?? ''}${printed}` }) }
+}
+
+/** Codex's agent appends a command's output in `_meta`, and its result has the exit code alone: codex-acp 2.6. */
+function printedIn({ _meta }: ToolUpdate): string | undefined {
+  const delta = isFields(_meta?.terminal_output_delta) ? _meta.terminal_output_delta.data : undefined
+  return typeof delta === 'string' ? delta : undefined
 }
 
 /**
@@ -53,12 +62,12 @@ function isEmpty(value: unknown): boolean {
 
 /**
  * OpenCode names the tool in the first title, and sends arguments; a title without arguments may be a command. Claude's
- * agent names the tool in `_meta`.
+ * agent names the tool in `_meta` and, since 0.101, in `name`, both with a capital.
  */
 function toolOf({ name, title, kind, rawInput, _meta }: ToolUpdate): string {
   const claude = isFields(_meta?.claudeCode) ? _meta.claudeCode.toolName : undefined
-  if (typeof name === 'string') return name
   if (typeof claude === 'string') return claude.toLowerCase()
+  if (typeof name === 'string') return name
   if (title && isFields(rawInput) && /^[a-z]\w*$/.test(title)) return title
   return toolByKind[kind ?? ''] ?? kind ?? 'other'
 }
@@ -115,7 +124,8 @@ function inputOf({ rawInput, title, content }: Call): Fields {
   }
 }
 
-function resultOf({ rawOutput, content }: Call): string {
+function resultOf({ rawOutput, content, printed }: Call): string {
+  if (printed !== undefined) return printed
   if (typeof rawOutput === 'string') return rawOutput
   if (isFields(rawOutput) && typeof rawOutput.output === 'string') return rawOutput.output
   const words = textsOf(content)

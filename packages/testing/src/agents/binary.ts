@@ -4,15 +4,23 @@ import { dirname, join } from 'node:path'
 import { cacheFolder, npmInstall } from '../binary.ts'
 import { TestingError } from '../error.ts'
 
-/** Command-line agents that can be fetched, besides OpenCode. */
-export type AgentName = 'claude' | 'codex' | 'gemini'
+/**
+ * Command-line agents that can be fetched, besides OpenCode; `claude-acp` and `codex-acp` are their adapters for the
+ * Agent Client Protocol, and `node` is the Node.js that `claude-acp` needs: 22 or newer.
+ */
+export type AgentName = 'claude' | 'claude-acp' | 'codex' | 'codex-acp' | 'gemini' | 'node'
 
-/** The versions that the presets are tested with, and where npm has them. */
+/** The versions that the tests run. */
 export const agentVersions: Readonly<Record<AgentName, string>> = {
   claude: '2.1.197',
+  'claude-acp': '0.101.0',
   codex: '0.169.0',
+  'codex-acp': '2.6.0',
   gemini: '0.61.0',
+  node: '24.9.0',
 }
+
+const nodePlatform = process.platform === 'win32' ? 'win' : process.platform
 
 /** The package, and its program in it. Claude Code's and Codex's are binaries of the platform. */
 const homes: Readonly<Record<AgentName, { readonly what: string; readonly path: string }>> = {
@@ -20,8 +28,20 @@ const homes: Readonly<Record<AgentName, { readonly what: string; readonly path: 
     what: `@anthropic-ai/claude-code-${process.platform}-${process.arch}@${agentVersions.claude}`,
     path: `@anthropic-ai/claude-code-${process.platform}-${process.arch}/claude`,
   },
+  'claude-acp': {
+    what: `@agentclientprotocol/claude-agent-acp@${agentVersions['claude-acp']}`,
+    path: '@agentclientprotocol/claude-agent-acp/dist/index.js',
+  },
+  'codex-acp': {
+    what: `@agentclientprotocol/codex-acp@${agentVersions['codex-acp']}`,
+    path: '@agentclientprotocol/codex-acp/dist/index.js',
+  },
   codex: { what: `@openai/codex@${agentVersions.codex}`, path: '@openai/codex/bin/codex.js' },
   gemini: { what: `@google/gemini-cli@${agentVersions.gemini}`, path: '@google/gemini-cli/bundle/gemini.js' },
+  node: {
+    what: `node-${nodePlatform}-${process.arch}@${agentVersions.node}`,
+    path: `node-${nodePlatform}-${process.arch}/bin/${process.platform === 'win32' ? 'node.exe' : 'node'}`,
+  },
 }
 
 /**

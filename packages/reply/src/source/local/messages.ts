@@ -35,6 +35,8 @@ export function createMessages(options: MessagesOptions): LocalMessages {
   const { sessionID, directory, promptID, nextID, now } = options
   const messages = new Map<string, Message>()
   /** Where each call's part is: a later state of a call belongs to the message that made it. */
+  /** The messages of the usage parts, by the parts' ids. */
+  const steps = new Map<string, string>()
   const calls = new Map<string, { readonly messageID: string; readonly id: string }>()
   let current: Message | undefined
   return { begin, put, seal: (raw) => (current ? sealed(current, raw) : []), end }
@@ -87,7 +89,10 @@ export function createMessages(options: MessagesOptions): LocalMessages {
     if (piece.type === 'usage') {
       const id = piece.stepID === undefined ? nextPart(message) : `${promptID}.step.${piece.stepID}`
       const { tokens, cost } = piece
-      return [partEvent({ id, messageID, status: 'sealed', raw, type: 'step-finish', tokens, cost })]
+      // A step is counted once, also if later messages tell of it again.
+      const home = steps.get(id) ?? messageID
+      steps.set(id, home)
+      return [partEvent({ id, messageID: home, status: 'sealed', raw, type: 'step-finish', tokens, cost })]
     }
     if (piece.type === 'file') {
       const { mime, url, filename } = piece

@@ -1,0 +1,74 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { textOf } from '@reply/core'
+import { describe, expect, test } from 'vitest'
+import { launchClaude, launchCodex } from './adapter-stage.ts'
+import { play } from './play.ts'
+import { claudeScenes, codexScenes } from './scenes.ts'
+
+const agents = [
+  { name: 'claude-agent-acp', launch: launchClaude, scenes: claudeScenes, rejected: 'completed' },
+  { name: 'codex-acp', launch: launchCodex, scenes: codexScenes, rejected: 'aborted' },
+] as const
+
+describe.each(agents)('a live $name', ({ launch, scenes, rejected }) => {
+  async function settled(name: string) {
+    const scene = scenes.find((one) => one.name === name)
+    if (!scene) throw new Error(`There is no scene ${name}.`)
+    const stage = await launch(scene.scenario)
+    try {
+      const reply = await play(stage.client, scene)
+      return { reply, made: existsSync(join(stage.directory, 'made.txt')) }
+    } finally {
+      await stage.close()
+    }
+  }
+
+  test('answers a prompt', async () => {
+    const { reply } = await settled('text')
+    expect([reply.outcome, textOf(reply)]).toEqual(['completed', expect.stringContaining('Hello from C')])
+  })
+
+  test('runs a command that was allowed', async () => {
+    const { reply, made } = await settled('permission-allowed')
+    expect([reply.outcome, reply.asks[0]?.status, made]).toEqual(['completed', 'answered', true])
+  })
+
+  test('does not run a command that was rejected', async () => {
+    const { reply, made } = await settled('permission-rejected')
+    expect([reply.outcome, reply.asks[0]?.status, made]).toEqual([rejected, 'rejected', false])
+  })
+
+  test('stops when it is aborted, and answers the next prompt of the session', async () => {
+    const scene = scenes.find((one) => one.name === 'abort')
+    if (!scene) throw new Error('There is no scene abort.')
+    const stage = await launch('abort')
+    try {
+      const reply = await play(stage.client, scene)
+      expect(reply.outcome).toBe('aborted')
+      const next = await stage.client.prompt({ text: '[scenario:text] Go on.', sessionID: reply.sessionID }).result
+      expect([next.outcome, textOf(next)]).toEqual(['completed', expect.stringContaining('Hello from C')])
+    } finally {
+      await stage.close()
+    }
+  })
+
+  test('goes on with a session of an earlier process', async () => {
+    const stage = await launch('text')
+    try {
+      const { sessionID } = await stage.client.prompt({ text: '[scenario:text] Begin.' }).result
+      await stage.client.close()
+      const restarted = stage.restart?.()
+      if (!restarted) throw new Error('The stage can not restart its agent.')
+      try {
+        const next = await restarted.prompt({ text: '[scenario:text] Go on.', sessionID }).result
+        expect([next.outcome, next.sessionID]).toEqual(['completed', sessionID])
+        expect(textOf(next)).toContain('Hello from C')
+      } finally {
+        await restarted.close()
+      }
+    } finally {
+      await stage.close()
+    }
+  })
+})

@@ -18,6 +18,7 @@ import type { Bridge, Connect } from '../src/bridge-options.ts'
 import { parseConfig } from '../src/config/config.ts'
 import type { BridgeConfig } from '../src/config/schema.ts'
 import { sqliteStore } from '../src/store/sqlite.ts'
+import type { Store } from '../src/store/store.ts'
 
 /** A real server with a scripted model, a fake Telegram, and a bridge between them that can be restarted. */
 export interface BridgeStage {
@@ -60,6 +61,8 @@ export interface StartOptions {
   readonly people?: object
   /** Connects the channel by a client of the program's own. */
   readonly connect?: Connect
+  /** Changes the store. */
+  readonly storeOf?: (store: Store) => Store
   /** Changes the connection to the server. */
   readonly connectTo?: (opencode: OpenCode) => OpenCode
 }
@@ -98,11 +101,11 @@ export async function startStage(options: StageOptions): Promise<BridgeStage> {
   return { telegram, server, model, folder, errors, start, stop, said, seen, stored, isAtRest, close }
 
   async function start(given: StartOptions = {}): Promise<void> {
-    const { aheadMs = 0, connect: own, connectTo } = given
+    const { aheadMs = 0, connect: own, connectTo, storeOf = (store) => store } = given
     const clock = { ...systemClock, now: () => systemClock.now() + aheadMs }
     bridge = createBridge({
       ...{ config: configWith(given.router ?? router, given.people ?? people), clock },
-      store: await sqliteStore({ folder, clock }),
+      store: storeOf(await sqliteStore({ folder, clock })),
       secret: () => token,
       onError: (error) => errors.push(error),
       load: async () => bridgeChannel,

@@ -1,10 +1,13 @@
-import { ReplyError } from '@reply/core'
+import { type Clock, ReplyError } from '@reply/core'
 import type { RpcMessage } from './decode.ts'
 import type { Program } from './program.ts'
 
 /** Requests to a program that speaks JSON-RPC in lines, and answers to its own. */
 export interface Rpc {
-  /** Rejects with `refused` if the program answers with an error, and with `closed` if it ends first. */
+  /**
+   * Rejects with `refused` if the program answers with an error, with `closed` if it ends first, and with `unreachable`
+   * if it does not answer within the deadline. A late answer is dropped.
+   */
   request(method: string, params: object): Promise<unknown>
   notify(method: string): Promise<void>
   respond(id: string | number, result: object): Promise<void>
@@ -16,7 +19,17 @@ export interface Rpc {
   end(error: ReplyError): void
 }
 
-export function createRpc(name: string, program: () => Pick<Program, 'send'>): Rpc {
+interface RpcOptions {
+  /** Shown in errors. */
+  readonly name: string
+  /** The program at work. Throws if there is none. */
+  readonly program: () => Pick<Program, 'send'>
+  readonly clock: Clock
+  /** How long an answer may take, in ms. */
+  readonly deadlineMs: number
+}
+
+export function createRpc({ name, program, clock, deadlineMs }: RpcOptions): Rpc {
   const waiting = new Map<
     number,
     { readonly resolve: (value: unknown) => void; readonly reject: (error: Error) => void }
@@ -26,8 +39,22 @@ export function createRpc(name: string, program: () => Pick<Program, 'send'>): R
     request: (method, params) =>
       new Promise((resolve, reject) => {
         const id = ++last
-        waiting.set(id, { resolve, reject })
-        program().send({ id, method, params }).catch(reject)
+        const end = (): void => {
+          waiting.delete(id)
+          stop()
+        }
+        const fail = (error: Error): void => {
+          end()
+          reject(error)
+        }
+        const stop = clock.after(deadlineMs, () => fail(unanswered(method)))
+        const done = (value: unknown): void => {
+          end()
+          resolve(value)
+        }
+        waiting.set(id, { resolve: done, reject: fail })
+        // A program that is not running throws at once.
+        void (async () => await program().send({ id, method, params }))().catch(fail)
       }),
     notify: async (method) => await program().send({ method }),
     respond: async (id, result) => await program().send({ id, result }),
@@ -38,13 +65,16 @@ export function createRpc(name: string, program: () => Pick<Program, 'send'>): R
     take: ({ id, error, result }) => {
       const found = typeof id === 'number' ? waiting.get(id) : undefined
       if (!found || typeof id !== 'number') return
-      waiting.delete(id)
       if (error === undefined) found.resolve(result)
       else found.reject(new ReplyError('refused', `${name} refused: ${error}`))
     },
     end: (error) => {
-      for (const { reject } of waiting.values()) reject(error)
-      waiting.clear()
+      for (const { reject } of [...waiting.values()]) reject(error)
     },
+  }
+
+  function unanswered(method: string): ReplyError {
+    const words = `${name} did not answer ${method} within ${deadlineMs} ms`
+    return new ReplyError('unreachable', `${words}. Start it anew, or raise deadlineMs if it needs longer.`)
   }
 }

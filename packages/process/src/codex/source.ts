@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { type OnError, ReplyError, systemClock } from '@reply/core'
-import { createLocalAgent, type Source } from '@reply/core/source'
+import { type Clock, type OnError, ReplyError, systemClock } from '@reply/core'
+import { createLocalAgent, type LocalRun, type Source } from '@reply/core/source'
 import { decodeRpc } from '../agent/decode.ts'
 import { type Program, startProgram } from '../agent/program.ts'
 import { createRpc } from '../agent/rpc.ts'
@@ -23,6 +23,10 @@ export interface CodexOptions extends Omit<ChildOptions, 'command' | 'args' | 's
   readonly approvalPolicy?: 'on-request' | 'never' | undefined
   /** What its commands may do without asking. Default: what its configuration says. */
   readonly sandbox?: 'read-only' | 'workspace-write' | 'danger-full-access' | undefined
+  /** How long Codex may take to answer a request, in ms; a turn itself may take any time. Default 60,000. */
+  readonly deadlineMs?: number | undefined
+  /** The source of all times and timers. Default: the computer's clock. */
+  readonly clock?: Clock | undefined
   /** Receives lines that could not be read. Default: they are ignored. */
   readonly onError?: OnError | undefined
 }
@@ -33,21 +37,19 @@ export interface CodexOptions extends Omit<ChildOptions, 'command' | 'args' | 's
  */
 export function codex(options: CodexOptions = {}): Source {
   const { command = 'codex', args = [], cwd = process.cwd(), onError = () => {}, ...rest } = options
-  const { model, approvalPolicy, sandbox, ...child } = rest
+  const { model, approvalPolicy, sandbox, deadlineMs = 60_000, clock = systemClock, ...child } = rest
   const chosen = { ...(model && { model }), ...(approvalPolicy && { approvalPolicy }), ...(sandbox && { sandbox }) }
-  const tell = createTeller(() => systemClock.now())
+  const tell = createTeller(() => clock.now())
   /** The threads that the process has open, each with its turn. */
   const turns = new Map<string, string | undefined>()
   let program: Program | undefined
   let isClosed = false
   /** Each process counts its requests from 0, so asks are told apart by it, too. */
   let started = ''
-  const rpc = createRpc(command, () => {
-    if (program) return program
-    throw new ReplyError('unreachable', `${command} is not running: it is started anew with the next connection.`)
-  })
+  const rpc = createRpc({ name: command, program: running, clock, deadlineMs })
   const agent = createLocalAgent({
     name: command,
+    clock,
     start,
     create: async ({ directory = cwd }) => {
       const sessionID = threadIn(await rpc.request('thread/start', { cwd: directory, ...chosen }))
@@ -67,7 +69,7 @@ export function codex(options: CodexOptions = {}): Source {
     prompt: async (run, prompt) => {
       const input = [{ type: 'text', text: textOnly(command, prompt) }]
       if (!turns.has(run.sessionID)) await resume(run.sessionID)
-      const turnID = turnIn(await rpc.request('turn/start', { threadId: run.sessionID, input }))
+      const turnID = turnIn(await begin(run, { threadId: run.sessionID, input }))
       if (run.isOpen()) turns.set(run.sessionID, turnID)
     },
     cancel: async ({ sessionID }) => {
@@ -89,6 +91,25 @@ export function codex(options: CodexOptions = {}): Source {
     },
   })
   return agent.source
+
+  /** A turn that was not confirmed might begin unseen later, so its run fails and Codex is ended. */
+  async function begin(run: LocalRun, params: object): Promise<unknown> {
+    const asked = program
+    try {
+      return await rpc.request('turn/start', params)
+    } catch (error) {
+      if (error instanceof ReplyError && error.type === 'unreachable') {
+        run.end({ type: 'failed', error: { name: error.type, message: error.message, raw: undefined } })
+        void asked?.close()
+      }
+      throw error
+    }
+  }
+
+  function running(): Program {
+    if (program) return program
+    throw new ReplyError('unreachable', `${command} is not running: it is started anew with the next connection.`)
+  }
 
   async function resume(threadId: string): Promise<void> {
     await rpc.request('thread/resume', { threadId, ...chosen })

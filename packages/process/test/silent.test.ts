@@ -1,0 +1,69 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { systemClock } from '@reply/core'
+import { connectSource } from '@reply/core/source'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { codex, processSource } from '../src/index.ts'
+
+let folder = ''
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'reply-silent-'))
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const answers = { initialize: {}, 'thread/start': { thread: { id: 'one' } } }
+
+/** A Codex that answers these methods alone. A file beside it says which one it left unanswered. */
+function silentCodex(name: string, known: object): string {
+  const file = join(folder, name)
+  const script = `#!${process.execPath}
+const known = ${JSON.stringify(known)}
+require('node:readline').createInterface({ input: process.stdin }).on('line', (text) => {
+  const { id, method } = JSON.parse(text)
+  if (id !== undefined && method in known) console.log(JSON.stringify({ id, result: known[method] }))
+  else if (id !== undefined) require('node:fs').writeFileSync(__filename + '.' + method.replace('/', '-'), '')
+})
+setInterval(() => {}, 1000)
+`
+  writeFileSync(file, script, { mode: 0o755 })
+  return file
+}
+
+test.each([
+  ['initialize', {}],
+  ['thread/start', { initialize: {} }],
+  ['turn/start', answers],
+])('a Codex that never answers %s fails the prompt, which says so', async (method, known) => {
+  const deadlineMs = 3_600_000
+  const pending = new Set<() => void>()
+  const clock = {
+    ...systemClock,
+    after: (delayMs: number, run: () => void) => {
+      if (delayMs !== deadlineMs) return systemClock.after(delayMs, run)
+      pending.add(run)
+      return () => void pending.delete(run)
+    },
+  }
+  const command = silentCodex(method.replace('/', '-'), known)
+  const agent = connectSource(codex({ command, clock, graceMs: 200, deadlineMs }), { connectTimeoutMs: deadlineMs })
+  const said = agent.prompt({ text: 'Go.' }).result.then(
+    ({ outcome, error }) => [outcome, error?.message],
+    (error: Error) => ['failed', error.message],
+  )
+  await expect.poll(() => existsSync(`${command}.${method.replace('/', '-')}`)).toBe(true)
+  for (const run of [...pending]) run()
+  expect(await said).toEqual(['failed', expect.stringContaining(`did not answer ${method} within ${deadlineMs} ms`)])
+  await agent.close()
+})
+
+test('a prompt for a command that does not exist fails at once, and says the cure', async () => {
+  // It would wait for an hour otherwise.
+  const agent = connectSource(processSource({ command: 'no-such-command' }), { connectTimeoutMs: 3_600_000 })
+  const { outcome, error } = await agent.prompt({ text: 'Go.' }).result
+  await agent.close()
+  expect([outcome, error?.message]).toEqual([
+    'failed',
+    'The command "no-such-command" was not found. Install it, or give its full path.',
+  ])
+})

@@ -20,9 +20,10 @@ test.each(geminiScenes.map(({ name }) => name))('the recording %s says nothing o
   expect(JSON.stringify(readRecording(name, agent))).not.toMatch(/\/tmp\/reply-|\/root|registry/)
 })
 
-test('Gemini CLI answers with text, and lists its modes and commands', async () => {
+test('Gemini CLI answers with text, counts tokens, and lists its modes and commands', async () => {
   const { reply, details } = await settled('text')
   expect([reply.outcome, textOf(reply)]).toEqual(['completed', 'Hello from Gemini CLI.'])
+  expect(reply.usage).toMatchObject({ input: 120, output: 24, steps: 1 })
   expect(details?.modes.map(({ id }) => id)).toEqual(['default', 'autoEdit', 'yolo', 'plan'])
   expect(details?.commands.map(({ name }) => name)).toContain('memory show')
 })

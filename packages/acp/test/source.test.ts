@@ -1,4 +1,4 @@
-import { type ReplyError, textOf, toolsOf } from '@reply/core'
+import { type Ask, type ReplyError, textOf, toolsOf } from '@reply/core'
 import { createHandClock } from '@reply/testing'
 import { expect, test } from 'vitest'
 import { clientOf } from '../src/acp.ts'
@@ -158,6 +158,26 @@ test('a form is asked as questions, and its answers have the types of its fields
     status: 'answered',
     questions: [{ header: 'Color' }, { custom: true }, {}, { multiple: true }],
   })
+  await client.close()
+})
+
+test.each([
+  [['Red'], { question_0: 'r' }],
+  [['Mauve'], { question_0_custom: 'Mauve' }],
+])("the answer %j to a choice of Claude's agent fills the fields of choice and own words", async (given, content) => {
+  let got: unknown
+  const properties = {
+    question_0: { type: 'string', title: 'Color', oneOf: [{ const: 'r', title: 'Red' }] },
+    question_0_custom: { type: 'string', title: 'Other' },
+  }
+  const { source } = scripted(async ({ ask, end }) => {
+    got = await ask('elicitation/create', { mode: 'form', message: 'Which?', requestedSchema: { properties } })
+    end({ stopReason: 'end_turn' })
+  })
+  const client = clientOf(source, options)
+  const answering = { questionAsked: async ({ ask }: { readonly ask: Ask }) => await client.answer(ask, [given]) }
+  const reply = await client.prompt({ text: 'Go.' }, { observe: () => [answering] }).result
+  expect([got, reply.outcome]).toEqual([{ action: 'accept', content }, 'completed'])
   await client.close()
 })
 

@@ -51,7 +51,10 @@ export function readPromptEnd(
 ): { readonly stopReason: string; readonly usage: readonly LocalOutput[] } | undefined {
   const { data } = promptResponse.safeParse(response)
   if (!data) return undefined
-  const { stopReason, usage } = data
+  const { stopReason, _meta } = data
+  const quota = _meta?.quota.token_count
+  const usage: typeof data.usage =
+    data.usage ?? (quota && { inputTokens: quota.input_tokens, outputTokens: quota.output_tokens })
   if (!usage || usage.inputTokens + usage.outputTokens === 0) return { stopReason, usage: [] }
   const tokens = {
     input: usage.inputTokens,

@@ -151,7 +151,10 @@ export const readFileRequest = z.object({
 
 export const writeFileRequest = z.object({ sessionId: z.string(), path: z.string(), content: z.string() })
 
-/** `usage` is a draft of the protocol that OpenCode sends. */
+/**
+ * `usage` is a draft of the protocol that OpenCode and the agents of Claude and Codex send. Gemini CLI 0.61 counts in
+ * `_meta.quota` alone.
+ */
 export const promptResponse = z.object({
   stopReason: z.string(),
   usage: z
@@ -161,6 +164,12 @@ export const promptResponse = z.object({
       thoughtTokens: z.number().nullish(),
       cachedReadTokens: z.number().nullish(),
       cachedWriteTokens: z.number().nullish(),
+    })
+    .nullish()
+    .catch(undefined),
+  _meta: z
+    .object({
+      quota: z.object({ token_count: z.object({ input_tokens: z.number(), output_tokens: z.number() }) }),
     })
     .nullish()
     .catch(undefined),

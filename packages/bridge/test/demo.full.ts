@@ -1,11 +1,18 @@
 import { request } from 'node:http'
-import { hold, type Scripts, text } from '@reply/testing'
+import { hold, type Scripts, text, tool } from '@reply/testing'
 import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openBrowser } from '../scripts/browser.ts'
 import { type Demo, startBridgeDemo } from '../scripts/demo/demo.ts'
 
+const question = {
+  header: 'Name',
+  question: 'What shall it be called?',
+  options: [{ label: 'Cart', description: 'As now' }],
+}
+
 const scripts: Scripts = {
+  naming: { steps: [[tool('question', { questions: [question] })], [text('So be it.')]] },
   endlessTelegram: { steps: [[text('This goes on and on. '), hold('telegram'), text('Never said.')]] },
   endlessSlack: { steps: [[text('This goes on and on. '), hold('slack'), text('Never said.')]] },
 }
@@ -98,6 +105,34 @@ test("a person's own HTML stays text, too", async () => {
   await writeAs('Ben', 'slack', '<img src=x onerror=alert(1)> hello')
   await logOf('slack').locator('.person', { hasText: '<img src=x onerror=alert(1)> hello' }).waitFor()
   expect(await logOf('slack').locator('img').count()).toBe(0)
+})
+
+test('a question of Slack is answered in its own dialog, in the words of the person who opened it', async () => {
+  await writeAs('Ann', 'slack', 'Name it. [scenario:naming]')
+  await logOf('slack').getByRole('button', { name: 'Answer …' }).click()
+  const dialog = chatOf('slack').getByRole('dialog')
+  await dialog.getByRole('textbox').fill('Basket')
+  await dialog.getByRole('button', { name: 'Send' }).click()
+  await logOf('slack').getByText('✅ Basket · Ann').waitFor()
+  await logOf('slack').getByText('So be it.').waitFor()
+  expect(await dialog.count()).toBe(0)
+})
+
+test('on a narrow screen the chats stand one below the other, and nothing is cut off at the side', async () => {
+  const wide = page.viewportSize()
+  const tops = async (): Promise<readonly number[]> =>
+    await Promise.all(places.map(async (name) => (await chatOf(name).boundingBox())?.y ?? -1))
+  expect(new Set(await tops()).size).toBe(1)
+  await page.setViewportSize({ width: 390, height: 800 })
+  await expect.poll(async () => new Set(await tops()).size).toBe(2)
+  for (const name of places) {
+    const box = await chatOf(name).boundingBox()
+    expect(box?.x).toBeGreaterThanOrEqual(0)
+    expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(390)
+    await chatOf(name).getByRole('textbox', { name: 'Message' }).click()
+  }
+  expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390)
+  if (wide) await page.setViewportSize(wide)
 })
 
 // Last: a scenario that a prompt names stays its session's.

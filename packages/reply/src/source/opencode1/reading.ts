@@ -10,6 +10,8 @@ import type { Rest } from './rest.ts'
 export interface ReadingOptions {
   readonly rest: Rest
   readonly places: Places
+  /** What is at work in a directory. */
+  readonly working: Reading['working']
   readonly clock: Clock
   readonly onError: OnError
 }
@@ -17,8 +19,9 @@ export interface ReadingOptions {
 type Directory = string | undefined
 
 /** The lists that cover all sessions of a directory are requested once per reading, no matter how many are read. */
-export function startReading({ rest, places, clock, onError }: ReadingOptions): Reading {
-  const working = once((directory: Directory) => readWorking({ rest, onError }, directory))
+export function startReading(options: ReadingOptions): Reading {
+  const { rest, places, clock, onError } = options
+  const working = once(options.working)
   const asks = once(async (directory: Directory) => {
     let isSound = true
     const note: OnError = (error) => {

@@ -12,6 +12,7 @@ import type {
   SessionQuery,
   SourceAnswer,
 } from '../port.ts'
+import { sharedRead } from '../shared-read.ts'
 import { toCommandBody, toCreateBody, toPromptBody } from './bodies.ts'
 import { createConnector } from './connect.ts'
 import {
@@ -47,7 +48,8 @@ export function createOpenCode1(options: OpenCode1Options): OpenCodeSource {
   const { address, clock, onError } = options
   const rest = createRest(options)
   const places = createPlaces(rest, onError)
-  const reading = { rest, places, clock, onError }
+  const working = sharedRead(async (directory: string | undefined) => await readWorking({ rest, onError }, directory))
+  const reading = { rest, places, working, clock, onError }
   const nextMessageID = createMessageIDs(options)
   return {
     name: address.url,
@@ -57,7 +59,7 @@ export function createOpenCode1(options: OpenCode1Options): OpenCodeSource {
     session: places.session,
     message: async (place, messageID) => toReadMessages([await rest.message(place, messageID)], onError)[0],
     children: async (place) => toReadSessions(await rest.children(place), onError),
-    working: (directory) => readWorking(reading, directory),
+    working,
     asks: (directory) => readAsks(reading, directory),
     sessions,
     newestTime: (directory) => readNewestTime(reading, directory),

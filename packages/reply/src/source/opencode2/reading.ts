@@ -27,6 +27,8 @@ export interface ReadingOptions {
   readonly rest: Rest
   readonly inbox: Inbox
   readonly memory: Memory
+  /** What is at work on the server. */
+  readonly working: () => ReturnType<Reading['working']>
   readonly clock: Clock
   readonly onError: OnError
 }
@@ -44,7 +46,7 @@ export function startReading(options: ReadingOptions): Reading {
   return { working, session }
 
   function working(): Promise<ReadonlyMap<string, WorkStatus>> {
-    active ??= readWorking(rest)
+    active ??= options.working()
     return active
   }
 
@@ -66,7 +68,7 @@ export function startReading(options: ReadingOptions): Reading {
     const first = await readState(sessionID, { reach, note, status: (await working()).get(sessionID) })
     // A prompt without a step may be of a run that began between the two readings. Then the next ones show it.
     const isSure = first.status !== undefined || first.history.messages.at(-1)?.head.role !== 'user'
-    const again = { reach, note, status: isSure ? undefined : (await readWorking(rest)).get(sessionID) }
+    const again = { reach, note, status: isSure ? undefined : (await options.working()).get(sessionID) }
     const { status, waiting, history } = isSure ? first : await readState(sessionID, again)
     const [children, asks] = await Promise.all([readChildren(rest, sessionID), readSessionAsks(options, info)])
     remember(memory, info, history.messages)

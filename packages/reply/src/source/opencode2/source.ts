@@ -15,6 +15,7 @@ import type {
   SourceCommand,
   SourcePrompt,
 } from '../port.ts'
+import { sharedRead } from '../shared-read.ts'
 import { withoutDots } from '../without-dots.ts'
 import { toFormAnswer } from './decode/ask.ts'
 import { toReadAgents, toReadCommands, toReadModels } from './decode/choices.ts'
@@ -48,7 +49,9 @@ export function createOpenCode2(options: OpenCode2Options): OpenCodeSource {
   const { memory } = decoder
   const rest = createRest(options)
   const inbox = createInbox(rest)
-  const reading = { rest, inbox, memory, clock, onError }
+  const shared = sharedRead(async (_: undefined) => await readWorking(rest))
+  const working = async () => await shared(undefined)
+  const reading = { rest, inbox, memory, working, clock, onError }
   const nextMessageID = createMessageIDs(options)
   return {
     name: address.url,
@@ -69,7 +72,7 @@ export function createOpenCode2(options: OpenCode2Options): OpenCodeSource {
       return toReadMessages([message], onError)[0]
     },
     children: ({ sessionID }) => readChildren(rest, sessionID),
-    working: () => readWorking(rest),
+    working,
     asks: (directory) => readAsks(reading, directory),
     sessions,
     newestTime,

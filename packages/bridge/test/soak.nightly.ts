@@ -21,6 +21,7 @@ const folder = mkdtempSync(join(tmpdir(), 'reply-soak-'))
 
 beforeAll(async () => {
   model = await startModel({
+    keepRequests: 100,
     scripts: {
       plain: { steps: [[text(words), text('The end.')]] },
       tool: { steps: [[tool('bash', { command: 'echo soaked', description: 'Echo' })], [text('The end.')]] },
@@ -71,8 +72,8 @@ test(`memory is flat over ${minutes} minutes of prompts`, { timeout: (minutes + 
     const before = said(chat)
     telegram.say(chat, `Go on [scenario:${prompts % 3 === 0 ? 'tool' : 'plain'}]`)
     while (said(chat) === before && Date.now() < end) await pause(50)
-    // A session that grows would be the server's load; each chat begins a new one now and then.
-    if (prompts % 100 === 99) telegram.say(chat, '/new')
+    // A session that grows would be the server's load.
+    if (Math.floor(prompts / chats.length) % 10 === 9) telegram.say(chat, '/new')
     memory.push(resident())
   }
   const quarter = Math.floor(memory.length / 4)

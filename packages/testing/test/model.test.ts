@@ -195,3 +195,10 @@ test('a request that asks for no answer is rejected with the cure', async () => 
   const garbage = await fetch(`${model.url}/chat/completions`, { method: 'POST', body: 'not json' })
   expect(garbage.status).toBe(400)
 })
+
+test('keeps only as many requests as it is told to', async () => {
+  const model = await start({ plain: { steps: [[text('Fine.')]] } }, { keepRequests: 2 })
+  for (const word of ['one', 'two', 'three'])
+    await (await ask(model, [says('user', `${word} ${scenarioToken('plain')}`)])).text()
+  expect(model.requests.map(({ prompt }) => prompt.split(' ')[0])).toEqual(['two', 'three'])
+})

@@ -196,7 +196,7 @@ export function createRunner(context: RunContext): Runner {
       ...planned,
       context,
       shows: sinksFor(context, execution, route, told),
-      isShown: wakes.isShown,
+      isShown: (reply) => wakes.isShown(reply, execution.prompt),
       isStopping: () => isStopped,
       onSession: (sessionID) => {
         wakes.ran({ ...execution, sessionID })

@@ -1,5 +1,6 @@
 import { type OpenCode, observerOf, type Reply, type ReplyObserver } from '@reply/core'
 import { createRecent, pause } from '@reply/sink/channel'
+import type { ChatPlace } from '../place.ts'
 import type { Execution } from '../registry/execution.ts'
 import type { ActiveRun } from './active-run.ts'
 import type { RunContext } from './context.ts'
@@ -15,8 +16,8 @@ import { beginWake, isWake, wakeNameOf } from './wake.ts'
 export interface Wakes {
   /** Remembers the newest run of a session. */
   ran(execution: Execution): void
-  /** Whether the reply is shown as what its session does by itself. */
-  isShown(reply: Reply): boolean
+  /** Whether the place shows the reply as what its session does by itself. */
+  isShown(reply: Reply, place: ChatPlace): boolean
   /** Begins to watch the servers. Finds what an earlier process followed, and what ended while there was none. */
   restore(executions: readonly Execution[]): Promise<void>
   stop(): void
@@ -35,16 +36,20 @@ const mostRestored = 50
 const againMs = 1000
 
 export function createWakes({ context, isFollowed, add }: WakesOptions): Wakes {
-  const { servers, channels, directoryOf, registry, state, clock, onError } = context
+  const { servers, channels, mirrors, directoryOf, registry, state, clock, onError } = context
   const newest = createRecent<Execution>(mostSessions)
   /** By session: what an earlier process was showing. */
   const unfinished = new Map<string, Execution>()
-  /** The replies that are shown, by their names. */
-  const shown = createRecent<boolean>(mostSessions)
+  /** The keys of the places of the replies that are shown, by the replies' names. */
+  const shown = createRecent<string | undefined>(mostSessions)
   const timers = createTimers(clock)
   const stops: (() => void)[] = []
   let isStopped = false
-  return { ran, isShown: (reply) => shown.get(wakeNameOf(reply)) === true, restore, stop }
+  return { ran, isShown, restore, stop }
+
+  function isShown(reply: Reply, place: ChatPlace): boolean {
+    return shown.get(wakeNameOf(reply)) === mirrors.keyOf(place)
+  }
 
   function ran(execution: Execution): void {
     const { sessionID, isSteer } = execution
@@ -84,7 +89,7 @@ export function createWakes({ context, isFollowed, add }: WakesOptions): Wakes {
     const name = wakeNameOf(reply)
     // The watch and `restore` may both see it.
     if (!last || !channels.has(last.prompt.channel) || shown.get(name)) return {}
-    shown.set(name, true)
+    shown.set(name, mirrors.keyOf(last.prompt))
     try {
       const stored = unfinished.get(reply.sessionID)
       unfinished.delete(reply.sessionID)
@@ -93,7 +98,7 @@ export function createWakes({ context, isFollowed, add }: WakesOptions): Wakes {
       if (stored && !isSame) await lose(stored)
       return await beginWake(reply, { ...options, ...(isSame && { stored }) })
     } catch (error) {
-      shown.set(name, false)
+      shown.set(name, undefined)
       onError(error instanceof Error ? error : new Error(String(error)))
       return {}
     }

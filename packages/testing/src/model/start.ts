@@ -31,6 +31,8 @@ export interface ModelOptions {
   readonly keepAlive?: boolean
   /** The generation of the server: OpenCode 2 calls some tools otherwise. Default 1. */
   readonly generation?: 1 | 2
+  /** How many of the newest requests `requests` keeps. Default: all. */
+  readonly keepRequests?: number
   /** Port to listen on; default 0, any free one. */
   readonly port?: number
 }
@@ -52,7 +54,7 @@ export interface Model {
   readonly url: string
   /** The same without a path, for clients that add the version themselves: `ANTHROPIC_BASE_URL`, `GOOGLE_GEMINI_BASE_URL`. */
   readonly origin: string
-  /** Every request for an answer so far, in order of arrival. */
+  /** The requests for answers so far, in order of arrival; all, unless `keepRequests` says otherwise. */
   readonly requests: readonly ModelRequest[]
   /** Resolves when a script waits at the hold of this name. */
   held(name: string): Promise<void>
@@ -108,6 +110,7 @@ export const startModel = async (options: ModelOptions): Promise<Model> => {
   const attempts = new Map<string, number>()
   const gates = createGates()
   let calls = 0
+  let answers = 0
 
   const complete = async (
     { dialect, path }: { readonly dialect: Dialect; readonly path: string },
@@ -120,7 +123,9 @@ export const startModel = async (options: ModelOptions): Promise<Model> => {
     const identity = `${asked.kind}\u0000${asked.identity}`
     const attempt = attempts.get(identity) ?? 0
     attempts.set(identity, attempt + 1)
+    answers += 1
     requests.push({ ...asked, attempt, body })
+    if (requests.length > (options.keepRequests ?? Number.POSITIVE_INFINITY)) requests.shift()
     const { fallback } = options
     const name = asked.scenario ?? (typeof fallback === 'function' ? fallback(asked.prompt) : fallback)
     const script = name === undefined ? undefined : options.scripts[name]
@@ -128,7 +133,7 @@ export const startModel = async (options: ModelOptions): Promise<Model> => {
     await speak(inGeneration(options.generation ?? 1, pieces), response, {
       dialect,
       isWhole: dialect.isWhole?.(path) ?? false,
-      answer: { number: requests.length, model: modelIn(body, path) },
+      answer: { number: answers, model: modelIn(body, path) },
       chunk: options.chunk ?? 12,
       chunkDelayMs: options.chunkDelayMs ?? 0,
       nextCallID: () => `call_${String(++calls).padStart(4, '0')}`,

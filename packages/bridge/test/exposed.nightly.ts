@@ -1,4 +1,4 @@
-import { createServer, connect as dial } from 'node:net'
+import { createServer, connect as dial, type Socket } from 'node:net'
 import { text } from '@reply/testing'
 import { expect, test, vi } from 'vitest'
 import { startStage } from './stage.ts'
@@ -15,7 +15,9 @@ test('no prompt goes to a server that others in the network came to reach after 
   const stage = await startStage({ scripts: { hello: { steps: [[text('Hello to you.')]] } } })
   await stage.start()
   const port = Number(new URL(stage.server.url).port)
+  const sockets = new Set<Socket>()
   const door = createServer((socket) => {
+    sockets.add(socket)
     const inner = dial({ host: '127.0.0.1', port })
     socket.on('error', () => inner.destroy()).pipe(inner)
     inner.on('error', () => socket.destroy()).pipe(socket)
@@ -26,6 +28,7 @@ test('no prompt goes to a server that others in the network came to reach after 
     await stage.seen(1, (screen) => screen.some(({ text: said }) => said.includes('Others in the network can use')))
     expect(await stage.isAtRest()).toBe(true)
     expect(stage.said(1).join('\n')).not.toContain('Hello to you.')
+    for (const socket of sockets) socket.destroy()
     await new Promise((resolve) => door.close(resolve))
     stage.telegram.say(1, 'And now? [scenario:hello]')
     await stage.seen(1, (screen) => screen.some(({ text: said }) => said.includes('Hello to you.')))

@@ -17,11 +17,13 @@ export function shownBy(shows: ActiveRun['shows'], showing: Showing): readonly R
 }
 
 function observerFor({ sink, after }: Shown, { asks, isLeftOut, onError }: Showing): ReplyObserver {
-  const pass = (observation: Observation): void => {
-    const { reply } = observation
-    if (!isLeftOut(reply)) passOn(sink, asks ? { ...observation, reply: withoutAsks(reply) } : observation)
-  }
-  return observerOf(after ? heldUntil(after, pass, onError) : pass)
+  const pass = (observation: Observation): void =>
+    passOn(sink, asks ? { ...observation, reply: withoutAsks(observation.reply) } : observation)
+  const show = after ? heldUntil(after, pass, onError) : pass
+  // Decided as it comes: what is left out depends on how far the run is.
+  return observerOf((observation) => {
+    if (!isLeftOut(observation.reply)) show(observation)
+  })
 }
 
 /** Passes on what came before `after` resolved all at once, in order. */

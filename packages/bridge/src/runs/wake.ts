@@ -117,6 +117,8 @@ export async function beginWake(reply: Reply, options: WakeOptions): Promise<Rep
   }
 
   async function cancel(): Promise<void> {
+    // Only its showing goes on. To abort would end whatever the session runs now, also another person's prompt.
+    if (newest.phase === 'settled') return
     await update({ isCanceled: true })
     await abort()
   }

@@ -175,8 +175,8 @@ function record(draft: Draft, known: Known, placing: Placing): void {
 function goesOn({ status, messages }: SnapshotEvent): boolean {
   const last = messages.at(-1)?.head
   if (status !== 'busy' || last?.role !== 'assistant' || last.completedAt === undefined) return false
-  if (last.summary) return isInserted(messages.at(-2)?.parts ?? [])
-  return last.finish === undefined && last.error === undefined
+  if (last.error !== undefined) return false
+  return last.summary ? isInserted(messages.at(-2)?.parts ?? []) : last.finish === undefined
 }
 
 /** Assigns the messages without a run: to the current run from `start` on, the others to runs that are gone. */

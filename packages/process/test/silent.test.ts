@@ -57,13 +57,30 @@ test.each([
   await agent.close()
 })
 
-test('a prompt for a command that does not exist fails at once, and says the cure', async () => {
-  // It would wait for an hour otherwise.
-  const agent = connectSource(processSource({ command: 'no-such-command' }), { connectTimeoutMs: 3_600_000 })
-  const { outcome, error } = await agent.prompt({ text: 'Go.' }).result
+test('each prompt for a command that does not exist fails at once, and says the cure', async () => {
+  // They would wait for an hour otherwise, and between two attempts to start it.
+  const hourMs = 3_600_000
+  const agent = connectSource(processSource({ command: 'no-such-command' }), {
+    connectTimeoutMs: hourMs,
+    backOff: { minMs: hourMs, maxMs: hourMs },
+  })
+  for (let prompt = 0; prompt < 3; prompt++) {
+    const { outcome, error } = await agent.prompt({ text: 'Go.' }).result
+    expect([outcome, error?.message]).toEqual([
+      'failed',
+      'The command "no-such-command" was not found. Install it, or give its full path.',
+    ])
+  }
   await agent.close()
-  expect([outcome, error?.message]).toEqual([
-    'failed',
-    'The command "no-such-command" was not found. Install it, or give its full path.',
-  ])
+})
+
+test('a command that was installed meanwhile runs with the next prompt', async () => {
+  const command = join(folder, 'installed-late')
+  const hourMs = 3_600_000
+  const agent = connectSource(processSource({ command }), { backOff: { minMs: hourMs, maxMs: hourMs } })
+  expect((await agent.prompt({ text: 'Go.' }).result).outcome).toBe('failed')
+  writeFileSync(command, '#!/bin/sh\necho Here.\n', { mode: 0o755 })
+  const { outcome } = await agent.prompt({ text: 'Go.' }).result
+  await agent.close()
+  expect(outcome).toBe('completed')
 })

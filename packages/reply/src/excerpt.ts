@@ -1,7 +1,8 @@
 import { redacted } from './recording/redact.ts'
+import { secretFieldNames } from './recording/secret-name.ts'
 
 /** A key that names a secret, and the value after it. */
-const keyed = /((?:api[-_]?key|authorization|password|passwd|secret|token|cookie)["']?\s*[:=]\s*["']?)[^"'&,}]+/gi
+const keyed = new RegExp(`((?:${secretFieldNames.join('|')})["']?\\s*[:=]\\s*["']?)[^"'&,}]+`, 'gi')
 /** The user and password of a URL. */
 const userInfo = /\/\/[^\s/@]+@/g
 

@@ -1,4 +1,6 @@
 export { guarded } from './drive/guard-callback.ts'
+export { createRedactor } from './recording/redactor.ts'
+export { isSecretVariable } from './recording/secret-name.ts'
 export { checkOf } from './source/decode/check.ts'
 export { toAddress } from './source/http/address.ts'
 export { eventSchemas, partSchemas } from './source/opencode1/decode/schema.ts'

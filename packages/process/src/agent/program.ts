@@ -1,10 +1,14 @@
 import { ReplyError, safeOnError } from '@reply/core'
 import { type ChildOptions, type Exit, startChild } from '../child/start.ts'
 import { linesOf } from '../lines.ts'
+import { createLastLine } from './last-line.ts'
 
 /** A program that speaks in lines of JSON. */
 export interface Program {
-  /** Writes one value as a line. Rejects with `closed` if the program reads no more. */
+  /**
+   * Writes one value as a line. Rejects with `closed` if the program reads no more: it is ended then, and `onEnd` has said
+   * how.
+   */
   send(value: unknown): Promise<void>
   /** Ends its input: it should end by itself. */
   finish(): void
@@ -15,31 +19,38 @@ export interface Program {
 export interface ProgramOptions extends ChildOptions {
   /** Called for each line, in order. What it throws is reported. */
   readonly onLine: (value: unknown, line: string) => void
-  /** Called once, after its last line. `said` is the end of its stderr. */
-  readonly onEnd: (exit: Exit, said: string) => void
+  /** Called once, after its last line. `last` is the last line of its stderr with secrets redacted; it may be empty. */
+  readonly onEnd: (exit: Exit, last: string) => void
   /** Receives where lines begin that are not JSON, as `malformed`, and lines that are too long. */
   readonly onError: (error: ReplyError) => void
 }
-
-/** How much of stderr is kept for the error that ends a run, in UTF-16 units. */
-const mostSaid = 2000
 
 /** Starts a program. Rejects as `startChild` does. */
 export async function startProgram(options: ProgramOptions): Promise<Program> {
   const { command, onLine, onEnd } = options
   const onError = safeOnError(options.onError)
   const child = await startChild(options)
-  let said = ''
-  void follow()
+  const last = createLastLine(options.env ?? {})
+  const over = follow()
   return {
-    send: async (value) => await child.write(`${JSON.stringify(value)}\n`),
+    send,
     finish: () => void child.stdin.end(),
     close: child.close,
   }
 
+  async function send(value: unknown): Promise<void> {
+    try {
+      await child.write(`${JSON.stringify(value)}\n`)
+    } catch (error) {
+      await child.close()
+      await over
+      throw error
+    }
+  }
+
   async function follow(): Promise<void> {
     await Promise.allSettled([readLines(), readErrors()])
-    onEnd(await child.ended, said.trim())
+    onEnd(await child.ended, last.end())
   }
 
   async function readLines(): Promise<void> {
@@ -63,14 +74,16 @@ export async function startProgram(options: ProgramOptions): Promise<Program> {
   function take(value: unknown, line: string): void {
     try {
       onLine(value, line)
-    } catch (cause) {
-      const words = cause instanceof Error ? cause.message : String(cause)
-      onError(new ReplyError('malformed', `A line of ${command} could not be used: ${words}`, { cause }))
+    } catch (error) {
+      // Neither its words nor the error as a cause: both may quote the line.
+      const kind = error instanceof Error ? error.name : typeof error
+      const words = `A line of ${command} of ${line.length} characters could not be used (${kind})`
+      onError(new ReplyError('malformed', `${words}; it was skipped. Report this with the version of the program.`))
     }
   }
 
   async function readErrors(): Promise<void> {
-    for await (const chunk of child.stderr.setEncoding('utf8')) said = `${said}${String(chunk)}`.slice(-mostSaid)
+    for await (const chunk of child.stderr.setEncoding('utf8')) last.push(String(chunk))
   }
 }
 

@@ -5,8 +5,8 @@ import type { Program } from './program.ts'
 /** Requests to a program that speaks JSON-RPC in lines, and answers to its own. */
 export interface Rpc {
   /**
-   * Rejects with `refused` if the program answers with an error, with `closed` if it ends first, and with `unreachable`
-   * if it does not answer within the deadline. A late answer is dropped.
+   * Rejects with `refused` if the program answers with an error, and with `unreachable` if it is not running or does not
+   * answer within the deadline; if it ends first, with the error of `end`. A late answer is dropped.
    */
   request(method: string, params: object): Promise<unknown>
   notify(method: string): Promise<void>

@@ -136,8 +136,7 @@ export function claude(options: ClaudeOptions = {}): Source {
           else tell(said, value)
         }
       },
-      onEnd: ({ code, signal }, said) => {
-        const last = said.split('\n').at(-1) ?? ''
+      onEnd: ({ code, signal }, last) => {
         onEnd(`${command} ended with ${code === undefined ? signal : `code ${code}`}${last === '' ? '.' : `: ${last}`}`)
       },
     })

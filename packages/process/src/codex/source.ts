@@ -122,8 +122,8 @@ export function codex(options: CodexOptions = {}): Source {
     const mine = await startProgram({
       ...{ ...child, command, cwd, args: ['app-server', ...args], onError, onLine },
       // One that was given up ends later than the next begins.
-      onEnd: (exit, said) => {
-        if (program === mine) onEnd(exit, said)
+      onEnd: (exit, last) => {
+        if (program === mine) onEnd(exit, last)
       },
     })
     program = mine
@@ -159,10 +159,9 @@ export function codex(options: CodexOptions = {}): Source {
 
   function onEnd(
     { code, signal }: { readonly code?: number | undefined; readonly signal?: string | undefined },
-    said: string,
+    last: string,
   ): void {
     program = undefined
-    const last = said.split('\n').at(-1) ?? ''
     const how = `${command} ended with ${code === undefined ? signal : `code ${code}`}`
     const error = new ReplyError('unreachable', last === '' ? `${how}. Run it by hand to see why.` : `${how}: ${last}`)
     rpc.end(error)

@@ -99,13 +99,12 @@ function oneWay(options: Omit<OneWayOptions, 'args'>, { command: name, argsOf, d
             else ending = said.ending
           }
         },
-        onEnd: (exit, said) => {
+        onEnd: (exit, last) => {
           programs.delete(run)
           if (canceled.has(run)) return run.end({ type: 'aborted' })
           if (ending && (ending.type === 'failed' || exit.code === 0)) return run.end(ending)
           const cutOff = { name: 'malformed', message: `${command} ended without saying how.`, raw: undefined }
           const error = exit.code === 0 ? cutOff : exitFailure(command, exit)
-          const last = said.split('\n').at(-1) ?? ''
           run.end({ type: 'failed', error: { ...error, message: `${error.message} ${last}`.trim() } })
         },
       })

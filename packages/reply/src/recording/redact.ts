@@ -1,10 +1,7 @@
 import { type Fields, isFields } from '../fields.ts'
 import { redactText } from './redactor.ts'
 import { secretMark } from './run.ts'
-
-/** Keys whose values are always secret. */
-const secretKey =
-  /(?:api[-_]?key|authorization|password|passwd|secret|(?:access|refresh|auth|id|session|bot)?[-_]?token|cookie)$/i
+import { isSecretField } from './secret-name.ts'
 
 /** Deeper values are replaced as a whole: neither this function nor `JSON.stringify` can recurse to any depth. */
 const maxDepth = 256
@@ -33,7 +30,7 @@ export function redactFields(fields: object, depth = 0): Fields {
   return Object.fromEntries(
     Object.entries(fields).map(([key, item]) => [
       redactText(key),
-      secretKey.test(key) ? redactSecret(item, depth + 1) : redactValue(item, depth + 1),
+      isSecretField(key) ? redactSecret(item, depth + 1) : redactValue(item, depth + 1),
     ]),
   )
 }

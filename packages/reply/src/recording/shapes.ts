@@ -1,5 +1,6 @@
 import { readPrivateKey } from './private-key.ts'
 import { lengthOf, one, type Run, readRuns, run, type Verdict } from './run.ts'
+import { secretNames } from './secret-name.ts'
 
 interface Place {
   /** Where the opener begins. */
@@ -74,8 +75,7 @@ export const otherStarts: readonly string[] = [
 
 const anyCase = (word: string): string => word.replaceAll(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`)
 
-/** Ends of names of secrets. */
-const names = ['api[-_]?key', 'password', 'passwd', 'secret', 'access[-_]?key', 'token'].map(anyCase).join('|')
+const names = secretNames.map(anyCase).join('|')
 /** Between a name and its value, as in a shell or in JSON within a text. */
 const sets = String.raw`(?:\\?["'])?\s{0,16}[:=]\s{0,16}(?:\\?["'])?`
 const value: readonly Run[] = [run(`[^\\s"'&,;}]`, 4)]

@@ -44,8 +44,8 @@ export interface Source {
   /** Shown in errors to identify the server: its address, without credentials. */
   readonly name: string
   /**
-   * Whether this program starts the agent itself. If that fails, prompts that wait for the connection fail at once; else
-   * they wait for a server that may be starting. Default: false.
+   * Whether this program starts the agent itself. Each prompt without a connection then tries it at once, and fails if it
+   * can't be started; else prompts wait for a server that may be starting. Default: false.
    */
   readonly isLocal?: boolean | undefined
   /**

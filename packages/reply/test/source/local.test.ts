@@ -176,7 +176,7 @@ test('an answer that the agent does not take can be given again', async () => {
   await drive.close()
 })
 
-const usage = (stepID: string, input: number): LocalOutput => ({
+const usage = (stepID: string | undefined, input: number): LocalOutput => ({
   type: 'usage',
   stepID,
   tokens: { input, output: 1, reasoning: 0, cacheRead: 0, cacheWrite: 0 },
@@ -224,6 +224,20 @@ test('an output of each kind reaches the reply', async () => {
     compaction: { state: 'done', auto: true },
     usage: { input: 30, steps: 2, cost: 1, contextTokens: 21, contextLimit: 1000 },
   })
+  await drive.close()
+})
+
+test('a step is counted once, also if a later message tells of it again; without an id each is a step', async () => {
+  const { drive } = await stage({
+    prompt: async (run) => {
+      run.write({ type: 'message', messageID: 'm1' }, usage('1', 5), usage(undefined, 100), usage(undefined, 1000))
+      run.write({ type: 'message', messageID: 'm2' }, usage('1', 10), usage('2', 20))
+      run.end({ type: 'completed' })
+    },
+  })
+  const reply = await drive.prompt({ text: 'Hello.' }).result
+  expect(reply.usage).toMatchObject({ input: 1130, steps: 4 })
+  expect(reply.messages.map(({ parts }) => parts.length)).toEqual([3, 1])
   await drive.close()
 })
 

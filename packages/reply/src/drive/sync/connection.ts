@@ -64,6 +64,7 @@ export function createConnection(all: ConnectionParts): Connection {
     receive,
     onLost,
     silenceMs: () => silenceMs,
+    whenWanted: liveness.whenWanted,
   })
   return { close }
 

@@ -21,6 +21,8 @@ export interface EventStreamOptions {
   /** Without a sign of life for this long, in ms, the connection is dead. Read anew for each connection. */
   readonly silenceMs: () => number
   readonly backOff: { readonly minMs: number; readonly maxMs: number }
+  /** Called for each back-off, which ends as soon as the promise resolves. Default: the whole back-off passes. */
+  readonly whenWanted?: (() => Promise<void>) | undefined
 }
 
 export interface StreamLoss {
@@ -73,8 +75,14 @@ export function createEventStream(options: EventStreamOptions): EventStream {
       const { minMs, maxMs } = options.backOff
       const delayMs = Math.min(maxMs, minMs * 2 ** failures) * (0.5 + options.random() / 2)
       failures += 1
-      await pause(clock, delayMs, closed.signal)
+      await backOff(delayMs)
     }
+  }
+
+  async function backOff(delayMs: number): Promise<void> {
+    const wanted = new AbortController()
+    void options.whenWanted?.().then(() => wanted.abort())
+    await pause(clock, delayMs, AbortSignal.any([closed.signal, wanted.signal]))
   }
 
   /** Runs one connection to its end and returns why it ended. */

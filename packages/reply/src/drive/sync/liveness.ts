@@ -19,6 +19,11 @@ export interface Liveness {
   isLive(): boolean
   /** Resolves when the connection is up; rejects if that takes too long. */
   whenLive(): Promise<void>
+  /**
+   * Resolves when the next caller waits for a connection to an agent of this program: it should be tried at once, as
+   * people must not wait for a back-off to learn that a program is missing. Never resolves for a server.
+   */
+  whenWanted(): Promise<void>
   up(): void
   lost(loss: StreamLoss): void
   close(): void
@@ -36,9 +41,10 @@ export function createLiveness({ clock, name, connectTimeoutMs, isLocal = false 
   let lastReason: ReplyError | undefined
   let waiters: readonly Waiter[] = []
   let stopTimer: (() => void) | undefined
+  let want = (): void => {}
   // Awaiting `ready` is optional: prompts report a missing connection themselves.
   first.promise.catch(() => {})
-  return { ready: first.promise, isLive: () => isUp, whenLive, up, lost, close }
+  return { ready: first.promise, isLive: () => isUp, whenLive, whenWanted, up, lost, close }
 
   function up(): void {
     isUp = true
@@ -85,7 +91,14 @@ export function createLiveness({ clock, name, connectTimeoutMs, isLocal = false 
       },
     }
     waiters = [...waiters, waiter]
+    if (isLocal) want()
     return promise
+  }
+
+  function whenWanted(): Promise<void> {
+    return new Promise((resolve) => {
+      want = resolve
+    })
   }
 
   function takeWaiters(): readonly Waiter[] {

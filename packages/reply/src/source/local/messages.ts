@@ -34,9 +34,9 @@ export interface MessagesOptions {
 export function createMessages(options: MessagesOptions): LocalMessages {
   const { sessionID, directory, promptID, nextID, now } = options
   const messages = new Map<string, Message>()
-  /** Where each call's part is: a later state of a call belongs to the message that made it. */
-  /** The messages of the usage parts, by the parts' ids. */
+  /** The messages of the usage parts that have a `stepID`, by the parts' ids. */
   const steps = new Map<string, string>()
+  /** Where each call's part is: a later state of a call belongs to the message that made it. */
   const calls = new Map<string, { readonly messageID: string; readonly id: string }>()
   let current: Message | undefined
   return { begin, put, seal: (raw) => (current ? sealed(current, raw) : []), end }
@@ -87,12 +87,14 @@ export function createMessages(options: MessagesOptions): LocalMessages {
     const messageID = message.head.id
     const { raw } = piece
     if (piece.type === 'usage') {
-      const id = piece.stepID === undefined ? nextPart(message) : `${promptID}.step.${piece.stepID}`
-      const { tokens, cost } = piece
+      const { stepID, tokens, cost } = piece
+      const counted = { status: 'sealed', raw, type: 'step-finish', tokens, cost } as const
+      if (stepID === undefined) return [partEvent({ ...counted, id: nextPart(message), messageID })]
+      const id = `${promptID}.step.${stepID}`
       // A step is counted once, also if later messages tell of it again.
       const home = steps.get(id) ?? messageID
       steps.set(id, home)
-      return [partEvent({ id, messageID: home, status: 'sealed', raw, type: 'step-finish', tokens, cost })]
+      return [partEvent({ ...counted, id, messageID: home })]
     }
     if (piece.type === 'file') {
       const { mime, url, filename } = piece

@@ -1,0 +1,46 @@
+import { createRedactor, isSecretVariable } from '@reply/core/internal'
+import { createPlainText } from '../command/plain-text.ts'
+import { hideValues } from './hide-values.ts'
+
+/** The last line of a program's stderr, for the error that ends its run. */
+export interface LastLine {
+  push(text: string): void
+  /** Without terminal sequences and secrets. Empty if it wrote nothing. */
+  end(): string
+}
+
+/** How much of the line's end is kept, in UTF-16 units. */
+const mostKept = 2000
+
+/** The shortest value that counts as a secret: `1` and `yes` are none. */
+const shortest = 4
+
+/**
+ * Redacts all that comes, before any of it is cut off: a cut could remove the sign by which a secret is known. The values
+ * of variables that are named like secrets are redacted as well. `env` is what was added to this process's environment.
+ */
+export function createLastLine(env: Readonly<Record<string, string | undefined>>): LastLine {
+  const plain = createPlainText()
+  const values = hideValues(secretsIn({ ...process.env, ...env }))
+  const redactor = createRedactor()
+  let kept = ''
+  return {
+    push: (text) => keep(redactor.push(values.push(plain.push(text)))),
+    end: () => {
+      keep(redactor.push(values.push(plain.end()) + values.end()) + redactor.end())
+      return kept.trim().split('\n').at(-1)?.trim() ?? ''
+    },
+  }
+
+  function keep(text: string): void {
+    kept = `${kept}${text}`.slice(-mostKept)
+  }
+}
+
+/** Also each line of a value: only the last one of what it wrote is shown. */
+function secretsIn(env: Readonly<Record<string, string | undefined>>): readonly string[] {
+  return Object.entries(env)
+    .filter(([name]) => isSecretVariable(name))
+    .flatMap(([, value = '']) => value.split('\n').map((line) => line.trim()))
+    .filter(({ length }) => length >= shortest)
+}

@@ -1,0 +1,112 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { ReplyError } from '@reply/core'
+import { connectSource } from '@reply/core/source'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createLastLine } from '../src/agent/last-line.ts'
+import { startProgram } from '../src/agent/program.ts'
+import { claude, codex, codexExec } from '../src/index.ts'
+
+let folder = ''
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'reply-last-line-'))
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** The last line of a text that came in pieces of this length. */
+function lastOf(text: string, { env = {}, length = text.length }: { env?: Record<string, string>; length?: number }) {
+  const line = createLastLine(env)
+  for (let at = 0; at < text.length; at += length) line.push(text.slice(at, at + length))
+  return line.end()
+}
+
+describe('the last line of stderr', () => {
+  test.each([
+    ['a token', 'key sk-ant-abcdefghijklmnop refused', {}, 'key [redacted] refused'],
+    ['a coloured token', '\u001b[31msk-ant-abcdefghijklmnop\u001b[0m refused', {}, '[redacted] refused'],
+    ['a password by its name', 'password=hunter22 is wrong', {}, 'password=[redacted] is wrong'],
+    [
+      'the value of a secret variable',
+      'Tried (open+sesame) twice.',
+      { DOOR_KEY: '(open+sesame)' },
+      'Tried [redacted] twice.',
+    ],
+    [
+      'the longer of two values',
+      'Tried sesame-street.',
+      { A_TOKEN: 'sesame', B_TOKEN: 'sesame-street' },
+      'Tried [redacted].',
+    ],
+    [
+      'a value within the start of another',
+      'It was xab, abz.',
+      { A_PASS: 'xxab', B_PASS: 'xab,', C_PASS: 'ab, abcd' },
+      'It was [redacted] abz.',
+    ],
+    [
+      'a line of a value',
+      'first\nTried second line.',
+      { PEM_SECRET: 'first line\nsecond line\n' },
+      'Tried [redacted].',
+    ],
+  ])('has %s redacted, wherever it was split', (_, text, env, expected) => {
+    for (const length of [1, 2, 3, 5, 7, 11, text.length]) expect(lastOf(text, { env, length })).toBe(expected)
+  })
+
+  test('keeps the values of other variables, and short ones', () => {
+    const env = { EDITOR: 'emacs', PWD: '/project', USES_TOKEN: '1' }
+    expect(lastOf('emacs of /project ended with code 1', { env })).toBe('emacs of /project ended with code 1')
+  })
+
+  test('is cut after it was redacted, so that a cut leaves no end of a secret', () => {
+    const words = 'word '.repeat(398)
+    const said = lastOf(`password=${'x'.repeat(50)} ${words}`, { length: 100 })
+    expect(said.length).toBeLessThanOrEqual(2000)
+    expect(said).not.toContain('x')
+    expect(lastOf('z'.repeat(5000), {})).toHaveLength(2000)
+  })
+
+  test('is empty if there is none', () => expect(lastOf('', {})).toBe(''))
+})
+
+/** A program that says a secret, and dies. */
+function dying(name: string): string {
+  const file = join(folder, name)
+  writeFileSync(file, '#!/bin/sh\necho "Refused: $DOOR_KEY" >&2\nexit 3\n', { mode: 0o755 })
+  return file
+}
+
+test.each([
+  ['claude', claude],
+  ['codex', codex],
+  ['codexExec', codexExec],
+])('%s tells why its program died before it read a prompt, without its secrets', async (name, source) => {
+  const env = { DOOR_KEY: 'open-sesame' }
+  const agent = connectSource(source({ command: dying(name), env, graceMs: 200 }), { onError: () => {} })
+  const said = await agent.prompt({ text: 'Go.' }).result.then(
+    ({ error }) => error?.message,
+    (error: ReplyError) => error.message,
+  )
+  await agent.close()
+  expect(said).toMatch(/code 3[.:] Refused: \[redacted\]$/)
+})
+
+test('a line that could not be used is reported without its content', async () => {
+  const file = join(folder, 'one-line')
+  writeFileSync(file, `#!/bin/sh\necho '{"token":"sk-secret-123"}'\n`, { mode: 0o755 })
+  const errors: ReplyError[] = []
+  await new Promise<void>((resolve, reject) => {
+    startProgram({
+      command: file,
+      onLine: (_, line) => {
+        throw new TypeError(`No reader for ${line}`)
+      },
+      onError: (error) => errors.push(error),
+      onEnd: () => resolve(),
+    }).catch(reject)
+  })
+  expect(errors).toMatchObject([{ type: 'malformed', message: expect.stringContaining('TypeError') }])
+  expect(errors[0]?.cause).toBeUndefined()
+  expect(errors[0]?.message).not.toContain('secret')
+})

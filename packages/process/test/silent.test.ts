@@ -1,10 +1,10 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { systemClock } from '@reply/core'
+import { type Clock, systemClock } from '@reply/core'
 import { connectSource } from '@reply/core/source'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { codex, processSource } from '../src/index.ts'
+import { claude, codex, processSource } from '../src/index.ts'
 
 let folder = ''
 beforeAll(() => {
@@ -30,21 +30,29 @@ setInterval(() => {}, 1000)
   return file
 }
 
+/** A clock whose timers of this length run when they are told to. */
+function heldClock(heldMs: number): { readonly clock: Clock; elapse(): void } {
+  const pending = new Set<() => void>()
+  const after = (delayMs: number, run: () => void): (() => void) => {
+    if (delayMs !== heldMs) return systemClock.after(delayMs, run)
+    pending.add(run)
+    return () => void pending.delete(run)
+  }
+  return {
+    clock: { ...systemClock, after },
+    elapse: () => {
+      for (const run of [...pending]) run()
+    },
+  }
+}
+
 test.each([
   ['initialize', {}],
   ['thread/start', { initialize: {} }],
   ['turn/start', answers],
 ])('a Codex that never answers %s fails the prompt, which says so', async (method, known) => {
   const deadlineMs = 3_600_000
-  const pending = new Set<() => void>()
-  const clock = {
-    ...systemClock,
-    after: (delayMs: number, run: () => void) => {
-      if (delayMs !== deadlineMs) return systemClock.after(delayMs, run)
-      pending.add(run)
-      return () => void pending.delete(run)
-    },
-  }
+  const { clock, elapse } = heldClock(deadlineMs)
   const command = silentCodex(method.replace('/', '-'), known)
   const agent = connectSource(codex({ command, clock, graceMs: 200, deadlineMs }), { connectTimeoutMs: deadlineMs })
   const said = agent.prompt({ text: 'Go.' }).result.then(
@@ -52,8 +60,30 @@ test.each([
     (error: Error) => ['failed', error.message],
   )
   await expect.poll(() => existsSync(`${command}.${method.replace('/', '-')}`)).toBe(true)
-  for (const run of [...pending]) run()
+  elapse()
   expect(await said).toEqual(['failed', expect.stringContaining(`did not answer ${method} within ${deadlineMs} ms`)])
+  await agent.close()
+})
+
+test('a Claude Code that never says what it offers is ended after the deadline', async () => {
+  const { clock, elapse } = heldClock(3_600_000)
+  const file = join(folder, 'mute')
+  const script = `require('node:fs').writeFileSync(__filename + '.pid', String(process.pid))
+setInterval(() => {}, 1000)`
+  writeFileSync(file, `#!${process.execPath}\n${script}\n`, { mode: 0o755 })
+  const agent = connectSource(claude({ command: file, clock, deadlineMs: 3_600_000, graceMs: 200 }))
+  const said = agent.models().catch((error: Error) => error.message)
+  await expect.poll(() => existsSync(`${file}.pid`) && readFileSync(`${file}.pid`, 'utf8')).toMatch(/\d/)
+  const isAlive = (): boolean => {
+    try {
+      return process.kill(Number(readFileSync(`${file}.pid`, 'utf8')), 0)
+    } catch {
+      return false
+    }
+  }
+  elapse()
+  expect(await said).toContain('did not say what it offers')
+  await expect.poll(isAlive).toBe(false)
   await agent.close()
 })
 

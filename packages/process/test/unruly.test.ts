@@ -64,6 +64,14 @@ test('a program that ends in the middle of a line has failed, whatever its exit 
   expect(error?.message).toMatch(/half ended without saying how\.$/)
 })
 
+test('a Claude Code that closes its input before it is asked for its models is an error of that call alone', async () => {
+  const command = join(folder, 'deaf')
+  writeFileSync(command, '#!/bin/sh\nexec 0<&-\nwhile true; do sleep 1; done\n', { mode: 0o755 })
+  const agent = connectSource(claude({ command, deadlineMs: 2000, graceMs: 200 }))
+  await expect(agent.models()).rejects.toThrow('deaf')
+  await agent.close()
+})
+
 test('a Codex that refuses the greeting is ended', async () => {
   const pids = join(folder, 'pids')
   const script = `require('node:fs').appendFileSync(${JSON.stringify(pids)}, process.pid + '\\n')

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type OnError, ReplyError, systemClock } from '@reply/core'
+import { type Clock, type OnError, ReplyError, systemClock } from '@reply/core'
 import { createLocalAgent, type LocalRun, type SessionInfo, type Source } from '@reply/core/source'
 import { type Program, startProgram } from '../agent/program.ts'
 import { requireCommand } from '../child/find.ts'
@@ -18,6 +18,10 @@ export interface ClaudeOptions extends Omit<ChildOptions, 'command' | 'args' | '
   readonly args?: readonly string[] | undefined
   /** The model, such as `sonnet`. Default: Claude Code's own. */
   readonly model?: string | undefined
+  /** How long Claude Code may take to say which models and commands it has, in ms. Default 60,000. */
+  readonly deadlineMs?: number | undefined
+  /** The source of all times and timers. Default: the computer's clock. */
+  readonly clock?: Clock | undefined
   /** Receives lines that could not be read. Default: they are ignored. */
   readonly onError?: OnError | undefined
 }
@@ -33,7 +37,8 @@ const twoWay = [
  * resumed by it. Tested with 2.1.197, with the protocol that `@anthropic-ai/claude-agent-sdk` speaks.
  */
 export function claude(options: ClaudeOptions = {}): Source {
-  const { command = 'claude', args = [], model, cwd = process.cwd(), onError = () => {}, ...rest } = options
+  const { command = 'claude', args = [], model, cwd = process.cwd(), onError = () => {}, ...others } = options
+  const { deadlineMs = 60_000, clock = systemClock, ...rest } = others
   const processes = new Map<string, { readonly program: Program; readonly teller: ClaudeTeller }>()
   const begun = new Set<string>()
   const answers = new Map<string, (error: string | undefined, value: unknown) => void>()
@@ -42,6 +47,7 @@ export function claude(options: ClaudeOptions = {}): Source {
   let isClosed = false
   const agent = createLocalAgent({
     name: command,
+    clock,
     start: () => requireCommand({ ...rest, command, cwd }),
     create: ({ directory = cwd }) => ({ sessionID: randomUUID(), directory }),
     find: async ({ sessionID, directory = cwd }) => {
@@ -95,7 +101,7 @@ export function claude(options: ClaudeOptions = {}): Source {
     const { sessionID, directory } = run
     const session = begun.has(sessionID) ? ['--resume', sessionID] : ['--session-id', sessionID]
     const teller = createTeller({
-      now: () => systemClock.now(),
+      now: () => clock.now(),
       respond: async (requestID, response) => {
         const answer = { subtype: 'success', request_id: requestID, response }
         await processes.get(sessionID)?.program.send({ type: 'control_response', response: answer })
@@ -154,20 +160,28 @@ export function claude(options: ClaudeOptions = {}): Source {
   async function offers(): Promise<ReturnType<typeof offersIn>> {
     const requestID = randomUUID()
     let program: Program | undefined
+    let stop = (): void => {}
+    let isOver = false
     try {
       const answered = new Promise<unknown>((resolve, reject) => {
         const fail = (said: string): void => reject(new ReplyError('refused', said))
         answers.set(requestID, (error, value) => (error === undefined ? resolve(value) : fail(error)))
-        void startClaude([], cwd, () => {}, fail).then((begun) => {
-          program = begun
-          asked.add(begun)
-          if (isClosed) void begun.close()
-          const request = { subtype: 'initialize', hooks: {} }
-          return begun.send({ type: 'control_request', request_id: requestID, request })
-        }, reject)
+        const unanswered = `${command} did not say what it offers within ${deadlineMs} ms. Raise deadlineMs if it needs longer.`
+        stop = clock.after(deadlineMs, () => reject(new ReplyError('unreachable', unanswered)))
+        startClaude([], cwd, () => {}, fail)
+          .then((begun) => {
+            program = begun
+            asked.add(begun)
+            if (isClosed || isOver) void begun.close()
+            const request = { subtype: 'initialize', hooks: {} }
+            return begun.send({ type: 'control_request', request_id: requestID, request })
+          })
+          .catch(reject)
       })
       return offersIn(await answered)
     } finally {
+      isOver = true
+      stop()
       answers.delete(requestID)
       if (program) asked.delete(program)
       void program?.close()

@@ -56,20 +56,12 @@ afterAll(async () => await stage.close())
 const answered = async (words: string) =>
   await stage.seen(chat, (screen) => screen.findLast(({ from, text: said }) => from === 'bot' && said.includes(words)))
 
-const settled = async (status: string): Promise<void> => {
-  for (;;) {
-    const before = stage.said(chat).length
-    stage.telegram.say(chat, '/status')
-    if ((await stage.seen(chat, () => stage.said(chat)[before])).startsWith(status)) return
-  }
-}
-
 /** Its background work ends while there is no bridge. */
 async function endWhileStopped(): Promise<void> {
   await stage.start()
   stage.telegram.say(chat, `Go [scenario:work${chat}]`)
   await answered('It works in the background now.')
-  await settled('✅')
+  await stage.statusIs(chat, '✅')
   await stage.stop()
   stage.model.release(`child${chat}`)
   stage.model.release(`after${chat}`)
@@ -83,7 +75,7 @@ test('what the agent says when its background work is done comes to the chat tha
   stage.model.release(`child${chat}`)
   stage.model.release(`after${chat}`)
   const { messageId } = await answered(`is done, I hear ${chat}.`)
-  await settled('✅')
+  await stage.statusIs(chat, '✅')
   expect(stage.said(chat).filter((said) => said.includes(`is done, I hear ${chat}.`))).toHaveLength(1)
   stage.telegram.say(chat, '/new')
   await answered('begins a new session')
@@ -99,7 +91,7 @@ test('a permission that background work asks for reaches the chat, and is allowe
   await stage.start()
   stage.telegram.say(chat, `Go [scenario:ask${chat}]`)
   await answered('It works in the background now.')
-  await settled('✅')
+  await stage.statusIs(chat, '✅')
   stage.model.release(`child${chat}`)
   stage.model.release(`after${chat}`)
   const asked = await stage.seen(chat, (screen) =>
@@ -115,10 +107,10 @@ test('what ended while the bridge was down is delivered after its start, once', 
   await endWhileStopped()
   await stage.start()
   await answered(`is done, I hear ${chat}.`)
-  await settled('✅')
+  await stage.statusIs(chat, '✅')
   await stage.stop()
   await stage.start()
-  await settled('✅')
+  await stage.statusIs(chat, '✅')
   expect(stage.said(chat).filter((said) => said.includes(`is done, I hear ${chat}.`))).toHaveLength(1)
   expect(stage.errors).toEqual([])
 })
@@ -140,7 +132,7 @@ test('what was shown in part is finished in the same message after a restart', a
   await stage.start()
   stage.model.release(`after${chat}`)
   await answered(`is done, I hear ${chat}.`)
-  await settled('✅')
+  await stage.statusIs(chat, '✅')
   expect(stage.said(chat).filter((said) => said.includes('The background work'))).toHaveLength(1)
 })
 
@@ -162,7 +154,7 @@ test('a permission of background work that is asked for after a restart is answe
   await stage.start()
   stage.telegram.say(chat, `Go [scenario:ask${chat}]`)
   await answered('It works in the background now.')
-  await settled('✅')
+  await stage.statusIs(chat, '✅')
   await stage.stop()
   await stage.start()
   stage.model.release(`child${chat}`)
@@ -192,7 +184,7 @@ test('what goes on by itself without progress ends after the time of the config'
   await answered('It works in the background now.')
   stage.model.release(`child${chat}`)
   await answered('The background work')
-  await settled('❌')
+  await stage.statusIs(chat, '❌')
   expect(stage.said(chat).at(-1)).toContain('Timed out')
   expect(stage.said(chat).join()).not.toContain('is done, I hear')
 })
@@ -201,15 +193,15 @@ test('what the agent says while a prompt waits for its file is shown, and so is 
   await stage.start()
   stage.telegram.say(chat, `Go [scenario:work${chat}]`)
   await answered('It works in the background now.')
-  await settled('✅')
+  await stage.statusIs(chat, '✅')
   stage.telegram.inject({ type: 'delay', delayMs: 5000, method: 'getFile' })
   const file = { fileId: 'notes', name: 'notes.txt', bytes: new TextEncoder().encode('Notes.') }
   stage.telegram.say(chat, 'Read this [scenario:hello]', { file })
-  await settled('⏳')
+  await stage.statusIs(chat, '⏳')
   stage.model.release(`child${chat}`)
   stage.model.release(`after${chat}`)
   await Promise.all([answered(`is done, I hear ${chat}.`), answered('Hello to you.')])
-  await settled('✅')
+  await stage.statusIs(chat, '✅')
   const said = stage.said(chat).join()
   for (const words of [`is done, I hear ${chat}.`, 'Hello to you.']) expect(said.split(words)).toHaveLength(2)
   expect(stage.errors).toEqual([])
@@ -219,7 +211,7 @@ test('a command that a person runs in the session elsewhere is not shown as the 
   await stage.start()
   stage.telegram.say(chat, 'Hi [scenario:hello]')
   await answered('Hello to you.')
-  await settled('✅')
+  await stage.statusIs(chat, '✅')
   const ask = async (path: string, init?: RequestInit): Promise<ReturnType<typeof JSON.parse>> =>
     await (await fetch(`${stage.server.url}${path}?directory=${stage.server.directory}`, init)).json()
   const [{ id }] = await ask('/session')
@@ -229,7 +221,7 @@ test('a command that a person runs in the session elsewhere is not shown as the 
   const before = stage.said(chat).length
   stage.telegram.say(chat, 'Hi again [scenario:hello]')
   await expect.poll(() => stage.said(chat).length).toBeGreaterThan(before)
-  await settled('✅')
+  await stage.statusIs(chat, '✅')
   expect(stage.said(chat).slice(before)).toContain('Hello to you.')
   expect(stage.said(chat).join()).not.toContain('elsewhere')
   stage.telegram.say(chat, '/list')

@@ -36,6 +36,8 @@ export interface BridgeStage {
   said(chatId: number): readonly string[]
   /** Waits until the chat's screen meets the condition. */
   seen<T>(chatId: number, find: (screen: readonly TelegramMessage[]) => T | undefined | false): Promise<T>
+  /** Asks for the status until it begins with this sign. Tool lines come and go meanwhile. */
+  statusIs(chatId: number, sign: '✅' | '❌' | '⏳'): Promise<void>
   /** Waits until a session of the server has those words. */
   stored(words: string): Promise<void>
   /** Whether no session of the server is at work. */
@@ -98,7 +100,7 @@ export async function startStage(options: StageOptions): Promise<BridgeStage> {
       router: given,
     })
   let bridge: Bridge | undefined
-  return { telegram, server, model, folder, errors, start, stop, said, seen, stored, isAtRest, close }
+  return { telegram, server, model, folder, errors, start, stop, said, seen, statusIs, stored, isAtRest, close }
 
   async function start(given: StartOptions = {}): Promise<void> {
     const { aheadMs = 0, connect: own, connectTo, storeOf = (store) => store } = given
@@ -135,6 +137,18 @@ export async function startStage(options: StageOptions): Promise<BridgeStage> {
       const unobserve = telegram.observe(look)
       look()
     })
+  }
+
+  async function statusIs(chatId: number, sign: string): Promise<void> {
+    for (;;) {
+      const asked = telegram.say(chatId, '/status')
+      const { text } = await seen(chatId, (screen) =>
+        screen.find(
+          ({ messageId, from, text: said }) => messageId > asked && from === 'bot' && /^[⏳✅❌] /u.test(said),
+        ),
+      )
+      if (text.startsWith(sign)) return
+    }
   }
 
   async function get(path: string): Promise<ReturnType<typeof JSON.parse>> {

@@ -127,7 +127,7 @@ export function createBridge(options: BridgeOptions): Bridge {
   }
 
   function onShown(place: ChatPlace, sessionID: string): void {
-    for (const run of runner.active(place)) if (run.execution().sessionID === sessionID) run.shown()
+    for (const run of runner.followed(place)) if (run.execution().sessionID === sessionID) run.shown()
   }
 
   async function makeChannel(

@@ -84,7 +84,7 @@ test('a permission is allowed where the approver is, and by no one else', async 
   expect(day.errors).toEqual([])
 })
 
-test('the words that a reply answers stand before it in the other chat, also when that is slow', async () => {
+test('the words that a reply answers stand before it in the other chat, also when that chat is rate-limited', async () => {
   const { telegram, slack, told } = day
   slack.inject({ type: 'rate-limited', retryAfterS: 2, channel: 'C1', method: /^chat\./ })
   telegram.say(1, 'In order? [scenario:ordered]')
@@ -134,4 +134,9 @@ test('a chat that fails does not touch the other: that one shows all, and the ne
   await told(1, 'One moment, done.')
   telegram.say(1, 'Next [scenario:third]')
   await told(1, 'For the third time.')
+  const stopped = async () => {
+    telegram.say(1, '/stop')
+    return telegram.screen(1).some(({ text: said }) => said === 'Nothing is running here.')
+  }
+  await expect.poll(stopped, { interval: 500 }).toBe(true)
 })

@@ -3,15 +3,22 @@ import { hold, type Scripts, text, tool } from '@reply/testing'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { type BridgeStage, startStage } from './stage.ts'
 
+const chats = [902, 903, 904]
+
 const scripts: Scripts = {
   hello: { steps: [[text('Hello to you.')]] },
   ...Object.fromEntries(
-    [902].flatMap((chat) => {
+    chats.flatMap((chat) => {
       const prompt = `Do your part. [scenario:child${chat}]`
       const input = { description: 'Work on your own', prompt, subagent_type: 'general', background: true }
+      const touch = tool('bash', { command: `touch allowed${chat}.txt`, description: 'Touch' })
+      const done = text(`It is done. [scenario:after${chat}]`)
       return [
         [`work${chat}`, { steps: [[tool('task', input)], [text('It works in the background now.')]] }],
-        [`child${chat}`, { steps: [[hold(`child${chat}`), text(`It is done. [scenario:after${chat}]`)]] }],
+        [
+          `child${chat}`,
+          { steps: chat === 904 ? [[hold(`child${chat}`), touch], [done]] : [[hold(`child${chat}`), done]] },
+        ],
         [
           `after${chat}`,
           { steps: [[text('The background'), hold(`after${chat}`), text(` work is over in ${chat}.`)]] },
@@ -27,8 +34,8 @@ beforeAll(async () => {
   stage = await startStage({
     scripts,
     env: { OPENCODE_EXPERIMENTAL_BACKGROUND_SUBAGENTS: 'true' },
-    people: { ann: { ids: ['tg:902'], may: ['prompt', 'approve'] } },
-    chats: [{ id: 902, type: 'private', title: 'Ann' }],
+    people: { ann: { ids: chats.map((id) => `tg:${id}`), may: ['prompt', 'approve'] } },
+    chats: chats.map((id) => ({ id, type: 'private', title: 'Ann' }) as const),
   })
 })
 afterEach(async () => await stage.stop())
@@ -75,5 +82,49 @@ test('a prompt that joins what a session does by itself, as that is about to be 
   await stage.stop()
   expect(times(902, 'work is over in 902.')).toBe(1)
   expect(times(902, 'Hello to you.')).toBe(1)
+  expect(stage.errors).toEqual([])
+})
+
+test('what a session does by itself is shown once the store is free again, and so is a prompt that joined it', async () => {
+  let refusals = 0
+  await stage.start({
+    storeOf: (store) => ({
+      ...store,
+      commit: async (writes, lease) => {
+        if (refusals < 2 && writes.some((write) => 'value' in write && write.value?.includes('"wokenBy"'))) {
+          refusals += 1
+          throw new Error('The store is busy.')
+        }
+        return await store.commit(writes, lease)
+      },
+    }),
+  })
+  await goOn(903)
+  stage.model.release('child903')
+  await stage.model.held('after903')
+  stage.telegram.say(903, 'Hi [scenario:hello]')
+  await stage.stored('Hi [scenario:hello]')
+  stage.model.release('after903')
+  await answered(903, 'Hello to you.')
+  await answered(903, 'work is over in 903.')
+  expect(times(903, 'work is over in 903.')).toBe(1)
+  expect(times(903, 'Hello to you.')).toBe(1)
+  expect(stage.errors.map(({ message }) => message)).toEqual(['The store is busy.', 'The store is busy.'])
+  stage.errors.length = 0
+})
+
+test('what a sub-agent asks while a prompt waits for its file is shown when that prompt is canceled', async () => {
+  await stage.start()
+  await goOn(904)
+  stage.telegram.inject({ type: 'delay', delayMs: 5000, method: 'getFile' })
+  const file = { fileId: 'notes', name: 'notes.txt', bytes: new TextEncoder().encode('Notes.') }
+  stage.telegram.say(904, 'Read this [scenario:hello]', { file })
+  await stage.statusIs(904, '⏳')
+  stage.model.release('child904')
+  const asks = async () =>
+    await (await fetch(`${stage.server.url}/permission?directory=${stage.server.directory}`)).json()
+  await expect.poll(asks).toHaveLength(1)
+  stage.telegram.say(904, '/stop')
+  await answered(904, 'touch allowed904.txt')
   expect(stage.errors).toEqual([])
 })

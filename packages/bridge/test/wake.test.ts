@@ -38,7 +38,7 @@ test('a reply is of a run with the same beginning, and of none when all runs of 
     running.add({
       execution: () => ({ prompt, sessionID, wokenBy }),
       stream: () => (startedAt === undefined ? undefined : { reply: { sessionID, startedAt } }),
-      ended: new Promise(() => {}),
+      ...{ delivered: new Promise(() => {}), ended: new Promise(() => {}) },
     } as unknown as ActiveRun)
   add('ses_2', 5)
   add('ses_1', 5, 'itself')

@@ -25,7 +25,7 @@ export function createAnswerer(
     abort: async () => {},
   }
   return async (channel, inbound, beforeAnswer) => {
-    const running = runner.active({ channel, chat: inbound.chat }).flatMap(({ shows, stream }) => {
+    const running = runner.followed({ channel, chat: inbound.chat }).flatMap(({ shows, stream }) => {
       const followed = stream()
       const here = shows.filter((one) => one.channel === channel)
       return followed ? here.map(({ sink }) => ({ sink, stream: followed })) : []

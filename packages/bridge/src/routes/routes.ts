@@ -1,5 +1,6 @@
 import type { Clock } from '@reply/core'
 import type { Actor, MessageRef } from '@reply/sink'
+import type { QueuedPrompt } from '../intake/queued-prompt.ts'
 import type { Mirrors } from '../mirrors.ts'
 import { type ChatPlace, chatKey, entryFor, placeKey } from '../place.ts'
 import type { State } from '../state.ts'
@@ -10,6 +11,8 @@ import { type Route, type SessionRef, toRoute, toUsedSession, type UsedSession }
 export interface Routes {
   /** The route of a place; undefined if the config has no server for it. */
   of(place: ChatPlace): Promise<Route | undefined>
+  /** The route of a prompt: a reply to a message of the bot continues that message's session. */
+  meantBy(prompt: ChatPlace & Pick<QueuedPrompt, 'replyTo'>): Promise<Route | undefined>
   /** The writes that change a place's route. */
   write(place: ChatPlace, route: Route): readonly Write[]
   /** The writes that make a session the place's own. */
@@ -62,7 +65,10 @@ export function createRoutes(options: {
   const { state, clock, mirrors, servers, routes } = options
   const ours = new Set<string>()
   const waiting = new Map<string, readonly { readonly place: ChatPlace; readonly ref: MessageRef }[]>()
-  return { of, write, use, note, used, isOurs, sessionOf, remember, rememberNext, writeAuthor, authorOf, load }
+  return {
+    ...{ of, meantBy, write, use, note, used, isOurs, sessionOf, remember, rememberNext, writeAuthor, authorOf },
+    load,
+  }
 
   async function of(place: ChatPlace): Promise<Route | undefined> {
     const stored = await state.read(`route/${mirrors.keyOf(place)}`)
@@ -71,6 +77,13 @@ export function createRoutes(options: {
     // The config decides where a chat works; a session of another server is left.
     if (server === undefined) return undefined
     return route?.server === server ? route : { server }
+  }
+
+  async function meantBy(prompt: ChatPlace & Pick<QueuedPrompt, 'replyTo'>): Promise<Route | undefined> {
+    const route = await of(prompt)
+    const meant = prompt.replyTo && (await sessionOf(prompt, prompt.replyTo))
+    if (!route || !meant || meant.server !== route.server) return route
+    return { ...route, sessionID: meant.sessionID, title: undefined }
   }
 
   function configured(place: ChatPlace): string | undefined {

@@ -37,6 +37,8 @@ export interface BeginOptions extends Planned {
   readonly shows: ActiveRun['shows']
   /** Whether the chat shows a reply already, as what its session does by itself. */
   readonly isShown: (reply: Reply) => boolean
+  /** Called after the run got its reply. */
+  readonly onReply: () => void
   /** Called when the run's session is known. */
   readonly onSession: (sessionID: string) => void
   /** The bridge is stopping: what is not written down yet is left to the next process. */
@@ -127,6 +129,7 @@ export function beginRun(options: BeginOptions): ActiveRun {
     })
     // What joined a run is shown by that run's own sink.
     const observe = (reply: Reply): readonly ReplyObserver[] => {
+      queueMicrotask(options.onReply)
       isShownElsewhere = isJoined(reply) && (execution.isSteer === true || options.isShown(reply))
       return isShownElsewhere ? [] : [...shown, watch, events.observer]
     }

@@ -3,7 +3,6 @@ import { leftToGather, type QueuedPrompt } from '../intake/queued-prompt.ts'
 import { type ChatPlace, placeKey } from '../place.ts'
 import { toQueuedPrompt } from '../registry/decode.ts'
 import type { Execution } from '../registry/execution.ts'
-import type { Route } from '../routes/decode.ts'
 import type { QueuedValue, Write } from '../store/store.ts'
 import type { EnqueueWrite } from '../store/writing.ts'
 import type { ActiveRun } from './active-run.ts'
@@ -12,7 +11,7 @@ import type { RunContext } from './context.ts'
 import { type Told, tellMirrors } from './mirrored.ts'
 import { realign } from './realign.ts'
 import { beginRun, type Planned } from './run.ts'
-import { createRunning } from './running.ts'
+import { createRunning, type Running } from './running.ts'
 import { sinksFor } from './sink-for.ts'
 import { createWakes } from './wakes.ts'
 
@@ -28,10 +27,12 @@ export interface Runner {
   beginNow(prompt: QueuedPrompt, taken: readonly Write[]): Promise<void>
   /** Whether a run of the place's own session is on its way, and no other prompt waits. */
   canSteer(prompt: QueuedPrompt): Promise<boolean>
-  /** Whether a session is at work, whichever chat shows it. */
-  isAtWork(sessionID: string): boolean
+  /** Whether a run of a session is active, whichever chat shows it. */
+  isAtWork: Running['isAtWork']
   /** What runs in a place. */
-  active(place: ChatPlace): readonly ActiveRun[]
+  active: Running['active']
+  /** Also what ran and is yet to be shown by a mirror of the place. */
+  followed: Running['followed']
   /** The prompts that wait in a place, oldest first. */
   waiting(place: ChatPlace): Promise<readonly QueuedPrompt[]>
   /** The name of a place's queue. */
@@ -68,8 +69,9 @@ export function createRunner(context: RunContext): Runner {
     kick,
     beginNow,
     canSteer,
-    isAtWork: (sessionID) => running.all().some((run) => run.execution().sessionID === sessionID),
-    active: running.of,
+    isAtWork: running.isAtWork,
+    active: running.active,
+    followed: running.followed,
     waiting: async (place) => (await state.queue(queueOf(place))).map(({ value }) => toQueuedPrompt(value)),
     queueOf,
     serverOf: (sessionID) => serverBySession.get(sessionID),
@@ -101,8 +103,8 @@ export function createRunner(context: RunContext): Runner {
   }
 
   async function canSteer(prompt: QueuedPrompt): Promise<boolean> {
-    const { sessionID } = (await routeOf(prompt)) ?? {}
-    const isRunning = running.of(prompt).some(({ stream }) => {
+    const { sessionID } = (await routes.meantBy(prompt)) ?? {}
+    const isRunning = running.active(prompt).some(({ stream }) => {
       const reply = stream()?.reply
       return reply !== undefined && reply.phase !== 'settled' && reply.sessionID === sessionID
     })
@@ -117,7 +119,7 @@ export function createRunner(context: RunContext): Runner {
     try {
       await restoring.get(key)
       while (!isStopped) {
-        await Promise.all(running.of(place).map(({ delivered }) => delivered))
+        await Promise.all(running.active(place).map(({ delivered }) => delivered))
         const [head] = await state.queue(queueOf(place))
         if (!head || isStopped) break
         const gatheringMs = leftToGather(toQueuedPrompt(head.value), clock.now())
@@ -151,7 +153,7 @@ export function createRunner(context: RunContext): Runner {
 
   /** Writes the execution down in the same step that takes its prompt from the queue, and begins it. */
   async function begin(prompt: QueuedPrompt, taken: readonly Write[]): Promise<ActiveRun | undefined> {
-    const route = await routeOf(prompt)
+    const route = await routes.meantBy(prompt)
     const opencode = route && servers.get(route.server)
     if (!route || !opencode) {
       await state.commit(taken)
@@ -182,14 +184,6 @@ export function createRunner(context: RunContext): Runner {
     return start({ execution, route, opencode, chosen, title }, told)
   }
 
-  /** A reply to a message of the bot continues that message's session, and the chat goes on with it. */
-  async function routeOf(prompt: QueuedPrompt): Promise<Route | undefined> {
-    const route = await routes.of(prompt)
-    const meant = prompt.replyTo && (await routes.sessionOf(prompt, prompt.replyTo))
-    if (!route || !meant || meant.server !== route.server) return route
-    return { ...route, sessionID: meant.sessionID, title: undefined }
-  }
-
   function start(planned: Planned, told?: Told): ActiveRun {
     const { execution, route } = planned
     const run = beginRun({
@@ -198,12 +192,14 @@ export function createRunner(context: RunContext): Runner {
       shows: sinksFor(context, execution, route, told),
       isShown: (reply) => wakes.isShown(reply, execution.prompt),
       isStopping: () => isStopped,
+      onReply: wakes.lookAgain,
       onSession: (sessionID) => {
         wakes.ran({ ...execution, sessionID })
         serverBySession.set(sessionID, execution.server)
       },
     })
     running.add(run)
+    void run.ended.then(wakes.lookAgain)
     return run
   }
 

@@ -10,8 +10,8 @@ import type { Told } from './mirrored.ts'
 type SinkContext = Pick<BridgeContext, 'channels' | 'people' | 'router' | 'mirrors'>
 
 /**
- * The sinks that show an execution: that of its own place first, then those of the place's mirrors, which show it after
- * the words that it answers.
+ * The sinks that show an execution: that of its own place first, then those of the place's mirrors, which wait for
+ * the words that it answers, but not long: see `tellMirrors`. Without `told`, as after a restart, they wait for nothing.
  */
 export function sinksFor(
   context: SinkContext,

@@ -39,9 +39,12 @@ export function isWake({ prompt, asks, messages, phase }: Reply): boolean | unde
   return isOfAgent || (phase === 'settled' ? false : undefined)
 }
 
-/** Names the reply, also for another process. */
-export function wakeNameOf({ promptIDs, messages, asks }: Reply): string {
-  return promptIDs[0] ?? asks[0]?.requestID ?? messages[0]?.id ?? ''
+/**
+ * What names the reply, also for another process, best first; not empty once `isWake` is true. It may begin with an ask,
+ * and get a prompt later.
+ */
+export function wakeNamesOf({ promptIDs, messages, asks }: Reply): readonly string[] {
+  return [promptIDs[0], asks[0]?.requestID, messages[0]?.id].filter((name) => name !== undefined)
 }
 
 /** Shows what a session does by itself. The observer gets its reply from now on. */
@@ -51,7 +54,7 @@ export async function beginWake(reply: Reply, options: WakeOptions): Promise<Rep
   const { prompt, server, sessionID, agent } = last
   let newest = reply
   let execution: Execution = stored ?? {
-    ...{ id: await registry.newID(prompt), prompt, server, sessionID, agent, wokenBy: wakeNameOf(reply) },
+    ...{ id: await registry.newID(prompt), prompt, server, sessionID, agent, wokenBy: wakeNamesOf(reply)[0] },
     ...{ phase: 'delivering', status: 'running', startedAt: clock.now(), lines: [] },
   }
   const [promptID] = reply.promptIDs
@@ -87,6 +90,9 @@ export async function beginWake(reply: Reply, options: WakeOptions): Promise<Rep
 
   function pass(observation: Observation): void {
     newest = observation.reply
+    const [wokenBy] = wakeNamesOf(newest)
+    // An ask can't be read again once it is answered.
+    if (wokenBy !== undefined && wokenBy !== execution.wokenBy) void update({ wokenBy }).catch(onError)
     // The time that people take to answer does not count.
     if (newest.phase === 'settled' || pendingAsks(newest).length > 0) timers.clear(execution.id)
     else timers.set(execution.id, router.timeoutMs, endLate)

@@ -7,7 +7,7 @@ import type { RunContext } from './context.ts'
 import type { Running } from './running.ts'
 import { passOn } from './shown-by.ts'
 import { createTimers } from './timers.ts'
-import { beginWake, isWake, wakeNameOf } from './wake.ts'
+import { beginWake, isWake, wakeNamesOf } from './wake.ts'
 
 /**
  * Shows what sessions do by themselves after a run, in the chat of that run: a background sub-agent asks, or the agent
@@ -18,6 +18,8 @@ export interface Wakes {
   ran(execution: Execution): void
   /** Whether the place shows the reply as what its session does by itself. */
   isShown(reply: Reply, place: ChatPlace): boolean
+  /** Decides again whose the open replies are. Call it when a run got its reply, or ended without one. */
+  lookAgain(): void
   /** Begins to watch the servers. Finds what an earlier process followed, and what ended while there was none. */
   restore(executions: readonly Execution[]): Promise<void>
   stop(): void
@@ -32,7 +34,7 @@ export interface WakesOptions {
 /** How many sessions' newest runs are remembered, and how many are looked at after a restart. */
 const mostSessions = 10_000
 const mostRestored = 50
-/** How often a session that goes on is looked at after a restart, in ms. */
+/** How soon a busy store is asked again, and a session that goes on is looked at after a restart, in ms. */
 const againMs = 1000
 
 export function createWakes({ context, isFollowed, add }: WakesOptions): Wakes {
@@ -41,14 +43,21 @@ export function createWakes({ context, isFollowed, add }: WakesOptions): Wakes {
   /** By session: what an earlier process was showing. */
   const unfinished = new Map<string, Execution>()
   /** The keys of the places of the replies that are shown, by the replies' names. */
-  const shown = createRecent<string | undefined>(mostSessions)
+  const shown = createRecent<string>(mostSessions)
+  /** Looks again at the replies that a prompt may still join. */
+  const undecided = new Set<() => void>()
   const timers = createTimers(clock)
   const stops: (() => void)[] = []
   let isStopped = false
-  return { ran, isShown, restore, stop }
+  return { ran, isShown, lookAgain, restore, stop }
 
   function isShown(reply: Reply, place: ChatPlace): boolean {
-    return shown.get(wakeNameOf(reply)) === mirrors.keyOf(place)
+    const key = mirrors.keyOf(place)
+    return wakeNamesOf(reply).some((name) => shown.get(name) === key)
+  }
+
+  function lookAgain(): void {
+    for (const look of undecided) look()
   }
 
   function ran(execution: Execution): void {
@@ -65,14 +74,20 @@ export function createWakes({ context, isFollowed, add }: WakesOptions): Wakes {
 
   /** Decides when it can be told whose reply it is, at the latest at its end. */
   function lookingAt(opencode: OpenCode): ReplyObserver {
+    let newestReply: Reply
     let isDecided = false
     let begun: Promise<ReplyObserver> | undefined
-    return observerOf((observation) => {
-      const { reply } = observation
-      if (isDecided) return void begun?.then((observer) => passOn(observer, observation))
-      const isOurs = isUnasked(reply)
+    const look = (): void => {
+      const isOurs = isUnasked(newestReply)
       isDecided = isOurs !== undefined
-      if (isOurs) begun = begin(reply, opencode)
+      if (isDecided) undecided.delete(look)
+      else undecided.add(look)
+      if (isOurs) begun = begin(newestReply, opencode)
+    }
+    return observerOf((observation) => {
+      if (isDecided) return void begun?.then((observer) => passOn(observer, observation))
+      newestReply = observation.reply
+      look()
     })
   }
 
@@ -86,22 +101,25 @@ export function createWakes({ context, isFollowed, add }: WakesOptions): Wakes {
 
   async function begin(reply: Reply, opencode: OpenCode): Promise<ReplyObserver> {
     const last = newest.get(reply.sessionID)
-    const name = wakeNameOf(reply)
+    const names = wakeNamesOf(reply)
     // The watch and `restore` may both see it.
-    if (!last || !channels.has(last.prompt.channel) || shown.get(name)) return {}
-    shown.set(name, mirrors.keyOf(last.prompt))
-    try {
-      const stored = unfinished.get(reply.sessionID)
-      unfinished.delete(reply.sessionID)
-      const options = { context, opencode, last, add, timers, isStopping: () => isStopped }
-      const isSame = stored?.wokenBy === name
-      if (stored && !isSame) await lose(stored)
-      return await beginWake(reply, { ...options, ...(isSame && { stored }) })
-    } catch (error) {
-      shown.set(name, undefined)
-      onError(error instanceof Error ? error : new Error(String(error)))
-      return {}
+    if (!last || !channels.has(last.prompt.channel) || names.some((name) => shown.has(name))) return {}
+    for (const name of names) shown.set(name, mirrors.keyOf(last.prompt))
+    const stored = unfinished.get(reply.sessionID)
+    unfinished.delete(reply.sessionID)
+    const options = { context, opencode, last, add, timers, isStopping: () => isStopped }
+    const isSame = stored?.wokenBy !== undefined && names.includes(stored.wokenBy)
+    // A prompt may have joined it already, and then shows nothing itself: a store that was busy is asked again.
+    while (!isStopped) {
+      try {
+        if (stored && !isSame) await lose(stored)
+        return await beginWake(reply, { ...options, ...(isSame && { stored }) })
+      } catch (error) {
+        onError(error instanceof Error ? error : new Error(String(error)))
+        await pause(clock, againMs)
+      }
     }
+    return {}
   }
 
   async function restore(executions: readonly Execution[]): Promise<void> {
@@ -132,7 +150,8 @@ export function createWakes({ context, isFollowed, add }: WakesOptions): Wakes {
   async function findEnded(sessionID: string, opencode: OpenCode, done: ReadonlySet<string>): Promise<void> {
     while (!isStopped) {
       const reply = await opencode.reply(sessionID).catch(() => undefined)
-      if (!reply || isWake(reply) === false || isFollowed(reply) || done.has(wakeNameOf(reply))) return
+      if (!reply || isWake(reply) === false || isFollowed(reply) || wakeNamesOf(reply).some((name) => done.has(name)))
+        return
       if (reply.phase === 'settled') return void (await begin(reply, opencode))
       await pause(clock, againMs)
     }

@@ -29,6 +29,11 @@ describe('a child', () => {
     expect(await child.ended).toEqual({ signal: 'SIGKILL' })
   })
 
+  test('is told its folder by PWD, too', async () => {
+    const child = await startChild({ command: process.execPath, args: ['-p', 'process.env.PWD'], cwd: '/usr' })
+    expect(await textOfStream(child.stdout)).toBe('/usr\n')
+  })
+
   test('gets its folder, its arguments as they are, and variables added and removed', async () => {
     const child = await startChild({
       command: 'sh',

@@ -1,13 +1,21 @@
-import { mkdtempSync, realpathSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { SourceStage } from '@reply/core/testing'
-import { hold, reasoning, type Scripts, startModel, text, tool } from '@reply/testing'
+import { hold, reasoning, type Scripts, text, tool } from '@reply/testing'
 import { claude } from '../src/index.ts'
+import { claudeEnv, startScripted } from './scripted-stage.ts'
 
 const bash = (name: string) =>
   tool('Bash', { command: `touch ${name}.txt && echo ${name}`, description: 'Makes a file' })
+
+const task = (subject: string) =>
+  tool('TaskCreate', { subject, description: `${subject} all of it`, activeForm: `${subject}ing` })
+const change = (taskId: string, status: string) => tool('TaskUpdate', { taskId, status })
+const todo = (first: string, second: string) =>
+  tool('TodoWrite', {
+    todos: [
+      { content: 'Read', status: first, activeForm: 'Reading' },
+      { content: 'Write', status: second, activeForm: 'Writing' },
+    ],
+  })
 
 export const claudeScripts: Scripts = {
   plain: { steps: [[reasoning('Let me think.'), text('Hello there, nice to meet you.')]] },
@@ -43,19 +51,33 @@ export const claudeScripts: Scripts = {
     ],
   },
   child: { steps: [[text('The child works.'), bash('child')], [text('The child is done.')]] },
+  tasks: {
+    steps: [
+      [task('Read'), task('Write'), task('Check')],
+      [change('1', 'in_progress')],
+      [change('1', 'completed'), change('2', 'in_progress'), change('3', 'deleted'), change('9', 'completed')],
+      [tool('TaskList', {})],
+      [text('Planned.')],
+    ],
+  },
+  'shared-tasks': {
+    steps: [
+      [
+        task('Read'),
+        tool('Agent', { description: 'Plan', prompt: '[scenario:planner] Go', subagent_type: 'general-purpose' }),
+      ],
+      [text('It is planned.')],
+    ],
+  },
+  planner: { steps: [[task('Write')], [change('1', 'completed')], [text('Planned.')]] },
+  todos: { steps: [[todo('in_progress', 'pending')], [todo('completed', 'in_progress')], [text('Planned.')]] },
 }
 
 /** Claude Code with a scripted model, in a home and a folder of its own. */
 export async function startClaudeStage(command: string): Promise<SourceStage> {
-  const model = await startModel({ scripts: claudeScripts, fallback: 'plain' })
-  const home = realpathSync(mkdtempSync(join(tmpdir(), 'reply-claude-')))
-  const directory = realpathSync(mkdtempSync(join(tmpdir(), 'reply-claude-')))
-  const env = {
-    HOME: home,
-    ANTHROPIC_BASE_URL: model.origin,
-    ANTHROPIC_API_KEY: 'scripted-key',
-    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
-  }
+  const stage = await startScripted(claudeScripts)
+  const { directory } = stage
+  const env = claudeEnv(stage)
   const source = claude({ command, cwd: directory, env })
   return {
     source,
@@ -73,10 +95,7 @@ export async function startClaudeStage(command: string): Promise<SourceStage> {
     },
     close: async () => {
       source.close()
-      await model.close()
-      // It writes its files until it has ended.
-      for (const folder of [home, directory])
-        await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
+      await stage.close()
     },
   }
 }

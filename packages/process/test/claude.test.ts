@@ -1,5 +1,6 @@
 import { partsOf, type Reply, textOf } from '@reply/core'
 import { describe, expect, test } from 'vitest'
+import { createChecklist } from '../src/claude/checklist.ts'
 import { decodeClaude } from '../src/claude/decode.ts'
 import { createTeller } from '../src/claude/tell.ts'
 import { type Answer, recordingOf, runRecorded } from './replay.ts'
@@ -11,6 +12,7 @@ async function played(name: string, answer?: Answer) {
   let at = 0
   const teller = createTeller({
     now: () => 0,
+    checklist: createChecklist(),
     respond: async (_, response) => {
       sent.push(response)
       // Claude Code goes on once it has the answer.
@@ -101,6 +103,36 @@ describe('Claude Code', () => {
     ])
   })
 
+  test('keeps a checklist with TodoWrite', async () => {
+    const { reply } = await played('todos')
+    expect(reply.todos).toEqual([
+      { content: 'Read', status: 'completed' },
+      { content: 'Write', status: 'in_progress' },
+    ])
+    expect(toolsOf(reply).map(([tool, status]) => [tool, status])).toEqual([
+      ['todowrite', 'completed'],
+      ['todowrite', 'completed'],
+    ])
+  })
+
+  test('keeps a checklist with its tasks: one is deleted, and one that is not there changes nothing', async () => {
+    const { reply } = await played('tasks')
+    expect(reply.todos).toEqual([
+      { content: 'Read', status: 'completed' },
+      { content: 'Write', status: 'in_progress' },
+    ])
+    const tools = toolsOf(reply).map(([tool]) => tool)
+    expect([tools.filter((tool) => tool === 'todowrite').length, tools.at(-1)]).toEqual([8, 'todoread'])
+  })
+
+  test("shows a sub-agent's tasks in the one checklist of the session", async () => {
+    const { reply } = await played('shared-tasks')
+    expect(reply.todos).toEqual([
+      { content: 'Read', status: 'completed' },
+      { content: 'Write', status: 'pending' },
+    ])
+  })
+
   test.each([
     ['abort', 'aborted', 'I begin. ', undefined],
     ['error', 'failed', '', 'API Error: 400 The scripted provider refuses this.'],
@@ -119,4 +151,9 @@ describe('Claude Code', () => {
 test('a line that is not known changes nothing', () => {
   for (const line of [undefined, 'text', [], {}, { type: 'new' }, { type: 'assistant' }, { type: 'result' }])
     expect(decodeClaude(line)).toEqual([])
+})
+
+test('the result of a tool may have no content', () => {
+  const message = { content: [{ type: 'tool_result', tool_use_id: 'call' }] }
+  expect(decodeClaude({ type: 'user', message })).toMatchObject([{ type: 'result', callID: 'call', text: '' }])
 })

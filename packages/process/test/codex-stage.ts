@@ -1,10 +1,7 @@
-import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { SourceStage } from '@reply/core/testing'
-import { hold, reasoning, type Scripts, startModel, text, tool } from '@reply/testing'
+import { hold, reasoning, type Scripts, text, tool } from '@reply/testing'
 import { codex } from '../src/index.ts'
+import { codexEnv, codexFiles, startScripted } from './scripted-stage.ts'
 
 const exec = (command: string) =>
   tool('exec_command', { cmd: command, sandbox_permissions: 'require_escalated', justification: 'May I make a file?' })
@@ -18,19 +15,9 @@ const codexScripts: Scripts = {
 
 /** Codex with a scripted model, in a home and a folder of its own. */
 export async function startCodexStage(command: string): Promise<SourceStage> {
-  const model = await startModel({ scripts: codexScripts, fallback: 'plain' })
-  const home = realpathSync(mkdtempSync(join(tmpdir(), 'reply-codex-')))
-  const directory = realpathSync(mkdtempSync(join(tmpdir(), 'reply-codex-')))
-  mkdirSync(join(home, '.codex'))
-  const provider = [
-    `name = "Scripted"`,
-    `base_url = "${model.url}"`,
-    'wire_api = "responses"',
-    'env_key = "SCRIPTED_KEY"',
-  ]
-  const config = ['model = "scripted"', 'model_provider = "scripted"', '[model_providers.scripted]', ...provider]
-  writeFileSync(join(home, '.codex', 'config.toml'), config.join('\n'))
-  const env = { HOME: home, CODEX_HOME: join(home, '.codex'), SCRIPTED_KEY: 'scripted-key' }
+  const stage = await startScripted(codexScripts, codexFiles)
+  const { directory } = stage
+  const env = codexEnv(stage)
   const source = codex({ command, cwd: directory, env, approvalPolicy: 'on-request', sandbox: 'read-only' })
   return {
     source,
@@ -45,10 +32,7 @@ export async function startCodexStage(command: string): Promise<SourceStage> {
     },
     close: async () => {
       source.close()
-      await model.close()
-      // It writes its files until it has ended.
-      for (const folder of [home, directory])
-        await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
+      await stage.close()
     },
   }
 }

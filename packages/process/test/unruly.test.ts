@@ -5,6 +5,7 @@ import { type ReplyError, textOf } from '@reply/core'
 import { connectSource, type LocalRun } from '@reply/core/source'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { decodeRpc } from '../src/agent/decode.ts'
+import { createChecklist } from '../src/claude/checklist.ts'
 import { decodeClaude } from '../src/claude/decode.ts'
 import { createTeller as createClaudeTeller } from '../src/claude/tell.ts'
 import { toAsk } from '../src/codex/ask.ts'
@@ -124,7 +125,11 @@ test('"always" covers what Claude Code would allow, not what it would deny', () 
 
 test('what Claude Code asks outside a run is denied', () => {
   const sent: object[] = []
-  const teller = createClaudeTeller({ now: () => 0, respond: async (_, decision) => void sent.push(decision) })
+  const teller = createClaudeTeller({
+    now: () => 0,
+    checklist: createChecklist(),
+    respond: async (_, decision) => void sent.push(decision),
+  })
   for (const said of decodeClaude(asking('allow'))) teller.tell(said, undefined)
   expect(sent).toMatchObject([{ behavior: 'deny' }])
 })

@@ -1,5 +1,6 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { resolve } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { ReplyError } from '@reply/core'
 import { startFailure } from './failure.ts'
@@ -15,7 +16,7 @@ export interface ChildOptions {
   readonly args?: readonly string[] | undefined
   /** The folder to start it in. Default: the current one. */
   readonly cwd?: string | undefined
-  /** Added to this process's environment; `undefined` removes a variable. */
+  /** Added to this process's environment and `PWD`, the folder; `undefined` removes a variable. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined
   /**
    * How long processes have to end after SIGTERM until SIGKILL, in ms. Those that the command leaves behind in its
@@ -89,7 +90,8 @@ export async function startChild(options: ChildOptions): Promise<Child> {
     try {
       const child = spawn(command, args, {
         cwd,
-        env: { ...process.env, ...env },
+        // As a shell does: `opencode run` 1.18.33 works in the folder that PWD names.
+        env: { ...process.env, ...(cwd !== undefined && { PWD: resolve(cwd) }), ...env },
         detached: true,
         stdio: ['pipe', 'pipe', 'pipe'],
       })

@@ -22,8 +22,11 @@ const line = z.union([
       type: z.literal('user'),
       parent_tool_use_id: parent,
       message: z.object({ content: z.array(block) }),
+      tool_use_result: z.unknown().optional(),
     })
-    .transform(({ message, parent_tool_use_id }) => ofResults(message.content, parent_tool_use_id ?? undefined)),
+    .transform(({ message, parent_tool_use_id, tool_use_result }) =>
+      ofResults(message.content, parent_tool_use_id ?? undefined, tool_use_result),
+    ),
   z
     .object({ type: z.literal('control_request'), request_id: z.string(), request })
     .transform(({ request_id, request: asked }) => ofRequest(request_id, asked)),
@@ -116,11 +119,12 @@ function ofAssistant({ model, content }: { readonly model: string; readonly cont
   })
 }
 
-function ofResults(content: Blocks, of: string | undefined): readonly ClaudeSaid[] {
+/** `value` is the result of the tool itself: each result has a line of its own. */
+function ofResults(content: Blocks, of: string | undefined, value: unknown): readonly ClaudeSaid[] {
   return content.flatMap((one): readonly ClaudeSaid[] => {
     if (one?.type !== 'tool_result') return []
     const text = textIn(one.content)
-    return [{ type: 'result', callID: one.tool_use_id, isError: one.is_error === true, text, ...child(of) }]
+    return [{ type: 'result', callID: one.tool_use_id, isError: one.is_error === true, text, value, ...child(of) }]
   })
 }
 

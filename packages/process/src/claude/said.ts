@@ -29,6 +29,8 @@ export type ClaudeSaid =
       readonly callID: string
       readonly isError: boolean
       readonly text: string
+      /** The tool's own result. Absent for sub-agents. */
+      readonly value?: unknown
       readonly parent?: string
     }
   /** A call started a sub-agent. */

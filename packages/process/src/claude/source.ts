@@ -5,6 +5,7 @@ import { type Program, startProgram } from '../agent/program.ts'
 import { requireCommand } from '../child/find.ts'
 import type { ChildOptions } from '../child/start.ts'
 import { textOnly } from '../command/text-only.ts'
+import { type Checklist, createChecklist } from './checklist.ts'
 import { offersIn } from './decode/offers.ts'
 import { decodeClaude } from './decode.ts'
 import type { ClaudeSaid } from './said.ts'
@@ -41,6 +42,7 @@ export function claude(options: ClaudeOptions = {}): Source {
   const { deadlineMs = 60_000, clock = systemClock, ...rest } = others
   const processes = new Map<string, { readonly program: Program; readonly teller: ClaudeTeller }>()
   const begun = new Set<string>()
+  const checklists = new Map<string, Checklist>()
   const answers = new Map<string, (error: string | undefined, value: unknown) => void>()
   /** Those that are asked what there is. */
   const asked = new Set<Program>()
@@ -100,8 +102,11 @@ export function claude(options: ClaudeOptions = {}): Source {
   async function open(run: LocalRun) {
     const { sessionID, directory } = run
     const session = begun.has(sessionID) ? ['--resume', sessionID] : ['--session-id', sessionID]
+    const checklist = checklists.get(sessionID) ?? createChecklist()
+    checklists.set(sessionID, checklist)
     const teller = createTeller({
       now: () => clock.now(),
+      checklist,
       respond: async (requestID, response) => {
         const answer = { subtype: 'success', request_id: requestID, response }
         await processes.get(sessionID)?.program.send({ type: 'control_response', response: answer })

@@ -1,5 +1,7 @@
 import type { LocalEnding, LocalRun } from '@reply/core/source'
 import { toAsk } from './ask.ts'
+import type { Checklist } from './checklist.ts'
+import { todoChangeIn } from './decode/todos.ts'
 import type { ClaudeSaid, ClaudeUsage, Input } from './said.ts'
 import { toolInput, toolName } from './tools.ts'
 
@@ -13,18 +15,21 @@ export interface ClaudeTeller {
 
 interface TellerOptions {
   readonly now: () => number
+  readonly checklist: Checklist
   /** Answers a request of Claude Code. */
   readonly respond: (requestID: string, response: object) => Promise<void>
 }
 
 interface Call {
   readonly run: LocalRun
+  /** What Claude Code calls the tool. */
+  readonly name: string
   readonly tool: string
   readonly input: Input
   readonly startedAt: number
 }
 
-export function createTeller({ now, respond }: TellerOptions): ClaudeTeller {
+export function createTeller({ now, checklist, respond }: TellerOptions): ClaudeTeller {
   let root: LocalRun | undefined
   let step: { readonly messageID: string; readonly usage: ClaudeUsage; readonly output: number } | undefined
   let cost = 0
@@ -117,7 +122,7 @@ export function createTeller({ now, respond }: TellerOptions): ClaudeTeller {
     if (known && input === undefined) return
     const startedAt = known?.startedAt ?? now()
     const shown = input === undefined ? {} : toolInput(tool, input)
-    calls.set(callID, { run, tool: toolName(tool), input: shown, startedAt })
+    calls.set(callID, { run, name: tool, tool: toolName(tool), input: shown, startedAt })
     const status = input === undefined ? ('pending' as const) : ('running' as const)
     const begun = status === 'running' ? { startedAt } : {}
     run.write({
@@ -135,10 +140,11 @@ export function createTeller({ now, respond }: TellerOptions): ClaudeTeller {
     return child ? { metadata: { sessionId: child.sessionID } } : {}
   }
 
-  function result({ callID, isError, text: output }: Extract<ClaudeSaid, { type: 'result' }>, raw: unknown): void {
+  function result(said: Extract<ClaudeSaid, { type: 'result' }>, raw: unknown): void {
+    const { callID, isError, text: output, value } = said
     const known = calls.get(callID)
     if (!known) return
-    const { run, tool, input, startedAt } = known
+    const { run, name, tool, input, startedAt } = known
     children.get(callID)?.end({ type: 'completed' })
     const fields = { input, startedAt, endedAt: now(), ...link(callID) }
     const state = isError
@@ -146,6 +152,9 @@ export function createTeller({ now, respond }: TellerOptions): ClaudeTeller {
       : { status: 'completed' as const, output, ...fields }
     run.write({ type: 'tool', callID, tool, state, raw })
     children.delete(callID)
+    const change = isError ? undefined : todoChangeIn({ tool: name, input, text: output, value })
+    if (change?.type === 'own') run.write({ type: 'todos', todos: change.todos })
+    else if (change) root?.write({ type: 'todos', todos: checklist.apply(change) })
   }
 
   function agent(run: LocalRun, said: Extract<ClaudeSaid, { type: 'agent' }>, raw: unknown): void {

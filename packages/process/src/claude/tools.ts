@@ -12,6 +12,11 @@ const names: Readonly<Record<string, string>> = {
   WebFetch: 'webfetch',
   WebSearch: 'websearch',
   TodoWrite: 'todowrite',
+  // The checklist of later versions.
+  TaskCreate: 'todowrite',
+  TaskUpdate: 'todowrite',
+  TaskList: 'todoread',
+  TaskGet: 'todoread',
   AskUserQuestion: 'question',
   Agent: 'task',
   Task: 'task',

@@ -15,7 +15,7 @@ export const block = z.union([
     type: z.literal('tool_result'),
     tool_use_id: z.string(),
     is_error: z.boolean().nullish(),
-    content: z.unknown(),
+    content: z.unknown().optional(),
   }),
   z.object({ type: z.string() }).transform(() => undefined),
 ])

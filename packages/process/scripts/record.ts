@@ -1,0 +1,75 @@
+// Records the agents against the scripted model: `npx tsx packages/process/scripts/record.ts [names]`, such as
+// `claude-tasks` or `gemini-tool`; without names, all that it knows.
+import { mkdtempSync, readFileSync } from 'node:fs'
+import { rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { connectSource, type Source } from '@reply/core/source'
+import { agentBinary, redact } from '@reply/testing'
+import { claude } from '../src/index.ts'
+import { claudeScripts } from '../test/claude-stage.ts'
+import { oneWayAgents, type PreparedOneWay } from '../test/one-way-stage.ts'
+import { recorderOf } from '../test/recorder.ts'
+import { claudeEnv, startScripted } from '../test/scripted-stage.ts'
+
+const wanted = process.argv.slice(2)
+
+interface Scene {
+  /** The file below `test/recorded`. */
+  readonly file: string
+  readonly scenario: string
+  readonly stage: () => Promise<PreparedOneWay>
+  readonly source: (options: Pick<PreparedOneWay, 'command' | 'env'> & { readonly cwd: string }) => Source
+  /** One-way recordings have the lines of the program alone. */
+  readonly isOneWay: boolean
+}
+
+async function claudeStage(env: Readonly<Record<string, string>>): Promise<PreparedOneWay> {
+  const command = await agentBinary('claude')
+  const stage = await startScripted(claudeScripts)
+  return { ...stage, command, env: { ...claudeEnv(stage), ...env } }
+}
+
+const scenes: Readonly<Record<string, Scene>> = Object.fromEntries([
+  ...(['tasks', 'shared-tasks', 'todos'] as const).map((name): readonly [string, Scene] => [
+    `claude-${name}`,
+    {
+      file: `claude/${name}.jsonl`,
+      scenario: name,
+      // With the setting, the checklist is TodoWrite's; without it, the tasks are the checklist.
+      stage: async () => await claudeStage(name === 'todos' ? { CLAUDE_CODE_ENABLE_TASKS: '0' } : {}),
+      source: claude,
+      isOneWay: false,
+    },
+  ]),
+  ...(['codex', 'gemini', 'opencode'] as const).flatMap((agent) =>
+    [['text', 'plain'] as const, ['tool', 'tool'] as const, ['error', 'error'] as const].map(
+      ([name, scenario]): readonly [string, Scene] => {
+        const { prepare: stage, source } = oneWayAgents[agent]
+        return [`${agent}-${name}`, { file: `one-way/${agent}-${name}.jsonl`, scenario, stage, source, isOneWay: true }]
+      },
+    ),
+  ),
+])
+
+for (const [name, { file, scenario, stage, source, isOneWay }] of Object.entries(scenes)) {
+  if (wanted.length > 0 && !wanted.includes(name)) continue
+  const { command, env, directory, home, model, close } = await stage()
+  const folder = mkdtempSync(join(tmpdir(), 'reply-recorder-'))
+  const { program, log } = recorderOf({ command, folder })
+  const agent = connectSource(source({ command: program, env, cwd: directory }))
+  const reply = await agent.prompt({ text: `[scenario:${scenario}] Go.` }).result
+  await agent.close()
+  const modelPort = Number(new URL(model.url).port)
+  const text = redact(readFileSync(log, 'utf8'), { directory, home, root: folder, serverPort: 4096, modelPort })
+    // Claude Code names folders after the project's path.
+    .replaceAll(directory.replaceAll('/', '-'), '-project')
+  await close()
+  await rm(folder, { recursive: true, force: true })
+  const lines = text.trim().split('\n')
+  const kept = isOneWay ? lines.map((line) => JSON.stringify(JSON.parse(line).line)) : lines
+  await writeFile(new URL(`../test/recorded/${file}`, import.meta.url), `${kept.join('\n')}\n`)
+  process.stdout.write(
+    `${name}: ${kept.length} lines, ${reply.outcome}${reply.error ? `: ${reply.error.message}` : ''}\n`,
+  )
+}

@@ -1,7 +1,7 @@
 import type { SourceStage } from '@reply/core/testing'
 import { hold, reasoning, type Scripts, text, tool } from '@reply/testing'
-import { claude } from '../src/index.ts'
-import { claudeEnv, startScripted } from './scripted-stage.ts'
+import { type ClaudeOptions, claude } from '../src/index.ts'
+import { claudeEnv, type ScriptedStage, startScripted } from './scripted-stage.ts'
 
 const bash = (name: string) =>
   tool('Bash', { command: `touch ${name}.txt && echo ${name}`, description: 'Makes a file' })
@@ -74,12 +74,16 @@ export const claudeScripts: Scripts = {
 }
 
 /** Claude Code with a scripted model, in a home and a folder of its own. */
-export async function startClaudeStage(command: string): Promise<SourceStage> {
+export async function startClaudeStage(
+  command: string,
+  options: ClaudeOptions = {},
+): Promise<SourceStage & Pick<ScriptedStage, 'model'>> {
   const stage = await startScripted(claudeScripts)
   const { directory } = stage
   const env = claudeEnv(stage)
-  const source = claude({ command, cwd: directory, env })
+  const source = claude({ ...options, command, cwd: directory, env })
   return {
+    model: stage.model,
     source,
     unreachable: claude({ command: 'no-such-claude', env }),
     directory,

@@ -1,8 +1,10 @@
+import { textOf } from '@reply/core'
 import { connectSource } from '@reply/core/source'
 import { localAgentSkips, sourceContract } from '@reply/core/testing'
 import { agentBinary } from '@reply/testing'
 import { expect, test } from 'vitest'
 import { startClaudeStage } from './claude-stage.ts'
+import { heldClock } from './held-clock.ts'
 
 const setup = async () => await startClaudeStage(await agentBinary('claude'))
 
@@ -22,4 +24,20 @@ test('its tasks are the checklist of the reply', async () => {
       { content: 'Write', status: 'in_progress' },
     ],
   ])
+})
+
+test('it resumes a session whose process was ended because it was idle', async () => {
+  const hourMs = 3_600_000
+  const { clock, elapse } = heldClock(hourMs)
+  const stage = await startClaudeStage(await agentBinary('claude'), { clock, idleMs: hourMs })
+  const agent = connectSource(stage.source)
+  const { sessionID } = await agent.prompt({ text: '[scenario:plain] Begin.' }).result
+  elapse()
+  const last = await agent.prompt({ text: '[scenario:plain] Go on.', sessionID }).result
+  await agent.close()
+  await stage.close()
+  expect([last.outcome, textOf(last), last.sessionID]).toEqual(['completed', stage.prompts?.plain.answer, sessionID])
+  // The history came with the second request.
+  const { body } = stage.model.requests.at(-1) ?? {}
+  expect(JSON.stringify(body)).toContain('Begin.')
 })

@@ -1,10 +1,10 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Clock, systemClock } from '@reply/core'
 import { connectSource } from '@reply/core/source'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { claude, codex, processSource } from '../src/index.ts'
+import { heldClock } from './held-clock.ts'
 
 let folder = ''
 beforeAll(() => {
@@ -28,22 +28,6 @@ setInterval(() => {}, 1000)
 `
   writeFileSync(file, script, { mode: 0o755 })
   return file
-}
-
-/** A clock whose timers of this length run when they are told to. */
-function heldClock(heldMs: number): { readonly clock: Clock; elapse(): void } {
-  const pending = new Set<() => void>()
-  const after = (delayMs: number, run: () => void): (() => void) => {
-    if (delayMs !== heldMs) return systemClock.after(delayMs, run)
-    pending.add(run)
-    return () => void pending.delete(run)
-  }
-  return {
-    clock: { ...systemClock, after },
-    elapse: () => {
-      for (const run of [...pending]) run()
-    },
-  }
 }
 
 test.each([

@@ -21,6 +21,11 @@ export interface ClaudeOptions extends Omit<ChildOptions, 'command' | 'args' | '
   readonly model?: string | undefined
   /** How long Claude Code may take to say which models and commands it has, in ms. Default 60,000. */
   readonly deadlineMs?: number | undefined
+  /**
+   * How long a session's process may say nothing between two runs until it is ended, in ms. What it runs in the background
+   * ends with it; the next prompt resumes the session. `Infinity` keeps it until `close`. Default 600,000.
+   */
+  readonly idleMs?: number | undefined
   /** The source of all times and timers. Default: the computer's clock. */
   readonly clock?: Clock | undefined
   /** Receives lines that could not be read. Default: they are ignored. */
@@ -32,15 +37,26 @@ const twoWay = [
   ...['--input-format', 'stream-json', '--permission-prompt-tool', 'stdio'],
 ]
 
+interface Opened {
+  readonly program: Program
+  readonly teller: ClaudeTeller
+  /** A run begins. */
+  wake(): void
+}
+
 /**
- * Claude Code as a source: a process for each session, kept until `close`. Its permission requests and the questions of
+ * Claude Code as a source: a process for each session that is at work or was lately. Its permission requests and the questions of
  * AskUserQuestion are asks; an abort interrupts it. A session's id is Claude Code's own: one that is not known here is
- * resumed by it. Tested with 2.1.197, with the protocol that `@anthropic-ai/claude-agent-sdk` speaks.
+ * resumed by it. Tested with 2.1.197, with the protocol that `@anthropic-ai/claude-agent-sdk` speaks. Throws `invalid` for
+ * an invalid `idleMs`.
  */
 export function claude(options: ClaudeOptions = {}): Source {
   const { command = 'claude', args = [], model, cwd = process.cwd(), onError = () => {}, ...others } = options
-  const { deadlineMs = 60_000, clock = systemClock, ...rest } = others
-  const processes = new Map<string, { readonly program: Program; readonly teller: ClaudeTeller }>()
+  const { deadlineMs = 60_000, idleMs = 600_000, clock = systemClock, ...rest } = others
+  if (!(idleMs > 0)) throw new ReplyError('invalid', `idleMs is ${idleMs}; give a number above 0.`)
+  const processes = new Map<string, Opened>()
+  /** Sessions whose process is being ended: two processes of one session would write the same file. */
+  const retiring = new Map<string, Promise<void>>()
   const begun = new Set<string>()
   const checklists = new Map<string, Checklist>()
   const answers = new Map<string, (error: string | undefined, value: unknown) => void>()
@@ -59,7 +75,8 @@ export function claude(options: ClaudeOptions = {}): Source {
     },
     prompt: async (run, prompt) => {
       const text = textOnly(command, prompt)
-      const { program, teller } = processes.get(run.sessionID) ?? (await open(run))
+      const { program, teller, wake } = processes.get(run.sessionID) ?? (await open(run))
+      wake()
       teller.begin(run)
       const message = { role: 'user', content: [{ type: 'text', text }] }
       await program.send({ type: 'user', message, parent_tool_use_id: null, session_id: run.sessionID })
@@ -99,8 +116,9 @@ export function claude(options: ClaudeOptions = {}): Source {
     return undefined
   }
 
-  async function open(run: LocalRun) {
+  async function open(run: LocalRun): Promise<Opened> {
     const { sessionID, directory } = run
+    await retiring.get(sessionID)
     const session = begun.has(sessionID) ? ['--resume', sessionID] : ['--session-id', sessionID]
     const checklist = checklists.get(sessionID) ?? createChecklist()
     checklists.set(sessionID, checklist)
@@ -116,15 +134,30 @@ export function claude(options: ClaudeOptions = {}): Source {
     const tell = (said: ClaudeSaid, value: unknown): void => {
       if (said.type === 'init') begun.add(sessionID)
       teller.tell(said, value)
+      if (!teller.run()) nap()
     }
+    let wake = (): void => {}
     const program = await startClaude(session, directory, tell, (said) => {
-      processes.delete(sessionID)
+      wake()
+      if (processes.get(sessionID)?.teller === teller) processes.delete(sessionID)
       teller.run()?.end({ type: 'failed', error: { name: 'ExitError', message: said, raw: undefined } })
     })
-    const opened = { program, teller }
+    const opened: Opened = { program, teller, wake: () => wake() }
     processes.set(sessionID, opened)
     if (isClosed) void program.close()
     return opened
+
+    function nap(): void {
+      wake()
+      wake = clock.after(idleMs, () => {
+        if (processes.get(sessionID) !== opened) return
+        processes.delete(sessionID)
+        retiring.set(
+          sessionID,
+          program.close().finally(() => retiring.delete(sessionID)),
+        )
+      })
+    }
   }
 
   async function startClaude(

@@ -4,7 +4,10 @@ import { ReplyError } from '@reply/core'
 export interface LineOptions {
   /** The longest line, in bytes; a longer one is left out and reported. Default 16,777,216. */
   readonly maxBytes?: number | undefined
-  /** Called with `too-large` once for each line that is left out. Default: it is dropped silently. */
+  /**
+   * Called with `too-large` once for each line that is left out, as soon as it is too long: it may never end. Default: it
+   * is dropped silently.
+   */
   readonly onError?: ((error: ReplyError) => void) | undefined
 }
 
@@ -20,6 +23,7 @@ export async function* linesOf(
 ): AsyncGenerator<string, void, undefined> {
   let held: Uint8Array[] = []
   let size = 0
+  let isReported = false
   for await (const chunk of stream) {
     let from = 0
     for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, from)) {
@@ -37,8 +41,10 @@ export async function* linesOf(
   /** Copies what stays, so that a short rest doesn't keep its whole chunk in memory. */
   function hold(rest: Uint8Array): void {
     size += rest.length
-    if (size > maxBytes) held = []
-    else if (rest.length > 0) held.push(Uint8Array.from(rest))
+    if (size > maxBytes) {
+      held = []
+      report()
+    } else if (rest.length > 0) held.push(Uint8Array.from(rest))
   }
 
   function lineOf(last: Uint8Array): string | undefined {
@@ -46,13 +52,15 @@ export async function* linesOf(
     const parts = [...held, last]
     held = []
     size = 0
-    if (bytes <= maxBytes) return Buffer.concat(parts).toString('utf8').replace(/\r$/, '')
-    onError?.(
-      new ReplyError(
-        'too-large',
-        `A line of ${bytes} bytes was left out: lines may have ${maxBytes}. Raise maxBytes if such lines are meant.`,
-      ),
-    )
-    return undefined
+    if (bytes > maxBytes) report()
+    isReported = false
+    return bytes > maxBytes ? undefined : Buffer.concat(parts).toString('utf8').replace(/\r$/, '')
+  }
+
+  function report(): void {
+    if (isReported) return
+    isReported = true
+    const words = `A line was left out: it has more than ${maxBytes} bytes`
+    onError?.(new ReplyError('too-large', `${words}. Make the program write shorter lines, or raise the limit.`))
   }
 }

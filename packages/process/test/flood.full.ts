@@ -1,6 +1,10 @@
-import { textOf } from '@reply/core'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type ReplyError, textOf } from '@reply/core'
+import { connectSource } from '@reply/core/source'
 import { expect, test } from 'vitest'
-import { run } from '../src/index.ts'
+import { claude, codex, codexExec, run } from '../src/index.ts'
 
 test('a gigabyte of stdout takes no memory, and the outcome is true', async () => {
   const before = process.memoryUsage().rss
@@ -21,3 +25,41 @@ test('a gigabyte of stdout takes no memory, and the outcome is true', async () =
   expect(textOf(reply).length).toBeLessThan(1_100_000)
   expect(most - before).toBeLessThan(300_000_000)
 })
+
+const flood = `head -c 150000000 /dev/zero | tr '\\0' x`
+const completed = '{"type":"turn.completed","usage":{}}'
+
+test.each([
+  ['claude', claude, `read -r _; ${flood}; exit 3`, 'failed', 'ended with code 3.'],
+  ['codex', codex, `read -r _; ${flood}; exit 3`, 'failed', 'ended with code 3.'],
+  ['codexExec', codexExec, `${flood}; exit 3`, 'failed', 'exited with code 3.'],
+  // The line does end, and the run goes on behind it.
+  ['codexExec', codexExec, `${flood}; echo; echo '${completed}'`, 'completed', undefined],
+] as const)(
+  '150 MB without a line break from %s take no memory, and an error says so',
+  async (_, source, script, outcome, how) => {
+    const folder = mkdtempSync(join(tmpdir(), 'reply-flood-'))
+    const command = join(folder, 'flood')
+    writeFileSync(command, `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+    const errors: ReplyError[] = []
+    const onError = (error: ReplyError): void => void errors.push(error)
+    const before = process.memoryUsage.rss()
+    let most = before
+    const watch = setInterval(() => {
+      most = Math.max(most, process.memoryUsage.rss())
+    }, 5)
+    const agent = connectSource(source({ command, graceMs: 200, onError }))
+    const [ended, error] = await agent.prompt({ text: 'Go.' }).result.then(
+      (reply) => [reply.outcome, reply.error?.message],
+      (failure: Error) => ['failed', failure.message],
+    )
+    clearInterval(watch)
+    await agent.close()
+    rmSync(folder, { recursive: true, force: true })
+    expect([ended, error]).toEqual([outcome, how && expect.stringContaining(how)])
+    expect(errors.map(({ type, message }) => [type, message])).toEqual([
+      ['too-large', expect.stringContaining('it has more than 16777216 bytes.')],
+    ])
+    expect(most - before).toBeLessThan(120_000_000)
+  },
+)

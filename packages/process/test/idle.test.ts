@@ -58,7 +58,7 @@ test('a process at work is not idle, and one that is used again in time goes on'
   expect((await stream.result).outcome).not.toBe('completed')
 })
 
-test('an idleMs that is no time is refused', () => {
+test('an idleMs of zero or without a value is refused', () => {
   expect(() => claude({ idleMs: 0 })).toThrow('idleMs is 0; give a number above 0.')
   expect(() => claude({ idleMs: Number.NaN })).toThrow('idleMs is NaN')
 })

@@ -23,7 +23,9 @@ export function readLive(chunks: readonly Uint8Array[], { observer, atOf = (inde
   const decoder = generation === 2 ? createDecoder2({ onError: fail }) : undefined
   const reader = createEventReader({ onError: fail, decoder })
   const apply = follow(observer)
-  for (const [index, chunk] of chunks.entries()) for (const event of reader.push(chunk, atOf(index))) apply(event)
+  // Not `entries()`, which builds a pair for each chunk: the floor does not pay for that either.
+  let index = 0
+  for (const chunk of chunks) for (const event of reader.push(chunk, atOf(index++))) apply(event)
 }
 
 /** The same from already parsed events. */

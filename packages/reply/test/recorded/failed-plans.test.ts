@@ -23,18 +23,6 @@ interface Unknowable extends Found {
 /** If one of these comes out right, its rule has been found: move it to the others. */
 const unknowable: readonly Unknowable[] = [
   {
-    what: "a sub-agent's parts that were missed while every read failed, until its run was over",
-    recording: { version: '1.1.65', scenario: 'subagent-resumed' },
-    ahead: 5,
-    attachAt: 57,
-    faults: [
-      { ...stall, at: 23, missed: 11 },
-      { at: 31, type: 'garbage' },
-      { at: 94, type: 'refuse', how: 500, count: 6 },
-    ],
-    problem: /"steps":0,"messages":\[\{"id":"[^"]+","finish":"stop","parts":\[\]\}\]/,
-  },
-  {
     what: "the error of a sub-agent's message that came in a gap, when the server could be read only after the run",
     recording: { version: '1.14.41', scenario: 'abort-child-permission' },
     ahead: 3,
@@ -98,9 +86,33 @@ const unknowable: readonly Unknowable[] = [
 const unheardRetry = 'the outcome of a retry that succeeded unheard'
 const unheardEnd = 'that a run ended unheard, and that the next prompt begins another'
 const unheardLoss = 'that a run was lost with its server, and that the next prompt begins another'
+const unnamedParts = "a sub-agent's parts of a second run that were missed before its call named it"
 const earlyRun = 'a run that another client began while the watch connected'
 
 const mended: readonly Found[] = [
+  {
+    what: unnamedParts,
+    recording: { version: '1.1.65', scenario: 'subagent-resumed' },
+    ahead: 5,
+    attachAt: 57,
+    faults: [
+      { ...stall, at: 23, missed: 11 },
+      { at: 31, type: 'garbage' },
+      { at: 94, type: 'refuse', how: 500, count: 6 },
+    ],
+  },
+  {
+    what: unnamedParts,
+    recording: { version: '1.1.65', scenario: 'subagent-resumed' },
+    ahead: 3,
+    attachAt: 61,
+    faults: [
+      { ...broken, at: 90, missed: 1 },
+      { at: 90, type: 'garbage' },
+      { at: 34, type: 'refuse', how: 500, count: 1 },
+      { ...stall, at: 16, missed: 5 },
+    ],
+  },
   {
     what: stillFull,
     recording: { version: '1.2.27', scenario: 'compaction-overflow' },

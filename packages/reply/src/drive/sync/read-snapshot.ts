@@ -69,8 +69,11 @@ async function readTree(options: ReadOptions, request: ReadRequest, visit: Visit
     ...children.flatMap(({ sessionID: id, createdAt = -1 }) => (createdAt >= runStartedAt ? [id] : [])),
   ])
   const isAtWork = (id: string): boolean => statuses.has(id) || isOpenIn(reply, id)
-  // Reads a finished sub-agent of this run once, so that nothing of the run is missing.
-  const isWanted = (id: string): boolean => isAtWork(id) || (linked.has(id) && !(reply && findReply(reply, id)))
+  // Reads a finished sub-agent of this run once, so that nothing of the run is missing, and again after each gap: what it
+  // said before its call named it may have been left out.
+  const isKnown = (id: string): boolean => reply !== undefined && findReply(reply, id) !== undefined
+  const isWanted = (id: string): boolean =>
+    isAtWork(id) || (linked.has(id) && (!isKnown(id) || (complete && reply?.phase !== 'settled')))
   const placed = new Set([...seen, ...children.map((child) => child.sessionID)])
   const isSearching = [...statuses.keys()].some((id) => !placed.has(id))
   const snapshots: SnapshotEvent[] = []

@@ -14,7 +14,8 @@ let store: Store
 let holders: readonly [Running, Running]
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'reply-bridge-'))
-  store = await sqliteStore({ folder: join(root, 'state') })
+  // Its reads may wait for as long as a process is stopped within a write.
+  store = await sqliteStore({ folder: join(root, 'state'), busyTimeoutMs: 60_000 })
 })
 afterEach(async () => {
   for (const { child } of holders) child.kill('SIGKILL')

@@ -34,6 +34,7 @@ export const claudeScripts: Scripts = {
   subagent: { steps: [[tool('Agent', delegate)], [text('The agent is done.')]] },
   child: { steps: [[text('The child works.'), tool('Bash', make)], [text('The child is done.')]] },
   abort: { steps: [late] },
+  error: { steps: [[failure(401, 'The key is wrong.')]] },
 }
 
 const exec = (cmd: string) => tool('exec_command', { cmd })

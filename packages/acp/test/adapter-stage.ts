@@ -25,6 +25,8 @@ export async function launchClaude(scene: string, onMessage?: OnMessage): Promis
         ANTHROPIC_BASE_URL: origin,
         ANTHROPIC_API_KEY: 'scripted-key',
         CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+        // By default it tries a refused key for three minutes.
+        CLAUDE_CODE_MAX_RETRIES: '1',
         CLAUDE_CONFIG_DIR: join(home, '.claude'),
       },
       onMessage,

@@ -39,6 +39,11 @@ describe.each(agents)('a live $name', ({ launch, scenes, rejected }) => {
     expect([reply.outcome, reply.asks[0]?.status, made]).toEqual([rejected, 'rejected', false])
   })
 
+  test('fails with a key that is refused', async () => {
+    const { reply } = await settled('error')
+    expect([reply.outcome, reply.error?.name]).toEqual(['failed', 'unauthorized'])
+  })
+
   test('stops when it is aborted, and answers the next prompt of the session', async () => {
     const scene = scenes.find((one) => one.name === 'abort')
     if (!scene) throw new Error('There is no scene abort.')

@@ -96,6 +96,12 @@ describe("Claude's agent", () => {
     const { reply } = await settled('abort')
     expect([reply.outcome, textOf(reply)]).toEqual(['aborted', expect.stringContaining('This answer will never')])
   })
+
+  test('fails with a key that is refused, and says it in its answer', async () => {
+    const { reply } = await settled('error')
+    expect(reply).toMatchObject({ outcome: 'failed', error: { name: 'unauthorized' } })
+    expect(textOf(reply)).toBe('Failed to authenticate. API Error: 401 The key is wrong.')
+  })
 })
 
 describe("Codex's agent", () => {

@@ -45,6 +45,7 @@ const inClaude: readonly Scene[] = [
   { name: 'todos', scenario: 'todos' },
   { name: 'subagent', scenario: 'subagent', onAsk: allow },
   { name: 'abort', scenario: 'abort', abortAt: 40 },
+  { name: 'error', scenario: 'error' },
 ]
 
 /** What a person does while claude-agent-acp plays its scripts. Its own mode lets Claude decide what needs a person. */

@@ -30,14 +30,23 @@ async function claudeStage(env: Readonly<Record<string, string>>): Promise<Prepa
   return { ...stage, command, env: { ...claudeEnv(stage), ...env } }
 }
 
+/** By scenario, with what is added to the environment. */
+const claudeScenes: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
+  ['tasks', {}],
+  ['shared-tasks', {}],
+  // With it, the checklist is TodoWrite's; without it, the tasks are the checklist.
+  ['todos', { CLAUDE_CODE_ENABLE_TASKS: '0' }],
+  // By default it tries for three minutes.
+  ['unauthorized', { CLAUDE_CODE_MAX_RETRIES: '1' }],
+]
+
 const scenes: Readonly<Record<string, Scene>> = Object.fromEntries([
-  ...(['tasks', 'shared-tasks', 'todos'] as const).map((name): readonly [string, Scene] => [
+  ...claudeScenes.map(([name, env]): readonly [string, Scene] => [
     `claude-${name}`,
     {
       file: `claude/${name}.jsonl`,
       scenario: name,
-      // With the setting, the checklist is TodoWrite's; without it, the tasks are the checklist.
-      stage: async () => await claudeStage(name === 'todos' ? { CLAUDE_CODE_ENABLE_TASKS: '0' } : {}),
+      stage: async () => await claudeStage(env),
       source: claude,
       isOneWay: false,
     },

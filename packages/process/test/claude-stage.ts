@@ -1,5 +1,5 @@
 import type { SourceStage } from '@reply/core/testing'
-import { hold, reasoning, type Scripts, text, tool } from '@reply/testing'
+import { failure, hold, reasoning, type Scripts, text, tool } from '@reply/testing'
 import { type ClaudeOptions, claude } from '../src/index.ts'
 import { claudeEnv, type ScriptedStage, startScripted } from './scripted-stage.ts'
 
@@ -70,6 +70,7 @@ export const claudeScripts: Scripts = {
     ],
   },
   planner: { steps: [[task('Write')], [change('1', 'completed')], [text('Planned.')]] },
+  unauthorized: { steps: [[failure(401, 'The key is wrong.')]] },
   todos: { steps: [[todo('in_progress', 'pending')], [todo('completed', 'in_progress')], [text('Planned.')]] },
 }
 

@@ -138,6 +138,7 @@ describe('Claude Code', () => {
     ['error', 'failed', '', 'API Error: 400 The scripted provider refuses this.'],
     ['cut', 'failed', 'Begun and ', 'API Error: Connection closed mid-response. The response above may be incomplete.'],
     ['retry', 'completed', 'Now.', undefined],
+    ['unauthorized', 'failed', '', 'Failed to authenticate. API Error: 401 The key is wrong.'],
   ])('tells how it ended: %s', async (name, outcome, text, error) => {
     const { reply } = await played(name)
     expect([reply.outcome, textOf(reply), reply.outcome === 'failed' ? reply.error?.message : undefined]).toEqual([

@@ -241,6 +241,21 @@ test('a step is counted once, also if a later message tells of it again; without
   await drive.close()
 })
 
+test.each([
+  [{ type: 'completed' }, 'completed'],
+  [{ type: 'aborted' }, 'aborted'],
+  [{ type: 'failed', error: { name: 'unauthorized', message: 'The key is wrong.', raw: undefined } }, 'failed'],
+] as const)('a run that ends as %o after its last retry says so', async (ending, outcome) => {
+  const { drive } = await stage({
+    prompt: async (run) => {
+      run.write({ type: 'retry', attempt: 10, message: 'Unauthorized' })
+      run.end(ending)
+    },
+  })
+  expect((await drive.prompt({ text: 'Hello.' }).result).outcome).toBe(outcome)
+  await drive.close()
+})
+
 test('an agent that ignores an abort is ended after 10 s, and its session takes prompts again', async () => {
   const killed: string[] = []
   const { drive, rest, advance } = await stage({

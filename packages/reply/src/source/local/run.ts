@@ -215,7 +215,9 @@ export function createRun(options: RunOptions): OwnedRun {
     cancelAsks()
     state = 'over'
     options.onEnd()
-    emit([...messages.end(lastMessage(ending)), event({ type: 'status', status: 'idle' })])
+    // Idle during a retry would count as stopped; the agent said how it ended.
+    const resumed = isRetrying ? [event({ type: 'status', status: 'busy' })] : []
+    emit([...resumed, ...messages.end(lastMessage(ending)), event({ type: 'status', status: 'idle' })])
   }
 
   function event<const T extends { readonly type: ReplyEvent['type'] }>(what: T) {

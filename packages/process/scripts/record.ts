@@ -6,11 +6,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connectSource, type Source } from '@reply/core/source'
 import { agentBinary, redact } from '@reply/testing'
-import { claude } from '../src/index.ts'
+import { claude, codex } from '../src/index.ts'
 import { claudeScripts } from '../test/claude-stage.ts'
+import { codexScripts } from '../test/codex-stage.ts'
 import { oneWayAgents, type PreparedOneWay } from '../test/one-way-stage.ts'
 import { recorderOf } from '../test/recorder.ts'
-import { claudeEnv, startScripted } from '../test/scripted-stage.ts'
+import { claudeEnv, codexEnv, codexFiles, startScripted } from '../test/scripted-stage.ts'
 
 const wanted = process.argv.slice(2)
 
@@ -51,6 +52,21 @@ const scenes: Readonly<Record<string, Scene>> = Object.fromEntries([
       isOneWay: false,
     },
   ]),
+  [
+    'codex-plan',
+    {
+      file: 'codex/plan.jsonl',
+      scenario: 'plan',
+      stage: async () => {
+        const command = await agentBinary('codex')
+        const stage = await startScripted(codexScripts, codexFiles)
+        return { ...stage, command, env: codexEnv(stage) }
+      },
+      // Codex 0.169.0 has its plan tool only with this setting.
+      source: (options) => codex({ ...options, args: ['-c', 'tools.update_plan.enabled=true'] }),
+      isOneWay: false,
+    },
+  ] satisfies readonly [string, Scene],
   ...(['codex', 'gemini', 'opencode'] as const).flatMap((agent) =>
     [['text', 'plain'] as const, ['tool', 'tool'] as const, ['error', 'error'] as const].map(
       ([name, scenario]): readonly [string, Scene] => {
@@ -65,7 +81,7 @@ for (const [name, { file, scenario, stage, source, isOneWay }] of Object.entries
   if (wanted.length > 0 && !wanted.includes(name)) continue
   const { command, env, directory, home, model, close } = await stage()
   const folder = mkdtempSync(join(tmpdir(), 'reply-recorder-'))
-  const { program, log } = recorderOf({ command, folder })
+  const { program, log } = recorderOf({ name: file.split('/')[0] ?? '', command, folder })
   const agent = connectSource(source({ command: program, env, cwd: directory }))
   const reply = await agent.prompt({ text: `[scenario:${scenario}] Go.` }).result
   await agent.close()
@@ -75,7 +91,14 @@ for (const [name, { file, scenario, stage, source, isOneWay }] of Object.entries
     .replaceAll(directory.replaceAll('/', '-'), '-project')
   await close()
   await rm(folder, { recursive: true, force: true })
-  const lines = text.trim().split('\n')
+  const all = text.trim().split('\n')
+  // Codex begins with what it says of the machine.
+  const lines = all.slice(
+    Math.max(
+      0,
+      all.findIndex((line) => line.includes('"turn/start"')),
+    ),
+  )
   const kept = isOneWay ? lines.map((line) => JSON.stringify(JSON.parse(line).line)) : lines
   await writeFile(new URL(`../test/recorded/${file}`, import.meta.url), `${kept.join('\n')}\n`)
   process.stdout.write(

@@ -1,24 +1,33 @@
 import type { SourceStage } from '@reply/core/testing'
 import { hold, reasoning, type Scripts, text, tool } from '@reply/testing'
-import { codex } from '../src/index.ts'
+import { type CodexOptions, codex } from '../src/index.ts'
 import { codexEnv, codexFiles, startScripted } from './scripted-stage.ts'
 
 const exec = (command: string) =>
   tool('exec_command', { cmd: command, sandbox_permissions: 'require_escalated', justification: 'May I make a file?' })
 
-const codexScripts: Scripts = {
+const plan = (first: string, second: string) =>
+  tool('update_plan', {
+    plan: [
+      { step: 'Read', status: first },
+      { step: 'Write', status: second },
+    ],
+  })
+
+export const codexScripts: Scripts = {
   plain: { steps: [[reasoning('Let me think.'), text('Hello there, nice to meet you.')]] },
   endless: { steps: [[text('I begin. '), hold('forever'), text('never')]] },
   permission: { steps: [[text('I run it.'), exec('touch made.txt && echo made')], [text('It is made.')]] },
   always: { steps: [[exec('touch always.txt')], [text('It is made again.')]] },
+  plan: { steps: [[plan('in_progress', 'pending')], [plan('completed', 'in_progress')], [text('Planned.')]] },
 }
 
 /** Codex with a scripted model, in a home and a folder of its own. */
-export async function startCodexStage(command: string): Promise<SourceStage> {
+export async function startCodexStage(command: string, options: CodexOptions = {}): Promise<SourceStage> {
   const stage = await startScripted(codexScripts, codexFiles)
   const { directory } = stage
   const env = codexEnv(stage)
-  const source = codex({ command, cwd: directory, env, approvalPolicy: 'on-request', sandbox: 'read-only' })
+  const source = codex({ ...options, command, cwd: directory, env, approvalPolicy: 'on-request', sandbox: 'read-only' })
   return {
     source,
     unreachable: codex({ command: 'no-such-codex', env }),

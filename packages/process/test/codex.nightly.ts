@@ -1,6 +1,7 @@
+import { connectSource } from '@reply/core/source'
 import { localAgentSkips, sourceContract } from '@reply/core/testing'
 import { agentBinary } from '@reply/testing'
-import { test } from 'vitest'
+import { expect, test } from 'vitest'
 import { startCodexStage } from './codex-stage.ts'
 
 const question = 'Codex offers its question tool in plan mode alone.'
@@ -19,3 +20,19 @@ const skip = {
 const setup = async () => await startCodexStage(await agentBinary('codex'))
 
 for (const { name, run } of sourceContract({ name: 'Codex', setup, skip })) test(name, run)
+
+test('has its plan as todos where the plan tool is enabled', async () => {
+  const args = ['-c', 'tools.update_plan.enabled=true']
+  const stage = await startCodexStage(await agentBinary('codex'), { args })
+  const agent = connectSource(stage.source)
+  const { outcome, todos } = await agent.prompt({ text: '[scenario:plan] Go.' }).result
+  await agent.close()
+  await stage.close()
+  expect([outcome, todos.map(({ content, status }) => [content, status])]).toEqual([
+    'completed',
+    [
+      ['Read', 'completed'],
+      ['Write', 'in_progress'],
+    ],
+  ])
+})

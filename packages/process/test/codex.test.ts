@@ -86,13 +86,17 @@ describe('Codex', () => {
     if (error !== undefined) expect(reply.error?.message).toContain(error)
   })
 
-  test('has its plan as todos, and questions with their ids', async () => {
-    const plan = [{ step: 'One', status: 'inProgress' }]
-    expect(decodeCodex('turn/plan/updated', { threadId: 't', turnId: 'u', plan })).toEqual({
-      type: 'todos',
-      threadID: 't',
-      todos: [{ content: 'One', status: 'in_progress' }],
-    })
+  test('has its plan as todos, and one call that writes them', async () => {
+    const { reply } = await played('plan')
+    expect(reply.todos).toEqual([
+      { content: 'Read', status: 'completed' },
+      { content: 'Write', status: 'in_progress' },
+    ])
+    expect(toolsOf(reply)).toEqual([['todowrite', 'completed', '']])
+    expect([reply.outcome, textOf(reply)]).toEqual(['completed', 'Planned.'])
+  })
+
+  test('asks questions with their ids', async () => {
     const questions = [{ id: 'color', header: 'Color', question: 'Which?', options: [{ label: 'Red' }] }]
     const asked = decodeRequest('item/tool/requestUserInput', { threadId: 't', itemId: 'i', questions })
     const sent: object[] = []

@@ -1,8 +1,16 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
+interface RecorderOptions {
+  /** Who says the lines that are not ours. */
+  readonly name: string
+  readonly command: string
+  /** Where the program and the file go. */
+  readonly folder: string
+}
+
 /** A program that runs `command` with its arguments, and notes each line of both sides in a file, in order. */
-export function recorderOf({ command, folder }: { readonly command: string; readonly folder: string }) {
+export function recorderOf({ name, command, folder }: RecorderOptions) {
   const program = join(folder, 'recorder')
   const log = join(folder, 'recorded.jsonl')
   const script = `#!${process.execPath}
@@ -17,7 +25,7 @@ function pass(from, input, output) {
   }).on('close', () => output === child.stdin && output.end())
 }
 pass('us', process.stdin, child.stdin)
-pass('claude', child.stdout, process.stdout)
+pass(${JSON.stringify(name)}, child.stdout, process.stdout)
 child.on('close', (code) => { process.exitCode = code ?? 1; process.stdin.destroy() })
 `
   writeFileSync(program, script, { mode: 0o755 })

@@ -135,9 +135,12 @@ describe("Codex's agent", () => {
     expect(toolsOf(reply)).toMatchObject([{ state: { status: 'error' } }])
   })
 
-  test('tells nothing of its plan', async () => {
+  test('tells its plan where its plan tool is enabled', async () => {
     const { reply } = await settled('todos')
-    expect([reply.outcome, reply.todos]).toEqual(['completed', []])
+    expect(reply.todos).toMatchObject([
+      { content: 'Read', status: 'completed' },
+      { content: 'Write', status: 'in_progress' },
+    ])
   })
 
   test('stops when it is aborted', async () => {

@@ -32,6 +32,7 @@ export type { StopTarget } from './drive/run/stop/stop-target.ts'
 export type { WatchOptions, WatchTarget } from './drive/sync/watch.ts'
 export { type OnError, ReplyError, type ReplyErrorType, safeOnError } from './error.ts'
 export type { ReplyEvent, SessionScopedEvent, SnapshotEvent } from './event.ts'
+export { causeOf, type FailureCause } from './failure-cause.ts'
 export { type Observation, observerOf, type ReplyObserver } from './observer.ts'
 export type {
   AgentPart,

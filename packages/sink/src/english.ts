@@ -51,8 +51,11 @@ export const words: Words = {
   failed: (reason) => `Failed: ${reason}`,
   arrived: 'What arrived is above.',
   cures: {
-    credentials: "The provider rejected the API key: renew it with 'opencode auth login'.",
+    credentials:
+      "The provider rejected the API key: renew it where the agent runs, for OpenCode with 'opencode auth login'.",
     context: 'The context is full: compact the session or start a new one.',
+    output: 'The answer exceeded the output limit: ask for less at a time.',
+    model: 'The model is not available: choose another one.',
     rate: 'The provider is limiting the request rate: wait, then try again.',
     provider: 'The provider failed: try again later.',
     again: 'Trying again may help.',

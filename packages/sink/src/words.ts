@@ -1,4 +1,4 @@
-import type { LostReason, Outcome, Todo } from '@reply/core'
+import type { FailureCause, LostReason, Outcome, Todo } from '@reply/core'
 
 /**
  * All text that the sink posts besides the agent's own. Hosts can replace any of it, such as for another language. Notices,
@@ -64,19 +64,8 @@ export interface Words {
   failed: (reason: string) => string
   /** Added to `lost` if some text was shown. */
   arrived: string
-  /** What to do about a failure, added to `failed`. */
-  cures: {
-    /** The provider refused the key: HTTP 401 or 403. */
-    credentials: string
-    /** The context is full. */
-    context: string
-    /** Too many calls: HTTP 429. */
-    rate: string
-    /** The provider failed: HTTP 500 and above. */
-    provider: string
-    /** Any other failure that the server calls retryable. */
-    again: string
-  }
+  /** What to do about a failure, added to `failed`: by its cause, or `again` for others that may pass. */
+  cures: Readonly<Record<FailureCause | 'again', string>>
   /** Below an answer that ended at the model's output limit. */
   cutOff: string
   /**

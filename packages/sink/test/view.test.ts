@@ -177,13 +177,18 @@ describe('an ending', () => {
     expect(said.map((one) => one.replaceAll('\\', ''))).toEqual(endings)
   })
 
+  const aboutKey =
+    "The provider rejected the API key: renew it where the agent runs, for OpenCode with 'opencode auth login'."
   test.each<[string, Partial<NonNullable<Reply['error']>>, string]>([
-    ['a key', { name: 'ProviderAuthError' }, "The provider rejected the API key: renew it with 'opencode auth login'."],
+    ['a key', { name: 'ProviderAuthError' }, aboutKey],
+    ['a key, by its number', { statusCode: 401 }, aboutKey],
+    ['a key, by the name of OpenCode 2', { name: 'provider.auth' }, aboutKey],
     [
-      'a key, by its number',
-      { statusCode: 401 },
-      "The provider rejected the API key: renew it with 'opencode auth login'.",
+      'the output',
+      { name: 'MessageOutputLengthError' },
+      'The answer exceeded the output limit: ask for less at a time.',
     ],
+    ['the model', { name: 'provider.no-route' }, 'The model is not available: choose another one.'],
     ['the context', { name: 'ContextOverflowError' }, 'The context is full: compact the session or start a new one.'],
     ['the rate', { statusCode: 429 }, 'The provider is limiting the request rate: wait, then try again.'],
     ['the provider', { statusCode: 503 }, 'The provider failed: try again later.'],

@@ -1,4 +1,5 @@
-import type { ReplyErrorType, ReplyFailure } from '@reply/core'
+import { causeOf, type FailureCause, type ReplyErrorType, type ReplyFailure } from '@reply/core'
+import { words } from '@reply/sink'
 import { cleanLine } from '../format/sanitize.ts'
 
 // Types of `ReplyError`: their messages say more than their names.
@@ -54,15 +55,16 @@ export const SESSIONS_CURE = '`opencode session list`, run in the project, lists
 /** What to do about it, if known. */
 export function cureOf(error: ReplyFailure | undefined): string | undefined {
   if (error === undefined) return undefined
-  const { name, statusCode } = error
   if (unknownSession(error) !== undefined) return SESSIONS_CURE
-  if (name === 'ProviderAuthError' || statusCode === 401 || statusCode === 403) {
-    return 'The provider rejected the API key: check it with `opencode auth list`, renew it with `opencode auth login`.'
-  }
-  if (name === 'ContextOverflowError') return 'The context is full: compact the session or start a new one.'
-  if (name === 'MessageOutputLengthError') return 'The answer exceeded the output limit: ask for less at a time.'
-  if (name === 'ProviderModelNotFoundError') return 'List the available models with `opencode models`.'
-  if (statusCode === 429) return 'The provider is limiting the request rate: wait, then try again.'
-  if (statusCode !== undefined && statusCode >= 500) return 'The provider failed: try again later.'
-  return error.retryable ? 'Trying again may help.' : undefined
+  const cause = causeOf(error)
+  if (cause) return cures[cause]
+  return error.retryable ? cures.again : undefined
+}
+
+/** The chats' words, with the commands that a terminal can run. */
+const cures: Readonly<Record<FailureCause | 'again', string>> = {
+  ...words.cures,
+  credentials:
+    'The provider rejected the API key: check it with `opencode auth list`, renew it with `opencode auth login`.',
+  model: 'List the available models with `opencode models`.',
 }

@@ -1,4 +1,4 @@
-import { partsOf, type Reply, type ReplyFailure, toolsOf } from '@reply/core'
+import { causeOf, partsOf, type Reply, type ReplyFailure, toolsOf } from '@reply/core'
 import type { Card } from '../ledger/card.ts'
 import { contextKey, doneKey, endingKey } from '../ledger/keys.ts'
 import { clip, italic, literal, smallPrint } from './format.ts'
@@ -100,10 +100,7 @@ function reasonOf(error: ReplyFailure | undefined): string {
 
 function cureOf(error: ReplyFailure | undefined, { cures }: ViewOptions['words']): string | undefined {
   if (!error) return undefined
-  const { name, statusCode, retryable } = error
-  if (name === 'ProviderAuthError' || statusCode === 401 || statusCode === 403) return cures.credentials
-  if (name === 'ContextOverflowError') return cures.context
-  if (statusCode === 429) return cures.rate
-  if (statusCode !== undefined && statusCode >= 500) return cures.provider
-  return retryable ? cures.again : undefined
+  const cause = causeOf(error)
+  if (cause) return cures[cause]
+  return error.retryable ? cures.again : undefined
 }

@@ -21,7 +21,7 @@ function lastOf(text: string, { env = {}, length = text.length }: { env?: Record
   return line.end()
 }
 
-describe('the last line of stderr', () => {
+describe('what stderr says last', () => {
   test.each([
     ['a token', 'key sk-ant-abcdefghijklmnop refused', {}, 'key [redacted] refused'],
     ['a coloured token', '\u001b[31msk-ant-abcdefghijklmnop\u001b[0m refused', {}, '[redacted] refused'],
@@ -60,12 +60,24 @@ describe('the last line of stderr', () => {
   })
 
   test('is cut after it was redacted, so that a cut leaves no end of a secret', () => {
-    const words = 'word '.repeat(398)
-    const said = lastOf(`password=${'x'.repeat(50)} ${words}`, { length: 100 })
-    expect(said.length).toBeLessThanOrEqual(2000)
-    expect(said).not.toContain('x')
+    const said = lastOf(`password=${'x'.repeat(20_000)} is wrong`, { length: 100 })
+    expect(said).toBe('password=[redacted] is wrong')
     expect(lastOf('z'.repeat(5000), {})).toHaveLength(2000)
   })
+
+  test.each([
+    [
+      'Node.js',
+      'node:internal\n  throw err;\n  ^\n\nError: Cannot find module\n    at load (a.js:1:2)\n\nNode.js v22.1.0\n',
+      'Error: Cannot find module',
+    ],
+    [
+      'Rust',
+      'Error: invalid type: boolean\nin `tools`\n\nStack backtrace:\n   0: <unknown>\n',
+      'Error: invalid type: boolean',
+    ],
+    ['a log without an error', 'Begun.\nErrors are logged.\nStopped.\n\n', 'Stopped.'],
+  ])('is the error in front of a stack: %s', (_, text, expected) => expect(lastOf(text, {})).toBe(expected))
 
   test('is empty if there is none', () => expect(lastOf('', {})).toBe(''))
 })

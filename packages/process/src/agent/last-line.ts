@@ -2,15 +2,24 @@ import { createRedactor, isSecretVariable } from '@reply/core/internal'
 import { createPlainText } from '../command/plain-text.ts'
 import { hideValues } from './hide-values.ts'
 
-/** The last line of a program's stderr, for the error that ends its run. */
+/**
+ * What a program's stderr says of its end: its last line that begins like an error, else its last line. Node.js and Rust
+ * write a stack behind an error.
+ */
 export interface LastLine {
   push(text: string): void
   /** Without terminal sequences and secrets. Empty if it wrote nothing. */
   end(): string
 }
 
-/** How much of the line's end is kept, in UTF-16 units. */
-const mostKept = 2000
+/** How much of stderr's end is kept, in UTF-16 units: enough for a stack. */
+const mostKept = 10_000
+
+/** How much of the line's end is shown, in UTF-16 units. */
+const mostShown = 2000
+
+/** `TypeError: …`, `Error [ERR_X]: …`, `error: …`, `fatal: …` */
+const errorLine = /^(?:[a-z]*error|fatal)\b.{0,40}?:/i
 
 /** The shortest value that counts as a secret: `1` and `yes` are none. */
 const shortest = 4
@@ -28,7 +37,9 @@ export function createLastLine(env: Readonly<Record<string, string | undefined>>
     push: (text) => keep(redactor.push(values.push(plain.push(text)))),
     end: () => {
       keep(redactor.push(values.push(plain.end()) + values.end()) + redactor.end())
-      return kept.trim().split('\n').at(-1)?.trim() ?? ''
+      const lines = kept.split('\n').map((line) => line.trim())
+      const said = lines.findLast((line) => errorLine.test(line)) ?? lines.findLast((line) => line !== '') ?? ''
+      return said.slice(-mostShown)
     },
   }
 

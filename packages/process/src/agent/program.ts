@@ -19,7 +19,7 @@ export interface Program {
 export interface ProgramOptions extends ChildOptions {
   /** Called for each line, in order. What it throws is reported. */
   readonly onLine: (value: unknown, line: string) => void
-  /** Called once, after its last line. `last` is the last line of its stderr with secrets redacted; it may be empty. */
+  /** Called once, after its last line. `last` is what its stderr says of that, with secrets redacted; it may be empty. */
   readonly onEnd: (exit: Exit, last: string) => void
   /** Receives where lines begin that are not JSON, as `malformed`, and lines that are too long. */
   readonly onError: (error: ReplyError) => void

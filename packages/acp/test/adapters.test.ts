@@ -81,6 +81,8 @@ describe("Claude's agent", () => {
       ['Read', 'completed'],
       ['Writing', 'in_progress'],
     ])
+    // Chats show the checklist of a reply that has such a call.
+    expect(toolsOf(reply).map(({ tool, state }) => [tool, state.status])).toEqual([['todowrite', 'completed']])
   })
 
   test("shows a sub-agent's calls and asks as the root's own", async () => {

@@ -2,7 +2,7 @@ import { createHandClock } from '@reply/testing'
 import { expect, test } from 'vitest'
 import { ReplyError, textOf, toolsOf } from '../../src/index.ts'
 import { connectSource, type LocalOutput } from '../../src/source.ts'
-import { createScripted, createUnreachable } from './local-agent.ts'
+import { createScripted } from './local-agent.ts'
 
 async function stage(more: Parameters<typeof createScripted>[0] = {}) {
   const clock = createHandClock()
@@ -106,11 +106,24 @@ test('a prompt without a connection is refused, as its events would be lost', as
   expect(heard).toEqual([])
 })
 
-test('an agent that cannot be started fails prompts at once, with the reason', async () => {
-  const drive = connectSource(createUnreachable().source)
+test('an agent that cannot be started fails each prompt at once, with the reason, and works as soon as it can be', async () => {
+  const clock = createHandClock()
+  let isThere = false
+  const { source } = createScripted({
+    clock,
+    start: async () => {
+      if (!isThere) throw new ReplyError('unreachable', 'There is no such command: install it.')
+    },
+  })
+  // The clock stands still: no prompt waits for a back-off.
+  const drive = connectSource(source, { clock })
   await expect(drive.ready).rejects.toThrow('no such command')
-  const reply = await drive.prompt({ text: 'Hello.' }).result
-  expect(reply).toMatchObject({ outcome: 'failed', error: { message: expect.stringContaining('no such command') } })
+  const failed = { outcome: 'failed', error: { message: expect.stringContaining('no such command') } }
+  for (let prompt = 0; prompt < 3; prompt++) expect(await drive.prompt({ text: 'Hello.' }).result).toMatchObject(failed)
+  const together = [drive.prompt({ text: 'Hello.' }).result, drive.prompt({ text: 'Hello.' }).result]
+  expect(await Promise.all(together)).toMatchObject([failed, failed])
+  isThere = true
+  expect(textOf(await drive.prompt({ text: 'Hello.' }).result)).toBe('An answer.')
   await drive.close()
 })
 

@@ -1,4 +1,4 @@
-import { textOf, toolsOf } from '@reply/core'
+import { ownTodosOf, textOf, toolsOf } from '@reply/core'
 import { describe, expect, test } from 'vitest'
 import { play } from './play.ts'
 import { readRecording, replayed } from './replay.ts'
@@ -81,8 +81,7 @@ describe("Claude's agent", () => {
       ['Read', 'completed'],
       ['Writing', 'in_progress'],
     ])
-    // Chats show the checklist of a reply that has such a call.
-    expect(toolsOf(reply).map(({ tool, state }) => [tool, state.status])).toEqual([['todowrite', 'completed']])
+    expect(ownTodosOf(reply)).toEqual(reply.todos)
   })
 
   test("shows a sub-agent's calls and asks as the root's own", async () => {

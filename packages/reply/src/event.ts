@@ -191,7 +191,8 @@ export type SessionScopedEvent =
   | (SessionFields & { readonly type: 'compacted' })
   | (SessionFields & { readonly type: 'message-removed'; readonly messageID: string })
   | (SessionFields & { readonly type: 'part-removed'; readonly messageID: string; readonly partID: string })
-  | (SessionFields & { readonly type: 'todos'; readonly todos: readonly Todo[] })
+  /** `isOwn`: the current run wrote them, and none before it. Absent if the source doesn't know. */
+  | (SessionFields & { readonly type: 'todos'; readonly todos: readonly Todo[]; readonly isOwn?: true | undefined })
   /** A prompt is about to be posted: the reply exists from here on. */
   | (SessionFields & { readonly type: 'opened'; readonly text?: string | undefined })
   /** The caller wants the run to end: however its end looks on the wire, it counts as an abort. */

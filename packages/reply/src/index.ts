@@ -81,6 +81,7 @@ export {
   currentActivity,
   isShownText,
   outputOf,
+  ownTodosOf,
   partsOf,
   pendingAsks,
   reasoningOf,

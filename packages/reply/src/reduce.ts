@@ -8,10 +8,10 @@ import { applyMessage, applyPromptPart, messageIDOf, removeMessage } from './red
 import { applyPart, growPart, messageAt, removePart } from './reduce/part.ts'
 import { abandonOpen } from './reduce/retry.ts'
 import { applyBusy, applyRetry, isAtWorkBelow, isOfChildren, phaseOf, reportError } from './reduce/run.ts'
-import { same } from './reduce/same.ts'
 import { isFinished, sealParts, settle } from './reduce/settle.ts'
 import { withFields } from './reduce/shape.ts'
 import { snapshotEvents } from './reduce/snapshot.ts'
+import { applyTodos } from './reduce/todos.ts'
 import type { Phase, Reply } from './reply.ts'
 
 /**
@@ -118,9 +118,7 @@ function apply(reply: Reply, event: SessionScopedEvent, changes: Change[]): Repl
     case 'compacted':
       return applyCompacted(reply, event.at, changes)
     case 'todos':
-      if (same(reply.todos, event.todos)) return reply
-      changes.push({ type: 'todosChanged', todos: event.todos })
-      return withFields(reply, { todos: event.todos })
+      return applyTodos(reply, event, changes)
     case 'asked':
       return applyAsked(reply, event.ask, changes)
     case 'ask-closed':

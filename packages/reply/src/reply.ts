@@ -60,6 +60,8 @@ export interface Reply {
   readonly children: readonly Child[]
   /** The session's checklist as last written; it outlives the run that wrote it. */
   readonly todos: readonly Todo[]
+  /** The run itself wrote the checklist, as its source says. Servers don't say it: see `ownTodosOf`. */
+  readonly wroteTodos?: true | undefined
   /** This session's own tokens and cost; `totalUsage` adds the children's. */
   readonly usage: Usage
   /** Set while the server waits to retry the model. */

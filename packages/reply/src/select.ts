@@ -1,7 +1,8 @@
 import { equalKey } from './ask/equal.ts'
+import { isTodoTool } from './ask/tool-name.ts'
 import type { Ask } from './ask.ts'
 import type { Part, ReasoningPart, TextPart, ToolPart } from './part.ts'
-import type { Child, Message, Reply, Usage } from './reply.ts'
+import type { Child, Message, Reply, Todo, Usage } from './reply.ts'
 
 /** The reply's parts in message order: what `index` in a change refers to. */
 export function partsOf(reply: Reply): readonly Part[] {
@@ -47,6 +48,11 @@ export function reasoningOf(reply: Reply): string {
 /** The reply's own tool calls in order, without abandoned ones. */
 export function toolsOf(reply: Reply): readonly ToolPart[] {
   return partsOf(reply).filter((part): part is ToolPart => part.type === 'tool' && part.status !== 'abandoned')
+}
+
+/** The checklist if this run wrote it; empty if it only inherited that of an earlier one. */
+export function ownTodosOf(reply: Reply): readonly Todo[] {
+  return reply.wroteTodos || toolsOf(reply).some(({ tool }) => isTodoTool(tool)) ? reply.todos : []
 }
 
 /**

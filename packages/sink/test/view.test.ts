@@ -271,6 +271,7 @@ describe('besides the answer', () => {
     const reply = replyWith([call('todowrite', { status: 'completed' })], { todos })
     expect(saidIn(viewOf(reply), 'todos')).toEqual(['**To do**\n- ✅ Read\n- ▶️ Write \\*it\\*\n- ▫️ Test'])
     expect(saidIn(viewOf(replyWith([], { todos })), 'todos')).toEqual([])
+    expect(saidIn(viewOf(replyWith([], { todos, wroteTodos: true })), 'todos')).toHaveLength(1)
   })
 
   test('reasoning is shown only if the policy asks for it', () => {

@@ -62,14 +62,7 @@ const table: { readonly [K in UpdateKind]: (update: Update<K>, known: Known) => 
   tool_call_update: toolTold,
   plan: ({ entries }) => {
     const todos = entries.map(({ content, status, priority }) => ({ content, status, priority: priority ?? undefined }))
-    // Views show the checklist of a reply that has written one. One call stands for all plans of a run.
-    const state = { status: 'completed', input: { todos }, output: '' } as const
-    return {
-      outputs: [
-        { type: 'tool', callID: 'plan', tool: 'todowrite', state, raw: entries },
-        { type: 'todos', todos },
-      ],
-    }
+    return { outputs: [{ type: 'todos', todos }] }
   },
   available_commands_update: ({ availableCommands }) => ({
     session: {

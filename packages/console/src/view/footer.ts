@@ -1,9 +1,9 @@
-import type { Reply } from '@reply/core'
+import { ownTodosOf, type Reply } from '@reply/core'
 import type { Asked } from '../asks/asking.ts'
 import type { Line } from '../format/styled-line.ts'
 import type { Block } from './committed.ts'
 import { statusLine } from './status.ts'
-import { hasOwnTodos, shortTodoLines } from './todos.ts'
+import { shortTodoLines } from './todos.ts'
 
 export interface FooterOptions {
   readonly now: number
@@ -29,7 +29,7 @@ export function footerLines(reply: Reply, options: FooterOptions): readonly Line
     ...(hint === undefined ? {} : { hint }),
   })
   const most = Math.min(TODO_ROWS, rows - 4 - ask.length)
-  const todos = hasOwnTodos(reply) && most >= 3 ? shortTodoLines(reply.todos, { width, most }) : []
+  const todos = most >= 3 ? shortTodoLines(ownTodosOf(reply), { width, most }) : []
   return [...(gap ? [[]] : []), ...todos, ...(todos.length > 0 && ask.length > 0 ? [[]] : []), ...ask, status]
 }
 

@@ -1,11 +1,6 @@
-import { type Reply, type Todo, toolsOf } from '@reply/core'
+import type { Todo } from '@reply/core'
 import { cleanLine } from '../format/sanitize.ts'
 import { clip, type Line, line, type Span, span } from '../format/styled-line.ts'
-
-/** The checklist outlives a run, so it is shown only for runs that worked on it. */
-export function hasOwnTodos(reply: Reply): boolean {
-  return reply.todos.length > 0 && toolsOf(reply).some((part) => isTodoTool(part.tool))
-}
 
 /** The checklist shows the result, so its call needs no row. */
 export function isTodoTool(tool: string): boolean {

@@ -1,4 +1,4 @@
-import { isShownText, type Message, type Part, type Reply } from '@reply/core'
+import { isShownText, type Message, ownTodosOf, type Part, type Reply } from '@reply/core'
 import { amount, duration } from '@reply/sink/channel'
 import { visibleLine } from '../format/sanitize.ts'
 import { type Line, line, span, wrap } from '../format/styled-line.ts'
@@ -6,7 +6,7 @@ import type { Block, Committed } from './committed.ts'
 import { type Delay, delayBlock } from './delays.ts'
 import { outcomeLines } from './outcome.ts'
 import { takenBack, textBlocks } from './text.ts'
-import { hasOwnTodos, todoLines } from './todos.ts'
+import { todoLines } from './todos.ts'
 import { strayAsks, strayChildren, toolBlocks } from './tree.ts'
 
 export interface ViewOptions {
@@ -113,11 +113,12 @@ function compactionBlock({ compaction }: Reply, { width }: ViewOptions): readonl
  * the end.
  */
 function todoBlocks(reply: Reply, { live, width, shown }: ViewOptions): readonly Block[] {
-  if (!hasOwnTodos(reply)) return []
+  const todos = ownTodosOf(reply)
+  if (todos.length === 0) return []
   const settled = reply.phase === 'settled'
   if (!settled && (live || [...shown.keys].some((key) => key.startsWith('todos:')))) return []
-  const key = `todos:${reply.todos.map(({ status, content }) => `${status} ${content}`).join('\n')}`
-  return [{ key, final: true, gap: 'always', kind: 'note', lines: todoLines(reply.todos, width) }]
+  const key = `todos:${todos.map(({ status, content }) => `${status} ${content}`).join('\n')}`
+  return [{ key, final: true, gap: 'always', kind: 'note', lines: todoLines(todos, width) }]
 }
 
 function endBlocks(reply: Reply, { width }: ViewOptions): readonly Block[] {

@@ -11,12 +11,7 @@ export type CodexSaid = { readonly threadID: string } & (
   | { readonly type: 'seal' }
   | { readonly type: 'tool'; readonly callID: string; readonly tool: string; readonly state: ToolState }
   | { readonly type: 'output'; readonly callID: string; readonly delta: string }
-  | {
-      readonly type: 'todos'
-      /** Stands for the turn's calls of its plan tool, which Codex does not show. */
-      readonly callID: string
-      readonly todos: readonly { readonly content: string; readonly status: string }[]
-    }
+  | { readonly type: 'todos'; readonly todos: readonly { readonly content: string; readonly status: string }[] }
   | { readonly type: 'usage'; readonly tokens: CodexTokens; readonly contextLimit?: number }
   | { readonly type: 'retry'; readonly message: string }
   | { readonly type: 'compaction' }
@@ -85,12 +80,12 @@ const notifications: Readonly<Record<string, (params: unknown) => CodexSaid | un
   'item/completed': (params) => ofItem(params, true),
   'turn/plan/updated': (params) => {
     const step = z.object({ step: z.string(), status: z.string() })
-    const found = z.object({ ...of, turnId: z.string(), plan: z.array(step) }).safeParse(params).data
+    const found = z.object({ ...of, plan: z.array(step) }).safeParse(params).data
     const todos = found?.plan.map((one) => ({
       content: one.step,
       status: one.status === 'inProgress' ? 'in_progress' : one.status,
     }))
-    return found && { type: 'todos', threadID: found.threadId, callID: `plan.${found.turnId}`, todos: todos ?? [] }
+    return found && { type: 'todos', threadID: found.threadId, todos: todos ?? [] }
   },
   'thread/tokenUsage/updated': ofUsage,
   error: (params) => {

@@ -26,13 +26,8 @@ export function createTeller(now: () => number) {
         const { tool, state } = known.said
         return run.write({ type: 'tool', callID: said.callID, tool, state: { ...state, metadata: { output } }, raw })
       }
-      case 'todos': {
-        // Views show the checklist of a reply that has written one.
-        const { callID, todos } = said
-        const state = { status: 'completed', input: { todos }, output: '' } as const
-        run.write({ type: 'tool', callID, tool: 'todowrite', state, raw })
-        return run.write({ type: 'todos', todos })
-      }
+      case 'todos':
+        return run.write({ type: 'todos', todos: said.todos })
       case 'usage': {
         // Codex does not say what a model costs.
         run.write({ type: 'usage', tokens: said.tokens, cost: 0 })

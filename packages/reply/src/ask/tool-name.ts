@@ -5,6 +5,11 @@ export function isShellTool(tool: string): boolean {
   return tool === 'bash' || tool === 'shell'
 }
 
+/** Whether the tool writes the checklist. */
+export function isTodoTool(tool: string): boolean {
+  return tool === 'todowrite'
+}
+
 /** Whether the tool starts a sub-agent: `task` in OpenCode 1, `subagent` in OpenCode 2. */
 export function isSubagentTool(tool: string): boolean {
   return tool === 'task' || tool === 'subagent'

@@ -1,4 +1,4 @@
-import { isShownText, partsOf, type Reply, toolsOf } from '@reply/core'
+import { isShownText, ownTodosOf, partsOf, type Reply } from '@reply/core'
 import type { Card } from '../ledger/card.ts'
 import { compactionKey, reasoningKey, todosKey } from '../ledger/keys.ts'
 import { literal, smallPrint } from './format.ts'
@@ -18,9 +18,9 @@ export function compactionCard({ compaction }: Reply, { words, small }: ViewOpti
 
 /** One checklist, edited as its items are done. The checklist of an earlier reply is not shown again. */
 export function todosCard(reply: Reply, { words, mode, policy, isStreaming }: ViewOptions): Card | undefined {
-  if (mode !== 'live' || isStreaming || policy.verbosity === 'quiet' || reply.todos.length === 0) return undefined
-  if (!toolsOf(reply).some(({ tool }) => tool === 'todowrite')) return undefined
-  const lines = reply.todos
+  const todos = ownTodosOf(reply)
+  if (mode !== 'live' || isStreaming || policy.verbosity === 'quiet' || todos.length === 0) return undefined
+  const lines = todos
     .map((todo) => words.todo({ ...todo, content: literal(todo.content) }))
     .filter((line) => line.trim() !== '')
   const title = words.todos.trim() === '' ? [] : [`**${words.todos}**`]

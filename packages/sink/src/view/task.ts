@@ -1,4 +1,4 @@
-import { type Reply, type ToolPart, toolsOf } from '@reply/core'
+import { ownTodosOf, type Reply, type ToolPart, toolsOf } from '@reply/core'
 import type { Task } from '../port/port.ts'
 import { oneLine } from './format.ts'
 import { titleOf } from './tool.ts'
@@ -18,8 +18,8 @@ export function flowOf(reply: Reply, { shown, policy, words }: ViewOptions): Flo
   if (policy.verbosity === 'quiet') return { tasks: [] }
   const tools = toolsOf(reply).filter(({ tool }) => tool !== 'todowrite' && tool !== 'question')
   const tasks = tools.map(taskOf).filter((task) => task.status !== 'pending' && !shown.reported.has(taskKey(task)))
-  const { todos } = reply
-  if (todos.length === 0 || !toolsOf(reply).some(({ tool }) => tool === 'todowrite')) return { tasks }
+  const todos = ownTodosOf(reply)
+  if (todos.length === 0) return { tasks }
   const done = todos.filter(({ status }) => status === 'completed').length
   const now = todos.find(({ status }) => status === 'in_progress')
   const plan = [`${words.todos} ${done}/${todos.length}`, now && oneLine(now.content, 100)].filter(Boolean).join(': ')

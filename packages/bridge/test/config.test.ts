@@ -126,7 +126,21 @@ describe('a config', () => {
       'mirrors.0: its chats have different servers by `routes`. Give them one.',
     ],
     ['no server', { servers: {} }, 'servers: Name at least one server.'],
-    ['an address that is none', { servers: { home: { url: 'localhost' } } }, 'servers.home.url'],
+    [
+      'an address that is none',
+      { servers: { home: { url: 'localhost' } } },
+      'servers.home.url: Write an address such as "http://127.0.0.1:4096".',
+    ],
+    [
+      'a way of being busy that is none',
+      { router: { busy: { tg: 'wait' } } },
+      'router.busy: `queue`, `steer` or `interrupt`, or one of these by chat.',
+    ],
+    [
+      'a password from two places',
+      { servers: { home: { url: 'http://127.0.0.1:4096', password: { env: 'NAME', file: 'path' } } } },
+      'servers.home.password: Write either { "env": "NAME" } or { "file": "path" }.',
+    ],
   ])('names the path, the value and the cure of %s', (_, change, fault) => {
     expect(faultsOf(change)).toContain(fault)
   })

@@ -3,7 +3,7 @@ import { hold, type Scripts, text, tool } from '@reply/testing'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { type BridgeStage, startStage } from './stage.ts'
 
-const chats = [902, 903, 904]
+const chats = [901, 902, 903, 904]
 
 const scripts: Scripts = {
   hello: { steps: [[text('Hello to you.')]] },
@@ -34,8 +34,8 @@ beforeAll(async () => {
   stage = await startStage({
     scripts,
     env: { OPENCODE_EXPERIMENTAL_BACKGROUND_SUBAGENTS: 'true' },
-    people: { ann: { ids: chats.map((id) => `tg:${id}`), may: ['prompt', 'approve'] } },
-    chats: chats.map((id) => ({ id, type: 'private', title: 'Ann' }) as const),
+    people: { ann: { ids: [...chats, 905].map((id) => `tg:${id}`), may: ['prompt', 'approve', 'admin'] } },
+    chats: [...chats, 905].map((id) => ({ id, type: 'private', title: 'Ann' }) as const),
   })
 })
 afterEach(async () => await stage.stop())
@@ -126,5 +126,24 @@ test('what a sub-agent asks while a prompt waits for its file is shown when that
   await expect.poll(asks).toHaveLength(1)
   stage.telegram.say(904, '/stop')
   await answered(904, 'touch allowed904.txt')
+  expect(stage.errors).toEqual([])
+})
+
+test('a prompt from another chat that joins what a session does by itself is answered in that chat', async () => {
+  await stage.start()
+  await goOn(901)
+  stage.model.release('child901')
+  await answered(901, 'The background')
+  stage.telegram.say(905, '/switch 1')
+  await answered(905, 'This chat continues')
+  stage.telegram.say(905, 'Hi again [scenario:hello]')
+  await stage.stored('Hi again [scenario:hello]')
+  stage.model.release('after901')
+  await answered(901, 'work is over in 901.')
+  await answered(905, 'Hello to you.')
+  await expect.poll(stage.isAtRest).toBe(true)
+  await stage.stop()
+  expect(times(901, 'work is over in 901.')).toBe(1)
+  expect(times(905, 'Hello to you.')).toBe(1)
   expect(stage.errors).toEqual([])
 })

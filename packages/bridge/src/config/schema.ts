@@ -13,7 +13,7 @@ function hasCredentials(url: string): boolean {
 export const serverSchema = z
   .strictObject({
     url: z
-      .url({ protocol: /^https?$/ })
+      .url({ protocol: /^https?$/, error: 'Write an address such as "http://127.0.0.1:4096".' })
       .refine((url) => !hasCredentials(url), 'Write the address alone, and name its `username` and `password`.')
       .optional()
       .describe('The address of an OpenCode server.'),
@@ -81,7 +81,7 @@ const router = z.strictObject({
     .describe('An ask without an answer is rejected after this long, in ms. Default: `timeoutMs`.'),
   progress: progress.default({ enabled: true, toolThrottleMs: 5000, heartbeatMs: 60_000 }),
   busy: z
-    .union([busy, z.record(z.string().min(1), busy)])
+    .union([busy, z.record(z.string().min(1), busy)], '`queue`, `steer` or `interrupt`, or one of these by chat.')
     .default('queue')
     .describe(
       'What a message does while the agent works: it waits, joins the running turn, or aborts it first. One for all, or by chat like `routes`: `{ "tg": "steer", "*": "queue" }`.',

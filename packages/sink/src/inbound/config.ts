@@ -3,15 +3,18 @@ import { policySchema, wordsSchema } from '../config.ts'
 
 /** Where a secret of a config comes from: a config never has the secret itself. */
 export const secretSource = z
-  .union([
-    z.strictObject({
-      env: z
-        .string()
-        .regex(/^[A-Za-z_]\w*$/, 'Write the name of an environment variable, not the secret.')
-        .describe('The name of an environment variable that has the secret.'),
-    }),
-    z.strictObject({ file: z.string().min(1).describe('The path of a file that has the secret, and nothing else.') }),
-  ])
+  .union(
+    [
+      z.strictObject({
+        env: z
+          .string()
+          .regex(/^[A-Za-z_]\w*$/, 'Write the name of an environment variable, not the secret.')
+          .describe('The name of an environment variable that has the secret.'),
+      }),
+      z.strictObject({ file: z.string().min(1).describe('The path of a file that has the secret, and nothing else.') }),
+    ],
+    'Write either { "env": "NAME" } or { "file": "path" }.',
+  )
   .describe('Where the secret comes from: an environment variable or a file.')
 
 /** Where a secret comes from, as a config says it. */

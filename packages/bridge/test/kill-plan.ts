@@ -37,7 +37,10 @@ export const scripts: Scripts = Object.fromEntries(
 export function planBy(random: () => number): readonly Kind[] {
   const plan = Array.from({ length: prompts }, () => kinds[Math.floor(random() * kinds.length)] ?? 'answer')
   // A stop also ends what was passed on right before it: such a plan would have two right ends.
-  return plan.includes('steer') ? plan.map((kind) => (kind === 'stop' ? 'answer' : kind)) : plan
+  if (!plan.includes('steer')) return plan
+  const first = plan.indexOf('steer')
+  // What is steered after its turn joins the next one, and takes the place of the answer there if that has more steps.
+  return plan.map((kind, index) => (kind === 'stop' || (index > first && kind !== 'steer') ? 'answer' : kind))
 }
 
 /** What a session of the server holds of a plan. */

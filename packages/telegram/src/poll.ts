@@ -91,11 +91,18 @@ export function createPolling({ api, read, receive, onError, clock }: PollOption
     if (offset !== undefined) await confirm(offset)
   }
 
-  /** Waits for the tasks, but no longer. The pause that lost would keep its timer and its listener. */
+  /**
+   * Waits for the tasks, but no longer. The pause that lost would keep its timer and its listener. Not with
+   * `AbortSignal.any`: in Node 20, a signal keeps an entry for each one that was made of it, and this one lives for months.
+   */
   async function restOr(longestMs: number, signal: AbortSignal): Promise<void> {
-    const rested = new AbortController()
-    await Promise.race([tasks.rest(), pause(clock, longestMs, AbortSignal.any([signal, rested.signal]))])
-    rested.abort()
+    const over = new AbortController()
+    const end = (): void => over.abort()
+    signal.addEventListener('abort', end)
+    if (signal.aborted) end()
+    await Promise.race([tasks.rest(), pause(clock, longestMs, over.signal)])
+    signal.removeEventListener('abort', end)
+    end()
   }
 
   async function poll(fields: TelegramFields, signal?: AbortSignal): Promise<readonly unknown[]> {

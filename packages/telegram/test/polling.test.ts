@@ -1,6 +1,7 @@
+import { getEventListeners } from 'node:events'
 import { backOffMs } from '@reply/sink/channel'
 import type { TelegramFault } from '@reply/testing'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { type TelegramChannelOptions, telegramChannel } from '../src/index.ts'
 import { start, until } from './bot.ts'
 
@@ -84,3 +85,31 @@ describe('a 404 to a poll', () => {
     expect(telegram.count('getUpdates')).toBe(8)
   })
 })
+
+test('polls leave nothing behind on the signal that ends them all', async () => {
+  const signals: AbortSignal[] = []
+  const listened = vi.spyOn(AbortSignal.prototype, 'addEventListener').mockImplementation(function (
+    this: AbortSignal,
+    ...given: Parameters<AbortSignal['addEventListener']>
+  ) {
+    signals.push(this)
+    EventTarget.prototype.addEventListener.apply(this, given)
+  })
+  const received: string[] = []
+  const { telegram, channel } = await poll((one) => void received.push(one.type))
+  for (let said = 0; said < 40; said++) {
+    telegram.say(7, 'Hi')
+    await until(() => received.length > said)
+  }
+  listened.mockRestore()
+  expect(signals.length).toBeGreaterThan(40)
+  expect(Math.max(...signals.map(entriesOn))).toBeLessThan(5)
+  await channel.stop()
+})
+
+/** The most of anything that a signal keeps: listeners, or signals that were made of it. */
+function entriesOn(signal: AbortSignal): number {
+  const kept = Object.getOwnPropertySymbols(signal).map((symbol): unknown => Reflect.get(signal, symbol))
+  const sizes = kept.map((one) => (typeof one === 'object' && one !== null && 'size' in one ? Number(one.size) : 0))
+  return Math.max(getEventListeners(signal, 'abort').length, ...sizes)
+}

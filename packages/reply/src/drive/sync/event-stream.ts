@@ -80,9 +80,14 @@ export function createEventStream(options: EventStreamOptions): EventStream {
   }
 
   async function backOff(delayMs: number): Promise<void> {
-    const wanted = new AbortController()
-    void options.whenWanted?.().then(() => wanted.abort())
-    await pause(clock, delayMs, AbortSignal.any([closed.signal, wanted.signal]))
+    // Not with `AbortSignal.any`: in Node 20, a signal keeps an entry for each one that was made of it.
+    const over = new AbortController()
+    const end = (): void => over.abort()
+    closed.signal.addEventListener('abort', end)
+    if (closed.signal.aborted) end()
+    void options.whenWanted?.().then(end)
+    await pause(clock, delayMs, over.signal)
+    closed.signal.removeEventListener('abort', end)
   }
 
   /** Runs one connection to its end and returns why it ended. */

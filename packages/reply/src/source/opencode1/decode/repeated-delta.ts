@@ -1,5 +1,5 @@
 import type { DeltaEvent } from '../../../event.ts'
-import { endOf, isAt, stringIn } from '../../decode/json-text.ts'
+import { copied, endOf, isAt, stringIn } from '../../decode/json-text.ts'
 import { putNewest } from '../../decode/newest.ts'
 import { type Frame, propertiesOf, unwrap } from './frame.ts'
 
@@ -99,8 +99,12 @@ function templateOf(data: string, event: DeltaEvent): Template | undefined {
   const rest = { tail, partID: { from, to: from + event.partID.length }, frame, event }
   const template =
     idText === undefined
-      ? { head: data.slice(0, opening), middle: undefined, ...rest }
-      : { head: data.slice(0, idAt + 1), middle: data.slice(idAt + idText.length - 1, opening), ...rest }
+      ? { head: copied(data.slice(0, opening)), middle: undefined, ...rest }
+      : {
+          head: copied(data.slice(0, idAt + 1)),
+          middle: copied(data.slice(idAt + idText.length - 1, opening)),
+          ...rest,
+        }
   return isTrue(template) ? template : undefined
 }
 

@@ -1,5 +1,5 @@
 import type { DeltaEvent } from '../../../event.ts'
-import { endOf, isAt, stringIn } from '../../decode/json-text.ts'
+import { copied, endOf, isAt, stringIn } from '../../decode/json-text.ts'
 import { putNewest } from '../../decode/newest.ts'
 import { frameOf } from './canonical.ts'
 import { toDelta } from './delta.ts'
@@ -83,7 +83,7 @@ function templateOf(data: string, event: DeltaEvent): Template | undefined {
   if (tail === undefined || opening < timeEnd) return undefined
   // Nothing but the delta may stand between the two.
   if (stringIn(data, opening, data.length - tail.length) !== event.delta) return undefined
-  const middle = data.slice(timeEnd, opening)
+  const middle = copied(data.slice(timeEnd, opening))
   const frame = probed(`${idStart}id${created}1${middle}"delta${tail}`, event)
   return frame && { middle, tail, frame, event }
 }

@@ -78,6 +78,16 @@ describe('a config', () => {
       { router: { timeoutMs: 999 } },
       'router.timeoutMs: Too small: expected number to be >=1000. It is 999.',
     ],
+    [
+      'a time that no timer takes',
+      { router: { askTimeoutMs: 2 ** 31 } },
+      'router.askTimeoutMs: Too big: expected number to be <=2147483647. It is 2147483648.',
+    ],
+    [
+      'an id that no platform gives',
+      { people: { ann: { ids: ['tg: 1'], may: [] } } },
+      'people.ann.ids.0: Write it as <channel>:<id on the platform>, as in "tg:123".',
+    ],
     ['a nested one', { router: { progress: { heartbeatMs: 9999 } } }, 'router.progress.heartbeatMs'],
     ['an unknown field', { router: { timeout: 5 } }, 'router: Unrecognized key: "timeout".'],
     [

@@ -43,7 +43,7 @@ export const serverSchema = z
 
 const person = z.strictObject({
   ids: z
-    .array(z.string().regex(/^[^:]+:.+$/, 'Write it as <channel>:<id on the platform>, as in "tg:123".'))
+    .array(z.string().regex(/^[\w-]+:\S+$/, 'Write it as <channel>:<id on the platform>, as in "tg:123".'))
     .min(1)
     .describe('Who this is on each channel: `<channel>:<id on the platform>`.'),
   may: z
@@ -53,13 +53,28 @@ const person = z.strictObject({
     ),
 })
 
+/** The longest time that a timer takes, in ms: 24.8 days. */
+const longestMs = 2 ** 31 - 1
+
 const progress = z.strictObject({
   enabled: z
     .boolean()
     .default(true)
     .describe('`false`: no tool messages, no heartbeat, and asks are rejected at once. Typing stays.'),
-  toolThrottleMs: z.number().int().min(1000).default(5000).describe('Minimum time between two tool messages, in ms.'),
-  heartbeatMs: z.number().int().min(10_000).default(60_000).describe('Silence after which a heartbeat comes, in ms.'),
+  toolThrottleMs: z
+    .number()
+    .int()
+    .min(1000)
+    .max(longestMs)
+    .default(5000)
+    .describe('Minimum time between two tool messages, in ms.'),
+  heartbeatMs: z
+    .number()
+    .int()
+    .min(10_000)
+    .max(longestMs)
+    .default(60_000)
+    .describe('Silence after which a heartbeat comes, in ms.'),
 })
 
 const busy = z.enum(['queue', 'steer', 'interrupt'])
@@ -69,6 +84,7 @@ const router = z.strictObject({
     .number()
     .int()
     .min(1000)
+    .max(longestMs)
     .default(300_000)
     .describe(
       'A run without progress ends after this long, in ms. The time that people take to answer does not count.',
@@ -77,6 +93,7 @@ const router = z.strictObject({
     .number()
     .int()
     .min(1000)
+    .max(longestMs)
     .optional()
     .describe('An ask without an answer is rejected after this long, in ms. Default: `timeoutMs`.'),
   progress: progress.default({ enabled: true, toolThrottleMs: 5000, heartbeatMs: 60_000 }),

@@ -113,22 +113,6 @@ test('what a session does by itself is shown once the store is free again, and s
   stage.errors.length = 0
 })
 
-test('what a sub-agent asks while a prompt waits for its file is shown when that prompt is canceled', async () => {
-  await stage.start()
-  await goOn(904)
-  stage.telegram.inject({ type: 'delay', delayMs: 5000, method: 'getFile' })
-  const file = { fileId: 'notes', name: 'notes.txt', bytes: new TextEncoder().encode('Notes.') }
-  stage.telegram.say(904, 'Read this [scenario:hello]', { file })
-  await stage.statusIs(904, '⏳')
-  stage.model.release('child904')
-  const asks = async () =>
-    await (await fetch(`${stage.server.url}/permission?directory=${stage.server.directory}`)).json()
-  await expect.poll(asks).toHaveLength(1)
-  stage.telegram.say(904, '/stop')
-  await answered(904, 'touch allowed904.txt')
-  expect(stage.errors).toEqual([])
-})
-
 test('a prompt from another chat that joins what a session does by itself is answered in that chat', async () => {
   await stage.start()
   await goOn(901)
@@ -145,5 +129,22 @@ test('a prompt from another chat that joins what a session does by itself is ans
   await stage.stop()
   expect(times(901, 'work is over in 901.')).toBe(1)
   expect(times(905, 'Hello to you.')).toBe(1)
+  expect(stage.errors).toEqual([])
+})
+
+// The last one: its ask stays open on the server.
+test('what a sub-agent asks while a prompt waits for its file is shown when that prompt is canceled', async () => {
+  await stage.start()
+  await goOn(904)
+  stage.telegram.inject({ type: 'delay', delayMs: 5000, method: 'getFile' })
+  const file = { fileId: 'notes', name: 'notes.txt', bytes: new TextEncoder().encode('Notes.') }
+  stage.telegram.say(904, 'Read this [scenario:hello]', { file })
+  await stage.statusIs(904, '⏳')
+  stage.model.release('child904')
+  const asks = async () =>
+    await (await fetch(`${stage.server.url}/permission?directory=${stage.server.directory}`)).json()
+  await expect.poll(asks).toHaveLength(1)
+  stage.telegram.say(904, '/stop')
+  await answered(904, 'touch allowed904.txt')
   expect(stage.errors).toEqual([])
 })

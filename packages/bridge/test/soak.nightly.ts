@@ -71,16 +71,25 @@ test(`memory is flat over ${minutes} minutes of prompts`, { timeout: (minutes + 
     const chat = chats[prompts % chats.length] ?? 0
     const before = said(chat)
     telegram.say(chat, `Go on [scenario:${prompts % 3 === 0 ? 'tool' : 'plain'}]`)
-    while (said(chat) === before && Date.now() < end) await pause(50)
+    while (said(chat) === before && Date.now() < end) {
+      if (bridge.exitCode !== null || bridge.signalCode !== null)
+        expect.fail(`The bridge ended: ${JSON.stringify(ending())}`)
+      await pause(50)
+    }
     // A session that grows would be the server's load.
     if (Math.floor(prompts / chats.length) % 10 === 9) telegram.say(chat, '/new')
     memory.push(resident())
   }
   const quarter = Math.floor(memory.length / 4)
-  const [early, late] = [median(memory.slice(quarter, 2 * quarter)), median(memory.slice(-quarter))]
-  console.log(`${prompts} prompts; ${early.toFixed(0)} MB in the second quarter, ${late.toFixed(0)} MB in the last`)
+  const quarters = [0, 1, 2, 3].map((index) => median(memory.slice(index * quarter, (index + 1) * quarter)))
+  const [, early = 0, , late = 0] = quarters
+  console.log(`${prompts} prompts; MB by quarter: ${quarters.map((each) => each.toFixed(0)).join(', ')}`)
   expect(late).toBeLessThan(early * 1.15)
 })
+
+function ending(): object {
+  return { code: bridge.exitCode, signal: bridge.signalCode }
+}
 
 /** How many answers a chat has. */
 function said(chat: number): number {

@@ -90,11 +90,12 @@ export function createTelegramPort(
 
   /** `maxLength` is a getter: it changes when the server turns out not to support rich messages. */
   function limits(): ChannelPort['limits'] {
-    const { maxLength: _, ...fixed } = telegramLimits(kind, rich)
+    const { maxLength: richLength, ...fixed } = telegramLimits(kind, true)
+    const { maxLength: plainLength } = telegramLimits(kind, false)
     return {
       ...fixed,
       get maxLength() {
-        return telegramLimits(kind, isRich()).maxLength
+        return isRich() ? richLength : plainLength
       },
     }
   }

@@ -59,8 +59,10 @@ export async function beginWake(reply: Reply, options: WakeOptions): Promise<Rep
   }
   const [promptID] = reply.promptIDs
   const authors = promptID === undefined ? [] : [routes.writeAuthor(promptID, prompt)]
+  const route = (await routes.of(prompt)) ?? { server }
+  // The last step that may fail: the caller tries again, and must find nothing half begun.
   await state.commit([registry.write(execution), ...authors])
-  const shows = sinksFor(context, execution, (await routes.of(prompt)) ?? { server })
+  const shows = sinksFor(context, execution, route)
   const events = createRunEvents({ execution, clock, emit: context.emit })
   const shown = shownBy(shows, { asks: !router.progress.enabled, isLeftOut: () => false, onError })
   const observers = [...shown, asks.observerFor({ place: prompt, opencode, server }), events.observer]

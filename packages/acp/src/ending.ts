@@ -30,9 +30,10 @@ export interface RpcError {
 /** -32000: the agent must be logged in. https://agentclientprotocol.com/protocol/schema#errorcode */
 export function failureOf({ code, message, data }: RpcError): ReplyFailure {
   const words = wordsOf(data)
-  const name = code === -32_000 ? 'unauthorized' : `JSON-RPC ${code}`
+  const isRefused = code === -32_000
+  const name = isRefused ? 'unauthorized' : `JSON-RPC ${code}`
   const all = words === undefined || message.includes(words) ? message : `${message}: ${words}`
-  return { name, message: all, raw: { code, message, data } }
+  return { name, message: all, ...(isRefused && { statusCode: 401 }), raw: { code, message, data } }
 }
 
 function wordsOf(data: unknown): string | undefined {

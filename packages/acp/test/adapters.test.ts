@@ -1,4 +1,4 @@
-import { ownTodosOf, textOf, toolsOf } from '@reply/core'
+import { causeOf, ownTodosOf, textOf, toolsOf } from '@reply/core'
 import { describe, expect, test } from 'vitest'
 import { play } from './play.ts'
 import { readRecording, replayed } from './replay.ts'
@@ -101,6 +101,7 @@ describe("Claude's agent", () => {
   test('fails with a key that is refused, and says it in its answer', async () => {
     const { reply } = await settled('error')
     expect(reply).toMatchObject({ outcome: 'failed', error: { name: 'unauthorized' } })
+    expect(reply.error && causeOf(reply.error)).toBe('credentials')
     expect(textOf(reply)).toBe('Failed to authenticate. API Error: 401 The key is wrong.')
   })
 })
@@ -151,5 +152,6 @@ describe("Codex's agent", () => {
   test('says that its provider refused the key', async () => {
     const { reply } = await settled('error')
     expect(reply).toMatchObject({ outcome: 'failed', error: { name: 'unauthorized' } })
+    expect(reply.error && causeOf(reply.error)).toBe('credentials')
   })
 })

@@ -28,7 +28,7 @@ test('a failure says what to do', () => {
   const error = { name: 'APIError', message: 'Invalid key', statusCode: 401, raw: undefined }
   expect(picture(settledOf([], { outcome: 'failed', error }), { width: 200 })).toEqual([
     '✗ failed: APIError: Invalid key · 12s',
-    '  The provider rejected the API key: check it with `opencode auth list`, renew it with `opencode auth login`.',
+    '  The provider rejected the API key: renew it (in OpenCode with `opencode auth login`).',
   ])
 })
 

@@ -32,6 +32,14 @@ describe('a child', () => {
   test('is told its folder by PWD, too', async () => {
     const child = await startChild({ command: process.execPath, args: ['-p', 'process.env.PWD'], cwd: '/usr' })
     expect(await textOfStream(child.stdout)).toBe('/usr\n')
+    const stale = process.env.PWD
+    process.env.PWD = '/stale'
+    try {
+      const here = await startChild({ command: process.execPath, args: ['-p', 'process.env.PWD'] })
+      expect(await textOfStream(here.stdout)).toBe(`${process.cwd()}\n`)
+    } finally {
+      process.env.PWD = stale
+    }
   })
 
   test('gets its folder, its arguments as they are, and variables added and removed', async () => {

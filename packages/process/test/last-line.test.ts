@@ -39,6 +39,13 @@ describe('what stderr says last', () => {
       'Tried [redacted].',
     ],
     [
+      'the whole of two values that overlap',
+      'Tried abcdefghijklmnop.',
+      { A_TOKEN: 'abcdefgh', B_TOKEN: 'efghijklmnop' },
+      'Tried [redacted].',
+    ],
+    ['a value of one character', `Tried ${'x'.repeat(40_000)}.`, { A_TOKEN: 'x'.repeat(40_000) }, 'Tried [redacted].'],
+    [
       'a value within the start of another',
       'It was xab, abz.',
       { A_PASS: 'xxab', B_PASS: 'xab,', C_PASS: 'ab, abcd' },
@@ -55,8 +62,9 @@ describe('what stderr says last', () => {
   })
 
   test('keeps the values of other variables, and short ones', () => {
-    const env = { EDITOR: 'emacs', PWD: '/project', USES_TOKEN: '1' }
-    expect(lastOf('emacs of /project ended with code 1', { env })).toBe('emacs of /project ended with code 1')
+    const env = { EDITOR: 'emacs', PWD: '/project', USES_TOKEN: '1', HAS_TOKEN: 'true', NO_TOKEN: 'null' }
+    const said = 'emacs of /project ended with code 1: true is not null'
+    expect(lastOf(said, { env })).toBe(said)
   })
 
   test('is cut after it was redacted, so that a cut leaves no end of a secret', () => {

@@ -1,9 +1,9 @@
 import mitt from 'mitt'
 import type { Change, ChangeOf, ChangeType } from './change.ts'
 import { type OnError, ReplyError } from './error.ts'
-import { kindOf } from './excerpt.ts'
 import type { Observation, ReplyObserver } from './observer.ts'
 import type { Step } from './reduce.ts'
+import { kindOf } from './text/excerpt.ts'
 
 /** Passes the changes of one reply to its observers. */
 export interface Dispatcher {

@@ -7,6 +7,7 @@ export {
 } from './ask/answer.ts'
 export { type AskDetail, askDetails } from './ask/details.ts'
 export { isEqualAsk } from './ask/equal.ts'
+export { isTodoTool } from './ask/tool-name.ts'
 export type {
   Ask,
   AskCall,
@@ -32,7 +33,6 @@ export type { StopTarget } from './drive/run/stop/stop-target.ts'
 export type { WatchOptions, WatchTarget } from './drive/sync/watch.ts'
 export { type OnError, ReplyError, type ReplyErrorType, safeOnError } from './error.ts'
 export type { ReplyEvent, SessionScopedEvent, SnapshotEvent } from './event.ts'
-export { causeOf, type FailureCause } from './failure-cause.ts'
 export { type Observation, observerOf, type ReplyObserver } from './observer.ts'
 export type {
   AgentPart,
@@ -76,6 +76,7 @@ export type {
   Todo,
   Usage,
 } from './reply.ts'
+export { causeOf, type FailureCause } from './select/failure-cause.ts'
 export {
   answerOf,
   currentActivity,
@@ -101,6 +102,6 @@ export type {
 } from './source/input.ts'
 export { createDecoder, type Decoder, type DecoderOptions } from './source/opencode1/decode.ts'
 export { type CommandInfo, runsUnasked } from './source/server-data.ts'
+export { visible } from './text/visible.ts'
 export { emptyTrack, type Tracked, type TrackLimits, type TrackState } from './track/state.ts'
 export { repliesOf, track, unknownSessions } from './track.ts'
-export { visible } from './visible.ts'

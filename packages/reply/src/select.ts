@@ -1,5 +1,5 @@
 import { equalKey } from './ask/equal.ts'
-import { isTodoTool } from './ask/tool-name.ts'
+import { isTodoWriter } from './ask/tool-name.ts'
 import type { Ask } from './ask.ts'
 import type { Part, ReasoningPart, TextPart, ToolPart } from './part.ts'
 import type { Child, Message, Reply, Todo, Usage } from './reply.ts'
@@ -52,7 +52,7 @@ export function toolsOf(reply: Reply): readonly ToolPart[] {
 
 /** The checklist if this run wrote it; empty if it only inherited that of an earlier one. */
 export function ownTodosOf(reply: Reply): readonly Todo[] {
-  return reply.wroteTodos || toolsOf(reply).some(({ tool }) => isTodoTool(tool)) ? reply.todos : []
+  return reply.wroteTodos || toolsOf(reply).some(({ tool }) => isTodoWriter(tool)) ? reply.todos : []
 }
 
 /**

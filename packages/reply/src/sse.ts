@@ -1,7 +1,7 @@
 import { createParser, type ParseError } from 'eventsource-parser'
 import { type OnError, ReplyError } from './error.ts'
-import { excerptOf } from './excerpt.ts'
 import { createUtf8Reader } from './sse/utf8.ts'
+import { excerptOf } from './text/excerpt.ts'
 
 export interface SseOptions {
   /** One frame's data, in the order of the bytes. */

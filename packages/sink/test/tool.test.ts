@@ -143,7 +143,7 @@ describe('a notice of tools', () => {
   })
 
   test('leaves out successful calls, the checklist and questions', () => {
-    const parts = [call('bash', { status: 'completed' }), call('todowrite'), call('question')]
+    const parts = [call('bash', { status: 'completed' }), call('todowrite'), call('todoread'), call('question')]
     expect(noticeOf(replyWith(parts))).toEqual([])
   })
 

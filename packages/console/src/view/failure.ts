@@ -64,7 +64,6 @@ export function cureOf(error: ReplyFailure | undefined): string | undefined {
 /** The chats' words, with the commands that a terminal can run. */
 const cures: Readonly<Record<FailureCause | 'again', string>> = {
   ...words.cures,
-  credentials:
-    'The provider rejected the API key: check it with `opencode auth list`, renew it with `opencode auth login`.',
-  model: 'List the available models with `opencode models`.',
+  credentials: 'The provider rejected the API key: renew it (in OpenCode with `opencode auth login`).',
+  model: 'Choose a model that the agent offers (`opencode models` lists those of OpenCode).',
 }

@@ -2,11 +2,6 @@ import type { Todo } from '@reply/core'
 import { cleanLine } from '../format/sanitize.ts'
 import { clip, type Line, line, type Span, span } from '../format/styled-line.ts'
 
-/** The checklist shows the result, so its call needs no row. */
-export function isTodoTool(tool: string): boolean {
-  return tool.startsWith('todo')
-}
-
 /** The whole checklist, one row each. */
 export function todoLines(todos: readonly Todo[], width: number): readonly Line[] {
   return todos.map((todo) => clip([boxOf(todo), contentOf(todo)], width))

@@ -1,4 +1,5 @@
 import type { Ask, Child, Reply, ToolPart } from '@reply/core'
+import { isTodoTool } from '@reply/core'
 import { counted, duration, elapsed } from '@reply/sink/channel'
 import { contentOf, twinOf } from '../asks/ask.ts'
 import { askLines, closedLines } from '../asks/panel.ts'
@@ -8,7 +9,6 @@ import { fit, type Line, line, span } from '../format/styled-line.ts'
 import { SYMBOLS, spinner } from '../format/symbols.ts'
 import type { Block } from './committed.ts'
 import { errorText } from './failure.ts'
-import { isTodoTool } from './todos.ts'
 import { toolLine } from './tool.ts'
 
 export interface TreeOptions {

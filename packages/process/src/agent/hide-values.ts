@@ -6,26 +6,38 @@ export interface HiddenValues {
   end(): string
 }
 
-/** The result doesn't depend on how the text was split. Where two values begin, the longer one is replaced. */
+/** The result doesn't depend on how the text was split. Values that overlap are replaced as one. */
 export function hideValues(values: readonly string[]): HiddenValues {
-  const sorted = [...new Set(values)].toSorted((a, b) => b.length - a.length)
-  const longest = sorted[0]?.length ?? 0
-  const pattern = new RegExp(sorted.map((value) => value.replaceAll(/[^\w\s]/g, String.raw`\$&`)).join('|'), 'g')
+  const sought = [...new Set(values)]
+  const longest = Math.max(0, ...sought.map(({ length }) => length))
   let held = ''
+  /** How much of the start of `held` belongs to what was replaced. */
+  let covered = 0
   return { push: (piece) => (longest === 0 ? piece : read(held + piece, longest - 1)), end: () => read(held, 0) }
 
   /** Only values that begin before the last `ahead` units are whole for sure. */
   function read(text: string, ahead: number): string {
     const decided = Math.max(0, text.length - ahead)
     let out = ''
-    let from = 0
-    for (const { index, 0: value } of longest === 0 ? [] : text.matchAll(pattern)) {
-      if (index >= decided) break
-      out += `${text.slice(from, index)}[redacted]`
-      from = index + value.length
+    let until = covered
+    for (const { start, end } of placesIn(text)) {
+      if (start >= decided) break
+      if (start >= until) out += `${text.slice(until, start)}[redacted]`
+      until = Math.max(until, end)
     }
-    const end = Math.max(from, decided)
-    held = text.slice(end)
-    return out + text.slice(from, end)
+    out += text.slice(until, decided)
+    held = text.slice(decided)
+    covered = Math.max(0, until - decided)
+    return out
+  }
+
+  /** Where values are, overlapping ones too, in the order of their starts. */
+  function placesIn(text: string): readonly { readonly start: number; readonly end: number }[] {
+    const places = sought.flatMap((value) => {
+      const starts: number[] = []
+      for (let at = text.indexOf(value); at !== -1; at = text.indexOf(value, at + 1)) starts.push(at)
+      return starts.map((start) => ({ start, end: start + value.length }))
+    })
+    return places.sort((a, b) => a.start - b.start)
   }
 }

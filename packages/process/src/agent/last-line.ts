@@ -23,6 +23,8 @@ const errorLine = /^(?:[a-z]*error|fatal)\b.{0,40}?:/i
 
 /** The shortest value that counts as a secret: `1` and `yes` are none. */
 const shortest = 4
+/** Longer words that are settings. */
+const settings: ReadonlySet<string> = new Set(['true', 'false', 'none', 'null'])
 
 /**
  * Redacts all that comes, before any of it is cut off: a cut could remove the sign by which a secret is known. The values
@@ -53,5 +55,5 @@ function secretsIn(env: Readonly<Record<string, string | undefined>>): readonly 
   return Object.entries(env)
     .filter(([name]) => isSecretVariable(name))
     .flatMap(([, value = '']) => value.split('\n').map((line) => line.trim()))
-    .filter(({ length }) => length >= shortest)
+    .filter((value) => value.length >= shortest && !settings.has(value.toLowerCase()))
 }

@@ -91,7 +91,7 @@ export async function startChild(options: ChildOptions): Promise<Child> {
       const child = spawn(command, args, {
         cwd,
         // As a shell does: `opencode run` 1.18.33 works in the folder that PWD names.
-        env: { ...process.env, ...(cwd !== undefined && { PWD: resolve(cwd) }), ...env },
+        env: { ...process.env, PWD: resolve(cwd ?? '.'), ...env },
         detached: true,
         stdio: ['pipe', 'pipe', 'pipe'],
       })

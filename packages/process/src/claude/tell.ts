@@ -154,7 +154,10 @@ export function createTeller({ now, checklist, respond }: TellerOptions): Claude
     children.delete(callID)
     const change = isError ? undefined : todoChangeIn({ tool: name, input, text: output, value })
     if (change?.type === 'own') run.write({ type: 'todos', todos: change.todos })
-    else if (change) root?.write({ type: 'todos', todos: checklist.apply(change) })
+    else if (change) {
+      const isRead = change.type === 'all' ? true : undefined
+      root?.write({ type: 'todos', todos: checklist.apply(change), isRead })
+    }
   }
 
   function agent(run: LocalRun, said: Extract<ClaudeSaid, { type: 'agent' }>, raw: unknown): void {

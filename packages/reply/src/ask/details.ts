@@ -1,7 +1,7 @@
 import type { PermissionAsk } from '../ask.ts'
 import { type Fields, textIn } from '../fields.ts'
 import { same } from '../reduce/same.ts'
-import { visible } from '../visible.ts'
+import { visible } from '../text/visible.ts'
 import { editLayout } from './edit.ts'
 import { isShallow, leavesOf, readable, without } from './readable.ts'
 import { isShellTool } from './tool-name.ts'

@@ -1,5 +1,5 @@
 import { type Fields, isFields, textIn } from '../fields.ts'
-import { visible } from '../visible.ts'
+import { visible } from '../text/visible.ts'
 import type { AskDetail, Layout } from './details.ts'
 import { coversText, isCoveredBy, linesOf } from './diff.ts'
 

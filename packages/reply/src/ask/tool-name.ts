@@ -5,8 +5,12 @@ export function isShellTool(tool: string): boolean {
   return tool === 'bash' || tool === 'shell'
 }
 
-/** Whether the tool writes the checklist. */
+/** Whether the tool reads or writes the checklist, which shows the result of its calls. */
 export function isTodoTool(tool: string): boolean {
+  return isTodoWriter(tool) || tool === 'todoread'
+}
+
+export function isTodoWriter(tool: string): boolean {
   return tool === 'todowrite'
 }
 

@@ -1,6 +1,6 @@
 import { createHandClock } from '@reply/testing'
 import { expect, test } from 'vitest'
-import { ReplyError, textOf, toolsOf } from '../../src/index.ts'
+import { ownTodosOf, ReplyError, textOf, toolsOf } from '../../src/index.ts'
 import { connectSource, type LocalOutput } from '../../src/source.ts'
 import { createScripted } from './local-agent.ts'
 
@@ -238,6 +238,21 @@ test('an output of each kind reaches the reply', async () => {
     usage: { input: 30, steps: 2, cost: 1, contextTokens: 21, contextLimit: 1000 },
   })
   await drive.close()
+})
+
+test('a run that only looks at a checklist did not write it', async () => {
+  for (const isRead of [true, undefined] as const) {
+    const { drive } = await stage({
+      prompt: async (run) => {
+        run.write({ type: 'todos', todos: [{ content: 'Rest', status: 'pending' }], isRead })
+        run.end({ type: 'completed' })
+      },
+    })
+    const reply = await drive.prompt({ text: 'What is left?' }).result
+    expect(reply.todos).toMatchObject([{ content: 'Rest' }])
+    expect(ownTodosOf(reply)).toHaveLength(isRead ? 0 : 1)
+    await drive.close()
+  }
 })
 
 test('a step is counted once, also if a later message tells of it again; without an id each is a step', async () => {

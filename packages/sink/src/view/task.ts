@@ -1,4 +1,4 @@
-import { ownTodosOf, type Reply, type ToolPart, toolsOf } from '@reply/core'
+import { isTodoTool, ownTodosOf, type Reply, type ToolPart, toolsOf } from '@reply/core'
 import type { Task } from '../port/port.ts'
 import { oneLine } from './format.ts'
 import { titleOf } from './tool.ts'
@@ -16,7 +16,7 @@ const statuses = { pending: 'pending', running: 'running', completed: 'done', er
 /** What a stream shows besides the text: each status of a tool once, as a task, and the checklist's progress. */
 export function flowOf(reply: Reply, { shown, policy, words }: ViewOptions): Flow {
   if (policy.verbosity === 'quiet') return { tasks: [] }
-  const tools = toolsOf(reply).filter(({ tool }) => tool !== 'todowrite' && tool !== 'question')
+  const tools = toolsOf(reply).filter(({ tool }) => !isTodoTool(tool) && tool !== 'question')
   const tasks = tools.map(taskOf).filter((task) => task.status !== 'pending' && !shown.reported.has(taskKey(task)))
   const todos = ownTodosOf(reply)
   if (todos.length === 0) return { tasks }

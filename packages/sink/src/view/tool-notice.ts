@@ -1,4 +1,4 @@
-import { isShownText, partsOf, type Reply, type ToolPart, visible } from '@reply/core'
+import { isShownText, isTodoTool, partsOf, type Reply, type ToolPart, visible } from '@reply/core'
 import { heartbeatKey, noticeKey } from '../ledger/keys.ts'
 import { activityOf } from './activity.ts'
 import { code, literal, oneLine } from './format.ts'
@@ -75,7 +75,7 @@ function newsIn(reply: Reply, options: ViewOptions): readonly News[] {
 function isNews(part: ToolPart, reply: Reply, options: ViewOptions): boolean {
   const { shown, mode } = options
   const { verbosity } = options.policy
-  if (part.tool === 'todowrite' || part.tool === 'question' || shown.reported.has(stateKey(part))) return false
+  if (isTodoTool(part.tool) || part.tool === 'question' || shown.reported.has(stateKey(part))) return false
   const end = toolEndOf(part, reply)
   if (end?.type === 'interrupted') return false
   if (end) return !isInStream(part, reply, options)

@@ -52,7 +52,8 @@ export type LocalOutput =
       readonly agent?: string | undefined
       readonly model?: Model | undefined
     }
-  | { readonly type: 'todos'; readonly todos: readonly Todo[] }
+  /** `isRead`: the run only looked at a list that may be older. */
+  | { readonly type: 'todos'; readonly todos: readonly Todo[]; readonly isRead?: true | undefined }
   | { readonly type: 'title'; readonly title: string }
   /** The size of the model's context window, in tokens. */
   | { readonly type: 'context-limit'; readonly contextLimit: number }

@@ -134,7 +134,7 @@ export function createRun(options: RunOptions): OwnedRun {
       case 'message':
         return messages.begin({ id: output.messageID, agent: output.agent, model: output.model })
       case 'todos':
-        return [event({ type: 'todos', todos: output.todos, isOwn: true })]
+        return [event({ type: 'todos', todos: output.todos, ...(!output.isRead && { isOwn: true }) })]
       case 'title':
         return [event({ type: 'session', title: output.title })]
       case 'context-limit':

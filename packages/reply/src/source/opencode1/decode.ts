@@ -1,6 +1,6 @@
 import { type OnError, ReplyError } from '../../error.ts'
 import type { DeltaEvent, ReplyEvent } from '../../event.ts'
-import { excerptOf, kindOf } from '../../excerpt.ts'
+import { excerptOf, kindOf } from '../../text/excerpt.ts'
 import { createSeen } from '../decode/seen.ts'
 import { type Frame, unwrap } from './decode/frame.ts'
 import { createGrowingTexts } from './decode/growing-text.ts'

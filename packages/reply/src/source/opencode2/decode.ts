@@ -1,7 +1,7 @@
 import { type OnError, ReplyError } from '../../error.ts'
 import type { ReplyEvent } from '../../event.ts'
-import { excerptOf } from '../../excerpt.ts'
 import type { FrameDecoder } from '../../reader.ts'
+import { excerptOf } from '../../text/excerpt.ts'
 import { createSeen } from '../decode/seen.ts'
 import { frameOf } from './decode/canonical.ts'
 import { toDelta } from './decode/delta.ts'

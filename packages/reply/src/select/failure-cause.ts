@@ -1,4 +1,4 @@
-import type { ReplyFailure } from './part.ts'
+import type { ReplyFailure } from '../part.ts'
 
 /**
  * What is behind a failure: the provider refused the `credentials`, the `context` is full, the answer exceeded the

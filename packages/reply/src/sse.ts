@@ -106,9 +106,8 @@ export function createSseReader(options: SseOptions): SseReader {
  * twice as wide, and slower to read.
  */
 function pieceEnd(chunk: Uint8Array, start: number): number {
-  const last = Math.min(start + piece + reach, chunk.length)
-  for (let at = start + piece; at < last; at++) {
-    if (chunk[at] === lineFeed) return chunk[at + 1] === lineFeed ? at + 2 : at + 1
-  }
-  return chunk.length
+  if (chunk.length <= start + piece) return chunk.length
+  const end = chunk.indexOf(lineFeed, start + piece)
+  if (end === -1 || end >= start + piece + reach) return chunk.length
+  return chunk[end + 1] === lineFeed ? end + 2 : end + 1
 }

@@ -1,6 +1,7 @@
 import { createDecoder, type ReplyEvent } from '@reply/core'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { parsedFirst } from '../src/source/decode/newest.ts'
 import { createRepeatedDeltas } from '../src/source/opencode1/decode/repeated-delta.ts'
 
 const ids = { sessionID: 'ses_1', messageID: 'msg_1', partID: 'prt_1', field: 'text' }
@@ -18,6 +19,11 @@ const forms: readonly ((delta: string, count: number) => string)[] = [
   (delta) => `{ "type": "message.part.delta", "properties": ${JSON.stringify({ ...ids, delta })} }`,
 ]
 
+/** The first frames of a part, which are parsed. */
+function firstOf(form: (delta: string, count: number) => string): readonly string[] {
+  return Array.from({ length: parsedFirst }, (_, count) => form('a', 1000 + count))
+}
+
 /** What a decoder that parses each frame as a whole says. */
 function parsedWhole(frames: readonly string[]): readonly (ReplyEvent | undefined)[] {
   const decoder = createDecoder()
@@ -34,35 +40,37 @@ test.each(forms.map((form, index) => [form('…', 1), index]))('deltas written a
   const text = fc.oneof(fc.string(), fc.constantFrom('"delta":"', '"}}', '\\', '"', '\n', '","x":"', '😀', 'evt_1'))
   fc.assert(
     fc.property(fc.array(text, { minLength: 3 }), (deltas) => {
-      const frames = deltas.map(form)
+      const frames = [...firstOf(form), ...deltas.map(form)]
       expect(read(frames)).toEqual(parsedWhole(frames))
     }),
     { numRuns: 200 },
   )
 })
 
-test('from the third delta of a part on, a frame is not parsed', () => {
-  const frames = ['a', 'b', 'c', 'd'].map((delta, count) => forms[1]?.(delta, count) ?? '')
+test('the first deltas of a part are parsed, the others not', () => {
+  const form = forms[1] ?? expect.fail()
   const deltas = createRepeatedDeltas()
-  const known = frames.map((data, at) => {
+  const known = [...firstOf(form), form('b', 1), form('c', 2)].map((data, at) => {
     const delta = deltas.read(data)
     const event = createDecoder().decode(data, at)
     if (!delta && event?.type === 'delta') deltas.learn(data, event)
     return delta?.id
   })
-  expect(known).toEqual([undefined, undefined, 'evt_2', 'evt_3'])
+  expect(known).toEqual([...firstOf(form).map(() => undefined), 'evt_1', 'evt_2'])
 })
 
 test('a duplicate of a delta is dropped', () => {
-  const frames = [1, 2, 3, 3, 4].map((count) => forms[1]?.(`${count}`, count) ?? '')
-  expect(read(frames).map((event) => event?.type)).toEqual(['delta', 'delta', 'delta', undefined, 'delta'])
+  const form = forms[1] ?? expect.fail()
+  const frames = [...firstOf(form), ...[3, 3, 4].map((count) => form(`${count}`, count))]
+  const types = read(frames).map((event) => event?.type)
+  expect(types.slice(parsedFirst)).toEqual(['delta', undefined, 'delta'])
 })
 
 test('a frame with more in it, or of another part, is parsed', () => {
   const first = forms[0] ?? expect.fail()
   const more = JSON.stringify({ type: 'message.part.delta', properties: { ...ids, delta: 'x', more: 'y' } })
   const other = JSON.stringify({ type: 'message.part.delta', properties: { ...ids, partID: 'prt_2', delta: 'x' } })
-  const frames = [first('a', 1), first('b', 2), more, other, first('c', 3)]
+  const frames = [...firstOf(first), more, other, first('c', 3)]
   expect(read(frames)).toEqual(parsedWhole(frames))
 })
 
@@ -71,14 +79,14 @@ test('a broken delta is reported', () => {
   const decoder = createDecoder({ onError: ({ message }) => errors.push(message) })
   const first = forms[0] ?? expect.fail()
   const broken = first('c', 3).replace('"c"', '"c\\"')
-  for (const data of [first('a', 1), first('b', 2), broken]) decoder.decode(data, 0)
+  for (const data of [...firstOf(first), broken]) decoder.decode(data, 0)
   expect(errors).toEqual([expect.stringContaining('not JSON')])
 })
 
-test('deltas of parts that take turns are read as parsed, and from the third of each on they are not parsed', () => {
-  const frames = Array.from({ length: 12 }, (_, count) => {
+test('deltas of parts that take turns are read as parsed, and only the first of each are parsed', () => {
+  const frames = Array.from({ length: 3 * parsedFirst + 6 }, (_, count) => {
     const properties = { ...ids, partID: `prt_${count % 3}`, delta: `${count}` }
-    return JSON.stringify({ id: `evt_${100 + count}`, type: 'message.part.delta', properties })
+    return JSON.stringify({ id: `evt_${1000 + count}`, type: 'message.part.delta', properties })
   })
   expect(read(frames)).toEqual(parsedWhole(frames))
   const deltas = createRepeatedDeltas()
@@ -88,5 +96,5 @@ test('deltas of parts that take turns are read as parsed, and from the third of 
     if (event?.type === 'delta') deltas.learn(data, event)
     return true
   })
-  expect(isParsed).toEqual(frames.map((_, count) => count < 6))
+  expect(isParsed).toEqual(frames.map((_, count) => count < 3 * parsedFirst))
 })

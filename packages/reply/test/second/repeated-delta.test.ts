@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { ReplyEvent } from '../../src/index.ts'
+import { parsedFirst } from '../../src/source/decode/newest.ts'
 import { createRepeatedDeltas } from '../../src/source/opencode2/decode/repeated-delta.ts'
 import { createDecoder2 } from '../../src/source/opencode2/decode.ts'
 
@@ -19,6 +20,11 @@ const forms: readonly ((delta: string, count: number) => string)[] = [
 ]
 
 const first = forms[0] ?? expect.fail()
+
+/** The first frames of a part, which are parsed. */
+function firstOf(form: (delta: string, count: number) => string): readonly string[] {
+  return Array.from({ length: parsedFirst }, (_, count) => form('a', 1000 + count))
+}
 
 /** What a decoder that parses each frame as a whole says. */
 function parsedWhole(frames: readonly string[]): readonly ReplyEvent[] {
@@ -50,53 +56,54 @@ test.each(forms.map((form, index) => [form('…', 1), index]))('deltas written a
   )
   fc.assert(
     fc.property(fc.array(text, { minLength: 3 }), (deltas) => {
-      const frames = deltas.map(form)
+      const frames = [...firstOf(form), ...deltas.map(form)]
       expect(read(frames)).toEqual(parsedWhole(frames))
     }),
     { numRuns: 100 },
   )
 })
 
-test('from the third delta of a part on, a frame is not parsed, also if parts take turns', () => {
-  const frames = Array.from({ length: 12 }, (_, count) => {
+test('only the first deltas of a part are parsed, also if parts take turns', () => {
+  const frames = Array.from({ length: 3 * parsedFirst + 6 }, (_, count) => {
     const data = { ...ids, assistantMessageID: `msg_${count % 3}`, delta: `${count}` }
-    return JSON.stringify({ id: `evt_${100 + count}`, created: count, type, location, data })
+    return JSON.stringify({ id: `evt_${1000 + count}`, created: count, type, location, data })
   })
   expect(read(frames)).toEqual(parsedWhole(frames))
-  expect(parsedOf(frames)).toEqual(frames.map((_, count) => count < 6))
+  expect(parsedOf(frames)).toEqual(frames.map((_, count) => count < 3 * parsedFirst))
 })
 
 test('a thought and a text of one message are not confused', () => {
-  const frames = [0, 1, 2, 3, 4, 5].map((count) =>
+  const frames = Array.from({ length: 2 * parsedFirst + 4 }, (_, count) =>
     first(`${count}`, count).replace(type, count % 2 === 0 ? type : 'session.reasoning.delta'),
   )
   expect(read(frames)).toEqual(parsedWhole(frames))
 })
 
 test('a frame with more in it, or of another part, is parsed', () => {
-  const frames = [1, 2].map((count) => first('x', count))
+  const frames = firstOf(first)
+  const parsed = frames.map(() => true)
   const more = first('x', 3).replace('"ordinal":0', '"ordinal":0,"more":"y"')
   const other = first('x', 4).replace('"ordinal":0', '"ordinal":1')
-  expect(parsedOf([...frames, more])).toEqual([true, true, true])
-  expect(parsedOf([...frames, other, first('x', 5)])).toEqual([true, true, true, false])
+  expect(parsedOf([...frames, more])).toEqual([...parsed, true])
+  expect(parsedOf([...frames, other, first('x', 5)])).toEqual([...parsed, true, false])
 })
 
 test.each(['"c\\"', '"c"x', 'c"'])('the broken delta %s is reported', (broken) => {
   const errors: string[] = []
   const decoder = createDecoder2({ onError: ({ message }) => errors.push(message) })
-  for (const data of [first('a', 1), first('b', 2), first('c', 3).replace('"c"', broken)]) decoder.decode(data, 0)
+  for (const data of [...firstOf(first), first('c', 3).replace('"c"', broken)]) decoder.decode(data, 0)
   expect(errors).toEqual([expect.stringContaining('not JSON')])
 })
 
 test.each(['', '01', '1e', '-'])('a broken time, %s, is reported', (time) => {
   const errors: string[] = []
   const decoder = createDecoder2({ onError: ({ message }) => errors.push(message) })
-  for (const data of [first('a', 1), first('b', 2), first('c', 3).replace('1003', time)]) decoder.decode(data, 0)
+  for (const data of [...firstOf(first), first('c', 3).replace('1003', time)]) decoder.decode(data, 0)
   expect(errors).toEqual([expect.stringContaining('not JSON')])
 })
 
 test('a frame that comes twice counts once, with or without parsing', () => {
-  const frames = ['a', 'b', 'c', 'd'].map(first)
+  const frames = [...firstOf(first), ...['a', 'b', 'c', 'd'].map(first)]
   expect(read(frames.flatMap((frame) => [frame, frame]))).toEqual(
     parsedWhole(frames).map((event, index) => ({ ...event, at: 2 * index })),
   )

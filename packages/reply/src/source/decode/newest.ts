@@ -9,3 +9,19 @@ export function putNewest<V>(
   const [oldest] = entries.keys()
   if (oldest !== undefined) entries.delete(oldest)
 }
+
+/**
+ * How many frames with deltas of one part are parsed before the rest are read by a template: making it takes as long as
+ * it saves on about that many. Most parts have fewer.
+ */
+export const parsedFirst = 16
+
+/** Counts the frames of each part that were parsed, for the newest `max` parts. Says whether one more is worth a template. */
+export function createRepeats(max: number): (key: string) => boolean {
+  const counts = new Map<string, number>()
+  return (key) => {
+    const value = (counts.get(key) ?? 0) + 1
+    putNewest(counts, { key, value, max })
+    return value >= parsedFirst
+  }
+}

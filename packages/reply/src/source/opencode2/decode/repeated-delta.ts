@@ -1,6 +1,6 @@
 import type { DeltaEvent } from '../../../event.ts'
 import { copied, endOf, isAt, stringIn } from '../../decode/json-text.ts'
-import { putNewest } from '../../decode/newest.ts'
+import { createRepeats, putNewest } from '../../decode/newest.ts'
 import { frameOf } from './canonical.ts'
 import { toDelta } from './delta.ts'
 
@@ -32,8 +32,7 @@ const comma = 44
  * that reading them takes.
  */
 export function createRepeatedDeltas() {
-  /** The parts that had a delta. */
-  const seen = new Map<string, true>()
+  const isWorthTemplate = createRepeats(maxParts)
   /** By the text that the frames of a part share. */
   const templates = new Map<string, Template>()
   let newest: Template | undefined
@@ -63,11 +62,9 @@ export function createRepeatedDeltas() {
     return { type: 'delta', at, raw, sessionID, messageID, partID, field, delta }
   }
 
-  /** Takes a delta that was parsed. The second one of a part is worth a template. */
+  /** Takes a delta that was parsed. */
   function learn(data: string, event: DeltaEvent): void {
-    const { partID } = event
-    const template = seen.has(partID) ? templateOf(data, event) : undefined
-    putNewest(seen, { key: partID, value: true, max: maxParts })
+    const template = isWorthTemplate(event.partID) ? templateOf(data, event) : undefined
     if (!template) return
     putNewest(templates, { key: template.middle, value: template, max: maxParts })
     newest = template

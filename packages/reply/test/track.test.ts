@@ -1,5 +1,6 @@
 import { emptyTrack, partsOf, type ReplyEvent, repliesOf, textOf, track, unknownSessions } from '@reply/core'
 import { describe, expect, test } from 'vitest'
+import { retainedReplies } from '../src/track.ts'
 import {
   busy,
   delta,
@@ -351,6 +352,12 @@ describe('bounds', () => {
     ).toEqual(['s7', 's8', 's9'])
     expect(new Set(state.waiting)).toEqual(new Set(['s7', 's8', 's9']))
     expect(state.heldUnits).toBeLessThan(3 * 3000)
+  })
+
+  test('the settled replies of one session count, too', () => {
+    const { state } = run([session(root), ...[0, 1, 2, 3, 4, 5].flatMap(turn)], start(limits))
+    expect(retainedReplies(state, root).map(({ promptIDs }) => promptIDs[0])).toEqual(['u3', 'u4', 'u5'])
+    expect(state.settled).toHaveLength(limits.keepSettled)
   })
 
   test('a session that is at work again is not dropped', () => {

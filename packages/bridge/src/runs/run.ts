@@ -16,6 +16,7 @@ import type { Execution } from '../registry/execution.ts'
 import type { Route } from '../routes/decode.ts'
 import type { ActiveRun } from './active-run.ts'
 import type { RunContext } from './context.ts'
+import type { HeldRun } from './ended-runs.ts'
 import { agentCommand, agentCommandOf, FileFailure, readFiles } from './input.ts'
 import { endOf, isGone } from './outcome.ts'
 import { shownBy, shownInMirrors } from './shown-by.ts'
@@ -35,6 +36,7 @@ export interface Planned {
 export interface BeginOptions extends Planned {
   readonly context: RunContext
   readonly shows: ActiveRun['shows']
+  readonly held: HeldRun
   /** Whether the chat shows a reply already, as what its session does by itself. */
   readonly isShown: (reply: Reply) => boolean
   /** Called after the run got its reply. */
@@ -47,12 +49,10 @@ export interface BeginOptions extends Planned {
 
 /** Posts what was planned, or finds again what an earlier process posted, and follows it to its end. */
 export function beginRun(options: BeginOptions): ActiveRun {
-  const { context, opencode, shows, onSession, isStopping } = options
+  const { context, opencode, shows, chosen, title, onSession, isStopping } = options
   const { state, registry, routes, channels, people, guard, router, words, clock, asks, onError } = context
   const { prompt, server } = options.execution
   let { execution, route } = options
-  /** What the place was set to when the run began. */
-  const { chosen, title } = options
   let stream: ReplyStream | undefined
   let isCanceled = execution.isCanceled === true
   /** The session was gone, so a new one takes the prompt. */
@@ -131,7 +131,7 @@ export function beginRun(options: BeginOptions): ActiveRun {
     const observe = (reply: Reply): readonly ReplyObserver[] => {
       queueMicrotask(options.onReply)
       isShownElsewhere = isJoined(reply) && (execution.isSteer === true || options.isShown(reply))
-      return isShownElsewhere ? [] : [...shown, watch, events.observer]
+      return isShownElsewhere ? [] : options.held.hold([...shown, watch, events.observer])
     }
     return { timeoutMs: router.timeoutMs, onPosting: async (posted) => await onPosting(posted), observe }
   }

@@ -8,6 +8,7 @@ import type { EnqueueWrite } from '../store/writing.ts'
 import type { ActiveRun } from './active-run.ts'
 import { atMost } from './at-most.ts'
 import type { RunContext } from './context.ts'
+import { createEndedRuns } from './ended-runs.ts'
 import { type Told, tellMirrors } from './mirrored.ts'
 import { realign } from './realign.ts'
 import { beginRun, type Planned } from './run.ts'
@@ -49,6 +50,8 @@ export interface Runner {
 
 /** How many sessions' servers are remembered. */
 const mostSessions = 10_000
+/** How many ended runs still show what changes in their replies: about 35 kB each. */
+const mostEnded = 100
 /** When a queue is looked at again after an error, in ms. */
 const againMs = 1000
 /** How long a restart waits for the servers before it hears the chats, in ms. */
@@ -57,7 +60,8 @@ const restoreMs = 10_000
 export function createRunner(context: RunContext): Runner {
   const { state, registry, routes, mirrors, channels, people, servers, router, words, clock, onError } = context
   const running = createRunning(mirrors)
-  const wakes = createWakes({ context, isFollowed: running.isFollowed, add: running.add })
+  const endedRuns = createEndedRuns(mostEnded)
+  const wakes = createWakes({ context, endedRuns, isFollowed: running.isFollowed, add: running.add })
   /** Places whose queue is being worked on. */
   const working = new Set<string>()
   const restoring = new Map<string, Promise<void>>()
@@ -186,9 +190,10 @@ export function createRunner(context: RunContext): Runner {
 
   function start(planned: Planned, told?: Told): ActiveRun {
     const { execution, route } = planned
+    const held = endedRuns.begin()
     const run = beginRun({
       ...planned,
-      context,
+      ...{ context, held },
       shows: sinksFor(context, execution, route, told),
       isShown: (reply) => wakes.isShown(reply, execution.prompt),
       isStopping: () => isStopped,
@@ -199,7 +204,7 @@ export function createRunner(context: RunContext): Runner {
       },
     })
     running.add(run)
-    void run.ended.then(wakes.lookAgain)
+    void run.ended.then(wakes.lookAgain).then(held.end)
     return run
   }
 

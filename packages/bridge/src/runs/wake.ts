@@ -4,6 +4,7 @@ import { createRunEvents } from '../events/run-events.ts'
 import type { Execution } from '../registry/execution.ts'
 import type { ActiveRun } from './active-run.ts'
 import type { RunContext } from './context.ts'
+import type { HeldRun } from './ended-runs.ts'
 import { endOf } from './outcome.ts'
 import { passOn, shownBy, shownInMirrors } from './shown-by.ts'
 import { sinksFor } from './sink-for.ts'
@@ -11,6 +12,7 @@ import type { Timers } from './timers.ts'
 
 export interface WakeOptions {
   readonly context: RunContext
+  readonly held: HeldRun
   readonly opencode: OpenCode
   /** The newest run of the session, in whose chat it is shown. */
   readonly last: Execution
@@ -49,7 +51,7 @@ export function wakeNamesOf({ promptIDs, messages, asks }: Reply): readonly stri
 
 /** Shows what a session does by itself. The observer gets its reply from now on. */
 export async function beginWake(reply: Reply, options: WakeOptions): Promise<ReplyObserver> {
-  const { context, opencode, last, stored, add, timers, isStopping } = options
+  const { context, held, opencode, last, stored, add, timers, isStopping } = options
   const { state, registry, routes, router, clock, asks, onError } = context
   const { prompt, server, sessionID, agent } = last
   let newest = reply
@@ -84,11 +86,13 @@ export async function beginWake(reply: Reply, options: WakeOptions): Promise<Rep
       .finally(() => {
         delivered.resolve()
         unfollow()
+        held.end()
       }),
   })
   pass({ type: 'replyStarted', reply })
   if (reply.outcome) pass({ type: 'replySettled', outcome: reply.outcome, reply })
-  return observerOf(pass)
+  const [observer = {}] = held.hold([observerOf(pass)])
+  return observer
 
   function pass(observation: Observation): void {
     newest = observation.reply

@@ -4,6 +4,7 @@ import type { ChatPlace } from '../place.ts'
 import type { Execution } from '../registry/execution.ts'
 import type { ActiveRun } from './active-run.ts'
 import type { RunContext } from './context.ts'
+import type { EndedRuns } from './ended-runs.ts'
 import type { Running } from './running.ts'
 import { passOn } from './shown-by.ts'
 import { createTimers } from './timers.ts'
@@ -27,6 +28,7 @@ export interface Wakes {
 
 export interface WakesOptions {
   readonly context: RunContext
+  readonly endedRuns: EndedRuns
   readonly isFollowed: Running['isFollowed']
   readonly add: (run: ActiveRun) => void
 }
@@ -37,7 +39,7 @@ const mostRestored = 50
 /** How soon a busy store is asked again, and a session that goes on is looked at after a restart, in ms. */
 const againMs = 1000
 
-export function createWakes({ context, isFollowed, add }: WakesOptions): Wakes {
+export function createWakes({ context, endedRuns, isFollowed, add }: WakesOptions): Wakes {
   const { servers, channels, mirrors, directoryOf, registry, state, clock, onError } = context
   const newest = createRecent<Execution>(mostSessions)
   /** By session: what an earlier process was showing. */
@@ -107,7 +109,8 @@ export function createWakes({ context, isFollowed, add }: WakesOptions): Wakes {
     for (const name of names) shown.set(name, mirrors.keyOf(last.prompt))
     const stored = unfinished.get(reply.sessionID)
     unfinished.delete(reply.sessionID)
-    const options = { context, opencode, last, add, timers, isStopping: () => isStopped }
+    const held = endedRuns.begin()
+    const options = { context, held, opencode, last, add, timers, isStopping: () => isStopped }
     const isSame = stored?.wokenBy !== undefined && names.includes(stored.wokenBy)
     // A prompt may have joined it already, and then shows nothing itself: a store that was busy is asked again.
     while (!isStopped) {

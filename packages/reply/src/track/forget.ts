@@ -1,17 +1,20 @@
 import type { Reply } from '../reply.ts'
 import { cellValues, withoutCell } from './cells.ts'
 import { dropHeld } from './held-events.ts'
-import { type Cell, changeState, type Draft, getCell } from './state.ts'
+import { type Cell, changeCell, changeState, type Draft, getCell } from './state.ts'
+
+/** A settled reply of a root session. `run` counts the session's replies. */
+export interface SettledReply {
+  readonly rootID: string
+  readonly run: number
+}
 
 /** Called when a root's reply has settled. Drops the oldest settled replies beyond the limit. */
 export function retireReply(draft: Draft, rootID: string): void {
-  const settled = [...draft.state.settled.filter((id) => id !== rootID), rootID]
-  changeState(draft, { settled })
-  while (draft.state.settled.length > draft.state.limits.keepSettled) {
-    const [oldest, ...rest] = draft.state.settled
-    changeState(draft, { settled: rest })
-    if (oldest !== undefined) forgetRoot(draft, oldest)
-  }
+  const all = [...draft.state.settled, { rootID, run: getCell(draft, rootID).run }]
+  const excess = Math.max(0, all.length - draft.state.limits.keepSettled)
+  changeState(draft, { settled: all.slice(excess) })
+  for (const oldest of all.slice(0, excess)) forgetReply(draft, oldest)
 }
 
 /**
@@ -26,9 +29,13 @@ export function forgetQuietSessions(draft: Draft): void {
   changeState(draft, { sweepAt: draft.state.cells.size + limits.maxQuiet })
 }
 
-function forgetRoot(draft: Draft, rootID: string): void {
-  const { reply } = getCell(draft, rootID)
-  if (!reply || isAtWork(reply)) return
+/** With its newest reply, a session is forgotten. */
+function forgetReply(draft: Draft, { rootID, run }: SettledReply): void {
+  const cell = getCell(draft, rootID)
+  const { reply, past } = cell
+  if (!reply) return
+  if (cell.run !== run) return changeCell(draft, cell, { past: past.filter((one) => one.run > run) })
+  if (isAtWork(reply)) return
   for (const id of sessionsIn(reply)) forget(draft, id)
 }
 

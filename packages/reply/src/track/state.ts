@@ -3,6 +3,7 @@ import type { Whole } from '../reduce/shape.ts'
 import type { Step } from '../reduce.ts'
 import type { Reply, Todo } from '../reply.ts'
 import { type Cells, cellOf, emptyCells, withCell } from './cells.ts'
+import type { SettledReply } from './forget.ts'
 import type { MessageRoles } from './roles.ts'
 
 /** The state of all sessions of one server. Immutable: `track` returns the next state. */
@@ -13,8 +14,8 @@ export interface TrackState {
   readonly waiting: readonly string[]
   /** An estimate of the size of all held events, in UTF-16 units. */
   readonly heldUnits: number
-  /** Roots whose newest reply has settled, oldest first: the next to be dropped. */
-  readonly settled: readonly string[]
+  /** The settled replies that are kept, oldest first: the next to be dropped. */
+  readonly settled: readonly SettledReply[]
   /** Counts the connections: a run whose last event came before this one may be over. */
   readonly epoch: number
   /** Time of the server's newest session when listening began, by its clock. */
@@ -28,8 +29,8 @@ export interface TrackState {
 /** How much `track` remembers. */
 export interface TrackLimits {
   /**
-   * How many settled replies are kept for late events; the oldest are dropped first, with all data of their sessions.
-   * Default 1,000.
+   * How many settled replies are kept for late events; the oldest are dropped first, a session's newest with all data
+   * of the session. Default 1,000.
    */
   readonly keepSettled: number
   /** The maximum size of events that wait for their message or session, in UTF-16 units. Default 16,777,216. */

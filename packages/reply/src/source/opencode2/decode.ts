@@ -6,7 +6,7 @@ import { createSeen } from '../decode/seen.ts'
 import { frameOf } from './decode/canonical.ts'
 import { toDelta } from './decode/delta.ts'
 import { createMemory, type Memory } from './decode/memory.ts'
-import { readFrame } from './decode/read.ts'
+import { readFrame } from './decode/read-frame.ts'
 import { createRepeatedDeltas } from './decode/repeated-delta.ts'
 import { missedBefore } from './decode/sequence.ts'
 
@@ -51,7 +51,7 @@ export function createDecoder2({ onError }: { readonly onError?: OnError | undef
 
   function decodeParsed(data: string, value: unknown, at: number): readonly ReplyEvent[] | undefined {
     const events = decodeValue(value, at)
-    const [event] = events ?? []
+    const event = events && events.length > 0 ? events[0] : undefined
     if (event?.type === 'delta') deltas.learn(data, event)
     return events
   }
@@ -67,10 +67,15 @@ export function createDecoder2({ onError }: { readonly onError?: OnError | undef
     if (frame.id !== undefined && isSecond(frame.id)) return []
     const delta = toDelta(frame, at, raw)
     if (delta) return [delta]
-    const missed = missedBefore(frame, memory).map((inSession): ReplyEvent => ({ type: 'missed', at, inSession }))
+    const missedIn = missedBefore(frame, memory)
+    const missed: readonly ReplyEvent[] = missedIn === undefined ? [] : [{ type: 'missed', at, inSession: missedIn }]
     const read = readFrame({ at, raw, frame, memory })
     if (read === undefined) return missed
-    if (!('issues' in read)) return [...read.map((event) => withDirectory(event, frame.directory)), ...missed]
+    if (!('issues' in read)) {
+      const { directory } = frame
+      if (directory !== undefined) for (const event of read) giveDirectory(event, directory)
+      return missedIn === undefined ? read : [...read, ...missed]
+    }
     const [issue] = read.issues
     report(`Skipped a malformed event "${frame.type}": data.${issue?.path.join('.')}: ${issue?.message}`, read)
     return missed
@@ -81,8 +86,13 @@ export function createDecoder2({ onError }: { readonly onError?: OnError | undef
   }
 }
 
-/** The directory in the event itself takes precedence. */
-function withDirectory(event: ReplyEvent, directory: string | undefined): ReplyEvent {
-  if (directory === undefined || !('sessionID' in event) || event.directory !== undefined) return event
-  return { ...event, directory }
+interface Placed {
+  readonly type: string
+  readonly sessionID?: unknown
+  directory?: string | undefined
+}
+
+/** The directory in the event itself takes precedence. The event was made for this frame; a copy would take longer. */
+function giveDirectory(event: Placed, directory: string): void {
+  if (event.sessionID !== undefined) event.directory ??= directory
 }

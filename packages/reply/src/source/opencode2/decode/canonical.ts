@@ -18,41 +18,37 @@ export function frameOf(value: unknown): Frame | undefined {
   if (!isFields(value) || typeof value.type !== 'string' || !isFields(value.data)) return undefined
   if ('properties' in value || 'payload' in value) return undefined
   const directory = isFields(value.location) ? value.location.directory : undefined
-  return canonical({
+  return {
     id: typeof value.id === 'string' ? value.id : undefined,
-    type: value.type,
-    data: value.data,
+    type: canonicalTypes.get(value.type) ?? value.type,
+    data: canonicalData.get(value.type)?.(value.data) ?? value.data,
     created: typeof value.created === 'number' ? value.created : undefined,
     directory: typeof directory === 'string' ? directory : undefined,
     seq: isFields(value.durable) && typeof value.durable.seq === 'number' ? value.durable.seq : undefined,
-  })
+  }
 }
 
 /**
- * Renames what the preview builds called otherwise, so that all other code knows the names of 2.0. Recordings of both
- * are read side by side.
+ * What the preview builds called otherwise gets the names of 2.0, so that all other code knows those alone. Recordings
+ * of both are read side by side.
  */
-function canonical(frame: Frame): Frame {
-  const { type, data } = frame
-  switch (type) {
-    case 'session.input.admitted':
-      return {
-        ...frame,
-        type: 'session.inbox.enqueued',
-        data: { ...data, inboxID: data.inputID, item: itemOf(data.input) },
-      }
-    case 'session.input.promoted':
-      return { ...frame, type: 'session.inbox.delivered', data: { ...data, inboxID: data.inputID } }
-    case 'session.created':
-      return isFields(data.info) ? { ...frame, data: { ...data, ...sessionOf(data.info) } } : frame
-    case 'permission.asked':
-      return { ...frame, data: { ...data, source: renamedCall(data.source) } }
-    case 'form.created':
-      return isFields(data.form) ? { ...frame, data: { ...data, form: canonicalForm(data.form) } } : frame
-    default:
-      return type.startsWith('session.tool.') ? { ...frame, data: withCallID(data) } : frame
-  }
-}
+const canonicalTypes: ReadonlyMap<string, string> = new Map([
+  ['session.input.admitted', 'session.inbox.enqueued'],
+  ['session.input.promoted', 'session.inbox.delivered'],
+])
+
+const canonicalData: ReadonlyMap<string, (data: Fields) => Fields> = new Map([
+  ['session.input.admitted', (data: Fields) => ({ ...data, inboxID: data.inputID, item: itemOf(data.input) })],
+  ['session.input.promoted', (data) => ({ ...data, inboxID: data.inputID })],
+  ['session.created', (data) => (isFields(data.info) ? { ...data, ...sessionOf(data.info) } : data)],
+  ['session.tool.input.started', withCallID],
+  ['session.tool.called', withCallID],
+  ['session.tool.progress', withCallID],
+  ['session.tool.success', withCallID],
+  ['session.tool.failed', withCallID],
+  ['permission.asked', (data) => ({ ...data, source: renamedCall(data.source) })],
+  ['form.created', (data) => (isFields(data.form) ? { ...data, form: canonicalForm(data.form) } : data)],
+])
 
 /** A form, from an event or a list. */
 export function canonicalForm(form: Fields): Fields {

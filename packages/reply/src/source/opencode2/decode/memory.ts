@@ -111,15 +111,17 @@ export function createMemory(): Memory {
 export function accept({ acceptedAt }: SessionMemory, messageID: string, at: number | undefined): void {
   if (at === undefined) return
   acceptedAt.set(messageID, at)
+  if (acceptedAt.size <= maxPrompts) return
   const [oldest] = acceptedAt.keys()
-  if (acceptedAt.size > maxPrompts && oldest !== undefined) acceptedAt.delete(oldest)
+  if (oldest !== undefined) acceptedAt.delete(oldest)
 }
 
 /** Remembers a message and its place. Forgets the oldest of many. */
 export function noteMessage({ messageIDs }: SessionMemory, messageID: string): void {
   messageIDs.add(messageID)
+  if (messageIDs.size <= maxMessages) return
   const [oldest] = messageIDs
-  if (messageIDs.size > maxMessages && oldest !== undefined) messageIDs.delete(oldest)
+  if (oldest !== undefined) messageIDs.delete(oldest)
 }
 
 /** Forgets a message and all after it. Gives their ids. */

@@ -37,7 +37,11 @@ export interface TextFields {
 }
 
 export function toTextPart({ messageID, kind, ordinal, text, status, raw }: TextFields): TextPart | ReasoningPart {
-  return { id: textPartID(messageID, kind, ordinal), messageID, status, hole: undefined, raw, type: kind, text }
+  const id = textPartID(messageID, kind, ordinal)
+  // Literals as in version 1; see `reduce/shape.ts`.
+  return kind === 'reasoning'
+    ? { id, messageID, status, hole: undefined, raw, type: kind, text }
+    : { id, messageID, status, hole: undefined, raw, type: kind, text, synthetic: undefined, ignored: undefined }
 }
 
 export interface ToolFields {
@@ -162,10 +166,27 @@ export function toMetadata(
   return isNested ? { ...metadata, sessionID: inner.sessionID } : metadata
 }
 
+/** A single literal, as all messages go through the same code; see `reduce/shape.ts`. */
 export function head(
   id: string,
   role: MessageHead['role'],
-  more: Partial<Omit<MessageHead, 'id' | 'role'>>,
+  more: Partial<Omit<MessageHead, 'id' | 'role' | 'summary' | 'output'>>,
 ): MessageHead {
-  return { id, role, summary: false, raw: undefined, ...more }
+  return {
+    id,
+    role,
+    summary: false,
+    parentID: more.parentID,
+    createdAt: more.createdAt,
+    completedAt: more.completedAt,
+    finish: more.finish,
+    error: more.error,
+    tokens: more.tokens,
+    cost: more.cost,
+    output: undefined,
+    agent: more.agent,
+    model: more.model,
+    raw: more.raw,
+    endsRun: more.endsRun,
+  }
 }

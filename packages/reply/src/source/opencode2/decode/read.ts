@@ -1,7 +1,5 @@
 import type * as z from 'zod/mini'
 import type { MessageHead, ReplyEvent } from '../../../event.ts'
-import { checkOf } from '../../decode/check.ts'
-import { inEnglish } from '../../decode/in-english.ts'
 import { toAnswers, toPermission, toQuestion } from './ask.ts'
 import { beginCompaction, compactionOf } from './compaction.ts'
 import { accept, forgetFrom, noteMessage, type SessionMemory } from './memory.ts'
@@ -17,30 +15,12 @@ import {
   toTokens,
 } from './part.ts'
 import { partReaders } from './read-part.ts'
-import type { Context, Readers, WireType } from './reader.ts'
-import { eventSchemas } from './schema.ts'
+import type { Context, Readers } from './reader.ts'
+import type { eventSchemas } from './schema.ts'
 import { toSessionInfo } from './session.ts'
 
-/** Turns one frame into events, or returns the validation error. Undefined for a type that concerns no reply. */
-export function readFrame(context: Context): readonly ReplyEvent[] | z.core.$ZodError | undefined {
-  return isKnownType(context.frame.type) ? readAs(context.frame.type, context) : undefined
-}
-
-function readAs<T extends WireType>(type: T, context: Context): readonly ReplyEvent[] | z.core.$ZodError {
-  const { data } = context.frame
-  if (checks.get(type)?.(data)) return readers[type](data as z.infer<(typeof eventSchemas)[T]>, context)
-  const read = eventSchemas[type].safeParse(data, inEnglish)
-  return read.success ? readers[type](read.data as z.infer<(typeof eventSchemas)[T]>, context) : read.error
-}
-
-/** What passes needs no parsing, which would copy it. */
-const checks = new Map(Object.entries(eventSchemas).map(([type, schema]) => [type, checkOf(schema)]))
-
-function isKnownType(type: string): type is WireType {
-  return Object.hasOwn(eventSchemas, type)
-}
-
-const readers: Readers = {
+/** One reader per type, of what fits its schema. */
+export const readers: Readers = {
   'session.created': (data, context) => introduce(data.sessionID, { ...data, id: data.sessionID }, context),
   // A fork is a root of its own, however it names its origin.
   'session.forked': (data, context) => introduce(data.sessionID, { id: data.sessionID }, context),
@@ -112,14 +92,14 @@ const readers: Readers = {
     const message = head(id, 'assistant', { agent, model, createdAt, parentID, raw: frame.data })
     return [...begin(session, context), { type: 'message', at, raw, sessionID, message }]
   },
-  'session.step.ended': (data, context) => endStep(data, {}, context),
+  'session.step.ended': (data, context) => endStep(data, undefined, context),
   'session.step.failed': (data, context) => {
     const session = context.memory.of(data.sessionID)
     session.isStopped = session.isRejected && isAborted(data.error)
     // A rejection interrupts the step; that is how its run ends, not an error.
-    if (session.isStopped) return endStep({ ...data, finish: 'tool-calls' }, {}, context)
+    if (session.isStopped) return endStep({ ...data, finish: 'tool-calls' }, undefined, context)
     // The event has no finish, but the stored step has this one.
-    return endStep({ finish: 'error', ...data }, { error: toFailure(data.error) }, context)
+    return endStep({ finish: 'error', ...data }, toFailure(data.error), context)
   },
   ...partReaders,
   // Version 2 counts attempts, from the second on; a reply counts retries.
@@ -235,16 +215,15 @@ function interrupted(sessionID: string, reason: string, context: Context): reado
 
 function endStep(
   data: z.infer<(typeof eventSchemas)['session.step.ended']>,
-  more: Partial<MessageHead>,
+  error: MessageHead['error'],
   { at, raw, frame, memory }: Context,
 ): readonly ReplyEvent[] {
   const { sessionID, assistantMessageID: id, finish, cost } = data
   const tokens = data.tokens && toTokens(data.tokens)
-  const step = memory.of(sessionID).steps.get(id)
-  const fields = { ...step, completedAt: frame.created, finish, cost, tokens, raw: frame.data, ...more }
+  const { agent, createdAt, parentID } = memory.of(sessionID).steps.get(id) ?? {}
+  const { created: completedAt } = frame
+  const step = { agent, createdAt, parentID, completedAt, finish, cost, tokens, error, raw: frame.data }
+  const message: ReplyEvent = { type: 'message', at, raw, sessionID, message: head(id, 'assistant', step) }
   const part = toStepFinish(id, { finish, cost, tokens })
-  return [
-    ...(part ? [{ type: 'part', at, raw, sessionID, part } as const] : []),
-    { type: 'message', at, raw, sessionID, message: head(id, 'assistant', fields) },
-  ]
+  return part ? [{ type: 'part', at, raw, sessionID, part }, message] : [message]
 }

@@ -1,6 +1,7 @@
 import { type OnError, ReplyError } from '../../error.ts'
 import type { DeltaEvent, ReplyEvent } from '../../event.ts'
 import { excerptOf, kindOf } from '../../text/excerpt.ts'
+import { giveDirectory } from '../decode/directory.ts'
 import { createSeen } from '../decode/seen.ts'
 import { type Frame, unwrap } from './decode/frame.ts'
 import { createGrowingTexts } from './decode/growing-text.ts'
@@ -91,7 +92,10 @@ export function createTextDecoder(options: DecoderOptions = {}): TextDecoder1 {
     if (type === 'server.connected') return { type: 'connected', at, raw: frame }
     const directory = directoryOf(value)
     const decoded = frameReaders.get(type)?.(frame, { at, directory })
-    if (!decoded || !('issues' in decoded)) return decoded && withDirectory(decoded, directory)
+    if (!decoded || !('issues' in decoded)) {
+      if (decoded && directory !== undefined) giveDirectory(decoded, directory)
+      return decoded
+    }
     report(`Skipped a malformed event "${type}": ${firstIssue(decoded)}`, decoded)
     return undefined
   }
@@ -119,12 +123,6 @@ function isUnknown(type: string): boolean {
 function directoryOf(value: unknown): string | undefined {
   const { directory, payload } = value as { directory?: unknown; payload?: unknown }
   return payload !== undefined && typeof directory === 'string' && directory !== 'global' ? directory : undefined
-}
-
-/** The session directory in the event itself takes precedence. */
-function withDirectory(event: ReplyEvent, directory: string | undefined): ReplyEvent {
-  if (directory === undefined || !('sessionID' in event) || event.directory !== undefined) return event
-  return { ...event, directory }
 }
 
 function toDelta(frame: Frame, at: number): DeltaEvent | undefined {

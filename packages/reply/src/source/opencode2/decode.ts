@@ -2,6 +2,7 @@ import { type OnError, ReplyError } from '../../error.ts'
 import type { ReplyEvent } from '../../event.ts'
 import type { FrameDecoder } from '../../reader.ts'
 import { excerptOf } from '../../text/excerpt.ts'
+import { giveDirectory } from '../decode/directory.ts'
 import { createSeen } from '../decode/seen.ts'
 import { frameOf } from './decode/canonical.ts'
 import { toDelta } from './decode/delta.ts'
@@ -84,15 +85,4 @@ export function createDecoder2({ onError }: { readonly onError?: OnError | undef
   function report(message: string, cause?: unknown): void {
     onError?.(new ReplyError('malformed', message, { cause }))
   }
-}
-
-interface Placed {
-  readonly type: string
-  readonly sessionID?: unknown
-  directory?: string | undefined
-}
-
-/** The directory in the event itself takes precedence. The event was made for this frame; a copy would take longer. */
-function giveDirectory(event: Placed, directory: string): void {
-  if (event.sessionID !== undefined) event.directory ??= directory
 }

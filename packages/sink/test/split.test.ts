@@ -210,6 +210,10 @@ describe('a slice', () => {
     for (const source of cut(family.repeat(20), 48)) expect(source.length % family.length).toBe(0)
   })
 
+  test.each([46, 47, 48, 49, 50])('never splits a flag in a row of flags, with slices of %i units', (maxLength) => {
+    for (const source of cut('🇳🇱'.repeat(40), maxLength)) expect(source).toMatch(/^(🇳🇱)+$/u)
+  })
+
   test('makes progress if one grapheme is longer than a slice', () => {
     const slices = cut(`e${'\u0301'.repeat(200)}`, 48)
     expect(slices.join('')).toBe(`e${'\u0301'.repeat(200)}`)

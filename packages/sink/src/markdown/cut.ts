@@ -45,9 +45,9 @@ export function cutOf(text: string, { first, last }: CutWindow): number {
   return (
     inLine(SENTENCE, near) ??
     inLine(SPACE, near) ??
-    hardCut(seen, { first: low, last }, isFree) ??
+    hardCut(seen, { first, low, last }, isFree) ??
     inLine(SPACE, far) ??
-    hardCut(seen, { first, last }, () => true) ??
+    hardCut(seen, { first, low: first, last }, () => true) ??
     codePoint(seen, { first, last })
   )
 }
@@ -70,7 +70,8 @@ export function wordsEnd(text: string, first: number): number {
   const from = Math.max(first, last - SPAN_BACK)
   const found = seen.slice(from, last).matchAll(fence === undefined ? WORD_END : LINE_END)
   const end = [...found].map(({ index, 0: gap }) => from + index + gap.length).findLast(isFree)
-  if (end === undefined) return last - first <= BACK ? first : (hardCut(seen, { first, last }, () => true) ?? first)
+  if (end === undefined)
+    return last - first <= BACK ? first : (hardCut(seen, { first, low: first, last }, () => true) ?? first)
   if (fence === undefined) return end
   const above = rowAt(seen, end - 1)
   // A fence that has just been opened comes with its first line.
@@ -118,18 +119,23 @@ function isLetterStart(text: string, at: number): boolean {
   return graphemes.segment(text.slice(at - 1, at + 2)).containing(1)?.index === 1
 }
 
-function hardCut(seen: string, { first, last }: CutWindow, isGood: (at: number) => boolean): number | undefined {
+/** The last place between graphemes after `low`. `first` is one, too. */
+function hardCut(
+  seen: string,
+  { first, low, last }: CutWindow & { readonly low: number },
+  isGood: (at: number) => boolean,
+): number | undefined {
   const text = isHigh(seen.charCodeAt(last)) ? seen.slice(0, last) : seen
   let at = Math.min(last, text.length - 1)
-  for (; at > first && isBetweenAscii(text, at); at--) {
+  for (; at > low && isBetweenAscii(text, at); at--) {
     if (isGood(at)) return at
   }
-  if (at <= first) return undefined
-  const start = safeStart(text, first, last)
+  if (at <= low) return undefined
+  const start = safeStart(text, first, low)
   let best: number | undefined
   for (const { index } of graphemes.segment(text.slice(start))) {
     const place = start + index
-    if (place > first && place <= last && isGood(place)) best = place
+    if (place > low && place <= last && isGood(place)) best = place
   }
   return best
 }
@@ -141,12 +147,26 @@ function codePoint(seen: string, { first, last }: CutWindow): number {
   return last - 1 > first ? last - 1 : last + 1
 }
 
-/** The last position that is surely between graphemes: between ASCII characters, except within CR LF. */
-function safeStart(text: string, first: number, last: number): number {
-  for (let at = last - BACK - 24; at > first; at--) {
+/** Where to look for graphemes from. Only the first that is found there may be less than a whole one. */
+function safeStart(text: string, first: number, low: number): number {
+  for (let at = low; at > Math.max(first, low - SPAN_BACK); at--) {
     if (isBetweenAscii(text, at)) return at
   }
-  return first
+  return flagStart(text, first, low)
+}
+
+/** The position, or that of the flag that it is in: each two of the letters that flags are made of are one. */
+function flagStart(text: string, first: number, at: number): number {
+  const near = isLow(text.charCodeAt(at)) && at > first ? at - 1 : at
+  let start = near
+  while (start - 2 >= first && isFlagLetter(text, start - 2)) start -= 2
+  return (near - start) % 4 === 0 ? near : near - 2
+}
+
+/** U+1F1E6 to U+1F1FF. */
+function isFlagLetter(text: string, at: number): boolean {
+  const low = text.charCodeAt(at + 1)
+  return text.charCodeAt(at) === 0xd83c && low >= 0xdde6 && low <= 0xddff
 }
 
 function isBetweenAscii(text: string, at: number): boolean {

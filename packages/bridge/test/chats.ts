@@ -1,0 +1,92 @@
+import { type Clock, type OpenCode, systemClock } from '@reply/core'
+import { createBridge } from '../src/bridge.ts'
+import type { Bridge, BridgeOptions } from '../src/bridge-options.ts'
+import { parseConfig } from '../src/config/config.ts'
+import { type ServedBridge, serveBridge } from '../src/http/serve-bridge.ts'
+import type { Store } from '../src/store/store.ts'
+import { createMemoryStore, createStoreMemory } from '../src/testing.ts'
+import type { Platform } from './platforms.ts'
+
+/** A bridge between one server and some platforms, on a state that a second `start` finds again. */
+export interface Chats {
+  readonly errors: Error[]
+  /** What the bridge said to its operator. */
+  readonly notices: string[]
+  start(options?: StartChats): Promise<void>
+  stop(): Promise<void>
+  /** Where the bridge takes webhooks, and what it says of itself. */
+  readonly url: string
+  close(): Promise<void>
+}
+
+export interface StartChats extends Pick<BridgeOptions, 'observers'> {
+  readonly clock?: Clock
+  /** Changes the store. */
+  readonly storeOf?: (store: Store) => Store
+  readonly router?: object
+}
+
+export async function startChats(options: {
+  readonly platforms: readonly Platform[]
+  readonly connectTo: () => OpenCode
+  readonly router?: object
+}): Promise<Chats> {
+  const { platforms, connectTo } = options
+  const memory = createStoreMemory()
+  const errors: Error[] = []
+  const notices: string[] = []
+  const idsOf = (who: 'ann' | 'bob'): readonly string[] => platforms.map(({ name, ids }) => `${name}:${ids[who]}`)
+  const secrets = Object.assign({}, ...platforms.map((one) => one.secrets))
+  const channels = new Map(platforms.map(({ name, channel }) => [name as string, channel]))
+  let bridge: Bridge | undefined
+  let served: ServedBridge | undefined
+  const urlOf = (): string => served?.url ?? ''
+  return {
+    errors,
+    notices,
+    start,
+    stop,
+    get url() {
+      return urlOf()
+    },
+    close: async () => {
+      await stop()
+      await Promise.all(platforms.map(async (platform) => await platform.close()))
+    },
+  }
+
+  async function start(given: StartChats = {}): Promise<void> {
+    const { clock = systemClock, storeOf = (store) => store, router = options.router ?? {}, observers } = given
+    bridge = createBridge({
+      config: parseConfig({
+        servers: { home: { url: 'http://127.0.0.1:1' } },
+        channels: Object.fromEntries(platforms.map(({ name, entry }) => [name, entry])),
+        people: {
+          ann: { ids: idsOf('ann'), may: ['prompt', 'approve', 'admin'] },
+          bob: { ids: idsOf('bob'), may: ['prompt'] },
+        },
+        router: { messagesPerMinute: 1000, ...router },
+      }),
+      ...{ clock, connectTo, observers },
+      store: storeOf(createMemoryStore({ memory, clock })),
+      secret: (source) => ('env' in source ? (secrets[source.env] ?? '') : ''),
+      load: async (type) => {
+        const channel = channels.get(type)
+        if (channel) return channel
+        throw new Error(`There is no channel ${type} here.`)
+      },
+      onError: (error) => errors.push(error),
+      onNotice: (notice) => notices.push(notice),
+    })
+    served = await serveBridge({ bridge, port: 0 })
+    await bridge.start()
+    await Promise.all(platforms.map(async ({ name, ready }) => await ready(`${urlOf()}/webhooks/${name}`)))
+  }
+
+  async function stop(): Promise<void> {
+    await bridge?.stop()
+    await served?.close()
+    bridge = undefined
+    served = undefined
+  }
+}

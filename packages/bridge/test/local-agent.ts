@@ -1,0 +1,24 @@
+import { type OpenCode, systemClock } from '@reply/core'
+import { connectSource, createLocalAgent, type LocalRun } from '@reply/core/source'
+
+/** An agent in this process that does with each prompt what the test says. */
+export function localAgent(act: (run: LocalRun, text: string) => void, clock = systemClock) {
+  const heard: string[] = []
+  let sessions = 0
+  const { source } = createLocalAgent({
+    ...{ name: 'an agent in the test', clock },
+    create: ({ directory }) => ({ sessionID: `ses_${++sessions}`, directory }),
+    prompt: async (run, { text = '' }) => {
+      heard.push(text)
+      act(run, text)
+    },
+    cancel: (run) => run.end({ type: 'aborted' }),
+  })
+  return { heard, connectTo: (): OpenCode => connectSource(source, { clock }) }
+}
+
+/** Says the words, and is done. */
+export function answer(run: LocalRun, text: string): void {
+  run.write({ type: 'text', delta: text })
+  run.end({ type: 'completed' })
+}

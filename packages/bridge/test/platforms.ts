@@ -1,0 +1,143 @@
+import { bridgeChannel as discordChannel } from '@reply/discord'
+import type { BridgeChannel } from '@reply/sink/channel'
+import { bridgeChannel as slackChannel } from '@reply/slack'
+import { bridgeChannel as telegramChannel } from '@reply/telegram'
+import { startDiscord, startSlack, startTelegram, startWhatsApp } from '@reply/testing'
+import { bridgeChannel as whatsappChannel } from '@reply/whatsapp'
+
+export type PlatformName = 'telegram' | 'slack' | 'discord' | 'whatsapp'
+
+/** Ann may do all, Bob may prompt. */
+export type Who = 'ann' | 'bob'
+
+/** A fake platform with one chat where Ann and Bob are. On WhatsApp, Bob has a chat of his own. */
+export interface Platform {
+  readonly name: PlatformName
+  readonly channel: BridgeChannel
+  /** Its entry in a config. */
+  readonly entry: object
+  readonly secrets: Readonly<Record<string, string>>
+  /** The ids of the people there. */
+  readonly ids: Readonly<Record<Who, string>>
+  /** Lets messages reach the bridge, which has begun to hear. `url` is that of its webhook. */
+  ready(url: string): Promise<void>
+  /** Writes to the bot. */
+  say(who: Who, text: string): void
+  /** The bot's messages, oldest first. */
+  texts(who?: Who): readonly string[]
+  /** The buttons of the chat, oldest first. */
+  labels(who?: Who): readonly string[]
+  /** Presses the newest button of that name. Resolves with what the person alone is told; WhatsApp tells it in the chat. */
+  press(who: Who, label: string): Promise<string | undefined>
+  close(): Promise<void>
+}
+
+const names: Readonly<Record<Who, string>> = { ann: 'Ann', bob: 'Bob' }
+
+const starts: Readonly<Record<PlatformName, () => Promise<Platform>>> = { telegram, slack, discord, whatsapp }
+
+/** All platforms that have a fake. */
+export const platformNames = Object.keys(starts) as readonly PlatformName[]
+
+export async function startPlatform(name: PlatformName): Promise<Platform> {
+  return await starts[name]()
+}
+
+async function telegram(): Promise<Platform> {
+  const chat = -100_700
+  const fake = await startTelegram({ token: '42:secret', chats: [{ id: chat, type: 'supergroup', title: 'Shop' }] })
+  const ids = { ann: '1', bob: '2' }
+  const from = (who: Who) => ({ id: Number(ids[who]), name: names[who] })
+  const ours = () => fake.screen(chat).filter((message) => message.from === 'bot')
+  return {
+    ...{ name: 'telegram', channel: telegramChannel, ids, secrets: { TOKEN_TELEGRAM: '42:secret' } },
+    entry: { type: 'telegram', token: { env: 'TOKEN_TELEGRAM' }, apiRoot: fake.url },
+    ready: async () => {},
+    say: (who, text) => void fake.say(chat, text.startsWith('/') ? text : `@fake_bot ${text}`, { from: from(who) }),
+    texts: () => ours().map(({ text }) => text),
+    labels: () => ours().flatMap(({ buttons }) => buttons.flat().map(({ text }) => text)),
+    press: async (who, label) => {
+      const message = ours().findLast(({ buttons }) => buttons.flat().some(({ text }) => text === label))
+      return (await fake.press(chat, message?.messageId ?? 0, label, { from: from(who) }).settled).text
+    },
+    close: fake.close,
+  }
+}
+
+async function slack(): Promise<Platform> {
+  const chat = 'C1'
+  const fake = await startSlack()
+  const ids = { ann: 'U1', bob: 'U2' }
+  const from = (who: Who) => ({ id: ids[who], name: names[who] })
+  const ours = () => fake.screen(chat).filter((message) => message.from === 'bot')
+  return {
+    ...{ name: 'slack', channel: slackChannel, ids },
+    secrets: { TOKEN_SLACK: fake.token, APP_SLACK: fake.appToken },
+    entry: { type: 'slack', token: { env: 'TOKEN_SLACK' }, appToken: { env: 'APP_SLACK' }, apiUrl: fake.url },
+    ready: async () => await eventually(() => fake.sockets > 0),
+    say: (who, text) => void fake.say(chat, text, { from: from(who), mention: true }),
+    texts: () => ours().map(({ text }) => text),
+    labels: () => ours().flatMap(({ controls }) => controls.flat().map(({ label }) => label)),
+    press: async (who, label) => {
+      const before = fake.whispers.length
+      const message = ours().findLast(({ controls }) => controls.flat().some((one) => one.label === label))
+      await fake.press(chat, message?.ts ?? '', label, { from: from(who) })
+      return fake.whispers.slice(before).at(-1)?.text
+    },
+    close: fake.close,
+  }
+}
+
+async function discord(): Promise<Platform> {
+  const chat = '100000000000000001'
+  const token = 'MTA.very-secret-token'
+  const fake = await startDiscord({ token })
+  const ids = { ann: '800000000000000001', bob: '800000000000000002' }
+  const from = (who: Who) => ({ id: ids[who], name: names[who] })
+  const ours = () => fake.screen(chat).filter((message) => message.from === 'bot')
+  const labelsIn = ({ rows }: ReturnType<typeof ours>[number]) =>
+    rows.flat().flatMap((one) => (one.type === 'button' ? [one.label] : []))
+  return {
+    ...{ name: 'discord', channel: discordChannel, ids, secrets: { TOKEN_DISCORD: token } },
+    entry: { type: 'discord', token: { env: 'TOKEN_DISCORD' }, apiUrl: fake.url },
+    ready: async () => await eventually(() => fake.connected > 0),
+    say: (who, text) => void fake.say(chat, text, { from: from(who), mention: true }),
+    texts: () => ours().map(({ text }) => text),
+    labels: () => ours().flatMap(labelsIn),
+    press: async (who, label) => {
+      const message = ours().findLast((one) => labelsIn(one).includes(label))
+      const { texts } = await fake.press(chat, message?.messageId ?? '', label, { from: from(who) }).settled
+      return texts.at(-1)
+    },
+    close: fake.close,
+  }
+}
+
+async function whatsapp(): Promise<Platform> {
+  const fake = await startWhatsApp({ token: 'EAA-very-secret' })
+  const ids = { ann: '15550000001', bob: '15550000002' }
+  const ours = (who: Who) => fake.screen(ids[who]).filter(({ from }) => from === 'business')
+  const texts = (who: Who = 'ann') => ours(who).map(({ text }) => text)
+  return {
+    ...{ name: 'whatsapp', channel: whatsappChannel, ids, texts },
+    secrets: { TOKEN_WHATSAPP: 'EAA-very-secret', APP_WHATSAPP: fake.appSecret, VERIFY_WHATSAPP: 'a-verify-token' },
+    entry: {
+      ...{ type: 'whatsapp', api: 'cloud', phoneNumberId: fake.phoneNumberId, apiUrl: fake.url },
+      ...{ token: { env: 'TOKEN_WHATSAPP' }, appSecret: { env: 'APP_WHATSAPP' } },
+      verifyToken: { env: 'VERIFY_WHATSAPP' },
+    },
+    ready: async (url) => await fake.setWebhook(url, 'a-verify-token'),
+    say: (who, text) => void fake.say(ids[who], text, { name: names[who] }),
+    labels: (who = 'ann') => ours(who).flatMap(({ buttons }) => buttons.map(({ label }) => label)),
+    press: async (who, label) => {
+      const message = ours(who).findLast(({ buttons }) => buttons.some((one) => one.label === label))
+      fake.press(ids[who], message?.id ?? '', label, { name: names[who] })
+      return undefined
+    },
+    close: fake.close,
+  }
+}
+
+async function eventually(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise((resolve) => setImmediate(resolve))
+}

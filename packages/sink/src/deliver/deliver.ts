@@ -30,6 +30,7 @@ import { editing, intending } from './transitions.ts'
 import { createTurn } from './turn.ts'
 import { createTyping } from './typing.ts'
 import { recovered } from './unknown-post.ts'
+import { createWake } from './wake.ts'
 import { withResolvers } from './with-resolvers.ts'
 
 export interface DeliverOptions extends GuardOptions, Pick<LayoutOptions, 'mentions'> {
@@ -84,7 +85,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   let [isLoaded, isWorking, isCalled, isStopped, isResolved] = [false, false, false, false, false]
   /** The state seen last, if some of its operations wait for their time. */
   let waiting: Reply | undefined
-  let stopTimer = (): void => {}
+  const wake = createWake({ clock, readyAt: schedule.readyAt, work })
   let result = withResolvers<Delivery>()
   let [loaded, ended] = [Promise.resolve(), Promise.resolve()]
   return {
@@ -138,7 +139,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     while (reply && !isStopped) {
       isCalled = false
       waiting = undefined
-      stopTimer()
+      wake.stop()
       const now = clock.now()
       const asked = withGuard(withSecrets(ledger, reply, { secret: options.secret, now }), guardOf(options))
       const explained = withReasons(asked, options, () => pace.isFirst('closed'))
@@ -162,7 +163,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
       if (!next) {
         waiting = operations.length > 0 ? reply : undefined
         if (turn.isHeld()) pace.onFree(work)
-        return wakeAt(earliest(nextAt, native.nextAt(reply, ledger), giveUpAt, ...operations.map(schedule.readyAt)))
+        return wake.at(earliest(nextAt, native.nextAt(reply, ledger), giveUpAt), operations)
       }
       const endCall = turn.isBehind(next.priority) ? undefined : pace.enter()
       if (!endCall) {
@@ -229,10 +230,6 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     await storage.write(key, next)
   }
 
-  function wakeAt(at: number | undefined): void {
-    if (at !== undefined && !isStopped) stopTimer = clock.after(Math.max(0, at - clock.now()), work)
-  }
-
   /** Ends the delivery with what is missing. */
   function resolveWithout(type: Missing['type']): void {
     const slots = reply ? pictureOf(reply, clock.now()).slots : []
@@ -241,7 +238,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
 
   async function stop(): Promise<void> {
     isStopped = true
-    stopTimer()
+    wake.stop()
     typing.set(false)
     turn.release()
     await stopping.stop(loaded.then(() => ended))

@@ -60,12 +60,12 @@ export function createFetcher(options: FetcherOptions): Fetcher {
     // A retry would be just as large, or as slow.
     if (failure instanceof ReplyError) throw failure
     const abort = new AbortController()
-    const late = new ReplyError('unreachable', `no response within ${deadlineMs} ms`)
     // Canceled before it was sent: it must not be sent any more.
     const takeBack = (): void => abort.abort(request.signal.reason)
     if (request.signal.aborted) throw request.signal.reason
     request.signal.addEventListener('abort', takeBack, { once: true })
-    const stop = options.isLong(request) ? () => {} : clock.after(deadlineMs, () => abort.abort(late))
+    const giveUp = (): void => abort.abort(new ReplyError('unreachable', `no response within ${deadlineMs} ms`))
+    const stop = options.isLong(request) ? () => {} : clock.after(deadlineMs, giveUp)
     const call = { abort, stop }
     open.add(call)
     try {

@@ -157,14 +157,18 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
     { by, priority, count, inFlight = 0 }: Room,
   ): number {
     const now = clock.now()
-    const made = times.filter(({ at }) => at > now - perMs)
-    const most = Math.max(1, calls - reserveOf(calls, { priority, isShared: made.some((one) => one.by !== by) }))
-    const recent = [...made.map(({ at }) => at), ...Array<number>(inFlight).fill(now)]
+    const from = times.findIndex(({ at }) => at > now - perMs)
+    const made = from === -1 ? 0 : times.length - from
+    const isShared = made > 0 && times.some((one, index) => index >= from && one.by !== by)
+    const most = Math.max(1, calls - reserveOf(calls, { priority, isShared }))
     let at = frozenUntil
+    // After those that were made come those in flight, then those before the last one. Asked for each waiting call.
+    const ahead: number[] = []
     for (let call = 0; call < count; call++) {
-      const inTheWay = recent[recent.length - most]
-      at = Math.max(at, inTheWay === undefined ? 0 : inTheWay + perMs)
-      recent.push(Math.max(at, now))
+      const index = made + inFlight + call - most
+      const inTheWay = index < made ? times[from + index]?.at : (ahead[index - made - inFlight] ?? now)
+      at = Math.max(at, index < 0 || inTheWay === undefined ? 0 : inTheWay + perMs)
+      if (count > 1) ahead.push(Math.max(at, now))
     }
     return at
   }

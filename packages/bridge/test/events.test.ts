@@ -32,6 +32,15 @@ test('the log has a JSON line for each event, with its ids', () => {
   expect(lines.join()).not.toContain('abc"')
 })
 
+test('the log shows neither a secret nor what a person wrote, also if an event has them', () => {
+  const lines: string[] = []
+  const { observers } = bridgeLog({ destination: { write: (line) => void lines.push(line) } })
+  const slipped = { token: '42:abc', text: 'private', channel: { password: 'hidden' } }
+  for (const observe of observers ?? []) observe(Object.assign({ ...inbound }, slipped))
+  expect(lines.join()).toContain('"token":"***"')
+  expect(lines.join()).not.toMatch(/42:abc|private|hidden/)
+})
+
 test('the metrics count by channel and outcome, in Prometheus text', async () => {
   const { observe, text, contentType } = bridgeMetrics()
   for (const event of [inbound, { ...ended, phase: 'posted' } as BridgeEvent]) observe(event)

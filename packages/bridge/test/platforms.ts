@@ -2,7 +2,15 @@ import { bridgeChannel as discordChannel } from '@reply/discord'
 import type { BridgeChannel } from '@reply/sink/channel'
 import { bridgeChannel as slackChannel } from '@reply/slack'
 import { bridgeChannel as telegramChannel } from '@reply/telegram'
-import { startDiscord, startSlack, startTelegram, startWhatsApp } from '@reply/testing'
+import {
+  type FakeSlack,
+  type FakeTelegram,
+  type FakeWhatsApp,
+  startDiscord,
+  startSlack,
+  startTelegram,
+  startWhatsApp,
+} from '@reply/testing'
 import { bridgeChannel as whatsappChannel } from '@reply/whatsapp'
 
 export type PlatformName = 'telegram' | 'slack' | 'discord' | 'whatsapp'
@@ -44,8 +52,16 @@ export async function startPlatform(name: PlatformName): Promise<Platform> {
 }
 
 async function telegram(): Promise<Platform> {
-  const chat = -100_700
-  const fake = await startTelegram({ token: '42:secret', chats: [{ id: chat, type: 'supergroup', title: 'Shop' }] })
+  return telegramOn(
+    await startTelegram({ token: '42:secret', chats: [{ id: shop, type: 'supergroup', title: 'Shop' }] }),
+  )
+}
+
+/** Ann's and Bob's group. */
+export const shop = -100_700
+
+export function telegramOn(fake: FakeTelegram): Platform {
+  const chat = shop
   const ids = { ann: '1', bob: '2' }
   const from = (who: Who) => ({ id: Number(ids[who]), name: names[who] })
   const ours = () => fake.screen(chat).filter((message) => message.from === 'bot')
@@ -65,8 +81,11 @@ async function telegram(): Promise<Platform> {
 }
 
 async function slack(): Promise<Platform> {
+  return slackOn(await startSlack())
+}
+
+export function slackOn(fake: FakeSlack): Platform {
   const chat = 'C1'
-  const fake = await startSlack()
   const ids = { ann: 'U1', bob: 'U2' }
   const from = (who: Who) => ({ id: ids[who], name: names[who] })
   const ours = () => fake.screen(chat).filter((message) => message.from === 'bot')
@@ -114,7 +133,10 @@ async function discord(): Promise<Platform> {
 }
 
 async function whatsapp(): Promise<Platform> {
-  const fake = await startWhatsApp({ token: 'EAA-very-secret' })
+  return whatsappOn(await startWhatsApp({ token: 'EAA-very-secret' }))
+}
+
+export function whatsappOn(fake: FakeWhatsApp): Platform {
   const ids = { ann: '15550000001', bob: '15550000002' }
   const ours = (who: Who) => fake.screen(ids[who]).filter(({ from }) => from === 'business')
   const texts = (who: Who = 'ann') => ours(who).map(({ text }) => text)

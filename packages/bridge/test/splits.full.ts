@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, test } from 'vitest'
 import { type Chats, startChats } from './chats.ts'
 import { answer, localAgent } from './local-agent.ts'
 import { type Platform, type PlatformName, platformNames, startPlatform } from './platforms.ts'
@@ -33,9 +33,9 @@ afterAll(async () => await chats.close())
 
 const whole = new RegExp(`^x*(?:${characters.join('|')})+[.]?$`, 'u')
 
-test.concurrent.each(platformNames)(
+test.concurrent.for(platformNames)(
   'an answer without spaces is split between characters, and arrives whole: %s',
-  async (name) => {
+  async (name, { expect }) => {
     const platform = platforms.find((one) => one.name === name)
     platform?.say('ann', name)
     const end = `${kindsFor(name).at(-1)}.`

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type OpenCode, systemClock } from '@reply/core'
+import { type OpenCode, steadyClock, systemClock } from '@reply/core'
 import type { BridgeConnection, Inbound, KnownChat, Webhook, WebhookAnswer, WebhookRequest } from '@reply/sink/channel'
 import { createWebhook, safeOnError } from '@reply/sink/channel'
 import { createAnswerer } from './asks/answering.ts'
@@ -39,7 +39,8 @@ const sweepMs = 600_000
 
 /** Makes a bridge. It does nothing before `start`. */
 export function createBridge(options: BridgeOptions): Bridge {
-  const { config, store, clock = systemClock, random = Math.random, load = loadChannel } = options
+  const { config, store, random = Math.random, load = loadChannel } = options
+  const clock = options.clock ? steadyClock(options.clock) : systemClock
   const { secret = secretsOf({ folder: process.cwd(), env: process.env }) } = options
   const { router } = config
   const onError = safeOnError(options.onError)
@@ -75,6 +76,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     router,
     words,
     clock,
+    wallNow: () => options.clock?.now() ?? Date.now(),
     emit: emitTo(options.observers ?? [], onError),
     onError,
   }

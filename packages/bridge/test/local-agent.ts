@@ -5,16 +5,21 @@ import { connectSource, createLocalAgent, type LocalRun } from '@reply/core/sour
 export function localAgent(act: (run: LocalRun, text: string) => void, clock = systemClock) {
   const heard: string[] = []
   let sessions = 0
-  const { source } = createLocalAgent({
-    ...{ name: 'an agent in the test', clock },
-    create: ({ directory }) => ({ sessionID: `ses_${++sessions}`, directory }),
-    prompt: async (run, { text = '' }) => {
-      heard.push(text)
-      act(run, text)
-    },
-    cancel: (run) => run.end({ type: 'aborted' }),
-  })
-  return { heard, connectTo: (): OpenCode => connectSource(source, { clock }) }
+  return { heard, connectTo }
+
+  /** A bridge closes what it connected, so each gets a new one. */
+  function connectTo(): OpenCode {
+    const { source } = createLocalAgent({
+      ...{ name: 'an agent in the test', clock },
+      create: ({ directory }) => ({ sessionID: `ses_${++sessions}`, directory }),
+      prompt: async (run, { text = '' }) => {
+        heard.push(text)
+        act(run, text)
+      },
+      cancel: (run) => run.end({ type: 'aborted' }),
+    })
+    return connectSource(source, { clock })
+  }
 }
 
 /** Says the words, and is done. */

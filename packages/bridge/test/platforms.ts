@@ -86,6 +86,8 @@ async function slack(): Promise<Platform> {
 
 export function slackOn(fake: FakeSlack): Platform {
   const chat = 'C1'
+  /** The thread that all of them write in. */
+  let root = ''
   const ids = { ann: 'U1', bob: 'U2' }
   const from = (who: Who) => ({ id: ids[who], name: names[who] })
   const ours = () => fake.screen(chat).filter((message) => message.from === 'bot')
@@ -94,7 +96,10 @@ export function slackOn(fake: FakeSlack): Platform {
     secrets: { TOKEN_SLACK: fake.token, APP_SLACK: fake.appToken },
     entry: { type: 'slack', token: { env: 'TOKEN_SLACK' }, appToken: { env: 'APP_SLACK' }, apiUrl: fake.url },
     ready: async () => await eventually(() => fake.sockets > 0),
-    say: (who, text) => void fake.say(chat, text, { from: from(who), mention: true }),
+    say: (who, text) => {
+      const ts = fake.say(chat, text, { from: from(who), mention: true, ...(root && { threadTs: root }) })
+      root ||= ts
+    },
     texts: () => ours().map(({ text }) => text),
     labels: () => ours().flatMap(({ controls }) => controls.flat().map(({ label }) => label)),
     press: async (who, label) => {

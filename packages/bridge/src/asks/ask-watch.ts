@@ -64,7 +64,8 @@ export function createAskWatch(context: Omit<BridgeContext, 'registry' | 'server
     try {
       if (!progress.enabled) return await reject({ run, ask, said: words.askOff, message: words.askOffMessage })
       const since = await sinceOf(requestID)
-      const leftMs = since.at + askTimeoutMs - clock.now()
+      // An earlier process may have had a clock that was ahead.
+      const leftMs = Math.min(askTimeoutMs, since.at + askTimeoutMs - clock.now())
       if (!waiting.has(requestID)) return
       if (since.isNew && ask.type === 'permission' && isWithoutApprover(run.place))
         void channels.say(run.place, { text: words.noApprover }, sessionOf(run, ask))

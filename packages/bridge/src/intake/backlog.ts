@@ -13,8 +13,8 @@ import type { QueuedPrompt } from './queued-prompt.ts'
 
 /** Messages that were sent long before they were heard, while the bridge was down. */
 export interface Backlog {
-  /** Whether a message counts as backlog. Without the platform's time it does not. */
-  isOld(message: MessageRef, heardAt?: number): boolean
+  /** Whether a message that is heard now counts as backlog. Without the platform's time it does not. */
+  isOld(message: MessageRef): boolean
   /** Whether older messages of a place still wait for the policy: later ones must not overtake them. */
   isGathering(place: ChatPlace): boolean
   /** Keeps a prompt until the others of its place are there, too, and the policy decides. */
@@ -46,14 +46,14 @@ const mostListed = 10
 const keptMs = 2_592_000_000
 
 export function createBacklog(context: BridgeContext, runner: Runner): Backlog {
-  const { state, channels, router, words, clock, onError } = context
+  const { state, channels, router, words, clock, wallNow, onError } = context
   /** By place, from the first message until the policy has decided. */
   const timers = new Map<string, () => void>()
   const queueOf = (place: ChatPlace): string => `backlog/${placeKey(place)}`
   return { isOld, isGathering: (place) => timers.has(placeKey(place)), keep, run, drop, restore, expire, stop }
 
-  function isOld({ postedAt }: MessageRef, heardAt = clock.now()): boolean {
-    return postedAt !== undefined && heardAt - postedAt > router.backlogAfterMs
+  function isOld({ postedAt }: MessageRef): boolean {
+    return postedAt !== undefined && wallNow() - postedAt > router.backlogAfterMs
   }
 
   async function keep(entry: QueuedPrompt, taken: readonly Write[]): Promise<void> {
@@ -79,7 +79,7 @@ export function createBacklog(context: BridgeContext, runner: Runner): Backlog {
   /** What was sent since the start runs in any case, after what the policy chooses. */
   async function decide(place: ChatPlace, onDecided: () => void): Promise<void> {
     const undecided = (await kept(place)).filter(({ left }) => left === undefined)
-    const old = undecided.filter(({ messageRef, heardAt }) => isOld(messageRef, heardAt))
+    const old = undecided.filter((entry) => entry.isOld)
     const recent = undecided.filter((entry) => !old.includes(entry))
     const count = { latest: recent.length > 0 ? 0 : 1, all: old.length, none: 0 }[router.backlog]
     const left = old.slice(0, Math.max(0, old.length - count))

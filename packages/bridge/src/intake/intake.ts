@@ -87,7 +87,7 @@ export function createIntake(options: IntakeOptions): Intake {
       tell('refused', 'too-many')
       return await answerOnce(place, text, words.tooMany)
     }
-    const entry = promptOf(place, text, clock.now())
+    const entry = { ...promptOf(place, text, clock.now()), ...(isOld && ({ isOld } as const)) }
     const isNew = await state.commit([messages.take(place, text.messageRef), inbox.enqueue(entry)])
     tell(isNew ? 'taken' : 'repeated')
     if (isNew) inbox.kick(entry, text, isStop)
@@ -158,7 +158,7 @@ export function createIntake(options: IntakeOptions): Intake {
     const person = people.find(entry.channel, entry.actor)
     const taken = [inbox.dequeue(entry)]
     if (!person) return void (await state.commit(taken))
-    const isOld = backlog.isOld(entry.messageRef, entry.heardAt)
+    const { isOld } = entry
     if (entry.isCommand && commands.isOwn(entry.text)) {
       if (!isOld) return await commands.run({ entry, person, taken })
       await state.commit(taken)

@@ -24,6 +24,8 @@ export interface QueuedPrompt extends ChatPlace {
   readonly albumID?: string | undefined
   /** When it, or the last message of its album, was heard, in ms since the epoch. */
   readonly heardAt: number
+  /** It was backlog when it was heard. */
+  readonly isOld?: true | undefined
   /** Begun before, and the process died meanwhile. */
   readonly isTried?: true | undefined
   /** It was on its way to the server as an answer to an ask: it must not run as a prompt. */

@@ -27,7 +27,10 @@ export interface BridgeContext {
   readonly directoryOf: (server: string) => string | undefined
   readonly router: RouterConfig
   readonly words: BridgeWords
+  /** Its `now` never goes back. */
   readonly clock: Clock
+  /** What the computer's clock shows, in ms since the epoch, also after it was set back: for times that platforms tell. */
+  readonly wallNow: () => number
   /** Tells what happened. Never throws. */
   readonly emit: (event: BridgeEvent) => void
   /** Never throws. */

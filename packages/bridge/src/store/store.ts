@@ -22,7 +22,7 @@ export interface Store {
   commit(writes: readonly Write[], lease?: Lease): Promise<Committed>
   /**
    * Takes a lease that is free or has run out, or renews the holder's own: for `forMs` from now. Resolves with undefined
-   * while another holds it. A renewal keeps the fence, so that the lease from before it can still write. A lease that ran
+   * while another holds it. One that would run for more than a minute counts as run out: the clock was set back. A renewal keeps the fence, so that the lease from before it can still write. A lease that ran
    * out is taken anew, with a new fence, even by its last holder.
    */
   lease(request: LeaseRequest): Promise<Lease | undefined>

@@ -1,18 +1,11 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { type Scripts, text, tool } from '@reply/testing'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { question } from './scripts.ts'
 import { type BridgeStage, startStage } from './stage.ts'
 
-/** After how many ms the second of two things follows the first. */
-const gaps = [0]
-const rounds = gaps.flatMap((gapMs) => [
-  { gapMs, first: 'Allow' },
-  { gapMs, first: '/stop' },
-])
-const chats = Array.from({ length: rounds.length + 4 }, (_, index) => 701 + index)
+const chats = Array.from({ length: 7 }, (_, index) => 701 + index)
 const fileOf = (chat: number): string => `allowed${chat}.txt`
 
 const scripts: Scripts = {
@@ -75,15 +68,13 @@ async function isOver(id: number): Promise<void> {
   )
 }
 
-test.each(rounds)('a permission and a stop $gapMs ms apart, $first first, leave nothing to hang', async (round) => {
-  const { gapMs, first } = round
+test.each(['Allow', '/stop'])('a permission and a stop at once, %s first, leave nothing to hang', async (first) => {
   stage.telegram.say(chat, `Touch [scenario:touch${chat}]`)
   const { messageId } = await withButton(chat, 'Allow once')
   const allow = () => stage.telegram.press(chat, messageId, 'Allow once')
   const stop = () => stage.telegram.say(chat, '/stop')
   const [one, two] = first === 'Allow' ? [allow, stop] : [stop, allow]
   one()
-  await pause(gapMs)
   two()
   await stage.seen(chat, (screen) => screen.some(({ text: said }) => /^(Stopped|Nothing runs)/.test(said)))
   await isOver(chat)
@@ -92,6 +83,17 @@ test.each(rounds)('a permission and a stop $gapMs ms apart, $first first, leave 
   // What was allowed first may have run before the stop.
   if (first === '/stop') expect(isTouched()).toBe(false)
   expect(stage.errors).toEqual([])
+})
+
+test('a permission that a stop closed names the person who stopped', async () => {
+  stage.telegram.say(chat, `Touch [scenario:touch${chat}]`)
+  const { messageId } = await withButton(chat, 'Allow once')
+  stage.telegram.say(chat, '/stop')
+  const { text: said } = await stage.seen(chat, (screen) =>
+    screen.find((message) => message.messageId === messageId && message.buttons.length === 0),
+  )
+  expect(said).toContain('Rejected · Ann')
+  await isOver(chat)
 })
 
 test('a button that is pressed three times at once answers once', async () => {

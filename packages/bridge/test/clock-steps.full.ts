@@ -76,7 +76,7 @@ test('a clock that is set forward and back holds nothing up, runs nothing twice,
   expect(chats.errors).toEqual([])
 })
 
-test('what is written after a clock was ahead for a while is no backlog', async () => {
+test('messages after a time in which the clock was ahead are not backlog', async () => {
   await chats.start({ clock, router: { backlog: 'none' } })
   setMs = hour
   slack.say('ann', '/help')

@@ -22,7 +22,7 @@ const bodies: readonly string[] = [
 ]
 
 test.concurrent.for(rawNames)(
-  'what is no event is refused or passed over, and each message around it is answered once: %s',
+  'events of any shape are refused or passed over, and the messages around them answered once each: %s',
   async (name, { expect }) => {
     const { platform, event, deliver } = await startRaw(name)
     const agent = localAgent((run, text) => answer(run, `You said: ${text}`))

@@ -131,6 +131,23 @@ test('what is written after the start does not overtake what was written before'
   expect(said).toContain('Hello to you.')
 })
 
+test('what was sent to steer a run that has ended is a prompt of its own', async () => {
+  await stage.start()
+  stage.telegram.say(chat, `Slowly [scenario:slow${chat}]`)
+  await stage.model.held(`middle${chat}`)
+  const text = '/steer Also this [scenario:hello]'
+  stage.telegram.push('message', {
+    ...{ message_id: 700_000, date: Math.floor(Date.now() / 1000) - 60, text },
+    ...{ chat: { id: chat, type: 'private' }, from: { id: chat, is_bot: false, first_name: 'Ann' } },
+    entities: [{ type: 'bot_command', offset: 0, length: 6 }],
+  })
+  await answered(chat, 'Queued, number 1.')
+  stage.model.release(`middle${chat}`)
+  await answered(chat, 'Hello to you.')
+  expect(stage.said(chat)).toContain('One moment, done.')
+  expect(stage.errors).toEqual([])
+})
+
 test('a stop is heard however much a person has written', async () => {
   await stage.start({ router: { messagesPerMinute: 2 } })
   stage.telegram.say(chat, `Slowly [scenario:slow${chat}]`)

@@ -3,7 +3,7 @@ import { hold, type Scripts, text, tool } from '@reply/testing'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { type BridgeStage, startStage } from './stage.ts'
 
-const chats = [901, 902, 903, 904]
+const chats = [901, 902, 903, 904, 906]
 
 const scripts: Scripts = {
   hello: { steps: [[text('Hello to you.')]] },
@@ -111,6 +111,42 @@ test('what a session does by itself is shown once the store is free again, and s
   expect(times(903, 'Hello to you.')).toBe(1)
   expect(stage.errors.map(({ message }) => message)).toEqual(['The store is busy.', 'The store is busy.'])
   stage.errors.length = 0
+})
+
+test('what a session does by itself leaves nothing running behind when its chat can not be read at first', async () => {
+  let commits = 0
+  /** What is read after that commit, and before the next one, fails. */
+  let failing: number | undefined
+  await stage.start({
+    storeOf: (store) => ({
+      ...store,
+      read: async (key) => {
+        if (failing === commits && key.startsWith('route/')) throw new Error('The store is busy.')
+        return await store.read(key)
+      },
+      commit: async (writes, lease) => {
+        const done = await store.commit(writes, lease)
+        commits += 1
+        if (writes.some((write) => 'value' in write && write.value?.includes('"wokenBy"'))) failing ??= commits
+        return done
+      },
+    }),
+  })
+  await goOn(906)
+  stage.model.release('child906')
+  stage.model.release('after906')
+  await answered(906, 'work is over in 906.')
+  await expect.poll(stage.isAtRest).toBe(true)
+  const listed = async (): Promise<string | undefined> => {
+    const asked = stage.telegram.say(906, '/list')
+    return await stage.seen(
+      906,
+      (screen) => screen.find(({ messageId, text: said }) => messageId > asked && said.includes('Recent'))?.text,
+    )
+  }
+  await expect.poll(listed).not.toContain('Running')
+  expect(times(906, 'work is over in 906.')).toBe(1)
+  expect(stage.errors).toEqual([])
 })
 
 test('a prompt from another chat that joins what a session does by itself is answered in that chat', async () => {

@@ -102,6 +102,11 @@ export interface Sink extends ReplyObserver {
    * fit several.
    */
   find(input: AskInput, actor?: Actor): Promise<readonly Found[]>
+  /**
+   * Notes who ends the runs that are shown, before their abort: that closes the asks that wait, and their messages then
+   * name the person. Returns what takes it back, for an abort that failed.
+   */
+  stoppedBy(actor: Actor): () => void
   /** Stops the sink for good. The delivery lists what was not shown by then; later replies are not shown. */
   stop(): Promise<void>
 }
@@ -127,7 +132,7 @@ export function createSink(options: SinkOptions): Sink {
   const begun = withResolvers<void>()
   let isStopped = false
   let total: Delivery = { shown: 0, undelivered: [], doubtful: 0, calls: 0, rateLimited: 0 }
-  return { ...observerOf(show), settled, find, take, stop }
+  return { ...observerOf(show), settled, find, take, stoppedBy, stop }
 
   function show({ type, reply }: Observation): void {
     if (isStopped) return
@@ -190,6 +195,13 @@ export function createSink(options: SinkOptions): Sink {
 
   async function take(input: AskInput, actor?: Actor): Promise<TakenAsk | undefined> {
     return pick(await find(input, actor), words)
+  }
+
+  function stoppedBy(actor: Actor): () => void {
+    const undos = [...known()].map((deliverer) => deliverer.stoppedBy(actor))
+    return () => {
+      for (const undo of undos) undo()
+    }
   }
 
   async function stop(): Promise<void> {

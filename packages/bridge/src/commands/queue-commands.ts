@@ -40,9 +40,12 @@ export function queueCommands(context: CommandContext): readonly Command[] {
           await runner.beginNow(prompt, [])
           return { text: words.steered }
         }
+        const isBusy = runner.active(place).length > 0
         await state.commit([runner.enqueue(prompt)])
         runner.kick(place)
-        return undefined
+        const id = runner.idOf(prompt)
+        const number = isBusy ? (await runner.waiting(place)).findIndex((one) => runner.idOf(one) === id) + 1 : 0
+        return number > 0 ? { text: words.queued(number) } : undefined
       },
     },
   ]

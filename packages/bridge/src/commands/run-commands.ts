@@ -5,7 +5,7 @@ import { plain } from '../markdown.ts'
 import type { Person } from '../people/people.ts'
 import type { ChatPlace } from '../place.ts'
 import { listText, logText, statusText, unknownText } from '../registry/format.ts'
-import { mayActOn } from '../runs/active-run.ts'
+import { cancelFor, mayActOn } from '../runs/active-run.ts'
 import type { Command, CommandContext, Said } from './command.ts'
 
 /** How many executions `/list` shows. */
@@ -89,7 +89,7 @@ export async function stopRuns(context: CommandContext, request: StopRequest): P
   const [others] = running.filter((run) => !mine.includes(run))
   if (mine.length === 0 && others) return { text: words.othersRun(plain(others.execution().prompt.actor.name)) }
   try {
-    const stops = await Promise.allSettled(mine.map(({ cancel }) => cancel()))
+    const stops = await Promise.allSettled(mine.map(async (run) => await cancelFor(run, actor)))
     const failed = stops.find((stop) => stop.status === 'rejected')
     if (failed) throw failed.reason
     if (mine.length > 0) return { text: words.canceled }

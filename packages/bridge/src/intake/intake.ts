@@ -1,4 +1,4 @@
-import type { Inbound } from '@reply/sink'
+import type { Actor, Inbound } from '@reply/sink'
 import { NotTakenError } from '@reply/sink/channel'
 import type { Answerer } from '../asks/answering.ts'
 import type { Commands } from '../commands/commands.ts'
@@ -8,7 +8,7 @@ import type { InboundEvent } from '../events/event.ts'
 import { eventPlace } from '../events/place.ts'
 import { createRate } from '../people/rate.ts'
 import { type ChatPlace, entryFor, placeKey } from '../place.ts'
-import { type ActiveRun, mayActOn } from '../runs/active-run.ts'
+import { type ActiveRun, cancelFor, mayActOn } from '../runs/active-run.ts'
 import type { BridgeContext } from '../runs/context.ts'
 import type { Runner } from '../runs/runner.ts'
 import type { Write } from '../store/store.ts'
@@ -188,7 +188,7 @@ export function createIntake(options: IntakeOptions): Intake {
     if (await joinsAlbum(entry, taken)) return gather(entry, isSteering)
     await state.commit([...taken, runner.enqueue(entry)])
     if (running.length > 0 && (busy === 'queue' || !isOwn)) await sayPlace(entry)
-    if (busy === 'interrupt' && isOwn) interrupt(running)
+    if (busy === 'interrupt' && isOwn) interrupt(running, entry.actor)
     if (entry.albumID === undefined) runner.kick(entry)
     else gather(entry, isSteering)
   }
@@ -211,9 +211,9 @@ export function createIntake(options: IntakeOptions): Intake {
   }
 
   /** Not awaited: a command must not wait until the run has stopped. The queue does. */
-  function interrupt(running: readonly ActiveRun[]): void {
+  function interrupt(running: readonly ActiveRun[], actor: Actor): void {
     const isCompacting = running.some(({ stream }) => stream()?.reply?.compaction?.state === 'running')
-    if (!isCompacting) for (const { cancel } of running) void cancel().catch(onError)
+    if (!isCompacting) for (const run of running) void cancelFor(run, actor).catch(onError)
   }
 
   async function sayPlace(entry: QueuedPrompt): Promise<void> {

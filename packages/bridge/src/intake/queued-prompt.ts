@@ -40,3 +40,14 @@ export interface QueuedPrompt extends ChatPlace {
 export function leftToGather({ albumID, heardAt }: QueuedPrompt, now: number): number {
   return albumID === undefined ? 0 : Math.max(0, Math.min(albumMs, heardAt + albumMs - now))
 }
+
+/** How much the times of platforms, in whole seconds, and those of this computer may differ, in ms. */
+const inexactMs = 2000
+
+/** Whether it was surely sent before what has that age, in ms, by the time that platforms tell. */
+export function isOlder(
+  { messageRef: { postedAt } }: QueuedPrompt,
+  { now, ageMs }: { readonly now: number; readonly ageMs: number },
+): boolean {
+  return postedAt !== undefined && now - postedAt > ageMs + inexactMs
+}

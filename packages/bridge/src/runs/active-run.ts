@@ -1,5 +1,5 @@
 import type { Reply } from '@reply/core'
-import type { Sink } from '@reply/sink'
+import type { Actor, Sink } from '@reply/sink'
 import type { ChannelActor, People } from '../people/people.ts'
 import type { ChatPlace } from '../place.ts'
 import type { Execution } from '../registry/execution.ts'
@@ -37,6 +37,17 @@ export interface ActiveRun {
   readonly delivered: Promise<void>
   /** Resolves when the run is over, shown in all places, and written down. Never rejects. */
   readonly ended: Promise<void>
+}
+
+/** Ends a run for a person, whose name the messages of its waiting asks then show. Rejects as `cancel` does. */
+export async function cancelFor({ shows, cancel }: ActiveRun, actor: Actor): Promise<void> {
+  const undos = shows.map(({ sink }) => sink.stoppedBy(actor))
+  try {
+    await cancel()
+  } catch (error) {
+    for (const undo of undos) undo()
+    throw error
+  }
 }
 
 /** Whether a person may stop or steer a run: one's own, or any with the right `admin`. */

@@ -1,5 +1,5 @@
 import { createRecent, pause } from '@reply/sink/channel'
-import { leftToGather, type QueuedPrompt } from '../intake/queued-prompt.ts'
+import { isOlder, leftToGather, type QueuedPrompt } from '../intake/queued-prompt.ts'
 import { type ChatPlace, placeKey } from '../place.ts'
 import { toQueuedPrompt } from '../registry/decode.ts'
 import type { Execution } from '../registry/execution.ts'
@@ -26,7 +26,7 @@ export interface Runner {
   kick(place: ChatPlace): void
   /** Begins a prompt at once, beside what runs. `taken` are the writes that take it from where it was. */
   beginNow(prompt: QueuedPrompt, taken: readonly Write[]): Promise<void>
-  /** Whether a run of the place's own session is on its way, and no other prompt waits. */
+  /** Whether a run of the place's own session was on its way when the prompt was sent and still is, and none waits. */
   canSteer(prompt: QueuedPrompt): Promise<boolean>
   /** Whether a run of a session is active, whichever chat shows it. */
   isAtWork: Running['isAtWork']
@@ -58,7 +58,8 @@ const againMs = 1000
 const restoreMs = 10_000
 
 export function createRunner(context: RunContext): Runner {
-  const { state, registry, routes, mirrors, channels, people, servers, router, words, clock, onError } = context
+  const { state, registry, routes, mirrors, channels, people, servers, router, words, clock, wallNow, onError } =
+    context
   const running = createRunning(mirrors)
   const endedRuns = createEndedRuns(mostEnded)
   const wakes = createWakes({ context, endedRuns, isFollowed: running.isFollowed, add: running.add })
@@ -73,9 +74,7 @@ export function createRunner(context: RunContext): Runner {
     kick,
     beginNow,
     canSteer,
-    isAtWork: running.isAtWork,
-    active: running.active,
-    followed: running.followed,
+    ...{ isAtWork: running.isAtWork, active: running.active, followed: running.followed },
     waiting: async (place) => (await state.queue(queueOf(place))).map(({ value }) => toQueuedPrompt(value)),
     queueOf,
     serverOf: (sessionID) => serverBySession.get(sessionID),
@@ -108,9 +107,10 @@ export function createRunner(context: RunContext): Runner {
 
   async function canSteer(prompt: QueuedPrompt): Promise<boolean> {
     const { sessionID } = (await routes.meantBy(prompt)) ?? {}
-    const isRunning = running.active(prompt).some(({ stream }) => {
+    const isRunning = running.active(prompt).some(({ stream, execution }) => {
       const reply = stream()?.reply
-      return reply !== undefined && reply.phase !== 'settled' && reply.sessionID === sessionID
+      const isOpen = reply !== undefined && reply.phase !== 'settled' && reply.sessionID === sessionID
+      return isOpen && !isOlder(prompt, { now: wallNow(), ageMs: clock.now() - execution().startedAt })
     })
     return isRunning && (await state.queue(queueOf(prompt))).every(({ id }) => id === idOf(prompt))
   }

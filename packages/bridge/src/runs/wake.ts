@@ -98,7 +98,7 @@ export async function beginWake(reply: Reply, options: WakeOptions): Promise<Rep
     newest = observation.reply
     const [wokenBy] = wakeNamesOf(newest)
     // An ask can't be read again once it is answered.
-    if (wokenBy !== undefined && wokenBy !== execution.wokenBy) void update({ wokenBy }).catch(onError)
+    if (wokenBy !== undefined && wokenBy !== execution.wokenBy && !isStopping()) void update({ wokenBy }).catch(onError)
     // The time that people take to answer does not count.
     if (newest.phase === 'settled' || pendingAsks(newest).length > 0) timers.clear(execution.id)
     else timers.set(execution.id, router.timeoutMs, endLate)

@@ -1,5 +1,6 @@
 import { type OpenCode, observerOf, type Reply, type ReplyObserver } from '@reply/core'
-import { createRecent, pause } from '@reply/sink/channel'
+import { backOffMs, createRecent, pause } from '@reply/sink/channel'
+import { BridgeError, wordsOf } from '../error.ts'
 import type { ChatPlace } from '../place.ts'
 import type { Execution } from '../registry/execution.ts'
 import type { ActiveRun } from './active-run.ts'
@@ -36,7 +37,9 @@ export interface WakesOptions {
 /** How many sessions' newest runs are remembered, and how many are looked at after a restart. */
 const mostSessions = 10_000
 const mostRestored = 50
-/** How soon a busy store is asked again, and a session that goes on is looked at after a restart, in ms. */
+/** How often a store that fails is asked again, with longer and longer pauses: ten minutes in all. */
+const mostFailures = 14
+/** How soon a session that goes on is looked at after a restart, in ms. */
 const againMs = 1000
 
 export function createWakes({ context, endedRuns, isFollowed, add }: WakesOptions): Wakes {
@@ -112,17 +115,26 @@ export function createWakes({ context, endedRuns, isFollowed, add }: WakesOption
     const held = endedRuns.begin()
     const options = { context, held, opencode, last, add, timers, isStopping: () => isStopped }
     const isSame = stored?.wokenBy !== undefined && names.includes(stored.wokenBy)
-    // A prompt may have joined it already, and then shows nothing itself: a store that was busy is asked again.
-    while (!isStopped) {
+    // A prompt may have joined it already, and then shows nothing itself: a store that failed is asked again.
+    for (let failures = 0; !isStopped; failures++) {
       try {
         if (stored && !isSame) await lose(stored)
         return await beginWake(reply, { ...options, ...(isSame && { stored }) })
       } catch (error) {
-        onError(error instanceof Error ? error : new Error(String(error)))
-        await pause(clock, againMs)
+        if (isStopped) return {}
+        const isLast = failures === mostFailures
+        onError(isLast ? unshown(reply, error) : error instanceof Error ? error : new Error(String(error)))
+        if (isLast) break
+        await pause(clock, backOffMs(failures))
       }
     }
+    held.end()
     return {}
+  }
+
+  function unshown({ sessionID }: Reply, cause: unknown): BridgeError {
+    const what = `What session ${sessionID} does by itself is not shown: the state could not be written`
+    return new BridgeError('state', `${what} ${mostFailures + 1} times. ${wordsOf(cause)}`, { cause })
   }
 
   async function restore(executions: readonly Execution[]): Promise<void> {

@@ -68,13 +68,36 @@ export function pick(found: readonly Found[], words: Words): TakenAsk | undefine
   return (meant ?? first ?? found.find(({ type }) => type === 'unfit'))?.take()
 }
 
-export function createAskFinder(options: AskFinderOptions): AskFinder {
+export interface AskTaker {
+  readonly find: AskFinder
+  /** Notes who ended the run, for the asks that wait: they are closed by that. Returns what takes it back. */
+  stoppedBy(actor: Actor): () => void
+}
+
+export function createAskTaker(options: AskFinderOptions): AskTaker {
   const { words, policy, chat, mayAnswer, reply, ledger, loaded, onChange, onError } = options
   /** Secrets of asks answered here, until the server reports them as answered. */
   const answered = new Set<string>()
-  return async (input, actor) => {
+  return { find, stoppedBy }
+
+  async function find(...[input, actor]: Parameters<AskFinder>): Promise<readonly Found[]> {
     await loaded()
     return 'token' in input ? await pressed(input, actor) : await said(input, actor)
+  }
+
+  function stoppedBy({ name }: Actor): () => void {
+    const waiting = (reply()?.asks ?? []).flatMap((ask) => {
+      const state = ledger().asks[ask.requestID]
+      return ask.status === 'pending' && state && !answered.has(state.secret) ? [ask.requestID] : []
+    })
+    const noteAll = (by: string | undefined): void => {
+      for (const requestID of waiting) {
+        const state = ledger().asks[requestID]
+        if (state && !answered.has(state.secret)) onChange(requestID, { ...state, by })
+      }
+    }
+    noteAll(name)
+    return () => noteAll(undefined)
   }
 
   async function pressed(input: AskPress, actor: Actor | undefined): Promise<readonly Found[]> {
@@ -180,13 +203,13 @@ export function createAskFinder(options: AskFinderOptions): AskFinder {
     if (taken.type === 'more') return { ...taken, ...unchanged(ask) }
     // The last answer is recorded and shown once the server has accepted it.
     answered.add(state.secret)
-    return { ...taken, ask, undo: () => undo(ask, state.secret) }
+    return { ...taken, ask, undo: () => undo(ask, state) }
   }
 
   /** An actor whose answer was not accepted did not answer; another person may have, elsewhere. */
-  function undo({ requestID }: Ask, secret: string): void {
+  function undo({ requestID }: Ask, { secret, by }: AskState): void {
     const state = ledger().asks[requestID]
-    if (answered.delete(secret) && state) onChange(requestID, { ...state, by: undefined })
+    if (answered.delete(secret) && state) onChange(requestID, { ...state, by })
   }
 }
 

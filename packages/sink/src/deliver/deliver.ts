@@ -1,5 +1,5 @@
 import type { Clock, Reply } from '@reply/core'
-import { type AskFinder, createAskFinder, type MayAnswer } from '../asks/answering.ts'
+import { type AskTaker, createAskTaker, type MayAnswer } from '../asks/answering.ts'
 import { withSecrets } from '../asks/asks.ts'
 import type { Policy } from '../config.ts'
 import { SinkError } from '../error.ts'
@@ -53,11 +53,9 @@ export interface DeliverOptions extends GuardOptions, Pick<LayoutOptions, 'menti
 }
 
 /** Shows one reply in one chat: computes the difference between screen and reply, and makes one call at a time. */
-export interface Deliverer {
+export interface Deliverer extends AskTaker {
   /** The newest state; it supersedes all earlier ones. */
   show(reply: Reply): void
-  /** The asks of this reply that an input may answer. */
-  readonly find: AskFinder
   /** Resolves when the reply has settled and is shown as far as possible. An amendment makes a new promise. */
   readonly settled: Promise<Delivery>
   /** Stops after the current call, which is aborted if it takes more than `stopGraceMs`. */
@@ -77,7 +75,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   const { facts, optionsOf, kindOf } = createAbilities({ port, mode, native, turn, schedule })
   const storage = createLedgerStorage(options)
   const current = { reply: () => reply, ledger: () => ledger, loaded: () => loaded }
-  const find = createAskFinder({ ...options, ...current, onChange: answered })
+  const { find, stoppedBy } = createAskTaker({ ...options, ...current, onChange: answered })
   let ledger: Ledger = emptyLedger
   let reply: Reply | undefined
   let key = ''
@@ -91,6 +89,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   return {
     show,
     find,
+    stoppedBy,
     get settled() {
       return result.promise
     },

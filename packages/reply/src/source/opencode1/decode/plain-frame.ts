@@ -4,7 +4,8 @@ const maxLength = 300
 /** A string without escapes: the same text in JSON as what it means. */
 const text = '"[ -!#-[\\]-~]*"'
 const frame = `\\{(?:"id":${text},)?"type":"([\\w.]+)","properties":\\{(?:"\\w+":(?:${text}|\\[\\])(?:,(?=")|(?=\\})))*\\}\\}`
-const forms = [new RegExp(`^${frame}$`), new RegExp(`^\\{"directory":${text},"project":${text},"payload":${frame}\\}$`)]
+const bare = new RegExp(`^${frame}$`)
+const wrapped = new RegExp(`^\\{"directory":${text},"project":${text},"payload":${frame}\\}$`)
 
 /**
  * The type of a short frame whose properties are plain strings and empty lists. Undefined for all other frames, also
@@ -13,9 +14,8 @@ const forms = [new RegExp(`^${frame}$`), new RegExp(`^\\{"directory":${text},"pr
  */
 export function typeOfPlainFrame(data: string): string | undefined {
   if (data.length > maxLength) return undefined
-  for (const form of forms) {
-    const type = form.exec(data)?.[1]
-    if (type !== undefined) return type
-  }
-  return undefined
+  const isWrapped = data.startsWith('{"directory":')
+  // One more brace means that a property is an object: no form has those.
+  if (data.endsWith('}}}') !== isWrapped) return undefined
+  return (isWrapped ? wrapped : bare).exec(data)?.[1]
 }

@@ -31,6 +31,7 @@ interface Template {
 const maxParts = 2048
 
 const key = '"delta":'
+const partLabel = '"partID":"'
 
 /**
  * Reads frames with deltas of one part, which make up most of a stream: parsing the whole of each takes most of the time
@@ -48,7 +49,8 @@ export function createRepeatedDeltas() {
     if (!newest) return undefined
     const same = readAs(data, newest)
     if (same) return same
-    // Ids have the same length, so another part's id is where this one's is.
+    // Ids have the same length, so another part's id is where this one's is. Most frames are of other types.
+    if (!isAt(data, newest.partID.from - partLabel.length, partLabel)) return undefined
     const other = templates.get(data.slice(newest.partID.from, newest.partID.to))
     return other && readAs(data, other)
   }

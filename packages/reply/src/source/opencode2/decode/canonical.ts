@@ -38,9 +38,12 @@ const canonicalTypes: ReadonlyMap<string, string> = new Map([
 ])
 
 const canonicalData: ReadonlyMap<string, (data: Fields) => Fields> = new Map([
-  ['session.input.admitted', (data: Fields) => ({ ...data, inboxID: data.inputID, item: itemOf(data.input) })],
-  ['session.input.promoted', (data) => ({ ...data, inboxID: data.inputID })],
-  ['session.created', (data) => (isFields(data.info) ? { ...data, ...sessionOf(data.info) } : data)],
+  [
+    'session.input.admitted',
+    ({ sessionID, inputID, input }: Fields) => ({ sessionID, inboxID: inputID, item: itemOf(input) }),
+  ],
+  ['session.input.promoted', ({ sessionID, inputID }) => ({ sessionID, inboxID: inputID })],
+  ['session.created', (data) => (isFields(data.info) ? sessionOf(data.sessionID, data.info) : data)],
   ['session.tool.input.started', withCallID],
   ['session.tool.called', withCallID],
   ['session.tool.progress', withCallID],
@@ -76,9 +79,10 @@ function itemOf(input: unknown): unknown {
 }
 
 /** The preview's `session.created` carries the session as `GET /session` shows it, with a flat directory. */
-function sessionOf(info: Fields): Fields {
-  const location = isFields(info.location) ? info.location : { directory: info.directory }
-  return { ...info, location }
+function sessionOf(sessionID: unknown, info: Fields): Fields {
+  const { parentID, title, directory, time, revert } = info
+  const location = isFields(info.location) ? info.location : { directory }
+  return { sessionID, parentID, title, location, time, revert }
 }
 
 function renamedCall(value: unknown): unknown {

@@ -21,9 +21,9 @@ import { toSessionInfo } from './session.ts'
 
 /** One reader per type, of what fits its schema. */
 export const readers: Readers = {
-  'session.created': (data, context) => introduce(data.sessionID, { ...data, id: data.sessionID }, context),
+  'session.created': (data, context) => introduce(data.sessionID, data, context),
   // A fork is a root of its own, however it names its origin.
-  'session.forked': (data, context) => introduce(data.sessionID, { id: data.sessionID }, context),
+  'session.forked': (data, context) => introduce(data.sessionID, {}, context),
   'session.renamed': ({ sessionID, title }, context) => changed(sessionID, { title }, context),
   'session.deleted': ({ sessionID }, { at, raw, memory }) => {
     memory.forget(sessionID)
@@ -160,10 +160,15 @@ export const readers: Readers = {
 
 function introduce(sessionID: string, wire: object, { at, raw, frame, memory }: Context): readonly ReplyEvent[] {
   const session = memory.of(sessionID)
-  session.info = { directory: frame.directory, ...toSessionInfo(wire, sessionID) }
+  const info = toSessionInfo(wire, sessionID)
+  session.info = info.directory === undefined ? { ...info, directory: frame.directory } : info
   session.isKnown = true
-  const { updatedAt: _, ...info } = session.info
-  return [{ type: 'session', at, raw, ...info }]
+  return [sessionEvent(session.info, at, raw)]
+}
+
+function sessionEvent(info: SessionMemory['info'], at: number, raw: unknown): ReplyEvent {
+  const { sessionID, parentID, title, directory, createdAt, revertedTo } = info
+  return { type: 'session', at, raw, sessionID, parentID, title, directory, createdAt, revertedTo }
 }
 
 /** A session that was never introduced stays so: a `session` event without its parent would make it a root. */
@@ -174,8 +179,7 @@ function changed(
 ): readonly ReplyEvent[] {
   const session = memory.of(sessionID)
   session.info = { ...session.info, ...more }
-  const { updatedAt: _, ...info } = session.info
-  return session.isKnown ? [{ type: 'session', at, raw, ...info }] : []
+  return session.isKnown ? [sessionEvent(session.info, at, raw)] : []
 }
 
 function begin(session: SessionMemory, { at, raw }: Context): readonly ReplyEvent[] {

@@ -8,6 +8,8 @@ import { toDelta } from './delta.ts'
 interface Template {
   /** The text from the time's end to the delta's opening quote. */
   readonly middle: string
+  /** Its beginning, which names the type. */
+  readonly kind: string
   /** The text from the delta's closing quote on. */
   readonly tail: string
   readonly frame: { readonly data: object }
@@ -26,6 +28,8 @@ const idStart = '{"id":"'
 const created = '","created":'
 const key = '"delta":'
 const comma = 44
+/** `,"type":"session.text.delta"`, in UTF-16 units. */
+const kindLength = 28
 
 /**
  * Reads frames with deltas of one part, which make up most of a stream: parsing the whole of each takes most of the time
@@ -45,6 +49,8 @@ export function createRepeatedDeltas() {
     const timeStart = idEnd + created.length
     if (!isAt(data, idEnd, created)) return undefined
     const timeEnd = endOfDigits(data, timeStart)
+    // Most frames are of other types: hashing their text to look for a template would take longer than reading it.
+    if (!isAt(data, timeEnd, newest.kind)) return undefined
     const template = isAt(data, timeEnd, newest.middle)
       ? newest
       : // Ids have the same length, so the text that another part's frames share ends where this one's does.
@@ -82,7 +88,7 @@ function templateOf(data: string, event: DeltaEvent): Template | undefined {
   if (stringIn(data, opening, data.length - tail.length) !== event.delta) return undefined
   const middle = copied(data.slice(timeEnd, opening))
   const frame = probed(`${idStart}id${created}1${middle}"delta${tail}`, event)
-  return frame && { middle, tail, frame, event }
+  return frame && { middle, kind: middle.slice(0, kindLength), tail, frame, event }
 }
 
 /** The frame of this text, if its id, time and delta are where the template has them, and all else is the event's. */

@@ -14,7 +14,7 @@ export function toSessionInfo(wire: object, sessionID: string): SessionInfo {
   const { parentID, title, location, time, revert } = fields
   return {
     sessionID,
-    ...(location?.directory !== undefined && { directory: location.directory }),
+    directory: location?.directory,
     parentID: parentID ?? undefined,
     title: title ?? undefined,
     createdAt: time?.created,

@@ -51,10 +51,10 @@ test('the first deltas of a part are parsed, the others not', () => {
   const form = forms[1] ?? expect.fail()
   const deltas = createRepeatedDeltas()
   const known = [...firstOf(form), form('b', 1), form('c', 2)].map((data, at) => {
-    const delta = deltas.read(data)
+    const delta = deltas.read(data, at)
     const event = createDecoder().decode(data, at)
     if (!delta && event?.type === 'delta') deltas.learn(data, event)
-    return delta?.id
+    return delta?.raw.id
   })
   expect(known).toEqual([...firstOf(form).map(() => undefined), 'evt_1', 'evt_2'])
 })
@@ -91,7 +91,7 @@ test('deltas of parts that take turns are read as parsed, and only the first of 
   expect(read(frames)).toEqual(parsedWhole(frames))
   const deltas = createRepeatedDeltas()
   const isParsed = frames.map((data) => {
-    if (deltas.read(data)) return false
+    if (deltas.read(data, 0)) return false
     const event = createDecoder().decode(data, 0)
     if (event?.type === 'delta') deltas.learn(data, event)
     return true

@@ -63,8 +63,8 @@ export function createTextDecoder(options: DecoderOptions = {}): TextDecoder1 {
   }
 
   function decodeUnparsed(data: string, at: number): ReplyEvent | 'nothing' | undefined {
-    const delta = deltas.read(data)
-    if (delta) return delta.id !== undefined && isSecond(delta.id) ? 'nothing' : delta.event(at)
+    const delta = deltas.read(data, at)
+    if (delta) return typeof delta.raw.id === 'string' && isSecond(delta.raw.id) ? 'nothing' : delta
     const value = texts.parse(data)
     if (value !== undefined) return decodeValue(value, at) ?? 'nothing'
     const type = typeOfPlainFrame(data)

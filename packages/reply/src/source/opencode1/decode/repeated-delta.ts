@@ -4,12 +4,10 @@ import { copied, endOf, isAt, stringIn } from '../../decode/json-text.ts'
 import { createRepeats, putNewest } from '../../decode/newest.ts'
 import { type Frame, propertiesOf, unwrap } from './frame.ts'
 
-/** A frame that is not parsed as a whole, because it differs from the one before only in its id and its delta. */
-export interface RepeatedDelta {
-  /** The event's id. Undefined on servers whose events have none. */
-  readonly id: string | undefined
-  /** The event, received at `at`, in ms since the epoch. */
-  event(at: number): DeltaEvent
+/** A delta whose frame is not parsed as a whole: it differs from one before only in its id and its delta. */
+export interface RepeatedDelta extends DeltaEvent {
+  /** Has no id on servers whose events have none. */
+  readonly raw: Frame
 }
 
 /** What all frames with deltas of one part have in common. */
@@ -44,18 +42,18 @@ export function createRepeatedDeltas() {
   let newest: Template | undefined
   return { read, learn }
 
-  /** Undefined if the frame has to be parsed. */
-  function read(data: string): RepeatedDelta | undefined {
+  /** The event, received at `at`, in ms since the epoch. Undefined if the frame has to be parsed. */
+  function read(data: string, at: number): RepeatedDelta | undefined {
     if (!newest) return undefined
-    const same = readAs(data, newest)
+    const same = readAs(newest, data, at)
     if (same) return same
     // Ids have the same length, so another part's id is where this one's is. Most frames are of other types.
     if (!isAt(data, newest.partID.from - partLabel.length, partLabel)) return undefined
     const other = templates.get(data.slice(newest.partID.from, newest.partID.to))
-    return other && readAs(data, other)
+    return other && readAs(other, data, at)
   }
 
-  function readAs(data: string, template: Template): RepeatedDelta | undefined {
+  function readAs(template: Template, data: string, at: number): RepeatedDelta | undefined {
     const { head, middle, tail, frame, properties, event } = template
     if (!isAt(data, 0, head)) return undefined
     const idEnd = middle === undefined ? head.length : data.indexOf('"', head.length)
@@ -65,16 +63,11 @@ export function createRepeatedDeltas() {
     const id = middle === undefined ? undefined : stringIn(data, head.length - 1, idEnd)
     if (delta === undefined || (middle !== undefined && id === undefined)) return undefined
     newest = template
-    return {
-      id,
-      event: (at) => {
-        // A spread of a condition takes twice as long.
-        const raw: { -readonly [K in keyof Frame]: Frame[K] } = { ...frame, properties: { ...properties, delta } }
-        if (id !== undefined) raw.id = id
-        const { sessionID, messageID, partID, field } = event
-        return { type: 'delta', at, raw, sessionID, messageID, partID, field, delta }
-      },
-    }
+    // A spread of a condition takes twice as long.
+    const raw: { -readonly [K in keyof Frame]: Frame[K] } = { ...frame, properties: { ...properties, delta } }
+    if (id !== undefined) raw.id = id
+    const { sessionID, messageID, partID, field } = event
+    return { type: 'delta', at, raw, sessionID, messageID, partID, field, delta }
   }
 
   /** Takes a delta that was parsed. */

@@ -1,8 +1,8 @@
-import { type OpenCode, systemClock } from '@reply/core'
+import { type Clock, type OpenCode, systemClock } from '@reply/core'
 import { connectSource, createLocalAgent, type LocalRun } from '@reply/core/source'
 
 /** An agent in this process that does with each prompt what the test says. */
-export function localAgent(act: (run: LocalRun, text: string) => void, clock = systemClock) {
+export function localAgent(act: (run: LocalRun, text: string) => void, clock: Clock = systemClock) {
   const heard: string[] = []
   let sessions = 0
   return { heard, connectTo }

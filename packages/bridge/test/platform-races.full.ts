@@ -1,0 +1,124 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { connect } from '@reply/core'
+import { launchOpencode, type Model, type Opencode, type Scripts, startModel, text, tool } from '@reply/testing'
+import { afterAll, beforeAll, type TestContext, test } from 'vitest'
+import { type Chats, startChats } from './chats.ts'
+import { type Platform, startPlatform } from './platforms.ts'
+import { question } from './scripts.ts'
+
+// Telegram's are in ask-races.full.ts.
+const shared = ['slack', 'discord'] as const
+const names = [...shared, 'whatsapp'] as const
+
+/** What is allowed, stopped, or refused in each test. */
+const kinds = ['twice', 'stopped', 'refused'] as const
+const fileOf = (kind: string, name: string): string => `${kind}-${name}.txt`
+
+const scripts: Scripts = {
+  question,
+  hello: { steps: [[text('Hello to you.')]] },
+  ...Object.fromEntries(
+    kinds.flatMap((kind) =>
+      names.map((name) => {
+        const command = `touch ${fileOf(kind, name)}`
+        return [
+          `${kind}${name}`,
+          { steps: [[tool('bash', { command, description: 'Touch' })], [text(`It is touched: ${kind}.`)]] },
+        ]
+      }),
+    ),
+  ),
+}
+
+let model: Model
+let server: Opencode
+let platforms: readonly Platform[]
+let chats: Chats
+
+beforeAll(async () => {
+  model = await startModel({ scripts })
+  const config = { permission: { bash: { '*': 'allow', 'touch *': 'ask' } }, extra: { snapshot: false } } as const
+  server = await launchOpencode({ model, config })
+  platforms = await Promise.all(names.map(startPlatform))
+  const { url, directory } = server
+  chats = await startChats({ platforms, connectTo: () => connect({ url, directory }) })
+  await chats.start()
+})
+afterAll(async () => {
+  await chats.close()
+  await server.stop()
+  await model.close()
+})
+
+type Expect = TestContext['expect']
+
+function stageOf(name: (typeof names)[number], expect: Expect) {
+  const platform = platforms.find((one) => one.name === name) ?? expect.fail()
+  const times = (words: string): number => platform.texts().filter((said) => said.includes(words)).length
+  return {
+    ...{ name, platform, times, expect },
+    isTouched: (kind: string) => existsSync(join(server.directory, fileOf(kind, name))),
+    said: async (words: string) => await expect.poll(() => times(words)).toBeGreaterThan(0),
+    offered: async (label: string) => await expect.poll(() => platform.labels()).toContain(label),
+  }
+}
+
+type Stage = ReturnType<typeof stageOf>
+
+async function pressTwice({ name, platform, times, said, offered, isTouched, expect }: Stage): Promise<void> {
+  platform.say('ann', `Touch [scenario:twice${name}]`)
+  await offered('Allow once')
+  const told = await Promise.all([platform.press('ann', 'Allow once'), platform.press('ann', 'Allow once')])
+  await said('It is touched: twice.')
+  expect(isTouched('twice')).toBe(true)
+  expect(times('It is touched: twice.')).toBe(1)
+  // WhatsApp answers in the chat.
+  if (name === 'whatsapp') await said('already resolved')
+  else expect(told).toContain('This was already resolved.')
+}
+
+async function pressAsAnother({ name, platform, offered, isTouched, expect }: Stage): Promise<void> {
+  platform.say('bob', `Touch [scenario:refused${name}]`)
+  await offered('Allow once')
+  expect(await platform.press('bob', 'Allow once')).toBe('You are not allowed to answer this.')
+  await platform.press('ann', 'Reject')
+  await expect.poll(() => platform.labels()).not.toContain('Reject')
+  expect(isTouched('refused')).toBe(false)
+}
+
+async function answerBoth({ platform, times, said, offered, expect }: Stage): Promise<void> {
+  platform.say('bob', 'Ask [scenario:question]')
+  await offered('Blue')
+  const told = await Promise.all([platform.press('bob', 'Blue'), platform.press('ann', 'Red')])
+  await said('As you like.')
+  expect(times('As you like.')).toBe(1)
+  expect(told.filter((words) => words === 'This was already resolved.')).toHaveLength(1)
+}
+
+async function allowAndStop({ name, platform, times, said, offered, expect }: Stage): Promise<void> {
+  platform.say('ann', `Touch [scenario:stopped${name}]`)
+  await offered('Allow once')
+  const pressed = platform.press('ann', 'Allow once')
+  platform.say('ann', '/stop')
+  await pressed
+  await expect.poll(() => platform.texts().some((words) => /^(Stopped|Nothing)/.test(words))).toBe(true)
+  await expect.poll(() => platform.labels()).not.toContain('Allow once')
+  platform.say('ann', 'Hi [scenario:hello]')
+  await said('Hello to you.')
+  expect(times('It is touched: stopped.')).toBeLessThanOrEqual(1)
+}
+
+test.concurrent.for(shared)(
+  'presses, answers and stops that race count once, each by who may: %s',
+  async (name, { expect }) => {
+    const stage = stageOf(name, expect)
+    for (const race of [pressTwice, pressAsAnother, answerBoth, allowAndStop]) await race(stage)
+    expect(chats.errors).toEqual([])
+  },
+)
+
+// A chat there has one person, and takes a message in six seconds.
+test.concurrent('a button that is pressed twice at once answers once: whatsapp', async ({ expect }) => {
+  await pressTwice(stageOf('whatsapp', expect))
+})

@@ -4,6 +4,7 @@ import { BridgeError } from '../error.ts'
 import { placeNamed } from '../mirrors.ts'
 import { entryFor } from '../place.ts'
 import { isLoopback } from '../servers/loopback.ts'
+import { faultWords } from './fault-words.ts'
 import { type BridgeConfig, channelSchema, configSchema, serverSchema } from './schema.ts'
 
 /** Checks a config. Throws `BridgeError` of type `config` that lists every fault with its path, value and cure. */
@@ -60,6 +61,7 @@ function crossFaults({ servers, channels, people, routes, router, mirrors }: Bri
   const channelOf = (id: string): string => id.slice(0, id.includes(':') ? id.indexOf(':') : undefined)
   const names = (all: object): string => Object.keys(all).join(', ')
   const ids = Object.entries(people).flatMap(([name, { ids }]) => ids.map((id, index) => ({ name, id, index })))
+  const [firstServer = ''] = Object.keys(servers)
   const owners = new Map<string, string>()
   const mirrored = new Set<string>()
   return [
@@ -77,6 +79,9 @@ function crossFaults({ servers, channels, people, routes, router, mirrors }: Bri
         return [`${path}: "${id}" names no channel. Channels: ${names(channels)}.`]
       return owner === undefined ? [] : [`${path}: "${id}" is also an id of ${owner}. Give it to one person.`]
     }),
+    ...(Object.keys(routes).length === 0 && Object.keys(servers).length > 1
+      ? [`routes: with several servers (${names(servers)}), each chat needs one. Write { "*": "${firstServer}" }.`]
+      : []),
     ...Object.entries(routes).flatMap(([where, server]) => {
       const path = `routes.${where}`
       if (!Object.hasOwn(servers, server)) return [`${path}: "${server}" is not a server. Servers: ${names(servers)}.`]
@@ -103,7 +108,7 @@ function crossFaults({ servers, channels, people, routes, router, mirrors }: Bri
   }
 }
 
-/** Zod's findings as sentences. Values of secrets never show: a config that holds one names its field only. */
+/** Findings as sentences. The values of secrets never show: a config that holds one names its field only. */
 function issuesOf({ issues }: z.ZodError, value: unknown, within = ''): readonly string[] {
   return issues.map((issue) => {
     const path = `${within}${issue.path.map(String).join('.')}`.replace(/\.$/, '') || 'the config'
@@ -113,7 +118,7 @@ function issuesOf({ issues }: z.ZodError, value: unknown, within = ''): readonly
     const shown = isSafe && found !== undefined ? ` It is ${JSON.stringify(found)}.` : ''
     const isSecretText = typeof found === 'string' && /password|token|secret/i.test(path)
     const cure = isSecretText ? ' A config holds no secrets: write { "env": "NAME" } or { "file": "path" }.' : ''
-    return `${path}: ${issue.message.replace(/[.:]?$/, '.')}${shown}${cure}`
+    return `${path}: ${faultWords(issue, found)}${shown}${cure}`
   })
 }
 

@@ -1,0 +1,47 @@
+import type { LocalRun } from '@reply/core/source'
+import { createHandClock, type FakeTelegram, type HandClock, startTelegram } from '@reply/testing'
+import { type Chats, type StartChats, startChats } from './chats.ts'
+import { localAgent } from './local-agent.ts'
+import { telegramOn } from './platforms.ts'
+
+/** Ann's chat 1 and Bob's chat 2 on Telegram, with an agent of the test's own, in a time that passes by hand. */
+export interface HandDriven {
+  readonly telegram: FakeTelegram
+  readonly chats: Chats
+  readonly clock: HandClock
+  /** The prompts that the agent got. */
+  readonly heard: readonly string[]
+  /** The bot's messages in a chat. */
+  said(chat: number): readonly string[]
+  /** Lets time pass until it is so, for two minutes at most. Resolves with how much did, in ms. */
+  passes(isSo: () => boolean): Promise<number>
+}
+
+export async function startHandDriven(
+  act: (run: LocalRun, text: string) => void,
+  options: Omit<StartChats, 'clock'> = {},
+): Promise<HandDriven> {
+  const clock = createHandClock()
+  const people = [
+    { id: 1, type: 'private', title: 'Ann' },
+    { id: 2, type: 'private', title: 'Bob' },
+  ] as const
+  const telegram = await startTelegram({ token: '42:secret', clock, chats: people })
+  const agent = localAgent(act, clock)
+  const chats = await startChats({ platforms: [telegramOn(telegram)], connectTo: agent.connectTo })
+  await chats.start({ ...options, clock })
+  return {
+    ...{ telegram, chats, clock, heard: agent.heard, passes },
+    said: (chat) => telegram.screen(chat).flatMap(({ from, text }) => (from === 'bot' ? [text] : [])),
+  }
+
+  async function passes(isSo: () => boolean): Promise<number> {
+    const began = clock.now()
+    while (!isSo() && clock.now() - began < 120_000) {
+      // Answers over the network take real time.
+      for (let turn = 0; turn < 40; turn++) await new Promise((resolve) => setImmediate(resolve))
+      await clock.advance(100)
+    }
+    return clock.now() - began
+  }
+}

@@ -360,6 +360,14 @@ describe('bounds', () => {
     expect(state.settled).toHaveLength(limits.keepSettled)
   })
 
+  test('only replies that are kept count', () => {
+    const quiet = [session('other'), user('otheru', { sessionID: 'other' }), settle('none', 'other')]
+    const turns = Array.from({ length: 30 }, (_, n) => turn(n)).flat()
+    const { state } = run([...quiet, session(root), ...turns], start({ ...limits, keepSettled: 12 }))
+    expect(retainedReplies(state, 'other')).toHaveLength(1)
+    expect(state.settled).toHaveLength(1 + retainedReplies(state, root).length)
+  })
+
   test('a session that is at work again is not dropped', () => {
     const other = (id: string) => [session(id), user(`${id}u`, { sessionID: id }), settle('none', id)]
     const again = [...running, ended('m1'), idle(), user('u2'), busy(), message('m2'), text('m2', 'Hel')]

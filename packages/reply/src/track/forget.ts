@@ -11,7 +11,10 @@ export interface SettledReply {
 
 /** Called when a root's reply has settled. Drops the oldest settled replies beyond the limit. */
 export function retireReply(draft: Draft, rootID: string): void {
-  const all = [...draft.state.settled, { rootID, run: getCell(draft, rootID).run }]
+  const { run, past } = getCell(draft, rootID)
+  // A session keeps only some of its earlier replies: the others must not count.
+  const kept = draft.state.settled.filter((one) => one.rootID !== rootID || past.some((reply) => reply.run === one.run))
+  const all = [...kept, { rootID, run }]
   const excess = Math.max(0, all.length - draft.state.limits.keepSettled)
   changeState(draft, { settled: all.slice(excess) })
   for (const oldest of all.slice(0, excess)) forgetReply(draft, oldest)

@@ -72,11 +72,12 @@ test('only the first deltas of a part are parsed, also if parts take turns', () 
   expect(parsedOf(frames)).toEqual(frames.map((_, count) => count < 3 * parsedFirst))
 })
 
-test('a thought and a text of one message are not confused', () => {
+test('a thought and a text that take turns are not confused, and only the first of each are parsed', () => {
   const frames = Array.from({ length: 2 * parsedFirst + 4 }, (_, count) =>
-    first(`${count}`, count).replace(type, count % 2 === 0 ? type : 'session.reasoning.delta'),
+    first(`${count}`, 1000 + count).replace(type, count % 2 === 0 ? type : 'session.reasoning.delta'),
   )
   expect(read(frames)).toEqual(parsedWhole(frames))
+  expect(parsedOf(frames)).toEqual(frames.map((_, count) => count < 2 * parsedFirst))
 })
 
 test('a frame with more in it, or of another part, is parsed', () => {

@@ -23,6 +23,8 @@ export interface RepeatedDelta extends DeltaEvent {
 
 /** How many parts are remembered: several sessions may write at once. */
 const maxParts = 2048
+/** Texts and thoughts. */
+const maxKinds = 2
 
 const idStart = '{"id":"'
 const created = '","created":'
@@ -39,22 +41,24 @@ export function createRepeatedDeltas() {
   const isWorthTemplate = createRepeats(maxParts)
   /** By the text that the frames of a part share. */
   const templates = new Map<string, Template>()
-  let newest: Template | undefined
+  /** Of each kind: texts and thoughts of several sessions may take turns, and their frames differ in length. */
+  const newest = new Map<string, Template>()
   return { read, learn }
 
   /** The event, received at `at`, in ms since the epoch. Undefined if the frame has to be parsed. */
   function read(data: string, at: number): RepeatedDelta | undefined {
-    if (!newest || !isAt(data, 0, idStart)) return undefined
+    if (newest.size === 0 || !isAt(data, 0, idStart)) return undefined
     const idEnd = data.indexOf('"', idStart.length)
     const timeStart = idEnd + created.length
     if (!isAt(data, idEnd, created)) return undefined
     const timeEnd = endOfDigits(data, timeStart)
     // Most frames are of other types: hashing their text to look for a template would take longer than reading it.
-    if (!isAt(data, timeEnd, newest.kind)) return undefined
-    const template = isAt(data, timeEnd, newest.middle)
-      ? newest
+    const near = nearTo(data, timeEnd)
+    if (!near) return undefined
+    const template = isAt(data, timeEnd, near.middle)
+      ? near
       : // Ids have the same length, so the text that another part's frames share ends where this one's does.
-        templates.get(data.slice(timeEnd, timeEnd + newest.middle.length))
+        templates.get(data.slice(timeEnd, timeEnd + near.middle.length))
     if (timeEnd === timeStart || !template) return undefined
     const { middle, tail, frame, event } = template
     if (!isAt(data, data.length - tail.length, tail)) return undefined
@@ -62,7 +66,7 @@ export function createRepeatedDeltas() {
     const id = stringIn(data, idStart.length - 1, idEnd)
     const time = timeIn(data, timeStart, timeEnd)
     if (delta === undefined || id === undefined || time === undefined) return undefined
-    newest = template
+    newest.set(template.kind, template)
     const raw = { ...frame, id, created: time, data: { ...frame.data, delta } }
     const { sessionID, messageID, partID, field } = event
     return { type: 'delta', at, raw, sessionID, messageID, partID, field, delta }
@@ -73,7 +77,12 @@ export function createRepeatedDeltas() {
     const template = isWorthTemplate(event.partID) ? templateOf(data, event) : undefined
     if (!template) return
     putNewest(templates, { key: template.middle, value: template, max: maxParts })
-    newest = template
+    putNewest(newest, { key: template.kind, value: template, max: maxKinds })
+  }
+
+  function nearTo(data: string, timeEnd: number): Template | undefined {
+    for (const template of newest.values()) if (isAt(data, timeEnd, template.kind)) return template
+    return undefined
   }
 }
 

@@ -22,8 +22,9 @@ export interface Store {
   commit(writes: readonly Write[], lease?: Lease): Promise<Committed>
   /**
    * Takes a lease that is free or has run out, or renews the holder's own: for `forMs` from now. Resolves with undefined
-   * while another holds it. One that would run for more than a minute counts as run out: the clock was set back. A renewal keeps the fence, so that the lease from before it can still write. A lease that ran
-   * out is taken anew, with a new fence, even by its last holder.
+   * while another holds it. One that would run for more than a minute counts as run out: the clock was set back. A
+   * renewal keeps the fence, so that the lease from before it can still write. A lease that ran out is taken anew, with a
+   * new fence, even by its last holder.
    */
   lease(request: LeaseRequest): Promise<Lease | undefined>
   /** Gives a lease back at once. Does nothing if it is no longer held. */
@@ -105,7 +106,7 @@ export interface LeaseRequest {
   readonly name: string
   /** Who asks; unique for each process. */
   readonly holder: string
-  /** For how long, in ms. */
+  /** For how long, in ms: at most a minute, as a longer one counts as run out. */
   readonly forMs: number
 }
 

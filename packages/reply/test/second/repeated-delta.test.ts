@@ -89,7 +89,7 @@ test('a frame with more in it, or of another part, is parsed', () => {
   expect(parsedOf([...frames, other, first('x', 5)])).toEqual([...parsed, true, false])
 })
 
-test.each(['"c\\"', '"c"x', 'c"'])('the broken delta %s is reported', (broken) => {
+test.each(['"c\\"', '"c"x', 'c"', '"\u0001"'])('the broken delta %s is reported', (broken) => {
   const errors: string[] = []
   const decoder = createDecoder2({ onError: ({ message }) => errors.push(message) })
   for (const data of [...firstOf(first), first('c', 3).replace('"c"', broken)]) decoder.decode(data, 0)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { type Scripts, text, tool } from '@reply/testing'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { question } from './scripts.ts'
-import { type BridgeStage, startStage } from './stage.ts'
+import { type BridgeStage, crowdIn, startStage } from './stage.ts'
 
 const chats = Array.from({ length: 7 }, (_, index) => 701 + index)
 const fileOf = (chat: number): string => `allowed${chat}.txt`
@@ -29,18 +29,7 @@ let stage: BridgeStage
 let chat = 700
 
 beforeAll(async () => {
-  stage = await startStage({
-    scripts,
-    people: {
-      ann: { ids: ['tg:1', ...chats.map((id) => `tg:${id}`)], may: ['prompt', 'approve', 'admin'] },
-      bob: { ids: ['tg:2'], may: ['prompt'] },
-      cat: { ids: ['tg:3'], may: ['prompt', 'approve'] },
-    },
-    chats: [
-      ...chats.map((id) => ({ id, type: 'private', title: 'Ann' }) as const),
-      { id: group, type: 'supergroup', title: 'Shop' },
-    ],
-  })
+  stage = await startStage({ scripts, ...crowdIn(chats, [group], ['approve']) })
   await stage.start()
 })
 beforeEach(() => {

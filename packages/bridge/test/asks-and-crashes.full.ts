@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { placeKey } from '../src/place.ts'
 import { sqliteStore } from '../src/store/sqlite.ts'
 import { question, slowIn } from './scripts.ts'
-import { type BridgeStage, startStage } from './stage.ts'
+import { type BridgeStage, crowdIn, startStage } from './stage.ts'
 
 const chats = Array.from({ length: 10 }, (_, index) => 501 + index)
 const groupOf = (chat: number): number => -1000 - chat
@@ -22,18 +22,7 @@ const bob = { id: 2, name: 'Bob' }
 const cat = { id: 3, name: 'Cat' }
 
 beforeAll(async () => {
-  stage = await startStage({
-    scripts,
-    people: {
-      ann: { ids: ['tg:1', ...chats.map((id) => `tg:${id}`)], may: ['prompt', 'approve', 'admin'] },
-      bob: { ids: ['tg:2'], may: ['prompt'] },
-      cat: { ids: ['tg:3'], may: ['prompt'] },
-    },
-    chats: chats.flatMap((id) => [
-      { id, type: 'private', title: 'Ann' } as const,
-      { id: groupOf(id), type: 'supergroup', title: 'Shop' } as const,
-    ]),
-  })
+  stage = await startStage({ scripts, ...crowdIn(chats, chats.map(groupOf)) })
 })
 beforeEach(() => {
   chat += 1

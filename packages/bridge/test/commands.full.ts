@@ -1,6 +1,6 @@
 import { type Scripts, scenarioToken, text } from '@reply/testing'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { type BridgeStage, startStage } from './stage.ts'
+import { type BridgeStage, crowdIn, startStage } from './stage.ts'
 
 const scripts: Scripts = {
   hello: { steps: [[text('Hello to you.')]], summary: [text(`They said hello. ${scenarioToken('hello')}`)] },
@@ -16,17 +16,7 @@ let stage: BridgeStage
 let chat = 400
 
 beforeAll(async () => {
-  stage = await startStage({
-    scripts,
-    people: {
-      ann: { ids: ['tg:1', 'tg:1000', ...chats.map((id) => `tg:${id}`)], may: ['prompt', 'approve', 'admin'] },
-      bob: { ids: ['tg:2'], may: ['prompt'] },
-    },
-    chats: [
-      ...chats.map((id) => ({ id, type: 'private', title: 'Ann' }) as const),
-      { id: group, type: 'supergroup', title: 'Shop' },
-    ],
-  })
+  stage = await startStage({ scripts, ...crowdIn(chats, [group]) })
   await stage.start()
 })
 beforeEach(() => {

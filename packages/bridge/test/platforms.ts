@@ -3,6 +3,7 @@ import type { BridgeChannel } from '@reply/sink/channel'
 import { bridgeChannel as slackChannel } from '@reply/slack'
 import { bridgeChannel as telegramChannel } from '@reply/telegram'
 import {
+  type FakeDiscord,
   type FakeSlack,
   type FakeTelegram,
   type FakeWhatsApp,
@@ -113,9 +114,12 @@ export function slackOn(fake: FakeSlack): Platform {
 }
 
 async function discord(): Promise<Platform> {
+  return discordOn(await startDiscord({ token: 'MTA.very-secret-token' }))
+}
+
+export function discordOn(fake: FakeDiscord): Platform {
   const chat = '100000000000000001'
-  const token = 'MTA.very-secret-token'
-  const fake = await startDiscord({ token })
+  const { token } = fake
   const ids = { ann: '800000000000000001', bob: '800000000000000002' }
   const from = (who: Who) => ({ id: ids[who], name: names[who] })
   const ours = () => fake.screen(chat).filter((message) => message.from === 'bot')

@@ -77,6 +77,28 @@ const everyone = {
   bob: { ids: ['tg:2'], may: ['prompt'] },
 }
 
+/**
+ * Ann has all those private chats, each for a test of its own, and is with Bob and Cat in the groups. Bob and Cat may
+ * prompt, and Cat may do `catMay` besides.
+ */
+export function crowdIn(
+  chats: readonly number[],
+  groups: readonly number[],
+  catMay: readonly string[] = [],
+): Required<Pick<StageOptions, 'people' | 'chats'>> {
+  return {
+    people: {
+      ann: { ids: ['tg:1', 'tg:1000', ...chats.map((id) => `tg:${id}`)], may: ['prompt', 'approve', 'admin'] },
+      bob: { ids: ['tg:2'], may: ['prompt'] },
+      cat: { ids: ['tg:3'], may: ['prompt', ...catMay] },
+    },
+    chats: [
+      ...chats.map((id) => ({ id, type: 'private', title: 'Ann' }) as const),
+      ...groups.map((id) => ({ id, type: 'supergroup', title: 'Shop' }) as const),
+    ],
+  }
+}
+
 export async function startStage(options: StageOptions): Promise<BridgeStage> {
   const { scripts, people = everyone, router = {}, version, channel = {}, env, chats } = options
   const model = await startModel({ scripts })

@@ -1,0 +1,34 @@
+import { startDiscord } from '@reply/testing'
+import { expect, test } from 'vitest'
+import { startChats } from './chats.ts'
+import { answer, localAgent } from './local-agent.ts'
+import { discordOn } from './platforms.ts'
+
+test('a thread on Discord is a place with a session of its own', async () => {
+  const [channel, thread] = ['100000000000000001', '100000000000000013'] as const
+  const discord = await startDiscord({
+    token: 'MTA.very-secret-token',
+    channels: [
+      { id: channel, kind: 'text' },
+      { id: thread, kind: 'thread', parentId: channel },
+    ],
+  })
+  const agent = localAgent((run, text) => answer(run, `${text} in ${run.sessionID}`))
+  const chats = await startChats({ platforms: [discordOn(discord)], connectTo: agent.connectTo })
+  await chats.start()
+  const said = (id: string): readonly string[] =>
+    discord.screen(id).flatMap(({ from, text }) => (from === 'bot' ? [text] : []))
+  discord.say(channel, 'one', { mention: true })
+  await expect.poll(() => said(channel).at(-1)).toBe('one in ses_1')
+  discord.say(thread, 'two', { mention: true })
+  await expect.poll(() => said(thread).at(-1)).toBe('two in ses_2')
+  // In the channel, people talk to each other.
+  discord.say(channel, 'not heard')
+  discord.say(thread, 'three', { mention: true })
+  await expect.poll(() => said(thread).at(-1)).toBe('three in ses_2')
+  discord.say(channel, 'four', { mention: true })
+  await expect.poll(() => said(channel).at(-1)).toBe('four in ses_1')
+  expect(agent.heard).toEqual(['one', 'two', 'three', 'four'])
+  expect(chats.errors).toEqual([])
+  await chats.close()
+})

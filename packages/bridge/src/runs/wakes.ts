@@ -37,7 +37,7 @@ export interface WakesOptions {
 /** How many sessions' newest runs are remembered, and how many are looked at after a restart. */
 const mostSessions = 10_000
 const mostRestored = 50
-/** How often a store that fails is asked again, with longer and longer pauses: ten minutes in all. */
+/** How often a store that fails is asked again, with longer and longer pauses: nine minutes in all. */
 const mostFailures = 14
 /** How soon a session that goes on is looked at after a restart, in ms. */
 const againMs = 1000

@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest'
+import { asks, questionOf, replyWith } from './make.ts'
+import { createScene, type Scene } from './scene.ts'
+
+const ada = { id: 'ada', name: 'Ada' }
+const bob = { id: 'bob', name: 'Bob' }
+const blocked = replyWith([], { phase: 'blocked', asks: [asks()] })
+const rejected = replyWith([], { asks: [asks([questionOf()], { status: 'rejected' })] })
+const answered = replyWith([], { asks: [asks([questionOf()], { status: 'answered', answers: [['Red']] })] })
+
+async function asking(): Promise<Scene> {
+  const scene = createScene({ sink: { policy: { verbosity: 'quiet' } } })
+  scene.show(blocked)
+  await scene.pass(1000)
+  return scene
+}
+
+async function said(scene: Scene): Promise<string> {
+  await scene.pass(10_000)
+  return scene.fake.screen()[0]?.text ?? ''
+}
+
+test('an ask that a stop closed names the person who stopped', async () => {
+  const scene = await asking()
+  scene.sink().stoppedBy(ada)
+  scene.show(rejected)
+  expect(await said(scene)).toContain('Ada')
+})
+
+test('a stop that failed is taken back: what closes the ask later names no one', async () => {
+  const scene = await asking()
+  const undo = scene.sink().stoppedBy(ada)
+  undo()
+  scene.show(rejected)
+  expect(await said(scene)).not.toContain('Ada')
+})
+
+test('a stop does not take over an answer that is under way', async () => {
+  const scene = await asking()
+  const token = scene.fake.screen()[0]?.buttons.flat()[0]?.data ?? ''
+  expect(await scene.sink().take({ token }, bob)).toMatchObject({ type: 'answer' })
+  scene.sink().stoppedBy(ada)()
+  scene.show(answered)
+  expect(await said(scene)).toMatch(/Bob/)
+})

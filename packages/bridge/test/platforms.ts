@@ -36,8 +36,10 @@ export interface Platform {
   texts(who?: Who): readonly string[]
   /** The buttons of the chat, oldest first. */
   labels(who?: Who): readonly string[]
-  /** Presses the newest button of that name. Resolves with what the person alone is told; WhatsApp tells it in the chat. */
-  press(who: Who, label: string): Promise<string | undefined>
+  /** Presses the newest button of that name. Resolves once the platform has its acknowledgement. */
+  press(who: Who, label: string): Promise<void>
+  /** What a person alone was told, oldest first. WhatsApp tells it in the chat. */
+  told(): readonly string[]
   close(): Promise<void>
 }
 
@@ -63,6 +65,7 @@ export const shop = -100_700
 
 export function telegramOn(fake: FakeTelegram): Platform {
   const chat = shop
+  const alone: string[] = []
   const ids = { ann: '1', bob: '2' }
   const from = (who: Who) => ({ id: Number(ids[who]), name: names[who] })
   const ours = () => fake.screen(chat).filter((message) => message.from === 'bot')
@@ -75,8 +78,10 @@ export function telegramOn(fake: FakeTelegram): Platform {
     labels: () => ours().flatMap(({ buttons }) => buttons.flat().map(({ text }) => text)),
     press: async (who, label) => {
       const message = ours().findLast(({ buttons }) => buttons.flat().some(({ text }) => text === label))
-      return (await fake.press(chat, message?.messageId ?? 0, label, { from: from(who) }).settled).text
+      const { text } = await fake.press(chat, message?.messageId ?? 0, label, { from: from(who) }).settled
+      if (text !== undefined) alone.push(text)
     },
+    told: () => alone,
     close: fake.close,
   }
 }
@@ -104,11 +109,10 @@ export function slackOn(fake: FakeSlack): Platform {
     texts: () => ours().map(({ text }) => text),
     labels: () => ours().flatMap(({ controls }) => controls.flat().map(({ label }) => label)),
     press: async (who, label) => {
-      const before = fake.whispers.length
       const message = ours().findLast(({ controls }) => controls.flat().some((one) => one.label === label))
       await fake.press(chat, message?.ts ?? '', label, { from: from(who) })
-      return fake.whispers.slice(before).at(-1)?.text
     },
+    told: () => fake.whispers.map(({ text }) => text),
     close: fake.close,
   }
 }
@@ -120,6 +124,7 @@ async function discord(): Promise<Platform> {
 export function discordOn(fake: FakeDiscord): Platform {
   const chat = '100000000000000001'
   const { token } = fake
+  const alone: string[] = []
   const ids = { ann: '800000000000000001', bob: '800000000000000002' }
   const from = (who: Who) => ({ id: ids[who], name: names[who] })
   const ours = () => fake.screen(chat).filter((message) => message.from === 'bot')
@@ -135,8 +140,9 @@ export function discordOn(fake: FakeDiscord): Platform {
     press: async (who, label) => {
       const message = ours().findLast((one) => labelsIn(one).includes(label))
       const { texts } = await fake.press(chat, message?.messageId ?? '', label, { from: from(who) }).settled
-      return texts.at(-1)
+      alone.push(...texts)
     },
+    told: () => alone,
     close: fake.close,
   }
 }
@@ -163,8 +169,8 @@ export function whatsappOn(fake: FakeWhatsApp): Platform {
     press: async (who, label) => {
       const message = ours(who).findLast(({ buttons }) => buttons.some((one) => one.label === label))
       fake.press(ids[who], message?.id ?? '', label, { name: names[who] })
-      return undefined
     },
+    told: () => [],
     close: fake.close,
   }
 }

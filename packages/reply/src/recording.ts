@@ -24,6 +24,7 @@ export interface ReplayOptions {
 
 /** One of the recording's replies: the run of its session, and its index in the result. */
 interface Opened {
+  readonly sessionID: string
   readonly run: number
   readonly index: number
   readonly dispatcher: Dispatcher
@@ -42,6 +43,8 @@ export async function replay(recording: Recording, options: ReplayOptions = {}):
   const opened = new Map<string, Opened[]>()
   let state = emptyTrack({ keepSettled: Number.POSITIVE_INFINITY, maxQuiet: Number.POSITIVE_INFINITY })
   let lastAt = 0
+  /** Whose step came last. */
+  let newest: Opened | undefined
 
   const reader = createRecordingReader({ onError })
   const isWhole = typeof recording === 'string' || recording instanceof Uint8Array
@@ -82,12 +85,15 @@ export async function replay(recording: Recording, options: ReplayOptions = {}):
   }
 
   function openedOf({ reply, run }: TrackedStep): Opened | undefined {
-    return opened.get(reply.sessionID)?.findLast((candidate) => candidate.run === run)
+    // Nearly always.
+    if (newest?.run === run && newest.sessionID === reply.sessionID) return newest
+    newest = opened.get(reply.sessionID)?.findLast((candidate) => candidate.run === run)
+    return newest
   }
 
   function open({ reply, run }: TrackedStep): Opened {
     const dispatcher = createDispatcher({ onError })
-    const next = { run, index: replies.push(reply) - 1, dispatcher }
+    const next = { sessionID: reply.sessionID, run, index: replies.push(reply) - 1, dispatcher }
     opened.set(reply.sessionID, [...(opened.get(reply.sessionID) ?? []), next])
     for (const observer of observersOf(options.observe, reply, reportError)) dispatcher.observe(observer)
     return next

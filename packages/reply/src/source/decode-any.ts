@@ -1,4 +1,5 @@
 import type { OnError } from '../error.ts'
+import { isFields } from '../fields.ts'
 import type { FrameDecoder } from '../reader.ts'
 import { createTextDecoder } from './opencode1/decode.ts'
 import { createDecoder2 } from './opencode2/decode.ts'
@@ -16,6 +17,7 @@ export function createAnyDecoder(options: { readonly onError?: OnError | undefin
       const value = parsed(data)
       // Reports what is wrong with it.
       if (value === undefined) return first.decode(data, at)
+      if (isFields(value) && 'properties' in value) return first.decodeParsed(data, value, at)
       return second.decodeParsed(data, value, at) ?? first.decodeParsed(data, value, at)
     },
   }

@@ -60,6 +60,11 @@ describe('an event', () => {
     expect(decoded({ directory: '/other', payload }).event).toMatchObject({ directory: '/project' })
   })
 
+  test('an event of no session gets none', () => {
+    const payload = { type: 'server.instance.disposed', properties: {} }
+    expect(decoded({ directory: '/project', payload }).event).toMatchObject({ type: 'disposed', directory: undefined })
+  })
+
   test.each(['plugin.added', 'session.next.text.delta', 'file.edited.3', 'toString', '__proto__'])(
     'of an unknown type (%s) is ignored without an error',
     (type) => {

@@ -42,7 +42,7 @@ const canonicalData: ReadonlyMap<string, (data: Fields) => Fields> = new Map([
     'session.input.admitted',
     ({ sessionID, inputID, input }: Fields) => ({ sessionID, inboxID: inputID, item: itemOf(input) }),
   ],
-  ['session.input.promoted', ({ sessionID, inputID }) => ({ sessionID, inboxID: inputID })],
+  ['session.input.promoted', (data) => ({ ...data, inboxID: data.inputID })],
   ['session.created', (data) => (isFields(data.info) ? sessionOf(data.sessionID, data.info) : data)],
   ['session.tool.input.started', withCallID],
   ['session.tool.called', withCallID],

@@ -42,27 +42,39 @@ export async function replay(recording: Recording, options: ReplayOptions = {}):
   const replies: Reply[] = []
   const opened = new Map<string, Opened[]>()
   let state = emptyTrack({ keepSettled: Number.POSITIVE_INFINITY, maxQuiet: Number.POSITIVE_INFINITY })
-  let lastAt = 0
+  let newestEvent: ReplyEvent | undefined
   /** Whose step came last. */
   let newest: Opened | undefined
 
   const reader = createRecordingReader({ onError })
   const isWhole = typeof recording === 'string' || recording instanceof Uint8Array
-  for await (const piece of isWhole ? [recording] : recording) await play(reader.push(piece))
+  const pieces = isWhole ? [recording] : recording
+  if (Symbol.iterator in pieces) {
+    for (const piece of pieces) {
+      const played = play(reader.push(piece))
+      if (played) await played
+    }
+  } else for await (const piece of pieces) await play(reader.push(piece))
   await play(reader.end())
   finish()
   return replies
 
-  async function play(events: readonly ReplyEvent[]): Promise<void> {
+  /** A promise only with `pace`: awaiting nothing for each piece takes longer than applying a few events. */
+  function play(events: readonly ReplyEvent[]): Promise<void> | undefined {
+    if (pace) return playAt(pace, events)
+    for (const event of events) apply(event)
+    return undefined
+  }
+
+  async function playAt(wait: NonNullable<typeof pace>, events: readonly ReplyEvent[]): Promise<void> {
     for (const event of events) {
-      lastAt = event.at
-      const wait = pace?.(event.at)
-      if (wait) await wait
+      await wait(event.at)
       apply(event)
     }
   }
 
   function apply(event: ReplyEvent): void {
+    newestEvent = event
     const tracked = trackOrSkip(state, event, onError)
     state = tracked.state
     if (tracked.dropped > 0) {
@@ -101,11 +113,12 @@ export async function replay(recording: Recording, options: ReplayOptions = {}):
 
   /** Settles what is still open at the end; a session without any known parent counts as a root. */
   function finish(): void {
-    for (const sessionID of unknownSessions(state)) apply({ type: 'session', sessionID, at: lastAt })
+    const at = newestEvent?.at ?? 0
+    for (const sessionID of unknownSessions(state)) apply({ type: 'session', sessionID, at })
     // Held events open a reply if the stream began mid-run and never sent their message.
-    for (const sessionID of state.waiting) apply({ type: 'settle', sessionID, by: 'end', at: lastAt })
+    for (const sessionID of state.waiting) apply({ type: 'settle', sessionID, by: 'end', at })
     for (const reply of repliesOf(state)) {
-      if (reply.phase !== 'settled') apply({ type: 'settle', sessionID: reply.sessionID, by: 'end', at: lastAt })
+      if (reply.phase !== 'settled') apply({ type: 'settle', sessionID: reply.sessionID, by: 'end', at })
     }
   }
 }

@@ -61,8 +61,9 @@ export function createRecordingReader(options: { readonly onError?: OnError | un
 
   function stamp(event: ReplyEvent): void {
     if (noted !== undefined || event.type === 'delta') return
-    clock = Math.max(clock, timeIn(event) ?? clock)
-    setTime(event, clock)
+    const time = timeIn(event)
+    if (time !== undefined && time > clock) clock = time
+    if (event.at !== clock) setTime(event, clock)
   }
 }
 
@@ -82,9 +83,11 @@ function timeIn(event: ReplyEvent): number | undefined {
   return undefined
 }
 
+const decoder = new TextDecoder()
+
 /** JSON lines begin with a brace. Undefined for a piece of only white space. */
 function startsWithBrace(piece: string | Uint8Array): boolean | undefined {
-  const start = typeof piece === 'string' ? piece.slice(0, 64) : new TextDecoder().decode(piece.subarray(0, 64))
+  const start = typeof piece === 'string' ? piece.slice(0, 64) : decoder.decode(piece.subarray(0, 64))
   const first = start.replace(/^[\uFEFF\s]+/, '')[0]
   return first === undefined ? undefined : first === '{'
 }

@@ -2,22 +2,24 @@ import type { OnError } from '../error.ts'
 import { isFields } from '../fields.ts'
 import type { FrameDecoder } from '../reader.ts'
 import { createTextDecoder } from './opencode1/decode.ts'
-import { createDecoder2 } from './opencode2/decode.ts'
+import { createDecoder2, type Decoder2 } from './opencode2/decode.ts'
 
 /** Decodes recordings of every generation, told apart by each frame's shape. */
 export function createAnyDecoder(options: { readonly onError?: OnError | undefined }): FrameDecoder {
   const first = createTextDecoder(options)
-  const second = createDecoder2(options)
+  /** Made for the first frame of its generation: most recordings have none. */
+  let second: Decoder2 | undefined
   return {
     decode: (data, at) => {
       const unparsed = first.decodeUnparsed(data, at)
       if (unparsed) return unparsed === 'nothing' ? undefined : unparsed
-      const delta = second.decodeUnparsed(data, at)
+      const delta = second?.decodeUnparsed(data, at)
       if (delta) return delta
       const value = parsed(data)
       // Reports what is wrong with it.
       if (value === undefined) return first.decode(data, at)
-      if (isFields(value) && 'properties' in value) return first.decodeParsed(data, value, at)
+      if (isFields(value) && ('properties' in value || 'payload' in value)) return first.decodeParsed(data, value, at)
+      second ??= createDecoder2(options)
       return second.decodeParsed(data, value, at) ?? first.decodeParsed(data, value, at)
     },
   }

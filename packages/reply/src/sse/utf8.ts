@@ -11,7 +11,6 @@ export interface Utf8Reader {
  * character itself.
  */
 export function createUtf8Reader(): Utf8Reader {
-  const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
   let rest: Uint8Array | undefined
   let isStart = true
   return { read, reset }
@@ -31,6 +30,9 @@ export function createUtf8Reader(): Utf8Reader {
     isStart = true
   }
 }
+
+/** Keeps nothing between calls, so all readers share it: making one takes as long as reading several frames. */
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
 const byteOrderMark = 0xfeff
 

@@ -1,7 +1,8 @@
-import { mkdir, readFile, readlink, realpath, stat, writeFile } from 'node:fs/promises'
-import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path'
+import { mkdir, readFile, realpath, stat, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { type ClientApp, RequestError } from '@agentclientprotocol/sdk'
 import { readFileRequest, writeFileRequest } from './decode/schema.ts'
+import { placeInside } from './folder.ts'
 
 /** What an agent may do with files. */
 export interface FileRights {
@@ -35,29 +36,9 @@ async function allowed(
 ): Promise<string> {
   const folder = rights.folderOf(sessionId)
   if (folder === undefined) throw RequestError.sessionNotFound(sessionId)
-  if (!isAbsolute(path)) throw RequestError.invalidParams({ path }, 'The path must be absolute')
-  const [home, file] = await Promise.all([realpath(folder), withoutLinks(resolve(path))])
-  const inside = relative(home, file)
-  if (inside === '' || inside.startsWith('..') || isAbsolute(inside))
-    throw RequestError.invalidParams({ path }, "The file is outside of the session's folder")
+  const file = await placeInside(folder, path)
+  if (file === (await realpath(folder))) throw RequestError.invalidParams({ path }, 'The path is a folder')
   return file
-}
-
-/** As many links as the kernel follows. */
-const maxLinks = 40
-
-/** Follows the links of as much of the path as exists, also one that leads to a file that is not there yet. */
-async function withoutLinks(path: string, links = 0): Promise<string> {
-  try {
-    return await realpath(path)
-  } catch {
-    const parent = dirname(path)
-    if (parent === path) return path
-    if (links > maxLinks) throw RequestError.invalidParams({ path }, 'The path has too many links')
-    const home = await withoutLinks(parent, links)
-    const target = await readlink(join(home, basename(path))).catch(() => undefined)
-    return target === undefined ? join(home, basename(path)) : await withoutLinks(resolve(home, target), links + 1)
-  }
 }
 
 async function readText(path: string): Promise<string> {

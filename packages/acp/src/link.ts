@@ -10,6 +10,8 @@ import {
 import type { ElicitationResponse } from './elicitation.ts'
 import { addFiles, type FileRights } from './files.ts'
 import type { PermissionResponse } from './permission.ts'
+import { addTerminals } from './terminal/serve.ts'
+import type { Terminals } from './terminal/terminals.ts'
 import type { Transport } from './transport.ts'
 
 /** What the agent may call. */
@@ -19,6 +21,8 @@ export interface LinkHandlers extends FileRights {
   /** The signal aborts when the agent withdraws the request. */
   permission(request: PermissionRequest, signal: AbortSignal): Promise<PermissionResponse>
   elicitation(request: ElicitationRequest, signal: AbortSignal): Promise<ElicitationResponse>
+  /** Undefined if it may run no commands here. */
+  readonly terminals: Terminals | undefined
 }
 
 /** JSON-RPC with one running agent. */
@@ -45,6 +49,7 @@ export function connectLink({ transport, handlers, name, clock }: LinkOptions): 
     )
     .onRequest('elicitation/create', elicitationRequest, ({ params, signal }) => handlers.elicitation(params, signal))
   addFiles(app, handlers)
+  if (handlers.terminals) addTerminals(app, handlers.terminals)
   let read = (): void => {}
   const isRead = new Promise<void>((resolve) => {
     read = resolve

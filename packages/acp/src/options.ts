@@ -19,6 +19,13 @@ export interface AcpOptions {
    * and `..` followed. Most agents also touch files by themselves; `none` does not stop that. Default `write`.
    */
   readonly files?: 'none' | 'read' | 'write' | undefined
+  /**
+   * Whether the agent may run commands here, as this user and with the agent's environment, without asking: a folder does
+   * not confine a shell. They start in the session's folder or below it, during a run. They end with the abort of their
+   * run, with the agent and with this program. Most agents run commands by themselves; `false` does not stop that.
+   * Default `false`.
+   */
+  readonly terminals?: boolean | undefined
   /** The MCP servers that each session gets, as the protocol has them. Default: none. */
   readonly mcpServers?: readonly McpServer[] | undefined
   /** Logs in with this method of the agent's `authMethods` when it has started. Default: the agent's own login. */

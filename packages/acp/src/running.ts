@@ -11,6 +11,7 @@ export interface Settings extends AcpOptions {
   readonly name: string
   readonly cwd: string
   readonly files: 'none' | 'read' | 'write'
+  readonly terminals: boolean
   readonly clock: Clock
   readonly deadlineMs: number
   /** Starts the agent; another one in tests. */
@@ -18,7 +19,7 @@ export interface Settings extends AcpOptions {
 }
 
 export function toSettings(options: AcpOptions): Settings {
-  const { command, clock = systemClock, deadlineMs = 60_000, files = 'write' } = options
+  const { command, clock = systemClock, deadlineMs = 60_000, files = 'write', terminals = false } = options
   if (!(deadlineMs > 0)) throw new ReplyError('invalid', `deadlineMs is ${deadlineMs}; give a number above 0.`)
   const name = options.name ?? basename(command)
   const cwd = resolve(options.cwd ?? '.')
@@ -31,7 +32,7 @@ export function toSettings(options: AcpOptions): Settings {
     onMessage: guarded('onMessage', options.onMessage, onError),
   }
   const open = (): Promise<Transport> => startTransport({ ...options, ...told, cwd, name })
-  return { ...options, ...told, name, cwd, files, clock, deadlineMs, open }
+  return { ...options, ...told, name, cwd, files, terminals, clock, deadlineMs, open }
 }
 
 /** An agent that has answered `initialize`. */
@@ -66,7 +67,7 @@ export async function startRunning(settings: Settings, handlers: LinkHandlers): 
   async function firstAnswer(): Promise<unknown> {
     const clientCapabilities = {
       fs: { readTextFile: settings.files !== 'none', writeTextFile: settings.files === 'write' },
-      terminal: false,
+      terminal: settings.terminals,
       elicitation: { form: {} },
       session: {
         compaction: {},

@@ -1,5 +1,5 @@
 import type { LocalOutput } from '@reply/core/source'
-import { askedCall, type Call, outputOf, rejectedCall } from './decode/call.ts'
+import { askedCall, type Call, hasEnded, outputOf, rejectedCall, terminalsOf, withTerminals } from './decode/call.ts'
 import type { PermissionRequest } from './decode/schema.ts'
 import { decodeNotification, decodeUpdate, readSession, type Told } from './decode/update.ts'
 import { type AcpSession, emptySession } from './session.ts'
@@ -27,6 +27,8 @@ export interface Sessions {
   update(params: unknown): Updated | undefined
   /** A call started a sub-agent. Undefined if no such call is known. */
   link(sessionID: string, callID: string, childID: string): LocalOutput | undefined
+  /** A terminal has written or ended: the calls that show it and have not ended. */
+  printed(sessionID: string, terminalID: string): readonly LocalOutput[]
   /** The call of a permission, now that a person rejected it. Undefined if it has ended. */
   rejected(request: PermissionRequest): LocalOutput | undefined
   /** The call that a permission is about, as its part shows it. */
@@ -38,7 +40,12 @@ export interface Updated {
   readonly told: Told
 }
 
-export function createSessions(): Sessions {
+interface SessionsOptions {
+  /** What a terminal shows. Undefined if it is not open here. */
+  readonly textOf: (terminalID: string) => string | undefined
+}
+
+export function createSessions({ textOf }: SessionsOptions): Sessions {
   const sessions = new Map<string, Held>()
   return {
     details: (id) => sessions.get(id)?.details,
@@ -49,6 +56,7 @@ export function createSessions(): Sessions {
     costOf: (id) => Math.max(0, held(id).cost - held(id).costBefore),
     update,
     link,
+    printed,
     rejected,
     callFor,
   }
@@ -78,7 +86,7 @@ export function createSessions(): Sessions {
     if (!notified) return undefined
     const { sessionId: sessionID, update: raw } = notified
     const session = held(sessionID)
-    const told = decodeUpdate(raw, session)
+    const told = decodeUpdate(raw, { ...session, textOf })
     if (!told) return undefined
     if (told.call) session.calls.set(told.call.toolCallId, told.call)
     if (told.cost !== undefined) session.cost = told.cost
@@ -95,10 +103,20 @@ export function createSessions(): Sessions {
     return outputOf(call)
   }
 
+  function printed(sessionID: string, terminalID: string): readonly LocalOutput[] {
+    const { calls } = held(sessionID)
+    const showing = [...calls.values()].filter((call) => !hasEnded(call) && terminalsOf(call).includes(terminalID))
+    return showing.map((known) => {
+      const call = withTerminals(known, textOf)
+      calls.set(call.toolCallId, call)
+      return outputOf(call)
+    })
+  }
+
   function rejected({ sessionId, toolCall }: PermissionRequest): LocalOutput | undefined {
     const { calls } = held(sessionId)
     const known = calls.get(toolCall.toolCallId)
-    if (!known || known.status === 'completed' || known.status === 'failed') return undefined
+    if (!known || hasEnded(known)) return undefined
     const call = rejectedCall(known)
     calls.set(call.toolCallId, call)
     return outputOf(call)

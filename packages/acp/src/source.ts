@@ -1,29 +1,20 @@
-import { randomUUID } from 'node:crypto'
 import { realpath } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { type McpServer, RequestError } from '@agentclientprotocol/sdk'
 import { ReplyError } from '@reply/core'
-import {
-  type CreateInput,
-  createLocalAgent,
-  type LocalAsk,
-  type LocalRun,
-  type SessionInfo,
-  type Source,
-} from '@reply/core/source'
+import { type CreateInput, createLocalAgent, type LocalRun, type SessionInfo, type Source } from '@reply/core/source'
+import { createAsking } from './asking.ts'
 import { configure, modelsIn } from './configure.ts'
 import { type AcpAgent, readPromptEnd, readSessionID } from './decode/response.ts'
-import type { ElicitationRequest, PermissionRequest } from './decode/schema.ts'
-import { type ElicitationResponse, elicitationAsk } from './elicitation.ts'
 import { endingOf, failureOf } from './ending.ts'
 import { toReplyError } from './link.ts'
 import { agentsIn, commandsIn } from './listing.ts'
 import type { AcpOptions } from './options.ts'
-import { isRejection, type PermissionResponse, permissionAsk } from './permission.ts'
 import { blocksOf } from './prompt.ts'
 import { type Running, type Settings, startRunning, toSettings } from './running.ts'
 import type { AcpSession } from './session.ts'
 import { createSessions } from './sessions.ts'
+import { createTerminals, type Terminals } from './terminal/terminals.ts'
 import type { Transport } from './transport.ts'
 
 /** A new session, with MCP servers of its own besides those of the options. */
@@ -62,12 +53,14 @@ export interface RunHooks {
 export function createAcpSource(settings: Settings, hooks?: RunHooks): { readonly source: AcpSource } {
   const { name, cwd, clock, deadlineMs } = settings
   const mcpServers = settings.mcpServers ?? []
-  const sessions = createSessions()
+  const sessions = createSessions({ textOf: (terminalID) => terminals?.textOf(terminalID) })
   /** Sessions whose conversation is being repeated. */
   const loading = new Set<string>()
   let running: Running | undefined
   /** Of the agent that was started last, also before it answers. */
   let transport: Transport | undefined
+  /** Of the agent that was started last. */
+  let terminals: Terminals | undefined
   let isClosed = false
   const local = createLocalAgent({
     name,
@@ -86,10 +79,12 @@ export function createAcpSource(settings: Settings, hooks?: RunHooks): { readonl
     },
     find: async (place) => await load(place.sessionID, place.directory ?? cwd),
     prompt,
-    cancel: async ({ sessionID }) => {
+    cancel: async (run) => {
       // The protocol wants pending requests answered first; their answers are on their way.
       await new Promise((sent) => setImmediate(sent))
-      await live().link.notify('session/cancel', { sessionId: sessionID })
+      // Before its commands end, or it would go on with what they wrote.
+      await live().link.notify('session/cancel', { sessionId: run.sessionID })
+      terminals?.endRun(run)
     },
     // All its sessions end with it; it is started again for the next prompt.
     kill: () => void running?.link.close(),
@@ -99,6 +94,7 @@ export function createAcpSource(settings: Settings, hooks?: RunHooks): { readonl
     agents: async (directory) => agentsIn(inFolder(directory)),
     close: () => {
       isClosed = true
+      terminals?.close()
       void (running?.link ?? transport)?.close()
     },
   })
@@ -107,20 +103,18 @@ export function createAcpSource(settings: Settings, hooks?: RunHooks): { readonl
   return { source: { ...local.source, details: sessions.details, agentInfo: () => running?.agent } }
 
   async function start(): Promise<void> {
-    const begun = await startRunning(
-      { ...settings, open },
-      {
-        update,
-        permission,
-        elicitation,
-        files: settings.files,
-        folderOf: (sessionID) => local.session(sessionID)?.directory,
-      },
-    )
+    const { files, env } = settings
+    const { run: runOf } = local
+    const folderOf = (sessionID: string): string | undefined => local.session(sessionID)?.directory
+    const own = settings.terminals ? createTerminals({ env, clock, runOf, folderOf, onChange: printed }) : undefined
+    terminals = own
+    const asking = createAsking({ sessions, runOf })
+    const begun = await startRunning({ ...settings, open }, { ...asking, update, files, folderOf, terminals: own })
     if (isClosed) return await begun.link.close()
     running = begun
     void begun.link.ended.then((how) => {
       if (running === begun) running = undefined
+      own?.close()
       local.fail(new ReplyError('unreachable', `${name} ${how}. It is started again for the next prompt.`))
     })
   }
@@ -210,40 +204,7 @@ export function createAcpSource(settings: Settings, hooks?: RunHooks): { readonl
     if (told.outputs && !loading.has(sessionID)) local.run(sessionID)?.write(...told.outputs)
   }
 
-  async function permission(request: PermissionRequest, signal: AbortSignal): Promise<PermissionResponse> {
-    const run = local.run(request.sessionId)
-    if (!run) return { outcome: { outcome: 'cancelled' } }
-    const { call: asked, output } = sessions.callFor(request)
-    run.write(output)
-    const response = await ask<PermissionResponse>(run, signal, (requestID, reply) =>
-      permissionAsk(request, asked, requestID, reply),
-    )
-    const rejected = isRejection(response, request) ? sessions.rejected(request) : undefined
-    if (rejected) run.write(rejected)
-    return response
-  }
-
-  async function elicitation(request: ElicitationRequest, signal: AbortSignal): Promise<ElicitationResponse> {
-    const run = request.sessionId ? local.run(request.sessionId) : undefined
-    // Only forms were offered, and only a run has people who can be asked.
-    if (!run || (request.mode && request.mode !== 'form')) return { action: 'cancel' }
-    return await ask(run, signal, (requestID, reply) => elicitationAsk(request, requestID, reply))
-  }
-
-  function ask<Response>(
-    run: LocalRun,
-    signal: AbortSignal,
-    make: (requestID: string, reply: (response: Response) => void) => LocalAsk,
-  ): Promise<Response> {
-    // Another process's asks must not have the same.
-    const requestID = `ask_${randomUUID()}`
-    return new Promise((resolve, reject) => {
-      if (signal.aborted) return reject(signal.reason)
-      signal.addEventListener('abort', () => {
-        run.closeAsk(requestID)
-        reject(signal.reason)
-      })
-      run.ask(make(requestID, resolve))
-    })
+  function printed(sessionID: string, terminalID: string): void {
+    local.run(sessionID)?.write(...sessions.printed(sessionID, terminalID))
   }
 }

@@ -13,6 +13,8 @@ export interface Call extends ToolUpdate {
   readonly childID?: string | undefined
   /** What its command has printed, of agents that tell it beside the protocol. */
   readonly printed?: string | undefined
+  /** What the terminals in its content show, by their ids. Stays when they are released. */
+  readonly terminals?: Readonly<Record<string, string>> | undefined
 }
 
 /** For calls that don't name their tool: names that say what the kind does. */
@@ -36,6 +38,24 @@ export function merged(known: Call | undefined, update: ToolUpdate): Call {
 function printedIn({ _meta }: ToolUpdate): string | undefined {
   const delta = isFields(_meta?.terminal_output_delta) ? _meta.terminal_output_delta.data : undefined
   return typeof delta === 'string' ? delta : undefined
+}
+
+/** The terminals that the call shows. */
+export function terminalsOf({ content }: Call): readonly string[] {
+  return itemsOf(content).flatMap((item) => (item.type === 'terminal' ? [item.terminalId] : []))
+}
+
+/** The call with what its terminals show now. `textOf` is undefined for one that is not open here. */
+export function withTerminals(call: Call, textOf: (terminalID: string) => string | undefined): Call {
+  const shown = terminalsOf(call).flatMap((id) => {
+    const text = textOf(id) ?? call.terminals?.[id]
+    return text === undefined ? [] : [[id, text] as const]
+  })
+  return shown.length === 0 ? call : { ...call, terminals: Object.fromEntries(shown) }
+}
+
+export function hasEnded({ status }: Call): boolean {
+  return status === 'completed' || status === 'failed'
 }
 
 /**
@@ -76,6 +96,7 @@ function toolOf({ name, title, kind, rawInput, _meta }: ToolUpdate): string {
 export function outputOf(call: Call, waits = false): ToolOutput {
   const status = call.status === 'pending' && waits ? 'running' : statusOf(call.status)
   const { title, kind, locations, content, childID } = call
+  const printed = printedBy(call)
   const own = isFields(call.rawOutput) && isFields(call.rawOutput.metadata) ? call.rawOutput.metadata : {}
   // A session that is not shown here must not be taken for a sub-agent at work.
   const { sessionId: _, sessionID: __, ...metadata } = own
@@ -85,6 +106,7 @@ export function outputOf(call: Call, waits = false): ToolOutput {
     kind: kind ?? undefined,
     locations: listOf(locations),
     content: listOf(content),
+    ...(printed !== undefined && { output: printed }),
   }
   return {
     type: 'tool',
@@ -124,7 +146,14 @@ function inputOf({ rawInput, title, content }: Call): Fields {
   }
 }
 
-function resultOf({ rawOutput, content, printed }: Call): string {
+/** What its command has printed, in terminals of this program or beside the protocol. */
+function printedBy({ printed, terminals }: Call): string | undefined {
+  return terminals ? Object.values(terminals).join('\n') : printed
+}
+
+function resultOf(call: Call): string {
+  const { rawOutput, content } = call
+  const printed = printedBy(call)
   if (printed !== undefined) return printed
   if (typeof rawOutput === 'string') return rawOutput
   if (isFields(rawOutput) && typeof rawOutput.output === 'string') return rawOutput.output

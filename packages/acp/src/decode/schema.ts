@@ -151,6 +151,18 @@ export const readFileRequest = z.object({
 
 export const writeFileRequest = z.object({ sessionId: z.string(), path: z.string(), content: z.string() })
 
+export const createTerminalRequest = z.object({
+  sessionId: z.string(),
+  command: z.string(),
+  args: z.array(z.string()).nullish(),
+  env: z.array(z.object({ name: z.string(), value: z.string() })).nullish(),
+  cwd: text,
+  outputByteLimit: z.number().min(0).nullish(),
+})
+export type CreateTerminalRequest = z.infer<typeof createTerminalRequest>
+
+export const terminalRequest = z.object({ sessionId: z.string(), terminalId: z.string() })
+
 /**
  * `usage` is a draft of the protocol that OpenCode and the agents of Claude and Codex send. Gemini CLI 0.61 counts in
  * `_meta.quota` alone.

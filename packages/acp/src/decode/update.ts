@@ -1,7 +1,7 @@
 import type { LocalOutput } from '@reply/core/source'
 import type { AcpConfigOption, AcpSession } from '../session.ts'
 import { fileOf, textOf } from './block.ts'
-import { type Call, merged, outputOf } from './call.ts'
+import { type Call, merged, outputOf, withTerminals } from './call.ts'
 import {
   configOption,
   notification,
@@ -27,6 +27,8 @@ export interface Known {
   readonly calls: ReadonlyMap<string, Call>
   /** The session's cost when the run began, in US dollars. */
   readonly costBefore: number
+  /** What a terminal shows. Undefined if it is not open here. */
+  readonly textOf: (terminalID: string) => string | undefined
 }
 
 /** What an update says. All fields may be absent: it changes nothing. */
@@ -94,8 +96,8 @@ const table: { readonly [K in UpdateKind]: (update: Update<K>, known: Known) => 
   compaction_summary_chunk: () => nothing,
 }
 
-function toolTold(update: Update<'tool_call_update'>, { calls }: Known): Told {
-  const call = merged(calls.get(update.toolCallId), update)
+function toolTold(update: Update<'tool_call_update'>, { calls, textOf }: Known): Told {
+  const call = withTerminals(merged(calls.get(update.toolCallId), update), textOf)
   return { call, outputs: [outputOf(call), ...todosOf(call)] }
 }
 

@@ -11,7 +11,12 @@ export function contentOf(part: ToolPart): readonly ThoughtContent[] {
   const { status, error, metadata } = part.state
   const told = Array.isArray(metadata?.content) ? metadata.content : undefined
   const failure = status === 'error' && error !== undefined && error !== '' ? [textContent(error)] : []
-  if (told) return [...told.flatMap((item) => readContent(item) ?? []), ...failure]
+  if (told) {
+    const content = told.flatMap((item) => readContent(item) ?? [])
+    // A terminal is a name alone: what it shows is the call's output.
+    const printed = content.some(({ type }) => type === 'terminal') ? outputOf(part) : []
+    return [...content, ...printed, ...failure]
+  }
   return [...changeOf(part), ...outputOf(part), ...failure]
 }
 

@@ -1,0 +1,111 @@
+import { randomUUID } from 'node:crypto'
+import { RequestError } from '@agentclientprotocol/sdk'
+import { type Clock, ReplyError } from '@reply/core'
+import type { LocalRun } from '@reply/core/source'
+import type { CreateTerminalRequest } from '../decode/schema.ts'
+import { placeInside } from '../folder.ts'
+import type { AcpOptions } from '../options.ts'
+import { startTerminal, type Terminal } from './terminal.ts'
+
+/** The commands that one process of the agent runs here. Calls reject with an error for the agent. */
+export interface Terminals {
+  /** Starts a command in the session's folder or below it. Returns the terminal's id. */
+  create(request: CreateTerminalRequest): Promise<string>
+  /** A terminal of this session that was not released. */
+  find(sessionID: string, terminalID: string): Terminal
+  /** Ends its command and forgets it. */
+  release(sessionID: string, terminalID: string): Promise<void>
+  /** What it shows. Undefined if there is no such terminal. */
+  textOf(terminalID: string): string | undefined
+  /** Ends all commands that this run started, and lets it start no more. */
+  endRun(run: LocalRun): void
+  /** The agent is gone: ends all commands, and starts no more. */
+  close(): void
+}
+
+export interface TerminalsOptions extends Pick<AcpOptions, 'env'> {
+  readonly clock: Clock
+  /** The run of a session. Undefined if none is going: then nothing is started. */
+  readonly runOf: (sessionID: string) => LocalRun | undefined
+  /** The folder of a session. Undefined if there is no such session. */
+  readonly folderOf: (sessionID: string) => string | undefined
+  readonly onChange: (sessionID: string, terminalID: string) => void
+}
+
+/** How much of a command's output is kept, in bytes, however much the agent wants. */
+const mostKept = 1_048_576
+
+/** How many terminals may be open at once: each takes processes and memory. */
+const mostOpen = 32
+
+export function createTerminals({ env, clock, runOf, folderOf, onChange }: TerminalsOptions): Terminals {
+  const terminals = new Map<string, { readonly sessionID: string; readonly terminal: Terminal }>()
+  const all = new AbortController()
+  const stops = new WeakMap<LocalRun, AbortController>()
+  let open = 0
+  return {
+    create,
+    find: (sessionID, terminalID) => found(sessionID, terminalID),
+    release,
+    textOf: (terminalID) => terminals.get(terminalID)?.terminal.text(),
+    endRun: (run) => stopOf(run).abort(),
+    close: () => all.abort(),
+  }
+
+  async function create(request: CreateTerminalRequest): Promise<string> {
+    const { sessionId: sessionID } = request
+    const folder = folderOf(sessionID)
+    if (folder === undefined) throw RequestError.sessionNotFound(sessionID)
+    const run = runOf(sessionID)
+    if (!run) throw RequestError.invalidRequest(undefined, 'No prompt of this session is running')
+    if (open >= mostOpen) throw RequestError.invalidRequest(undefined, `${mostOpen} terminals are open; release some`)
+    open++
+    try {
+      const cwd = await placeInside(folder, request.cwd ?? folder)
+      const terminalID = `term_${randomUUID()}`
+      const terminal = await startTerminal({
+        ...commandOf(request),
+        cwd,
+        env: { ...env, ...Object.fromEntries((request.env ?? []).map(({ name, value }) => [name, value])) },
+        maxBytes: Math.min(request.outputByteLimit ?? mostKept, mostKept),
+        signal: AbortSignal.any([all.signal, stopOf(run).signal]),
+        clock,
+        onChange: () => onChange(sessionID, terminalID),
+      })
+      terminals.set(terminalID, { sessionID, terminal })
+      return terminalID
+    } catch (error) {
+      open--
+      throw error instanceof ReplyError ? RequestError.invalidRequest(undefined, error.message) : error
+    }
+  }
+
+  async function release(sessionID: string, terminalID: string): Promise<void> {
+    const terminal = found(sessionID, terminalID)
+    // Twice at once is an error, too.
+    onChange(sessionID, terminalID)
+    terminals.delete(terminalID)
+    await terminal.kill()
+    open--
+  }
+
+  function found(sessionID: string, terminalID: string): Terminal {
+    const known = terminals.get(terminalID)
+    if (known?.sessionID !== sessionID || all.signal.aborted) throw RequestError.resourceNotFound(terminalID)
+    return known.terminal
+  }
+
+  function stopOf(run: LocalRun): AbortController {
+    const known = stops.get(run) ?? new AbortController()
+    stops.set(run, known)
+    return known
+  }
+}
+
+/**
+ * A command without arguments is a line for a shell: Kimi CLI sends such lines. With arguments it is a program, and no
+ * shell reads it.
+ */
+function commandOf({ command, args }: CreateTerminalRequest): { readonly command: string; readonly args: string[] } {
+  return args && args.length > 0 ? { command, args } : { command: '/bin/sh', args: ['-c', command] }
+}

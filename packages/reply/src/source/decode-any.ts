@@ -20,7 +20,7 @@ export function createAnyDecoder(options: { readonly onError?: OnError | undefin
       if (value === undefined) return first.decode(data, at)
       if (isFields(value) && ('properties' in value || 'payload' in value)) return first.decodeParsed(data, value, at)
       second ??= createDecoder2(options)
-      return second.decodeParsed(data, value, at) ?? first.decodeParsed(data, value, at)
+      return second.decodeValue(value, at) ?? first.decodeParsed(data, value, at)
     },
   }
 }

@@ -14,8 +14,6 @@ import { missedBefore } from './decode/sequence.ts'
 export interface Decoder2 extends FrameDecoder {
   /** The delta in a frame that need not be parsed as a whole; undefined for a frame that has to be. */
   decodeUnparsed(data: string, at: number): ReplyEvent | undefined
-  /** Same as `decode`, for a text that is already parsed; undefined if it isn't a frame of this generation. */
-  decodeParsed(data: string, value: unknown, at: number): readonly ReplyEvent[] | undefined
   /** Decodes a parsed frame; undefined if it isn't one of this generation. */
   decodeValue(value: unknown, at: number): readonly ReplyEvent[] | undefined
   readonly memory: Memory
@@ -26,7 +24,7 @@ export function createDecoder2({ onError }: { readonly onError?: OnError | undef
   const memory = createMemory()
   const deltas = createRepeatedDeltas()
   const isSecond = createSeen()
-  return { decode, decodeUnparsed, decodeParsed, decodeValue, memory }
+  return { decode, decodeUnparsed, decodeValue, memory }
 
   function decode(data: string, at: number): ReplyEvent | readonly ReplyEvent[] {
     const delta = decodeUnparsed(data, at)
@@ -39,7 +37,7 @@ export function createDecoder2({ onError }: { readonly onError?: OnError | undef
       report(`Skipped a frame that is not JSON: ${excerptOf(data)}`)
       return []
     }
-    const events = decodeParsed(data, value, at)
+    const events = decodeValue(value, at)
     if (!events) report('Skipped a frame that is not an event (expected an object with a "type" and "data")')
     return events ?? []
   }
@@ -48,13 +46,6 @@ export function createDecoder2({ onError }: { readonly onError?: OnError | undef
   function decodeUnparsed(data: string, at: number): ReplyEvent | undefined {
     const delta = deltas.read(data, at)
     return delta && isSecond(delta.raw.id) ? undefined : delta
-  }
-
-  function decodeParsed(data: string, value: unknown, at: number): readonly ReplyEvent[] | undefined {
-    const events = decodeValue(value, at)
-    const event = events && events.length > 0 ? events[0] : undefined
-    if (event?.type === 'delta') deltas.learn(data, event)
-    return events
   }
 
   function decodeValue(value: unknown, at: number): readonly ReplyEvent[] | undefined {

@@ -1,5 +1,6 @@
 import { type AnyMessage, type ClientConnection, client, RequestError } from '@agentclientprotocol/sdk'
 import { type Clock, ReplyError } from '@reply/core'
+import { redactStrings } from '@reply/core/internal'
 import { decodeMessage } from './decode/message.ts'
 import {
   type ElicitationRequest,
@@ -39,10 +40,12 @@ export interface LinkOptions {
   readonly transport: Transport
   readonly handlers: LinkHandlers
   readonly name: string
+  /** Removes secrets from errors of the agent. */
+  readonly redact: (text: string) => string
   readonly clock: Clock
 }
 
-export function connectLink({ transport, handlers, name, clock }: LinkOptions): Link {
+export function connectLink({ transport, handlers, name, redact, clock }: LinkOptions): Link {
   const app = client({ name: 'reply' })
     .onRequest('session/request_permission', permissionRequest, ({ params, signal }) =>
       handlers.permission(params, signal),
@@ -97,13 +100,19 @@ export function connectLink({ transport, handlers, name, clock }: LinkOptions): 
   }
 
   async function request(method: string, params: object, deadlineMs?: number): Promise<unknown> {
-    const answered = connection.agent.request<unknown, object>(method, params)
+    const answered = connection.agent.request<unknown, object>(method, params).catch((error: unknown) => {
+      throw error instanceof RequestError ? withoutSecrets(error) : error
+    })
     if (deadlineMs === undefined) return await answered
     return await new Promise((resolve, reject) => {
       const late = `${name} did not answer "${method}" within ${deadlineMs} ms. Run it by hand to see what it waits for.`
       const stop = clock.after(deadlineMs, () => reject(new ReplyError('unreachable', late)))
       answered.then(resolve, reject).finally(stop)
     })
+  }
+
+  function withoutSecrets({ code, message, data }: RequestError): RequestError {
+    return new RequestError(code, redact(message), redactStrings(data, redact))
   }
 }
 

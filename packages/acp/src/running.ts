@@ -1,6 +1,6 @@
 import { basename, resolve } from 'node:path'
 import { type Clock, ReplyError, safeOnError, systemClock } from '@reply/core'
-import { guarded } from '@reply/core/internal'
+import { createSecretFilter, guarded } from '@reply/core/internal'
 import { type AcpAgent, readInitialize } from './decode/response.ts'
 import { connectLink, type Link, type LinkHandlers, toReplyError } from './link.ts'
 import type { AcpOptions } from './options.ts'
@@ -12,6 +12,8 @@ export interface Settings extends AcpOptions {
   readonly cwd: string
   readonly files: 'none' | 'read' | 'write'
   readonly terminals: boolean
+  /** Removes secrets from the agent's words about failures. */
+  readonly redact: (text: string) => string
   readonly clock: Clock
   readonly deadlineMs: number
   /** Starts the agent; another one in tests. */
@@ -31,8 +33,9 @@ export function toSettings(options: AcpOptions): Settings {
     onNotice: guarded('onNotice', options.onNotice, onError),
     onMessage: guarded('onMessage', options.onMessage, onError),
   }
+  const redact = createSecretFilter({ args: options.args, env: { ...process.env, ...options.env } })
   const open = (): Promise<Transport> => startTransport({ ...options, ...told, cwd, name })
-  return { ...options, ...told, name, cwd, files, terminals, clock, deadlineMs, open }
+  return { ...options, ...told, name, cwd, files, terminals, redact, clock, deadlineMs, open }
 }
 
 /** An agent that has answered `initialize`. */
@@ -48,8 +51,8 @@ const protocolVersion = 1
 
 /** Starts the agent and greets it. Rejects with `unreachable`, or `unauthorized` if it refuses the login. */
 export async function startRunning(settings: Settings, handlers: LinkHandlers): Promise<Running> {
-  const { name, clock, deadlineMs, authMethodID } = settings
-  const link = connectLink({ transport: await settings.open(), handlers, name, clock })
+  const { name, redact, clock, deadlineMs, authMethodID } = settings
+  const link = connectLink({ transport: await settings.open(), handlers, name, redact, clock })
   try {
     const agent = readInitialize(await firstAnswer())
     if (!agent) throw new ReplyError('malformed', `${name} answered "initialize" with something else than ACP.`)

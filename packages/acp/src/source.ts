@@ -64,6 +64,7 @@ export function createAcpSource(settings: Settings, hooks?: RunHooks): { readonl
   let isClosed = false
   const local = createLocalAgent({
     name,
+    redact: settings.redact,
     clock,
     start,
     create: async ({ directory = cwd, title, mcpServers: own = [], ...wanted }: AcpCreateInput) => {

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { type Ask, type ReplyError, textOf, toolsOf } from '@reply/core'
 import { createHandClock } from '@reply/testing'
 import { expect, test } from 'vitest'
@@ -51,6 +52,31 @@ test.each([
   const client = clientOf(source, options)
   expect(await client.prompt({ text: 'Go.' }).result).toMatchObject({ outcome: 'failed', error: { message } })
   await client.close()
+})
+
+test("a failed run and a refused session show no secret of the agent's arguments and variables", async () => {
+  const secrets = { args: ['--api-key', 'open-sesame'], env: { DOOR_KEY: 'closed-sesame' } }
+  const error = { code: -32_603, message: 'open-sesame is no key', data: { details: 'nor is closed-sesame' } }
+  const { source } = scripted(({ fail }) => fail(error), secrets)
+  const client = clientOf(source, options)
+  const reply = await client.prompt({ text: 'Go.' }).result
+  await client.close()
+  expect(reply.error?.message).toBe('[redacted] is no key: nor is [redacted]')
+  expect(inspect(reply, { depth: 20 })).not.toContain('sesame')
+
+  const refusing = scripted(
+    () => {},
+    secrets,
+    ({ id, method }, fake) => {
+      if (method === 'session/new') fake.say({ jsonrpc: '2.0', id, error })
+      return method === 'session/new'
+    },
+  )
+  const refused = clientOf(refusing.source, options)
+  const failure: unknown = await refused.prompt({ text: 'Go.' }).result.catch((why: unknown) => why)
+  await refused.close()
+  expect(inspect(failure, { depth: 20, showHidden: true })).toContain('[redacted] is no key')
+  expect(inspect(failure, { depth: 20, showHidden: true })).not.toContain('sesame')
 })
 
 test('modes, commands, settings, a title and a notice are kept, and unknown kinds change nothing', async () => {

@@ -1,12 +1,13 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { inspect } from 'node:util'
 import type { ReplyError } from '@reply/core'
 import { connectSource } from '@reply/core/source'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createLastLine } from '../src/agent/last-line.ts'
 import { startProgram } from '../src/agent/program.ts'
-import { claude, codex, codexExec } from '../src/index.ts'
+import { claude, codex, codexExec, startChild } from '../src/index.ts'
 
 let folder = ''
 beforeAll(() => {
@@ -16,7 +17,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 /** The last line of a text that came in pieces of this length. */
 function lastOf(text: string, { env = {}, length = text.length }: { env?: Record<string, string>; length?: number }) {
-  const line = createLastLine(env)
+  const line = createLastLine({ env })
   for (let at = 0; at < text.length; at += length) line.push(text.slice(at, at + length))
   return line.end()
 }
@@ -110,6 +111,32 @@ test.each([
   )
   await agent.close()
   expect(said).toMatch(/code 3[.:] Refused: \[redacted\]$/)
+})
+
+test.each([
+  ['claude', claude],
+  ['codex', codex],
+  ['codexExec', codexExec],
+])('%s tells no secret of its arguments when its program quotes them', async (_, source) => {
+  const command = join(folder, 'quoting')
+  writeFileSync(command, '#!/bin/sh\necho "Unknown: $*" >&2\nexit 3\n', { mode: 0o755 })
+  const args = ['--api-key', 'open-sesame', '--token=closed-sesame', '-c', 'provider.api_key="third-sesame"']
+  const agent = connectSource(source({ command, args, graceMs: 200 }), { onError: () => {} })
+  const said = await agent.prompt({ text: 'Go.' }).result.then(
+    ({ error }) => error?.message,
+    (error: ReplyError) => error.message,
+  )
+  await agent.close()
+  expect(said).toContain('--api-key [redacted]')
+  expect(said).not.toContain('sesame')
+})
+
+test('a program that could not be started keeps no arguments in its error', async () => {
+  const failure: unknown = await startChild({ command: 'no-such-program', args: ['--token', 'open-sesame'] }).catch(
+    (error: unknown) => error,
+  )
+  expect(inspect(failure, { depth: 9, showHidden: true })).not.toContain('sesame')
+  expect(failure).toMatchObject({ type: 'unreachable', cause: { code: 'ENOENT' } })
 })
 
 test('a line that could not be used is reported without its content', async () => {

@@ -1,4 +1,7 @@
 export { guarded } from './drive/guard-callback.ts'
+export { hideValues } from './recording/hide-values.ts'
+export { createSecretFilter, type ProgramInput, secretsIn } from './recording/known-secrets.ts'
+export { redactStrings } from './recording/redact-strings.ts'
 export { createRedactor } from './recording/redactor.ts'
 export { isSecretVariable } from './recording/secret-name.ts'
 export { checkOf } from './source/decode/check.ts'

@@ -1,6 +1,5 @@
-import { createRedactor, isSecretVariable } from '@reply/core/internal'
+import { createRedactor, hideValues, type ProgramInput, secretsIn } from '@reply/core/internal'
 import { createPlainText } from '../command/plain-text.ts'
-import { hideValues } from './hide-values.ts'
 
 /**
  * What a program's stderr says of its end: its last line that begins like an error, else its last line. Node.js and Rust
@@ -21,18 +20,14 @@ const mostShown = 2000
 /** `TypeError: …`, `Error [ERR_X]: …`, `error: …`, `fatal: …` */
 const errorLine = /^(?:[a-z]*error|fatal)\b.{0,40}?:/i
 
-/** The shortest value that counts as a secret: `1` and `yes` are none. */
-const shortest = 4
-/** Longer words that are settings. */
-const settings: ReadonlySet<string> = new Set(['true', 'false', 'none', 'null'])
-
 /**
  * Redacts all that comes, before any of it is cut off: a cut could remove the sign by which a secret is known. The values
- * of variables that are named like secrets are redacted as well. `env` is what was added to this process's environment.
+ * of variables and arguments that are named like secrets are redacted as well. `env` is what was added to this process's
+ * environment.
  */
-export function createLastLine(env: Readonly<Record<string, string | undefined>>): LastLine {
+export function createLastLine({ args, env }: ProgramInput): LastLine {
   const plain = createPlainText()
-  const values = hideValues(secretsIn({ ...process.env, ...env }))
+  const values = hideValues(secretsIn({ args, env: { ...process.env, ...env } }))
   const redactor = createRedactor()
   let kept = ''
   return {
@@ -48,12 +43,4 @@ export function createLastLine(env: Readonly<Record<string, string | undefined>>
   function keep(text: string): void {
     kept = `${kept}${text}`.slice(-mostKept)
   }
-}
-
-/** Also each line of a value: only the last one of what it wrote is shown. */
-function secretsIn(env: Readonly<Record<string, string | undefined>>): readonly string[] {
-  return Object.entries(env)
-    .filter(([name]) => isSecretVariable(name))
-    .flatMap(([, value = '']) => value.split('\n').map((line) => line.trim()))
-    .filter((value) => value.length >= shortest && !settings.has(value.toLowerCase()))
 }

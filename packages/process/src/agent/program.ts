@@ -30,7 +30,7 @@ export async function startProgram(options: ProgramOptions): Promise<Program> {
   const { command, onLine, onEnd } = options
   const onError = safeOnError(options.onError)
   const child = await startChild(options)
-  const last = createLastLine(options.env ?? {})
+  const last = createLastLine(options)
   const over = follow()
   return {
     send,

@@ -25,11 +25,13 @@ interface RpcOptions {
   /** The program at work. Throws if there is none. */
   readonly program: () => Pick<Program, 'send'>
   readonly clock: Clock
+  /** Removes secrets from the program's words. */
+  readonly redact: (text: string) => string
   /** How long an answer may take, in ms. */
   readonly deadlineMs: number
 }
 
-export function createRpc({ name, program, clock, deadlineMs }: RpcOptions): Rpc {
+export function createRpc({ name, program, clock, redact, deadlineMs }: RpcOptions): Rpc {
   const waiting = new Map<
     number,
     { readonly resolve: (value: unknown) => void; readonly reject: (error: Error) => void }
@@ -66,7 +68,7 @@ export function createRpc({ name, program, clock, deadlineMs }: RpcOptions): Rpc
       const found = typeof id === 'number' ? waiting.get(id) : undefined
       if (!found || typeof id !== 'number') return
       if (error === undefined) found.resolve(result)
-      else found.reject(new ReplyError('refused', `${name} refused: ${error}`))
+      else found.reject(new ReplyError('refused', `${name} refused: ${redact(error)}`))
     },
     end: (error) => {
       for (const { reject } of [...waiting.values()]) reject(error)

@@ -4,6 +4,8 @@ import { ReplyError } from '@reply/core'
 
 /** Why a command could not be started. Never names its arguments or environment, which may hold secrets. */
 export async function startFailure(command: string, cwd: string | undefined, cause: unknown): Promise<ReplyError> {
+  // Node keeps all arguments there. https://github.com/nodejs/node/blob/v20.19.0/lib/internal/child_process.js
+  if (cause instanceof Error && 'spawnargs' in cause) Reflect.deleteProperty(cause, 'spawnargs')
   return new ReplyError('unreachable', await reason(command, cwd, cause), { cause })
 }
 

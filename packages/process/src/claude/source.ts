@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type Clock, type OnError, ReplyError, systemClock } from '@reply/core'
+import { createSecretFilter } from '@reply/core/internal'
 import { createLocalAgent, type LocalRun, type SessionInfo, type Source } from '@reply/core/source'
 import { type Program, startProgram } from '../agent/program.ts'
 import { requireCommand } from '../child/find.ts'
@@ -54,6 +55,7 @@ export function claude(options: ClaudeOptions = {}): Source {
   const { command = 'claude', args = [], model, cwd = process.cwd(), onError = () => {}, ...others } = options
   const { deadlineMs = 60_000, idleMs = 600_000, clock = systemClock, ...rest } = others
   if (!(idleMs > 0)) throw new ReplyError('invalid', `idleMs is ${idleMs}; give a number above 0.`)
+  const redact = createSecretFilter({ args, env: { ...process.env, ...rest.env } })
   const processes = new Map<string, Opened>()
   /** Sessions whose process is being ended: two processes of one session would write the same file. */
   const retiring = new Map<string, Promise<void>>()
@@ -65,6 +67,7 @@ export function claude(options: ClaudeOptions = {}): Source {
   let isClosed = false
   const agent = createLocalAgent({
     name: command,
+    redact,
     clock,
     start: () => requireCommand({ ...rest, command, cwd }),
     create: ({ directory = cwd }) => ({ sessionID: randomUUID(), directory }),
@@ -202,7 +205,7 @@ export function claude(options: ClaudeOptions = {}): Source {
     let isOver = false
     try {
       const answered = new Promise<unknown>((resolve, reject) => {
-        const fail = (said: string): void => reject(new ReplyError('refused', said))
+        const fail = (said: string): void => reject(new ReplyError('refused', redact(said)))
         answers.set(requestID, (error, value) => (error === undefined ? resolve(value) : fail(error)))
         const unanswered = `${command} did not say what it offers within ${deadlineMs} ms. Raise deadlineMs if it needs longer.`
         stop = clock.after(deadlineMs, () => reject(new ReplyError('unreachable', unanswered)))

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type Clock, type OnError, ReplyError, systemClock } from '@reply/core'
+import { createSecretFilter } from '@reply/core/internal'
 import { createLocalAgent, type LocalRun, type Source } from '@reply/core/source'
 import { decodeRpc } from '../agent/decode.ts'
 import { type Program, startProgram } from '../agent/program.ts'
@@ -39,6 +40,7 @@ export function codex(options: CodexOptions = {}): Source {
   const { command = 'codex', args = [], cwd = process.cwd(), onError = () => {}, ...rest } = options
   const { model, approvalPolicy, sandbox, deadlineMs = 60_000, clock = systemClock, ...child } = rest
   const chosen = { ...(model && { model }), ...(approvalPolicy && { approvalPolicy }), ...(sandbox && { sandbox }) }
+  const redact = createSecretFilter({ args, env: { ...process.env, ...child.env } })
   const tell = createTeller(() => clock.now())
   /** The threads that the process has open, each with its turn. */
   const turns = new Map<string, string | undefined>()
@@ -46,9 +48,10 @@ export function codex(options: CodexOptions = {}): Source {
   let isClosed = false
   /** Each process counts its requests from 0, so asks are told apart by it, too. */
   let started = ''
-  const rpc = createRpc({ name: command, program: running, clock, deadlineMs })
+  const rpc = createRpc({ name: command, program: running, clock, redact, deadlineMs })
   const agent = createLocalAgent({
     name: command,
+    redact,
     clock,
     start,
     create: async ({ directory = cwd }) => {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { OnError } from '@reply/core'
+import { createSecretFilter } from '@reply/core/internal'
 import { createLocalAgent, type LocalEnding, type LocalRun, type Source } from '@reply/core/source'
 import { type Program, startProgram } from '../agent/program.ts'
 import { requireCommand } from '../child/find.ts'
@@ -23,6 +24,8 @@ export interface OneWayOptions extends Omit<ChildOptions, 'command' | 'args' | '
 
 interface OneWay {
   readonly command: string
+  /** Those that the options add. */
+  readonly args: readonly string[]
   /**
    * `session` is the program's own id, from the session's first run. No text may be read as an option: people who only
    * chat would choose what the program may do.
@@ -40,6 +43,7 @@ export function codexExec({ args = [], ...options }: OneWayOptions = {}): Source
   const before = ['exec', '--json', '--skip-git-repo-check', ...args]
   return oneWay(options, {
     command: 'codex',
+    args,
     argsOf: (text, session) => [...before, ...(session === undefined ? ['--', text] : ['resume', '--', session, text])],
     decoder: () => decodeCodexExec,
   })
@@ -52,6 +56,7 @@ export function codexExec({ args = [], ...options }: OneWayOptions = {}): Source
 export function geminiPrompt({ args = [], ...options }: OneWayOptions = {}): Source {
   return oneWay(options, {
     command: 'gemini',
+    args,
     argsOf: (text) => ['--output-format', 'stream-json', ...args, `--prompt=${text}`],
     decoder: createGeminiDecoder,
   })
@@ -64,6 +69,7 @@ export function geminiPrompt({ args = [], ...options }: OneWayOptions = {}): Sou
 export function opencodeRun({ args = [], ...options }: OneWayOptions = {}): Source {
   return oneWay(options, {
     command: 'opencode',
+    args,
     argsOf: (text, session) => [
       ...['run', '--format', 'json', ...(session === undefined ? [] : ['--session', session])],
       ...[...args, '--', text],
@@ -72,7 +78,7 @@ export function opencodeRun({ args = [], ...options }: OneWayOptions = {}): Sour
   })
 }
 
-function oneWay(options: Omit<OneWayOptions, 'args'>, { command: name, argsOf, decoder }: OneWay): Source {
+function oneWay(options: Omit<OneWayOptions, 'args'>, { command: name, args, argsOf, decoder }: OneWay): Source {
   const { command = name, cwd = process.cwd(), onError = () => {}, ...rest } = options
   const programs = new Map<LocalRun, Program>()
   const canceled = new WeakSet<LocalRun>()
@@ -80,6 +86,7 @@ function oneWay(options: Omit<OneWayOptions, 'args'>, { command: name, argsOf, d
   const known = new Map<string, string>()
   const agent = createLocalAgent({
     name: command,
+    redact: createSecretFilter({ args, env: { ...process.env, ...rest.env } }),
     start: () => requireCommand({ ...rest, command, cwd }),
     create: ({ directory = cwd }) => ({ sessionID: `ses_${randomUUID()}`, directory }),
     prompt: async (run, prompt) => {

@@ -8,6 +8,11 @@ import type { LocalRun } from './run.ts'
 export interface LocalAgentOptions {
   /** Shown in errors, such as the command's name. Without secrets. */
   readonly name: string
+  /**
+   * Removes secrets from the words of failures and retries, which an agent may quote from what it was started with.
+   * Default: they stay as they are.
+   */
+  readonly redact?: ((text: string) => string) | undefined
   /** Default: the computer's. */
   readonly clock?: Clock | undefined
   /**

@@ -21,7 +21,7 @@ const giveUpMs = 10_000
  * started, prompted and stopped.
  */
 export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
-  const { name, clock = systemClock } = options
+  const { name, clock = systemClock, redact = (text) => text } = options
   const sessions = new Map<string, SessionInfo>()
   const runs = new Map<string, OwnedRun>()
   const queue = createEventQueue()
@@ -151,6 +151,7 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
       nextID: ids,
       now: () => clock.now(),
       emit: queue.push,
+      redact,
       startChild: (child) => startChild(place, child),
       onEnd: () => void drop(run),
     })

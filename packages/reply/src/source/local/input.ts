@@ -1,5 +1,6 @@
 import { ReplyError } from '../../error.ts'
 import type { ReplyFailure } from '../../part.ts'
+import { redactStrings } from '../../recording/redact-strings.ts'
 import type { InputPart } from '../input.ts'
 import type { SourceAnswer, SourcePrompt } from '../port.ts'
 import type { LocalAnswer } from './output.ts'
@@ -18,6 +19,10 @@ export function toAnswer(answer: SourceAnswer): LocalAnswer {
 export function failureOf(error: unknown): ReplyFailure {
   const name = error instanceof ReplyError ? error.type : 'UnknownError'
   return { name, message: error instanceof Error ? error.message : String(error), raw: undefined }
+}
+
+export function withoutSecrets(failure: ReplyFailure, redact: (text: string) => string): ReplyFailure {
+  return { ...failure, message: redact(failure.message), raw: redactStrings(failure.raw, redact) }
 }
 
 /** Resolves to true when the promise has resolved, to false as soon as the signal aborts. */

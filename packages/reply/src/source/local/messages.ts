@@ -1,6 +1,7 @@
 import type { MessageHead, ReplyEvent } from '../../event.ts'
 import type { Part, ReplyFailure, ToolPart } from '../../part.ts'
-import type { LocalOutput } from './output.ts'
+import { withoutSecrets } from './input.ts'
+import type { LocalEnding, LocalOutput } from './output.ts'
 
 type Piece = Extract<LocalOutput, { readonly type: 'text' | 'reasoning' | 'tool' | 'file' | 'usage' }>
 
@@ -145,5 +146,22 @@ export function createMessages(options: MessagesOptions): LocalMessages {
 
   function event<const T extends { readonly type: ReplyEvent['type'] }>(what: T) {
     return { sessionID, directory, at: now(), ...what }
+  }
+}
+
+/** How the last message of a run ends. */
+export function lastMessage(
+  ending: LocalEnding,
+  redact: (text: string) => string,
+): Parameters<LocalMessages['end']>[0] {
+  switch (ending.type) {
+    case 'completed':
+      return { finish: ending.finish ?? 'stop' }
+    case 'aborted':
+      return { error: { name: 'MessageAbortedError', message: 'The run was aborted.', raw: undefined } }
+    case 'failed':
+      return { error: withoutSecrets(ending.error, redact) }
+    default:
+      return ending satisfies never
   }
 }

@@ -4,7 +4,7 @@ import type { AskClosedEvent, ReplyEvent } from '../../event.ts'
 import type { Place } from '../../place.ts'
 import type { InputPart } from '../input.ts'
 import type { AskList } from '../server-data.ts'
-import { createMessages } from './messages.ts'
+import { createMessages, lastMessage } from './messages.ts'
 import type { LocalAnswer, LocalAsk, LocalEnding, LocalOutput } from './output.ts'
 
 /** One run of a session: what a prompt started, or a sub-agent. Calls after its end do nothing. */
@@ -44,6 +44,8 @@ export interface RunOptions extends Place {
   readonly promptID: string
   readonly nextID: () => string
   readonly now: () => number
+  /** Removes secrets from the words of failures and retries. */
+  readonly redact: (text: string) => string
   readonly emit: (events: readonly ReplyEvent[]) => void
   /** Makes the sub-agent's session and run, which has begun. */
   readonly startChild: (start: LocalChildStart) => OwnedRun
@@ -65,7 +67,7 @@ export interface OwnedRun extends LocalRun {
 }
 
 export function createRun(options: RunOptions): OwnedRun {
-  const { sessionID, directory, promptID, nextID, now, emit } = options
+  const { sessionID, directory, promptID, nextID, now, emit, redact } = options
   const messages = createMessages(options)
   const pending = new Map<string, { readonly given: LocalAsk; readonly ask: Pending }>()
   const children: OwnedRun[] = []
@@ -141,7 +143,7 @@ export function createRun(options: RunOptions): OwnedRun {
         return [event({ type: 'context-limit', contextLimit: output.contextLimit })]
       case 'retry': {
         const { attempt, message, nextAt } = output
-        return [event({ type: 'retry', attempt, message, nextAt })]
+        return [event({ type: 'retry', attempt, message: redact(message), nextAt })]
       }
       case 'compaction':
         return compactionEvents(output.state, output.auto)
@@ -217,24 +219,11 @@ export function createRun(options: RunOptions): OwnedRun {
     options.onEnd()
     // Idle during a retry would count as stopped; the agent said how it ended.
     const resumed = isRetrying ? [event({ type: 'status', status: 'busy' })] : []
-    emit([...resumed, ...messages.end(lastMessage(ending)), event({ type: 'status', status: 'idle' })])
+    emit([...resumed, ...messages.end(lastMessage(ending, redact)), event({ type: 'status', status: 'idle' })])
   }
 
   function event<const T extends { readonly type: ReplyEvent['type'] }>(what: T) {
     return { sessionID, directory, at: now(), ...what }
-  }
-}
-
-function lastMessage(ending: LocalEnding): Parameters<ReturnType<typeof createMessages>['end']>[0] {
-  switch (ending.type) {
-    case 'completed':
-      return { finish: ending.finish ?? 'stop' }
-    case 'aborted':
-      return { error: { name: 'MessageAbortedError', message: 'The run was aborted.', raw: undefined } }
-    case 'failed':
-      return { error: ending.error }
-    default:
-      return ending satisfies never
   }
 }
 

@@ -29,14 +29,21 @@ test('its tasks are the checklist of the reply', async () => {
 test('it resumes a session whose process was ended because it was idle', async () => {
   const hourMs = 3_600_000
   const { clock, elapse } = heldClock(hourMs)
-  const stage = await startClaudeStage(await agentBinary('claude'), { clock, idleMs: hourMs })
+  const stage = await startClaudeStage(await agentBinary('claude'), {
+    clock,
+    idleMs: hourMs,
+    model: 'claude-sonnet-4-5',
+  })
   const agent = connectSource(stage.source)
-  const { sessionID } = await agent.prompt({ text: '[scenario:plain] Begin.' }).result
+  const { sessionID, usage } = await agent.prompt({ text: '[scenario:plain] Begin.' }).result
   elapse()
   const last = await agent.prompt({ text: '[scenario:plain] Go on.', sessionID }).result
   await agent.close()
   await stage.close()
   expect([last.outcome, textOf(last), last.sessionID]).toEqual(['completed', stage.prompts?.plain.answer, sessionID])
+  // The costs of a resumed session begin at zero, so none is counted twice.
+  expect(usage.cost).toBeGreaterThan(0)
+  expect(last.usage.cost).toBeCloseTo(usage.cost, 6)
   // The history came with the second request.
   const { body } = stage.model.requests.at(-1) ?? {}
   expect(JSON.stringify(body)).toContain('Begin.')

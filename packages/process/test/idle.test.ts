@@ -1,8 +1,10 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { ReplyEvent } from '@reply/core'
 import { connectSource } from '@reply/core/source'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createChecklists } from '../src/claude/checklist.ts'
 import { claude } from '../src/index.ts'
 import { heldClock } from './held-clock.ts'
 
@@ -33,12 +35,13 @@ process.on('SIGTERM', () => setTimeout(() => { note('end'); process.exit(0) }, 1
 `
   writeFileSync(command, script, { mode: 0o755 })
   const { clock, elapse } = heldClock(hourMs)
-  const agent = connectSource(claude({ command, clock, idleMs: hourMs, graceMs: 2000 }))
-  return { agent, elapse, log: () => readFileSync(`${command}.log`, 'utf8').trim().split('\n') }
+  const source = claude({ command, clock, idleMs: hourMs, graceMs: 2000 })
+  return { source, elapse, log: () => readFileSync(`${command}.log`, 'utf8').trim().split('\n') }
 }
 
 test('an idle process is ended, and the next prompt resumes its session once it is gone', async () => {
-  const { agent, elapse, log } = startIdle('one')
+  const { source, elapse, log } = startIdle('one')
+  const agent = connectSource(source)
   const { sessionID } = await agent.prompt({ text: 'Go.' }).result
   elapse()
   const { outcome } = await agent.prompt({ text: 'Go.', sessionID }).result
@@ -48,7 +51,8 @@ test('an idle process is ended, and the next prompt resumes its session once it 
 })
 
 test('a process at work is not idle, and one that is used again in time goes on', async () => {
-  const { agent, elapse, log } = startIdle('two')
+  const { source, elapse, log } = startIdle('two')
+  const agent = connectSource(source)
   const { sessionID } = await agent.prompt({ text: 'Go.' }).result
   const stream = agent.prompt({ text: 'Wait.', sessionID })
   await expect.poll(log).toContain('Wait.')
@@ -56,6 +60,47 @@ test('a process at work is not idle, and one that is used again in time goes on'
   expect(log()).toEqual([`start --session-id ${sessionID}`, 'Go.', 'Wait.'])
   await agent.close()
   expect((await stream.result).outcome).not.toBe('completed')
+})
+
+test('a prompt that is aborted while the process before it is being ended is not sent, and the next one is', async () => {
+  const { source, elapse, log } = startIdle('three')
+  const over = new AbortController()
+  const events: ReplyEvent[] = []
+  const reading = (async () => {
+    for await (const some of source.connect({ directory: undefined, signal: over.signal })) events.push(...some)
+  })()
+  await expect.poll(() => events.length).toBe(1)
+  const { sessionID } = await source.create({ directory: folder })
+  const place = { sessionID, directory: folder }
+  const idles = () => events.filter((event) => event.type === 'status' && event.status === 'idle').length
+  const prompt = async (text: string) => await source.prompt(place, { text })
+  await prompt('Go.')
+  await expect.poll(idles).toBe(1)
+  elapse()
+  const aborted = prompt('Never.')
+  await expect.poll(async () => (await source.working(folder)).has(sessionID)).toBe(true)
+  await source.abort(place)
+  const next = prompt('Go.')
+  await Promise.all([aborted, next])
+  await expect.poll(idles).toBe(3)
+  // One process for both.
+  expect(log()).toEqual([`start --session-id ${sessionID}`, 'Go.', 'end', `start --resume ${sessionID}`, 'Go.'])
+  over.abort()
+  await reading
+  source.close()
+})
+
+test('the checklists of the 256 sessions that were used last are kept', () => {
+  const checklists = createChecklists()
+  const task = { type: 'task', id: '1', content: 'Read' } as const
+  checklists.of('first').apply(task)
+  checklists.of('second').apply(task)
+  for (let at = 0; at < 254; at++) checklists.of(`other ${at}`)
+  checklists.of('first')
+  checklists.of('last')
+  const done = { type: 'task', id: '1', status: 'completed' } as const
+  expect(checklists.of('first').apply(done)).toEqual([{ content: 'Read', status: 'completed' }])
+  expect(checklists.of('second').apply(done)).toEqual([])
 })
 
 test('an idleMs of zero or without a value is refused', () => {

@@ -7,6 +7,28 @@ export interface Checklist {
   apply(change: Exclude<TodoChange, { readonly type: 'own' }>): readonly Todo[]
 }
 
+/** The checklists of the sessions that were used last: one that was left out begins anew, until Claude Code lists its tasks. */
+export interface Checklists {
+  of(sessionID: string): Checklist
+}
+
+/** How many sessions' tasks are remembered. */
+const mostKept = 256
+
+export function createChecklists(): Checklists {
+  const kept = new Map<string, Checklist>()
+  return {
+    of: (sessionID) => {
+      const checklist = kept.get(sessionID) ?? createChecklist()
+      kept.delete(sessionID)
+      kept.set(sessionID, checklist)
+      const [oldest] = kept.keys()
+      if (kept.size > mostKept && oldest !== undefined) kept.delete(oldest)
+      return checklist
+    },
+  }
+}
+
 export function createChecklist(): Checklist {
   let tasks: readonly TodoItem[] = []
   return {

@@ -6,7 +6,7 @@ import { type Program, startProgram } from '../agent/program.ts'
 import { requireCommand } from '../child/find.ts'
 import type { ChildOptions } from '../child/start.ts'
 import { textOnly } from '../command/text-only.ts'
-import { type Checklist, createChecklist } from './checklist.ts'
+import { createChecklists } from './checklist.ts'
 import { offersIn } from './decode/offers.ts'
 import { decodeClaude } from './decode.ts'
 import type { ClaudeSaid } from './said.ts'
@@ -43,6 +43,8 @@ interface Opened {
   readonly teller: ClaudeTeller
   /** A run begins. */
   wake(): void
+  /** No run is going. */
+  nap(): void
 }
 
 /**
@@ -59,8 +61,10 @@ export function claude(options: ClaudeOptions = {}): Source {
   const processes = new Map<string, Opened>()
   /** Sessions whose process is being ended: two processes of one session would write the same file. */
   const retiring = new Map<string, Promise<void>>()
+  /** Sessions whose process is being started. */
+  const opening = new Map<string, Promise<Opened>>()
   const begun = new Set<string>()
-  const checklists = new Map<string, Checklist>()
+  const checklists = createChecklists()
   const answers = new Map<string, (error: string | undefined, value: unknown) => void>()
   /** Those that are asked what there is. */
   const asked = new Set<Program>()
@@ -78,7 +82,9 @@ export function claude(options: ClaudeOptions = {}): Source {
     },
     prompt: async (run, prompt) => {
       const text = textOnly(command, prompt)
-      const { program, teller, wake } = processes.get(run.sessionID) ?? (await open(run))
+      const { program, teller, wake, nap } = processes.get(run.sessionID) ?? (await openOnce(run))
+      // It was aborted while the process was started, or an earlier one was ended.
+      if (!run.isOpen()) return teller.run() ? undefined : nap()
       wake()
       teller.begin(run)
       const message = { role: 'user', content: [{ type: 'text', text }] }
@@ -86,7 +92,9 @@ export function claude(options: ClaudeOptions = {}): Source {
     },
     cancel: async (run) => {
       const found = processOf(run) ?? parentOf(run)
-      await found?.program.send({
+      // Its prompt was not sent.
+      if (!found) return run.end({ type: 'aborted' })
+      await found.program.send({
         type: 'control_request',
         request_id: randomUUID(),
         request: { subtype: 'interrupt' },
@@ -119,15 +127,19 @@ export function claude(options: ClaudeOptions = {}): Source {
     return undefined
   }
 
-  async function open(run: LocalRun): Promise<Opened> {
-    const { sessionID, directory } = run
+  async function openOnce(run: LocalRun): Promise<Opened> {
+    const { sessionID } = run
+    const opened = opening.get(sessionID) ?? open(run).finally(() => opening.delete(sessionID))
+    opening.set(sessionID, opened)
+    return await opened
+  }
+
+  async function open({ sessionID, directory }: LocalRun): Promise<Opened> {
     await retiring.get(sessionID)
     const session = begun.has(sessionID) ? ['--resume', sessionID] : ['--session-id', sessionID]
-    const checklist = checklists.get(sessionID) ?? createChecklist()
-    checklists.set(sessionID, checklist)
     const teller = createTeller({
       now: () => clock.now(),
-      checklist,
+      checklist: checklists.of(sessionID),
       respond: async (requestID, response) => {
         const answer = { subtype: 'success', request_id: requestID, response }
         await processes.get(sessionID)?.program.send({ type: 'control_response', response: answer })
@@ -145,7 +157,7 @@ export function claude(options: ClaudeOptions = {}): Source {
       if (processes.get(sessionID)?.teller === teller) processes.delete(sessionID)
       teller.run()?.end({ type: 'failed', error: { name: 'ExitError', message: said, raw: undefined } })
     })
-    const opened: Opened = { program, teller, wake: () => wake() }
+    const opened: Opened = { program, teller, wake: () => wake(), nap }
     processes.set(sessionID, opened)
     if (isClosed) void program.close()
     return opened

@@ -17,7 +17,12 @@ export function withCall(reply: Reply, ask: Ask, known?: Ask): Ask {
   // A call that ended asks for nothing. What is known is kept: the server closes the ask next.
   if (parts.length === 0) return withKnownCall(ask, known)
   const call = isOnlyAsk(reply, ask, callID) ? inputOf(parts) : undefined
-  return call || ask.call ? { ...ask, call } : ask
+  return isSame(call, ask.call) ? ask : { ...ask, call }
+}
+
+/** A copy with the same call would be compared with the ask, value by value. */
+function isSame(a: AskCall | undefined, b: AskCall | undefined): boolean {
+  return a?.tool === b?.tool && a?.input === b?.input
 }
 
 function withKnownCall(ask: PermissionAsk, known: Ask | undefined): Ask {

@@ -14,7 +14,7 @@ export function createAnyDecoder(options: { readonly onError?: OnError | undefin
       const unparsed = first.decodeUnparsed(data, at)
       if (unparsed) return unparsed === 'nothing' ? undefined : unparsed
       const delta = second?.decodeUnparsed(data, at)
-      if (delta) return delta
+      if (delta) return delta === 'nothing' ? undefined : delta
       const value = parsed(data)
       // Reports what is wrong with it.
       if (value === undefined) return first.decode(data, at)

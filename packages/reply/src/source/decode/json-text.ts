@@ -1,5 +1,6 @@
 const quote = 34
 const backslash = 92
+const brace = 125
 
 /** V8 copies slices that are shorter than this; longer ones share the memory of the text that they were cut from. */
 const copiedLength = 13
@@ -34,9 +35,19 @@ export function copied(text: string): string {
   return decoder.decode(encoder.encode(text))
 }
 
+/** The same for several texts without quotes, backslashes and control characters, in a fraction of the time. */
+export function copiedPlain(texts: readonly string[]): readonly string[] {
+  return JSON.parse(`["${texts.join('","')}"]`)
+}
+
 /** Comparing a slice takes a fraction of the time of `startsWith`. */
 export function isAt(data: string, at: number, text: string): boolean {
   return data.slice(at, at + text.length) === text
+}
+
+/** Whether the text ends with a brace: one that was cut off has to be parsed, which reports it. */
+export function endsAsFrame(data: string): boolean {
+  return data.charCodeAt(data.length - 1) === brace
 }
 
 /** The end of a frame whose last value is a string, from that string's closing quote on. */

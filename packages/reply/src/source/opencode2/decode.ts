@@ -3,17 +3,19 @@ import type { ReplyEvent } from '../../event.ts'
 import type { FrameDecoder } from '../../reader.ts'
 import { excerptOf } from '../../text/excerpt.ts'
 import { giveDirectory } from '../decode/directory.ts'
+import { endsAsFrame } from '../decode/json-text.ts'
 import { createSeen } from '../decode/seen.ts'
 import { frameOf } from './decode/canonical.ts'
 import { toDelta } from './decode/delta.ts'
+import { typeOfUnstored } from './decode/frame-type.ts'
 import { createMemory, type Memory } from './decode/memory.ts'
-import { readFrame } from './decode/read-frame.ts'
+import { isUnknown, readFrame } from './decode/read-frame.ts'
 import { createRepeatedDeltas } from './decode/repeated-delta.ts'
 import { missedBefore } from './decode/sequence.ts'
 
 export interface Decoder2 extends FrameDecoder {
-  /** The delta in a frame that need not be parsed as a whole; undefined for a frame that has to be. */
-  decodeUnparsed(data: string, at: number): ReplyEvent | undefined
+  /** What a frame says that need not be parsed as a whole; undefined if it has to be. `nothing` if it says nothing. */
+  decodeUnparsed(data: string, at: number): ReplyEvent | 'nothing' | undefined
   /** Decodes a parsed frame; undefined if it isn't one of this generation. */
   decodeValue(value: unknown, at: number): readonly ReplyEvent[] | undefined
   readonly memory: Memory
@@ -27,8 +29,8 @@ export function createDecoder2({ onError }: { readonly onError?: OnError | undef
   return { decode, decodeUnparsed, decodeValue, memory }
 
   function decode(data: string, at: number): ReplyEvent | readonly ReplyEvent[] {
-    const delta = decodeUnparsed(data, at)
-    if (delta) return delta
+    const unparsed = decodeUnparsed(data, at)
+    if (unparsed) return unparsed === 'nothing' ? [] : unparsed
     let value: unknown
     try {
       value = JSON.parse(data)
@@ -42,10 +44,11 @@ export function createDecoder2({ onError }: { readonly onError?: OnError | undef
     return events ?? []
   }
 
-  /** A frame that comes twice is parsed, and left out there. */
-  function decodeUnparsed(data: string, at: number): ReplyEvent | undefined {
+  function decodeUnparsed(data: string, at: number): ReplyEvent | 'nothing' | undefined {
     const delta = deltas.read(data, at)
-    return delta && isSecond(delta.raw.id) ? undefined : delta
+    if (delta) return isSecond(delta.raw.id) ? 'nothing' : delta
+    const type = typeOfUnstored(data)
+    return type !== undefined && isUnknown(type) && endsAsFrame(data) ? 'nothing' : undefined
   }
 
   function decodeValue(value: unknown, at: number): readonly ReplyEvent[] | undefined {

@@ -25,29 +25,36 @@ export function toQuestion(wire: z.infer<typeof questionSchema>, seen: Seen): Qu
   }
 }
 
-export function toPermission(wire: z.infer<typeof permissionSchema>, seen: Seen): PermissionAsk {
-  return {
-    ...pending(wire, wire.tool, seen),
+/** A single literal: spreading takes longer than parsing the whole frame. */
+export function toPermission(wire: z.infer<typeof permissionSchema>, { at, directory }: Seen): PermissionAsk {
+  const ask: PermissionAsk = {
+    requestID: wire.id,
+    sessionID: wire.sessionID,
+    directory,
+    path: [wire.sessionID],
+    callID: wire.tool?.callID,
+    messageID: wire.tool?.messageID,
+    status: 'pending',
+    askedAt: at,
     type: 'permission',
     permission: wire.permission,
     patterns: wire.patterns,
     always: wire.always ?? [],
     title: titleOf(wire.permission, wire.patterns),
     metadata: wire.metadata ?? {},
-    ...loopingCall(wire),
   }
+  const call = loopingCall(wire)
+  return call ? { ...ask, call } : ask
 }
 
 /**
  * The permission to repeat the same call a third time names no call; its metadata holds the call instead (OpenCode's
  * `session/processor.ts`).
  */
-function loopingCall({ permission, tool: place, metadata }: z.infer<typeof permissionSchema>): {
-  readonly call?: AskCall
-} {
-  if (permission !== 'doom_loop' || place) return {}
+function loopingCall({ permission, tool: place, metadata }: z.infer<typeof permissionSchema>): AskCall | undefined {
+  if (permission !== 'doom_loop' || place) return undefined
   const { tool, input } = metadata ?? {}
-  return typeof tool === 'string' && isFields(input) ? { call: { tool, input } } : {}
+  return typeof tool === 'string' && isFields(input) ? { tool, input } : undefined
 }
 
 /** The format of servers up to 1.0.223. */

@@ -9,10 +9,18 @@ export interface Seen {
   readonly directory: string | undefined
 }
 
-export function toPermission(wire: z.infer<typeof permissionSchema>, seen: Seen): PermissionAsk {
-  const { action, resources, save = [], metadata = {}, message } = wire
+/** A single literal: spreading takes longer than parsing the whole frame. */
+export function toPermission(wire: z.infer<typeof permissionSchema>, { at, directory }: Seen): PermissionAsk {
+  const { id, sessionID, source, action, resources, save = [], metadata = {}, message } = wire
   return {
-    ...pending(wire, wire.source ?? undefined, seen),
+    requestID: id,
+    sessionID,
+    directory,
+    path: [sessionID],
+    callID: source?.id,
+    messageID: source?.messageID,
+    status: 'pending',
+    askedAt: at,
     type: 'permission',
     permission: action,
     patterns: resources,
@@ -23,9 +31,17 @@ export function toPermission(wire: z.infer<typeof permissionSchema>, seen: Seen)
 }
 
 /** A form's fields become questions. What is neither a choice nor a yes or no is asked as text. */
-export function toQuestion(wire: WireForm, seen: Seen): QuestionAsk {
+export function toQuestion(wire: WireForm, { at, directory }: Seen): QuestionAsk {
+  const { id, sessionID, metadata } = wire
   return {
-    ...pending(wire, wire.metadata?.tool, seen),
+    requestID: id,
+    sessionID,
+    directory,
+    path: [sessionID],
+    callID: metadata?.tool?.id,
+    messageID: metadata?.tool?.messageID,
+    status: 'pending',
+    askedAt: at,
     type: 'question',
     questions: wire.fields.map(({ key, title = key, description = title, type, options, custom }) => ({
       header: title,
@@ -83,21 +99,4 @@ function labelOf({ type, options }: Field, value: unknown): string {
   if (chosen) return chosen.label ?? String(value)
   if (type === 'boolean') return value === true ? 'Yes' : 'No'
   return String(value)
-}
-
-function pending(
-  wire: { readonly id: string; readonly sessionID: string },
-  call: { readonly messageID?: string | undefined; readonly id?: string | undefined } | undefined,
-  { at, directory }: Seen,
-) {
-  return {
-    requestID: wire.id,
-    sessionID: wire.sessionID,
-    directory,
-    path: [wire.sessionID],
-    callID: call?.id,
-    messageID: call?.messageID,
-    status: 'pending' as const,
-    askedAt: at,
-  }
 }

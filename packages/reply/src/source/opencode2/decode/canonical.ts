@@ -13,10 +13,9 @@ export interface Frame {
   readonly seq: number | undefined
 }
 
-/** Reads a frame's envelope; undefined if it isn't one of this generation: version 1 has `properties` or `payload`. */
+/** Reads a frame's envelope; undefined if it isn't one of this generation: version 1 has `properties`, not `data`. */
 export function frameOf(value: unknown): Frame | undefined {
   if (!isFields(value) || typeof value.type !== 'string' || !isFields(value.data)) return undefined
-  if ('properties' in value || 'payload' in value) return undefined
   const directory = isFields(value.location) ? value.location.directory : undefined
   return {
     id: typeof value.id === 'string' ? value.id : undefined,
@@ -32,7 +31,7 @@ export function frameOf(value: unknown): Frame | undefined {
  * What the preview builds called otherwise gets the names of 2.0, so that all other code knows those alone. Recordings
  * of both are read side by side.
  */
-const canonicalTypes: ReadonlyMap<string, string> = new Map([
+export const canonicalTypes: ReadonlyMap<string, string> = new Map([
   ['session.input.admitted', 'session.inbox.enqueued'],
   ['session.input.promoted', 'session.inbox.delivered'],
 ])

@@ -2,6 +2,7 @@ import type * as z from 'zod/mini'
 import type { ReplyEvent } from '../../../event.ts'
 import { checkOf } from '../../decode/check.ts'
 import { inEnglish } from '../../decode/in-english.ts'
+import { canonicalTypes } from './canonical.ts'
 import { readers } from './read.ts'
 import type { Context, WireType } from './reader.ts'
 import { eventSchemas } from './schema.ts'
@@ -12,6 +13,19 @@ type FrameReader = (context: Context) => readonly ReplyEvent[] | z.core.$ZodErro
 export function readFrame(context: Context): readonly ReplyEvent[] | z.core.$ZodError | undefined {
   return frameReaders.get(context.frame.type)?.(context)
 }
+
+/** Whether frames of this type, as it is on the wire, concern no reply. */
+export function isUnknown(type: string): boolean {
+  return !frameReaders.has(type) && !otherTypes.has(type)
+}
+
+/** The types that are read without a schema, and those that preview builds call otherwise. */
+const otherTypes: ReadonlySet<string> = new Set([
+  'session.text.delta',
+  'session.reasoning.delta',
+  'server.connected',
+  ...canonicalTypes.keys(),
+])
 
 const frameReaders: ReadonlyMap<string, FrameReader> = new Map(
   (Object.keys(eventSchemas) as WireType[]).map((type) => [type, frameReaderOf(type)]),

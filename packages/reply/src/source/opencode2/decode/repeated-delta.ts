@@ -1,5 +1,5 @@
 import type { DeltaEvent } from '../../../event.ts'
-import { copied, isAt, stringIn } from '../../decode/json-text.ts'
+import { copied, copiedPlain, isAt, stringIn } from '../../decode/json-text.ts'
 import { putNewest } from '../../decode/newest.ts'
 import { textPartID } from './part.ts'
 
@@ -94,12 +94,12 @@ export function createRepeatedDeltas() {
 /** Undefined if the text isn't written as servers write it. */
 function templateOf(text: string): Template | undefined {
   const middle = copied(text)
-  const [, type, kind, directory, ...ids] = form.exec(middle) ?? []
-  // V8 compares what was cut from another text slowly.
-  const [sessionID, messageID] = ids.map(copied)
-  if (type === undefined || sessionID === undefined || messageID === undefined) return undefined
-  const ordinal = Number(ids[2])
-  const partID = copied(textPartID(messageID, kind === 'text' ? 'text' : 'reasoning', ordinal))
+  const [, type, kind, directory, session, message, number] = form.exec(middle) ?? []
+  if (type === undefined || session === undefined || message === undefined) return undefined
+  const ordinal = Number(number)
+  const part = textPartID(message, kind === 'text' ? 'text' : 'reasoning', ordinal)
+  // V8 compares what was cut from another text, or put together, slowly.
+  const [sessionID = session, messageID = message, partID = part] = copiedPlain([session, message, part])
   const location = directory === undefined ? undefined : { directory }
   return { middle, type, location, sessionID, messageID, ordinal, partID }
 }

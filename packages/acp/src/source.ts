@@ -56,6 +56,7 @@ export function createAcpSource(settings: Settings, hooks?: RunHooks): { readonl
   const sessions = createSessions({ textOf: (terminalID) => terminals?.textOf(terminalID) })
   /** Sessions whose conversation is being repeated. */
   const loading = new Set<string>()
+  const canceled = new WeakSet<LocalRun>()
   let running: Running | undefined
   /** Of the agent that was started last, also before it answers. */
   let transport: Transport | undefined
@@ -81,6 +82,7 @@ export function createAcpSource(settings: Settings, hooks?: RunHooks): { readonl
     find: async (place) => await load(place.sessionID, place.directory ?? cwd),
     prompt,
     cancel: async (run) => {
+      canceled.add(run)
       // The protocol wants pending requests answered first; their answers are on their way.
       await new Promise((sent) => setImmediate(sent))
       // Before its commands end, or it would go on with what they wrote.
@@ -165,6 +167,8 @@ export function createAcpSource(settings: Settings, hooks?: RunHooks): { readonl
     if (!opened.has(sessionID) && !(await load(sessionID, run.directory ?? cwd)))
       throw new ReplyError('gone', `${name} lost session ${sessionID} when it ended; start a new one.`)
     await configure({ link, deadlineMs, name, sessions, sessionID, wanted: given })
+    // While its session was loaded or set up.
+    if (canceled.has(run)) return run.end({ type: 'aborted' })
     sessions.beginRun(sessionID)
     const beforeEnd = hooks?.begun(run, (callID, childID) => {
       const output = sessions.link(sessionID, callID, childID)

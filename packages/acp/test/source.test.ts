@@ -119,6 +119,33 @@ test('a prompt sets the mode and the model that it names, once', async () => {
   await client.close()
 })
 
+test('a prompt that is aborted while its mode is being set is not sent', async () => {
+  let answer = (): void => {}
+  const { source, heard } = scripted(
+    ({ end }) => end({ stopReason: 'end_turn' }),
+    {},
+    ({ id, method }, fake) => {
+      answer = () => fake.say({ jsonrpc: '2.0', id, result: {} })
+      return method === 'session/set_mode'
+    },
+  )
+  const over = new AbortController()
+  const directory = '/project'
+  const connected = source.connect({ directory, signal: over.signal })[Symbol.asyncIterator]()
+  await connected.next()
+  const { sessionID } = await source.create({ directory })
+  const posting = source.prompt({ sessionID, directory }, { text: 'Go.', agent: 'plan' })
+  await expect.poll(() => heard.at(-1)?.method).toBe('session/set_mode')
+  const mode = answer
+  await source.abort({ sessionID, directory })
+  mode()
+  await posting
+  expect((await source.working(directory)).size).toBe(0)
+  expect(heard.map(({ method }) => method)).not.toContain('session/prompt')
+  over.abort()
+  source.close()
+})
+
 test.each([
   [{ system: 'Be brief.' }, 'a system prompt'],
   [{ model: { providerID: 'p', modelID: 'm9' } }, 'no model "p/m9". Choose one of p/m1, p/m2'],

@@ -1,12 +1,12 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { ReplyEvent } from '@reply/core'
 import { connectSource } from '@reply/core/source'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createChecklists } from '../src/claude/checklist.ts'
 import { claude } from '../src/index.ts'
 import { heldClock } from './held-clock.ts'
+import { openRaw } from './raw-session.ts'
 
 let folder = ''
 beforeAll(() => {
@@ -64,30 +64,18 @@ test('a process at work is not idle, and one that is used again in time goes on'
 
 test('a prompt that is aborted while the process before it is being ended is not sent, and the next one is', async () => {
   const { source, elapse, log } = startIdle('three')
-  const over = new AbortController()
-  const events: ReplyEvent[] = []
-  const reading = (async () => {
-    for await (const some of source.connect({ directory: undefined, signal: over.signal })) events.push(...some)
-  })()
-  await expect.poll(() => events.length).toBe(1)
-  const { sessionID } = await source.create({ directory: folder })
-  const place = { sessionID, directory: folder }
-  const idles = () => events.filter((event) => event.type === 'status' && event.status === 'idle').length
-  const prompt = async (text: string) => await source.prompt(place, { text })
+  const { sessionID, prompt, abort, ended, close } = await openRaw(source, folder)
   await prompt('Go.')
-  await expect.poll(idles).toBe(1)
+  await expect.poll(ended).toBe(1)
   elapse()
   const aborted = prompt('Never.')
-  await expect.poll(async () => (await source.working(folder)).has(sessionID)).toBe(true)
-  await source.abort(place)
+  await abort()
   const next = prompt('Go.')
   await Promise.all([aborted, next])
-  await expect.poll(idles).toBe(3)
+  await expect.poll(ended).toBe(3)
   // One process for both.
   expect(log()).toEqual([`start --session-id ${sessionID}`, 'Go.', 'end', `start --resume ${sessionID}`, 'Go.'])
-  over.abort()
-  await reading
-  source.close()
+  await close()
 })
 
 test('the checklists of the 256 sessions that were used last are kept', () => {

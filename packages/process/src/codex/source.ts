@@ -44,6 +44,8 @@ export function codex(options: CodexOptions = {}): Source {
   const tell = createTeller(() => clock.now())
   /** The threads that the process has open, each with its turn. */
   const turns = new Map<string, string | undefined>()
+  /** Runs that were aborted before their turn had an id. */
+  const aborted = new WeakSet<LocalRun>()
   let program: Program | undefined
   let isClosed = false
   /** Each process counts its requests from 0, so asks are told apart by it, too. */
@@ -72,12 +74,16 @@ export function codex(options: CodexOptions = {}): Source {
     prompt: async (run, prompt) => {
       const input = [{ type: 'text', text: textOnly(command, prompt) }]
       if (!turns.has(run.sessionID)) await resume(run.sessionID)
+      turns.set(run.sessionID, undefined)
+      if (aborted.has(run)) return run.end({ type: 'aborted' })
       const turnID = turnIn(await begin(run, { threadId: run.sessionID, input }))
-      if (run.isOpen()) turns.set(run.sessionID, turnID)
+      if (!run.isOpen()) return
+      turns.set(run.sessionID, turnID)
+      if (aborted.has(run)) await interrupt(run)
     },
-    cancel: async ({ sessionID }) => {
-      const turnId = turns.get(sessionID)
-      if (turnId !== undefined) await rpc.request('turn/interrupt', { threadId: sessionID, turnId })
+    cancel: async (run) => {
+      aborted.add(run)
+      await interrupt(run)
     },
     // All its threads end with it; it is started again for the next prompt.
     kill: () => void program?.close(),
@@ -94,6 +100,11 @@ export function codex(options: CodexOptions = {}): Source {
     },
   })
   return agent.source
+
+  async function interrupt({ sessionID }: LocalRun): Promise<void> {
+    const turnId = turns.get(sessionID)
+    if (turnId !== undefined) await rpc.request('turn/interrupt', { threadId: sessionID, turnId })
+  }
 
   /** A turn that was not confirmed might begin unseen later, so its run fails and Codex is ended. */
   async function begin(run: LocalRun, params: object): Promise<unknown> {

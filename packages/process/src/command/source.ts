@@ -54,6 +54,8 @@ export function createProcessSource(options: ProcessOptions, { argsOf, inputOf, 
       }
       const { child, ended } = await play(run, started)
       children.set(run, child)
+      // Stopped while it was started.
+      if (canceled.has(run) || !run.isOpen()) void child.close()
       const over = ended.finally(() => children.delete(run))
       onPlayed?.(over)
       over.catch((cause: unknown) =>

@@ -116,6 +116,8 @@ function oneWay(options: Omit<OneWayOptions, 'args'>, { command: name, args, arg
         },
       })
       programs.set(run, program)
+      // Stopped while it was started.
+      if (canceled.has(run) || !run.isOpen()) void program.close()
       program.finish()
     },
     cancel: async (run) => {

@@ -31,6 +31,12 @@ async function claudeStage(env: Readonly<Record<string, string>>): Promise<Prepa
   return { ...stage, command, env: { ...claudeEnv(stage), ...env } }
 }
 
+async function codexStage(): Promise<PreparedOneWay> {
+  const command = await agentBinary('codex')
+  const stage = await startScripted(codexScripts, codexFiles)
+  return { ...stage, command, env: codexEnv(stage) }
+}
+
 /** By scenario, with what is added to the environment. */
 const claudeScenes: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
   ['tasks', {}],
@@ -57,13 +63,29 @@ const scenes: Readonly<Record<string, Scene>> = Object.fromEntries([
     {
       file: 'codex/plan.jsonl',
       scenario: 'plan',
-      stage: async () => {
-        const command = await agentBinary('codex')
-        const stage = await startScripted(codexScripts, codexFiles)
-        return { ...stage, command, env: codexEnv(stage) }
-      },
+      stage: codexStage,
       // Codex 0.169.0 has its plan tool only with this setting.
       source: (options) => codex({ ...options, args: ['-c', 'tools.update_plan.enabled=true'] }),
+      isOneWay: false,
+    },
+  ] satisfies readonly [string, Scene],
+  [
+    'codex-delegate',
+    {
+      file: 'codex/delegate.jsonl',
+      scenario: 'delegate',
+      stage: codexStage,
+      source: (options) => codex({ ...options, approvalPolicy: 'on-request', sandbox: 'read-only' }),
+      isOneWay: false,
+    },
+  ] satisfies readonly [string, Scene],
+  [
+    'codex-delegate-named',
+    {
+      file: 'codex/delegate-named.jsonl',
+      scenario: 'delegate-named',
+      stage: codexStage,
+      source: (options) => codex({ ...options, args: ['-c', 'features.multi_agent_v2=true'] }),
       isOneWay: false,
     },
   ] satisfies readonly [string, Scene],
@@ -83,7 +105,10 @@ for (const [name, { file, scenario, stage, source, isOneWay }] of Object.entries
   const folder = mkdtempSync(join(tmpdir(), 'reply-recorder-'))
   const { program, log } = recorderOf({ name: file.split('/')[0] ?? '', command, folder })
   const agent = connectSource(source({ command: program, env, cwd: directory }))
-  const reply = await agent.prompt({ text: `[scenario:${scenario}] Go.` }).result
+  const reply = await agent.prompt(
+    { text: `[scenario:${scenario}] Go.` },
+    { observe: () => [{ permissionAsked: ({ ask }) => void agent.answer(ask, 'once') }] },
+  ).result
   await agent.close()
   const modelPort = Number(new URL(model.url).port)
   const text = redact(readFileSync(log, 'utf8'), { directory, home, root: folder, serverPort: 4096, modelPort })

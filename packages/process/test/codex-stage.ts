@@ -14,11 +14,25 @@ const plan = (first: string, second: string) =>
     ],
   })
 
+const delegate = tool('multi_agent_v1.spawn_agent', { message: '[scenario:child] Look around.' })
+const untilMade = 'until test -f child.txt; do sleep 0.1; done; sleep 1'
+
 export const codexScripts: Scripts = {
   plain: { steps: [[reasoning('Let me think.'), text('Hello there, nice to meet you.')]] },
   endless: { steps: [[text('I begin. '), hold('forever'), text('never')]] },
   permission: { steps: [[text('I run it.'), exec('touch made.txt && echo made')], [text('It is made.')]] },
   always: { steps: [[exec('touch always.txt')], [text('It is made again.')]] },
+  // A model waits for its sub-agent by an id that a script can't know.
+  delegate: { steps: [[delegate], [tool('exec_command', { cmd: untilMade })], [text('The agent is done.')]] },
+  // Codex expects an encrypted message, so its sub-agent gets none.
+  'delegate-named': {
+    steps: [
+      [tool('collaboration.spawn_agent', { task_name: 'look', message: 'Look around.', fork_turns: 'none' })],
+      [tool('exec_command', { cmd: 'sleep 1' })],
+      [text('The agent is done.')],
+    ],
+  },
+  child: { steps: [[text('The child works.'), exec('touch child.txt && echo child')], [text('The child is done.')]] },
   plan: { steps: [[plan('in_progress', 'pending')], [plan('completed', 'in_progress')], [text('Planned.')]] },
 }
 
@@ -38,6 +52,7 @@ export async function startCodexStage(command: string, options: CodexOptions = {
       endless: '[scenario:endless] Go.',
       permission: '[scenario:permission] Go.',
       always: '[scenario:always] Go.',
+      delegate: '[scenario:delegate] Go.',
     },
     close: async () => {
       source.close()

@@ -1,3 +1,6 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { textOf, toolsOf } from '@reply/core'
 import { connectSource } from '@reply/core/source'
 import { localAgentSkips, sourceContract } from '@reply/core/testing'
 import { agentBinary } from '@reply/testing'
@@ -5,14 +8,12 @@ import { expect, test } from 'vitest'
 import { startCodexStage } from './codex-stage.ts'
 
 const question = 'Codex offers its question tool in plan mode alone.'
-const agents = 'The approvals of sub-agents have not been recorded yet.'
 
 const skip = {
   ...localAgentSkips('Codex'),
   'tells the agent why a permission is rejected': 'Codex takes a decision without a reason.',
   'answers a question': question,
   'rejects a question': question,
-  "answers a sub-agent's permission, and lists the sub-agent as a child": agents,
   'lists its commands': 'Codex has no slash commands in this mode.',
   'runs a command': 'Codex has no slash commands in this mode.',
 }
@@ -20,6 +21,40 @@ const skip = {
 const setup = async () => await startCodexStage(await agentBinary('codex'))
 
 for (const { name, run } of sourceContract({ name: 'Codex', setup, skip })) test(name, run)
+
+test('shows a sub-agent as a child, whose permission is asked for in the reply', async () => {
+  const stage = await setup()
+  const agent = connectSource(stage.source)
+  const reply = await agent.prompt(
+    { text: '[scenario:delegate] Go.' },
+    { observe: () => [{ permissionAsked: ({ ask }) => void agent.answer(ask, 'once') }] },
+  ).result
+  await agent.close()
+  await stage.close()
+  expect(reply.outcome).toBe('completed')
+  expect(reply.children.map(({ callID, reply: child }) => [callID, child.outcome, textOf(child)])).toEqual([
+    [toolsOf(reply)[0]?.callID, 'completed', 'The child works.\n\nThe child is done.'],
+  ])
+  expect(reply.asks).toMatchObject([
+    { status: 'answered', path: [reply.sessionID, reply.children[0]?.reply.sessionID] },
+  ])
+})
+
+test('an abort ends a sub-agent at work, too', async () => {
+  const stage = await setup()
+  const agent = connectSource(stage.source)
+  const stream = agent.prompt(
+    { text: '[scenario:delegate] Go.' },
+    { observe: () => [{ permissionAsked: () => void stream.abort() }] },
+  )
+  const reply = await stream.result
+  expect([reply.outcome, reply.children[0]?.reply.outcome]).toEqual(['aborted', 'aborted'])
+  const next = await agent.prompt({ text: '[scenario:plain] Go.', sessionID: reply.sessionID }).result
+  expect([next.outcome, textOf(next)]).toEqual(['completed', 'Hello there, nice to meet you.'])
+  await agent.close()
+  expect(existsSync(join(stage.directory ?? '', 'child.txt'))).toBe(false)
+  await stage.close()
+})
 
 test('has its plan as todos where the plan tool is enabled', async () => {
   const args = ['-c', 'tools.update_plan.enabled=true']

@@ -1,6 +1,7 @@
 import type { ToolState } from '@reply/core'
 import type { LocalEnding } from '@reply/core/source'
 import * as z from 'zod'
+import { agentActivity, agentCall, agentInput, agentOutput, agentTool, type Task, taskIn } from './decode/agents.ts'
 
 /**
  * What a message of `codex app-server` says about a thread. Recorded with version 0.169.0, whose own
@@ -9,7 +10,15 @@ import * as z from 'zod'
 export type CodexSaid = { readonly threadID: string } & (
   | { readonly type: 'delta'; readonly kind: 'text' | 'reasoning'; readonly delta: string }
   | { readonly type: 'seal' }
-  | { readonly type: 'tool'; readonly callID: string; readonly tool: string; readonly state: ToolState }
+  | {
+      readonly type: 'tool'
+      readonly callID: string
+      readonly tool: string
+      readonly state: ToolState
+      /** Set if the call gave sub-agents something to do. */
+      readonly task?: Task | undefined
+    }
+  | { readonly type: 'turn'; readonly turnID: string }
   | { readonly type: 'output'; readonly callID: string; readonly delta: string }
   | { readonly type: 'todos'; readonly todos: readonly { readonly content: string; readonly status: string }[] }
   | { readonly type: 'usage'; readonly tokens: CodexTokens; readonly contextLimit?: number }
@@ -59,6 +68,8 @@ const item = z.union([
     arguments: z.unknown(),
     error: failure.nullish(),
   }),
+  agentCall,
+  agentActivity,
   z.object({ type: z.literal('webSearch'), id: z.string(), query: z.string().default('') }),
   z.object({ type: z.literal('agentMessage') }),
   z.object({ type: z.literal('reasoning') }),
@@ -96,6 +107,10 @@ const notifications: Readonly<Record<string, (params: unknown) => CodexSaid | un
     const found = z.object({ ...of, requestId: z.union([z.string(), z.number()]) }).safeParse(params).data
     return found && { type: 'ask-gone', threadID: found.threadId, requestID: String(found.requestId) }
   },
+  'turn/started': (params) => {
+    const found = z.object({ ...of, turn: z.object({ id: z.string() }) }).safeParse(params).data
+    return found && { type: 'turn', threadID: found.threadId, turnID: found.turn.id }
+  },
   'turn/completed': (params) => {
     const turn = z.object({ status: z.string(), error: failure.nullish() })
     const found = z.object({ ...of, turn }).safeParse(params).data
@@ -118,25 +133,31 @@ function ofItem(params: unknown, isOver: boolean): CodexSaid | undefined {
   if (!found) return undefined
   const { threadId: threadID, item: one, startedAtMs, completedAtMs } = found
   if (one.type === 'agentMessage' || one.type === 'reasoning') return isOver ? { type: 'seal', threadID } : undefined
+  // Its end comes as the end of its thread's turn.
+  if (one.type === 'subAgentActivity' && one.kind !== 'started') return undefined
   if (one.type === 'contextCompaction') return isOver ? { type: 'compaction', threadID } : undefined
   const status = 'status' in one ? one.status : 'completed'
   const error = isOver ? errorOf(one, status) : undefined
-  const output = one.type === 'commandExecution' ? (one.aggregatedOutput ?? '') : ''
+  const output = outputOf(one)
   const fields = { input: inputOf(one), startedAt: startedAtMs, endedAt: completedAtMs }
   const state: ToolState = !isOver
     ? { status: 'running', input: fields.input, startedAt: startedAtMs }
     : error === undefined
       ? { status: 'completed', output, ...fields }
       : { status: 'error', error, ...fields }
-  return { type: 'tool', threadID, callID: one.id, tool: toolOf(one), state }
+  const task = isOfAgents(one) ? taskIn(one) : undefined
+  return { type: 'tool', threadID, callID: one.id, tool: toolOf(one), state, task }
 }
 
 type Item = Exclude<z.infer<typeof item>, { type: 'agentMessage' | 'reasoning' | 'contextCompaction' }>
+
+const isOfAgents = (one: Item) => one.type === 'collabAgentToolCall' || one.type === 'subAgentActivity'
 
 /** The names that views know. */
 function toolOf(one: Item): string {
   if (one.type === 'commandExecution') return 'bash'
   if (one.type === 'fileChange') return 'apply_patch'
+  if (isOfAgents(one)) return agentTool(one)
   return one.type === 'webSearch' ? 'websearch' : `${one.server}_${one.tool}`
 }
 
@@ -144,7 +165,13 @@ function inputOf(one: Item): Readonly<Record<string, unknown>> {
   if (one.type === 'commandExecution')
     return { command: one.command, ...(one.cwd !== undefined && { workdir: one.cwd }) }
   if (one.type === 'fileChange') return { changes: one.changes }
+  if (isOfAgents(one)) return agentInput(one)
   return one.type === 'webSearch' ? { query: one.query } : { arguments: one.arguments }
+}
+
+function outputOf(one: Item): string {
+  if (one.type === 'collabAgentToolCall') return agentOutput(one)
+  return one.type === 'commandExecution' ? (one.aggregatedOutput ?? '') : ''
 }
 
 function errorOf(one: Item, status: string): string | undefined {

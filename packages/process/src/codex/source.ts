@@ -10,6 +10,7 @@ import { textOnly } from '../command/text-only.ts'
 import { toAsk } from './ask.ts'
 import { decodeRequest, modelsIn, threadIn, turnIn } from './decode/requests.ts'
 import { decodeCodex } from './decode.ts'
+import { createSubAgents } from './sub-agents.ts'
 import { createTeller } from './tell.ts'
 
 /** How Codex is started. */
@@ -99,6 +100,7 @@ export function codex(options: CodexOptions = {}): Source {
       void program?.close()
     },
   })
+  const subAgents = createSubAgents(agent.run)
   return agent.source
 
   async function interrupt({ sessionID }: LocalRun): Promise<void> {
@@ -132,6 +134,7 @@ export function codex(options: CodexOptions = {}): Source {
 
   async function start(): Promise<void> {
     turns.clear()
+    subAgents.clear()
     started = randomUUID()
     const mine = await startProgram({
       ...{ ...child, command, cwd, args: ['app-server', ...args], onError, onLine },
@@ -153,12 +156,20 @@ export function codex(options: CodexOptions = {}): Source {
     }
   }
 
+  /** A turn of a sub-agent is told by this alone. */
+  function begun({ threadID, turnID }: { readonly threadID: string; readonly turnID: string }): void {
+    subAgents.began(threadID)
+    if (agent.run(threadID)) turns.set(threadID, turnID)
+  }
+
   function onLine(value: unknown): void {
     const message = decodeRpc(value)
     if (message?.type === 'response') return rpc.take(message)
     if (message?.type === 'notification') {
       const said = decodeCodex(message.method, message.params)
+      if (said?.type === 'turn') begun(said)
       const run = said && agent.run(said.threadID)
+      if (run && said.type === 'tool' && said.task) subAgents.tasked(run, said.task)
       if (run)
         tell(run, said.type === 'ask-gone' ? { ...said, requestID: `${started}.${said.requestID}` } : said, value)
     }

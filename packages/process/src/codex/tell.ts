@@ -16,7 +16,15 @@ export function createTeller(now: () => number) {
       case 'tool': {
         if (said.state.status === 'running') running.set(said.callID, { said, output: '' })
         else running.delete(said.callID)
-        return run.write({ type: 'tool', callID: said.callID, tool: said.tool, state: said.state, raw })
+        // A sub-agent's call names its session.
+        const metadata = said.tool === 'task' && said.task && { metadata: { sessionId: said.task.agentIDs[0] } }
+        return run.write({
+          type: 'tool',
+          callID: said.callID,
+          tool: said.tool,
+          state: { ...said.state, ...metadata },
+          raw,
+        })
       }
       case 'output': {
         const known = running.get(said.callID)
@@ -38,6 +46,8 @@ export function createTeller(now: () => number) {
         return run.write({ type: 'retry', message: said.message, nextAt: now() })
       case 'compaction':
         return run.write({ type: 'compaction', state: 'done', auto: true })
+      case 'turn':
+        return
       case 'ask-gone':
         return run.closeAsk(said.requestID)
       case 'end':

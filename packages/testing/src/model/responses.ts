@@ -88,7 +88,7 @@ const voice = (id: string, model: string): Voice => {
         type: 'function_call',
         status: 'completed',
         call_id: callID,
-        name,
+        ...named(name),
         arguments: pieces.join(''),
       }
       return item(whole, { status: 'in_progress', arguments: '' }, (place) => [
@@ -108,6 +108,12 @@ const voice = (id: string, model: string): Voice => {
       return [event('response.incomplete', response('incomplete', { usage, incomplete_details: { reason } }))]
     },
   }
+}
+
+/** Codex puts some tools into namespaces: the script says `namespace.name`. */
+const named = (name: string): object => {
+  const dot = name.lastIndexOf('.')
+  return dot === -1 ? { name } : { namespace: name.slice(0, dot), name: name.slice(dot + 1) }
 }
 
 interface Place {

@@ -1,26 +1,17 @@
 import { textOf, toolsOf } from '@reply/core'
 import { connectSource } from '@reply/core/source'
-import { localAgentSkips, sourceContract } from '@reply/core/testing'
+import { localAgentSkips, sourceContract, unaskingSkips } from '@reply/core/testing'
 import { describe, expect, test } from 'vitest'
 import { oneWayAgents, startOneWayStage } from './one-way-stage.ts'
 
-const none = 'A one-way program asks nothing.'
-const tools = 'A one-way program takes a prompt alone.'
+const tools = 'A one-way program takes a prompt and nothing else.'
 
 const skip = {
   ...localAgentSkips('A one-way program'),
+  ...unaskingSkips('A one-way program'),
   'lists its models': tools,
   'lists its commands': tools,
   'runs a command': tools,
-  'lists a permission with its call, and allows it once': none,
-  'allows what a permission says is always allowed': none,
-  'says gone for an ask that was answered': none,
-  'rejects a permission': none,
-  'tells the agent why a permission is rejected': none,
-  'answers a question': none,
-  'rejects a question': none,
-  'does not send an answer whose signal has aborted': none,
-  "answers a sub-agent's permission, and lists the sub-agent as a child": none,
 }
 
 describe.each(['codex', 'gemini', 'opencode'] as const)('a live %s, one-way', (agent) => {

@@ -24,3 +24,22 @@ export function localAgentSkips(agent: string) {
     'reverts to a message, and takes it back': unread,
   } as const satisfies Partial<Readonly<Record<SourceClauseName, string>>>
 }
+
+/**
+ * The clauses of `sourceContract` that a source without asks does not hold, each with the reason. `agent` begins its
+ * sentences: `A command`.
+ */
+export function unaskingSkips(agent: string) {
+  const mute = `${agent} can't ask: nothing is sent to it once it has its prompt.`
+  return {
+    'lists a permission with its call, and allows it once': mute,
+    'allows what a permission says is always allowed': mute,
+    'says gone for an ask that was answered': mute,
+    'rejects a permission': mute,
+    'tells the agent why a permission is rejected': mute,
+    'answers a question': mute,
+    'rejects a question': mute,
+    'does not send an answer whose signal has aborted': mute,
+    "answers a sub-agent's permission, and lists the sub-agent as a child": mute,
+  } as const satisfies Partial<Readonly<Record<SourceClauseName, string>>>
+}

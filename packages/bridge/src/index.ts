@@ -24,6 +24,7 @@ export { type InitOptions, initBridge } from './setup/init-bridge.ts'
 export type { Choice, Questions, TextOptions } from './setup/questions.ts'
 export { type SqliteStoreOptions, sqliteStore } from './store/sqlite.ts'
 export {
+  type CommitOptions,
   type Committed,
   type Lease,
   type LeaseRequest,

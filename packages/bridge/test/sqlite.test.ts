@@ -70,12 +70,16 @@ describe('the files', () => {
     await copy.close()
   })
 
-  test('wait for the disk at each commit, and let others read meanwhile', async () => {
+  test('wait for the disk at each commit unless it need not, and let others read meanwhile', async () => {
     const file = fileIn(newFolder())
     const database = await openDatabase(file, 1)
     migrate(database, file)
-    // FULL is 2: https://www.sqlite.org/pragma.html#pragma_synchronous
+    // FULL is 2, NORMAL 1: https://www.sqlite.org/pragma.html#pragma_synchronous
     expect(['journal_mode', 'synchronous', 'fullfsync'].map(database.pragma)).toEqual(['wal', 2, 1])
+    database.waitForDisk(false)
+    expect(database.pragma('synchronous')).toBe(1)
+    database.waitForDisk(true)
+    expect(database.pragma('synchronous')).toBe(2)
     database.close()
   })
 })

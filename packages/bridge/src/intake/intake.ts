@@ -186,7 +186,8 @@ export function createIntake(options: IntakeOptions): Intake {
     if (entry.albumID === undefined && isSteering && (await runner.canSteer(entry)))
       return await runner.beginNow(entry, taken)
     if (await joinsAlbum(entry, taken)) return gather(entry, isSteering)
-    await state.commit([...taken, runner.enqueue(entry)])
+    // If the machine forgets it, the inbox still has the message.
+    await state.commit([...taken, runner.enqueue(entry)], { survives: 'process' })
     if (running.length > 0 && (busy === 'queue' || !isOwn)) await sayPlace(entry)
     if (busy === 'interrupt' && isOwn) interrupt(running, entry.actor)
     if (entry.albumID === undefined) runner.kick(entry)

@@ -179,8 +179,8 @@ export function createRunner(context: RunContext): Runner {
       lines: [],
       ...(prompt.isSteer && { isSteer: true }),
     }
-    // Dropped by a person in the meantime.
-    if (!(await state.commit([...taken, registry.write(execution)]))) return undefined
+    // If the machine forgets it, the prompt is still where it was taken from. Conflicts if a person dropped it meanwhile.
+    if (!(await state.commit([...taken, registry.write(execution)], { survives: 'process' }))) return undefined
     if (router.receipts && !prompt.isSteer)
       await channels.say(prompt, { text: words.started(execution.id), silent: true })
     const told = tellMirrors(context, prompt, route)

@@ -65,9 +65,9 @@ function storeOf(database: Database, clock: Clock): Store {
     list: async (prefix) => settled().list(prefix),
     queue: async (name) => settled().queue(name),
     queues: async (prefix) => settled().queues(prefix),
-    commit: async (writes, lease) => {
+    commit: async (writes, lease, { survives = 'machine' } = {}) => {
       tables()
-      return await commits.add({ writes, lease })
+      return await commits.add({ writes, lease, survives })
     },
     lease: async (request) => lease(database, settled(), { request, clock }),
     release: async (given) => settled().release(given),
@@ -101,6 +101,7 @@ function storeOf(database: Database, clock: Clock): Store {
 interface Commit {
   readonly writes: readonly Write[]
   readonly lease: Lease | undefined
+  readonly survives: 'machine' | 'process'
 }
 
 function commitAll(
@@ -108,6 +109,7 @@ function commitAll(
   tables: Tables,
   { group, clock }: { readonly group: readonly Commit[]; readonly clock: Clock },
 ): readonly Committed[] {
+  database.waitForDisk(group.some(({ survives }) => survives === 'machine'))
   return database.transact(() => {
     const results = group.map((commit) => database.nested(() => commitOne(tables, commit, clock)))
     return { keep: results.some(({ type }) => type === 'done'), result: results }
@@ -134,6 +136,7 @@ function lease(
 ): Lease | undefined {
   // A process that waits for a lease asks often, and doesn't hold up its holder.
   if (!leaseAfter(tables.leased(request.name), request, clock.now())) return undefined
+  database.waitForDisk(true)
   return database.transact(() => {
     const next = leaseAfter(tables.leased(request.name), request, clock.now())
     if (next) tables.take(next)

@@ -16,10 +16,10 @@ export interface Store {
   /**
    * Makes all writes in their order, each seeing those before it, or none: `conflict` names the first that could not be
    * made, by its index. `fenced`: the lease is no longer held, whatever the writes are, and nothing was written. What was
-   * `done` survives a crash of the process and of the machine. Without writes it tells whether the lease is held. After a
-   * rejection of type `failed`, read to know whether the writes were made.
+   * `done` survives a crash of the process and of the machine, unless `options` ask for less. Without writes it tells
+   * whether the lease is held. After a rejection of type `failed`, read to know whether the writes were made.
    */
-  commit(writes: readonly Write[], lease?: Lease): Promise<Committed>
+  commit(writes: readonly Write[], lease?: Lease, options?: CommitOptions): Promise<Committed>
   /**
    * Takes a lease that is free or has run out, or renews the holder's own: for `forMs` from now. Resolves with undefined
    * while another holds it. One that would run for more than a minute counts as run out: the clock was set back. A
@@ -81,6 +81,16 @@ export type Write =
   | { readonly type: 'replace'; readonly queue: string; readonly id: string; readonly value: string }
   /** Removes an entry, wherever it stands. Conflicts if the queue has no such entry. */
   | { readonly type: 'dequeue'; readonly queue: string; readonly id: string }
+
+/** The options of `Store.commit`. */
+export interface CommitOptions {
+  /**
+   * What the writes survive. `process`: a crash of the process, but a crash of the machine may undo them, with all that
+   * came after them, until a later commit that survives `machine` is done; an engine may then be quicker. Default
+   * `machine`.
+   */
+  readonly survives?: 'machine' | 'process' | undefined
+}
 
 /** What became of a commit. */
 export type Committed =

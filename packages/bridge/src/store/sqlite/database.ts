@@ -32,6 +32,8 @@ export interface Database {
   exec(sql: string): void
   /** The only value of a pragma. */
   pragma(name: string): unknown
+  /** Whether later transactions return when the disk has them, and all before them. Not within a transaction. */
+  waitForDisk(isWanted: boolean): void
   /** Within `transact`: the same for a part of it, which is undone alone. */
   nested<Result>(run: () => { readonly keep: boolean; readonly result: Result }): Result
   /** Runs with the file locked for other writers. Keeps what was written if `run` says so, and undoes it otherwise. */
@@ -89,7 +91,8 @@ function guardFolder(folder: string): void {
 function databaseOf(connection: import('libsql').Database, file: string): Database {
   const begin = prepare('BEGIN IMMEDIATE')
   const commit = prepare('COMMIT')
-  return { prepare, exec, pragma, nested, transact, close: () => attempt(() => void connection.close()) }
+  let isWaiting: boolean | undefined
+  return { prepare, exec, pragma, waitForDisk, nested, transact, close: () => attempt(() => void connection.close()) }
 
   function prepare(sql: string): Statement {
     const statement = attempt(() => {
@@ -111,6 +114,11 @@ function databaseOf(connection: import('libsql').Database, file: string): Databa
 
   function pragma(name: string): unknown {
     return prepare(`PRAGMA ${name}`).first()?.[0]
+  }
+
+  function waitForDisk(isWanted: boolean): void {
+    if (isWanted !== isWaiting) exec(`PRAGMA synchronous = ${isWanted ? 'FULL' : 'NORMAL'}`)
+    isWaiting = isWanted
   }
 
   function transact<Result>(run: () => { readonly keep: boolean; readonly result: Result }): Result {

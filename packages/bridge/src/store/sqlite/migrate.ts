@@ -29,8 +29,9 @@ export function migrate(database: Database, file: string): void {
       'failed',
       `The state ${file} needs a local disk: this one can't share memory between processes.`,
     )
-  // A commit returns when the disk has it. macOS needs the last two for that: https://www.sqlite.org/pragma.html
-  database.exec('PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON')
+  // A commit returns when the disk has it. macOS needs these for that: https://www.sqlite.org/pragma.html
+  database.exec('PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON')
+  database.waitForDisk(true)
   if (database.pragma('user_version') === migrations.length) return
   database.transact(() => {
     // Another process may have been first.

@@ -55,6 +55,27 @@ export const lasting = [
     },
   },
   {
+    name: 'makes commits that survive less in their order with the others',
+    run: async (stage) => {
+      const [one, other] = [await stage.open(), await stage.open()]
+      const lease = await leaseOf(one, 'one')
+      const survives = 'process'
+      const soon = one.commit([put('key', '0'), enqueue('a')], lease, { survives })
+      const safe = one.commit([put('key', '1'), dequeue('a')], lease)
+      const last = one.commit([{ type: 'put-if-absent', key: 'key', value: '2' }], lease, { survives })
+      same(await Promise.all([soon, safe]), [{ type: 'done' }, { type: 'done' }], 'The commits')
+      same(await last, { type: 'conflict', index: 0 }, 'A commit that conflicts')
+      same([await other.read('key'), await idsIn(other)], ['1', []], 'What the other reads')
+      same(
+        await other.commit([put('key', '3')], { ...lease, fence: 0 }, { survives }),
+        { type: 'fenced' },
+        'A late commit',
+      )
+      same(await one.commit([put('key', '4')], lease, { survives }), { type: 'done' }, 'The last commit')
+      same(await other.read('key'), '4', 'The key in the other')
+    },
+  },
+  {
     name: 'rejects every call once it is closed',
     run: async (stage) => {
       const [store, other] = [await stage.open(), await stage.open()]

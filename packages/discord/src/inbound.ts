@@ -1,7 +1,7 @@
 import type { Actor, Inbound, InboundFile } from '@reply/sink'
 import * as z from 'zod'
 import { tokenIn } from './body.ts'
-import { chatOf, kindOfChannel, kindOfContext, refOf } from './place.ts'
+import { chatIn, chatOf, kindOfContext, refOf } from './place.ts'
 
 /** What a response to an interaction needs. */
 export interface InteractionRef {
@@ -160,7 +160,7 @@ function textIn(said: z.infer<typeof message>, own: string | undefined): Receive
   const text = mark ? content.replace(mark, '') : content
   return {
     type: 'text',
-    chat: chatOf(said.channel_id, kindOfChannel(said.channel_type)),
+    chat: chatIn(said.channel_id, said.channel_type),
     actor: actorOf(author, said.member?.nick),
     text: text === content ? content : text.trim(),
     messageRef: refOf(said.id),

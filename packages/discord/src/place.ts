@@ -6,6 +6,9 @@ import type { Chat, ChatKind, MessageRef } from '@reply/sink'
  */
 const directChannel = 1
 
+/** The channel types of threads: in an announcement channel, public ones, also posts of a forum, and private ones. */
+const threads: ReadonlySet<number> = new Set([10, 11, 12])
+
 /**
  * The interaction context of a direct message with the bot. 0 is a server, 2 a direct message between people.
  * https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-object-interaction-context-types
@@ -20,8 +23,14 @@ export function chatOf(channelId: string, kind: ChatKind | undefined): Chat {
   return { id: channelId, ...(kind && { kind }) }
 }
 
-/** Returns undefined if the event lacks the type: the channel then counts as shared. */
-export function kindOfChannel(type: number | undefined): ChatKind | undefined {
+/** The `Chat` of a channel of that type. */
+export function chatIn(channelId: string, type: number | undefined): Chat {
+  const chat = chatOf(channelId, kindOfChannel(type))
+  return type !== undefined && threads.has(type) ? { ...chat, isThread: true } : chat
+}
+
+/** Undefined if the event lacks the type: the channel then counts as shared. */
+function kindOfChannel(type: number | undefined): ChatKind | undefined {
   return kindBy(type, directChannel)
 }
 

@@ -127,7 +127,8 @@ export function createRoutes(options: {
   }
 
   function isOurs(place: ChatPlace): boolean {
-    return place.chat.thread !== undefined && (ours.has(placeKey(place)) || mirrors.isNamed(place))
+    const isThread = place.chat.thread !== undefined || place.chat.isThread === true
+    return isThread && (ours.has(placeKey(place)) || mirrors.isNamed(place))
   }
 
   async function sessionOf(place: ChatPlace, { id }: MessageRef): Promise<UsedSession | undefined> {

@@ -7,6 +7,8 @@ export interface Chat {
   readonly id: string
   /** The platform's own id of a thread or topic in it. Absent: the chat itself. */
   readonly thread?: string | undefined
+  /** The chat is a thread itself, on platforms where a thread is a chat with its own id. Absent otherwise, or if unknown. */
+  readonly isThread?: true | undefined
   /**
    * `private`: one person and the bot. `shared`: several people can write. Channels set it when the id or an inbound
    * message says which. Default: shared, which allows less.

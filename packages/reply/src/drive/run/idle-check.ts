@@ -25,6 +25,8 @@ export interface IdleCheck {
    * fails.
    */
   expectRun(sessionID: string): void
+  /** The prompt that a run is expected for is posted once more: the time for it begins anew. */
+  expectAgain(sessionID: string): void
   stop(): void
 }
 
@@ -54,7 +56,13 @@ export function createIdleCheck(options: IdleCheckOptions): IdleCheck {
     if (phase === 'settled' && engine.replies.newest(sessionID)?.run === run) expected.delete(sessionID)
   })
   engine.onTurned(review)
-  return { expectRun: (sessionID) => expected.add(sessionID), stop }
+  return { expectRun: (sessionID) => expected.add(sessionID), expectAgain, stop }
+
+  function expectAgain(sessionID: string): void {
+    if (!expected.has(sessionID)) return
+    forget(sessionID)
+    review(sessionID)
+  }
 
   /** Checks whether the session's reply may have ended unnoticed, and starts to find out. */
   function review(sessionID: string): void {
@@ -113,8 +121,9 @@ export function createIdleCheck(options: IdleCheckOptions): IdleCheck {
     options.onError(toReplyError(error))
     if (cases.get(sessionID) !== open) return
     open.failures += 1
-    // The stream said that the run is over, but how it ended can't be determined any more.
-    if (open.failures > maxFailures && engine.idleOf(sessionID) === 'heard')
+    // The run is over, or none was ever seen. What became of it can't be determined any more.
+    const isUnseen = expected.has(sessionID) && engine.openReply(sessionID)?.phase === 'waiting'
+    if (open.failures > maxFailures && (isUnseen || engine.idleOf(sessionID) === 'heard'))
       return engine.apply([{ type: 'settle', sessionID, at: clock.now(), by: 'lost', reason: 'unreachable' }])
     open.stop = clock.after(Math.min(maxDelayMs, graceMs * 2 ** open.failures), () => void look(sessionID, open))
   }

@@ -1,6 +1,7 @@
 import { pause } from '../../clock.ts'
 import { ReplyError } from '../../error.ts'
 import type { Place } from '../../place.ts'
+import { wasNeverSent } from '../never-sent.ts'
 import type { LiveReply } from '../store/replies.ts'
 import type { LeftPrompt } from './inbox.ts'
 import { recognizeByID, recognizeByText, type Start } from './recognize.ts'
@@ -128,5 +129,5 @@ export async function join(options: JoinOptions): Promise<LeftPrompt['how'] | un
 
 /** Whether the failure of a post leaves open if the server took it. */
 export function isUncertain(error: unknown): boolean {
-  return error instanceof ReplyError && error.type === 'unreachable'
+  return error instanceof ReplyError && error.type === 'unreachable' && !wasNeverSent(error)
 }

@@ -26,7 +26,7 @@ export interface RunServer {
   readonly stopping: Pick<Stopping, 'reopen'>
   readonly aborting: Aborting
   readonly inbox: Pick<Inbox, 'find' | 'withdraw' | 'onLeft'>
-  readonly idleCheck: Pick<IdleCheck, 'expectRun'>
+  readonly idleCheck: Pick<IdleCheck, 'expectRun' | 'expectAgain'>
   readonly stallTimer: Pick<StallTimer, 'limit'>
   /** Calls the listener once, when the owner closes the connection. Returns a function that removes it. */
   readonly onClosed: (listener: () => void) => () => void
@@ -52,6 +52,6 @@ export interface RunRequest {
   readonly text?: string | undefined
   /** When a busy session begins it. */
   readonly delivery?: Delivery | undefined
-  /** Posts, exactly once. A rejection of type `unreachable` leaves open whether the server took it. */
+  /** Posts. A rejection of type `unreachable` leaves open whether the server took it, unless it was never sent. */
   readonly post: (place: Place, messageID: string | undefined) => Promise<void>
 }

@@ -1,4 +1,6 @@
+import { pause } from '../../clock.ts'
 import type { Place } from '../../place.ts'
+import { wasNeverSent } from '../never-sent.ts'
 import type { LiveReply } from '../store/replies.ts'
 import { createFollowedRun, isCurrent } from './followed-run.ts'
 import { isUncertain, join } from './join.ts'
@@ -13,13 +15,17 @@ import { toFailure } from './stand-in.ts'
 import { whenSettled } from './when-settled.ts'
 import { holdsOnlyANote } from './whose-run.ts'
 
+/** How long a post is tried again whose connection could not be made, in ms, and the longest pause in between. */
+const connectMs = 60_000
+const maxPauseMs = 8000
+
 /**
  * Posts a prompt and follows the reply to it:
  *
  * 1. Prepare: waits for the connection, finds or creates the session. Nothing is posted yet, so a stop drops the prompt.
  * 2. Post, exactly once, when the caller's `onPosting` is through. If the session is at rest, its next reply is opened
  * first (`postToOwnReply`). If it is busy, the running reply takes the prompt, or the next one does (`postIntoRun`). A
- * note may be posted in either case (`postNote`).
+ * note may be posted in either case (`postNote`). A post that got no connection is tried again.
  * 3. Attach: once the reply is found, the stream and the observers follow it to its end (`createFollowedRun`).
  *
  * If nothing runs for the prompt, a stand-in reply carries the reason.
@@ -104,8 +110,10 @@ export function startRun({ server, request, ...options }: StartRunOptions): Repl
     try {
       await post(place)
     } catch (error) {
+      if (!isCurrent(server, opened)) return
+      if (wasNeverSent(error) && run.isStopped()) dropReply(sessionID)
       // A later check finds out whether the server took it; it is never posted again.
-      if (!isUncertain(error) && isCurrent(server, opened)) failReply(sessionID, error)
+      else if (!isUncertain(error)) failReply(sessionID, error)
     }
   }
 
@@ -148,9 +156,32 @@ export function startRun({ server, request, ...options }: StartRunOptions): Repl
   }
 
   async function post(place: Place): Promise<void> {
-    const answered = request.post(place, messageID)
+    const answered = postOnce(place)
     run.posted({ messageID, answered })
     await answered
+  }
+
+  async function postOnce(place: Place): Promise<void> {
+    const startedAt = clock.now()
+    for (let pauseMs = 250; ; pauseMs = Math.min(maxPauseMs, pauseMs * 2)) {
+      try {
+        return await request.post(place, messageID)
+      } catch (error) {
+        const isLate = clock.now() - startedAt >= connectMs
+        if (!wasNeverSent(error) || isLate || isPointless()) throw error
+        await pause(clock, pauseMs, run.over)
+        if (isPointless()) throw error
+        server.idleCheck.expectAgain(place.sessionID)
+      }
+    }
+  }
+
+  function dropReply(sessionID: string): void {
+    const at = clock.now()
+    engine.apply([
+      { type: 'abort-requested', sessionID, reason: 'requested', at },
+      { type: 'settle', sessionID, at, by: 'none' },
+    ])
   }
 
   function failReply(sessionID: string, error: unknown): void {

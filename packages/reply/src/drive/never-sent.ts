@@ -1,0 +1,24 @@
+/** undici's code when no connection is made in time. https://undici.nodejs.org/#/docs/api/Errors */
+const connectTimeout = 'UND_ERR_CONNECT_TIMEOUT'
+
+/** Node's names of the steps before a request can be sent. */
+const before: ReadonlySet<unknown> = new Set(['connect', 'getaddrinfo'])
+
+/**
+ * Whether the call failed before it had a connection, so that the server surely got nothing. A connection that broke
+ * leaves that open.
+ */
+export function wasNeverSent(error: unknown): boolean {
+  let inner = error
+  for (let depth = 0; depth < 5 && inner instanceof Error; depth++) {
+    if (failedBefore(inner)) return true
+    inner = inner.cause
+  }
+  return false
+}
+
+function failedBefore(error: Error): boolean {
+  // A name with several addresses: each was tried.
+  if (error instanceof AggregateError) return error.errors.length > 0 && error.errors.every(wasNeverSent)
+  return Reflect.get(error, 'code') === connectTimeout || before.has(Reflect.get(error, 'syscall'))
+}

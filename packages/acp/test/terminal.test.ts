@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, realpath, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,6 +7,7 @@ import type { Thought } from '@reply/core/thoughts'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { AcpOptions } from '../src/index.ts'
 import { createTail } from '../src/terminal/tail.ts'
+import { isAlive } from './is-alive.ts'
 import { type SdkTurn, sdkStage } from './terminal-stage.ts'
 
 let root = ''
@@ -58,16 +58,6 @@ const outcomeOf = (request: Partial<CreateTerminalRequest>, options?: Partial<Ac
 
 const callOf = (reply: Reply): ToolPart | undefined =>
   reply.messages.flatMap(({ parts }) => parts).find((part): part is ToolPart => part.type === 'tool')
-
-/** One that has ended but was not reaped yet counts as gone. */
-const isAlive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0)
-    return process.platform !== 'linux' || !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
-  } catch {
-    return false
-  }
-}
 
 /** Starts a command that runs until it is ended, with a child of its own. Returns both process ids. */
 async function startLong(
@@ -237,6 +227,21 @@ test("a call shows its terminal's output while it runs, at its end, and after th
     { type: 'terminal', terminalId: expect.stringMatching(/^term_/) },
     { type: 'content', content: { type: 'text', text: 'one' } },
   ])
+})
+
+test('a call with two terminals shows both, also when one was released', async () => {
+  const { reply } = await play(async ({ agent, sessionId, start }) => {
+    const [one, two] = [await start({ command: 'echo one' }), await start({ command: 'echo two' })]
+    const content = [one, two].map(({ id }) => ({ type: 'terminal', terminalId: id }))
+    const say = (update: object) =>
+      agent.notify<object>('session/update', { sessionId, update: { toolCallId: 'c1', ...update } })
+    await say({ sessionUpdate: 'tool_call', title: 'Both', status: 'in_progress', content })
+    await one.waitForExit()
+    await one.release()
+    await two.waitForExit()
+    await say({ sessionUpdate: 'tool_call_update', status: 'completed' })
+  })
+  expect(callOf(reply)?.state.output).toBe('one\n\ntwo\n')
 })
 
 test('an abort ends the commands of its run, and none can be started after it', async () => {

@@ -1,0 +1,51 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Scripts, text, tool } from '@reply/testing'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { question } from './scripts.ts'
+import { type BridgeStage, startStage } from './stage.ts'
+
+const scripts: Scripts = {
+  hello: { steps: [[text('Hello to you.')]] },
+  question,
+  permission: { steps: [[tool('bash', { command: 'touch asked.txt', description: 'Touch' })], [text('Touched.')]] },
+}
+
+let stage: BridgeStage
+
+beforeAll(async () => {
+  const chats = [501, 502].map((id) => ({ id, type: 'private', title: 'Ann' }) as const)
+  const ann = { ids: ['tg:501', 'tg:502'], may: ['prompt', 'approve', 'admin'] }
+  stage = await startStage({ scripts, chats, people: { ann } })
+})
+afterAll(async () => await stage.close())
+
+const said = async (chat: number, words: string) =>
+  await stage.seen(chat, (screen) => screen.findLast(({ from, text: is }) => from === 'bot' && is.includes(words)))
+
+test('asks of a server that was killed are withdrawn, their chats told, and the next prompts run', async () => {
+  await stage.start()
+  const asks = [
+    { chat: 501, scenario: 'question', words: 'Which colour?', button: 'Blue' },
+    { chat: 502, scenario: 'permission', words: 'touch asked.txt', button: 'Allow once' },
+  ]
+  for (const { chat, scenario } of asks) stage.telegram.say(chat, `Ask [scenario:${scenario}]`)
+  const shown = await Promise.all(asks.map(async ({ chat, words }) => await said(chat, words)))
+  await stage.server.kill()
+  // It is not known yet that the asks are gone, so the buttons stay.
+  const presses = asks.map(async ({ chat, button }, index) => {
+    return await stage.telegram.press(chat, shown[index]?.messageId ?? 0, button).settled
+  })
+  const told = (await Promise.all(presses)).map(({ text: is }) => is)
+  expect(told).toEqual([expect.stringContaining('No OpenCode server'), expect.stringContaining('No OpenCode server')])
+  await stage.server.restart()
+  for (const { chat } of asks) {
+    const closed = await said(chat, 'No longer needed.')
+    expect(closed.buttons).toEqual([])
+    await said(chat, 'Lost the connection before the reply finished.')
+    stage.telegram.say(chat, 'Say hello [scenario:hello]')
+    await said(chat, 'Hello to you.')
+  }
+  expect(await stage.isAtRest()).toBe(true)
+  expect(existsSync(join(stage.server.directory, 'asked.txt'))).toBe(false)
+})

@@ -88,6 +88,15 @@ test('messages after a time in which the clock was ahead are not backlog', async
   await said('You said: now.')
 })
 
+test('a stop works also while the clock is ahead', async () => {
+  await chats.start({ clock })
+  slack.say('ann', 'wait')
+  await said('One moment.')
+  setMs = hour
+  slack.say('ann', '/stop')
+  await said('Stopped')
+})
+
 test('an unanswered ask is rejected in time though the clock was set back since it was shown', async () => {
   setMs = hour
   await chats.start({ clock, router: { askTimeoutMs: 60_000, backlog: 'all' } })

@@ -49,10 +49,14 @@ test('a store that fails for good is asked less and less often, and at last it i
   const last = { prompt, server: 'home', sessionID: reply.sessionID, phase: 'done', status: 'complete' }
   await wakes.restore([last as unknown as Execution])
   for (const observer of watched(reply)) passOn(observer, { type: 'replySettled', outcome: 'completed', reply })
+  const isShown = (): boolean => wakes.isShown(reply, prompt)
+  expect(isShown()).toBe(true)
   await clock.advance(3_600_000, async () => await new Promise((resolve) => setImmediate(resolve)))
   const pauses = tries.slice(1).map((at, index) => (at - (tries[index] ?? 0)) / 1000)
   expect(pauses.slice(0, 8)).toEqual([1, 2, 4, 8, 16, 32, 60, 60])
   expect(tries).toHaveLength(15)
+  // Otherwise the run of a prompt that joins it would show nothing.
+  expect(isShown()).toBe(false)
   expect(errors.at(-1)?.message).toBe(
     `What session ${reply.sessionID} does by itself is not shown: the state could not be written 15 times. The disk is full.`,
   )

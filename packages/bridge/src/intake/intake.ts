@@ -160,7 +160,8 @@ export function createIntake(options: IntakeOptions): Intake {
     if (!person) return void (await state.commit(taken))
     const { isOld } = entry
     if (entry.isCommand && commands.isOwn(entry.text)) {
-      if (!isOld) return await commands.run({ entry, person, taken })
+      // A stop holds back the agent: too late is better than never, and a clock that is ahead makes all messages old.
+      if (!isOld || commands.isStop(entry.text)) return await commands.run({ entry, person, taken })
       await state.commit(taken)
       return await text.answer(words.oldCommand)
     }

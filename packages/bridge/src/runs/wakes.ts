@@ -47,7 +47,7 @@ export function createWakes({ context, endedRuns, isFollowed, add }: WakesOption
   const newest = createRecent<Execution>(mostSessions)
   /** By session: what an earlier process was showing. */
   const unfinished = new Map<string, Execution>()
-  /** The keys of the places of the replies that are shown, by the replies' names. */
+  /** The keys of the places of the replies that are shown, by the replies' names; '' for one that could not be. */
   const shown = createRecent<string>(mostSessions)
   /** Looks again at the replies that a prompt may still join. */
   const undecided = new Set<() => void>()
@@ -128,6 +128,8 @@ export function createWakes({ context, endedRuns, isFollowed, add }: WakesOption
         await pause(clock, backOffMs(failures))
       }
     }
+    // A prompt that joins it now shows it itself.
+    for (const name of names) shown.set(name, '')
     held.end()
     return {}
   }

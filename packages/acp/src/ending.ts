@@ -31,9 +31,22 @@ export interface RpcError {
 export function failureOf({ code, message, data }: RpcError): ReplyFailure {
   const words = wordsOf(data)
   const isRefused = code === -32_000
+  // Gemini CLI 0.61 sends the provider's HTTP status as the code, and its JSON as the message.
+  const statusCode = isRefused ? 401 : code >= 400 && code < 600 ? code : undefined
   const name = isRefused ? 'unauthorized' : `JSON-RPC ${code}`
-  const all = words === undefined || message.includes(words) ? message : `${message}: ${words}`
-  return { name, message: all, ...(isRefused && { statusCode: 401 }), raw: { code, message, data } }
+  const said = wordsOf(providerError(message)) ?? message
+  const all = words === undefined || said.includes(words) ? said : `${said}: ${words}`
+  return { name, message: all, ...(statusCode && { statusCode }), raw: { code, message, data } }
+}
+
+/** The error in a message that is JSON. */
+function providerError(message: string): unknown {
+  try {
+    const value: unknown = JSON.parse(message)
+    return typeof value === 'object' && value !== null && 'error' in value ? value.error : undefined
+  } catch {
+    return undefined
+  }
 }
 
 function wordsOf(data: unknown): string | undefined {

@@ -70,12 +70,18 @@ export function connectLink({ transport, handlers, name, redact, clock }: LinkOp
     },
   }
 
-  /** Updates are handled here, so that none is behind the response that ends its run. */
+  /**
+   * Updates are handled here, so that none is behind the response that ends its run. What follows a response waits until
+   * that was handled.
+   */
   function readable(): ReadableStream<AnyMessage> {
+    let handled: Promise<void> | undefined
     const messages = transport.messages[Symbol.asyncIterator]()
     return new ReadableStream<AnyMessage>({
       pull: async (controller) => {
         try {
+          await handled
+          handled = undefined
           for (;;) {
             const next = await messages.next()
             if (next.done) {
@@ -84,7 +90,10 @@ export function connectLink({ transport, handlers, name, redact, clock }: LinkOp
             }
             const message = decodeMessage(next.value)
             if (message?.type === 'update') handlers.update(message.params)
-            else if (message) return controller.enqueue(message.message)
+            else if (message) {
+              if (!('method' in message.message)) handled = new Promise((resolve) => setImmediate(resolve))
+              return controller.enqueue(message.message)
+            }
           }
         } catch (error) {
           read()
@@ -100,14 +109,14 @@ export function connectLink({ transport, handlers, name, redact, clock }: LinkOp
   }
 
   async function request(method: string, params: object, deadlineMs?: number): Promise<unknown> {
-    const answered = connection.agent.request<unknown, object>(method, params).catch((error: unknown) => {
-      throw error instanceof RequestError ? withoutSecrets(error) : error
-    })
+    const answered = connection.agent.request<unknown, object>(method, params)
     if (deadlineMs === undefined) return await answered
     return await new Promise((resolve, reject) => {
       const late = `${name} did not answer "${method}" within ${deadlineMs} ms. Run it by hand to see what it waits for.`
       const stop = clock.after(deadlineMs, () => reject(new ReplyError('unreachable', late)))
-      answered.then(resolve, reject).finally(stop)
+      answered
+        .then(resolve, (error: unknown) => reject(error instanceof RequestError ? withoutSecrets(error) : error))
+        .finally(stop)
     })
   }
 

@@ -37,6 +37,8 @@ export const claudeScripts: Scripts = {
   error: { steps: [[failure(401, 'The key is wrong.')]] },
 }
 
+const delegateInCodex = tool('multi_agent_v1.spawn_agent', { message: '[scenario:child] Go' })
+
 const exec = (cmd: string) => tool('exec_command', { cmd })
 
 const escalated = tool('exec_command', {
@@ -58,6 +60,8 @@ export const codexScripts: Scripts = {
   text: { steps: [[reasoning('Let me think.'), text('Hello from Codex.')]] },
   tool: { steps: [[text('I look.'), exec('ls')], [text('I looked.')]] },
   permission: { steps: [[text('I will run it.'), escalated], [text('That was it.')]] },
+  subagent: { steps: [[delegateInCodex], [exec('sleep 2')], [text('The agent is done.')]] },
+  child: { steps: [[text('The child works.'), exec('ls')], [text('The child is done.')]] },
   todos: { steps: [[plan('in_progress', 'pending')], [plan('completed', 'in_progress')], [text('Planned.')]] },
   abort: { steps: [late] },
   error: { steps: [[failure(401, 'The key is wrong.')]] },

@@ -137,6 +137,16 @@ describe("Codex's agent", () => {
     expect(toolsOf(reply)).toMatchObject([{ state: { status: 'error' } }])
   })
 
+  test('tells the call that starts a sub-agent, and nothing of what that does', async () => {
+    const { reply } = await settled('subagent')
+    expect([reply.outcome, textOf(reply)]).toEqual(['completed', expect.stringContaining('The agent is done.')])
+    expect(toolsOf(reply)).toMatchObject([
+      { tool: 'spawnAgent', state: { status: 'completed', input: { prompt: '[scenario:child] Go' } } },
+      { tool: 'exec_command', state: { input: { command: 'sleep 2' } } },
+    ])
+    expect(reply.children).toEqual([])
+  })
+
   test('tells its plan where its plan tool is enabled', async () => {
     const { reply } = await settled('todos')
     expect(reply.todos).toMatchObject([

@@ -1,12 +1,14 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { agentBinary, createProject, hold, type Scripts, startModel, text, tool } from '@reply/testing'
+import { agentBinary, createProject, failure, hold, type Scripts, startModel, text, tool } from '@reply/testing'
 import { acp } from '../src/index.ts'
 import type { Stage } from './launch.ts'
 
 const command = tool('run_shell_command', { command: 'touch made.txt', description: 'Make a file' })
 
 const scripts: Scripts = {
+  tool: { steps: [[tool('list_directory', { dir_path: '.' })], [text('I looked.')]] },
+  error: { steps: [[failure(401, 'The key is wrong.')]] },
   text: { steps: [[text('Hello from Gemini CLI.')]] },
   'permission-allowed': { steps: [[text('I will run it.'), command], [text('It ran.')]] },
   'permission-rejected': { steps: [[text('I will run it.'), command], [text('Then not.')]] },

@@ -8,6 +8,8 @@ const outcomes = {
   text: ['completed', 'Hello from Gemini CLI.'],
   'permission-allowed': ['completed', 'I will run it.\n\nIt ran.'],
   'permission-rejected': ['completed', 'I will run it.\n\nThen not.'],
+  tool: ['completed', 'I looked.'],
+  error: ['failed', ''],
   abort: ['aborted', 'This answer will never come to its end, because'],
 }
 

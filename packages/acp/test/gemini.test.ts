@@ -1,4 +1,4 @@
-import { askDetails, textOf, toolsOf } from '@reply/core'
+import { askDetails, causeOf, textOf, toolsOf } from '@reply/core'
 import { expect, test } from 'vitest'
 import { play } from './play.ts'
 import { readRecording, replayed } from './replay.ts'
@@ -49,4 +49,16 @@ test('a call that was rejected has failed, although Gemini CLI says nothing more
 
 test('Gemini CLI stops when it is aborted', async () => {
   expect((await settled('abort')).reply.outcome).toBe('aborted')
+})
+
+test('Gemini CLI shows a tool that it runs without asking, by its kind and title', async () => {
+  const { reply } = await settled('tool')
+  expect([reply.outcome, textOf(reply), reply.asks]).toEqual(['completed', 'I looked.', []])
+  expect(toolsOf(reply)).toMatchObject([{ tool: 'grep', state: { status: 'completed', title: '.' } }])
+})
+
+test('Gemini CLI tells that its key is refused, in the words of the provider', async () => {
+  const { reply } = await settled('error')
+  expect(reply).toMatchObject({ outcome: 'failed', error: { message: 'The key is wrong.', statusCode: 401 } })
+  expect(reply.error && causeOf(reply.error)).toBe('credentials')
 })

@@ -27,6 +27,8 @@ const reject = async (client: AcpClient, ask: Ask): Promise<void> => await clien
 /** What a person does while Gemini CLI plays its scripts. */
 export const geminiScenes: readonly Scene[] = [
   { name: 'text', scenario: 'text' },
+  { name: 'tool', scenario: 'tool' },
+  { name: 'error', scenario: 'error' },
   { name: 'permission-allowed', scenario: 'permission-allowed', onAsk: allow },
   { name: 'permission-rejected', scenario: 'permission-rejected', onAsk: reject },
   { name: 'abort', scenario: 'abort', abortAt: 40 },
@@ -57,6 +59,7 @@ const inCodex: readonly Scene[] = [
   { name: 'permission-allowed', scenario: 'permission', onAsk: allow },
   { name: 'permission-rejected', scenario: 'permission', onAsk: reject },
   { name: 'todos', scenario: 'todos' },
+  { name: 'subagent', scenario: 'subagent' },
   // Before the answer there is a warning about the model.
   { name: 'abort', scenario: 'abort', abortAt: 170 },
   { name: 'error', scenario: 'error' },

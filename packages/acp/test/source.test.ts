@@ -47,6 +47,8 @@ test.each([
   ],
   [{ code: -32_000, message: 'Authentication required' }, 'Authentication required'],
   [{ code: -1, message: 'No', data: 'words' }, 'No: words'],
+  [{ code: 429, message: '{"error":{"message":"Slow down."}}' }, 'Slow down.'],
+  [{ code: -2, message: '{"half":' }, '{"half":'],
 ])('a JSON-RPC error fails the reply with its words: %o', async (error, message) => {
   const { source } = scripted(({ fail }) => fail(error))
   const client = clientOf(source, options)

@@ -47,7 +47,9 @@ export function createSeen({ store, key, clock, onError }: SeenOptions): Seen {
 
   function add(id: string): Promise<boolean> | undefined {
     known.delete(id)
-    keep([...known, [id, clock.now()]])
+    known.set(id, clock.now())
+    const [oldest] = known.size > most ? known.keys() : []
+    if (oldest !== undefined) known.delete(oldest)
     return store && admit(id, store)
   }
 
@@ -85,7 +87,7 @@ export function createSeen({ store, key, clock, onError }: SeenOptions): Seen {
   async function write(to: LedgerStore): Promise<void> {
     next = undefined
     try {
-      await to.write(key, writeIds([...known]))
+      await to.write(key, writeIds([...known].filter(([, at]) => !isOld(at))))
       isReported = false
     } catch (cause) {
       if (isReported) return

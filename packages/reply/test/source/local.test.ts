@@ -327,3 +327,21 @@ test('an answer goes to the ask of its own session alone', async () => {
   await expect(agent.source.answer(other, 'once')).rejects.toMatchObject({ type: 'gone' })
   await drive.close()
 })
+
+test('the words of retries and failures are redacted, and those of the answer are not', async () => {
+  const { agent, drive, rest } = await stage({ redact: (text) => text.replaceAll('sesame', '[redacted]') })
+  const reasons: (string | undefined)[] = []
+  const stream = drive.prompt(
+    { text: 'wait' },
+    { observe: () => [{ sessionRetried: ({ message }) => reasons.push(message) }] },
+  )
+  await rest()
+  const [sessionID = ''] = [...(await agent.source.working(undefined)).keys()]
+  const run = agent.run(sessionID)
+  run?.write({ type: 'text', delta: 'It is sesame.' }, { type: 'retry', message: 'No sesame.' })
+  run?.end({ type: 'failed', error: { name: 'E', message: 'Still no sesame.', raw: { why: ['sesame'] } } })
+  const reply = await stream.result
+  expect([textOf(reply), reasons]).toEqual(['It is sesame.', ['No [redacted].']])
+  expect(reply.error).toMatchObject({ message: 'Still no [redacted].', raw: { why: ['[redacted]'] } })
+  await drive.close()
+})

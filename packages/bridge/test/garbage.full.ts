@@ -33,7 +33,7 @@ test.concurrent.for(rawNames)(
     const events = broken(event(1, 'hello')).map((_, index) =>
       JSON.stringify(broken(event(1000 + index, 'hello'))[index]),
     )
-    expect(events.length).toBeGreaterThan(90)
+    expect(events.length).toBeGreaterThan(50)
     const statuses = new Set<number | undefined>()
     const send = async (some: readonly string[]): Promise<void> => {
       for (const body of some) statuses.add(await deliver(body))
@@ -48,7 +48,7 @@ test.concurrent.for(rawNames)(
       expect.stringMatching(/^You said: half of 😀: \P{Surrogate}+$/u),
     ])
     expect(agent.heard).toHaveLength(2)
-    expect([...statuses].toSorted()).toEqual(name === 'Telegram, polled' ? [undefined] : [200, 400])
+    expect([...statuses].toSorted()).toEqual(name.endsWith('webhook') ? [200, 400] : [undefined])
     // Each fault is one that the channel names, and none is a mistake of the program.
     expect(chats.errors.filter((error) => !('type' in error))).toEqual([])
     expect(chats.errors.length).toBeGreaterThan(0)

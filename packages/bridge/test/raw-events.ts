@@ -1,13 +1,13 @@
 import { systemClock } from '@reply/core'
-import { slackHeaders, startSlack, startTelegram, startWhatsApp } from '@reply/testing'
-import { type Platform, shop, slackOn, telegramOn, whatsappOn } from './platforms.ts'
+import { slackHeaders, startDiscord, startSlack, startTelegram, startWhatsApp } from '@reply/testing'
+import { discordOn, type Platform, shop, slackOn, telegramOn, whatsappOn } from './platforms.ts'
 
 /** A platform that can be made to send anything. */
 export interface RawPlatform {
   readonly platform: Platform
   /** What the platform sends for a message of a person who is not in the config. Each id is another message. */
   event(id: number, text: string): object
-  /** Sends that body to the bridge. Resolves with the status; undefined where the bridge fetches updates. */
+  /** Sends that body to the bridge. Resolves with the status; undefined where nothing answers. */
   deliver(body: string): Promise<number | undefined>
 }
 
@@ -15,6 +15,8 @@ export const rawNames = [
   'Telegram, polled',
   'Telegram, by webhook',
   'Slack, by webhook',
+  'Slack, by socket',
+  "Discord's gateway",
   'WhatsApp, by webhook',
 ] as const
 
@@ -26,6 +28,10 @@ export async function startRaw(name: (typeof rawNames)[number]): Promise<RawPlat
       return await hookedTelegram()
     case 'Slack, by webhook':
       return await slack()
+    case 'Slack, by socket':
+      return await slackSocket()
+    case "Discord's gateway":
+      return await discord()
     case 'WhatsApp, by webhook':
       return await whatsapp()
   }
@@ -96,20 +102,63 @@ async function slack(): Promise<RawPlatform> {
         fake.sendTo(url)
       },
     },
-    event: (id, text) => ({
-      ...{ type: 'event_callback', event_id: `Ev${id}`, team_id: fake.team, api_app_id: 'A0FAKE' },
-      event: {
-        ...{
-          type: 'message',
-          channel: 'C1',
-          channel_type: 'channel',
-          ts: `${seconds()}.${String(id).padStart(6, '0')}`,
-        },
-        ...{ text: `<@${fake.bot}> ${text}`, user: 'U99' },
-      },
-    }),
+    event: slackEvent(fake),
     deliver: async (body) => await post(hook, body, slackHeaders(body, { signingSecret, clock: systemClock })),
   }
+}
+
+function slackEvent({ team, bot }: { readonly team: string; readonly bot: string }): RawPlatform['event'] {
+  return (id, text) => ({
+    ...{ type: 'event_callback', event_id: `Ev${id}`, team_id: team, api_app_id: 'A0FAKE' },
+    event: {
+      ...{ type: 'message', channel: 'C1', channel_type: 'channel' },
+      ts: `${seconds()}.${String(id).padStart(6, '0')}`,
+      ...{ text: `<@${bot}> ${text}`, user: 'U99' },
+    },
+  })
+}
+
+async function slackSocket(): Promise<RawPlatform> {
+  const fake = await startSlack()
+  const event = slackEvent(fake)
+  let id = 0
+  return {
+    platform: slackOn(fake),
+    event: (id, text) => fieldsIn(event(id, text), 'event'),
+    deliver: async (body) => {
+      id += 1
+      const payload = `{"type":"event_callback","event_id":"Ev${id}","event":${body}}`
+      push(fake, body, `{"envelope_id":"E${id}","type":"events_api","payload":${payload}}`)
+      return undefined
+    },
+  }
+}
+
+async function discord(): Promise<RawPlatform> {
+  const fake = await startDiscord({ token: 'MTA.very-secret-token' })
+  return {
+    platform: discordOn(fake),
+    event: (id, text) => ({
+      ...{ id: String(1_500_000_000_000_000_000n + BigInt(id)), type: 0, channel_id: '100000000000000001' },
+      ...{ channel_type: 0, guild_id: '900000000000000001', content: text, attachments: [], mentions: [] },
+      author: { id: '800000000000000099', username: 'eve', global_name: 'Eve' },
+    }),
+    deliver: async (body) => {
+      push(fake, body, `{"op":0,"t":"MESSAGE_CREATE","s":null,"d":${body}}`)
+      return undefined
+    },
+  }
+}
+
+/** An event that is not an object stays here: discord.js and Slack's client reject on it, and nothing can catch that. */
+function push(fake: { pushFrame(text: string): void }, body: string, frame: string): void {
+  const inner = parsed(body)
+  if (inner === body || (typeof inner === 'object' && inner !== null)) fake.pushFrame(frame)
+}
+
+function fieldsIn(event: object, name: string): object {
+  const inner: unknown = Reflect.get(event, name)
+  return typeof inner === 'object' && inner !== null ? inner : {}
 }
 
 async function whatsapp(): Promise<RawPlatform> {

@@ -16,6 +16,8 @@ export interface Gateway {
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
   /** Sends to all clients with the matching intent. */
   dispatch(type: 'MESSAGE_CREATE' | 'INTERACTION_CREATE', event: Fields, place: { readonly isDirect: boolean }): void
+  /** Sends that text to all clients as a frame, whatever it is. */
+  push(text: string): void
   /** Breaks all connections; clients reconnect and get what they missed. */
   drop(): void
   /** How many identified clients are connected. */
@@ -43,6 +45,9 @@ export function createGateway({ token, me, url }: GatewayOptions): Gateway {
   return {
     upgrade: (request, socket, head) => server.handleUpgrade(request, socket, head, welcome),
     dispatch,
+    push: (text) => {
+      for (const { socket } of sessions.values()) socket?.send(text)
+    },
     drop: () => {
       for (const client of server.clients) client.terminate()
     },

@@ -61,6 +61,8 @@ export interface FakeDiscord extends Person {
   observe(observer: (channelId: string) => void): () => void
   /** How many clients are connected to the gateway. */
   readonly connected: number
+  /** Sends that text to the connected clients as a frame, whatever it is. Nothing about it is kept for a resume. */
+  pushFrame(text: string): void
   /** Breaks the gateway's connections; clients reconnect. */
   dropGateway(): void
   /** The public key for signatures, as the portal shows it. */
@@ -114,6 +116,7 @@ export async function startDiscord(options: DiscordOptions): Promise<FakeDiscord
     get connected() {
       return gateway.connected
     },
+    pushFrame: gateway.push,
     dropGateway: gateway.drop,
     publicKey: endpoint.publicKey,
     signed: endpoint.signed,

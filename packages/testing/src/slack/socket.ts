@@ -10,6 +10,8 @@ export interface Sockets {
   readonly receiver: Receiver
   /** How many apps are connected. */
   readonly count: number
+  /** Sends that text to all apps as a frame, whatever it is. */
+  push(text: string): void
   /** Asks all apps to reconnect, as Slack does every few hours. */
   recycle(): void
   close(): void
@@ -37,6 +39,9 @@ export function createSockets(server: Server, addressOf: () => string): Sockets 
     receiver: { take: send, isThere: () => sockets.size > 0 },
     get count() {
       return sockets.size
+    },
+    push: (text) => {
+      for (const socket of sockets) socket.send(text)
     },
     recycle: () => {
       for (const socket of sockets) write(socket, { type: 'disconnect', reason: 'refresh_requested' })

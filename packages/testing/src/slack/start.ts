@@ -65,6 +65,8 @@ export interface FakeSlack extends SlackPeople {
   repeatNext(): void
   /** How many apps are connected by a socket. */
   readonly sockets: number
+  /** Sends that text to them as a frame, whatever it is. */
+  pushFrame(text: string): void
   /** Asks them to reconnect. */
   recycle(): void
   /** Adds a fault; it counts calls from now on. */
@@ -115,6 +117,7 @@ export async function startSlack(options: SlackOptions = {}): Promise<FakeSlack>
     get sockets() {
       return sockets.count
     },
+    pushFrame: (text) => sockets.push(text),
     recycle: () => sockets.recycle(),
     inject: (fault) => plan.add(fault),
     observe: (observer) => {

@@ -20,7 +20,7 @@ let stage: BridgeStage
 beforeAll(async () => {
   stage = await startStage({
     scripts,
-    router: { messagesPerMinute: 12, maxTextLength: 2000 },
+    router: { messagesPerMinute: 20, maxTextLength: 2000, maxFileBytes: 1000 },
     chats: [
       { id: 1, type: 'private', title: 'Ann' },
       { id: 2, type: 'private', title: 'Bob' },
@@ -50,7 +50,9 @@ test('a run can be looked up only in its own chat', async () => {
   const [, id = ''] = /â€¢ (\w+)/.exec(await answered(1, 'Recent executions')) ?? []
   for (const command of ['status', 'logs']) stage.telegram.say(2, `/${command} ${id}`)
   stage.telegram.say(2, '/list')
+  stage.telegram.say(2, '/sessions')
   await answered(2, 'No recent executions in this chat.')
+  await answered(2, 'No session was used in this chat yet.')
   expect(stage.said(2).filter((said) => said === `Unknown execution ID: ${id}`)).toHaveLength(2)
   expect(stage.said(2).join()).not.toContain('secret')
   stage.telegram.say(1, `/logs ${id.slice(0, 3)}`)
@@ -64,6 +66,9 @@ test('a person without the right admin neither stops nor edits what is anotherâ€
   await answered(group, 'Queued, number 1.')
   stage.telegram.say(group, '/stop', { from: bob })
   await answered(group, "That is Ann's. It takes the right `admin`.")
+  stage.telegram.say(2, '/queue')
+  await answered(2, 'Nothing is waiting.')
+  stage.telegram.say(group, '/queue edit 1 Other words [scenario:again]', { from: bob })
   stage.telegram.say(group, '/queue drop 1', { from: bob })
   stage.telegram.say(group, '/queue', { from: bob })
   await answered(group, 'Waiting:')
@@ -103,8 +108,17 @@ test('a message that the platform delivers twice runs once', async () => {
 test('a text that is too long, and too many messages, are refused', async () => {
   stage.telegram.say(5, 'x'.repeat(2001))
   await answered(5, 'at most 2,000 are taken')
-  for (let count = 0; count < 14; count++) stage.telegram.say(5, '/help')
+  for (let count = 0; count < 22; count++) stage.telegram.say(5, '/help')
   await answered(5, 'Too many messages in a minute.')
+})
+
+test('a file that is too large is not passed on', async () => {
+  stage.telegram.say(1, 'Read it [scenario:again]', { file: { name: 'big.txt', bytes: Buffer.alloc(1001, 'x') } })
+  expect(await answered(1, 'big.txt')).toContain('1000 bytes')
+  stage.telegram.say(1, 'Read it [scenario:hello]', { file: { name: 'fits.txt', bytes: Buffer.alloc(1000, 'x') } })
+  await answered(1, 'Hello to you.')
+  expect(stage.said(1).join()).not.toContain('Again')
+  expect(stage.errors.splice(0).map(({ name }) => name)).toEqual(['FileFailure'])
 })
 
 test('other users of the computer can not read the state', () => {

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { dirname, relative, resolve } from 'node:path'
 import type { SecretSource } from '@reply/sink/channel'
 import { BridgeError, wordsOf } from '../error.ts'
@@ -18,6 +18,8 @@ export interface LoadedConfig {
 /** Reads a config. Throws `BridgeError` of type `config`. */
 export function loadConfig(path: string, env: Readonly<Record<string, string | undefined>>): LoadedConfig {
   const folder = dirname(resolve(path))
+  if (!existsSync(path))
+    throw new BridgeError('config', `There is no file ${path}. Write one with "reply bridge init", or name another.`)
   const config = withFolders(parseConfig(jsonOf(path)), folder)
   const stateFolder = resolve(folder, config.state)
   requireApart(config, [resolve(path), stateFolder, ...secretFilesIn(config).map((file) => resolve(folder, file))])

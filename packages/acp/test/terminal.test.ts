@@ -302,3 +302,23 @@ test('the end of a text is the same however it was split', () => {
     expect(Buffer.from(text).subarray(-101).toString('utf8').replace(/^�+/, '')).toBe(tail.text())
   }
 })
+
+test('terminals that earlier runs left open make room', async () => {
+  const failures: unknown[] = []
+  const { client } = sdkStage(
+    async ({ agent, sessionId }) => {
+      for (let count = 0; count < 20; count++) {
+        try {
+          await (await agent.createTerminal({ sessionId, command: 'true' })).waitForExit()
+        } catch (error) {
+          failures.push(error)
+        }
+      }
+    },
+    { cwd: folder },
+  )
+  const { sessionID } = await client.prompt({ text: 'Go.' }).result
+  await client.prompt({ text: 'Go.', sessionID }).result
+  await client.close()
+  expect(failures).toEqual([])
+})

@@ -39,7 +39,10 @@ const mostKept = 1_048_576
 const mostOpen = 32
 
 export function createTerminals({ env, clock, runOf, folderOf, onChange }: TerminalsOptions): Terminals {
-  const terminals = new Map<string, { readonly sessionID: string; readonly terminal: Terminal }>()
+  const terminals = new Map<
+    string,
+    { readonly sessionID: string; readonly terminal: Terminal; readonly run: LocalRun }
+  >()
   const all = new AbortController()
   const stops = new WeakMap<LocalRun, AbortController>()
   let open = 0
@@ -58,6 +61,7 @@ export function createTerminals({ env, clock, runOf, folderOf, onChange }: Termi
     if (folder === undefined) throw RequestError.sessionNotFound(sessionID)
     const run = runOf(sessionID)
     if (!run) throw RequestError.invalidRequest(undefined, 'No prompt of this session is running')
+    if (open >= mostOpen) forgetEnded()
     if (open >= mostOpen) throw RequestError.invalidRequest(undefined, `${mostOpen} terminals are open; release some`)
     open++
     try {
@@ -72,11 +76,20 @@ export function createTerminals({ env, clock, runOf, folderOf, onChange }: Termi
         clock,
         onChange: () => onChange(sessionID, terminalID),
       })
-      terminals.set(terminalID, { sessionID, terminal })
+      terminals.set(terminalID, { sessionID, terminal, run })
       return terminalID
     } catch (error) {
       open--
       throw error instanceof ReplyError ? RequestError.invalidRequest(undefined, error.message) : error
+    }
+  }
+
+  /** Of earlier runs: an agent that never releases its terminals must not be without them for ever. */
+  function forgetEnded(): void {
+    for (const [terminalID, { sessionID, terminal, run }] of terminals) {
+      if (runOf(sessionID) === run || terminal.output().exitStatus === null) continue
+      terminals.delete(terminalID)
+      open--
     }
   }
 

@@ -8,7 +8,7 @@ import { connectSource, type Source } from '@reply/core/source'
 import { agentBinary, redact } from '@reply/testing'
 import { claude, codex } from '../src/index.ts'
 import { claudeScripts } from '../test/claude-stage.ts'
-import { codexScripts } from '../test/codex-stage.ts'
+import { askingArgs, codexScripts } from '../test/codex-stage.ts'
 import { oneWayAgents, type PreparedOneWay } from '../test/one-way-stage.ts'
 import { recorderOf } from '../test/recorder.ts'
 import { claudeEnv, codexEnv, codexFiles, startScripted } from '../test/scripted-stage.ts'
@@ -70,6 +70,16 @@ const scenes: Readonly<Record<string, Scene>> = Object.fromEntries([
     },
   ] satisfies readonly [string, Scene],
   [
+    'codex-question',
+    {
+      file: 'codex/question.jsonl',
+      scenario: 'ask',
+      stage: codexStage,
+      source: (options) => codex({ ...options, args: [...askingArgs] }),
+      isOneWay: false,
+    },
+  ] satisfies readonly [string, Scene],
+  [
     'codex-delegate',
     {
       file: 'codex/delegate.jsonl',
@@ -107,7 +117,14 @@ for (const [name, { file, scenario, stage, source, isOneWay }] of Object.entries
   const agent = connectSource(source({ command: program, env, cwd: directory }))
   const reply = await agent.prompt(
     { text: `[scenario:${scenario}] Go.` },
-    { observe: () => [{ permissionAsked: ({ ask }) => void agent.answer(ask, 'once') }] },
+    {
+      observe: () => [
+        {
+          permissionAsked: ({ ask }) => void agent.answer(ask, 'once'),
+          questionAsked: ({ ask }) => void agent.answer(ask, [['Blue']]),
+        },
+      ],
+    },
   ).result
   await agent.close()
   const modelPort = Number(new URL(model.url).port)

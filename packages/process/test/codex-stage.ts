@@ -17,6 +17,9 @@ const plan = (first: string, second: string) =>
 const delegate = tool('multi_agent_v1.spawn_agent', { message: '[scenario:child] Look around.' })
 const untilMade = 'until test -f child.txt; do sleep 0.1; done; sleep 1'
 
+/** Outside of plan mode, Codex 0.169.0 has its question tool only with this feature. */
+export const askingArgs = ['-c', 'features.default_mode_request_user_input=true'] as const
+
 export const codexScripts: Scripts = {
   plain: { steps: [[reasoning('Let me think.'), text('Hello there, nice to meet you.')]] },
   endless: { steps: [[text('I begin. '), hold('forever'), text('never')]] },
@@ -32,6 +35,26 @@ export const codexScripts: Scripts = {
       [text('The agent is done.')],
     ],
   },
+  ask: {
+    steps: [
+      [
+        tool('request_user_input', {
+          questions: [
+            {
+              id: 'color',
+              header: 'Color',
+              question: 'Which color?',
+              options: [
+                { label: 'Blue', description: 'Like the sky.' },
+                { label: 'Red', description: 'Like a rose.' },
+              ],
+            },
+          ],
+        }),
+      ],
+      [text('So be it.')],
+    ],
+  },
   child: { steps: [[text('The child works.'), exec('touch child.txt && echo child')], [text('The child is done.')]] },
   plan: { steps: [[plan('in_progress', 'pending')], [plan('completed', 'in_progress')], [text('Planned.')]] },
 }
@@ -41,7 +64,16 @@ export async function startCodexStage(command: string, options: CodexOptions = {
   const stage = await startScripted(codexScripts, codexFiles)
   const { directory } = stage
   const env = codexEnv(stage)
-  const source = codex({ ...options, command, cwd: directory, env, approvalPolicy: 'on-request', sandbox: 'read-only' })
+  const args = options.args ?? [...askingArgs]
+  const source = codex({
+    ...options,
+    args,
+    command,
+    cwd: directory,
+    env,
+    approvalPolicy: 'on-request',
+    sandbox: 'read-only',
+  })
   return {
     source,
     unreachable: codex({ command: 'no-such-codex', env }),
@@ -53,6 +85,7 @@ export async function startCodexStage(command: string, options: CodexOptions = {
       permission: '[scenario:permission] Go.',
       always: '[scenario:always] Go.',
       delegate: '[scenario:delegate] Go.',
+      question: '[scenario:ask] Go.',
     },
     close: async () => {
       source.close()

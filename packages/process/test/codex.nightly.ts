@@ -7,13 +7,9 @@ import { agentBinary } from '@reply/testing'
 import { expect, test } from 'vitest'
 import { startCodexStage } from './codex-stage.ts'
 
-const question = 'Codex offers its question tool in plan mode alone.'
-
 const skip = {
   ...localAgentSkips('Codex'),
   'tells the agent why a permission is rejected': 'Codex takes a decision without a reason.',
-  'answers a question': question,
-  'rejects a question': question,
   'lists its commands': 'Codex has no slash commands in this mode.',
   'runs a command': 'Codex has no slash commands in this mode.',
 }

@@ -95,6 +95,30 @@ describe('Codex', () => {
     expect([reply.outcome, textOf(reply)]).toEqual(['completed', 'Planned.'])
   })
 
+  test('asks a question, and gets the answer', async () => {
+    const { reply, sent, recorded } = await played('question', [['Blue']])
+    expect(sent).toEqual(recorded)
+    expect(reply.asks).toMatchObject([
+      {
+        status: 'answered',
+        questions: [
+          {
+            header: 'Color',
+            question: 'Which color?',
+            options: [
+              { label: 'Blue', description: 'Like the sky.' },
+              { label: 'Red', description: 'Like a rose.' },
+            ],
+            multiple: false,
+            custom: true,
+          },
+        ],
+        answers: [['Blue']],
+      },
+    ])
+    expect([reply.outcome, textOf(reply)]).toEqual(['completed', 'So be it.'])
+  })
+
   test('asks questions with their ids', async () => {
     const questions = [{ id: 'color', header: 'Color', question: 'Which?', options: [{ label: 'Red' }] }]
     const asked = decodeRequest('item/tool/requestUserInput', { threadId: 't', itemId: 'i', questions })

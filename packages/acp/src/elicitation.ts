@@ -1,6 +1,7 @@
 import type { Question } from '@reply/core'
 import { ReplyError } from '@reply/core'
 import type { LocalAnswer, LocalAsk } from '@reply/core/source'
+import { isFields } from './decode/call.ts'
 import type { ElicitationRequest, Property } from './decode/schema.ts'
 
 type Value = string | number | boolean | string[]
@@ -39,13 +40,19 @@ interface Field {
   readonly custom?: string | undefined
 }
 
+/** With this choice codex-acp wants the other words in the question's note: USER_INPUT_OTHER_OPTION of codex-acp 2.6. */
+const noneOfThese = 'None of the above'
+
 /**
- * Claude's agent follows a question `question_0` with a text field `question_0_custom` for another answer:
- * askUserQuestionsToCreateRequest of claude-agent-acp 0.101. Both are one question here.
+ * Claude's agent follows a question `question_0` with a text field `question_0_custom` for another answer
+ * (askUserQuestionsToCreateRequest of claude-agent-acp 0.101), and Codex's with a note that names its question
+ * (buildUserInputSchema of codex-acp 2.6). Both are one question here.
  */
 function fieldsOf({ requestedSchema }: ElicitationRequest): readonly Field[] {
   const properties = requestedSchema?.properties ?? {}
   const customOf = (name: string): string | undefined => {
+    const note = Object.keys(properties).find((other) => questionOfNote(properties[other]) === name)
+    if (note !== undefined) return note
     const custom = `${name}_custom`
     const isText = properties[custom]?.type === 'string' && choicesOf(properties[custom]).length === 0
     return /^question_\d+$/.test(name) && isText ? custom : undefined
@@ -56,12 +63,22 @@ function fieldsOf({ requestedSchema }: ElicitationRequest): readonly Field[] {
   )
 }
 
+/** The question that a text field is the note of. */
+function questionOfNote(field: Property | undefined): string | undefined {
+  const { codex } = isFields(field?._meta) ? field._meta : {}
+  return isFields(codex) && codex.role === 'user_note' && typeof codex.questionId === 'string'
+    ? codex.questionId
+    : undefined
+}
+
 function questionOf({ name, field, custom }: Field, message: string): Question {
   const words = [message, field.description ?? field.title ?? (message === '' ? name : '')]
   return {
     header: field.title ?? name,
     question: words.filter((word) => word !== '').join('\n\n'),
-    options: choicesOf(field).map(({ label, description }) => ({ label, description })),
+    options: choicesOf(field).flatMap(({ label, description }) =>
+      custom !== undefined && label === noneOfThese ? [] : [{ label, description }],
+    ),
     multiple: field.type === 'array',
     custom: custom !== undefined || choicesOf(field).length === 0,
   }
@@ -99,7 +116,8 @@ function responseTo(answer: LocalAnswer, request: ElicitationRequest): Elicitati
     const isChoice = (label: string): boolean => choicesOf(field).some((choice) => choice.label === label)
     const own = custom === undefined ? [] : given.filter((label) => !isChoice(label))
     const chosen = custom === undefined ? given : given.filter(isChoice)
-    const value = chosen.length === 0 && own.length > 0 ? undefined : fieldValue(name, field, chosen)
+    const isOwn = chosen.length === 0 && own.length > 0
+    const value = isOwn ? (isChoice(noneOfThese) ? noneOfThese : undefined) : fieldValue(name, field, chosen)
     return [
       ...(value === undefined ? [] : [[name, value] as const]),
       ...(custom !== undefined && own.length > 0 ? [[custom, own.join(', ')] as const] : []),

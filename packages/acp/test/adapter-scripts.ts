@@ -55,11 +55,14 @@ const plan = (first: string, second: string) =>
     ],
   })
 
+const { multiSelect: _several, ...choice } = question
+
 /** What the model says to codex-acp, in the words of Codex's tools. */
 export const codexScripts: Scripts = {
   text: { steps: [[reasoning('Let me think.'), text('Hello from Codex.')]] },
   tool: { steps: [[text('I look.'), exec('ls')], [text('I looked.')]] },
   permission: { steps: [[text('I will run it.'), escalated], [text('That was it.')]] },
+  question: { steps: [[tool('request_user_input', { questions: [{ id: 'color', ...choice }] })], [text('Thanks.')]] },
   subagent: { steps: [[delegateInCodex], [exec('sleep 2')], [text('The agent is done.')]] },
   child: { steps: [[text('The child works.'), exec('ls')], [text('The child is done.')]] },
   todos: { steps: [[plan('in_progress', 'pending')], [plan('completed', 'in_progress')], [text('Planned.')]] },

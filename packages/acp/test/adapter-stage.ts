@@ -42,9 +42,9 @@ export async function launchCodex(scene: string, onMessage?: OnMessage): Promise
     const policy = ['approval_policy = "on-request"', 'sandbox_mode = "read-only"']
     const head = ['model = "scripted"', 'model_provider = "scripted"', ...policy]
     await mkdir(join(home, '.codex'), { recursive: true })
-    // Codex 0.169.0 has its plan tool only with this setting.
-    const plan = ['[tools.update_plan]', 'enabled = true']
-    const config = [...head, ...plan, '[model_providers.scripted]', ...provider].join('\n')
+    // Codex 0.169.0 has its plan tool, and outside of plan mode its question tool, only with these settings.
+    const tools = ['[tools.update_plan]', 'enabled = true', '[features]', 'default_mode_request_user_input = true']
+    const config = [...head, ...tools, '[model_providers.scripted]', ...provider].join('\n')
     await writeFile(join(home, '.codex', 'config.toml'), config)
     return {
       command: process.execPath,

@@ -39,6 +39,15 @@ describe.each(agents)('a live $name', ({ launch, scenes, rejected }) => {
     expect([reply.outcome, reply.asks[0]?.status, made]).toEqual([rejected, 'rejected', false])
   })
 
+  test('asks a question, and goes on with its answer', async () => {
+    const { reply } = await settled('question')
+    expect([reply.outcome, reply.asks[0]?.status, textOf(reply)]).toEqual([
+      'completed',
+      'answered',
+      expect.stringContaining('Thanks.'),
+    ])
+  })
+
   test('fails with a key that is refused', async () => {
     const { reply } = await settled('error')
     expect([reply.outcome, reply.error?.name]).toEqual(['failed', 'unauthorized'])

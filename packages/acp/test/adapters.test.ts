@@ -137,6 +137,16 @@ describe("Codex's agent", () => {
     expect(toolsOf(reply)).toMatchObject([{ state: { status: 'error' } }])
   })
 
+  test('asks one question for a choice and its note', async () => {
+    const { reply, sent } = await settled('question')
+    expect(reply.asks).toMatchObject([
+      { type: 'question', status: 'answered', answers: [['Blue']], questions: [{ custom: true, multiple: false }] },
+    ])
+    const [ask] = reply.asks
+    expect(ask?.type === 'question' && ask.questions[0]?.options.map(({ label }) => label)).toEqual(['Red', 'Blue'])
+    expect(sent).toContainEqual(expect.objectContaining({ result: { action: 'accept', content: { color: 'Blue' } } }))
+  })
+
   test('tells the call that starts a sub-agent, and nothing of what that does', async () => {
     const { reply } = await settled('subagent')
     expect([reply.outcome, textOf(reply)]).toEqual(['completed', expect.stringContaining('The agent is done.')])

@@ -58,6 +58,11 @@ const inCodex: readonly Scene[] = [
   { name: 'tool', scenario: 'tool' },
   { name: 'permission-allowed', scenario: 'permission', onAsk: allow },
   { name: 'permission-rejected', scenario: 'permission', onAsk: reject },
+  {
+    name: 'question',
+    scenario: 'question',
+    onAsk: async (client, ask) => await client.answer(ask, [['Blue']]),
+  },
   { name: 'todos', scenario: 'todos' },
   { name: 'subagent', scenario: 'subagent' },
   // Before the answer there is a warning about the model.

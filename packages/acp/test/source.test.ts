@@ -216,15 +216,30 @@ test('a form is asked as questions, and its answers have the types of its fields
   await client.close()
 })
 
+const ofClaude = {
+  question_0: { type: 'string', title: 'Color', oneOf: [{ const: 'r', title: 'Red' }] },
+  question_0_custom: { type: 'string', title: 'Other' },
+}
+const none = 'None of the above'
+const ofCodex = {
+  color: {
+    type: 'string',
+    title: 'Color',
+    oneOf: [
+      { const: 'r', title: 'Red' },
+      { const: none, title: none },
+    ],
+  },
+  color_note: { type: 'string', title: 'Note', _meta: { codex: { questionId: 'color', role: 'user_note' } } },
+}
+
 test.each([
-  [['Red'], { question_0: 'r' }],
-  [['Mauve'], { question_0_custom: 'Mauve' }],
-])("the answer %j to a choice of Claude's agent fills the fields of choice and own words", async (given, content) => {
+  ['Claude', ofClaude, ['Red'], { question_0: 'r' }],
+  ['Claude', ofClaude, ['Mauve'], { question_0_custom: 'Mauve' }],
+  ['Codex', ofCodex, ['Red'], { color: 'r' }],
+  ['Codex', ofCodex, ['Mauve'], { color: none, color_note: 'Mauve' }],
+])("a choice of %s's agent takes words of one's own: %j", async (_, properties, given, content) => {
   let got: unknown
-  const properties = {
-    question_0: { type: 'string', title: 'Color', oneOf: [{ const: 'r', title: 'Red' }] },
-    question_0_custom: { type: 'string', title: 'Other' },
-  }
   const { source } = scripted(async ({ ask, end }) => {
     got = await ask('elicitation/create', { mode: 'form', message: 'Which?', requestedSchema: { properties } })
     end({ stopReason: 'end_turn' })

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { type OpenCode, type Reply, textOf, toolsOf } from '@reply/core'
 import { connectSource } from '@reply/core/source'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { decodeCodex } from '../src/codex/decode.ts'
 import { codex } from '../src/index.ts'
 import { recordingOf } from './replay.ts'
 
@@ -120,4 +121,16 @@ test('a sub-agent that is given more to do is another child, and one may have it
     ['send_input', { description: 'Look again.', prompt: 'Look again.' }, ''],
     ['wait', { agents: ['a', 'b'] }, 'completed: It is found.\nrunning'],
   ])
+})
+
+test('the title of a long task is its first line, cut between characters', () => {
+  const item = {
+    type: 'collabAgentToolCall',
+    id: 'c1',
+    tool: 'spawnAgent',
+    status: 'inProgress',
+    receiverThreadIds: ['t2'],
+  }
+  const said = decodeCodex('item/started', { threadId: 't1', item: { ...item, prompt: `a${'😀'.repeat(150)}\nMore.` } })
+  expect(said?.type === 'tool' && said.task?.title).toBe(`a${'😀'.repeat(99)}`)
 })

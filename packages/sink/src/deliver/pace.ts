@@ -157,21 +157,18 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
     { by, priority, count, inFlight = 0 }: Room,
   ): number {
     const now = clock.now()
-    // Loops, as this is asked for each waiting call: closures would make most of a busy client's garbage.
-    let from = 0
-    while (from < times.length && (times[from]?.at ?? 0) <= now - perMs) from++
-    const made = times.length - from
-    let isShared = false
-    for (let index = from; index < times.length; index++) if (times[index]?.by !== by) isShared = true
-    const most = Math.max(1, calls - reserveOf(calls, priority, isShared))
+    const from = times.findIndex(({ at }) => at > now - perMs)
+    const made = from === -1 ? 0 : times.length - from
+    const isShared = made > 0 && times.some((one, index) => index >= from && one.by !== by)
+    const most = Math.max(1, calls - reserveOf(calls, { priority, isShared }))
     let at = frozenUntil
-    // After those that were made come those in flight, then those before the last one.
-    const ahead: number[] | undefined = count > 1 ? [] : undefined
+    // After those that were made come those in flight, then those before the last one. Asked for each waiting call.
+    const ahead: number[] = []
     for (let call = 0; call < count; call++) {
       const index = made + inFlight + call - most
-      const inTheWay = index < made ? times[from + index]?.at : (ahead?.[index - made - inFlight] ?? now)
+      const inTheWay = index < made ? times[from + index]?.at : (ahead[index - made - inFlight] ?? now)
       at = Math.max(at, index < 0 || inTheWay === undefined ? 0 : inTheWay + perMs)
-      ahead?.push(Math.max(at, now))
+      if (count > 1) ahead.push(Math.max(at, now))
     }
     return at
   }
@@ -181,7 +178,10 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
  * The calls that a priority leaves for higher ones. A sink alone in its chat orders its own calls, so its share may be
  * none; beside others one call is left.
  */
-function reserveOf(calls: number, priority: Priority, isShared: boolean): number {
+function reserveOf(
+  calls: number,
+  { priority, isShared }: { readonly priority: Priority; readonly isShared: boolean },
+): number {
   if (priority === 'ask') return 0
   return Math.max(Math.floor(calls * reserves[priority]), isShared ? 1 : 0)
 }

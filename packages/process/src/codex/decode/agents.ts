@@ -60,9 +60,10 @@ export function agentOutput({ agentsStates }: AgentCall): string {
     .join('\n')
 }
 
-/** The first line of a task. */
+/** The first line of a task, cut between characters. */
 function titleOf(text: string): string {
-  return (text.trim().split('\n')[0] ?? '').slice(0, 100)
+  const [first = ''] = text.trim().split('\n')
+  return [...first].slice(0, 100).join('')
 }
 
 function nameOf({ agentPath }: AgentActivity): string {

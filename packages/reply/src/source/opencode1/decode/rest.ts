@@ -3,7 +3,6 @@ import type { PermissionAsk, QuestionAsk } from '../../../ask.ts'
 import { type OnError, ReplyError } from '../../../error.ts'
 import type { Part } from '../../../part.ts'
 import type { Todo } from '../../../reply.ts'
-import { checkOf } from '../../decode/check.ts'
 import { inEnglish } from '../../decode/in-english.ts'
 import type { AgentInfo, CommandInfo, MessageRead, ModelInfo, SessionInfo, WorkStatus } from '../../port.ts'
 import { type Seen, toPermission, toQuestion } from './ask.ts'
@@ -66,8 +65,6 @@ export function toReadPermissions(value: unknown, seen: Seen, onError: OnError):
   return validIn(value, permissionSchema, 'permission', onError).map((permission) => toPermission(permission, seen))
 }
 
-const isStatus = checkOf(statusSchema)
-
 /** The sessions that are not idle. Absent means idle. A status that is not known is reported, and counts as busy. */
 export function toReadStatuses(value: unknown, onError: OnError): ReadonlyMap<string, WorkStatus> {
   const isTable = typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -75,13 +72,11 @@ export function toReadStatuses(value: unknown, onError: OnError): ReadonlyMap<st
   const entries = isTable ? Object.entries(value) : []
   return new Map(
     entries.flatMap(([id, wire]): [string, WorkStatus][] => {
-      // Parsing each would copy it, and hundreds of sessions may be at work.
-      const read = isStatus(wire) ? undefined : statusSchema.safeParse(wire, inEnglish)
-      if (read?.success === false) complain('status', read.error, onError)
-      const status = read ? read.data : (wire as z.infer<typeof statusSchema>)
-      if (status?.type === 'idle') return []
-      if (status === undefined || status.type === 'busy') return [[id, { status: 'busy' }]]
-      const { attempt, message = '', next: nextAt } = status
+      const status = statusSchema.safeParse(wire, inEnglish)
+      if (!status.success) complain('status', status.error, onError)
+      if (status.data?.type === 'idle') return []
+      if (status.data === undefined || status.data.type === 'busy') return [[id, { status: 'busy' }]]
+      const { attempt, message = '', next: nextAt } = status.data
       return [[id, { status: 'retry', retry: { attempt, message, nextAt } }]]
     }),
   )

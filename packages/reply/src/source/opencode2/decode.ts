@@ -5,11 +5,11 @@ import { excerptOf } from '../../text/excerpt.ts'
 import { giveDirectory } from '../decode/directory.ts'
 import { endsAsFrame } from '../decode/json-text.ts'
 import { createSeen } from '../decode/seen.ts'
-import { frameOf } from './decode/canonical.ts'
 import { toDelta } from './decode/delta.ts'
+import { frameOf } from './decode/frame.ts'
 import { typeOfUnstored } from './decode/frame-type.ts'
+import { kindOf } from './decode/kinds.ts'
 import { createMemory, type Memory } from './decode/memory.ts'
-import { isUnknown, readFrame } from './decode/read-frame.ts'
 import { createRepeatedDeltas } from './decode/repeated-delta.ts'
 import { missedBefore } from './decode/sequence.ts'
 
@@ -48,7 +48,7 @@ export function createDecoder2({ onError }: { readonly onError?: OnError | undef
     const delta = deltas.read(data, at)
     if (delta) return isSecond(delta.raw.id) ? 'nothing' : delta
     const type = typeOfUnstored(data)
-    return type !== undefined && isUnknown(type) && endsAsFrame(data) ? 'nothing' : undefined
+    return type !== undefined && kindOf(type) === undefined && endsAsFrame(data) ? 'nothing' : undefined
   }
 
   function decodeValue(value: unknown, at: number): readonly ReplyEvent[] | undefined {
@@ -64,7 +64,7 @@ export function createDecoder2({ onError }: { readonly onError?: OnError | undef
     if (delta) return [delta]
     const missedIn = missedBefore(frame, memory)
     const missed: readonly ReplyEvent[] = missedIn === undefined ? [] : [{ type: 'missed', at, inSession: missedIn }]
-    const read = readFrame({ at, raw, frame, memory })
+    const read = frame.kind?.read?.({ at, raw, frame, memory })
     if (read === undefined) return missed
     if (!('issues' in read)) {
       const { directory } = frame

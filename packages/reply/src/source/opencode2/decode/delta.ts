@@ -1,5 +1,5 @@
 import type { DeltaEvent } from '../../../event.ts'
-import type { Frame } from './canonical.ts'
+import type { Frame } from './frame.ts'
 import { textPartID } from './part.ts'
 
 /** The growth of a text or thought. Undefined for all other frames. */

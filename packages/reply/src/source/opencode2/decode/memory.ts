@@ -1,4 +1,5 @@
 import type { MessageHead } from '../../../event.ts'
+import { putNewest } from '../../decode/newest.ts'
 import type { SessionInfo } from '../../port.ts'
 import type { WireForm, WirePrompt } from './schema.ts'
 
@@ -69,9 +70,14 @@ const maxMessages = 2000
 
 export function createMemory(): Memory {
   const sessions = new Map<string, SessionMemory>()
+  /** The one that was asked for last, which mostly is the next one, too: comparing takes less than looking it up. */
+  let last: SessionMemory | undefined
   return {
     of,
-    forget: (sessionID) => sessions.delete(sessionID),
+    forget: (sessionID) => {
+      sessions.delete(sessionID)
+      last = undefined
+    },
     reconnected: () => {
       for (const session of sessions.values()) {
         session.execution = 'unseen'
@@ -81,29 +87,31 @@ export function createMemory(): Memory {
   }
 
   function of(sessionID: string): SessionMemory {
-    const known = sessions.get(sessionID)
-    if (known) return known
-    const fresh: SessionMemory = {
-      info: { sessionID },
-      isKnown: false,
-      inbox: new Map(),
-      messageIDs: new Set(),
-      acceptedAt: new Map(),
-      calls: new Map(),
-      forms: new Map(),
-      execution: 'unseen',
-      isRejected: false,
-      isStopped: false,
-      promptID: undefined,
-      compactions: 0,
-      steps: new Map(),
-      cutIDs: new Set(),
-      seq: undefined,
-      heardSeq: undefined,
-    }
-    sessions.set(sessionID, fresh)
-    if (sessions.size > maxSessions) sessions.delete([...sessions.keys()][0] ?? sessionID)
-    return fresh
+    if (last?.info.sessionID === sessionID) return last
+    last = sessions.get(sessionID) ?? freshOf(sessionID)
+    putNewest(sessions, { key: sessionID, value: last, max: maxSessions })
+    return last
+  }
+}
+
+function freshOf(sessionID: string): SessionMemory {
+  return {
+    info: { sessionID },
+    isKnown: false,
+    inbox: new Map(),
+    messageIDs: new Set(),
+    acceptedAt: new Map(),
+    calls: new Map(),
+    forms: new Map(),
+    execution: 'unseen',
+    isRejected: false,
+    isStopped: false,
+    promptID: undefined,
+    compactions: 0,
+    steps: new Map(),
+    cutIDs: new Set(),
+    seq: undefined,
+    heardSeq: undefined,
   }
 }
 

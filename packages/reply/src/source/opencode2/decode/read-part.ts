@@ -23,18 +23,18 @@ export const partReaders: Readers<PartType> = {
   'session.text.ended': (data, context) => text('text', data, { text: data.text, status: 'sealed' }, context),
   'session.reasoning.started': (data, context) => text('reasoning', data, { text: '', status: 'open' }, context),
   'session.reasoning.ended': (data, context) => text('reasoning', data, { text: data.text, status: 'sealed' }, context),
-  'session.tool.input.started': (data, context) =>
-    call(data, { tool: data.name, input: {}, isCalled: false }, { status: 'pending' }, context),
+  'session.tool.input.started': (data, context) => call(data, unknownCall(data.name), { status: 'pending' }, context),
   'session.tool.called': (data, context) => {
-    const known = callOf(data, context)
+    const { tool, metadata } = callOf(data, context)
     const startedAt = context.frame.created
-    return call(data, { ...known, input: data.input, isCalled: true, startedAt }, { status: 'running' }, context)
+    const called = { tool, input: data.input, isCalled: true, metadata, startedAt }
+    return call(data, called, { status: 'running' }, context)
   },
   'session.tool.progress': (data, context) => {
-    const known = callOf(data, context)
+    const { tool, input, isCalled, startedAt } = callOf(data, context)
+    const known = { tool, input, isCalled, metadata: toMetadata(data.metadata), startedAt }
     // A running call has its input, which a permission shows. If its beginning was missed, what it runs is unknown.
-    const status = known.isCalled ? 'running' : 'pending'
-    return call(data, { ...known, metadata: toMetadata(data.metadata) }, { status }, context)
+    return call(data, known, { status: isCalled ? 'running' : 'pending' }, context)
   },
   'session.tool.success': (data, context) => {
     const [output, metadata] = [outputOf(data.content), toMetadata(data.metadata)]
@@ -63,7 +63,7 @@ function text(
   { text, status }: Pick<TextFields, 'text' | 'status'>,
   { at, raw, frame }: Context,
 ): readonly ReplyEvent[] {
-  const part = toTextPart({ messageID, kind, ordinal, text, status, raw: frame.data })
+  const part = toTextPart({ messageID, kind, ordinal, text, status, raw: frame.wire })
   return [{ type: 'part', at, raw, sessionID, part }]
 }
 
@@ -76,9 +76,11 @@ interface CallPlace {
 }
 
 function callOf({ sessionID, assistantMessageID, id }: CallPlace, { memory }: Context): Call {
-  return (
-    memory.of(sessionID).calls.get(`${assistantMessageID} ${id}`) ?? { tool: 'unknown', input: {}, isCalled: false }
-  )
+  return memory.of(sessionID).calls.get(`${assistantMessageID} ${id}`) ?? unknownCall('unknown')
+}
+
+function unknownCall(tool: string): Call {
+  return { tool, input: {}, isCalled: false, metadata: undefined, startedAt: undefined }
 }
 
 function call(
@@ -101,5 +103,5 @@ function call(
     endedAt,
     interrupted,
   }
-  return [{ type: 'part', at, raw, sessionID, part: toToolPart({ messageID, callID, tool, state, raw: frame.data }) }]
+  return [{ type: 'part', at, raw, sessionID, part: toToolPart({ messageID, callID, tool, state, raw: frame.wire }) }]
 }

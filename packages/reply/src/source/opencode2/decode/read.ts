@@ -32,7 +32,7 @@ export const readers: Readers = {
   'session.inbox.enqueued': ({ sessionID, inboxID, item }, { frame, memory }) => {
     const { type, payload } = item
     const session = memory.of(sessionID)
-    session.inbox.set(inboxID, { ...payload, type })
+    session.inbox.set(inboxID, { type, text: payload?.text, files: payload?.files, metadata: payload?.metadata })
     accept(session, inboxID, frame.created)
     return []
   },
@@ -51,14 +51,12 @@ export const readers: Readers = {
     const createdAt = (isFirst ? undefined : session.acceptedAt.get(inboxID)) ?? frame.created
     const stopped = session.isStopped ? end(session, context, { isSure: true }) : []
     const parts = item.type === 'user' ? toPromptParts(inboxID, item) : [toSyntheticText(inboxID, item.text ?? '')]
-    return [
-      // The end was missed: the session was first read between the two runs.
-      ...stopped,
-      { type: 'message', at, raw, sessionID, message: head(inboxID, 'user', { createdAt, raw: frame.data }) },
-      ...parts.map((part): ReplyEvent => ({ type: 'part', at, raw, sessionID, part })),
-      // After the prompt, which may be the first sign that the run before it was lost.
-      ...begin(session, context),
-    ]
+    const message = head(inboxID, 'user', { createdAt, raw: frame.wire })
+    // The end was missed: the session was first read between the two runs.
+    const events: ReplyEvent[] = [...stopped, { type: 'message', at, raw, sessionID, message }]
+    for (const part of parts) events.push({ type: 'part', at, raw, sessionID, part })
+    // After the prompt, which may be the first sign that the run before it was lost.
+    return [...events, ...begin(session, context)]
   },
   'session.inbox.cancelled': ({ sessionID, inboxID }, { memory }) => {
     memory.of(sessionID).inbox.delete(inboxID)
@@ -89,7 +87,7 @@ export const readers: Readers = {
     const { promptID: parentID } = session
     session.steps.set(id, { agent, createdAt, parentID })
     const model = toModel(data.model)
-    const message = head(id, 'assistant', { agent, model, createdAt, parentID, raw: frame.data })
+    const message = head(id, 'assistant', { agent, model, createdAt, parentID, raw: frame.wire })
     return [...begin(session, context), { type: 'message', at, raw, sessionID, message }]
   },
   'session.step.ended': (data, context) => endStep(data, undefined, context),
@@ -158,7 +156,11 @@ export const readers: Readers = {
   },
 }
 
-function introduce(sessionID: string, wire: object, { at, raw, frame, memory }: Context): readonly ReplyEvent[] {
+function introduce(
+  sessionID: string,
+  wire: Parameters<typeof toSessionInfo>[0],
+  { at, raw, frame, memory }: Context,
+): readonly ReplyEvent[] {
   const session = memory.of(sessionID)
   const info = toSessionInfo(wire, sessionID)
   session.info = info.directory === undefined ? { ...info, directory: frame.directory } : info
@@ -209,7 +211,7 @@ function interrupted(sessionID: string, reason: string, context: Context): reado
   const session = memory.of(sessionID)
   const isStopped = reason === 'shutdown' && session.isRejected
   const isLost = reason === 'shutdown' && !session.isRejected
-  const error = { name: 'MessageAbortedError', message: 'The run was interrupted.', raw: frame.data } as const
+  const error = { name: 'MessageAbortedError', message: 'The run was interrupted.', raw: frame.wire } as const
   return [
     ...(isStopped || isLost ? [] : [{ type: 'error', at, raw, sessionID, happenedAt: frame.created, error } as const]),
     ...(isLost ? [{ type: 'settle', at, raw, sessionID, by: 'lost' } as const] : []),
@@ -226,7 +228,7 @@ function endStep(
   const tokens = data.tokens && toTokens(data.tokens)
   const { agent, createdAt, parentID } = memory.of(sessionID).steps.get(id) ?? {}
   const { created: completedAt } = frame
-  const step = { agent, createdAt, parentID, completedAt, finish, cost, tokens, error, raw: frame.data }
+  const step = { agent, createdAt, parentID, completedAt, finish, cost, tokens, error, raw: frame.wire }
   const message: ReplyEvent = { type: 'message', at, raw, sessionID, message: head(id, 'assistant', step) }
   const part = toStepFinish(id, { finish, cost, tokens })
   return part ? [{ type: 'part', at, raw, sessionID, part }, message] : [message]

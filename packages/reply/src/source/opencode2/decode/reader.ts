@@ -1,6 +1,6 @@
 import type * as z from 'zod/mini'
 import type { ReplyEvent } from '../../../event.ts'
-import type { Frame } from './canonical.ts'
+import type { Frame } from './frame.ts'
 import type { Memory } from './memory.ts'
 import type { eventSchemas } from './schema.ts'
 

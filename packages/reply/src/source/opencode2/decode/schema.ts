@@ -35,6 +35,9 @@ export const sessionSchema = z.looseObject({
   revert: z.nullish(z.looseObject({ messageID: z.string() })),
 })
 
+/** The same where all may be missing. */
+export const sessionFieldsSchema = z.partial(sessionSchema)
+
 export const fileSchema = z.looseObject({
   mime: z.optional(z.string()),
   name: z.nullish(z.string()),
@@ -156,7 +159,7 @@ export const messageSchema = z.discriminatedUnion('type', [
 
 /** The data of each event that concerns a reply. */
 export const eventSchemas = {
-  'session.created': z.looseObject({ ...session, ...z.partial(sessionSchema).shape }),
+  'session.created': z.looseObject({ ...session, ...sessionFieldsSchema.shape }),
   'session.forked': z.looseObject({ ...session, parentID: z.optional(z.string()) }),
   'session.renamed': z.looseObject({ ...session, title: z.string() }),
   'session.deleted': z.looseObject(session),

@@ -1,4 +1,4 @@
-import type { Frame } from './canonical.ts'
+import type { Frame } from './frame.ts'
 import type { Memory } from './memory.ts'
 
 /** The session whose stored events before this one are missing. Undefined if there are none, as nearly always. */

@@ -1,17 +1,10 @@
-import * as z from 'zod/mini'
-import { checkOf } from '../../decode/check.ts'
+import type * as z from 'zod/mini'
 import type { SessionInfo } from '../../port.ts'
-import { sessionSchema } from './schema.ts'
-
-const fieldsSchema = z.partial(sessionSchema)
-const isSound = checkOf(fieldsSchema)
+import type { sessionFieldsSchema } from './schema.ts'
 
 /** What a session's own fields say. */
-export function toSessionInfo(wire: object, sessionID: string): SessionInfo {
-  // Parsing would copy it.
-  const fields = isSound(wire) ? (wire as z.infer<typeof fieldsSchema>) : fieldsSchema.safeParse(wire).data
-  if (!fields) return { sessionID }
-  const { parentID, title, location, time, revert } = fields
+export function toSessionInfo(wire: z.infer<typeof sessionFieldsSchema>, sessionID: string): SessionInfo {
+  const { parentID, title, location, time, revert } = wire
   return {
     sessionID,
     directory: location?.directory,

@@ -1,0 +1,41 @@
+import { type Fields, isFields } from '../../../fields.ts'
+import { type FrameKind, kindOf } from './kinds.ts'
+
+/** One frame of the event stream: `{ id, created, type, data, location?, durable? }`. */
+export interface Frame {
+  readonly id: string | undefined
+  /** The name that 2.0 gives to this type. */
+  readonly type: string
+  /** Undefined for a type that concerns no reply. */
+  readonly kind: FrameKind | undefined
+  /** What the server sent. */
+  readonly wire: Fields
+  /** The same under the names of 2.0. */
+  readonly data: Fields
+  /** When the server created it, in ms since the epoch. Absent in the first frame of a connection. */
+  readonly created: number | undefined
+  /** Absent from the frames that name none, such as those of an execution. */
+  readonly directory: string | undefined
+  /** Counts what a session stores. Absent from frames of what it doesn't store, such as deltas. */
+  readonly seq: number | undefined
+}
+
+/** Reads a frame's envelope; undefined if it isn't one of this generation: version 1 has `properties`, not `data`. */
+export function frameOf(value: unknown): Frame | undefined {
+  if (!isFields(value)) return undefined
+  const { type, data, id, created, location, durable } = value
+  if (typeof type !== 'string' || !isFields(data)) return undefined
+  const kind = kindOf(type)
+  const directory = isFields(location) ? location.directory : undefined
+  const seq = isFields(durable) ? durable.seq : undefined
+  return {
+    id: typeof id === 'string' ? id : undefined,
+    type: kind?.type ?? type,
+    kind,
+    wire: data,
+    data: kind?.dataOf?.(data) ?? data,
+    created: typeof created === 'number' ? created : undefined,
+    directory: typeof directory === 'string' ? directory : undefined,
+    seq: typeof seq === 'number' ? seq : undefined,
+  }
+}

@@ -1,0 +1,47 @@
+import type * as z from 'zod/mini'
+import type { ReplyEvent } from '../../../event.ts'
+import type { Fields } from '../../../fields.ts'
+import { checkOf } from '../../decode/check.ts'
+import { inEnglish } from '../../decode/in-english.ts'
+import { previewNames } from './canonical.ts'
+import { readers } from './read.ts'
+import type { Context, WireType } from './reader.ts'
+import { eventSchemas } from './schema.ts'
+
+type FrameReader = (context: Context) => readonly ReplyEvent[] | z.core.$ZodError
+
+/** What is known of a type of frame. */
+export interface FrameKind {
+  /** The name that 2.0 gives to this type. */
+  readonly type: string
+  /** What readers use of the data, under the names of 2.0. Undefined if they are the same. */
+  readonly dataOf: ((data: Fields) => Fields) | undefined
+  /** Turns the frame into events, or returns the validation error. Undefined if it is read without a schema. */
+  readonly read: FrameReader | undefined
+}
+
+/** By its name on the wire. Undefined for a type that concerns no reply. */
+export function kindOf(type: string): FrameKind | undefined {
+  return kinds.get(type)
+}
+
+function frameReaderOf<T extends WireType>(type: T): FrameReader {
+  const schema = eventSchemas[type]
+  const read = readers[type]
+  // What fits needs no parsing, which would copy it.
+  const fits = checkOf(schema)
+  return (context) => {
+    const { data } = context.frame
+    if (fits(data)) return read(data as z.infer<(typeof eventSchemas)[T]>, context)
+    const parsed = schema.safeParse(data, inEnglish)
+    return parsed.success ? read(parsed.data as z.infer<(typeof eventSchemas)[T]>, context) : parsed.error
+  }
+}
+
+/** The types that are read without a schema. */
+const plainTypes = ['session.text.delta', 'session.reasoning.delta', 'server.connected']
+
+const kinds = new Map<string, FrameKind>(plainTypes.map((type) => [type, { type, dataOf: undefined, read: undefined }]))
+for (const type of Object.keys(eventSchemas) as WireType[])
+  kinds.set(type, { type, dataOf: undefined, read: frameReaderOf(type) })
+for (const [name, { type, dataOf }] of previewNames) kinds.set(name, { type, dataOf, read: kinds.get(type)?.read })

@@ -64,12 +64,15 @@ export interface PersonOptions {
 export interface Person {
   /** Looks at the screen once, and does what is due. */
   act(): Promise<void>
-  /** Resolves with whether everything ended as it should in time. */
+  /** Resolves with whether everything ended as it should. `false`: nothing happened for a long time before that. */
   finish(): Promise<boolean>
 }
 
 /** How long a person waits before pressing again, in ms. */
 const patienceMs = 1500
+/** How often a person looks, in ms, and how often in vain before giving up. A loaded machine is slow, but goes on. */
+const lookMs = 200
+const mostLooksInVain = 300
 
 export function createPerson({ seed, plan, telegram, posted }: PersonOptions): Person {
   const pressedAt = new Map<number, number>()
@@ -110,10 +113,14 @@ export function createPerson({ seed, plan, telegram, posted }: PersonOptions): P
   }
 
   async function finish(): Promise<boolean> {
-    for (let look = 0; look < 500; look++) {
+    let [before, inVain] = ['', 0]
+    while (inVain < mostLooksInVain) {
       await act()
       const all = await posted()
       const words = said(telegram).join('\n')
+      const now = JSON.stringify([all, words])
+      inVain = now === before ? inVain + 1 : 0
+      before = now
       const isDone = plan.every((kind, index) => {
         if (words.includes(answerOf(index))) return true
         // A stopped run has no answer, nor has one whose steering was cut off.
@@ -121,7 +128,7 @@ export function createPerson({ seed, plan, telegram, posted }: PersonOptions): P
         return !isAnswered && all.some(({ prompt, isOver }) => isOver && prompt.includes(promptOf(index, seed)))
       })
       if (isDone) return true
-      await pause(200)
+      await pause(lookMs)
     }
     return false
   }

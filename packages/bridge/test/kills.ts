@@ -69,8 +69,10 @@ export async function startKillStage(version?: string): Promise<KillStage> {
     })()
     const posted = async (): Promise<readonly Posted[]> => await postedOf(seed)
     const person = createPerson({ seed, plan, telegram, posted })
+    // A text that is written while a question is on the screen answers it. What is forwarded never does.
+    const isForwarded = plan.includes('question')
     for (const [index, kind] of plan.entries()) {
-      telegram.say(chat, `${promptOf(index, seed)}[scenario:${kind}${index}]`)
+      telegram.say(chat, `${promptOf(index, seed)}[scenario:${kind}${index}]`, { isForwarded })
       await person.act()
       await pause(random() * 500)
     }
@@ -82,7 +84,7 @@ export async function startKillStage(version?: string): Promise<KillStage> {
     const faults = faultsOf({ seed, plan, words: said(telegram), posted: await posted(), doubtful })
     await telegram.close()
     rmSync(folder, { recursive: true, force: true })
-    return { seed, plan, faults: [...(isWhole ? [] : ['it did not end in time']), ...faults], kills }
+    return { seed, plan, faults: [...(isWhole ? [] : ['it came to a standstill']), ...faults], kills }
   }
 
   async function postedOf(seed: number): Promise<readonly Posted[]> {

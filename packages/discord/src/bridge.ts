@@ -4,6 +4,7 @@ import { discordRestOptions } from './api.ts'
 import { type DiscordConfig, discordConfig } from './config.ts'
 import { gatewayConnection, me } from './connection.ts'
 import { accountIn } from './decode.ts'
+import { guardFrames } from './inbound/frames.ts'
 import { createGateway, type Gateway } from './inbound/gateway.ts'
 
 /** Discord as a channel of a bridge. Needs the packages `@discordjs/rest`, and `discord.js` for the gateway. */
@@ -30,12 +31,19 @@ function restOptions(apiUrl: string | undefined) {
 
 async function gatewayFor({ updates, token, apiUrl }: DiscordConfig, host: ChannelHost): Promise<Gateway | undefined> {
   if (updates === 'http') return undefined
-  const { Client, GatewayIntentBits } = await loadClient('discord.js', () => import('discord.js'))
+  const { Client, GatewayIntentBits, SimpleShardingStrategy } = await loadClient(
+    'discord.js',
+    () => import('discord.js'),
+  )
   const { Guilds, GuildMessages, DirectMessages, MessageContent } = GatewayIntentBits
   const intents = [Guilds, GuildMessages, DirectMessages, MessageContent]
   const { clock, onError } = host
+  const ws = {
+    buildStrategy: (manager: ConstructorParameters<typeof SimpleShardingStrategy>[0]) =>
+      guardFrames(new SimpleShardingStrategy(manager), onError),
+  }
   return createGateway({
-    connect: () => new Client({ intents, rest: restOptions(apiUrl) }),
+    connect: () => new Client({ intents, ws, rest: restOptions(apiUrl) }),
     ...{ token: host.secret(token), clock, onError },
   })
 }

@@ -1,8 +1,8 @@
 import { systemClock } from '@reply/sink/channel'
 import { type BridgeStage, bridgeChannelContract } from '@reply/sink/testing'
 import { startDiscord } from '@reply/testing'
-import { expect, test } from 'vitest'
-import { bridgeChannel, memoryStore } from '../src/index.ts'
+import { expect, test, vi } from 'vitest'
+import { bridgeChannel, type Inbound, memoryStore } from '../src/index.ts'
 import { channelId, token } from './bot.ts'
 
 /** A channel of the fake Discord, reached through the real discord.js. */
@@ -54,6 +54,33 @@ test('requests need a public key, and only then are there requests', async () =>
     hostWith(() => token),
   )
   expect(await connection.webhook?.({ method: 'POST', headers: {}, body: new Uint8Array() })).toEqual({ status: 401 })
+})
+
+test('frames that discord.js cannot read are reported, and the next message is heard', async () => {
+  const discord = await startDiscord({ token })
+  const errors: Error[] = []
+  const received: Inbound[] = []
+  const connection = await bridgeChannel.create(
+    bridgeChannel.schema.parse({ type: 'discord', token: { env: 'TOKEN' }, apiUrl: discord.url }),
+    {
+      ...hostWith(() => token),
+      onError: (error) => errors.push(error),
+      onInbound: (inbound) => void received.push(inbound),
+    },
+  )
+  await connection.start()
+  await vi.waitUntil(() => discord.connected === 1)
+  const frames = ['{"op":0,"t":"MESSAGE_CREATE","d":null}', '{"op":0,"t":"GUILD_CREATE","d":12}', '{"op":10}']
+  for (const frame of ['{', 'null', ...frames]) discord.pushFrame(frame)
+  discord.say(channelId, 'Still there?', { mention: true })
+  await vi.waitUntil(() => received.length === 1)
+  // The first has the type of an event that the channel reads itself.
+  expect(errors.map(({ message }) => message)).toEqual([
+    "Skipped a Discord event that can't be read.",
+    ...frames.map(() => "A frame of Discord's gateway is unreadable, and was passed over: TypeError."),
+  ])
+  await connection.stop()
+  await discord.close()
 })
 
 function hostWith(secret: () => string) {

@@ -3,6 +3,7 @@ import type { SlackBridgeApi, SlackSocket } from './api.ts'
 import { type SlackConfig, slackConfig } from './config.ts'
 import { me, slackConnection } from './connection.ts'
 import { accountOf } from './inbound/file.ts'
+import { guardFrames } from './inbound/frames.ts'
 
 /** Slack as a channel of a bridge. Needs the package `@slack/web-api`, and for Socket Mode `@slack/socket-mode`. */
 export const bridgeChannel: BridgeChannel<SlackConfig> = {
@@ -31,13 +32,15 @@ async function socketFor({ appToken, apiUrl }: SlackConfig, host: ChannelHost): 
   const { LogLevel, SocketModeClient } = await loadClient('@slack/socket-mode', () => import('@slack/socket-mode'))
   const ignore = (): void => {}
   const names = { getLevel: () => LogLevel.ERROR, setLevel: ignore, setName: ignore }
-  return new SocketModeClient({
+  const client = new SocketModeClient({
     appToken: appToken ? host.secret(appToken) : '',
     autoReconnectEnabled: false,
     clientOptions: { ...(apiUrl !== undefined && { slackApiUrl: withSlash(apiUrl) }), retryConfig: { retries: 0 } },
     // Its failures reach `onError`.
     logger: { ...names, debug: ignore, info: ignore, warn: ignore, error: ignore },
   })
+  guardFrames(client, host.onError)
+  return client
 }
 
 function withSlash(url: string): string {

@@ -57,14 +57,17 @@ interface Opened {
   readonly received: Inbound[]
 }
 
-async function open(onInbound: (inbound: Inbound) => unknown = () => {}): Promise<Opened> {
+async function open(
+  onInbound: (inbound: Inbound) => unknown = () => {},
+  onError: (error: Error) => void = () => {},
+): Promise<Opened> {
   const appToken = 'xapp-very-secret'
   const slack = await startSlack({ token, appToken })
   const received: Inbound[] = []
   const connection = await bridgeChannel.create(
     { type: 'slack', token: { env: 'TOKEN' }, appToken: { env: 'APP' }, apiUrl: slack.url },
     {
-      ...{ name: 'work', store: memoryStore(), clock: systemClock, onError: () => {} },
+      ...{ name: 'work', store: memoryStore(), clock: systemClock, onError },
       secret: (source) => ('env' in source && source.env === 'APP' ? appToken : token),
       onInbound: (inbound) => {
         received.push(inbound)
@@ -131,4 +134,19 @@ test.each([
 ])('a config with %j says what it lacks', (more, words) => {
   const { error } = bridgeChannel.schema.safeParse({ type: 'slack', token: { env: 'TOKEN' }, ...more })
   expect(error?.issues[0]?.message).toContain(words)
+})
+
+test('frames that the client cannot read are reported, and the next message is heard', async () => {
+  const errors: Error[] = []
+  const { slack, received } = await open(
+    () => {},
+    (error) => errors.push(error),
+  )
+  const frames = ['null', '{"type":"events_api"}', '{"type":"events_api","payload":{"event":null}}']
+  for (const frame of ['{', ...frames]) slack.pushFrame(frame)
+  slack.say('C1', 'Still there?', { mention: true })
+  await until(() => received.length === 1)
+  expect(errors.map(({ message }) => message)).toEqual(
+    frames.map(() => "A frame of Slack's socket is unreadable, and was passed over: TypeError."),
+  )
 })

@@ -151,7 +151,12 @@ describe('a config', () => {
     [
       'an address that is none',
       { servers: { home: { url: 'localhost' } } },
-      'servers.home.url: Write an address such as "http://127.0.0.1:4096".',
+      'servers.home.url: Write an address such as "http://127.0.0.1:4096". It is "localhost".',
+    ],
+    [
+      'an address of another kind',
+      { servers: { home: { url: 4096 } } },
+      'servers.home.url: Write an address such as "http://127.0.0.1:4096". It is 4096.',
     ],
     [
       'a way of being busy that is none',
@@ -199,6 +204,21 @@ describe('a config', () => {
     const faults = faultsOf({ servers: { home: { url: 'http://me:abc@127.0.0.1:4096' } } })
     expect(faults).toContain('name its `username` and `password`')
     expect(faults).not.toContain('abc')
+  })
+
+  test.each([
+    ['http://me:hunter2@10.0.0.5:4096', 'http://***@10.0.0.5:4096'],
+    ['ftp://me:hunter2@10.0.0.5/files', 'ftp://***@10.0.0.5/files'],
+    ['me:hunter2@10.0.0.5', '***@10.0.0.5'],
+    ['http://me:hunter2@else@10.0.0.5 :x', 'http://***@10.0.0.5 :x'],
+    ['http://me:hunter2/else@10.0.0.5', 'http://***@10.0.0.5'],
+    ['ftp://10.0.0.5/?password=hunter2', 'ftp://10.0.0.5/?***'],
+    ['ftp://10.0.0.5/#hunter2', 'ftp://10.0.0.5/?***'],
+  ])('shows the address %s without what may be secret', (url, shown) => {
+    const faults = faultsOf({ servers: { home: { url } } })
+    expect(faults).toContain(`servers.home.url: Write`)
+    expect(faults).toContain(`It is "${shown}".`)
+    expect(faults).not.toContain('hunter2')
   })
 
   test('says what a busy chat does: one for all, or by chat', () => {

@@ -113,13 +113,25 @@ function issuesOf({ issues }: z.ZodError, value: unknown, within = ''): readonly
   return issues.map((issue) => {
     const path = `${within}${issue.path.map(String).join('.')}`.replace(/\.$/, '') || 'the config'
     const found = at(value, issue.path)
-    const isSafe =
-      issue.path.length > 0 && !/password|token|secret|key|url|env/i.test(path) && typeof found !== 'object'
-    const shown = isSafe && found !== undefined ? ` It is ${JSON.stringify(found)}.` : ''
+    const isSafe = issue.path.length > 0 && !/password|token|secret|key|env/i.test(path) && typeof found !== 'object'
+    const plain = typeof found === 'string' && /url|apiRoot/i.test(path) ? withoutCredentials(found) : found
+    const shown = isSafe && found !== undefined ? ` It is ${JSON.stringify(plain)}.` : ''
     const isSecretText = typeof found === 'string' && /password|token|secret/i.test(path)
     const cure = isSecretText ? ' A config holds no secrets: write { "env": "NAME" } or { "file": "path" }.' : ''
     return `${path}: ${faultWords(issue, found)}${shown}${cure}`
   })
+}
+
+/**
+ * An address as it may be shown. It may be none, so that it can't be parsed: all before its last `@`, and all from a query
+ * on, may be secret.
+ */
+function withoutCredentials(url: string): string {
+  const [, scheme = ''] = /^([a-z][a-z\d+.-]*:\/\/)/i.exec(url) ?? []
+  const [address = '', ...query] = url.slice(scheme.length).split(/(?=[?#])/)
+  const end = address.lastIndexOf('@')
+  const host = end === -1 ? address : `***${address.slice(end)}`
+  return `${scheme}${host}${query.length > 0 ? '?***' : ''}`
 }
 
 function at(value: unknown, path: readonly PropertyKey[]): unknown {

@@ -1,3 +1,5 @@
+import type { BridgeWords } from './words.ts'
+
 /**
  * What went wrong:
  * - `config`: the config can't be used; the message names the path, the value and the cure.
@@ -28,4 +30,12 @@ export function isTakenOver(error: unknown): boolean {
 /** What failed, in words: of an error its message. */
 export function wordsOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
+}
+
+/** The same for a chat: who starts the server, and at which address, is the operator's matter, and is only logged. */
+export function chatWordsOf(error: unknown, words: BridgeWords): string {
+  const type = error instanceof Error && 'type' in error ? error.type : undefined
+  if (type === 'unreachable' || type === 'closed') return words.unreachable
+  if (type === 'not-stopped') return words.unconfirmed
+  return type === 'unauthorized' || type === 'not-opencode' ? words.shutOut : wordsOf(error)
 }

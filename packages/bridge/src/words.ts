@@ -74,6 +74,10 @@ export const words = {
   verbose: (isOn: boolean) => (isOn ? 'Tool calls are shown with their output.' : 'Tool calls are shown in short.'),
   unsupported: (why: string) => `That is not possible: ${why}`,
   failed: (why: string) => `That failed: ${why}`,
+  notAnswered: (why: string) => `The answer was not passed on: ${why}`,
+  unreachable: 'The server can’t be reached now. Try again in a moment.',
+  unconfirmed: 'The server did not confirm it, so it may still be running. Try again in a moment.',
+  shutOut: 'The server does not let this bridge in. Tell its operator.',
   noApprover:
     'No one in this chat may allow that: it takes the right `approve`. Work in a chat with a person who has it, or write /stop.',
   askReminder: (left: string) => `⏳ The request above still waits for an answer: ${left} left.`,

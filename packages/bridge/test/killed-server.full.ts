@@ -37,7 +37,12 @@ test('asks of a server that was killed are withdrawn, their chats told, and the 
     return await stage.telegram.press(chat, shown[index]?.messageId ?? 0, button).settled
   })
   const told = (await Promise.all(presses)).map(({ text: is }) => is)
-  expect(told).toEqual([expect.stringContaining('No OpenCode server'), expect.stringContaining('No OpenCode server')])
+  const unreachable = 'The answer was not passed on: The server can’t be reached now. Try again in a moment.'
+  expect(told).toEqual([unreachable, unreachable])
+  // What an operator needs is in the log.
+  const logged = stage.errors.map(({ message }) => message).filter((one) => one.includes('start one with'))
+  expect(logged.length).toBeGreaterThanOrEqual(2)
+  expect(JSON.stringify(asks.map(({ chat }) => stage.said(chat)))).not.toContain(stage.server.url)
   await stage.server.restart()
   for (const { chat } of asks) {
     const closed = await said(chat, 'No longer needed.')

@@ -1,6 +1,6 @@
 import type { Ask, OpenCode } from '@reply/core'
 import { answerWith, type Inbound } from '@reply/sink'
-import { BridgeError } from '../error.ts'
+import { BridgeError, chatWordsOf } from '../error.ts'
 import type { BridgeContext } from '../runs/context.ts'
 import type { Runner } from '../runs/runner.ts'
 
@@ -15,12 +15,12 @@ export type Answerer = (
 ) => Promise<boolean>
 
 export function createAnswerer(
-  { servers, channels }: Pick<BridgeContext, 'servers' | 'channels'>,
+  { servers, channels, words, onError }: Pick<BridgeContext, 'servers' | 'channels' | 'words' | 'onError'>,
   runner: Runner,
 ): Answerer {
   const opencode: Pick<OpenCode, 'answer' | 'reject' | 'abort'> = {
-    answer: async (ask, answer) => await serverOf(ask).answer(ask, answer),
-    reject: async (ask, message) => await serverOf(ask).reject(ask, message),
+    answer: async (ask, answer) => await passed(serverOf(ask).answer(ask, answer)),
+    reject: async (ask, message) => await passed(serverOf(ask).reject(ask, message)),
     // Stops never come this way.
     abort: async () => {},
   }
@@ -34,6 +34,17 @@ export function createAnswerer(
       ...{ opencode, running: () => running, beforeAnswer },
       words: channels.sinkFields(channel).words,
     })(inbound)
+  }
+
+  /** The person is told of a failure in words for people, and the operator in full. */
+  async function passed<T>(answered: Promise<T>): Promise<T> {
+    try {
+      return await answered
+    } catch (cause) {
+      if (!(cause instanceof Error) || ('type' in cause && cause.type === 'already-resolved')) throw cause
+      onError(cause)
+      throw new BridgeError('inbound', words.notAnswered(chatWordsOf(cause, words)), { cause })
+    }
   }
 
   /** A sub-agent's ask belongs to the server of its root session. */

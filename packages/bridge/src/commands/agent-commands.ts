@@ -1,4 +1,4 @@
-import { wordsOf } from '../error.ts'
+import { chatWordsOf } from '../error.ts'
 import type { QueuedPrompt } from '../intake/queued-prompt.ts'
 import { plain } from '../markdown.ts'
 import type { Person } from '../people/people.ts'
@@ -94,7 +94,7 @@ export function agentCommands(context: CommandContext): readonly Command[] {
         // It may take minutes, and other commands must not wait for it.
         void opencode.compact(sessionID, route.model).catch(async (error) => {
           onError(error instanceof Error ? error : new Error(String(error)))
-          await channels.say(place, { text: words.failed(plain(wordsOf(error))) })
+          await channels.say(place, { text: words.failed(plain(chatWordsOf(error, words))) })
         })
         return { text: words.compactStarted, session: { server, sessionID } }
       },

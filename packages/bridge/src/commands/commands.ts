@@ -1,6 +1,6 @@
 import type { Actor, Inbound } from '@reply/sink'
 import type { BridgeCommand } from '@reply/sink/channel'
-import { wordsOf } from '../error.ts'
+import { chatWordsOf } from '../error.ts'
 import type { Backlog } from '../intake/backlog.ts'
 import type { QueuedPrompt } from '../intake/queued-prompt.ts'
 import { plain } from '../markdown.ts'
@@ -92,7 +92,8 @@ export function createCommands(context: CommandContext, backlog: Backlog): Comma
       if (error instanceof CommandRefusal) return { text: error.message }
       onError(error instanceof Error ? error : new Error(String(error)))
       const isMissing = error instanceof Error && 'type' in error && error.type === 'unsupported'
-      return { text: isMissing ? words.unsupported(plain(wordsOf(error))) : words.failed(plain(wordsOf(error))) }
+      const why = plain(chatWordsOf(error, words))
+      return { text: isMissing ? words.unsupported(why) : words.failed(why) }
     }
   }
 

@@ -1,5 +1,5 @@
 import type { Actor } from '@reply/sink'
-import { wordsOf } from '../error.ts'
+import { chatWordsOf } from '../error.ts'
 import type { QueuedPrompt } from '../intake/queued-prompt.ts'
 import { plain } from '../markdown.ts'
 import type { Person } from '../people/people.ts'
@@ -76,7 +76,7 @@ export interface StopRequest extends Partial<Pick<QueuedPrompt, 'isTried' | 'hea
 /** Stops what runs in a place, as far as the person may. */
 export async function stopRuns(context: CommandContext, request: StopRequest): Promise<Said> {
   const { place, person, actor, isTried, heardAt = Number.POSITIVE_INFINITY, command = '/stop' } = request
-  const { runner, routes, people, servers, words } = context
+  const { runner, routes, people, servers, words, onError } = context
   await runner.restored(place)
   // Before a crash it may have stopped what ran then, and the next prompt is not meant.
   const running = runner
@@ -102,6 +102,7 @@ export async function stopRuns(context: CommandContext, request: StopRequest): P
     await opencode.abort(route.sessionID)
     return { text: words.canceled }
   } catch (error) {
-    return { text: words.notStopped(plain(wordsOf(error))) }
+    onError(error instanceof Error ? error : new Error(String(error)))
+    return { text: words.notStopped(plain(chatWordsOf(error, words))) }
   }
 }

@@ -1,5 +1,5 @@
 import type { Inbound } from '@reply/sink'
-import { isTakenOver } from '../error.ts'
+import { chatWordsOf, isTakenOver } from '../error.ts'
 import { placeKey } from '../place.ts'
 import { toQueuedPrompt } from '../registry/decode.ts'
 import { atMost } from '../runs/at-most.ts'
@@ -63,7 +63,7 @@ export function createInbox({ context, handle }: InboxOptions): Inbox {
     } catch (cause) {
       if (isTakenOver(cause)) return
       onError(cause instanceof Error ? cause : new Error(String(cause)))
-      await text.answer(words.failed(cause instanceof Error ? cause.message : String(cause)))
+      await text.answer(words.failed(chatWordsOf(cause, words)))
       await state.commit([{ type: 'dequeue', queue: queueOf(entry), id: entry.id }]).catch(onError)
     }
   }

@@ -9,7 +9,7 @@ import {
 } from '@reply/core'
 import { pause, withResolvers } from '@reply/sink/channel'
 import type { Saying } from '../channels.ts'
-import { isTakenOver, wordsOf } from '../error.ts'
+import { chatWordsOf, isTakenOver } from '../error.ts'
 import { createRunEvents } from '../events/run-events.ts'
 import { plain } from '../markdown.ts'
 import type { Execution } from '../registry/execution.ts'
@@ -219,7 +219,7 @@ export function beginRun(options: BeginOptions): ActiveRun {
   }
 
   async function fail(error: unknown): Promise<void> {
-    const reason = wordsOf(error)
+    const reason = chatWordsOf(error, words)
     const text =
       error instanceof FileFailure ? words.fileFailed(plain(error.file), plain(reason)) : words.failed(plain(reason))
     await update({ phase: 'done', status: 'error', reason, finishedAt: clock.now() })

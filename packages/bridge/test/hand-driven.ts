@@ -19,14 +19,15 @@ export interface HandDriven {
 
 export async function startHandDriven(
   act: (run: LocalRun, text: string) => void,
-  options: Omit<StartChats, 'clock'> = {},
+  { groups = [], ...options }: Omit<StartChats, 'clock'> & { readonly groups?: readonly number[] } = {},
 ): Promise<HandDriven> {
   const clock = createHandClock()
-  const people = [
+  const all = [
     { id: 1, type: 'private', title: 'Ann' },
     { id: 2, type: 'private', title: 'Bob' },
+    ...groups.map((id) => ({ id, type: 'supergroup', title: 'Shop' }) as const),
   ] as const
-  const telegram = await startTelegram({ token: '42:secret', clock, chats: people })
+  const telegram = await startTelegram({ token: '42:secret', clock, chats: all })
   const agent = localAgent(act, clock)
   const chats = await startChats({ platforms: [telegramOn(telegram)], connectTo: agent.connectTo })
   await chats.start({ ...options, clock })

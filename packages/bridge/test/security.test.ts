@@ -1,136 +1,139 @@
-import { existsSync, statSync } from 'node:fs'
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { hold, type Scripts, text } from '@reply/testing'
+import type { LocalRun } from '@reply/core/source'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type BridgeStage, startStage } from './stage.ts'
-
-const scripts: Scripts = {
-  hello: { steps: [[text('Hello to you.')]] },
-  again: { steps: [[text('Again, hello.')]] },
-  secret: { steps: [[text('The plan is secret.')]] },
-  slow: { steps: [[text('One moment'), hold('middle'), text(', done.')]] },
-}
+import { sqliteStore } from '../src/store/sqlite.ts'
+import { type HandDriven, startHandDriven } from './hand-driven.ts'
+import { answer } from './local-agent.ts'
 
 const group = -100_500
-const eve = { id: 66, name: 'Eve' }
-const bob = { id: 2, name: 'Bob' }
+/** A person's messages in all of them count together. */
+const crowd = Array.from({ length: 22 }, (_, index) => -100_600 - index)
+const [ann, bob, eve] = [
+  { id: 1, name: 'Ann' },
+  { id: 2, name: 'Bob' },
+  { id: 66, name: 'Eve' },
+]
 
-let stage: BridgeStage
+let open: HandDriven
+/** The run of a prompt that ends when the test says so. */
+let held: LocalRun | undefined
 
 beforeAll(async () => {
-  stage = await startStage({
-    scripts,
-    router: { messagesPerMinute: 20, maxTextLength: 2000, maxFileBytes: 1000 },
-    chats: [
-      { id: 1, type: 'private', title: 'Ann' },
-      { id: 2, type: 'private', title: 'Bob' },
-      { id: 5, type: 'private', title: 'Flo' },
-      { id: group, type: 'supergroup', title: 'Shop' },
-    ],
-    people: {
-      ann: { ids: ['tg:1'], may: ['prompt', 'approve', 'admin'] },
-      bob: { ids: ['tg:2'], may: ['prompt'] },
-      flo: { ids: ['tg:5'], may: ['prompt'] },
+  open = await startHandDriven(
+    (run, text) => {
+      if (text === 'slowly') held = run
+      else answer(run, `You said: ${text}.`)
     },
-  })
-  await stage.start()
-})
-afterAll(async () => await stage.close())
-
-const answered = async (chatId: number, words: string): Promise<string> =>
-  await stage.seen(
-    chatId,
-    (screen) => screen.find(({ from, text: said }) => from === 'bot' && said.includes(words))?.text,
+    { groups: [group, ...crowd], router: { messagesPerMinute: 20, maxTextLength: 2000, maxFileBytes: 1000 } },
   )
+})
+afterAll(async () => await open.chats.close())
+
+const answered = async (chat: number, words: string): Promise<string> => {
+  const find = (): string | undefined => open.said(chat).find((text) => text.includes(words))
+  await open.passes(() => find() !== undefined)
+  return find() ?? expect.fail(`Nobody said "${words}".`)
+}
+
+/** Other tests wrote, too. */
+const anotherMinute = async (): Promise<void> => {
+  const now = open.clock.now()
+  await open.passes(() => open.clock.now() > now + 61_000)
+}
 
 test('a run can be looked up only in its own chat', async () => {
-  stage.telegram.say(1, 'Plan [scenario:secret]')
-  await answered(1, 'The plan is secret.')
-  stage.telegram.say(1, '/list')
+  const { telegram, said } = open
+  telegram.say(1, 'the plan is secret')
+  await answered(1, 'You said: the plan is secret.')
+  telegram.say(1, '/list')
   const [, id = ''] = /• (\w+)/.exec(await answered(1, 'Recent executions')) ?? []
-  for (const command of ['status', 'logs']) stage.telegram.say(2, `/${command} ${id}`)
-  stage.telegram.say(2, '/list')
-  stage.telegram.say(2, '/sessions')
+  for (const command of ['status', 'logs']) telegram.say(2, `/${command} ${id}`)
+  telegram.say(2, '/list')
+  telegram.say(2, '/sessions')
   await answered(2, 'No recent executions in this chat.')
   await answered(2, 'No session was used in this chat yet.')
-  expect(stage.said(2).filter((said) => said === `Unknown execution ID: ${id}`)).toHaveLength(2)
-  expect(stage.said(2).join()).not.toContain('secret')
-  stage.telegram.say(1, `/logs ${id.slice(0, 3)}`)
-  await answered(1, '[stdout] The plan is secret.')
+  expect(said(2).filter((text) => text === `Unknown execution ID: ${id}`)).toHaveLength(2)
+  expect(said(2).join()).not.toContain('secret')
+  telegram.say(1, `/logs ${id.slice(0, 3)}`)
+  await answered(1, '[stdout] You said: the plan is secret.')
 })
 
 test('a person without the right admin neither stops nor edits what is another’s', async () => {
-  stage.telegram.say(group, '@fake_bot slowly [scenario:slow]', { from: { id: 1, name: 'Ann' } })
-  await stage.model.held('middle')
-  stage.telegram.say(group, '@fake_bot hello [scenario:hello]', { from: { id: 1, name: 'Ann' } })
+  const { telegram, heard } = open
+  telegram.say(group, '@fake_bot slowly', { from: ann })
+  await open.passes(() => held !== undefined)
+  telegram.say(group, '@fake_bot hello', { from: ann })
   await answered(group, 'Queued, number 1.')
-  stage.telegram.say(group, '/stop', { from: bob })
+  telegram.say(group, '/stop', { from: bob })
   await answered(group, "That is Ann's. It takes the right `admin`.")
-  stage.telegram.say(2, '/queue')
+  telegram.say(2, '/queue')
   await answered(2, 'Nothing is waiting.')
-  stage.telegram.say(group, '/queue edit 1 Other words [scenario:again]', { from: bob })
-  stage.telegram.say(group, '/queue drop 1', { from: bob })
-  stage.telegram.say(group, '/queue', { from: bob })
+  telegram.say(group, '/queue edit 1 Other words', { from: bob })
+  telegram.say(group, '/queue drop 1', { from: bob })
+  telegram.say(group, '/queue', { from: bob })
   await answered(group, 'Waiting:')
-  stage.model.release('middle')
+  if (held) answer(held, 'One moment, done.')
   await answered(group, 'One moment, done.')
-  await answered(group, 'Hello to you.')
+  await answered(group, 'You said: hello.')
+  expect(heard.slice(-2)).toEqual(['slowly', 'hello'])
 })
 
 test('a group is heard only where it speaks to the bot, and strangers are refused there', async () => {
-  const before = stage.said(group).length
-  stage.telegram.say(group, 'Lunch? [scenario:hello]', { from: bob })
-  stage.telegram.say(group, '@fake_bot rm -rf / [scenario:hello]', { from: eve })
-  await answered(group, 'tg:66')
+  const { telegram, said, heard } = open
+  const before = said(group).length
+  telegram.say(group, 'Lunch?', { from: bob })
+  telegram.say(group, '@fake_bot rm -rf /', { from: eve })
+  await answered(group, 'telegram:66')
   // What came before would be answered before this.
-  stage.telegram.say(group, '@fake_bot and now [scenario:again]', { from: bob })
-  await answered(group, 'Again, hello.')
-  expect(stage.said(group)).toHaveLength(before + 2)
+  telegram.say(group, '@fake_bot and now', { from: bob })
+  await answered(group, 'You said: and now.')
+  expect(said(group)).toHaveLength(before + 2)
+  expect(heard).not.toContain('rm -rf /')
 })
 
 test('a message that the platform delivers twice runs once', async () => {
-  const date = Math.floor(Date.now() / 1000)
+  const { telegram, clock, heard } = open
   const message = {
-    ...{ message_id: 777_777, date, text: 'Hello [scenario:hello]' },
+    ...{ message_id: 777_777, date: Math.floor(clock.now() / 1000), text: 'just once' },
     ...{ chat: { id: 2, type: 'private' }, from: { id: 2, is_bot: false, first_name: 'Bob' } },
   }
-  stage.telegram.push('message', message)
-  stage.telegram.push('message', message)
-  stage.telegram.say(2, '/list')
-  await answered(2, 'Recent executions')
-  const count = (): number => stage.said(2).filter((said) => said.includes('Hello to you.')).length
+  telegram.push('message', message)
+  telegram.push('message', message)
   // A second run would come before this one.
-  stage.telegram.say(2, 'More [scenario:again]')
-  await answered(2, 'Again, hello.')
-  expect(count()).toBe(1)
+  telegram.say(2, 'more')
+  await answered(2, 'You said: more.')
+  expect(heard.filter((text) => text === 'just once')).toHaveLength(1)
 })
 
 test('a text that is too long, and too many messages, are refused', async () => {
-  stage.telegram.say(5, 'x'.repeat(2001))
-  await answered(5, 'at most 2,000 are taken')
-  for (let count = 0; count < 22; count++) stage.telegram.say(5, '/help')
-  await answered(5, 'Too many messages in a minute.')
+  const { telegram, said, heard } = open
+  await anotherMinute()
+  telegram.say(2, 'x'.repeat(2001))
+  await answered(2, 'at most 2,000 are taken')
+  for (const chat of crowd) telegram.say(chat, '/help', { from: bob })
+  await open.passes(() => crowd.every((chat) => said(chat).length > 0))
+  expect(crowd.filter((chat) => said(chat).join().startsWith('Too many messages in a minute.'))).toHaveLength(2)
+  expect(heard.some((text) => text.startsWith('xx'))).toBe(false)
 })
 
 test('a file that is too large is not passed on', async () => {
-  stage.telegram.say(1, 'Read it [scenario:again]', { file: { name: 'big.txt', bytes: Buffer.alloc(1001, 'x') } })
+  const { telegram, heard, chats } = open
+  telegram.say(1, 'too big', { file: { name: 'big.txt', bytes: Buffer.alloc(1001, 'x') } })
   expect(await answered(1, 'big.txt')).toContain('1000 bytes')
-  stage.telegram.say(1, 'Read it [scenario:hello]', { file: { name: 'fits.txt', bytes: Buffer.alloc(1000, 'x') } })
-  await answered(1, 'Hello to you.')
-  expect(stage.said(1).join()).not.toContain('Again')
-  expect(stage.errors.splice(0).map(({ name }) => name)).toEqual(['FileFailure'])
+  telegram.say(1, 'small enough', { file: { name: 'fits.txt', bytes: Buffer.alloc(1000, 'x') } })
+  await answered(1, 'You said: small enough.')
+  expect(heard).not.toContain('too big')
+  expect(chats.errors.splice(0).map(({ name }) => name)).toEqual(['FileFailure'])
 })
 
-test('other users of the computer can not read the state', () => {
-  expect(statSync(stage.folder).mode & 0o777).toBe(0o700)
-  expect(statSync(join(stage.folder, 'bridge.db')).mode & 0o777).toBe(0o600)
-})
-
-test('a command of the agent runs nothing and reads nothing by words of a person who may only prompt', async () => {
-  stage.telegram.say(2, '/init !`touch injected.txt`')
-  await answered(2, 'without asking')
-  stage.telegram.say(2, '/init @/etc/hostname')
-  await stage.seen(2, () => stage.said(2).filter((said) => said.includes('without asking')).length === 2)
-  expect(existsSync(join(stage.server.directory, 'injected.txt'))).toBe(false)
-  expect(stage.errors).toEqual([])
+test('other users of the computer can not read the state', async () => {
+  const home = mkdtempSync(join(tmpdir(), 'reply-state-'))
+  const folder = join(home, 'state')
+  const store = await sqliteStore({ folder })
+  expect(statSync(folder).mode & 0o777).toBe(0o700)
+  expect(statSync(join(folder, 'bridge.db')).mode & 0o777).toBe(0o600)
+  await store.close()
+  rmSync(home, { recursive: true })
 })

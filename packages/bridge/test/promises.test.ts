@@ -71,6 +71,49 @@ test("a run's own time-out rests while a person is asked, and only then", async 
   expect(said(1)).toContain('As you like.')
 })
 
+test('an ask is called to mind at half of its time, and rejected at the end of it', async () => {
+  open = await startHandDriven(
+    (run) => {
+      const end = (): void => answer(run, 'Then I go on.')
+      run.ask({ type: 'question', requestID: 'que_1', questions: [colour], reply: end })
+    },
+    // The run's own time is another.
+    { router: { timeoutMs: 5000, askTimeoutMs: 90_000 } },
+  )
+  const { telegram, clock, said, passes } = open
+  telegram.say(1, 'ask')
+  const after = async (words: string): Promise<number> => {
+    await passes(() => said(1).some((text) => text.includes(words)))
+    return clock.now()
+  }
+  const asked = await after('Which colour?')
+  const reminded = await after('⏳ The request above still waits for an answer: 45s left.')
+  const rejected = await after('No answer within 1m 30s, so the request was rejected.')
+  // Posting takes a little of the time.
+  expect(Math.abs(reminded - asked - 45_000)).toBeLessThan(2000)
+  expect(Math.abs(rejected - asked - 90_000)).toBeLessThan(2000)
+  expect(said(1).filter((text) => text.includes('still waits'))).toHaveLength(1)
+  await after('Then I go on.')
+})
+
+test('an ask that is answered in time is not called to mind', async () => {
+  open = await startHandDriven(
+    (run) => {
+      const end = (): void => answer(run, 'As you like.')
+      run.ask({ type: 'question', requestID: 'que_1', questions: [colour], reply: end })
+    },
+    { router: { askTimeoutMs: 20_000 } },
+  )
+  const { telegram, clock, said, passes } = open
+  telegram.say(1, 'ask')
+  await passes(() => said(1).some((text) => text.includes('Which colour?')))
+  telegram.say(1, 'Blue')
+  await passes(() => said(1).includes('As you like.'))
+  const answered = clock.now()
+  await passes(() => clock.now() - answered > 30_000)
+  expect(said(1).join()).not.toMatch(/still waits|No answer within/)
+})
+
 test.each([true, false])(
   'typing stays while a tool runs, and its messages come only with progress: %s',
   async (enabled) => {

@@ -1,4 +1,5 @@
 import { pause } from '../../clock.ts'
+import { ReplyError } from '../../error.ts'
 import type { SnapshotEvent } from '../../event.ts'
 import { isInserted } from '../../track/run-boundaries.ts'
 import type { PostedPrompt } from './posted-prompt.ts'
@@ -22,7 +23,10 @@ const lookMs = 250
 /** Matches no message: the session is read to its beginning. */
 const noMessage = ''
 
-/** Looks for the prompt until the server would have stored it. Rejects if the session can't be read. */
+/**
+ * Looks for the prompt until the server would have stored it. Rejects if the session can't be read, and with `closed`
+ * once `over` aborts.
+ */
 export async function findPosted(
   server: RunServer,
   posted: PostedPrompt,
@@ -36,6 +40,7 @@ export async function findPosted(
     const leftMs = until - clock.now()
     if (found || leftMs <= 0) return found
     await pause(clock, Math.min(leftMs, lookMs * 2 ** look), over)
+    if (over.aborted) throw new ReplyError('closed', 'Nothing follows the prompt any more.')
   }
 }
 

@@ -1,10 +1,9 @@
-import { pause } from '../../clock.ts'
-import type { Place } from '../../place.ts'
 import { wasNeverSent } from '../never-sent.ts'
 import type { LiveReply } from '../store/replies.ts'
 import { createFollowedRun, isCurrent } from './followed-run.ts'
 import { isUncertain, join } from './join.ts'
 import { openReplyFor } from './open-reply.ts'
+import { postPrompt } from './post-prompt.ts'
 import type { PostedPrompt } from './posted-prompt.ts'
 import { requireDelivery } from './prompt-input.ts'
 import type { Start } from './recognize.ts'
@@ -15,17 +14,13 @@ import { toFailure } from './stand-in.ts'
 import { whenSettled } from './when-settled.ts'
 import { holdsOnlyANote } from './whose-run.ts'
 
-/** How long a post is tried again whose connection could not be made, in ms, and the longest pause in between. */
-const connectMs = 60_000
-const maxPauseMs = 8000
-
 /**
  * Posts a prompt and follows the reply to it:
  *
  * 1. Prepare: waits for the connection, finds or creates the session. Nothing is posted yet, so a stop drops the prompt.
  * 2. Post, exactly once, when the caller's `onPosting` is through. If the session is at rest, its next reply is opened
  * first (`postToOwnReply`). If it is busy, the running reply takes the prompt, or the next one does (`postIntoRun`). A
- * note may be posted in either case (`postNote`). A post that got no connection is tried again.
+ * note may be posted in either case (`postNote`). A post that the server didn't get is tried again (`postPrompt`).
  * 3. Attach: once the reply is found, the stream and the observers follow it to its end (`createFollowedRun`).
  *
  * If nothing runs for the prompt, a stand-in reply carries the reason.
@@ -102,7 +97,7 @@ export function startRun({ server, request, ...options }: StartRunOptions): Repl
     return engine.openReply(sessionID) && engine.replies.newest(sessionID)
   }
 
-  async function postToOwnReply(place: Place): Promise<void> {
+  async function postToOwnReply(place: PreparedPlace): Promise<void> {
     const { sessionID } = place
     const opened = openReply(sessionID)
     attach(opened, { reply: opened.reply(), joined: false })
@@ -112,12 +107,12 @@ export function startRun({ server, request, ...options }: StartRunOptions): Repl
     } catch (error) {
       if (!isCurrent(server, opened)) return
       if (wasNeverSent(error) && run.isStopped()) dropReply(sessionID)
-      // A later check finds out whether the server took it; it is never posted again.
+      // A later check finds out whether the server took it.
       else if (!isUncertain(error)) failReply(sessionID, error)
     }
   }
 
-  async function postIntoRun(place: Place): Promise<void> {
+  async function postIntoRun(place: PreparedPlace): Promise<void> {
     const left = await findReply(place, attach)
     const { sessionID } = place
     if (left === 'parked' && messageID !== undefined) return endWith({ sessionID, end: { type: 'parked', messageID } })
@@ -126,7 +121,7 @@ export function startRun({ server, request, ...options }: StartRunOptions): Repl
   }
 
   /** Posts a note. Its reply ends when the server has the message, even while a run continues in the session. */
-  async function postNote(place: Place): Promise<void> {
+  async function postNote(place: PreparedPlace): Promise<void> {
     const { sessionID } = place
     if (!server.info.current().showsNotes)
       return await post(place).then(() => endWith({ sessionID, end: { type: 'noted' } }))
@@ -150,30 +145,18 @@ export function startRun({ server, request, ...options }: StartRunOptions): Repl
     return openReplyFor({ type: 'opened', sessionID, text: request.text, at: clock.now() }, engine)
   }
 
-  async function findReply(place: Place, found: (live: LiveReply, start: Start) => void): ReturnType<typeof join> {
+  async function findReply(
+    place: PreparedPlace,
+    found: (live: LiveReply, start: Start) => void,
+  ): ReturnType<typeof join> {
     const { unwanted, dropped, over } = run
     return await join({ server, place, messageID, text, post: () => post(place), unwanted, dropped, over, found })
   }
 
-  async function post(place: Place): Promise<void> {
-    const answered = postOnce(place)
+  async function post(place: PreparedPlace): Promise<void> {
+    const answered = postPrompt({ server, request, place, messageID, over: run.over, isPointless })
     run.posted({ messageID, answered })
     await answered
-  }
-
-  async function postOnce(place: Place): Promise<void> {
-    const startedAt = clock.now()
-    for (let pauseMs = 250; ; pauseMs = Math.min(maxPauseMs, pauseMs * 2)) {
-      try {
-        return await request.post(place, messageID)
-      } catch (error) {
-        const isLate = clock.now() - startedAt >= connectMs
-        if (!wasNeverSent(error) || isLate || isPointless()) throw error
-        await pause(clock, pauseMs, run.over)
-        if (isPointless()) throw error
-        server.idleCheck.expectAgain(place.sessionID)
-      }
-    }
   }
 
   function dropReply(sessionID: string): void {

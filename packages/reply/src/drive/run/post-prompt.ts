@@ -1,0 +1,56 @@
+import { pause } from '../../clock.ts'
+import { wasCutOff, wasNeverSent } from '../never-sent.ts'
+import { findPosted } from './find-posted.ts'
+import type { RunRequest, RunServer } from './run-server.ts'
+import type { PreparedPlace } from './sessions.ts'
+
+export interface PostOptions {
+  readonly server: RunServer
+  readonly request: RunRequest
+  readonly place: PreparedPlace
+  /** The id of the prompt's message, if the server accepts one. */
+  readonly messageID: string | undefined
+  /** Aborts when nothing follows the run any more. */
+  readonly over: AbortSignal
+  /** Whether the prompt need not be posted any more. */
+  readonly isPointless: () => boolean
+}
+
+/** How long after the first try a prompt may be posted again, in ms, and the longest pause in between. */
+const againMs = 60_000
+const maxPauseMs = 8000
+
+/**
+ * Posts so that the server takes it once. A post that got no connection is tried again. One whose connection was cut off
+ * is looked for by its id first, as after a restart of this process, and posted again only if the server doesn't have
+ * it. Rejects with the error of the last try.
+ */
+export async function postPrompt(options: PostOptions): Promise<void> {
+  const { server, request, place, messageID, over, isPointless } = options
+  const { clock, idleCheck } = server
+  const startedAt = clock.now()
+  for (let pauseMs = 250; ; pauseMs = Math.min(maxPauseMs, pauseMs * 2)) {
+    try {
+      return await request.post(place, messageID)
+    } catch (error) {
+      const isLate = clock.now() - startedAt >= againMs
+      if (isLate || isPointless()) throw error
+      if (wasNeverSent(error)) await pause(clock, pauseMs, over)
+      else if (!wasCutOff(error) || (await mayBeStored(options))) throw error
+      if (isPointless()) throw error
+      idleCheck.expectAgain(place.sessionID)
+    }
+  }
+}
+
+/** False only if the server says that it doesn't have the prompt, after the time in which it would have stored it. */
+async function mayBeStored({ server, request, place, messageID, over }: PostOptions): Promise<boolean> {
+  // The server knows a command by an id of its own until its run has begun.
+  if (request.kind !== 'prompt' || messageID === undefined || !server.info.current().canRead) return true
+  const { sessionID, directory, newestMessageID: after } = place
+  const posted = { sessionID, directory, messageID, after, at: server.clock.now() }
+  return await findPosted(server, posted, over).then(
+    (found) => found !== undefined,
+    () => true,
+  )
+}

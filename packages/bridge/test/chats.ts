@@ -24,6 +24,9 @@ export interface StartChats extends Pick<BridgeOptions, 'observers'> {
   /** Changes the store. */
   readonly storeOf?: (store: Store) => Store
   readonly router?: object
+  readonly routes?: object
+  /** Called when the bridge ended by itself. */
+  readonly onEnd?: BridgeOptions['onEnd']
 }
 
 export async function startChats(options: {
@@ -56,7 +59,8 @@ export async function startChats(options: {
   }
 
   async function start(given: StartChats = {}): Promise<void> {
-    const { clock = systemClock, storeOf = (store) => store, router = options.router ?? {}, observers } = given
+    const { clock = systemClock, storeOf = (store) => store, router = options.router ?? {} } = given
+    const { observers, routes = {}, onEnd } = given
     bridge = createBridge({
       config: parseConfig({
         servers: { home: { url: 'http://127.0.0.1:1' } },
@@ -66,8 +70,9 @@ export async function startChats(options: {
           bob: { ids: idsOf('bob'), may: ['prompt'] },
         },
         router: { messagesPerMinute: 1000, ...router },
+        routes,
       }),
-      ...{ clock, connectTo, observers },
+      ...{ clock, connectTo, observers, onEnd },
       store: storeOf(createMemoryStore({ memory, clock })),
       secret: (source) => ('env' in source ? (secrets[source.env] ?? '') : ''),
       load: async (type) => {

@@ -1,0 +1,73 @@
+import { afterEach, expect, test } from 'vitest'
+import { type HandDriven, startHandDriven } from './hand-driven.ts'
+import { answer } from './local-agent.ts'
+
+let open: HandDriven
+afterEach(async () => await open.chats.close())
+
+const echo: Parameters<typeof startHandDriven>[0] = (run, text) => answer(run, `You said: ${text}.`)
+
+test('a command that came while the bridge was down is not carried out, and its person is told so', async () => {
+  open = await startHandDriven(echo)
+  const { telegram, clock, said, passes } = open
+  telegram.say(1, 'first')
+  await passes(() => said(1).includes('You said: first.'))
+  telegram.push('message', {
+    ...{ message_id: 700_000, date: Math.floor(clock.now() / 1000) - 600, text: '/new Another' },
+    ...{ chat: { id: 1, type: 'private' }, from: { id: 1, is_bot: false, first_name: 'Ann' } },
+    entities: [{ type: 'bot_command', offset: 0, length: 4 }],
+  })
+  await passes(() => said(1).some((text) => text.startsWith('This command came while the bridge was down')))
+  telegram.say(1, '/sessions')
+  await passes(() => said(1).some((text) => text.startsWith('Sessions:')))
+  expect(said(1).join()).toContain('This command came while the bridge was down, and was not carried out.')
+  expect(said(1).join()).not.toContain('The next message begins')
+})
+
+test('a chat without a server is told its id for the routes, and nothing runs', async () => {
+  open = await startHandDriven(echo, { routes: { 'telegram:1': 'home' } })
+  const { telegram, heard, said, passes } = open
+  telegram.say(2, 'lost')
+  telegram.say(2, '/fork')
+  await passes(() => said(2).length === 2)
+  const cure = 'This chat has no project. Ask the operator to add `telegram:2` to `routes` in the config.'
+  expect(said(2)).toEqual([cure, cure])
+  telegram.say(1, 'found')
+  await passes(() => said(1).includes('You said: found.'))
+  expect(heard).toEqual(['found'])
+})
+
+test('the commands stand in the menu of a platform that has one', async () => {
+  open = await startHandDriven(echo)
+  await open.passes(() => open.telegram.commands.length > 0)
+  const names = open.telegram.commands.map(({ command }) => command)
+  open.telegram.say(1, '/help')
+  await open.passes(() => open.said(1).length > 0)
+  for (const name of names) expect(open.said(1)[0]).toContain(`/${name}`)
+  expect(names).toEqual(expect.arrayContaining(['start', 'help', 'new', 'sessions', 'switch', 'current', 'status']))
+  expect(names).toEqual(expect.arrayContaining(['logs', 'list', 'cancel', 'stop', 'interrupt', 'queue', 'steer']))
+  expect(names).toEqual(expect.arrayContaining(['fork', 'undo', 'compact', 'model', 'agent', 'verbose']))
+})
+
+test('a bridge whose state another process took over ends, and runs nothing that it hears then', async () => {
+  const ends: string[] = []
+  let isTaken = false
+  open = await startHandDriven(echo, {
+    onEnd: ({ type }) => ends.push(type),
+    storeOf: (store) => ({
+      ...store,
+      lease: async (request) => (isTaken ? undefined : await store.lease(request)),
+      commit: async (writes, lease, options) =>
+        isTaken ? { type: 'fenced' } : await store.commit(writes, lease, options),
+    }),
+  })
+  const { telegram, heard, said, passes } = open
+  telegram.say(1, 'before')
+  await passes(() => said(1).includes('You said: before.'))
+  isTaken = true
+  telegram.say(1, 'after')
+  await passes(() => ends.length > 0)
+  expect(ends).toEqual(['taken-over'])
+  expect(heard).toEqual(['before'])
+  expect(said(1)).not.toContain('You said: after.')
+})

@@ -6,8 +6,9 @@ import { cellOf, cellValues } from './track/cells.ts'
 import { forgetQuietSessions } from './track/forget.ts'
 import { dropHeld, hold } from './track/held-events.ts'
 import { placeMessage, placeRemoval } from './track/message.ts'
-import { isOpenIn, isWaitingIn, openForBackgroundWork, openRun, reduceReply } from './track/open-run.ts'
+import { isOpen, isOpenIn, isWaitingIn, openForBackgroundWork, openRun, reduceReply } from './track/open-run.ts'
 import { placeDelta, placePart, trackDelta } from './track/part.ts'
+import { beginsWithAnswer } from './track/roles.ts'
 import { isUnread, placeSession, recordSession, recordWork } from './track/session.ts'
 import { isFromAssistant, placeSettle } from './track/settle.ts'
 import { placeSnapshot } from './track/snapshot.ts'
@@ -136,6 +137,8 @@ function placeIdle(draft: Draft, rootID: string, event: StatusEvent): void {
   changeCell(draft, cell, { idle: 'heard', endedByRest: false, statusAt: event.at })
   // Held events may belong to this run: they are read before it ends.
   if (event.sessionID === rootID && cell.held.some(isFromAssistant)) return
+  // So is the beginning of a run that was under way.
+  if (event.sessionID === rootID && beganUnheard(draft.state, cell)) return
   reduceReply(draft, rootID, event)
 }
 
@@ -147,6 +150,14 @@ function placeBusy(draft: Draft, path: readonly string[], event: StatusEvent): v
   if (!mayBeOver(draft, sessionID)) openRun(draft, path, at)
   if (cell.endedByRest && isWaitingIn(draft, rootID, sessionID)) return
   reduceReply(draft, rootID, event)
+}
+
+/**
+ * Whether the open run began before we listened, so that what it missed is yet to be read. Recordings have no more to
+ * read.
+ */
+function beganUnheard({ listeningFrom }: TrackState, cell: Cell): boolean {
+  return listeningFrom !== undefined && !cell.read && isOpen(cell.reply) && beginsWithAnswer(cell)
 }
 
 type StatusEvent = Extract<SessionScopedEvent, { type: 'status' }>

@@ -3,7 +3,7 @@ import { findReply } from '../reduce/child.ts'
 import { isFinished } from '../reduce/settle.ts'
 import type { Reply } from '../reply.ts'
 import { isOpen } from './open-run.ts'
-import { goneRun, type MessageRoles, roleIn } from './roles.ts'
+import { beginsWithAnswer, goneRun, type MessageRoles, roleIn } from './roles.ts'
 import { type Read, runStart, runStarts } from './run-boundaries.ts'
 import type { Cell } from './state.ts'
 
@@ -79,13 +79,22 @@ export function runInRead({ cell, isOpen }: Known, read: SnapshotEvent, isRunnin
   return Math.max(missedStart(cell, read) ?? runStart(read.messages), lastOfOthers + 1)
 }
 
-/** Where the run begins according to its known messages, or to the prompt that the first of them answers. */
-function knownStart({ roles, run }: Cell, { messages }: SnapshotEvent): number | undefined {
+/**
+ * Where the run begins according to its known messages, or to the prompt that the first of them answers. A run that
+ * began before we listened may have begun even earlier: that prompt may have joined it.
+ */
+function knownStart(cell: Cell, { messages }: SnapshotEvent): number | undefined {
+  const { roles, run } = cell
   const at = messages.findIndex(({ head }) => roleIn(roles, head.id)?.run === run)
   if (at === -1) return undefined
-  const [prompt, first] = [messages[at - 1]?.head, messages[at]?.head]
-  if (!prompt || first?.parentID !== prompt.id) return at
-  return (roleIn(roles, prompt.id)?.run ?? goneRun) === goneRun ? at - 1 : at
+  const isOthers = ({ head }: Read): boolean => (roleIn(roles, head.id)?.run ?? goneRun) !== goneRun
+  if (!cell.read && beginsWithAnswer(cell)) {
+    const start = runStarts(messages).findLast((each) => each <= at)
+    return Math.max(start ?? at, messages.slice(0, at).findLastIndex(isOthers) + 1)
+  }
+  const [prompt, first] = [messages[at - 1], messages[at]?.head]
+  if (!prompt || first?.parentID !== prompt.head.id) return at
+  return isOthers(prompt) ? at : at - 1
 }
 
 /**

@@ -56,6 +56,11 @@ export function roleOfMessage(
   return { messageID, role: 'assistant', run: goneRun }
 }
 
+/** Whether the first that the stream told of the current run was an answer: its prompt came before we listened. */
+export function beginsWithAnswer({ roles, run }: { readonly roles: MessageRoles; readonly run: number }): boolean {
+  return roles.find((role) => role.run === run)?.role === 'assistant'
+}
+
 /** Compares by the server's clock if known; else by the ids, which rise with it. */
 export function isBefore(
   { id, createdAt }: { readonly id: string; readonly createdAt?: number | undefined },

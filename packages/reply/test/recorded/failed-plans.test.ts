@@ -88,8 +88,21 @@ const unheardEnd = 'that a run ended unheard, and that the next prompt begins an
 const unheardLoss = 'that a run was lost with its server, and that the next prompt begins another'
 const unnamedParts = "a sub-agent's parts of a second run that were missed before its call named it"
 const earlyRun = 'a run that another client began while the watch connected'
+const unheardStart = 'how a run began that was over on the server before its stream told of it'
 
 const mended: readonly Found[] = [
+  {
+    what: unheardStart,
+    recording: { version: '1.14.41', scenario: 'second-prompt-tool' },
+    ahead: 4,
+    attachAt: 42,
+  },
+  {
+    what: unheardStart,
+    recording: { version: '1.2.27', scenario: 'second-prompt' },
+    ahead: 4,
+    attachAt: 38,
+  },
   {
     what: unnamedParts,
     recording: { version: '1.1.65', scenario: 'subagent-resumed' },

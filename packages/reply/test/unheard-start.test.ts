@@ -55,3 +55,19 @@ describe('a run whose prompt came before we listened', () => {
     expect(replies).toMatchObject([{ phase: 'settled', outcome: 'completed' }])
   })
 })
+
+describe('a session at work with nothing new', () => {
+  const over = [read(first, 'Go'), read(ended('m1', { createdAt: 110, completedAt: 140, parentID: 'u1' }), 'Done.')]
+  const atRest = snapshot({ status: 'idle', messages: over })
+
+  test('opens no reply if it was read before: nothing may come of it', () => {
+    const { replies } = run([listening, session(), atRest, snapshot({ status: 'busy', messages: over }), idle()])
+    expect(replies).toEqual([])
+  })
+
+  test('opens a reply with its next prompt', () => {
+    const next = read(user('u2', { createdAt: 200 }), 'More')
+    const { replies } = run([listening, session(), atRest, snapshot({ status: 'busy', messages: [...over, next] })])
+    expect(replies).toMatchObject([{ promptIDs: ['u2'], messages: [] }])
+  })
+})

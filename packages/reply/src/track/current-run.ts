@@ -56,9 +56,12 @@ export function showsUnheardRun({ cell, isRoot, root }: Known, read: SnapshotEve
   return isRoot ? missedStart(cell, read) !== undefined : isUnheardChild(cell, root)
 }
 
-/** A busy status alone opens nothing: it may be from a run that has ended on the stream since. */
-function hasUnknown({ roles, run, reply }: Cell, { messages, asks }: SnapshotEvent): boolean {
-  if (run === 0 || messages.some(({ head }) => isNews(roles, head, messages))) return true
+/**
+ * A busy status alone opens nothing in a session that is known: it may be from a run that has ended on the stream
+ * since, or from an execution without work.
+ */
+function hasUnknown({ roles, run, read, reply }: Cell, { messages, asks }: SnapshotEvent): boolean {
+  if ((run === 0 && !read) || messages.some(({ head }) => isNews(roles, head, messages))) return true
   return asks.some(({ requestID }) => !reply?.asks.some((known) => known.requestID === requestID))
 }
 

@@ -92,6 +92,17 @@ const unheardStart = 'how a run began that was over on the server before its str
 
 const mended: readonly Found[] = [
   {
+    what: 'that an execution without work makes no reply, seen over REST',
+    recording: { version: secondVersion, scenario: 'prompt-repeated' },
+    attachAt: 13,
+    faults: [
+      { ...cut, at: 14, missed: 6 },
+      { ...cut, at: 1, missed: 0 },
+      { ...stall, at: 10, missed: 2 },
+      { ...broken, at: 13, missed: 2 },
+    ],
+  },
+  {
     what: unheardStart,
     recording: { version: '1.14.41', scenario: 'second-prompt-tool' },
     ahead: 4,

@@ -8,7 +8,7 @@ import type { Bridge, BridgeOptions } from './bridge-options.ts'
 import { loadChannel } from './channel-loader.ts'
 import { createChannels } from './channels.ts'
 import { createCommands } from './commands/commands.ts'
-import { parseChannel, sinkFieldsOf } from './config/config.ts'
+import { parseChannel, sinkFieldsIn } from './config/config.ts'
 import { secretsOf } from './config/load.ts'
 import type { BridgeConfig } from './config/schema.ts'
 import { BridgeError } from './error.ts'
@@ -58,7 +58,7 @@ export function createBridge(options: BridgeOptions): Bridge {
   const routes = createRoutes({ state, clock, mirrors, servers: Object.keys(config.servers), routes: config.routes })
   const channels = createChannels({
     ...{ connections, state, routes, onError },
-    sinkFields: (name) => sinkFieldsOf(config.channels[name]),
+    sinkFields: sinkFieldsIn(config),
   })
   const registry = createRegistry({ state, mirrors, clock, random })
   const people = createPeople(config.people)

@@ -2,10 +2,12 @@ import { PortError } from '@reply/sink/channel'
 import * as z from 'zod'
 
 const schema = z.object({ id: z.string() })
+const named = z.object({ username: z.string() })
+const ready = z.object({ t: z.literal('READY') })
 
 /** The bot's name in its own account. */
 export function accountIn(account: unknown): string {
-  const { data } = z.object({ username: z.string() }).safeParse(account)
+  const { data } = named.safeParse(account)
   return `@${data?.username ?? 'unknown'}`
 }
 
@@ -18,7 +20,7 @@ export function idIn(posted: unknown, call: string): string {
 
 /** Discord began a new session: what happened before it is not replayed. A session that resumes gets `RESUMED`. */
 export function isReady(packet: unknown): boolean {
-  return z.object({ t: z.literal('READY') }).safeParse(packet).success
+  return ready.safeParse(packet).success
 }
 
 const snowflake = z
@@ -35,9 +37,11 @@ export function channelIn(value: unknown): { readonly type: number | undefined; 
   return { type, newest: newest ?? undefined }
 }
 
+const list = z.array(z.looseObject({ id: snowflake }))
+
 /** A list of messages, oldest first: Discord lists the newest first. */
 export function messagesIn(value: unknown): readonly { readonly id: bigint; readonly message: object }[] {
-  const messages = z.array(z.looseObject({ id: snowflake })).parse(value)
+  const messages = list.parse(value)
   const read = messages.map(({ id, ...message }) => ({ id, message: { ...message, id: String(id) } }))
   return read.toSorted((a, b) => (a.id < b.id ? -1 : 1))
 }

@@ -115,11 +115,15 @@ export interface InboundFilter {
   readonly own: () => string | undefined
 }
 
+const packetSchema = z.object({ t: z.string(), d: z.unknown() })
+const handledPacket = z.object({ t: z.enum(['MESSAGE_CREATE', 'INTERACTION_CREATE']), d: z.unknown() })
+const ping = z.object({ type: z.literal(1) })
+
 /**
  * Reads a gateway packet `{ t, d }`. Returns undefined for other events, and for unreadable ones (see `isMalformed`).
  */
 export function toEvent(packet: unknown, filter: InboundFilter): Event | undefined {
-  const { data } = z.object({ t: z.string(), d: z.unknown() }).safeParse(packet)
+  const { data } = packetSchema.safeParse(packet)
   if (data?.t === 'MESSAGE_CREATE') {
     const read = message.safeParse(data.d)
     return read.data && { id: read.data.id, received: textIn(read.data, filter.own()) }
@@ -131,14 +135,14 @@ export function toEvent(packet: unknown, filter: InboundFilter): Event | undefin
 
 /** True if the packet has a handled type but unreadable data. */
 export function isMalformed(packet: unknown): boolean {
-  const { data } = z.object({ t: z.enum(['MESSAGE_CREATE', 'INTERACTION_CREATE']), d: z.unknown() }).safeParse(packet)
+  const { data } = handledPacket.safeParse(packet)
   if (!data) return false
   return !(data.t === 'MESSAGE_CREATE' ? message : interaction).safeParse(data.d).success
 }
 
 /** Returns undefined if the value isn't an interaction. */
 export function toInteraction(value: unknown, filter: InboundFilter): Interaction | undefined {
-  const { data } = z.object({ type: z.literal(1) }).safeParse(value)
+  const { data } = ping.safeParse(value)
   if (data) return { type: 'ping' }
   const read = interaction.safeParse(value)
   return read.data && { type: 'act', id: read.data.id, received: receivedIn(read.data, filter) }

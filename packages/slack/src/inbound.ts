@@ -29,16 +29,19 @@ export interface Read {
   readonly received: Received | undefined
 }
 
+const typed = z.object({ type: z.string() })
+const ofApp = z.object({ api_app_id: z.string() })
+
 /** Reads an event's body, an interaction's payload or an own slash command. Returns undefined for anything else. */
 export function readBody(body: unknown, isOwnCommand: (name: string) => boolean = () => false): Read | undefined {
   if (isCommand(body)) return readCommand(body, isOwnCommand)
-  const { type } = z.object({ type: z.string() }).safeParse(body).data ?? {}
+  const { type } = typed.safeParse(body).data ?? {}
   return type === 'event_callback' ? readEvent(body) : readAction(body)
 }
 
 /** The id of the app that a body is for; empty if it has none. */
 export function appOf(body: unknown): string {
-  return z.object({ api_app_id: z.string() }).safeParse(body).data?.api_app_id ?? ''
+  return ofApp.safeParse(body).data?.api_app_id ?? ''
 }
 
 /** A request's content: the challenge of a URL verification, a check of the certificate, or what a person did. */

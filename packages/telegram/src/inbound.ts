@@ -110,9 +110,11 @@ export function toUpdate(value: unknown, botID?: string): Update | undefined {
   return data && { id: data.update_id, received: receivedIn(data, botID) }
 }
 
+const numbered = z.object({ update_id: z.number() })
+
 /** The id alone: the next poll's `offset` must be past an unreadable update too. */
 export function updateIdOf(value: unknown): number | undefined {
-  return z.object({ update_id: z.number() }).safeParse(value).data?.update_id
+  return numbered.safeParse(value).data?.update_id
 }
 
 function receivedIn(

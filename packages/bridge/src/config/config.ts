@@ -22,9 +22,14 @@ export function parseChannel<T>(schema: z.ZodType<T>, name: string, entry: unkno
   throw unusable(issuesOf(error, entry, `channels.${name}.`))
 }
 
-/** What a channel's entry says of how its sinks show replies. */
-export function sinkFieldsOf(entry: BridgeConfig['channels'][string] | undefined): SinkFields {
-  return z.object(sinkFields).safeParse(entry).data ?? {}
+const sinkFieldsSchema = z.object(sinkFields)
+
+/** What the channels' entries say of how their sinks show replies, by name. */
+export function sinkFieldsIn({ channels }: BridgeConfig): (name: string) => SinkFields {
+  const parsed = new Map(
+    Object.entries(channels).map(([name, entry]) => [name, sinkFieldsSchema.safeParse(entry).data ?? {}]),
+  )
+  return (name) => parsed.get(name) ?? {}
 }
 
 function unusable(faults: readonly string[]): BridgeError {

@@ -78,6 +78,12 @@ const item = z.union([
 
 const itemEvent = z.object({ ...of, item, startedAtMs: z.number().optional(), completedAtMs: z.number().optional() })
 
+const plan = z.object({ ...of, plan: z.array(z.object({ step: z.string(), status: z.string() })) })
+const retry = z.object({ ...of, error: failure, willRetry: z.literal(true) })
+const resolved = z.object({ ...of, requestId: z.union([z.string(), z.number()]) })
+const turnStarted = z.object({ ...of, turn: z.object({ id: z.string() }) })
+const turnCompleted = z.object({ ...of, turn: z.object({ status: z.string(), error: failure.nullish() }) })
+
 /** A reader for each notification. What is not here changes no reply. */
 const notifications: Readonly<Record<string, (params: unknown) => CodexSaid | undefined>> = {
   'item/agentMessage/delta': (params) => grown(params, 'text'),
@@ -90,8 +96,7 @@ const notifications: Readonly<Record<string, (params: unknown) => CodexSaid | un
   'item/started': (params) => ofItem(params, false),
   'item/completed': (params) => ofItem(params, true),
   'turn/plan/updated': (params) => {
-    const step = z.object({ step: z.string(), status: z.string() })
-    const found = z.object({ ...of, plan: z.array(step) }).safeParse(params).data
+    const found = plan.safeParse(params).data
     const todos = found?.plan.map((one) => ({
       content: one.step,
       status: one.status === 'inProgress' ? 'in_progress' : one.status,
@@ -100,20 +105,19 @@ const notifications: Readonly<Record<string, (params: unknown) => CodexSaid | un
   },
   'thread/tokenUsage/updated': ofUsage,
   error: (params) => {
-    const found = z.object({ ...of, error: failure, willRetry: z.literal(true) }).safeParse(params).data
+    const found = retry.safeParse(params).data
     return found && { type: 'retry', threadID: found.threadId, message: found.error.message }
   },
   'serverRequest/resolved': (params) => {
-    const found = z.object({ ...of, requestId: z.union([z.string(), z.number()]) }).safeParse(params).data
+    const found = resolved.safeParse(params).data
     return found && { type: 'ask-gone', threadID: found.threadId, requestID: String(found.requestId) }
   },
   'turn/started': (params) => {
-    const found = z.object({ ...of, turn: z.object({ id: z.string() }) }).safeParse(params).data
+    const found = turnStarted.safeParse(params).data
     return found && { type: 'turn', threadID: found.threadId, turnID: found.turn.id }
   },
   'turn/completed': (params) => {
-    const turn = z.object({ status: z.string(), error: failure.nullish() })
-    const found = z.object({ ...of, turn }).safeParse(params).data
+    const found = turnCompleted.safeParse(params).data
     return found && { type: 'end', threadID: found.threadId, ending: endingOf(found.turn) }
   },
 }
@@ -181,16 +185,20 @@ function errorOf(one: Item, status: string): string | undefined {
   return status === 'failed' ? 'It failed.' : undefined
 }
 
+const tokenCounts = z.object({
+  inputTokens: count,
+  cachedInputTokens: count,
+  cacheWriteInputTokens: count,
+  outputTokens: count,
+  reasoningOutputTokens: count,
+})
+const usage = z.object({
+  ...of,
+  tokenUsage: z.object({ last: tokenCounts, modelContextWindow: z.number().nullish() }),
+})
+
 function ofUsage(params: unknown): CodexSaid | undefined {
-  const last = z.object({
-    inputTokens: count,
-    cachedInputTokens: count,
-    cacheWriteInputTokens: count,
-    outputTokens: count,
-    reasoningOutputTokens: count,
-  })
-  const usage = z.object({ last, modelContextWindow: z.number().nullish() })
-  const found = z.object({ ...of, tokenUsage: usage }).safeParse(params).data
+  const found = usage.safeParse(params).data
   if (!found) return undefined
   const { inputTokens, cachedInputTokens, cacheWriteInputTokens, outputTokens, reasoningOutputTokens } =
     found.tokenUsage.last

@@ -39,9 +39,11 @@ const submitted = z.object({
   }),
 })
 
+const typed = z.object({ type: z.string() })
+
 /** Reads a control's action or a dialog's submission. Returns undefined if unreadable. */
 export function readAction(value: unknown): Read | undefined {
-  const { type } = z.object({ type: z.string() }).safeParse(value).data ?? {}
+  const { type } = typed.safeParse(value).data ?? {}
   if (type === 'view_submission') return readSubmission(value)
   if (type !== 'block_actions') return type === undefined ? undefined : { id: '', received: undefined }
   const press = acted.safeParse(value)

@@ -14,9 +14,11 @@ const schema = z.object({
   trigger_id: z.string(),
 })
 
+const commandLike = z.object({ command: z.string() })
+
 /** Whether a body is a slash command, which has no `type` as the others have. */
 export function isCommand(body: unknown): boolean {
-  return z.object({ command: z.string() }).safeParse(body).success
+  return commandLike.safeParse(body).success
 }
 
 /** Reads a slash command as a text like "/ask Why?"; one whose name `isOwn` denies is the host's. */

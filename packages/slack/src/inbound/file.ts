@@ -10,8 +10,10 @@ export function urlOf(response: unknown): string | undefined {
   return file?.url_private_download ?? file?.url_private
 }
 
+const named = z.object({ user: z.string() })
+
 /** The bot's name in a response of `auth.test`. */
 export function accountOf(response: unknown): string {
-  const { data } = z.object({ user: z.string() }).safeParse(response)
+  const { data } = named.safeParse(response)
   return `@${data?.user ?? 'unknown'}`
 }

@@ -169,11 +169,13 @@ export async function placed(
   return { ...received, chat: chatOf(isPerson(jid) ? id : jid), actor }
 }
 
+const timed = z.object({ messageTimestamp: time })
+
 /**
  * When a message was sent, by the computer's clock, in ms since the epoch. Undefined if the socket returned no message.
  */
 export function toTime(sent: unknown): number | undefined {
-  const { data } = z.object({ messageTimestamp: time }).safeParse(sent)
+  const { data } = timed.safeParse(sent)
   return data?.messageTimestamp && data.messageTimestamp * 1000
 }
 

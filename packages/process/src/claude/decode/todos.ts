@@ -27,6 +27,7 @@ const status = z.string()
 const todos = z.object({ todos: z.array(z.object({ content: z.string(), status })) })
 const task = z.object({ id: z.string(), subject: z.string(), status })
 const created = z.object({ subject: z.string() })
+const taskList = z.object({ tasks: z.array(task) })
 const updated = z.object({ taskId: z.string(), subject: z.string().optional(), status: status.optional() })
 
 /**
@@ -40,7 +41,7 @@ export function todoChangeIn({ tool, input, text, value }: Ended): TodoChange | 
       return found && { type: 'own', todos: found.todos }
     }
     case 'TaskList': {
-      const found = z.object({ tasks: z.array(task) }).safeParse(value).data
+      const found = taskList.safeParse(value).data
       return found && { type: 'all', tasks: found.tasks.map(({ subject, ...rest }) => ({ ...rest, content: subject })) }
     }
     case 'TaskCreate': {

@@ -63,6 +63,9 @@ export interface WatchingOptions {
   readonly isLive: () => boolean
 }
 
+/** After this many new replies, a watch looks which of its replies were dropped. */
+const sweepEvery = 64
+
 /** A target with its current state. */
 interface Watch {
   readonly target: WatchTarget
@@ -102,7 +105,9 @@ export function createWatching(options: WatchingOptions): Watching {
   }
 
   function watch(target: WatchTarget, { observe }: WatchOptions): () => void {
-    let stops: readonly { readonly live: LiveReply; readonly stop: () => void }[] = []
+    let stops: { readonly live: LiveReply; readonly stop: () => void }[] = []
+    /** The number of replies at which the dropped ones are left out next: each time takes a look at all. */
+    let sweepAt = sweepEvery
     const { directory } = target
     const watched: Watch = {
       target,
@@ -130,10 +135,12 @@ export function createWatching(options: WatchingOptions): Watching {
         return
       }
       // Dropped replies have nothing left to stop.
-      const mine = [...stops, { live, stop: live.observe(observersOf(observe, reply, onError)) }]
-      const settled = mine.filter((other) => other.live.reply().phase === 'settled')
+      stops.push({ live, stop: live.observe(observersOf(observe, reply, onError)) })
+      if (stops.length < sweepAt) return
+      const settled = stops.filter((other) => other.live.reply().phase === 'settled')
       const gone = new Set(settled.slice(0, Math.max(0, settled.length - options.keepSettled)))
-      stops = gone.size === 0 ? mine : mine.filter((other) => !gone.has(other))
+      stops = stops.filter((other) => !gone.has(other))
+      sweepAt = stops.length + sweepEvery
     }
   }
 

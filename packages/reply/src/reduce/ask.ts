@@ -4,7 +4,7 @@ import type { Change } from '../change.ts'
 import type { AskClosedEvent } from '../event.ts'
 import type { Reply } from '../reply.ts'
 import { applyCall, keepPlaces, withCall } from './call.ts'
-import { keepPendingCount } from './pending.ts'
+import { isAnyPending, keepPendingCount } from './pending.ts'
 import { createPositions } from './positions.ts'
 import { replaceAt, withFields } from './shape.ts'
 
@@ -17,7 +17,9 @@ export function applyAsked(reply: Reply, reported: Ask, changes: Change[]): Repl
   // A withdrawn ask that turns out to be pending after all is asked again.
   if (known && known.status !== 'withdrawn') return reply
   changes.push(changeOfAsk(ask))
-  return applyCall(withAsk(reply, at, ask), ask.callID, changes)
+  const next = withAsk(reply, at, ask)
+  // Its own call is known by now; only others that are pending can be about the same one.
+  return isAnyPending(reply.asks) ? applyCall(next, ask.callID, changes) : next
 }
 
 /** An ask without a directory belongs to its session's directory. */

@@ -46,6 +46,7 @@ function isUnfinished({ state: { status } }: ToolPart): boolean {
 
 /** A call asks for one permission at a time, so two that are pending belong to two calls with the same id. */
 function isOnlyAsk(reply: Reply, ask: PermissionAsk, callID: string): boolean {
+  if (!isAnyPending(reply.asks)) return true
   return pendingOf(reply, callID).every(([, other]) => other.requestID === ask.requestID || !isSameCall(ask, other))
 }
 

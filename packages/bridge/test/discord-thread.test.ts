@@ -40,3 +40,31 @@ test('a thread on Discord is a place with a session of its own', async () => {
   expect(chats.errors).toEqual([])
   await chats.close()
 })
+
+test('a thread that the bot itself began is heard without a mention from the first mention in it on', async () => {
+  const channel = '100000000000000001'
+  const token = 'MTA.very-secret-token'
+  const discord = await startDiscord({ token, channels: [{ id: channel, kind: 'text' }] })
+  const agent = localAgent((run, text) => answer(run, `${text} in ${run.sessionID}`))
+  const chats = await startChats({ platforms: [discordOn(discord)], connectTo: agent.connectTo })
+  await chats.start()
+  discord.say(channel, 'one', { mention: true })
+  const ours = () => discord.screen(channel).findLast(({ text }) => text === 'one in ses_1')
+  await expect.poll(ours).toBeDefined()
+  const thread = ours()?.messageId ?? ''
+  const made = await fetch(`${discord.url}/v10/channels/${channel}/messages/${thread}/threads`, {
+    method: 'POST',
+    headers: { authorization: `Bot ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'More of it' }),
+  })
+  expect(made.ok).toBe(true)
+  const said = (): string | undefined => discord.screen(thread).findLast(({ from }) => from === 'bot')?.text
+  discord.say(thread, 'not heard')
+  discord.say(thread, 'two', { mention: true })
+  await expect.poll(said).toBe('two in ses_2')
+  discord.say(thread, 'three')
+  await expect.poll(said).toBe('three in ses_2')
+  expect(agent.heard).toEqual(['one', 'two', 'three'])
+  expect(chats.errors).toEqual([])
+  await chats.close()
+})

@@ -39,3 +39,13 @@ test('the command and its options in both files are those of the program', () =>
     expect(words).toMatch(/--log"?,? "?--listen/)
   }
 })
+
+test('both files limit the heap as the benchmark of the memory does', () => {
+  const limit = /--max-old-space-size=\d+/
+  const benchmark = readFileSync(fileOf('../bench/src/main.ts'), 'utf8')
+  const [wanted] = limit.exec(benchmark) ?? []
+  expect(wanted).toBeDefined()
+  for (const name of ['Dockerfile', 'reply-bridge.service']) {
+    expect(limit.exec(readFileSync(fileOf(name), 'utf8'))).toContain(wanted)
+  }
+})

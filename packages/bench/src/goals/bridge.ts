@@ -34,7 +34,7 @@ export const bridgeGoals: readonly Goal[] = [
   },
   {
     id: 'bridge.memory',
-    what: 'resident memory of the process with these chats, at its highest',
+    what: 'resident memory of the process with these chats, at its highest, started as by the Dockerfile',
     unit: 'kB',
     bound: { atMost: 400_000 },
     measure: async (effort) => (await atOnce(effort)).residentKB,

@@ -74,7 +74,7 @@ test('a day of forty interactions: each screen shows what its server says, once,
   await told(2, 'with their output')
   telegram.say(2, '/verbose off')
   await told(2, 'in short')
-  // A permission that Bob asks for: he can't allow it. Ann stops it in the group.
+  // A permission that Bob asks for: he can't allow it. Ann allows it in the group.
   telegram.say(group, '@fake_bot touch [scenario:touch]', bob)
   const asked = await told(group, 'touch asked-for.txt')
   const refused = await telegram.press(group, asked.messageId, 'Allow once', bob).settled
@@ -143,6 +143,10 @@ test('a day of forty interactions: each screen shows what its server says, once,
   await told(2, answer('long'))
   telegram.say(1, '/list')
   await told(1, 'Recent executions')
+  telegram.say(2, '/queue')
+  await told(2, 'Nothing is waiting.')
+  telegram.say(2, '/current')
+  await told(2, 'Session')
   telegram.say(2, '/help')
   await told(2, '/status')
 
@@ -186,7 +190,9 @@ const ownWords = [
   /^Stopped\.$|^\*Aborted\.\*$/,
   /^The next message begins the session “Another”\.$/,
   /^Tool calls are shown (with their output|in short)\.$/,
+  /^Nothing is waiting\.$/,
   // Commands that list.
+  /^\*\*Scripted session\*\*$|^Session: `ses_\w+`$|^Server: home$|^(Agent|Model): the default$/,
   /^⏳ Running \(\d+s\) · \w{6}$|^Last output: Slow\.$/,
   /^Recent executions \(this chat\):$|^• \w{6} ✅ Complete [\d:]+Z$/,
   /^Sessions:$|^1\. Scripted session ✓$|^\[stdout\] The answer o is here\.$/,

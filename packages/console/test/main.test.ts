@@ -58,6 +58,15 @@ test('bridge --check says what is wrong with each part, and init needs a termina
   expect(init).toMatchObject({ code: EXIT.usage, err: 'reply: init asks questions, so it needs a terminal.\n' })
 })
 
+test('bridge --check shows each fault of a config on a line of its own', async () => {
+  const people = { ann: { ids: ['xx:1'], may: ['fly'] }, ben: { ids: ['tg:2'], may: ['run'] } }
+  await writeFile(file('faulty.json'), JSON.stringify({ servers: {}, channels: {}, people }))
+  const { code, out } = await run('bridge', '--check', '--config', file('faulty.json'))
+  expect(code).toBe(EXIT.failed)
+  expect(out).toMatch(/^ {2}- people\.ann\.may\.0: .*"fly"/m)
+  expect(out).toMatch(/^ {2}- people\.ben\.may\.0: .*"run"/m)
+})
+
 test('--listen takes a port of this computer, or an address', async () => {
   expect([parseListen('9464'), parseListen('0.0.0.0:80'), parseListen('[::]:80')]).toEqual([
     { host: '127.0.0.1', port: 9464 },

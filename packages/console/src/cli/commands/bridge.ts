@@ -1,4 +1,4 @@
-import { cleanLine } from '../../format/sanitize.ts'
+import { clean, cleanLine } from '../../format/sanitize.ts'
 import { ConsoleError } from '../error.ts'
 import { EXIT, sayError } from '../exit-code.ts'
 import { listenForExit } from '../exit-signals.ts'
@@ -70,7 +70,9 @@ export async function checkConfig({ config }: BridgeCommandOptions, io: ProcessI
   const { checkBridge } = await loadBridge()
   const checked = await checkBridge({ path: config, env: io.env, clock: io.clock })
   for (const { part, isUsable, found } of checked) {
-    io.stdout.write(`${isUsable ? '✓' : '✗'} ${cleanLine(part)}: ${cleanLine(found)}\n`)
+    // A config's faults are a list.
+    const lines = clean(found).trim().split('\n').join('\n  ')
+    io.stdout.write(`${isUsable ? '✓' : '✗'} ${cleanLine(part)}: ${lines}\n`)
   }
   return checked.every(({ isUsable }) => isUsable) ? EXIT.done : EXIT.failed
 }

@@ -15,7 +15,7 @@ export interface OpenCode extends Queries {
    * keep breaking off for `connectTimeoutMs`. Retries continue either way.
    */
   readonly ready: Promise<void>
-  /** Posts a prompt exactly once, when the stream is up. Without a `sessionID` it creates a session. */
+  /** Posts a prompt when the stream is up, so that the server takes it once. Without a `sessionID` it creates a session. */
   prompt(input: PromptInput, options?: RunOptions): ReplyStream
   /** Runs one of the server's slash commands. */
   command(input: CommandInput, options?: RunOptions): ReplyStream

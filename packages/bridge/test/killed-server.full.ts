@@ -2,10 +2,11 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Scripts, text, tool } from '@reply/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { question } from './scripts.ts'
+import { question, slowIn } from './scripts.ts'
 import { type BridgeStage, startStage } from './stage.ts'
 
 const scripts: Scripts = {
+  ...slowIn([503]),
   hello: { steps: [[text('Hello to you.')]] },
   question,
   permission: { steps: [[tool('bash', { command: 'touch asked.txt', description: 'Touch' })], [text('Touched.')]] },
@@ -14,8 +15,8 @@ const scripts: Scripts = {
 let stage: BridgeStage
 
 beforeAll(async () => {
-  const chats = [501, 502].map((id) => ({ id, type: 'private', title: 'Ann' }) as const)
-  const ann = { ids: ['tg:501', 'tg:502'], may: ['prompt', 'approve', 'admin'] }
+  const chats = [501, 502, 503, 504].map((id) => ({ id, type: 'private', title: 'Ann' }) as const)
+  const ann = { ids: ['tg:501', 'tg:502', 'tg:503', 'tg:504'], may: ['prompt', 'approve', 'admin'] }
   stage = await startStage({ scripts, chats, people: { ann } })
 })
 afterAll(async () => await stage.close())
@@ -53,4 +54,25 @@ test('asks of a server that was killed are withdrawn, their chats told, and the 
   }
   expect(await stage.isAtRest()).toBe(true)
   expect(existsSync(join(stage.server.directory, 'asked.txt'))).toBe(false)
+  await stage.stop()
+})
+
+test('a stop and a typed answer while the server is down say that it can’t be reached', async () => {
+  await stage.start()
+  stage.telegram.say(503, 'Go on [scenario:slow503]')
+  stage.telegram.say(504, 'Ask [scenario:question]')
+  await said(503, 'One moment')
+  await said(504, 'Which colour?')
+  await stage.server.kill()
+  stage.telegram.say(503, '/stop')
+  stage.telegram.say(504, 'Blue')
+  await said(503, 'It could not be stopped: The server did not confirm it, so it may still be running.')
+  await said(503, 'Could not stop the agent: it may still be working. Try again.')
+  await said(504, 'The answer was not passed on: The server can’t be reached now.')
+  await stage.server.restart()
+  for (const chat of [503, 504]) {
+    stage.telegram.say(chat, 'Say hello [scenario:hello]')
+    await said(chat, 'Hello to you.')
+  }
+  await stage.stop()
 })

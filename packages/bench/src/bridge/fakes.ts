@@ -10,6 +10,7 @@ export type Told =
       readonly limited: number
       readonly latenciesMs: readonly number[]
     }
+  | { readonly type: 'stuck'; readonly why: string }
 
 /** What the fakes are told: that many chats write one message each, all at once or one after the other. */
 export interface Load {
@@ -20,6 +21,8 @@ export interface Load {
 }
 
 const token = '1:bench'
+/** After how long a load fails if no further chat shows its whole answer, in ms. */
+const stuckMs = 60_000
 
 /**
  * A fake Telegram and a scripted OpenCode in a process of their own, so that they take neither time nor memory of the
@@ -41,23 +44,18 @@ const opencode = await startScripted({
   },
 })
 
-process.on('message', (load: Load) => void play(load))
+process.on('message', (load: Load) => {
+  play(load).then(tell, (error: unknown) => tell({ type: 'stuck', why: String(error) }))
+})
 process.on('disconnect', () => process.exit(0))
 tell({ type: 'ready', telegram: telegram.url, opencode: opencode.url })
 
-async function play({ chats, everyMs: pauseMs, first }: Load): Promise<void> {
+async function play({ chats, everyMs: pauseMs, first }: Load): Promise<Told> {
   latencies = []
   const waiting = new Set(Array.from({ length: chats }, (_, index) => first + index))
-  const shown = new Promise<number>((resolve) => {
-    const look = (): void => {
-      for (const chat of waiting) {
-        if (telegram.screen(chat).some(({ text }) => text.includes(endOf(`chat ${chat}`)))) waiting.delete(chat)
-      }
-      if (waiting.size === 0) resolve(performance.now())
-      else setTimeout(look, 100)
-    }
-    look()
-  })
+  const shown = whenShown(waiting)
+  // It may reject before the last message is said.
+  shown.catch(() => {})
   for (const chat of [...waiting]) {
     saidAt.set(`chat ${chat}`, performance.now())
     telegram.say(chat, `chat ${chat}`)
@@ -65,7 +63,28 @@ async function play({ chats, everyMs: pauseMs, first }: Load): Promise<void> {
   }
   const finalsMs = (await shown) - endedAt
   const limited = telegram.calls.filter(({ status }) => status === 429).length
-  tell({ type: 'done', finalsMs, limited, latenciesMs: latencies })
+  return { type: 'done', finalsMs, limited, latenciesMs: latencies }
+}
+
+/** Resolves to the time at which the last of the chats showed its whole answer. */
+async function whenShown(waiting: Set<number>): Promise<number> {
+  for (let changedAt = performance.now(); ; ) {
+    const before = waiting.size
+    for (const chat of waiting) {
+      if (telegram.screen(chat).some(({ text }) => text.includes(endOf(`chat ${chat}`)))) waiting.delete(chat)
+    }
+    const now = performance.now()
+    if (waiting.size === 0) return now
+    if (waiting.size < before) changedAt = now
+    if (now - changedAt > stuckMs) throw new Error(stuckWords([...waiting]))
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+}
+
+function stuckWords(chats: readonly number[]): string {
+  const [chat = 0] = chats
+  const last = telegram.screen(chat).at(-1)?.text ?? ''
+  return `${chats.length} chats never showed their whole answer. The last message of chat ${chat}: ${JSON.stringify(last)}.`
 }
 
 function tell(told: Told): void {

@@ -8,7 +8,7 @@ import type { Load, Told } from './fakes.ts'
 
 /** A bridge with SQLite in this process, and its platform and its server in another. */
 export interface LoadedBridge {
-  /** Plays a load, and resolves when every chat shows its whole answer. */
+  /** Plays a load, and resolves when every chat shows its whole answer. Rejects if some never do. */
   play(load: Load): Promise<Done>
   close(): Promise<void>
 }
@@ -51,7 +51,7 @@ export async function startLoaded(options: {
     fakes.send(load)
     const told = await next()
     if (told.type === 'done') return told
-    throw new Error('The fakes started again.')
+    throw new Error(told.type === 'stuck' ? told.why : 'The fakes started again.')
   }
 
   async function close(): Promise<void> {

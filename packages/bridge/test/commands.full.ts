@@ -1,10 +1,11 @@
-import { type Scripts, scenarioToken, text } from '@reply/testing'
+import { type Scripts, scenarioToken, text, tool } from '@reply/testing'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type BridgeStage, crowdIn, startStage } from './stage.ts'
 
 const scripts: Scripts = {
   hello: { steps: [[text('Hello to you.')]], summary: [text(`They said hello. ${scenarioToken('hello')}`)] },
   again: { steps: [[text('Again, hello.')]] },
+  tool: { steps: [[tool('bash', { command: 'expr 41 + 1', description: 'Add' })], [text('Added.')]] },
 }
 
 const chats = Array.from({ length: 12 }, (_, index) => 401 + index)
@@ -45,14 +46,18 @@ async function sessionOf(id = chat): Promise<string> {
 }
 
 interface Stored {
-  readonly info: { readonly role: string }
+  readonly info: { readonly role: string; readonly agent?: string; readonly model?: object }
   readonly parts: readonly { readonly text?: string }[]
 }
 
-async function promptsIn(sessionID: string): Promise<readonly string[]> {
+async function storedIn(sessionID: string): Promise<readonly Stored[]> {
   const address = new URL(`/session/${sessionID}/message`, stage.server.url)
   address.searchParams.set('directory', stage.server.directory)
-  const messages = (await (await fetch(address)).json()) as readonly Stored[]
+  return (await (await fetch(address)).json()) as readonly Stored[]
+}
+
+async function promptsIn(sessionID: string): Promise<readonly string[]> {
+  const messages = await storedIn(sessionID)
   return messages.flatMap(({ info, parts }) => (info.role === 'user' ? parts.flatMap((part) => part.text ?? []) : []))
 }
 
@@ -109,19 +114,37 @@ test('/model and /agent choose who answers, until they are reset', async () => {
   await ask('/model nobody/nothing', 'is not a model of the server')
   expect(await ask('/agent', 'Agent: the default')).toContain('plan')
   await ask('/AGENT Plan', 'The next prompts go to plan')
-  await ask('Hi [scenario:hello]', 'Hello to you.')
+  await prompted('Hi [scenario:hello]', 'Hello to you.')
+  const sessionID = await sessionOf()
+  const prompts = async () => (await storedIn(sessionID)).flatMap(({ info }) => (info.role === 'user' ? [info] : []))
+  const [providerID, modelID] = model.split('/')
+  expect(await prompts()).toEqual([expect.objectContaining({ agent: 'plan', model: { providerID, modelID } })])
   const current = await ask('/current', 'ses_')
   expect(current).toContain('Agent: plan')
   expect(current).toContain(`Model: ${model}`)
   await ask('/agent default', 'The next prompts go to the default')
   await ask('/model default', 'The next prompts go to the default')
   expect(await ask('/current', 'ses_')).toContain('Agent: the default')
+  await prompted('More [scenario:again]', 'Again, hello.')
+  expect((await prompts())[1]?.agent).toBe('build')
 })
 
-test('/verbose is turned on and off', async () => {
+test('/verbose shows the output of tools until it is turned off', async () => {
+  const outputs = async (): Promise<readonly string[]> => {
+    const before = stage.said(chat).length
+    await prompted('Add [scenario:tool]', 'Added.')
+    return stage
+      .said(chat)
+      .slice(before)
+      .filter((said) => said.includes('42'))
+  }
+  expect(await outputs()).toEqual([])
   await ask('/verbose', 'with their output')
+  expect(await outputs()).toEqual([expect.stringContaining('expr 41')])
   await ask('/verbose', 'in short')
   await ask('/verbose on', 'with their output')
+  await ask('/verbose off', 'in short')
+  expect(await outputs()).toEqual([])
 })
 
 test('/switch and the list’s buttons continue an earlier session', async () => {

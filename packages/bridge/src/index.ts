@@ -21,6 +21,7 @@ export { type ServedBridge, type ServeOptions, serveBridge } from './http/serve-
 export { type OpenBridgeOptions, openBridge } from './open-bridge.ts'
 export { type Checked, type CheckOptions, checkBridge } from './setup/check-bridge.ts'
 export { type InitOptions, initBridge } from './setup/init-bridge.ts'
+export type { ListenAddress } from './setup/pairing.ts'
 export type { Choice, Questions, TextOptions } from './setup/questions.ts'
 export { type SqliteStoreOptions, sqliteStore } from './store/sqlite.ts'
 export {

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { bridgeChannel } from '@reply/telegram'
@@ -78,17 +78,20 @@ function answering({ texts, secrets, onSay }: Answers): Questions {
 }
 
 test('init checks what it is told, lets the first person in by a code, and writes a config that works', async () => {
+  const codes: string[] = []
   const onSay = (text: string): void => {
     const [code] = /\w{4}-\w{4}$/.exec(text) ?? []
     if (code === undefined) return
-    telegram.say(-5, code, { from: { id: 7, name: 'Eve' } })
+    codes.push(code)
+    // Others read the first one.
+    if (codes.length === 1) return void telegram.say(-5, `@fake_bot ${code}`, { from: { id: 7, name: 'Eve' } })
     telegram.say(1, 'AAAA-AAAA', { from: { id: 1, name: 'Ann' } })
     telegram.say(1, code.toLowerCase(), { from: { id: 1, name: 'Ann' } })
   }
   const texts = ['http://127.0.0.1:1', server.directory, server.url, server.directory, 'ann']
   const questions = answering({ texts, secrets: ['1:wrong', token], onSay })
   await initBridge({ path, questions, load, timeoutMs: 5000 })
-  expect(said.filter((line) => line.startsWith('✗'))).toHaveLength(2)
+  expect(said.filter((line) => line.startsWith('✗'))).toHaveLength(3)
   expect(said.join()).not.toContain(token)
   const text = readFileSync(path, 'utf8')
   expect(JSON.parse(text)).toEqual({
@@ -114,6 +117,30 @@ test('init takes an id that is typed, and replaces no config unless it is told t
   const again = answering({ texts, secrets: [token] })
   await expect(initBridge({ path, questions: again, load })).rejects.toThrow('exists already')
   await initBridge({ path, questions: again, load, force: true })
+})
+
+test("init leaves another config's secrets alone, and writes none that the config does not name", async () => {
+  const others = join(folder, 'telegram-token.secret')
+  writeFileSync(others, 'theirs')
+  // A server elsewhere needs a password, which is asked for before its first call.
+  const texts = ['http://192.0.2.1:1', server.directory, server.url, server.directory, 'ann', '123']
+  await initBridge({ path, questions: answering({ texts, secrets: ['pass', token] }), load, timeoutMs: 100 })
+  expect(readFileSync(others, 'utf8')).toBe('theirs')
+  expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({
+    channels: { telegram: { token: { file: './telegram-token-2.secret' } } },
+  })
+  expect(readdirSync(folder).sort()).toEqual(['reply.json', 'telegram-token-2.secret', 'telegram-token.secret'])
+  expect(statSync(join(folder, 'telegram-token-2.secret')).mode & 0o777).toBe(0o600)
+})
+
+test('init accepts a device that is not linked yet, and asks for an id where no code can be heard', async () => {
+  const create = () => Promise.reject(new Error('It is not linked.'))
+  const check = () => Promise.reject(Object.assign(new Error('No device is linked.'), { type: 'unlinked' }))
+  const unlinked = async () => ({ ...(await load()), check, create })
+  const texts = [server.url, server.directory, 'ann', '123']
+  await initBridge({ path, questions: answering({ texts, secrets: [token] }), load: unlinked })
+  expect(said.filter((line) => line.startsWith('✗'))).toEqual(['✗ No device is linked.', '✗ It is not linked.'])
+  expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({ people: { ann: { ids: ['telegram:123'] } } })
 })
 
 test('a check names each part that does not work, and goes on', async () => {

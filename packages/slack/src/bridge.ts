@@ -4,12 +4,17 @@ import { type SlackConfig, slackConfig } from './config.ts'
 import { me, slackConnection } from './connection.ts'
 import { accountOf } from './inbound/file.ts'
 import { guardFrames } from './inbound/frames.ts'
+import { toSocketError } from './inbound/socket.ts'
 
 /** Slack as a channel of a bridge. Needs the package `@slack/web-api`, and for Socket Mode `@slack/socket-mode`. */
 export const bridgeChannel: BridgeChannel<SlackConfig> = {
   type: 'slack',
   schema: slackConfig,
-  check: async (config, host) => ({ account: accountOf(await me(await connect(config, host), systemClock)) }),
+  check: async (config, host) => {
+    const account = accountOf(await me(await connect(config, host), systemClock))
+    if (config.events !== 'http') await checkSocket(config, host)
+    return { account }
+  },
   create: async (config, host) => {
     const { events = 'socket', signingSecret, policy, words } = config
     const api = await connect(config, host)
@@ -26,6 +31,17 @@ async function connect({ token, apiUrl }: SlackConfig, host: Pick<ChannelHost, '
     ...(apiUrl !== undefined && { slackApiUrl: withSlash(apiUrl) }),
     ...{ logLevel: LogLevel.ERROR, retryConfig: { retries: 0 }, rejectRateLimitedCalls: true },
   })
+}
+
+/** Asks for the address of a socket, which needs the app's token, and opens none. */
+async function checkSocket({ appToken, apiUrl }: SlackConfig, host: Pick<ChannelHost, 'secret'>): Promise<void> {
+  if (!appToken) return
+  const api = await connect({ type: 'slack', token: appToken, apiUrl }, host)
+  try {
+    await api.apiCall('apps.connections.open')
+  } catch (error) {
+    throw toSocketError(error)
+  }
 }
 
 async function socketFor({ appToken, apiUrl }: SlackConfig, host: ChannelHost): Promise<SlackSocket> {

@@ -99,6 +99,21 @@ test('Slack is told that an event arrived when the host has it', async () => {
   expect(isTold).toBe(true)
 })
 
+test("a check refuses a wrong app's token, which Socket Mode needs, without naming it", async () => {
+  const slack = await startSlack({ token, appToken: 'xapp-very-secret' })
+  stops.push(slack.close)
+  const config = { type: 'slack', token: { env: 'TOKEN' }, appToken: { env: 'APP' }, apiUrl: slack.url } as const
+  const check = async (appToken: string) =>
+    await bridgeChannel.check(config, {
+      secret: (source) => ('env' in source && source.env === 'APP' ? appToken : token),
+    })
+  expect(await check('xapp-very-secret')).toEqual({ account: '@fake_bot' })
+  const error = await check('xapp-wrong').catch((reason: unknown) => reason)
+  expect(error).toMatchObject({ type: 'unauthorized' })
+  expect(String(error)).not.toContain('xapp-wrong')
+  expect(slack.sockets).toBe(0)
+})
+
 test('a file that comes with its id alone is looked up', async () => {
   const { slack, connection, received } = await open()
   slack.say('C1', 'See', { file: { name: 'a.txt', bytes: new Uint8Array([65]), isBare: true } })

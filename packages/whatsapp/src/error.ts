@@ -5,10 +5,11 @@ import { ChannelError, type ChannelErrorType } from '@reply/sink/channel'
  * Besides the types of all channels:
  * - `stale`: a message arrived too late and was skipped.
  * - `unauthorized`: the token or the pairing is not valid any more.
+ * - `unlinked`: no device is linked yet.
  * - `updates`: the connection failed; the channel connects again.
  * - `delivery`: WhatsApp accepted a message and reported later that it can't be delivered.
  */
-export type WhatsAppErrorType = ChannelErrorType | 'stale' | 'unauthorized' | 'updates' | 'delivery'
+export type WhatsAppErrorType = ChannelErrorType | 'stale' | 'unauthorized' | 'unlinked' | 'updates' | 'delivery'
 
 /** Options of `WhatsAppError`. */
 export interface WhatsAppErrorOptions extends ErrorOptions {

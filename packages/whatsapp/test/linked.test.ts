@@ -102,7 +102,7 @@ test('a device that is not linked says which code to enter where', async () => {
   expect(errors[0]?.message).toContain('On the phone of 4915100000000')
   expect(errors[0]?.message).toContain('enter ABCD-EFGH')
   await connection.stop()
-  await expect(checkBaileys(config, library)).rejects.toMatchObject({ type: 'unauthorized' })
+  await expect(checkBaileys(config, library)).rejects.toMatchObject({ type: 'unlinked' })
 })
 
 test('a broken connection is made again, and one that the phone ended is not', async () => {

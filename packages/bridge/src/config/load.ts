@@ -47,7 +47,8 @@ function requireApart({ servers }: BridgeConfig, paths: readonly string[]): void
   }
 }
 
-function secretFilesIn(value: unknown): readonly string[] {
+/** The files that an entry or a config names as secrets. */
+export function secretFilesIn(value: unknown): readonly string[] {
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([key, inner]) =>
     key === 'file' && typeof inner === 'string' ? [inner] : secretFilesIn(inner),

@@ -1,16 +1,19 @@
 import { existsSync } from 'node:fs'
-import { chmod, mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { type Clock, systemClock } from '@reply/core'
 import type { BridgeChannel, SecretSource } from '@reply/sink/channel'
 import { type LoadChannel, loadChannel } from '../channel-loader.ts'
 import { parseChannel, parseConfig } from '../config/config.ts'
 import { faultyFields } from '../config/fields.ts'
-import type { BridgeConfig } from '../config/schema.ts'
+import { secretFilesIn } from '../config/load.ts'
+import { type BridgeConfig, serverSchema } from '../config/schema.ts'
 import { BridgeError, wordsOf } from '../error.ts'
 import { secretNamesIn } from '../servers/connect-server.ts'
+import { isLoopback } from '../servers/loopback.ts'
+import { askPerson } from './ask-person.ts'
 import { checkServer } from './check-bridge.ts'
-import { pair, pairingCode } from './pairing.ts'
+import type { ListenAddress } from './pairing.ts'
 import type { Questions } from './questions.ts'
 
 /** What `initBridge` asks, and where it writes. */
@@ -25,6 +28,8 @@ export interface InitOptions {
   readonly types?: readonly string[] | undefined
   /** Loads channels. Default: `@reply/<type>`. */
   readonly load?: LoadChannel | undefined
+  /** Where to hear the pairing code on a channel that brings messages as requests. Default: the id has to be typed. */
+  readonly listen?: ListenAddress | undefined
   /** How long a server may take to answer, in ms. Default 10,000. */
   readonly timeoutMs?: number | undefined
   /** Default: the computer's clock. */
@@ -43,10 +48,11 @@ type Secrets = Map<string, string>
  * a config that exists, and with what the questions reject with.
  */
 export async function initBridge(options: InitOptions): Promise<void> {
-  const { path, questions, force = false, types = ['telegram', 'slack', 'discord', 'whatsapp'] } = options
+  const { path, questions, force = false, listen, types = ['telegram', 'slack', 'discord', 'whatsapp'] } = options
   const { load = loadChannel, timeoutMs = 10_000, clock = systemClock } = options
   if (existsSync(path) && !force)
     throw new BridgeError('config', `${path} exists already. Name another file, or replace it with --force.`)
+  const folder = dirname(resolve(path))
   const secrets: Secrets = new Map()
   const secret = (source: SecretSource): string => ('file' in source && secrets.get(source.file)) || ''
   const server = await askServer()
@@ -56,7 +62,7 @@ export async function initBridge(options: InitOptions): Promise<void> {
   )
   const channel = await load(type)
   const entry = await askChannel(channel)
-  const person = await askPerson(channel, entry)
+  const person = await askPerson({ channel, entry, questions, secret, listen, clock })
   const config = { servers: { home: server }, channels: { [type]: entry }, people: person, state: './state' }
   parseConfig(config)
   await write(config)
@@ -64,10 +70,14 @@ export async function initBridge(options: InitOptions): Promise<void> {
   async function askServer(): Promise<Server> {
     const url = await questions.text('The address of the OpenCode server', {
       initial: 'http://127.0.0.1:4096',
-      check: (text) => (/^https?:\/\//.test(text) && URL.canParse(text) ? undefined : 'Write it as http://host:port.'),
+      check: (text) => serverSchema.safeParse({ url: text }).error?.issues[0]?.message,
     })
     const directory = await questions.text('The project’s folder on that server', { initial: process.cwd() })
     let server: Server = { url, directory }
+    if (!isLoopback(new URL(url).hostname)) {
+      questions.say('It is not this computer, so the server needs a password.')
+      server = { ...server, password: await askSecret('home-password', 'The server’s password') }
+    }
     for (;;) {
       try {
         questions.say(
@@ -76,16 +86,24 @@ export async function initBridge(options: InitOptions): Promise<void> {
         return server
       } catch (error) {
         questions.say(`✗ ${wordsOf(error)}`)
-        if (!isUnauthorized(error)) return await askServer()
+        if (!isOfType(error, 'unauthorized')) return await askServer()
         server = { ...server, password: await askSecret('home-password', 'The server’s password') }
       }
     }
   }
 
   async function askSecret(name: string, question: string): Promise<SecretSource> {
-    const file = `./${name}.secret`
+    const file = freeFile(name)
     secrets.set(file, await questions.secret(question))
     return { file }
+  }
+
+  /** A file that another config in the folder may use is left alone. */
+  function freeFile(name: string): string {
+    for (let number = 1; ; number++) {
+      const file = `./${name}${number === 1 ? '' : `-${number}`}.secret`
+      if (force || secrets.has(file) || !existsSync(join(folder, file))) return file
+    }
   }
 
   /** Asks for what the channel's own schema misses, until that and the platform accept the entry. */
@@ -113,51 +131,21 @@ export async function initBridge(options: InitOptions): Promise<void> {
         return entry
       } catch (error) {
         questions.say(`✗ ${wordsOf(error)}`)
+        // The first connection links it: that is what hearing the code begins with.
+        if (isOfType(error, 'unlinked')) return entry
         entry = { type }
       }
     }
   }
 
-  /** The first person gets in by a code, or by an id that is typed. */
-  async function askPerson(channel: BridgeChannel, entry: Entry): Promise<BridgeConfig['people']> {
-    const name = await questions.text('Your name, as the config should call you')
-    const code = pairingCode()
-    const typed = new AbortController()
-    const heard = new AbortController()
-    questions.say(`Write this code to the bot, in a private chat: ${code}`)
-    const config = channel.schema.parse(entry)
-    const onError = (error: Error): void => questions.say(`✗ ${error.message}`)
-    const paired = pair({ channel, config, code, secret, onError, clock, signal: typed.signal }).then((actor) => {
-      if (!actor) return undefined
-      heard.abort()
-      questions.say(`✓ ${actor.name} (${actor.id})`)
-      return actor.id
-    })
-    const asked = questions.text(`Waiting for the code. Or type your id on ${type}`, { signal: heard.signal })
-    try {
-      const id = await Promise.race([
-        paired.then((found) => found ?? asked),
-        asked.catch((error: unknown) => {
-          if (heard.signal.aborted) return paired
-          throw error
-        }),
-      ])
-      return { [name]: { ids: [`${type}:${id}`], may: ['prompt', 'approve', 'admin'] } }
-    } finally {
-      typed.abort()
-      heard.abort()
-      await paired.catch(() => {})
-    }
-  }
-
   /** The config comes last: without it, the rest is not used. */
   async function write(config: object): Promise<void> {
-    const folder = dirname(resolve(path))
     await mkdir(folder, { recursive: true })
-    for (const [file, text] of secrets) {
-      await writeFile(join(folder, file), `${text}\n`, { mode: 0o600 })
-      // The mode counts only for a file that is new.
-      await chmod(join(folder, file), 0o600)
+    // What was asked for an answer that did not hold is not kept.
+    for (const file of secretFilesIn(config)) {
+      // A file that exists would keep its mode.
+      if (force) await rm(join(folder, file), { force })
+      await writeFile(join(folder, file), `${secrets.get(file) ?? ''}\n`, { mode: 0o600, flag: 'wx' })
     }
     const flag = force ? 'w' : 'wx'
     await writeFile(path, `${JSON.stringify(config, undefined, 2)}\n`, { flag })
@@ -165,6 +153,6 @@ export async function initBridge(options: InitOptions): Promise<void> {
   }
 }
 
-function isUnauthorized(error: unknown): boolean {
-  return error instanceof Error && 'type' in error && error.type === 'unauthorized'
+function isOfType(error: unknown, type: string): boolean {
+  return error instanceof Error && 'type' in error && error.type === type
 }

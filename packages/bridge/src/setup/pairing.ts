@@ -1,10 +1,16 @@
 import { randomInt } from 'node:crypto'
 import { type Clock, systemClock } from '@reply/core'
 import { type Actor, type Inbound, memoryStore } from '@reply/sink'
-import type { BridgeChannel, BridgeConnection, SecretSource } from '@reply/sink/channel'
+import { type BridgeChannel, createWebhook, type SecretSource } from '@reply/sink/channel'
+import { BridgeError } from '../error.ts'
+import { type ServedBridge, serveBridge } from '../http/serve-bridge.ts'
+import { createRate } from '../people/rate.ts'
 
 /** Without letters and digits that look alike. */
 const letters = 'ABCDEFGHJKMNPQRSTUVWXYZ23456789'
+
+/** How many codes of one person are read in a minute. */
+const triesPerMinute = 10
 
 /** A code that can't be guessed: eight letters and digits, in two groups. */
 export function pairingCode(): string {
@@ -12,12 +18,25 @@ export function pairingCode(): string {
   return `${group()}-${group()}`
 }
 
+/** Where to listen for a platform's requests. */
+export interface ListenAddress {
+  /** A name or address of this computer. */
+  readonly host: string
+  /** 0 takes a free one. */
+  readonly port: number
+}
+
 /** What pairing needs. */
 export interface PairingOptions<Config> {
   readonly channel: BridgeChannel<Config>
   readonly config: Config
-  readonly code: string
   readonly secret: (source: SecretSource) => string
+  /** For a channel that hears by requests. */
+  readonly listen?: ListenAddress | undefined
+  /** Gets each code, from when on it is heard: a second one if others could read the first. */
+  readonly onCode: (code: string) => void
+  /** Gets the address that the platform's requests have to reach. */
+  readonly onWebhook: (url: string) => void
   /** Gets failures that it goes on after. */
   readonly onError: (error: Error) => void
   readonly signal: AbortSignal
@@ -25,36 +44,68 @@ export interface PairingOptions<Config> {
 }
 
 /**
- * Hears a channel until a person writes the code to the bot, in a private chat, and resolves with that person. Everybody
- * else gets no answer. Undefined for a channel that hears by requests, which no one sends yet, and once aborted.
+ * Hears a channel until a person writes the code to the bot, in a private chat, and resolves with that person. Who writes
+ * another code is told so; everything else gets no answer. Undefined once aborted. Rejects if the channel can't be heard.
  */
 export async function pair<Config>(options: PairingOptions<Config>): Promise<Actor | undefined> {
-  const { channel, config, code, secret, onError, signal, clock = systemClock } = options
+  const { channel, config, secret, listen, onCode, onWebhook, onError, signal, clock = systemClock } = options
+  const rate = createRate({ perMinute: triesPerMinute, clock })
+  let code = pairingCode()
+  let isPaired = false
   let setPaired = (_: Actor | undefined): void => {}
   const paired = new Promise<Actor | undefined>((resolve) => {
     setPaired = resolve
   })
   signal.addEventListener('abort', () => setPaired(undefined), { once: true })
   if (signal.aborted) return undefined
-  const connection: BridgeConnection = await channel.create(config, {
+  const { webhook, start, stop } = await channel.create(config, {
     ...{ name: channel.type, secret, onError, clock, store: memoryStore(), onInbound },
   })
-  if (connection.webhook) return undefined
-  await connection.start()
+  if (webhook && !listen) {
+    const cure = `Start again with --listen and an address that the platform's requests reach, or type your id.`
+    throw new BridgeError('config', `${channel.type} brings messages as requests, so no code can be heard. ${cure}`)
+  }
+  let served: ServedBridge | undefined
   try {
+    await start()
+    if (webhook && listen) {
+      const { listener } = createWebhook({ refuse: () => undefined, take: webhook })
+      served = await serveBridge({ bridge: { status: () => 'ready', listener: () => listener }, ...listen })
+      onWebhook(`${served.url}/webhooks/${channel.type}`)
+    }
+    onCode(code)
     return await paired
   } finally {
-    await connection.stop()
+    await served?.close()
+    await stop()
   }
 
   async function onInbound(inbound: Inbound): Promise<void> {
-    if (inbound.type !== 'text' || inbound.chat.kind !== 'private' || inbound.actor.isAnonymous) return
-    if (plainCode(inbound.text) !== plainCode(code)) return
-    await inbound.answer('You are known now. Go back to the terminal.').catch(onError)
-    setPaired(inbound.actor)
+    if (isPaired || inbound.type !== 'text' || inbound.actor.isAnonymous) return
+    const { actor, chat, text } = inbound
+    const isRight = plainCode(text) === plainCode(code)
+    if (chat.kind !== 'private') {
+      if (!isRight) return
+      code = pairingCode()
+      onError(new BridgeError('config', 'The code was written where others read it. It no longer counts.'))
+      return onCode(code)
+    }
+    if (!rate.take(actor.id)) return
+    if (isRight) {
+      isPaired = true
+      await inbound.answer('You are known now. Go back to the terminal.').catch(onError)
+      // The platform is told first that the code was taken: else the bridge would hear it again, as a prompt.
+      setImmediate(() => setPaired(actor))
+      return
+    }
+    if (isLikeCode(text)) await inbound.answer('This is not the code. Look at the terminal again.').catch(onError)
   }
 }
 
 function plainCode(text: string): string {
   return text.replace(/[\s-]/g, '').toUpperCase()
+}
+
+function isLikeCode(text: string): boolean {
+  return /^[A-Z\d]{8}$/.test(plainCode(text))
 }

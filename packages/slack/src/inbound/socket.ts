@@ -61,7 +61,7 @@ export function createListening({ socket, take, onError, clock }: SocketOptions)
     try {
       await socket.disconnect()
     } catch (error) {
-      onError(toError(error))
+      onError(toSocketError(error))
     }
   }
 
@@ -86,7 +86,7 @@ export function createListening({ socket, take, onError, clock }: SocketOptions)
       (reason: unknown) => {
         stopTimeout()
         if (!isOn || isLate) return
-        const error = toError(reason)
+        const error = toSocketError(reason)
         onError(error)
         // Retrying doesn't fix a wrong token.
         if (error.type === 'updates') again()
@@ -105,11 +105,12 @@ export function createListening({ socket, take, onError, clock }: SocketOptions)
   function listen({ ack, body }: SlackEnvelope): void {
     // An unacknowledged event comes again, and is then dropped as a repeat.
     const acknowledged = take(body).then((isTaken) => (isTaken ? ack() : undefined))
-    acknowledged.catch((error: unknown) => onError(toError(error)))
+    acknowledged.catch((error: unknown) => onError(toSocketError(error)))
   }
 }
 
-function toError(error: unknown): SlackError {
+/** What a failure to open the socket means. */
+export function toSocketError(error: unknown): SlackError {
   const response = responseOf(error)
   const word = response?.type === 'refused' ? response.error : undefined
   if (word !== undefined && unauthorized.has(word)) {

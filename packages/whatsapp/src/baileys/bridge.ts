@@ -23,7 +23,7 @@ export async function checkBaileys({ auth }: BaileysConfig, library: BaileysLibr
   const number = (await library.login(auth)).number()
   if (number !== undefined) return { account: `+${number}` }
   const cure = 'Start once: a code appears, which you enter on the phone.'
-  throw new WhatsAppError('unauthorized', `No device is linked in ${auth}. ${cure}`)
+  throw new WhatsAppError('unlinked', `No device is linked in ${auth}. ${cure}`)
 }
 
 /** How old a message may be that comes when the device is connected again, in ms: a bridge knows ids for two days. */

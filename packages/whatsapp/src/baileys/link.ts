@@ -80,7 +80,7 @@ export function createLink({ login, number, channel, onError, clock }: LinkOptio
     const asked = linked?.pair(number) ?? Promise.reject(new Error('there is no connection'))
     asked.then((code) => {
       const how = `On the phone of ${number}, open "Linked devices", "Link with phone number instead"`
-      onError(new WhatsAppError('unauthorized', `This device is not linked yet. ${how}, and enter ${code}.`))
+      onError(new WhatsAppError('unlinked', `This device is not linked yet. ${how}, and enter ${code}.`))
     }, failed)
     asked
       .finally(() => {

@@ -1,57 +1,76 @@
 import { isCancel, log, password, select, text } from '@clack/prompts'
-import type { Questions } from '@reply/bridge'
+import type { Choice, Questions, TextOptions } from '@reply/bridge'
 import { cleanLine } from '../../format/sanitize.ts'
 import { ConsoleError } from '../error.ts'
 import { EXIT } from '../exit-code.ts'
 import type { ProcessIO } from '../process-io.ts'
-import { loadBridge } from './bridge.ts'
+import { type ListenAddress, loadBridge } from './bridge.ts'
 
 export interface BridgeInitOptions {
   readonly config: string
   readonly force?: boolean
+  /** Where to hear the pairing code on a channel that brings messages as requests. */
+  readonly listen?: ListenAddress
 }
 
 /** Asks what a bridge needs, checks it, and writes the config. */
-export async function bridgeInit({ config, force }: BridgeInitOptions, io: ProcessIO): Promise<number> {
+export async function bridgeInit({ config, force, listen }: BridgeInitOptions, io: ProcessIO): Promise<number> {
   const { initBridge } = await loadBridge()
   if (!io.stdin.isTTY) throw new ConsoleError('usage', 'init asks questions, so it needs a terminal.')
   try {
-    await initBridge({ path: config, force, clock: io.clock, questions: terminalQuestions() })
+    await initBridge({ path: config, force, listen, clock: io.clock, questions: terminalQuestions(io) })
   } catch (error) {
     if (error instanceof GivenUp) return EXIT.interrupted
     throw error
   }
-  log.success(`Start it: npx reply bridge --config ${config}`)
+  log.success(`Start it: npx reply bridge --config ${config}`, { output: io.stdout })
   return EXIT.done
 }
 
 /** Control-C at a question. */
 class GivenUp extends Error {}
 
-function terminalQuestions(): Questions {
-  return {
-    text: async (message, { initial, check, signal } = {}) => {
-      const validate = (typed: string | undefined): string | undefined => {
-        const line = (typed ?? '').trim() || (initial ?? '')
-        return line === '' ? 'Type something.' : check?.(line)
-      }
-      const shown = initial === undefined ? {} : { placeholder: initial, defaultValue: initial }
-      const typed = given(await text({ message, ...shown, validate, ...(signal && { signal }) }), signal)
-      return typed.trim() || (initial ?? '')
-    },
-    secret: async (message) => {
-      const validate = (typed: string | undefined): string | undefined =>
-        typed?.trim() ? undefined : 'Type something.'
-      return given(await password({ message, validate })).trim()
-    },
-    choose: async (message, choices) => {
-      const options = choices.map(({ value, label }) => ({ value: String(value), label }))
-      const chosen = given(await select({ message, options }))
-      const found = choices.find(({ value }) => value === chosen)
-      if (!found) throw new GivenUp()
-      return found.value
-    },
-    say: (line) => log.message(cleanLine(line)),
+function terminalQuestions({ stdin: input, stdout: output }: ProcessIO): Questions {
+  /** Closes the question that is open. */
+  let close: (() => void) | undefined
+  /** What was said while a question was open: the two would be written over each other. */
+  const waiting: string[] = []
+  return { text: ask, secret, choose, say }
+
+  async function ask(message: string, options: TextOptions = {}): Promise<string> {
+    const { initial, check, signal } = options
+    const validate = (typed: string | undefined): string | undefined => {
+      const line = (typed ?? '').trim() || (initial ?? '')
+      return line === '' ? 'Type something.' : check?.(line)
+    }
+    const shown = initial === undefined ? {} : { placeholder: initial, defaultValue: initial }
+    const closing = new AbortController()
+    close = () => closing.abort()
+    const signals = AbortSignal.any(signal ? [signal, closing.signal] : [closing.signal])
+    const answer = await text({ message, ...shown, validate, input, output, signal: signals })
+    close = undefined
+    for (const line of waiting.splice(0)) say(line)
+    if (isCancel(answer) && closing.signal.aborted && !signal?.aborted) return await ask(message, options)
+    return given(answer, signal).trim() || (initial ?? '')
+  }
+
+  async function secret(message: string): Promise<string> {
+    const validate = (typed: string | undefined): string | undefined => (typed?.trim() ? undefined : 'Type something.')
+    return given(await password({ message, validate, input, output })).trim()
+  }
+
+  async function choose<Value extends string>(message: string, choices: readonly Choice<Value>[]): Promise<Value> {
+    const options = choices.map(({ value, label }) => ({ value: String(value), label }))
+    const chosen = given(await select({ message, options, input, output }))
+    const found = choices.find(({ value }) => value === chosen)
+    if (!found) throw new GivenUp()
+    return found.value
+  }
+
+  function say(line: string): void {
+    if (!close) return log.message(cleanLine(line), { output })
+    waiting.push(line)
+    close()
   }
 }
 

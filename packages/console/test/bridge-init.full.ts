@@ -1,0 +1,75 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { stripVTControlCharacters } from 'node:util'
+import { systemClock } from '@reply/core'
+import { launchOpencode, type Model, type Opencode, startModel } from '@reply/testing'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { main } from '../src/cli/main.ts'
+import { fakeTerminal } from './fixture/terminal.ts'
+
+let model: Model
+let server: Opencode
+let folder = ''
+let path = ''
+
+beforeAll(async () => {
+  model = await startModel({ scripts: {} })
+  server = await launchOpencode({ model })
+})
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'reply-init-'))
+  path = join(folder, 'reply.json')
+})
+afterEach(() => rmSync(folder, { recursive: true }))
+afterAll(async () => {
+  await server.stop()
+  await model.close()
+})
+
+const plain = (text: string): string => stripVTControlCharacters(text)
+
+/** `reply bridge init` in a terminal. */
+function init(...args: readonly string[]) {
+  const keys = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => {} })
+  const terminal = fakeTerminal(100, 40)
+  const code = main(['bridge', 'init', '--config', path, ...args], {
+    ...{ stdin: keys, stdout: terminal.stdout, stderr: terminal.stdout, env: {}, clock: systemClock },
+    onSignal: () => () => {},
+  })
+  /** Waits for the question, then types. */
+  const type = async (question: string, answer: string): Promise<void> => {
+    await sees(question)
+    keys.write(answer)
+  }
+  const sees = async (words: string): Promise<void> => {
+    await expect.poll(() => plain(terminal.written())).toContain(words)
+  }
+  return { code, type, sees, written: terminal.written }
+}
+
+const [enter, down, controlC] = ['\r', '\u001b[B', '\u0003']
+
+test('in a terminal, init asks, hides a secret, goes on after a wrong one, and Control-C writes nothing', async () => {
+  const { code, type, sees, written } = init()
+  await type('The address of the OpenCode server', `not-an-address${enter}`)
+  await sees('Write an address such as')
+  await type('', `\u0015${server.url}${enter}`)
+  await type('folder on that server', `${server.directory}${enter}`)
+  await sees('answers, 0 sessions')
+  await type('Where do people write', `${down}${down}${down}${enter}`)
+  await type('api:', enter)
+  await type('token:', `very-secret${controlC}`)
+  expect(await code).toBe(130)
+  expect(written()).not.toContain('very-secret')
+  expect(existsSync(path)).toBe(false)
+})
+
+test('a config that exists is left alone', async () => {
+  writeFileSync(path, '{}')
+  const { code, sees } = init()
+  expect(await code).toBe(1)
+  await sees('exists already')
+  expect(readFileSync(path, 'utf8')).toBe('{}')
+})

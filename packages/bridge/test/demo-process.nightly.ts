@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -62,5 +63,23 @@ test('what a killed demo leaves is removed', async () => {
 test('a port that is none is refused with how to write it', async () => {
   const { child, said } = run('--port', 'x')
   expect(await once(child, 'exit')).toEqual([2, null])
+  expect(said()).toContain('--port <number>')
+})
+
+test('a port that is taken is named, with the cure, and nothing stays', async () => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  const port = typeof address === 'object' ? address?.port : undefined
+  const { child, said } = run('--port', String(port))
+  expect(await once(child, 'exit')).toEqual([1, null])
+  expect(said()).toContain(`The demo could not start: Port ${port} is taken. Give another one, or none.`)
+  expect(leftovers()).toEqual([])
+  server.close()
+})
+
+test('--help says how to call it', async () => {
+  const { child, said } = run('--help')
+  expect(await once(child, 'exit')).toEqual([0, null])
   expect(said()).toContain('--port <number>')
 })

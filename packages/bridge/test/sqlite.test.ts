@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openDatabase } from '../src/store/sqlite/database.ts'
 import { failureOf } from '../src/store/sqlite/failure.ts'
 import { migrate } from '../src/store/sqlite/migrate.ts'
-import { sqliteStore } from '../src/store/sqlite.ts'
+import { hasState, sqliteStore } from '../src/store/sqlite.ts'
 import { type Store, StoreError, type Write } from '../src/store/store.ts'
 
 let root = ''
@@ -163,6 +163,16 @@ describe('a state', () => {
     const store = await open(folder)
     await expect(store.read('key')).rejects.toThrow('bridge.db is damaged. Restore it from a backup')
     await store.close()
+    await expect(hasState(folder)).rejects.toThrow('bridge.db is damaged. Restore it from a backup')
+  })
+
+  test('that could not be made in its folder is found before the start', async () => {
+    const folder = newFolder()
+    await mkdir(folder, { mode: 0o755 })
+    expect(await hasState(folder)).toBe(false)
+    await writeFile(join(folder, 'notes.txt'), '')
+    await expect(hasState(folder)).rejects.toThrow('Run "chmod 700" on it, or name another folder')
+    await expect(open(folder)).rejects.toThrow('Run "chmod 700" on it, or name another folder')
   })
 
   test('in a folder that is a file cannot be opened', async () => {

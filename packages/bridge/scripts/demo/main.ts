@@ -8,6 +8,10 @@ const usage = 'Usage: npm run demo:bridge -- [--port <number>]\n'
 const patienceMs = 8000
 const signals = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
 
+if (process.argv.includes('--help')) {
+  process.stdout.write(usage)
+  process.exit(0)
+}
 const port = portIn(process.argv.slice(2))
 if (port === undefined) {
   process.stderr.write(usage)

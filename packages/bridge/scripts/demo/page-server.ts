@@ -113,7 +113,10 @@ function answer(response: ServerResponse, status: number, body: object): void {
 
 function listen(server: Server, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
-    server.once('error', reject)
+    server.once('error', (cause) => {
+      const isTaken = 'code' in cause && cause.code === 'EADDRINUSE'
+      reject(isTaken ? new Error(`Port ${port} is taken. Give another one, or none.`, { cause }) : cause)
+    })
     server.listen(port, '127.0.0.1', () => {
       const address = server.address()
       if (address !== null && typeof address === 'object') resolve(address.port)

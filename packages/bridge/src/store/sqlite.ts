@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Clock, systemClock } from '@reply/core'
 import { isHeld, leaseAfter } from './leasing.ts'
-import { type Database, openDatabase } from './sqlite/database.ts'
+import { type Database, isOpenToOthers, openDatabase } from './sqlite/database.ts'
+import { damaged } from './sqlite/failure.ts'
 import { createGrouped } from './sqlite/grouped.ts'
 import { checkVersion, migrate } from './sqlite/migrate.ts'
 import { type Tables, tablesOf } from './sqlite/tables.ts'
@@ -41,13 +42,15 @@ export async function sqliteStore(options: SqliteStoreOptions): Promise<Store> {
   }
 }
 
-/** Whether a folder has a state. Rejects with a `StoreError` if this version can't use it. */
+/** Whether a folder that exists has a state. Rejects with a `StoreError` if this version can't use it, or could not make one. */
 export async function hasState(folder: string): Promise<boolean> {
   const file = join(folder, 'bridge.db')
+  isOpenToOthers(folder)
   if (!existsSync(file)) return false
   const database = await openDatabase(file, 2000)
   try {
     checkVersion(database, file)
+    if (database.pragma('quick_check(1)') !== 'ok') throw damaged(file)
     return true
   } finally {
     database.close()

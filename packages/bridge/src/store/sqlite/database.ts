@@ -77,15 +77,19 @@ function prepareFile(file: string): void {
 
 /** A folder that was made by hand is closed to others if it has nothing else in it. */
 function guardFolder(folder: string): void {
+  if (isOpenToOthers(folder)) chmodSync(folder, 0o700)
+}
+
+/** Whether others can read a folder. Throws if it has files besides the state, for which that may be wanted. */
+export function isOpenToOthers(folder: string): boolean {
   const mode = statSync(folder).mode & 0o777
-  if ((mode & 0o077) === 0) return
+  if ((mode & 0o077) === 0) return false
   const others = readdirSync(folder).filter((name) => !name.startsWith('bridge.db'))
-  if (others.length > 0)
-    throw new StoreError(
-      'failed',
-      `Others on this computer can read the folder ${folder} (mode ${mode.toString(8)}). Run "chmod 700" on it, or name another folder for the state.`,
-    )
-  chmodSync(folder, 0o700)
+  if (others.length === 0) return true
+  throw new StoreError(
+    'failed',
+    `Others on this computer can read the folder ${folder} (mode ${mode.toString(8)}). Run "chmod 700" on it, or name another folder for the state.`,
+  )
 }
 
 function databaseOf(connection: import('libsql').Database, file: string): Database {

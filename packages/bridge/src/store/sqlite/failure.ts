@@ -10,6 +10,11 @@ export function failureOf(file: string, cause: unknown): StoreError {
   return new StoreError('failed', `The state ${file} ${said}`, { cause })
 }
 
+/** What a file is whose pages don't fit each other. */
+export function damaged(file: string): StoreError {
+  return new StoreError('failed', `The state ${file} ${words.damaged}`)
+}
+
 const busy = 'Nothing was changed: try again, and end that process if it hangs.'
 
 const words = {

@@ -130,6 +130,10 @@ test('on a narrow screen the chats stand one below the other, and nothing is cut
     expect(box?.x).toBeGreaterThanOrEqual(0)
     expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(390)
     await chatOf(name).getByRole('textbox', { name: 'Message' }).click()
+    // What came last stays in sight.
+    await expect
+      .poll(() => logOf(name).evaluate((log) => log.scrollHeight - log.scrollTop - log.clientHeight))
+      .toBeLessThan(80)
   }
   expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390)
   if (wide) await page.setViewportSize(wide)
@@ -149,7 +153,7 @@ test('Stop ends what runs', async () => {
     await expect.poll(() => stopOf(name).isDisabled()).toBe(true)
     demo.model.release(name)
   }
-  await logOf('telegram').getByText('Stopped').first().waitFor()
+  for (const name of places) await logOf(name).getByText('Stopped.').first().waitFor()
 })
 
 test('the page reported no error', () => {

@@ -68,11 +68,23 @@ export function createChat(first, { suggestions, post }) {
       spoken,
     ],
   )
+  // Without a scroll event, a window that changes its size moves the end out of sight.
+  let wasNearEnd = true
+  log.addEventListener('scroll', () => {
+    wasNearEnd = isNearEnd()
+  })
+  new ResizeObserver(() => {
+    if (wasNearEnd) log.scrollTop = log.scrollHeight
+  }).observe(log)
   return { element: section, update }
+
+  function isNearEnd() {
+    return log.scrollHeight - log.scrollTop - log.clientHeight < nearEnd
+  }
 
   /** @param {ChatUpdate} chat */
   function update({ order, changed, status: said, isWorking, threads, dialogs }) {
-    const isAtEnd = log.scrollHeight - log.scrollTop - log.clientHeight < nearEnd
+    const isAtEnd = isNearEnd()
     for (const message of changed) put(message)
     for (const [id, element] of shown) {
       if (order.includes(id)) continue

@@ -68,12 +68,14 @@ export function createChat(first, { suggestions, post }) {
       spoken,
     ],
   )
-  // Without a scroll event, a window that changes its size moves the end out of sight.
+  // A window that changes its size moves the end out of sight, and may scroll the log.
   let wasNearEnd = true
+  let size = ''
   log.addEventListener('scroll', () => {
-    wasNearEnd = isNearEnd()
+    if (size === sizeOf(log)) wasNearEnd = isNearEnd()
   })
   new ResizeObserver(() => {
+    size = sizeOf(log)
     if (wasNearEnd) log.scrollTop = log.scrollHeight
   }).observe(log)
   return { element: section, update }
@@ -179,4 +181,9 @@ export function createChat(first, { suggestions, post }) {
       dialog.showModal()
     }
   }
+}
+
+/** @param {HTMLElement} element */
+function sizeOf({ clientWidth, clientHeight }) {
+  return `${clientWidth} ${clientHeight}`
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type OpenCode, steadyClock, systemClock } from '@reply/core'
 import type { BridgeConnection, Inbound, KnownChat, Webhook, WebhookAnswer, WebhookRequest } from '@reply/sink/channel'
 import { createWebhook, safeOnError } from '@reply/sink/channel'
+import { createAnsweredBy } from './asks/answered-by.ts'
 import { createAnswerer } from './asks/answering.ts'
 import { createAskWatch } from './asks/ask-watch.ts'
 import type { Bridge, BridgeOptions } from './bridge-options.ts'
@@ -77,6 +78,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     words,
     clock,
     wallNow: () => options.clock?.now() ?? Date.now(),
+    answeredBy: createAnsweredBy(),
     emit: emitTo(options.observers ?? [], onError),
     onError,
   }

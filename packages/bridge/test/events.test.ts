@@ -1,5 +1,6 @@
 import { createHandClock } from '@reply/testing'
 import { expect, test } from 'vitest'
+import { createAnsweredBy } from '../src/asks/answered-by.ts'
 import { emitTo } from '../src/events/emit.ts'
 import type { BridgeEvent } from '../src/events/event.ts'
 import { bridgeLog } from '../src/events/log.ts'
@@ -81,7 +82,10 @@ test('a run tells when it was posted, first heard of, shown and over, counted fr
       ...{ isCommand: false, messageRef: { id: '5' }, heardAt },
     },
   }
-  const events = createRunEvents({ execution, clock, emit: (event) => told.push(event) })
+  const events = createRunEvents({
+    ...{ execution, clock, answeredBy: createAnsweredBy() },
+    emit: (event) => told.push(event),
+  })
   await clock.advance(10)
   const posting: Execution = { ...execution, phase: 'posting', sessionID: 'ses_1' }
   events.changed(execution, posting)

@@ -3,6 +3,7 @@ import { answerWith, type Inbound } from '@reply/sink'
 import { BridgeError, chatWordsOf } from '../error.ts'
 import type { BridgeContext } from '../runs/context.ts'
 import type { Runner } from '../runs/runner.ts'
+import type { Answering } from './answered-by.ts'
 
 /**
  * Passes what people write or press on as an answer. Resolves with false if it answers nothing in that chat.
@@ -15,15 +16,10 @@ export type Answerer = (
 ) => Promise<boolean>
 
 export function createAnswerer(
-  { servers, channels, words, onError }: Pick<BridgeContext, 'servers' | 'channels' | 'words' | 'onError'>,
+  context: Pick<BridgeContext, 'servers' | 'channels' | 'answeredBy' | 'words' | 'onError'>,
   runner: Runner,
 ): Answerer {
-  const opencode: Pick<OpenCode, 'answer' | 'reject' | 'abort'> = {
-    answer: async (ask, answer) => await passed(serverOf(ask).answer(ask, answer)),
-    reject: async (ask, message) => await passed(serverOf(ask).reject(ask, message)),
-    // Stops never come this way.
-    abort: async () => {},
-  }
+  const { servers, channels, answeredBy, words, onError } = context
   return async (channel, inbound, beforeAnswer) => {
     const running = runner.followed({ channel, chat: inbound.chat }).flatMap(({ shows, stream }) => {
       const followed = stream()
@@ -31,16 +27,28 @@ export function createAnswerer(
       return followed ? here.map(({ sink }) => ({ sink, stream: followed })) : []
     })
     return await answerWith({
-      ...{ opencode, running: () => running, beforeAnswer },
+      ...{ opencode: sentBy({ channel, actorID: inbound.actor.id }), running: () => running, beforeAnswer },
       words: channels.sinkFields(channel).words,
     })(inbound)
   }
 
+  function sentBy(by: Answering): Pick<OpenCode, 'answer' | 'reject' | 'abort'> {
+    return {
+      answer: async (ask, answer) => await passed(ask, by, serverOf(ask).answer(ask, answer)),
+      reject: async (ask, message) => await passed(ask, by, serverOf(ask).reject(ask, message)),
+      // Stops never come this way.
+      abort: async () => {},
+    }
+  }
+
   /** The person is told of a failure in words for people, and the operator in full. */
-  async function passed<T>(answered: Promise<T>): Promise<T> {
+  async function passed<T>({ requestID }: Ask, by: Answering, answered: Promise<T>): Promise<T> {
+    // The stream may tell of the answer before the request returns.
+    answeredBy.note(requestID, by)
     try {
       return await answered
     } catch (cause) {
+      answeredBy.take(requestID)
       if (!(cause instanceof Error) || ('type' in cause && cause.type === 'already-resolved')) throw cause
       onError(cause)
       throw new BridgeError('inbound', words.notAnswered(chatWordsOf(cause, words)), { cause })

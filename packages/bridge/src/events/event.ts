@@ -1,4 +1,4 @@
-import type { Outcome } from '@reply/core'
+import type { Outcome, PermissionReply } from '@reply/core'
 
 /** Where something happened. Ids are the platform's; no event contains what people or agents wrote. */
 export interface EventPlace {
@@ -73,6 +73,12 @@ export interface AskEvent extends EventPlace {
   readonly executionID: string
   /** The session that asks: the run's own, or a sub-agent's. */
   readonly sessionID: string
+  /** How a permission was answered. Absent for a question, while it waits, and if it was withdrawn. */
+  readonly decision?: PermissionReply | undefined
+  /** The id of the actor who answered it, on the platform. Absent if it was answered elsewhere. */
+  readonly actorID?: string | undefined
+  /** The channel of that actor, by its name in the config: a mirror's may be another than `channel`. */
+  readonly actorChannel?: string | undefined
   /** How long it waited, in ms. Absent while it does. */
   readonly waitedMs?: number | undefined
 }

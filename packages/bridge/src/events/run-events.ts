@@ -1,5 +1,6 @@
 import type { Ask, Clock, Reply, ReplyObserver } from '@reply/core'
 import type { Delivery } from '@reply/sink'
+import type { AnsweredBy } from '../asks/answered-by.ts'
 import type { Execution } from '../registry/execution.ts'
 import type { AskEvent, BridgeEvent, EventPlace, RunEvent, RunTimes } from './event.ts'
 import { eventPlace } from './place.ts'
@@ -21,9 +22,10 @@ export interface RunEvents {
 export function createRunEvents(options: {
   readonly execution: Execution
   readonly clock: Clock
+  readonly answeredBy: AnsweredBy
   readonly emit: (event: BridgeEvent) => void
 }): RunEvents {
-  const { clock, emit } = options
+  const { clock, answeredBy, emit } = options
   const { id: executionID, prompt, server } = options.execution
   const asked = new Map<string, number>()
   let times: RunTimes = {}
@@ -86,11 +88,18 @@ export function createRunEvents(options: {
     })
   }
 
-  function tellAsk(phase: AskEvent['phase'], { type: askType, requestID, sessionID }: Ask): void {
+  function tellAsk(phase: AskEvent['phase'], ask: Ask): void {
+    const { type: askType, requestID, sessionID } = ask
+    const decision = ask.type === 'permission' ? ask.reply : undefined
+    const taken = phase === 'asked' ? undefined : answeredBy.take(requestID)
+    const by = phase === 'withdrawn' ? undefined : taken
     const since = asked.get(requestID)
     if (phase === 'asked') asked.set(requestID, clock.now())
     const waitedMs = phase === 'asked' || since === undefined ? undefined : clock.now() - since
-    emit({ type: 'ask', phase, ...place(), askType, requestID, executionID, sessionID, waitedMs })
+    emit({
+      ...{ type: 'ask', phase, ...place(), askType, requestID, executionID, sessionID, decision },
+      ...{ actorID: by?.actorID, actorChannel: by?.channel, waitedMs },
+    })
   }
 
   function place(): EventPlace {

@@ -65,7 +65,7 @@ export function bridgeTracing({ tracer = trace.getTracer('@reply/bridge') }: Tra
   }
 
   function onAsk(event: AskEvent): void {
-    const { phase, at, requestID, askType } = event
+    const { phase, at, requestID, askType, decision, actorID, actorChannel } = event
     const run = runs.get(runKey(event))
     if (phase === 'asked') {
       const parent = run ? trace.setSpan(context.active(), run) : context.active()
@@ -73,7 +73,10 @@ export function bridgeTracing({ tracer = trace.getTracer('@reply/bridge') }: Tra
       asks.add(requestID, tracer.startSpan('reply.ask', { startTime: new Date(at), attributes }, parent))
       return
     }
-    asks.get(requestID)?.setAttribute('reply.result', phase)
+    const span = asks.get(requestID)
+    span?.setAttribute('reply.result', phase)
+    if (decision !== undefined) span?.setAttribute('reply.decision', decision)
+    if (actorID !== undefined) span?.setAttribute('reply.answered_by', `${actorChannel}:${actorID}`)
     asks.end(requestID, at)
   }
 }

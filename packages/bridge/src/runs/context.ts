@@ -1,4 +1,5 @@
 import type { Clock, OpenCode } from '@reply/core'
+import type { AnsweredBy } from '../asks/answered-by.ts'
 import type { AskWatch } from '../asks/ask-watch.ts'
 import type { Channels } from '../channels.ts'
 import type { RouterConfig } from '../config/schema.ts'
@@ -31,6 +32,7 @@ export interface BridgeContext {
   readonly clock: Clock
   /** What the computer's clock shows, in ms since the epoch, also after it was set back: for times that platforms tell. */
   readonly wallNow: () => number
+  readonly answeredBy: AnsweredBy
   /** Tells what happened. Never throws. */
   readonly emit: (event: BridgeEvent) => void
   /** Never throws. */

@@ -61,7 +61,7 @@ export function beginRun(options: BeginOptions): ActiveRun {
   const delivered = withResolvers<void>()
   /** It joined a reply that is shown already. */
   let isShownElsewhere = false
-  const events = createRunEvents({ execution, clock, emit: context.emit })
+  const events = createRunEvents({ ...context, execution })
   const ended = run()
   return {
     ...{ execution: () => execution, shows, stream: () => stream, shown: events.shown, cancel },

@@ -65,7 +65,7 @@ export async function beginWake(reply: Reply, options: WakeOptions): Promise<Rep
   // The last step that may fail: the caller tries again, and must find nothing half begun.
   await state.commit([registry.write(execution), ...authors])
   const shows = sinksFor(context, execution, route)
-  const events = createRunEvents({ execution, clock, emit: context.emit })
+  const events = createRunEvents({ ...context, execution })
   const shown = shownBy(shows, { asks: !router.progress.enabled, isLeftOut: () => false, onError })
   const observers = [...shown, asks.observerFor({ place: prompt, opencode, server }), events.observer]
   const unfollow = registry.follow(execution, () => newest)

@@ -45,7 +45,9 @@ const opencode = await startScripted({
 })
 
 process.on('message', (load: Load) => {
-  play(load).then(tell, (error: unknown) => tell({ type: 'stuck', why: String(error) }))
+  play(load).then(tell, (error: unknown) =>
+    tell({ type: 'stuck', why: error instanceof Error ? error.message : String(error) }),
+  )
 })
 process.on('disconnect', () => process.exit(0))
 tell({ type: 'ready', telegram: telegram.url, opencode: opencode.url })

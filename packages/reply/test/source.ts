@@ -18,7 +18,6 @@ export interface SourceFile {
   readonly strings: readonly string[]
   /** The first arguments of `test`, `describe` and their `each`, with their quotes. */
   readonly titles: readonly string[]
-  readonly lines: number
 }
 
 const home = fileURLToPath(new URL('../../../', import.meta.url))
@@ -56,7 +55,6 @@ function read(path: string, name: string): SourceFile {
     comments: tokens.filter((found) => /^\/[/*]/.test(found)),
     strings: tokens.filter((found) => /^['"`]/.test(found)),
     titles: [...text.matchAll(title)].map(([, found = '']) => found),
-    lines: text.trimEnd().split('\n').length,
   }
 }
 

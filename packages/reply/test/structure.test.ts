@@ -131,11 +131,6 @@ describe('imports', () => {
 })
 
 describe('a source file', () => {
-  test('has 250 lines at most, a test 400', () => {
-    expect(where(sources.filter(({ lines }) => lines > 250))).toEqual([])
-    expect(where(tests.filter(({ lines }) => lines > 400))).toEqual([])
-  })
-
   test('exports names, one by one, and none by default', () => {
     expect(where(withCode(/^export (\*|default\b)/m))).toEqual([])
   })

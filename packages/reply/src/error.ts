@@ -11,6 +11,7 @@
  * - `already-resolved`: the ask was answered, rejected or withdrawn before.
  * - `not-stopped`: an abort was not seen to take effect; the run may continue.
  * - `unsupported`: the server can't do what was asked.
+ * - `unguarded`: the prompt may only run where the agent asks before it acts, and this agent doesn't.
  * - `invalid`: the caller's input is invalid.
  * - `no-output`: the run ended without a value that fits the schema that was asked for.
  * - `closed`: the owner closed the connection.
@@ -27,6 +28,7 @@ export type ReplyErrorType =
   | 'already-resolved'
   | 'not-stopped'
   | 'unsupported'
+  | 'unguarded'
   | 'invalid'
   | 'no-output'
   | 'closed'

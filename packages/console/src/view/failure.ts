@@ -15,6 +15,7 @@ const OWN_NAMES: Readonly<Record<ReplyErrorType, true>> = {
   'already-resolved': true,
   'not-stopped': true,
   unsupported: true,
+  unguarded: true,
   invalid: true,
   'no-output': true,
   closed: true,

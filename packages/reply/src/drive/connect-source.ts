@@ -85,6 +85,7 @@ export function connectSource(source: Source, options: DriveOptions = {}): OpenC
     inbox,
     idleCheck,
     stallTimer,
+    guardedRuns: new WeakSet(),
     onClosed: (listener) => {
       closedListeners.add(listener)
       return () => closedListeners.delete(listener)
@@ -125,7 +126,7 @@ export function connectSource(source: Source, options: DriveOptions = {}): OpenC
       server,
       request: {
         kind: 'command',
-        input,
+        input: { ...input, command: body.command },
         text: `/${input.command} ${input.arguments ?? ''}`.trim(),
         post: (place, messageID) => source.command(place, { ...body, messageID }),
       },

@@ -3,13 +3,13 @@ import type { ReplyEvent } from '../event.ts'
 import { createFetcher } from './http/fetcher.ts'
 import { createOpenCode1, type OpenCode1Options } from './opencode1/source.ts'
 import { createOpenCode2 } from './opencode2/source.ts'
-import type { ConnectionOptions, OpenCodeSource, Reading, Source } from './port.ts'
+import type { ConnectionOptions, OpenCodeSource, Reading } from './port.ts'
 
 /**
  * A server of either generation. Each connection tries the generation that answered last, at first version 1; if
  * something else answers, the other one. A call before the first connection asks `GET /api/health`.
  */
-export function createOpenCode(options: OpenCode1Options): Source {
+export function createOpenCode(options: OpenCode1Options): OpenCodeSource {
   const { address } = options
   const first = createOpenCode1(options)
   const second = createOpenCode2(options)
@@ -31,6 +31,7 @@ export function createOpenCode(options: OpenCode1Options): Source {
     newestTime: async (directory) => await (await chosen()).newestTime(directory),
     spelled: async (directory) => await (await chosen()).spelled(directory),
     create: async (input) => await (await chosen()).create(input),
+    guard: async (target) => await (await chosen()).guard(target),
     prompt: async (place, prompt) => await (await chosen()).prompt(place, prompt),
     command: async (place, command) => await (await chosen()).command(place, command),
     waiting: async (place) => (await (await chosen()).waiting?.(place)) ?? [],

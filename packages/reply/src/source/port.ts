@@ -76,6 +76,13 @@ export interface Source {
   spelled(directory: string): Promise<string>
   /** Creates a session. Without a directory, the server chooses. */
   create(input: CreateInput): Promise<SessionInfo>
+  /**
+   * Makes sure that the agent asks before it acts on the next prompt or command: that it runs no command, edits no file
+   * and sends nothing out by itself, nor do its sub-agents. Without a `sessionID` for a session that is created next.
+   * Resolves with when that holds: see `Guarded`. Rejects with `unguarded`, and the cure, if it can't be had; then nothing
+   * may be posted. Absent if the agent can't be told so.
+   */
+  guard?(target: GuardTarget): Promise<Guarded>
   /** Posts a prompt once; never repeats it. Resolves once the server has it, without waiting for the run. */
   prompt(place: Place, prompt: SourcePrompt): Promise<void>
   /** Runs a slash command once. Resolves once the server has it or, on some servers, when its run is over. */
@@ -189,19 +196,34 @@ export interface SessionQuery {
 }
 
 /** A new session. A source may ignore the agent, model and variant here: prompts carry them too. */
-export interface CreateInput extends Pick<SessionInput, 'title' | 'agent' | 'model' | 'variant'> {
+export interface CreateInput extends Pick<SessionInput, 'title' | 'agent' | 'model' | 'variant' | 'guarded'> {
   /** Default: the server's own. */
   readonly directory: string | undefined
 }
 
+/** `next-run`: a run that is at work when the session gets its rules goes on without them. */
+export type Guarded = 'always' | 'next-run'
+
+/** What is about to run. */
+export interface GuardTarget {
+  /** The session that takes it. Absent for one that doesn't exist yet. */
+  readonly sessionID?: string | undefined
+  /** The session's directory. Absent if unknown, or the server's own. */
+  readonly directory?: string | undefined
+  /** The agent that answers. Default: the server's. */
+  readonly agent?: string | undefined
+  /** The slash command, without the slash. Absent for a prompt. */
+  readonly command?: string | undefined
+}
+
 /** A prompt for an existing session. Neither empty nor blank. */
-export interface SourcePrompt extends Omit<PromptInput, 'sessionID' | 'title'> {
+export interface SourcePrompt extends Omit<PromptInput, 'sessionID' | 'title' | 'guarded'> {
   /** The id of its message, from `nextMessageID`. */
   readonly messageID?: string | undefined
 }
 
 /** A command for an existing session. Its name has no slash and is not empty. */
-export interface SourceCommand extends Omit<CommandInput, 'sessionID' | 'title'> {
+export interface SourceCommand extends Omit<CommandInput, 'sessionID' | 'title' | 'guarded'> {
   /** The id of its message, from `nextMessageID`. */
   readonly messageID?: string | undefined
 }

@@ -20,6 +20,7 @@ export function localAgentSkips(agent: string) {
     'takes back a prompt that waits, once': one,
     'only stores a message without a reply': `${agent} takes no notes.`,
     'lists its agents, including one to prompt': `${agent} has no list of agents before its first session.`,
+    'asks before it acts in a guarded session, or refuses it': `${agent} can't be told for one session to ask.`,
     'forks a session with its messages': unread,
     'reverts to a message, and takes it back': unread,
   } as const satisfies Partial<Readonly<Record<SourceClauseName, string>>>

@@ -71,6 +71,7 @@ export function testSourceOn(
           endless: '[scenario:forever]',
           permission: '[scenario:permission]',
           always: '[scenario:always]',
+          unasked: '[scenario:tool]',
           question: '[scenario:question]',
           delegate: '[scenario:child]',
           command: 'greet',

@@ -29,6 +29,7 @@ const skip = Object.fromEntries(
     'lists its agents, including one to prompt',
     'lists its commands',
     'runs a command',
+    'asks before it acts in a guarded session, or refuses it',
     'forks a session with its messages',
     'reverts to a message, and takes it back',
     'refuses a prompt for a session that does not exist',

@@ -2,20 +2,31 @@ import { ReplyError } from '../../error.ts'
 import type { CommandInput, Delivery, PromptInput } from '../../source/input.ts'
 import type { Capabilities, SourceCommand, SourcePrompt } from '../../source/port.ts'
 
-/** Throws `invalid` for an empty prompt. */
-export function toSourcePrompt({ sessionID: _, title: __, ...prompt }: PromptInput): SourcePrompt {
+/** Throws `invalid` for an empty prompt, and for a guarded one that brings its own way around the guard. */
+export function toSourcePrompt({ sessionID: _, title: __, guarded, ...prompt }: PromptInput): SourcePrompt {
   const { text, files = [], parts = [] } = prompt
   if ((text === undefined || text.trim() === '') && files.length === 0 && parts.length === 0) {
     throw new ReplyError('invalid', 'The prompt is empty; give it text, parts or files.')
   }
+  if (guarded) requirePlain(prompt)
   return prompt
 }
 
 /** Throws `invalid` for a command without a name. */
-export function toSourceCommand({ sessionID: _, title: __, ...input }: CommandInput): SourceCommand {
+export function toSourceCommand({ sessionID: _, title: __, guarded: ___, ...input }: CommandInput): SourceCommand {
   const command = input.command.replace(/^\//, '')
   if (command === '') throw new ReplyError('invalid', 'The command has no name; give one, such as "init".')
   return { ...input, command }
+}
+
+/**
+ * OpenCode starts a sub-agent that a prompt names without asking, and `tools` replace the rules of the session (measured
+ * on 1.1.65 to 1.18.34).
+ */
+function requirePlain({ parts = [], tools }: SourcePrompt): void {
+  const part = parts.find(({ type }) => type === 'agent' || type === 'subtask')?.type
+  const what = part === undefined ? tools && 'tools' : `part of type "${part}"`
+  if (what !== undefined) throw new ReplyError('invalid', `A guarded prompt takes no ${what}; leave it out.`)
 }
 
 /** Throws `unsupported` if the server can't deliver a prompt in this way. */

@@ -1,8 +1,9 @@
 import type { Clock } from '../../clock.ts'
 import type { OnError } from '../../error.ts'
 import type { Place } from '../../place.ts'
-import type { Delivery, SessionInput } from '../../source/input.ts'
+import type { CommandInput, Delivery, SessionInput } from '../../source/input.ts'
 import type { Engine } from '../store/engine.ts'
+import type { LiveReply } from '../store/replies.ts'
 import type { Liveness } from '../sync/liveness.ts'
 import type { ServerInfo } from '../sync/server-info.ts'
 import type { SessionReader } from '../sync/session-reader.ts'
@@ -27,6 +28,8 @@ export interface RunServer {
   readonly aborting: Aborting
   readonly inbox: Pick<Inbox, 'find' | 'withdraw' | 'onLeft'>
   readonly idleCheck: Pick<IdleCheck, 'expectRun' | 'expectAgain'>
+  /** Replies that a guarded prompt of this process began. */
+  readonly guardedRuns: WeakSet<LiveReply>
   readonly stallTimer: Pick<StallTimer, 'limit'>
   /** Calls the listener once, when the owner closes the connection. Returns a function that removes it. */
   readonly onClosed: (listener: () => void) => () => void
@@ -47,7 +50,7 @@ export interface RunRequest {
    */
   readonly kind: 'prompt' | 'command' | 'note'
   /** The session to run in, or how to create one. */
-  readonly input: SessionInput
+  readonly input: SessionInput & Partial<Pick<CommandInput, 'command'>>
   /** What the person said, if known. */
   readonly text?: string | undefined
   /** When a busy session begins it. */

@@ -2,8 +2,8 @@ import type { Clock } from '../../clock.ts'
 import { type OnError, ReplyError } from '../../error.ts'
 import type { Part } from '../../part.ts'
 import { type Place, placeOf } from '../../place.ts'
-import type { SessionInput } from '../../source/input.ts'
-import type { Source } from '../../source/port.ts'
+import type { CommandInput, SessionInput } from '../../source/input.ts'
+import type { Guarded, Source } from '../../source/port.ts'
 import type { Engine } from '../store/engine.ts'
 import { unrevertedMessages } from '../sync/newest-run.ts'
 import { sessionFields } from '../sync/read-snapshot.ts'
@@ -14,9 +14,10 @@ import { type SessionReader, toReplyError } from '../sync/session-reader.ts'
 export interface Sessions {
   /**
    * Finds or creates the session of a prompt and applies its current state, so that existing messages don't count as
-   * the prompt's reply. Rejects with `invalid` for a sub-agent's session.
+   * the prompt's reply. Rejects with `invalid` for a sub-agent's session, and with `unguarded` if the agent would act
+   * unasked on a guarded prompt.
    */
-  prepare(input: SessionInput): Promise<PreparedPlace>
+  prepare(input: SessionInput & Partial<Pick<CommandInput, 'command'>>): Promise<PreparedPlace>
   /** Reads the session and applies the result. Reports errors instead of rejecting. */
   refresh(place: Place): Promise<void>
   /** The text of a user message; undefined if it can't be read, empty if it isn't stored yet. */
@@ -29,11 +30,13 @@ export interface Sessions {
 export interface PreparedPlace extends Place {
   /** Its newest message that the prompt won't remove. Absent if it has none, or can't be read. */
   readonly newestMessageID?: string | undefined
+  /** When the agent asks before it acts. Absent for a prompt that isn't guarded, and in a new session. */
+  readonly guarded?: Guarded | undefined
 }
 
 export interface SessionsOptions {
   readonly engine: Engine
-  readonly source: Pick<Source, 'session' | 'message' | 'create' | 'spelled'>
+  readonly source: Pick<Source, 'name' | 'session' | 'message' | 'create' | 'spelled' | 'guard'>
   readonly info: ServerInfo
   readonly reader: SessionReader
   readonly clock: Clock
@@ -46,15 +49,31 @@ export function createSessions(options: SessionsOptions): Sessions {
   const { engine, source, info, reader, clock, onError, directory } = options
   return { prepare, refresh, textOf, find }
 
-  async function prepare(input: SessionInput): Promise<PreparedPlace> {
-    return input.sessionID === undefined ? await create(input) : await readRoot(input.sessionID)
+  async function prepare(input: Parameters<Sessions['prepare']>[0]): Promise<PreparedPlace> {
+    if (input.sessionID === undefined) return await create(input)
+    // First: a run that the snapshot doesn't show began with the rules.
+    const guarded = input.guarded ? await guard(input, await find(input.sessionID)) : undefined
+    return { ...(await readRoot(input.sessionID)), guarded }
   }
 
-  async function create({ title, agent, model, variant }: SessionInput): Promise<Place> {
+  async function create(input: Parameters<Sessions['prepare']>[0]): Promise<PreparedPlace> {
+    const { title, agent, model, variant, guarded } = input
     const home = directory === undefined ? undefined : await source.spelled(directory)
-    const created = await source.create({ directory: home, title, agent, model, variant })
+    if (guarded) await guard(input, { directory: home })
+    const created = await source.create({ directory: home, title, agent, model, variant, guarded })
     engine.apply([{ type: 'session', sessionID: created.sessionID, at: clock.now(), ...sessionFields(created) }])
     return placeOf(created)
+  }
+
+  async function guard(
+    { agent, command }: Parameters<Sessions['prepare']>[0],
+    place: Partial<Place>,
+  ): Promise<Guarded> {
+    if (!source.guard) {
+      const words = `${source.name} can't be told to ask before it runs commands and edits files.`
+      throw new ReplyError('unguarded', `${words} Only let people prompt it who may approve that.`)
+    }
+    return await source.guard({ sessionID: place.sessionID, directory: place.directory, agent, command })
   }
 
   async function readRoot(sessionID: string): Promise<PreparedPlace> {

@@ -51,7 +51,7 @@ export function startRun({ server, request, ...options }: StartRunOptions): Repl
       if (run.isStopped()) return drop(sessionID)
       let isAnnounced = options.onPosting === undefined
       // Between the last check and the post nothing may run: another prompt may wait for the same end.
-      for (let running = runBefore(sessionID); running || !isAnnounced; running = runBefore(sessionID)) {
+      for (let running = runBefore(place); running || !isAnnounced; running = runBefore(place)) {
         if (running) await waitFor(running)
         else await announce(place)
         if (isPointless()) return drop(sessionID)
@@ -91,15 +91,21 @@ export function startRun({ server, request, ...options }: StartRunOptions): Repl
     if (request.input.sessionID !== undefined) await server.stopping.reopen(request.input.sessionID)
   }
 
-  /** The run that must end before the prompt can be posted: on servers where a busy session takes no prompt. */
-  function runBefore(sessionID: string): LiveReply | undefined {
-    if (server.info.current().takesPromptsWhileBusy) return undefined
-    return engine.openReply(sessionID) && engine.replies.newest(sessionID)
+  /**
+   * The run that must end before the prompt can be posted: where a busy session takes no prompt, or where that run may
+   * have begun without the rules that this prompt needs.
+   */
+  function runBefore({ sessionID, guarded }: PreparedPlace): LiveReply | undefined {
+    const running = engine.openReply(sessionID) && engine.replies.newest(sessionID)
+    if (!running) return undefined
+    const isUnguarded = guarded === 'next-run' && !server.guardedRuns.has(running)
+    return isUnguarded || !server.info.current().takesPromptsWhileBusy ? running : undefined
   }
 
   async function postToOwnReply(place: PreparedPlace): Promise<void> {
     const { sessionID } = place
     const opened = openReply(sessionID)
+    if (request.input.guarded) server.guardedRuns.add(opened)
     attach(opened, { reply: opened.reply(), joined: false })
     server.idleCheck.expectRun(sessionID)
     try {

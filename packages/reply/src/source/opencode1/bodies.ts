@@ -1,3 +1,4 @@
+import type { PermissionRule } from '../guard-rules.ts'
 import type { InputPart, PromptFile } from '../input.ts'
 import type { CreateInput, SourceCommand, SourcePrompt } from '../port.ts'
 import type { CommandBody, CreateBody, PromptBody } from './rest.ts'
@@ -35,8 +36,8 @@ export function toCommandBody({ command, messageID, agent, model, variant, ...in
 }
 
 /** The agent and model of a session are those of its prompts. */
-export function toCreateBody({ title }: CreateInput): CreateBody {
-  return { ...(title !== undefined && { title }) }
+export function toCreateBody({ title }: CreateInput, rules: readonly PermissionRule[]): CreateBody {
+  return { ...(title !== undefined && { title }), ...(rules.length > 0 && { permission: [...rules] }) }
 }
 
 function toWirePart(part: InputPart): WirePart {

@@ -3,6 +3,7 @@ import type { PermissionReply } from '../../ask.ts'
 import { ReplyError } from '../../error.ts'
 import type { Place } from '../../place.ts'
 import type { Model } from '../../reply.ts'
+import type { PermissionRule } from '../guard-rules.ts'
 import { type Address, unauthorized } from '../http/address.ts'
 import { reasonOf } from '../http/error-reason.ts'
 import { noServer } from '../http/event-stream.ts'
@@ -77,6 +78,8 @@ export function createRest({ address, maxAnswerBytes, ...options }: RestOptions)
     commands: (directory: string | undefined) => call('GET /command', client.command.list(at({ directory }))),
     create: (directory: string | undefined, body: CreateBody) =>
       call('POST /session', client.session.create({ ...body, ...at({ directory }) })),
+    addRules: (place: Place, rules: readonly PermissionRule[]) =>
+      call('PATCH /session/:id', client.session.update({ ...of(place), permission: [...rules] })),
     prompt: (place: Place, body: PromptBody) =>
       call('POST /session/:id/prompt_async', client.session.promptAsync({ ...body, ...of(place) })),
     command: (place: Place, body: CommandBody) =>

@@ -1,6 +1,7 @@
 import type { Clock } from '../../clock.ts'
 import { type OnError, ReplyError } from '../../error.ts'
 import type { Place } from '../../place.ts'
+import { endWith, unguarded } from '../guard-rules.ts'
 import type { Address } from '../http/address.ts'
 import { createMessageIDs } from '../message-id.ts'
 import type {
@@ -20,9 +21,11 @@ import {
   toReadCommands,
   toReadMessages,
   toReadModels,
+  toReadRules,
   toReadSession,
   toReadSessions,
 } from './decode/rest.ts'
+import { createSessionGuard } from './guard.ts'
 import { readNewestTime } from './newest-time.ts'
 import { createPlaces } from './places.ts'
 import { readAsks, readWorking, startReading } from './reading.ts'
@@ -50,6 +53,7 @@ export function createOpenCode1(options: OpenCode1Options): OpenCodeSource {
   const places = createPlaces(rest, onError)
   const working = sharedRead(async (directory: string | undefined) => await readWorking({ rest, onError }, directory))
   const reading = { rest, places, working, clock, onError }
+  const guarding = createSessionGuard({ rest, name: address.url })
   const nextMessageID = createMessageIDs(options)
   return {
     name: address.url,
@@ -65,6 +69,7 @@ export function createOpenCode1(options: OpenCode1Options): OpenCodeSource {
     newestTime: (directory) => readNewestTime(reading, directory),
     spelled: places.spelled,
     create,
+    guard: guarding.guard,
     prompt: async (place, prompt) => void (await rest.prompt(place, toPromptBody(prompt))),
     command: async (place, command) => void (await rest.command(place, toCommandBody(command))),
     answer,
@@ -94,7 +99,11 @@ export function createOpenCode1(options: OpenCode1Options): OpenCodeSource {
   }
 
   async function create(input: CreateInput): Promise<SessionInfo> {
-    return created('', await rest.create(input.directory, toCreateBody(input)), input.directory)
+    const rules = input.guarded ? await guarding.rulesFor(input) : []
+    const session = await rest.create(input.directory, toCreateBody(input, rules))
+    if (!endWith(toReadRules(session), rules))
+      throw unguarded(`A new session of ${address.url}`, `The server takes no rules with it: update OpenCode.`)
+    return created('', session, input.directory)
   }
 
   async function answer(ask: AskAddress, given: SourceAnswer, signal?: AbortSignal): Promise<void> {

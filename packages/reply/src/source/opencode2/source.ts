@@ -21,6 +21,7 @@ import { toFormAnswer } from './decode/ask.ts'
 import { toReadAgents, toReadCommands, toReadModels } from './decode/choices.ts'
 import { dataIn, listIn, toReadForms, toReadMessages, toReadSession, toReadSessions } from './decode/rest.ts'
 import { createDecoder2 } from './decode.ts'
+import { requireGuard } from './guard.ts'
 import { createInbox, note } from './inbox.ts'
 import { pages, readAsks, readChildren, readSession, readWorking, startReading } from './reading.ts'
 import { createRest } from './rest.ts'
@@ -78,6 +79,7 @@ export function createOpenCode2(options: OpenCode2Options): OpenCodeSource {
     newestTime,
     spelled,
     create,
+    guard: async (target) => await requireGuard({ rest, name: address.url }, target),
     prompt,
     command,
     waiting: ({ sessionID }) => inbox.prompts(sessionID),

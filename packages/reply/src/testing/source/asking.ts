@@ -22,6 +22,25 @@ export const asking = [
     }, has('permission')),
   },
   {
+    name: 'asks before it acts in a guarded session, or refuses it',
+    ...acting(
+      async (stage, listener, place) => {
+        const { source, directory } = stage
+        const refused = await rejection(source.guard?.({ ...place }) ?? Promise.resolve())
+        if (refused !== undefined) {
+          check(refused instanceof ReplyError && refused.type === 'unguarded', `It failed as ${String(refused)}.`)
+          return
+        }
+        const created = placeOf(await source.create({ directory, guarded: true }))
+        await source.prompt(created, { text: promptOf(stage, 'unasked') })
+        const ask = await asked(listener, created)
+        await source.reject(ask)
+        await settled(listener, created)
+      },
+      (stage) => stage.source.guard !== undefined && has('unasked')(stage),
+    ),
+  },
+  {
     name: 'allows what a permission says is always allowed',
     ...acting(async (stage, listener, place) => {
       const text = promptOf(stage, 'always')

@@ -4,6 +4,7 @@ import { type OnError, ReplyError } from '../../../error.ts'
 import type { Part } from '../../../part.ts'
 import type { Todo } from '../../../reply.ts'
 import { inEnglish } from '../../decode/in-english.ts'
+import type { PermissionRule } from '../../guard-rules.ts'
 import type { AgentInfo, CommandInfo, MessageRead, ModelInfo, SessionInfo, WorkStatus } from '../../port.ts'
 import { type Seen, toPermission, toQuestion } from './ask.ts'
 import { toHead, toSession } from './message.ts'
@@ -144,6 +145,34 @@ export function toReadAgents(value: unknown, onError: OnError): readonly AgentIn
   return validIn(value, agentSchema, 'agent', onError).flatMap(({ name, description, mode, hidden }) =>
     hidden === true ? [] : [{ name, description, isPrimary: mode !== 'subagent' }],
   )
+}
+
+const ruleSchema = z.object({ permission: z.string(), pattern: z.string(), action: z.enum(['allow', 'ask', 'deny']) })
+const ruledSchema = z.looseObject({ name: z.string(), mode: z.string(), permission: z.catch(z.array(ruleSchema), []) })
+
+/** All agents with their rules, hidden ones too. An agent whose rules can't be read has none: it doesn't ask. */
+export function toReadAgentRules(
+  value: unknown,
+): readonly { readonly name: string; readonly mode: string; readonly rules: readonly PermissionRule[] }[] {
+  const read = z.array(ruledSchema).safeParse(value, inEnglish)
+  return (read.data ?? []).map(({ name, mode, permission }) => ({ name, mode, rules: permission }))
+}
+
+/** A session's own rules. Empty if it has none, or they can't be read. */
+export function toReadRules(session: unknown): readonly PermissionRule[] {
+  const read = z.looseObject({ permission: z.array(ruleSchema) }).safeParse(session, inEnglish)
+  return read.data?.permission ?? []
+}
+
+const startSchema = z.looseObject({
+  name: z.string(),
+  agent: z.catch(z.optional(z.string()), undefined),
+  subtask: z.catch(z.optional(z.boolean()), undefined),
+})
+
+/** Who answers each command. */
+export function toReadCommandStarts(value: unknown): readonly z.infer<typeof startSchema>[] {
+  return z.array(startSchema).safeParse(value, inEnglish).data ?? []
 }
 
 const commandSchema = z.looseObject({

@@ -1,5 +1,6 @@
 import * as z from 'zod/mini'
 import { inEnglish } from '../../decode/in-english.ts'
+import type { PermissionRule } from '../../guard-rules.ts'
 import type { AgentInfo, CommandInfo, ModelInfo } from '../../port.ts'
 
 const modelInfoSchema = z.looseObject({
@@ -36,6 +37,28 @@ export function toReadAgents(items: readonly unknown[]): readonly AgentInfo[] {
     const { id: name, description, mode } = agent.data
     return [{ name, description: description ?? undefined, isPrimary: mode !== 'subagent' }]
   })
+}
+
+const ruledSchema = z.looseObject({
+  id: z.string(),
+  permissions: z.catch(
+    z.array(z.object({ action: z.string(), resource: z.string(), effect: z.enum(['allow', 'ask', 'deny']) })),
+    [],
+  ),
+})
+
+/** All agents with their rules, hidden ones too. An agent whose rules can't be read has none: it doesn't ask. */
+export function toReadAgentRules(
+  items: readonly unknown[],
+): readonly { readonly name: string; readonly rules: readonly PermissionRule[] }[] {
+  return (z.array(ruledSchema).safeParse(items, inEnglish).data ?? []).map(({ id, permissions }) => ({
+    name: id,
+    rules: permissions.map(({ action, resource, effect }) => ({
+      permission: action,
+      pattern: resource,
+      action: effect,
+    })),
+  }))
 }
 
 const commandSchema = z.looseObject({

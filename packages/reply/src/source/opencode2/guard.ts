@@ -1,0 +1,24 @@
+import { asksBeforeActing, unguarded } from '../guard-rules.ts'
+import type { Guarded, GuardTarget } from '../port.ts'
+import { toReadAgentRules } from './decode/choices.ts'
+import { listIn } from './decode/rest.ts'
+import type { Rest } from './rest.ts'
+
+/** How an operator makes OpenCode 2 ask in all sessions, its sub-agents' among them. */
+export const configLines =
+  '"permissions": [{ "action": "*", "resource": "*", "effect": "ask" }, { "action": "read", "resource": "*", "effect": "allow" }, { "action": "read", "resource": "*.env", "effect": "ask" }, { "action": "read", "resource": "*.env.*", "effect": "ask" }, { "action": "glob", "resource": "*", "effect": "allow" }, { "action": "grep", "resource": "*", "effect": "allow" }, { "action": "question", "resource": "*", "effect": "allow" }, { "action": "skill", "resource": "*", "effect": "allow" }]'
+
+/**
+ * Whether all agents of a directory ask by their own rules, sub-agents among them. Preview builds take no rules with a
+ * session; 2.0 lists a field for them, but could not be measured.
+ */
+export async function requireGuard(
+  { rest, name }: { readonly rest: Rest; readonly name: string },
+  { directory }: GuardTarget,
+): Promise<Guarded> {
+  const agents = toReadAgentRules(listIn(await rest.get('/agent', { query: { 'location[directory]': directory } })))
+  const unasking = agents.filter(({ rules }) => !asksBeforeActing(rules)).map((agent) => agent.name)
+  if (agents.length > 0 && unasking.length === 0) return 'always'
+  const who = unasking.length === 0 ? 'An agent' : `The agent ${unasking[0]}`
+  throw unguarded(`${who} of ${name}`, `Add to the config of OpenCode: ${configLines}`)
+}

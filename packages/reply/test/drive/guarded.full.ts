@@ -1,0 +1,6 @@
+import { secondVersion } from '@reply/testing'
+import { testGuarded, testGuardedSecond } from './guarded.ts'
+
+for (const version of ['1.1.65', '1.2.27']) testGuarded(version, { adds: false })
+for (const version of ['1.14.41', '1.17.19', '1.18.34']) testGuarded(version, { adds: true })
+testGuardedSecond(secondVersion)

@@ -1,0 +1,3 @@
+import { testGuarded } from './guarded.ts'
+
+testGuarded('1.18.33', { adds: true })

@@ -24,6 +24,11 @@ export interface BridgeOptions {
   readonly store: Store
   /** Reads the config's secrets. Default: from the process's environment, and from files below the working directory. */
   readonly secret?: ((source: SecretSource) => string) | undefined
+  /**
+   * Absolute paths of files and folders that no agent may reach, such as the config, the state and the files of secrets:
+   * `loadConfig` lists them. A prompt whose session works where it reaches one is refused. Default: none.
+   */
+  readonly ownPaths?: readonly string[] | undefined
   /** Gets failures that the bridge goes on after. Default: they are dropped. */
   readonly onError?: ((error: Error) => void) | undefined
   /** Gets what an operator wants to know: started, waiting for another process, stopped. Default: nothing. */

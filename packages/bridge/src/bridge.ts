@@ -30,6 +30,7 @@ import { createRunner } from './runs/runner.ts'
 import { connectServer, secretNamesIn } from './servers/connect-server.ts'
 import { requireUnexposed } from './servers/exposed.ts'
 import { createGuard } from './servers/guard.ts'
+import { warningsOf } from './servers/warnings.ts'
 import { createState } from './state.ts'
 import { words } from './words.ts'
 
@@ -44,6 +45,7 @@ export function createBridge(options: BridgeOptions): Bridge {
   const clock = options.clock ? steadyClock(options.clock) : systemClock
   const { secret = secretsOf({ folder: process.cwd(), env: process.env }) } = options
   const { router } = config
+  const { ownPaths = [] } = options
   const onError = safeOnError(options.onError)
   const onNotice = options.onNotice ?? (() => {})
   const starting = new AbortController()
@@ -66,6 +68,7 @@ export function createBridge(options: BridgeOptions): Bridge {
   const directoryOf = (server: string): string | undefined => config.servers[server]?.directory
   const context: BridgeContext = {
     directoryOf,
+    trustsPrompt: (server) => config.servers[server]?.trustPrompt === true,
     state,
     registry,
     routes,
@@ -73,7 +76,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     channels,
     people,
     servers,
-    guard: createGuard(config.servers, clock),
+    guard: createGuard({ servers: config.servers, ownPaths, clock }),
     router,
     words,
     clock,
@@ -127,6 +130,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     isHearing = true
     for (const { setCommands } of connections.values()) void setCommands?.(commands.menu).catch(onError)
     sweep()
+    for (const name of Object.keys(config.servers)) for (const warning of warningsOf(config, name)) onNotice(warning)
     onNotice(`Listening on ${[...connections.keys()].join(', ')}.`)
   }
 

@@ -4,7 +4,7 @@ import { loadConfig } from './config/load.ts'
 import { sqliteStore } from './store/sqlite.ts'
 
 /** A bridge with its config in a file and its state in a folder. */
-export interface OpenBridgeOptions extends Omit<BridgeOptions, 'config' | 'store' | 'secret'> {
+export interface OpenBridgeOptions extends Omit<BridgeOptions, 'config' | 'store' | 'secret' | 'ownPaths'> {
   /** The path of the config. */
   readonly path: string
   /** Where secrets that name an environment variable come from. Default: the process's environment. */
@@ -16,7 +16,7 @@ export interface OpenBridgeOptions extends Omit<BridgeOptions, 'config' | 'store
  * nothing before `start`.
  */
 export async function openBridge({ path, env = process.env, ...options }: OpenBridgeOptions): Promise<Bridge> {
-  const { config, secret, stateFolder } = loadConfig(path, env)
+  const { config, secret, stateFolder, ownPaths } = loadConfig(path, env)
   const store = await sqliteStore({ folder: stateFolder, clock: options.clock })
-  return createBridge({ ...options, config, secret, store })
+  return createBridge({ ...options, config, secret, store, ownPaths })
 }

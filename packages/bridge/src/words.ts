@@ -19,6 +19,8 @@ export const words = {
   fileFailed: (name: string, why: string) => `Nothing was run, because the file ${name} could not be read: ${why}`,
   unaskedCommand:
     'Nothing was run: with these words the command would run a shell command or read a file without asking. That takes the right `approve`. Write it as a message instead.',
+  unguarded:
+    'Nothing was run: this agent would run commands and edit files without asking, so only people with the right `approve` can prompt it. Its operator finds the cure in the log of the bridge.',
   commandHasNoFiles: 'The agent’s commands take no files, so the command ran without them.',
   unknownRun: 'The bridge was restarted, and the server can’t tell whether this ran. Run it again?',
   runAgain: 'Run it again',

@@ -63,7 +63,7 @@ export async function startChats(options: {
     const { observers, routes = {}, onEnd } = given
     bridge = createBridge({
       config: parseConfig({
-        servers: { home: { url: 'http://127.0.0.1:1' } },
+        servers: { home: { url: 'http://127.0.0.1:1', trustPrompt: true } },
         channels: Object.fromEntries(platforms.map(({ name, entry }) => [name, entry])),
         people: {
           ann: { ids: idsOf('ann'), may: ['prompt', 'approve', 'admin'] },

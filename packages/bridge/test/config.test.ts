@@ -1,17 +1,20 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { bridgeChannel as discord } from '@reply/discord'
 import { bridgeChannel as slack } from '@reply/slack'
 import { bridgeChannel } from '@reply/telegram'
 import { bridgeChannel as whatsapp } from '@reply/whatsapp'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { configJsonSchema, parseChannel, parseConfig } from '../src/config/config.ts'
 import { loadConfig } from '../src/config/load.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'reply-config-'))
-afterAll(() => rmSync(folder, { recursive: true }))
+let folder = ''
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'reply-config-'))
+})
+afterEach(() => rmSync(folder, { recursive: true }))
 
 const channels = [discord, slack, bridgeChannel, whatsapp]
 
@@ -264,6 +267,18 @@ describe('a config', () => {
   })
 })
 
+const linkTo = (target: string): string => {
+  const link = join(mkdtempSync(join(tmpdir(), 'reply-link-')), 'link')
+  symlinkSync(target, link)
+  return link
+}
+
+const repositoryAround = (target: string): string => {
+  mkdirSync(join(target, '.git'))
+  mkdirSync(join(target, 'project'))
+  return join(target, 'project')
+}
+
 describe('a config file', () => {
   const write = (name: string, text: string): string => {
     writeFileSync(join(folder, name), text)
@@ -303,7 +318,78 @@ describe('a config file', () => {
     const path = join(folder, 'agents.json')
     const channels = { tg: { type: 'telegram', token: { file: 'keys/tg.secret' } } }
     writeFileSync(path, JSON.stringify({ servers: { home: { agent: 'claude', directory } }, channels }))
-    expect(() => loadConfig(path, {})).toThrow(`${found} is in the agent's folder.`)
+    expect(() => loadConfig(path, {})).toThrow(
+      `reaches ${join(realpathSync(folder), found === 'tg.secret' ? 'keys/tg.secret' : found)},`,
+    )
+  })
+
+  test.each([
+    ['the folder of the config', () => folder],
+    ['a folder above it', () => dirname(folder)],
+    ['a link to it', () => linkTo(folder)],
+    ['a folder of the git repository around it', () => repositoryAround(folder)],
+    ['the root of the disk', () => '/'],
+  ])("refuses a server's directory on this computer that reaches the config: %s", (_, directoryOf) => {
+    const servers = { home: { url: 'http://127.0.0.1:4096', directory: directoryOf() } }
+    const path = write('reply.json', JSON.stringify({ ...least, servers }))
+    expect(() => loadConfig(path, {})).toThrow(/^servers\.home\.directory: .* is not apart from the bridge's own files/)
+  })
+
+  test('passes directories beside it, and those that are elsewhere', () => {
+    mkdirSync(join(folder, 'own'))
+    mkdirSync(join(folder, 'own-project'))
+    const servers = {
+      beside: { url: 'http://127.0.0.1:4096', directory: join(folder, 'own-project') },
+      elsewhere: { url: 'http://127.0.0.1:4097', directory: '/a/folder/of/another/computer' },
+      windows: { url: 'http://127.0.0.1:4098', directory: 'C:\\project' },
+    }
+    const path = write('own/reply.json', JSON.stringify({ ...least, servers, routes: { '*': 'beside' } }))
+    expect(loadConfig(path, {}).ownPaths).toEqual([path, join(folder, 'own/state')])
+  })
+
+  test('refuses a state or a secret behind a link into the directory', () => {
+    mkdirSync(join(folder, 'project'))
+    mkdirSync(join(folder, 'own'))
+    const path = write(
+      'own/reply.json',
+      JSON.stringify({
+        ...least,
+        servers: { home: { url: 'http://127.0.0.1:1', directory: join(folder, 'project') } },
+      }),
+    )
+    loadConfig(path, {})
+    symlinkSync('../project', join(folder, 'own/state'))
+    expect(() => loadConfig(path, {})).toThrow('is not apart')
+  })
+
+  test.skipIf(process.platform === 'win32')('refuses secrets that others of the computer can read, and says so', () => {
+    const path = write('reply.json', JSON.stringify(least))
+    const file = write('token.txt', '1:abc')
+    const { secret } = loadConfig(path, {})
+    const read = (): string => secret({ file: 'token.txt' })
+    // Others get to the file only through its folder.
+    chmodSync(folder, 0o755)
+    chmodSync(file, 0o600)
+    expect(read()).toBe('1:abc')
+    for (const [mode, who] of [
+      [0o644, 'Every user of this computer'],
+      [0o640, 'Its group'],
+    ] as const) {
+      chmodSync(file, mode)
+      expect(read).toThrow(`${who} can read the secret in ${file}. Run "chmod 600" on it`)
+    }
+    chmodSync(folder, 0o700)
+    chmodSync(file, 0o644)
+    expect(read()).toBe('1:abc')
+  })
+
+  test.skipIf(process.platform === 'win32')('refuses a config that every user of the computer can change', () => {
+    const path = write('reply.json', JSON.stringify(least))
+    chmodSync(folder, 0o755)
+    chmodSync(path, 0o646)
+    expect(() => loadConfig(path, {})).toThrow(/^Every user of this computer can change .* Run "chmod o-w" on it\.$/)
+    chmodSync(path, 0o664)
+    loadConfig(path, {})
   })
 
   test('says what is missing', () => {

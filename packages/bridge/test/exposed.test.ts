@@ -55,14 +55,19 @@ test('an address beyond loopback is not looked at', async () => {
 test('a server is looked at before its first prompt, and again as long as others can use it', async () => {
   const looked: (string | undefined)[] = []
   let isOpen = true
-  const guard = createGuard({ home: { url: server.url }, work: { url: locked.url } }, clock, async ({ url }) => {
-    looked.push(url)
-    if (isOpen && url === server.url) throw new Error('Others can use it.')
+  const guard = createGuard({
+    servers: { home: { url: server.url }, work: { url: locked.url } },
+    ownPaths: [],
+    clock,
+    look: async ({ url }) => {
+      looked.push(url)
+      if (isOpen && url === server.url) throw new Error('Others can use it.')
+    },
   })
-  await expect(guard('home')).rejects.toThrow('Others can use it.')
-  await guard('work')
-  await expect(guard('home')).rejects.toThrow('Others can use it.')
+  await expect(guard('home', undefined)).rejects.toThrow('Others can use it.')
+  await guard('work', undefined)
+  await expect(guard('home', undefined)).rejects.toThrow('Others can use it.')
   isOpen = false
-  for (const name of ['home', 'home', 'work', 'gone']) await guard(name)
+  for (const name of ['home', 'home', 'work', 'gone']) await guard(name, undefined)
   expect(looked).toEqual([server.url, locked.url, server.url, server.url])
 })

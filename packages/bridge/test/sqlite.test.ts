@@ -1,6 +1,6 @@
-import { copyFile, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { createHandClock } from '@reply/testing'
 import Libsql from 'libsql'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -50,12 +50,20 @@ describe('the files', () => {
     await store.close()
   })
 
-  test('of an earlier program that anyone could read are closed to others', async () => {
+  test('that others of the computer can read are refused, and left as they are', async () => {
     const folder = newFolder()
     await mkdir(folder)
-    await writeFile(fileIn(folder), '', { mode: 0o644 })
+    // The folder of all the tests' folders is for their owner alone.
+    await chmod(dirname(folder), 0o755)
+    for (const mode of [0o644, 0o640]) {
+      await writeFile(fileIn(folder), '')
+      await chmod(fileIn(folder), mode)
+      await expect(open(folder)).rejects.toThrow(/can read the state .* Run "chmod 600" on it and "chmod 700"/)
+      await expect(hasState(folder)).rejects.toThrow(/can read the state/)
+      expect((await stat(fileIn(folder))).mode & 0o777).toBe(mode)
+    }
+    await chmod(dirname(folder), 0o700)
     await (await open(folder)).close()
-    expect((await stat(fileIn(folder))).mode & 0o777).toBe(0o600)
   })
 
   test('are one after the store was closed: a copy of it is a backup', async () => {

@@ -1,8 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { dirname, relative, resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import type { SecretSource } from '@reply/sink/channel'
 import { BridgeError, wordsOf } from '../error.ts'
+import { reachedFrom } from './apart.ts'
 import { parseConfig } from './config.ts'
+import { openTo } from './others.ts'
 import type { BridgeConfig } from './schema.ts'
 
 /** A config with what its paths are relative to. */
@@ -11,6 +13,8 @@ export interface LoadedConfig {
   readonly config: BridgeConfig
   /** The folder of the state, absolute. */
   readonly stateFolder: string
+  /** The config, the folder of the state and the files of secrets, absolute: no agent may reach them. */
+  readonly ownPaths: readonly string[]
   /** Reads a secret. Throws `BridgeError` of type `config` if it is missing or blank. */
   readonly secret: (source: SecretSource) => string
 }
@@ -22,8 +26,11 @@ export function loadConfig(path: string, env: Readonly<Record<string, string | u
     throw new BridgeError('config', `There is no file ${path}. Write one with "reply bridge init", or name another.`)
   const config = withFolders(parseConfig(jsonOf(path)), folder)
   const stateFolder = resolve(folder, config.state)
-  requireApart(config, [resolve(path), stateFolder, ...secretFilesIn(config).map((file) => resolve(folder, file))])
-  return { config, stateFolder, secret: secretsOf({ folder, env }) }
+  const ownPaths = [resolve(path), stateFolder, ...secretFilesIn(config).map((file) => resolve(folder, file))]
+  requireUnwritable(path)
+  for (const [name, { directory }] of Object.entries(config.servers))
+    if (directory !== undefined) requireApart(`servers.${name}.directory: ${directory}`, directory, ownPaths)
+  return { config, stateFolder, ownPaths, secret: secretsOf({ folder, env }) }
 }
 
 /** An agent runs on this computer, so its folder is relative to the config. A server's directory is its own matter. */
@@ -36,15 +43,22 @@ function withFolders(config: BridgeConfig, folder: string): BridgeConfig {
   return { ...config, servers: Object.fromEntries(servers) }
 }
 
-/** In its folder, an agent may read and write without asking: neither who may do what, nor secrets may be there. */
-function requireApart({ servers }: BridgeConfig, paths: readonly string[]): void {
-  for (const [name, { agent, directory }] of Object.entries(servers)) {
-    if (agent === undefined || directory === undefined) continue
-    const inside = paths.find((path) => !relative(directory, path).startsWith('..'))
-    if (inside === undefined) continue
-    const cure = 'Give it a folder without the config, the state and the files of secrets.'
-    throw new BridgeError('config', `servers.${name}.directory: ${inside} is in the agent's folder. ${cure}`)
-  }
+/**
+ * In its folder an agent reads and writes without asking, so neither who may do what, nor secrets, nor the state may be
+ * there. `what` begins the error. A directory that can't be seen from here, as that of a server elsewhere, is passed.
+ */
+export function requireApart(what: string, directory: string, ownPaths: readonly string[]): void {
+  const reached = reachedFrom(directory, ownPaths)
+  if (reached === undefined) return
+  const words = `The agent that works there reaches ${reached}, and could give itself rights or read secrets.`
+  const cure = 'Move the config with its secrets and state to a folder of their own, such as ~/.config/reply/bridge.'
+  throw new BridgeError('config', `${what} is not apart from the bridge's own files. ${words} ${cure}`)
+}
+
+/** Who can write a config can give himself every right. */
+function requireUnwritable(path: string): void {
+  if (openTo(path, 'write') !== 'others') return
+  throw new BridgeError('config', `Every user of this computer can change ${path}. Run "chmod o-w" on it.`)
 }
 
 /** The files that an entry or a config names as secrets. */
@@ -68,6 +82,12 @@ export function secretsOf(options: {
     }
     const path = resolve(options.folder, source.file)
     const value = textOf(path).trim()
+    const readers = openTo(path, 'read')
+    if (readers !== undefined)
+      throw new BridgeError(
+        'config',
+        `${readers === 'others' ? 'Every user of this computer' : 'Its group'} can read the secret in ${path}. Run "chmod 600" on it, and get a new secret if others may have read this one.`,
+      )
     if (value) return value
     throw new BridgeError('config', `The file ${path} is empty. Write the secret into it.`)
   }

@@ -29,10 +29,16 @@ export const serverSchema = z
       .min(1)
       .optional()
       .describe(
-        "The project on the server; default: the server's own. An agent needs one, relative to the config: a folder of its own, without the config, the state and the files of secrets.",
+        "The project on the server; default: the server's own. An agent needs one, relative to the config: a folder of its own. Neither the config nor the state nor the files of secrets may be in it, nor in the git repository around it.",
       ),
     username: z.string().min(1).optional().describe('Of a server. Default: "opencode".'),
     password: secretSource.optional(),
+    trustPrompt: z
+      .boolean()
+      .optional()
+      .describe(
+        '`true`: what people without `approve` prompt may run commands and edit files unasked, as far as the agent does so by itself. `false`, the default: it asks before it acts, or those people are refused.',
+      ),
   })
   .refine(({ url, agent }) => (url === undefined) !== (agent === undefined), 'Give it either a `url` or an `agent`.')
   .refine(({ agent, directory }) => agent === undefined || directory !== undefined, 'An agent needs a `directory`.')

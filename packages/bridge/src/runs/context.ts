@@ -26,6 +26,8 @@ export interface BridgeContext {
   readonly guard: Guard
   /** The directory of a server's sessions; undefined for the server's own. */
   readonly directoryOf: (server: string) => string | undefined
+  /** Whether people without `approve` may prompt a server that acts unasked. */
+  readonly trustsPrompt: (server: string) => boolean
   readonly router: RouterConfig
   readonly words: BridgeWords
   /** Its `now` never goes back. */

@@ -2,6 +2,7 @@ import {
   type OpenCode,
   type PostedPrompt,
   type Reply,
+  ReplyError,
   type ReplyObserver,
   type ReplyStream,
   type RunOptions,
@@ -103,7 +104,9 @@ export function beginRun(options: BeginOptions): ActiveRun {
 
   async function post(): Promise<ReplyStream | undefined> {
     const { sessionID, agent, model } = route
-    const target = { sessionID, title: route.title, agent, model }
+    const guarded = !context.trustsPrompt(server) && !people.find(prompt.channel, prompt.actor)?.may.has('approve')
+    if (guarded && !(await isGuarded(agent))) return await end(words.mayNot('approve'))
+    const target = { sessionID, title: route.title, agent, model, guarded }
     const command = prompt.isCommand ? agentCommandOf(prompt.text) : undefined
     const known = command && (await agentCommand(opencode, command.name))
     if (command && known) {
@@ -117,6 +120,23 @@ export function beginRun(options: BeginOptions): ActiveRun {
     const files = await readFiles(channels.of(prompt.channel), prompt.files, router.maxFileBytes)
     if (isCanceled) return await end('Aborted')
     return opencode.prompt({ ...target, text: prompt.text, files }, runOptions())
+  }
+
+  /** The cure is the operator's matter, so the log has it. */
+  async function isGuarded(agent: string | undefined): Promise<boolean> {
+    try {
+      await opencode.requireGuard({ agent })
+      return true
+    } catch (error) {
+      if (!(error instanceof ReplyError) || error.type !== 'unguarded') throw error
+      await say({ text: words.unguarded, replyTo: prompt.messageRef })
+      onError(
+        new Error(`${prompt.actor.name ?? prompt.actor.id} was refused on ${server}: ${error.message}`, {
+          cause: error,
+        }),
+      )
+      return false
+    }
   }
 
   function runOptions(): RunOptions {
@@ -144,8 +164,8 @@ export function beginRun(options: BeginOptions): ActiveRun {
   }
 
   async function onPosting(posted: PostedPrompt): Promise<void> {
-    await guard(server)
-    const { sessionID } = posted
+    const { sessionID, directory } = posted
+    await guard(server, directory)
     onSession(sessionID)
     const now = await routes.of(prompt)
     // A person may have chosen another session, agent or model meanwhile.

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Clock, systemClock } from '@reply/core'
 import { isHeld, leaseAfter } from './leasing.ts'
-import { type Database, isOpenToOthers, openDatabase } from './sqlite/database.ts'
+import { type Database, isOpenToOthers, openDatabase, requireUnread } from './sqlite/database.ts'
 import { damaged } from './sqlite/failure.ts'
 import { createGrouped } from './sqlite/grouped.ts'
 import { checkVersion, migrate } from './sqlite/migrate.ts'
@@ -46,6 +46,7 @@ export async function sqliteStore(options: SqliteStoreOptions): Promise<Store> {
 export async function hasState(folder: string): Promise<boolean> {
   const file = join(folder, 'bridge.db')
   isOpenToOthers(folder)
+  requireUnread(file)
   if (!existsSync(file)) return false
   const database = await openDatabase(file, 2000)
   try {

@@ -1,7 +1,15 @@
 import { ReplyError } from '../error.ts'
 import type { Place } from '../place.ts'
 import type { Model, Reply } from '../reply.ts'
-import type { AgentInfo, CommandInfo, ModelInfo, SessionInfo, SessionQuery, Source } from '../source/port.ts'
+import type {
+  AgentInfo,
+  CommandInfo,
+  GuardTarget,
+  ModelInfo,
+  SessionInfo,
+  SessionQuery,
+  Source,
+} from '../source/port.ts'
 import type { Sessions } from './run/sessions.ts'
 import type { Engine } from './store/engine.ts'
 import { replyOfRead } from './sync/newest-run.ts'
@@ -13,7 +21,7 @@ export interface QueriesOptions {
   readonly source: Source
   readonly info: ServerInfo
   readonly reader: SessionReader
-  readonly sessions: Pick<Sessions, 'find'>
+  readonly sessions: Pick<Sessions, 'find' | 'guard'>
   /** Resolves when the connection is up; rejects if that takes too long. */
   readonly whenLive: () => Promise<void>
   /** The connection's own directory. */
@@ -40,6 +48,11 @@ export interface Queries {
   agents(directory?: string): Promise<readonly AgentInfo[]>
   /** The slash commands of a directory. Default: the connection's. */
   commands(directory?: string): Promise<readonly CommandInfo[]>
+  /**
+   * Resolves if guarded prompts (see `PromptInput.guarded`) can run in new sessions of a directory, by default the
+   * connection's. Rejects with `unguarded`, and the cure.
+   */
+  requireGuard(target?: Pick<GuardTarget, 'directory' | 'agent'>): Promise<void>
   /** Copies a session: all of it, or what is before a message. */
   fork(sessionID: string, messageID?: string): Promise<SessionInfo>
   /**
@@ -61,6 +74,10 @@ export function createQueries(options: QueriesOptions): Queries {
     models: async (directory) => await source.models(await home(directory)),
     agents: async (directory) => (await source.agents?.(await home(directory))) ?? lacks('agents'),
     commands: async (directory) => (await source.commands?.(await home(directory))) ?? lacks('commands'),
+    requireGuard: async ({ directory, agent } = {}) => {
+      await options.whenLive()
+      await options.sessions.guard({ directory: await home(directory), agent })
+    },
     fork: async (sessionID, messageID) =>
       (await source.fork?.(await find('fork', sessionID), messageID)) ?? lacks('fork'),
     revert: async (sessionID, messageID) => {

@@ -10,6 +10,7 @@ import {
   statSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
+import { openTo } from '../../config/others.ts'
 import { StoreError } from '../store.ts'
 import { failureOf } from './failure.ts'
 
@@ -61,6 +62,7 @@ export async function openDatabase(file: string, busyTimeoutMs: number): Promise
  */
 function prepareFile(file: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  requireUnread(file)
   try {
     closeSync(openSync(file, 'wx', 0o600))
   } catch (error) {
@@ -73,6 +75,15 @@ function prepareFile(file: string): void {
   if ((stats.mode & 0o077) !== 0) chmodSync(file, 0o600)
   // SQLite would open it and fail at the first write.
   accessSync(file, constants.R_OK | constants.W_OK)
+}
+
+/** What others may have read is not used on: their copy has what the state has. */
+export function requireUnread(file: string): void {
+  const readers = existsSync(file) ? openTo(file, 'read') : undefined
+  if (readers === undefined) return
+  const who = readers === 'others' ? 'Every user of this computer' : 'Its group'
+  const words = `${who} can read the state ${file}. Run "chmod 600" on it and "chmod 700" on its folder.`
+  throw new StoreError('failed', words)
 }
 
 /** A folder that was made by hand is closed to others if it has nothing else in it. */

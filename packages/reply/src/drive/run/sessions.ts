@@ -3,7 +3,7 @@ import { type OnError, ReplyError } from '../../error.ts'
 import type { Part } from '../../part.ts'
 import { type Place, placeOf } from '../../place.ts'
 import type { CommandInput, SessionInput } from '../../source/input.ts'
-import type { Guarded, Source } from '../../source/port.ts'
+import type { Guarded, GuardTarget, Source } from '../../source/port.ts'
 import type { Engine } from '../store/engine.ts'
 import { unrevertedMessages } from '../sync/newest-run.ts'
 import { sessionFields } from '../sync/read-snapshot.ts'
@@ -18,6 +18,8 @@ export interface Sessions {
    * unasked on a guarded prompt.
    */
   prepare(input: SessionInput & Partial<Pick<CommandInput, 'command'>>): Promise<PreparedPlace>
+  /** See `Source.guard`. Also rejects with `unguarded` for a source that has none. */
+  guard(target: GuardTarget): Promise<Guarded>
   /** Reads the session and applies the result. Reports errors instead of rejecting. */
   refresh(place: Place): Promise<void>
   /** The text of a user message; undefined if it can't be read, empty if it isn't stored yet. */
@@ -47,33 +49,28 @@ export interface SessionsOptions {
 
 export function createSessions(options: SessionsOptions): Sessions {
   const { engine, source, info, reader, clock, onError, directory } = options
-  return { prepare, refresh, textOf, find }
+  return { prepare, guard, refresh, textOf, find }
 
   async function prepare(input: Parameters<Sessions['prepare']>[0]): Promise<PreparedPlace> {
     if (input.sessionID === undefined) return await create(input)
     // First: a run that the snapshot doesn't show began with the rules.
-    const guarded = input.guarded ? await guard(input, await find(input.sessionID)) : undefined
+    const guarded = input.guarded ? await guard({ ...targetOf(input), ...(await find(input.sessionID)) }) : undefined
     return { ...(await readRoot(input.sessionID)), guarded }
   }
 
   async function create(input: Parameters<Sessions['prepare']>[0]): Promise<PreparedPlace> {
     const { title, agent, model, variant, guarded } = input
     const home = directory === undefined ? undefined : await source.spelled(directory)
-    if (guarded) await guard(input, { directory: home })
+    if (guarded) await guard({ ...targetOf(input), directory: home })
     const created = await source.create({ directory: home, title, agent, model, variant, guarded })
     engine.apply([{ type: 'session', sessionID: created.sessionID, at: clock.now(), ...sessionFields(created) }])
     return placeOf(created)
   }
 
-  async function guard(
-    { agent, command }: Parameters<Sessions['prepare']>[0],
-    place: Partial<Place>,
-  ): Promise<Guarded> {
-    if (!source.guard) {
-      const words = `${source.name} can't be told to ask before it runs commands and edits files.`
-      throw new ReplyError('unguarded', `${words} Only let people prompt it who may approve that.`)
-    }
-    return await source.guard({ sessionID: place.sessionID, directory: place.directory, agent, command })
+  async function guard(target: GuardTarget): Promise<Guarded> {
+    if (source.guard) return await source.guard(target)
+    const words = `${source.name} can't be told to ask before it runs commands and edits files.`
+    throw new ReplyError('unguarded', `${words} Only let people prompt it who may approve that.`)
   }
 
   async function readRoot(sessionID: string): Promise<PreparedPlace> {
@@ -115,6 +112,10 @@ export function createSessions(options: SessionsOptions): Sessions {
     const place = engine.place(sessionID)
     return place.directory === undefined ? placeOf(await source.session(place)) : place
   }
+}
+
+function targetOf({ agent, command }: Parameters<Sessions['prepare']>[0]): GuardTarget {
+  return { agent, command }
 }
 
 export function requireRoot(sessionID: string, parentID: string | undefined): void {

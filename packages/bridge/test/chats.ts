@@ -25,6 +25,8 @@ export interface StartChats extends Pick<BridgeOptions, 'observers'> {
   readonly storeOf?: (store: Store) => Store
   readonly router?: object
   readonly routes?: object
+  /** Added to the server's entry in the config. */
+  readonly server?: object
   /** Called when the bridge ended by itself. */
   readonly onEnd?: BridgeOptions['onEnd']
 }
@@ -63,7 +65,7 @@ export async function startChats(options: {
     const { observers, routes = {}, onEnd } = given
     bridge = createBridge({
       config: parseConfig({
-        servers: { home: { url: 'http://127.0.0.1:1', trustPrompt: true } },
+        servers: { home: { url: 'http://127.0.0.1:1', trustPrompt: true, ...given.server } },
         channels: Object.fromEntries(platforms.map(({ name, entry }) => [name, entry])),
         people: {
           ann: { ids: idsOf('ann'), may: ['prompt', 'approve', 'admin'] },

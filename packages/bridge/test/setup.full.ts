@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { bridgeChannel } from '@reply/telegram'
 import { type FakeTelegram, launchOpencode, type Model, type Opencode, startModel, startTelegram } from '@reply/testing'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { checkBridge } from '../src/setup/check-bridge.ts'
-import { initBridge } from '../src/setup/init-bridge.ts'
+import { defaultConfigPath, initBridge } from '../src/setup/init-bridge.ts'
 import type { Questions } from '../src/setup/questions.ts'
 
 const token = '42:secret'
@@ -117,6 +117,55 @@ test('init takes an id that is typed, and replaces no config unless it is told t
   const again = answering({ texts, secrets: [token] })
   await expect(initBridge({ path, questions: again, load })).rejects.toThrow('exists already')
   await initBridge({ path, questions: again, load, force: true })
+})
+
+test("init writes nothing into the agent's reach: it asks for another folder, until one is apart", async () => {
+  const within = join(server.directory, 'reply.json')
+  const texts = [server.url, server.directory, join(folder, 'own'), 'ann', '123']
+  const questions = answering({ texts, secrets: [token] })
+  const refused: (string | undefined)[] = []
+  const written = await initBridge({
+    path: within,
+    questions: {
+      ...questions,
+      text: async (question, options = {}) => {
+        if (question.startsWith('Another folder')) refused.push(options.check?.(join(server.directory, 'deeper')))
+        return await questions.text(question, options)
+      },
+    },
+    load,
+  })
+  expect(written).toBe(join(folder, 'own', 'reply.json'))
+  expect(refused).toEqual([expect.stringMatching(/^The agent reaches .*deeper\/reply\.json, too\.$/)])
+  expect(said).toContain(
+    `The agent of ${server.directory} reaches ${within}: it could give itself rights and read the bot’s token.`,
+  )
+  expect(readdirSync(join(folder, 'own')).sort()).toEqual(['reply.json', 'telegram-token.secret'])
+  expect(statSync(join(folder, 'own')).mode & 0o777).toBe(0o700)
+  expect(readdirSync(server.directory)).not.toContain('reply.json')
+  expect((await checkBridge({ path: written, load })).map(({ isUsable }) => isUsable)).toEqual([true, true, true, true])
+})
+
+test('init says so where the agent works in a folder with the home in it', async () => {
+  const home = join(server.directory, 'home')
+  vi.stubEnv('HOME', home)
+  const path = defaultConfigPath('bridge', { HOME: home })
+  expect(path).toBe(join(home, '.config', 'reply', 'bridge', 'reply.json'))
+  const texts = [server.url, server.directory, folder, 'ann', '123']
+  await initBridge({ path, questions: answering({ texts, secrets: [token] }), load })
+  expect(said).toContain(
+    `${server.directory} contains your home folder, so its agent reaches everything in it, also ${path}.`,
+  )
+  vi.unstubAllEnvs()
+})
+
+test('a config of its own is placed by XDG, whose variable has to be absolute', () => {
+  expect(defaultConfigPath('shop', { XDG_CONFIG_HOME: '/etc/xdg', HOME: '/home/ann' })).toBe(
+    '/etc/xdg/reply/shop/reply.json',
+  )
+  expect(defaultConfigPath('shop', { XDG_CONFIG_HOME: 'xdg', HOME: '/home/ann' })).toBe(
+    '/home/ann/.config/reply/shop/reply.json',
+  )
 })
 
 test("init leaves another config's secrets alone, and writes none that the config does not name", async () => {

@@ -8,6 +8,7 @@ import {
   launchOpencode,
   type Model,
   type Opencode,
+  type OpencodeConfig,
   type Scripts,
   startModel,
   startTelegram,
@@ -50,6 +51,8 @@ export interface StageOptions {
   readonly people?: object
   readonly router?: object
   readonly version?: string
+  /** The server's own rules. Default: it asks for `touch` alone. */
+  readonly permission?: OpencodeConfig['permission']
   /** Added to the channel's entry in the config. */
   readonly channel?: object
   /** Added to the server's environment. */
@@ -61,6 +64,10 @@ export interface StartOptions {
   readonly aheadMs?: number
   readonly router?: object
   readonly people?: object
+  /** Added to the server's entry in the config. */
+  readonly server?: object
+  /** What no agent may reach. */
+  readonly ownPaths?: readonly string[]
   /** Connects the channel by a client of the program's own. */
   readonly connect?: Connect
   /** Changes the store. */
@@ -101,20 +108,21 @@ export function crowdIn(
 
 export async function startStage(options: StageOptions): Promise<BridgeStage> {
   const { scripts, people = everyone, router = {}, version, channel = {}, env, chats } = options
+  const { permission = { bash: { '*': 'allow', 'touch *': 'ask' } } } = options
   const model = await startModel({ scripts })
   const server = await launchOpencode({
     model,
     ...(version !== undefined && { version }),
     ...(env && { env }),
-    config: { permission: { bash: { '*': 'allow', 'touch *': 'ask' } }, extra: { snapshot: false } },
+    config: { permission, extra: { snapshot: false } },
   })
   const telegram = await startTelegram({ token, ...(chats && { chats }) })
   const home = mkdtempSync(join(tmpdir(), 'reply-bridge-'))
   const folder = join(home, 'state')
   const errors: Error[] = []
-  const configWith = (given: object, who: object): BridgeConfig =>
+  const configWith = (given: object, who: object, more: object): BridgeConfig =>
     parseConfig({
-      servers: { home: { url: server.url, directory: server.directory } },
+      servers: { home: { url: server.url, directory: server.directory, ...more } },
       channels: {
         tg: { type: 'telegram', token: { env: 'TOKEN' }, apiRoot: telegram.url, updates: 'polling', ...channel },
       },
@@ -128,7 +136,8 @@ export async function startStage(options: StageOptions): Promise<BridgeStage> {
     const { aheadMs = 0, connect: own, connectTo, storeOf = (store) => store } = given
     const clock = { ...systemClock, now: () => systemClock.now() + aheadMs }
     bridge = createBridge({
-      ...{ config: configWith(given.router ?? router, given.people ?? people), clock },
+      ...{ config: configWith(given.router ?? router, given.people ?? people, given.server ?? {}), clock },
+      ...(given.ownPaths && { ownPaths: given.ownPaths }),
       store: storeOf(await sqliteStore({ folder, clock })),
       secret: () => token,
       onError: (error) => errors.push(error),

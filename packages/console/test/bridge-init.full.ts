@@ -1,6 +1,6 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { stripVTControlCharacters } from 'node:util'
 import { systemClock } from '@reply/core'
@@ -30,14 +30,24 @@ afterAll(async () => {
 
 const plain = (text: string): string => stripVTControlCharacters(text)
 
+function terminalIO(env: Readonly<Record<string, string>> = {}) {
+  const keys = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => {} })
+  const terminal = fakeTerminal(300, 40)
+  const io = {
+    stdin: keys,
+    stdout: terminal.stdout,
+    stderr: terminal.stdout,
+    env,
+    clock: systemClock,
+    onSignal: () => () => {},
+  }
+  return { io, keys, terminal, said: () => plain(terminal.written()) }
+}
+
 /** `reply bridge init` in a terminal. */
 function init(...args: readonly string[]) {
-  const keys = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => {} })
-  const terminal = fakeTerminal(100, 40)
-  const code = main(['bridge', 'init', '--config', path, ...args], {
-    ...{ stdin: keys, stdout: terminal.stdout, stderr: terminal.stdout, env: {}, clock: systemClock },
-    onSignal: () => () => {},
-  })
+  const { io, keys, terminal } = terminalIO()
+  const code = main(['bridge', 'init', '--config', path, ...args], io)
   /** Waits for the question, then types. */
   const type = async (question: string, answer: string): Promise<void> => {
     await sees(question)
@@ -64,6 +74,17 @@ test('in a terminal, init asks, hides a secret, goes on after a wrong one, and C
   expect(await code).toBe(130)
   expect(written()).not.toContain('very-secret')
   expect(existsSync(path)).toBe(false)
+})
+
+test('without --config, it writes to a folder of the user by the name of the bridge', async () => {
+  const config = join(folder, 'reply', 'shop', 'reply.json')
+  mkdirSync(dirname(config), { recursive: true })
+  writeFileSync(config, '{}')
+  const { io, said } = terminalIO({ XDG_CONFIG_HOME: folder })
+  expect(await main(['bridge', 'init', '--name', 'shop'], io)).toBe(1)
+  expect(said()).toContain(`${config} exists already`)
+  expect(await main(['bridge', 'init', '--name', '../shop'], io)).toBe(2)
+  expect(said()).toContain('"../shop" is not a name')
 })
 
 test('a config that exists is left alone', async () => {

@@ -37,7 +37,9 @@ export async function startLoaded(options: {
     config: parseConfig({
       servers: { home: { url: ready.opencode } },
       channels: { tg: { type: 'telegram', token: { env: 'TOKEN' }, apiRoot: ready.telegram } },
-      people: { all: { ids: Array.from({ length: chats }, (_, index) => `tg:${index + 1}`), may: ['prompt', 'approve'] } },
+      people: {
+        all: { ids: Array.from({ length: chats }, (_, index) => `tg:${index + 1}`), may: ['prompt', 'approve'] },
+      },
       router: { messagesPerMinute: 1_000_000 },
     }),
     store: await sqliteStore({ folder }),

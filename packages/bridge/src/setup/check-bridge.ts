@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { access, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { type Clock, type OpenCode, systemClock } from '@reply/core'
+import { type Clock, type OpenCode, ReplyError, systemClock } from '@reply/core'
 import { type LoadChannel, loadChannel } from '../channel-loader.ts'
 import { parseChannel } from '../config/config.ts'
 import { type LoadedConfig, loadConfig } from '../config/load.ts'
@@ -14,6 +14,7 @@ import {
   secretNamesIn,
 } from '../servers/connect-server.ts'
 import { requireUnexposed } from '../servers/exposed.ts'
+import { warningsOf } from '../servers/warnings.ts'
 import { hasState } from '../store/sqlite.ts'
 
 /** One part of a config, and whether it works. */
@@ -60,10 +61,11 @@ export async function checkBridge(options: CheckOptions): Promise<readonly Check
       return await checked(`channel ${name}`, async () => await checkChannel({ name, entry, load, secret }))
     }),
     ...Object.entries(config.servers).map(async ([name, server]) => {
-      return await checked(
-        `server ${name}`,
-        async () => await checkServer(server, { secret, secretNames, timeoutMs, clock }),
-      )
+      return await checked(`server ${name}`, async () => {
+        const guarded = server.trustPrompt ? [] : peopleWithout(config)
+        const found = await checkServer(server, { secret, secretNames, timeoutMs, clock, guarded })
+        return [found, ...warningsOf(config, name)].join('\n')
+      })
     }),
     checkPeople(config),
     checked('state', async () => await checkState(stateFolder)),
@@ -107,8 +109,13 @@ export async function checkServer(
   {
     timeoutMs,
     clock,
+    guarded = [],
     ...rest
-  }: Pick<ConnectServerOptions, 'secret' | 'secretNames' | 'clock'> & { readonly timeoutMs: number },
+  }: Pick<ConnectServerOptions, 'secret' | 'secretNames' | 'clock'> & {
+    readonly timeoutMs: number
+    /** Who can only prompt it if it asks before it acts. */
+    readonly guarded?: readonly string[] | undefined
+  },
 ): Promise<string> {
   const { url, agent, directory } = server
   let opencode: OpenCode | undefined
@@ -116,6 +123,7 @@ export async function checkServer(
     opencode = await connectServer(server, { ...rest, connectTimeoutMs: timeoutMs, clock })
     await opencode.ready
     await requireUnexposed(server, clock)
+    if (guarded.length > 0) await requireGuard(opencode, guarded)
     const where = directory === undefined ? '' : ` in ${directory}`
     if (agent !== undefined) return `${agent} starts${where}`
     const sessions = await opencode.sessions({ directory })
@@ -124,6 +132,21 @@ export async function checkServer(
   } finally {
     await opencode?.close()
   }
+}
+
+async function requireGuard(opencode: OpenCode, names: readonly string[]): Promise<void> {
+  try {
+    await opencode.requireGuard()
+  } catch (error) {
+    if (!(error instanceof ReplyError) || error.type !== 'unguarded') throw error
+    const cure = 'Or set `trustPrompt`, if they may do all that it can.'
+    throw new BridgeError('config', `${names.join(', ')} can't prompt it. ${error.message} ${cure}`, { cause: error })
+  }
+}
+
+/** Who may not approve. */
+function peopleWithout({ people }: BridgeConfig): readonly string[] {
+  return Object.keys(people).filter((name) => !people[name]?.may.includes('approve'))
 }
 
 function checkPeople({ people }: BridgeConfig): Checked {

@@ -1,9 +1,11 @@
 import { existsSync } from 'node:fs'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
-import { dirname, join, resolve } from 'node:path'
+import { homedir } from 'node:os'
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import { type Clock, systemClock } from '@reply/core'
 import type { BridgeChannel, SecretSource } from '@reply/sink/channel'
 import { type LoadChannel, loadChannel } from '../channel-loader.ts'
+import { reachedFrom } from '../config/apart.ts'
 import { parseChannel, parseConfig } from '../config/config.ts'
 import { faultyFields } from '../config/fields.ts'
 import { secretFilesIn } from '../config/load.ts'
@@ -18,7 +20,10 @@ import type { Questions } from './questions.ts'
 
 /** What `initBridge` asks, and where it writes. */
 export interface InitOptions {
-  /** The path of the config to write. Files with its secrets are written beside it. */
+  /**
+   * The path of the config to write, such as that of `defaultConfigPath`. Files with its secrets are written beside it. If
+   * the agent could reach it, another folder is asked for.
+   */
   readonly path: string
   /** Asks the person at the terminal. */
   readonly questions: Questions
@@ -44,15 +49,14 @@ type Secrets = Map<string, string>
 
 /**
  * Asks for a server, a channel and the first person, checks each by a call, and writes the config. Secrets go into files
- * that only their owner can read. Nothing is written before all is known. Rejects with `BridgeError` of type `config` for
- * a config that exists, and with what the questions reject with.
+ * that only their owner can read. Nothing is written before all is known. Resolves with the path of the config. Rejects
+ * with `BridgeError` of type `config` for a config that exists, and with what the questions reject with.
  */
-export async function initBridge(options: InitOptions): Promise<void> {
-  const { path, questions, force = false, listen, types = ['telegram', 'slack', 'discord', 'whatsapp'] } = options
+export async function initBridge(options: InitOptions): Promise<string> {
+  const { questions, force = false, listen, types = ['telegram', 'slack', 'discord', 'whatsapp'] } = options
   const { load = loadChannel, timeoutMs = 10_000, clock = systemClock } = options
-  if (existsSync(path) && !force)
-    throw new BridgeError('config', `${path} exists already. Name another file, or replace it with --force.`)
-  const folder = dirname(resolve(path))
+  let path = resolve(options.path)
+  requireFree()
   const secrets: Secrets = new Map()
   const secret = (source: SecretSource): string => ('file' in source && secrets.get(source.file)) || ''
   const server = await askServer()
@@ -66,6 +70,30 @@ export async function initBridge(options: InitOptions): Promise<void> {
   const config = { servers: { home: server }, channels: { [type]: entry }, people: person, state: './state' }
   parseConfig(config)
   await write(config)
+  return path
+
+  function requireFree(): void {
+    if (existsSync(path) && !force)
+      throw new BridgeError('config', `${path} exists already. Name another file, or replace it with --force.`)
+  }
+
+  /** What lies in the agent's reach is no place for a config, its secrets and its state. */
+  async function leaveReach(directory: string): Promise<void> {
+    if (reachedFrom(directory, [path]) === undefined) return
+    questions.say(
+      reachedFrom(directory, [homedir()]) === undefined
+        ? `The agent of ${directory} reaches ${path}: it could give itself rights and read the bot’s token.`
+        : `${directory} contains your home folder, so its agent reaches everything in it, also ${path}.`,
+    )
+    const folder = await questions.text('Another folder for the bridge’s own files', {
+      check: (text) => {
+        const wanted = join(resolve(text), basename(path))
+        return reachedFrom(directory, [wanted]) === undefined ? undefined : `The agent reaches ${wanted}, too.`
+      },
+    })
+    path = join(resolve(folder), basename(path))
+    requireFree()
+  }
 
   async function askServer(): Promise<Server> {
     const url = await questions.text('The address of the OpenCode server', {
@@ -73,6 +101,7 @@ export async function initBridge(options: InitOptions): Promise<void> {
       check: (text) => serverSchema.safeParse({ url: text }).error?.issues[0]?.message,
     })
     const directory = await questions.text('The project’s folder on that server', { initial: process.cwd() })
+    await leaveReach(directory)
     let server: Server = { url, directory }
     if (!isLoopback(new URL(url).hostname)) {
       questions.say('It is not this computer, so the server needs a password.')
@@ -102,7 +131,7 @@ export async function initBridge(options: InitOptions): Promise<void> {
   function freeFile(name: string): string {
     for (let number = 1; ; number++) {
       const file = `./${name}${number === 1 ? '' : `-${number}`}.secret`
-      if (force || secrets.has(file) || !existsSync(join(folder, file))) return file
+      if (force || secrets.has(file) || !existsSync(join(dirname(path), file))) return file
     }
   }
 
@@ -140,7 +169,8 @@ export async function initBridge(options: InitOptions): Promise<void> {
 
   /** The config comes last: without it, the rest is not used. */
   async function write(config: object): Promise<void> {
-    await mkdir(folder, { recursive: true })
+    const folder = dirname(path)
+    await mkdir(folder, { recursive: true, mode: 0o700 })
     // What was asked for an answer that did not hold is not kept.
     for (const file of secretFilesIn(config)) {
       // A file that exists would keep its mode.
@@ -151,6 +181,17 @@ export async function initBridge(options: InitOptions): Promise<void> {
     await writeFile(path, `${JSON.stringify(config, undefined, 2)}\n`, { flag })
     questions.say(`✓ ${path}`)
   }
+}
+
+/**
+ * Where the config of a bridge belongs: in a folder of the user's own, which no project contains.
+ * `$XDG_CONFIG_HOME/reply/<name>/reply.json`, by default in `~/.config`, on Windows in `%APPDATA%`.
+ */
+export function defaultConfigPath(name: string, env: Readonly<Record<string, string | undefined>>): string {
+  const { XDG_CONFIG_HOME = '', APPDATA = '', HOME = homedir() } = env
+  // A relative one is not valid: https://specifications.freedesktop.org/basedir-spec/latest/
+  const own = [XDG_CONFIG_HOME, process.platform === 'win32' ? APPDATA : ''].find(isAbsolute)
+  return join(own ?? join(HOME, '.config'), 'reply', name, 'reply.json')
 }
 
 function isOfType(error: unknown, type: string): boolean {

@@ -31,6 +31,12 @@ function isUnit(unit: string): unit is keyof typeof UNITS {
   return unit in UNITS
 }
 
+/** The name of a bridge, which is that of its folder. */
+export function parseName(text: string): string {
+  if (/^[A-Za-z\d][\w.-]*$/.test(text)) return text
+  throw new ConsoleError('usage', `"${text}" is not a name: use letters, digits, ".", "-" and "_".`)
+}
+
 /** `9464` on this computer alone, or `0.0.0.0:9464`, `[::]:9464`. */
 export function parseListen(text: string): { host: string; port: number } {
   const [, host = '127.0.0.1', digits = ''] = /^(?:(\[[\da-f:.]+\]|[\w.-]+):)?(\d{1,5})$/i.exec(text.trim()) ?? []

@@ -5,7 +5,7 @@ import type { PromptCommandOptions } from './commands/prompt.ts'
 import type { RecordCommandOptions } from './commands/record.ts'
 import type { ReplayCommandOptions } from './commands/replay.ts'
 import type { WatchCommandOptions } from './commands/watch.ts'
-import { parseDuration, parseListen, parseModel, parseSpeed } from './parse.ts'
+import { parseDuration, parseListen, parseModel, parseName, parseSpeed } from './parse.ts'
 import type { ProcessIO } from './process-io.ts'
 import { DEFAULT_URL } from './server-url.ts'
 
@@ -127,7 +127,13 @@ export function createProgram({ io, version, exit }: ProgramOptions): Command {
 
   const bridge = command('bridge')
     .description('connect chats with OpenCode: people prompt, answer and stop it from there')
-    .option('--config <path>', 'the config: servers, channels and people', 'reply.json')
+    .option(
+      '--name <name>',
+      'the bridge: its config is ~/.config/reply/<name>/reply.json',
+      checked(parseName),
+      'bridge',
+    )
+    .option('--config <path>', 'the config, if it is elsewhere: servers, channels and people')
     .option(
       '--listen <address>',
       'serve /healthz, /readyz, /metrics and /webhooks/<channel>: a port on this computer, or host:port',
@@ -135,7 +141,15 @@ export function createProgram({ io, version, exit }: ProgramOptions): Command {
     )
     .option('--log', 'write JSON lines about all that happens to standard output, with ids and without texts')
     .option('--check', 'check the config, its tokens, servers and state, and end')
-    .addHelpText('after', examples(['reply bridge init', 'reply bridge --check', 'reply bridge --config reply.json']))
+    .addHelpText(
+      'after',
+      examples([
+        'reply bridge init',
+        'reply bridge --check',
+        'reply bridge',
+        'reply bridge --config /etc/reply/reply.json',
+      ]),
+    )
     .action(async ({ check, ...options }: BridgeCommandOptions & { readonly check?: true }) => {
       const commands = await import('./commands/bridge.ts')
       exit(await (check ? commands.checkConfig(options, io) : commands.bridge(options, io)))

@@ -1,30 +1,38 @@
+import { resolve } from 'node:path'
 import { isCancel, log, password, select, text } from '@clack/prompts'
 import type { Choice, Questions, TextOptions } from '@reply/bridge'
 import { cleanLine } from '../../format/sanitize.ts'
 import { ConsoleError } from '../error.ts'
 import { EXIT } from '../exit-code.ts'
 import type { ProcessIO } from '../process-io.ts'
-import { type ListenAddress, loadBridge } from './bridge.ts'
+import { type ConfigChoice, configPathOf, type ListenAddress, loadBridge } from './bridge.ts'
 
-export interface BridgeInitOptions {
-  readonly config: string
+export interface BridgeInitOptions extends ConfigChoice {
   readonly force?: boolean
   /** Where to hear the pairing code on a channel that brings messages as requests. */
   readonly listen?: ListenAddress
 }
 
 /** Asks what a bridge needs, checks it, and writes the config. */
-export async function bridgeInit({ config, force, listen }: BridgeInitOptions, io: ProcessIO): Promise<number> {
+export async function bridgeInit(options: BridgeInitOptions, io: ProcessIO): Promise<number> {
+  const { force, listen } = options
   const { initBridge } = await loadBridge()
   if (!io.stdin.isTTY) throw new ConsoleError('usage', 'init asks questions, so it needs a terminal.')
+  const path = await configPathOf(options, io)
   try {
-    await initBridge({ path: config, force, listen, clock: io.clock, questions: terminalQuestions(io) })
+    const written = await initBridge({ path, force, listen, clock: io.clock, questions: terminalQuestions(io) })
+    log.success(`Start it: npx reply bridge${argumentsFor(written, options, path)}`, { output: io.stdout })
+    return EXIT.done
   } catch (error) {
     if (error instanceof GivenUp) return EXIT.interrupted
     throw error
   }
-  log.success(`Start it: npx reply bridge --config ${config}`, { output: io.stdout })
-  return EXIT.done
+}
+
+/** How the same config is found again. The first time it may have gone elsewhere. */
+function argumentsFor(written: string, { name, config }: ConfigChoice, path: string): string {
+  if (config !== undefined || written !== resolve(path)) return ` --config ${written}`
+  return name === 'bridge' ? '' : ` --name ${name}`
 }
 
 /** Control-C at a question. */

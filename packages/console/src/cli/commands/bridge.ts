@@ -4,8 +4,15 @@ import { EXIT, sayError } from '../exit-code.ts'
 import { listenForExit } from '../exit-signals.ts'
 import type { ProcessIO } from '../process-io.ts'
 
-export interface BridgeCommandOptions {
-  readonly config: string
+/** Which config. */
+export interface ConfigChoice {
+  /** The bridge's name: its config is in the folder of that name, with those of the user's other bridges. */
+  readonly name: string
+  /** The path of a config that is elsewhere. */
+  readonly config?: string
+}
+
+export interface BridgeCommandOptions extends ConfigChoice {
   /** Where to serve health, metrics and webhooks: `port` or `host:port`. */
   readonly listen?: ListenAddress
   /** JSON lines on standard output, in place of text on standard error. */
@@ -18,8 +25,10 @@ export interface ListenAddress {
 }
 
 /** Connects chats with servers until Control-C. Ends with 1 if another process takes over its state. */
-export async function bridge({ config, listen, log }: BridgeCommandOptions, io: ProcessIO): Promise<number> {
+export async function bridge(options: BridgeCommandOptions, io: ProcessIO): Promise<number> {
+  const { listen, log } = options
   const { openBridge, bridgeLog, bridgeMetrics, serveBridge } = await loadBridge()
+  const path = await configPathOf(options, io)
   const say = (words: string): void => void io.stderr.write(`reply: ${words}\n`)
   let isOver = (_: number): void => {}
   const over = new Promise<number>((resolve) => {
@@ -36,7 +45,7 @@ export async function bridge({ config, listen, log }: BridgeCommandOptions, io: 
           onNotice: say,
         }
     const opened = await openBridge({
-      ...{ path: config, env: io.env, clock: io.clock },
+      ...{ path, env: io.env, clock: io.clock },
       ...told,
       observers: [...(told.observers ?? []), ...(metrics ? [metrics.observe] : [])],
       onEnd: ({ message }) => {
@@ -66,15 +75,19 @@ export async function bridge({ config, listen, log }: BridgeCommandOptions, io: 
 }
 
 /** Checks each part of the config, and says what is missing. Ends with 1 if a bridge could not use all of it. */
-export async function checkConfig({ config }: BridgeCommandOptions, io: ProcessIO): Promise<number> {
+export async function checkConfig(options: ConfigChoice, io: ProcessIO): Promise<number> {
   const { checkBridge } = await loadBridge()
-  const checked = await checkBridge({ path: config, env: io.env, clock: io.clock })
+  const checked = await checkBridge({ path: await configPathOf(options, io), env: io.env, clock: io.clock })
   for (const { part, isUsable, found } of checked) {
     // A config's faults are a list.
     const lines = clean(found).trim().split('\n').join('\n  ')
     io.stdout.write(`${isUsable ? '✓' : '✗'} ${cleanLine(part)}: ${lines}\n`)
   }
   return checked.every(({ isUsable }) => isUsable) ? EXIT.done : EXIT.failed
+}
+
+export async function configPathOf({ name, config }: ConfigChoice, io: ProcessIO): Promise<string> {
+  return config ?? (await loadBridge()).defaultConfigPath(name, io.env)
 }
 
 export async function loadBridge(): Promise<typeof import('@reply/bridge')> {

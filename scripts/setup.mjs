@@ -16,7 +16,6 @@ if (major < oldest[0] || (major === oldest[0] && minor < oldest[1])) {
 
 const tsc = ['node_modules/typescript/bin/tsc', '-b']
 
-// `prepare` builds as part of it.
 install('.', 'the packages (once; about 460 MB, 180 of them an OpenCode server to show and test against)')
 if (isOutdated(packages())) build(packages(), 'Building', tsc)
 if (process.argv.includes('--bench')) {
@@ -26,7 +25,7 @@ if (process.argv.includes('--bench')) {
 
 function install(folder, what) {
   if (timeOf(`${folder}/node_modules/.package-lock.json`) >= timeOf(`${folder}/package-lock.json`)) return
-  run(`Installing ${what}`, 'npm', ['ci', '--no-fund', '--no-audit', '--loglevel=error'], folder)
+  run(`Installing ${what}`, 'npm', ['ci', '--ignore-scripts', '--no-fund', '--no-audit', '--loglevel=error'], folder)
 }
 
 function build(names, what, args) {

@@ -32,6 +32,21 @@ test.skipIf(!hasSystemd)('the unit has no fault for systemd, which this needs', 
   expect(faultsOf((unit) => unit.replace('Restart=on-failure', 'Restart=sometimes'))).not.toBe('')
 })
 
+test.skipIf(!hasSystemd)('the unit is hardened, as systemd itself judges: 0 is closed, 10 open', () => {
+  const args = ['security', '--offline=yes', '--no-pager', '--threshold=20', fileOf('reply-bridge.service')]
+  const { status, stdout } = spawnSync('/usr/bin/systemd-analyze', args, { encoding: 'utf8' })
+  expect(stdout).toMatch(/Overall exposure level for reply-bridge\.service: \d\.\d OK/)
+  expect(status).toBe(0)
+})
+
+test('the image and its packages are exact versions, and no package runs a script', () => {
+  const words = readFileSync(fileOf('Dockerfile'), 'utf8')
+  expect(words).toMatch(/^FROM node:\d+\.\d+\.\d+-[a-z]+-slim$/m)
+  expect(words.match(/^RUN npm .*/gm)).toEqual([expect.stringMatching(/^RUN npm ci --omit=dev --ignore-scripts /)])
+  expect(readFileSync(fileOf('../../.ci/run'), 'utf8')).toMatch(/^npm ci --ignore-scripts /m)
+  expect(readFileSync(fileOf('../../scripts/setup.mjs'), 'utf8')).toContain("['ci', '--ignore-scripts',")
+})
+
 test('the command and its options in both files are those of the program', () => {
   for (const name of ['Dockerfile', 'reply-bridge.service']) {
     const words = readFileSync(fileOf(name), 'utf8')

@@ -77,7 +77,7 @@ export async function initBridge(options: InitOptions): Promise<string> {
       throw new BridgeError('config', `${path} exists already. Name another file, or replace it with --force.`)
   }
 
-  /** What lies in the agent's reach is no place for a config, its secrets and its state. */
+  /** An agent that reaches the config, its secrets or its state could change who may do what. */
   async function leaveReach(directory: string): Promise<void> {
     if (reachedFrom(directory, [path]) === undefined) return
     questions.say(

@@ -1,5 +1,6 @@
 import type { Actor, Chat, MessageRef } from '@reply/sink'
 import type { InboundFile } from '@reply/sink/channel'
+import type { ChannelActor } from '../people/people.ts'
 import type { ChatPlace } from '../place.ts'
 
 /** How long an album waits for its next message, in ms. */
@@ -11,6 +12,8 @@ export interface QueuedPrompt extends ChatPlace {
   readonly id: string
   readonly chat: Chat
   readonly actor: Actor
+  /** The others who changed the text while it waited: it takes the rights of all of them. */
+  readonly editors?: readonly ChannelActor[] | undefined
   /** Without the mention of the bot. */
   readonly text: string
   readonly files: readonly InboundFile[]

@@ -1,6 +1,6 @@
 import type { Reply } from '@reply/core'
 import type { Actor, Sink } from '@reply/sink'
-import type { ChannelActor, People } from '../people/people.ts'
+import type { Authored, ChannelActor, People } from '../people/people.ts'
 import type { ChatPlace } from '../place.ts'
 import type { Execution } from '../registry/execution.ts'
 
@@ -57,4 +57,17 @@ export function mayActOn(
   people: Pick<People, 'find' | 'isSame'>,
 ): boolean {
   return people.find(who.channel, who.actor)?.may.has('admin') === true || people.isSame(execution().prompt, who)
+}
+
+/**
+ * Whether a prompt may go into a run: its author may act on the run, and the run does not get the words of a person
+ * without `approve` if it began as that of people who have it.
+ */
+export function maySteer(
+  run: ActiveRun,
+  prompt: ChannelActor & Authored,
+  people: Pick<People, 'find' | 'isSame' | 'mayAll'>,
+): boolean {
+  if (!mayActOn(run, prompt, people)) return false
+  return people.mayAll(prompt, 'approve') || !people.mayAll(run.execution().prompt, 'approve')
 }

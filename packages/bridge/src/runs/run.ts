@@ -102,12 +102,14 @@ export function beginRun(options: BeginOptions): ActiveRun {
   }
 
   async function post(): Promise<ReplyStream | undefined> {
+    // The list may have changed since the prompt was written, also between two processes.
+    if (!people.mayAll(prompt, 'prompt')) return await refuse()
     const { sessionID, agent, model } = route
     const target = { sessionID, title: route.title, agent, model }
     const command = prompt.isCommand ? agentCommandOf(prompt.text) : undefined
     const known = command && (await agentCommand(opencode, command.name))
     if (command && known) {
-      if (runsUnasked(known, command.rest) && !people.find(prompt.channel, prompt.actor)?.may.has('approve')) {
+      if (runsUnasked(known, command.rest) && !people.mayAll(prompt, 'approve')) {
         await say({ text: words.unaskedCommand, replyTo: prompt.messageRef })
         return await end(words.mayNot('approve'))
       }
@@ -116,6 +118,7 @@ export function beginRun(options: BeginOptions): ActiveRun {
     }
     const files = await readFiles(channels.of(prompt.channel), prompt.files, router.maxFileBytes)
     if (isCanceled) return await end('Aborted')
+    if (!people.mayAll(prompt, 'prompt')) return await refuse()
     return opencode.prompt({ ...target, text: prompt.text, files }, runOptions())
   }
 
@@ -211,6 +214,11 @@ export function beginRun(options: BeginOptions): ActiveRun {
   async function end(reason: string): Promise<undefined> {
     await update({ phase: 'done', status: 'error', reason, finishedAt: clock.now() })
     return undefined
+  }
+
+  async function refuse(): Promise<undefined> {
+    await say({ text: words.rightGone, replyTo: prompt.messageRef })
+    return await end(words.mayNot('prompt'))
   }
 
   async function finish(): Promise<undefined> {

@@ -17,7 +17,10 @@ export interface ListenAddress {
   readonly port: number
 }
 
-/** Connects chats with servers until Control-C. Ends with 1 if another process takes over its state. */
+/**
+ * Connects chats with servers until Control-C. Ends with 1 if another process takes over its state. SIGHUP without a
+ * terminal reads the people of the config anew.
+ */
 export async function bridge({ config, listen, log }: BridgeCommandOptions, io: ProcessIO): Promise<number> {
   const { openBridge, bridgeLog, bridgeMetrics, serveBridge } = await loadBridge()
   const say = (words: string): void => void io.stderr.write(`reply: ${words}\n`)
@@ -25,7 +28,16 @@ export async function bridge({ config, listen, log }: BridgeCommandOptions, io: 
   const over = new Promise<number>((resolve) => {
     isOver = resolve
   })
-  const left = listenForExit(io, { interrupted: () => EXIT.done })
+  let reload = (): void => {}
+  const left = listenForExit(io, {
+    interrupted: () => EXIT.done,
+    hungUp: () => {
+      // A terminal that closes ends the command. A service is told to read its config.
+      if (io.stdin.isTTY) return EXIT.hungUp
+      reload()
+      return undefined
+    },
+  })
   try {
     const metrics = listen && bridgeMetrics()
     const told = log
@@ -44,6 +56,7 @@ export async function bridge({ config, listen, log }: BridgeCommandOptions, io: 
         isOver(EXIT.failed)
       },
     })
+    reload = () => void opened.reload()
     const served = listen && (await serveBridge({ bridge: opened, metrics, ...listen }))
     if (served) told.onNotice?.(`Serving ${served.url}/healthz, /readyz, /metrics and /webhooks/<channel>.`)
     try {

@@ -123,7 +123,7 @@ describe('the people are read anew', () => {
     expect([names(), notices.length]).toEqual([['bob'], 1])
   })
 
-  test('not from a file that is half written, which is no error either', async () => {
+  test('only once a file is whole: half of one is no error', async () => {
     await watching()
     const whole = text({ people: { ann, bob } })
     writeFileSync(path, whole.slice(0, 100))

@@ -56,7 +56,7 @@ const asked = (): TelegramMessage | undefined =>
 const press = async (id: number): Promise<string | undefined> =>
   (await telegram.press(shop, asked()?.messageId ?? 0, 'Allow once', { from: { id, name: 'One' } }).settled).text
 
-test('a person whom the file no longer lists loses the buttons on the screen, and one whom it adds has them', async () => {
+test('a person who left the file loses the buttons on the screen, and a new one has them', async () => {
   telegram.say(shop, '@fake_bot list', { from: { id: 1, name: 'Ann' } })
   await expect.poll(asked).toBeDefined()
   write({ bob })

@@ -123,7 +123,7 @@ describe('the people are read anew', () => {
     expect([names(), notices.length]).toEqual([['bob'], 1])
   })
 
-  test('only once a file is whole: half of one is no error', async () => {
+  test('only once a file is whole: half of one raises no error', async () => {
     await watching()
     const whole = text({ people: { ann, bob } })
     writeFileSync(path, whole.slice(0, 100))

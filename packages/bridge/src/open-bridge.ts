@@ -32,7 +32,11 @@ export async function openBridge({ path, env = process.env, ...options }: OpenBr
   const stamp = await stampOf(path)
   const { config, secret, stateFolder } = loadConfig(path, env)
   const store = await sqliteStore({ folder: stateFolder, clock: options.clock })
-  const bridge = createBridge({ ...options, config, secret, store })
+  const onEnd: BridgeOptions['onEnd'] = (error) => {
+    watch.stop()
+    options.onEnd?.(error)
+  }
+  const bridge = createBridge({ ...options, onEnd, config, secret, store })
   const watch = watchConfig({
     ...{ path, config, stamp, setPeople: bridge.setPeople, clock: options.clock ?? systemClock },
     load: () => loadConfig(path, env).config,
@@ -43,7 +47,12 @@ export async function openBridge({ path, env = process.env, ...options }: OpenBr
     ...bridge,
     start: async () => {
       watch.start()
-      await bridge.start()
+      try {
+        await bridge.start()
+      } catch (error) {
+        watch.stop()
+        throw error
+      }
     },
     stop: async () => {
       watch.stop()

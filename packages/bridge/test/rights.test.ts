@@ -280,6 +280,8 @@ describe('an entry that another person edited', () => {
   test('runs while both may prompt', async () => {
     await start()
     await edited()
+    say(ann, '/queue')
+    await answered('1. other words · Ann, Bob')
     if (held) answer(held, 'Done.')
     await answered('You said: other words.')
   })

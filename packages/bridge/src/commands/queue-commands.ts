@@ -1,5 +1,5 @@
 import { oneLine } from '@reply/sink/channel'
-import type { QueuedPrompt } from '../intake/queued-prompt.ts'
+import { namesOf, type QueuedPrompt } from '../intake/queued-prompt.ts'
 import { plain } from '../markdown.ts'
 import { mayActOn, maySteer } from '../runs/active-run.ts'
 import type { Write } from '../store/store.ts'
@@ -54,9 +54,10 @@ export function queueCommands(context: CommandContext): readonly Command[] {
   async function list({ place }: CommandCall): Promise<Said> {
     const waiting = await runner.waiting(place)
     if (waiting.length === 0) return { text: words.queueEmpty }
-    const lines = waiting.map(({ text, files, actor }, index) => {
+    const lines = waiting.map((prompt, index) => {
+      const { text, files } = prompt
       const what = oneLine(text || files.map(({ name }) => name).join(', '), lineLength)
-      return `${index + 1}. ${plain(what)} · ${plain(actor.name)}`
+      return `${index + 1}. ${plain(what)} · ${plain(namesOf(prompt))}`
     })
     return { text: [words.queue, '', ...lines, '', plain(words.queueHelp)].join('\n') }
   }

@@ -39,6 +39,11 @@ export interface QueuedPrompt extends ChatPlace {
   readonly left?: 'decided' | 'listed' | undefined
 }
 
+/** Whose words it has. */
+export function namesOf({ actor, editors = [] }: Pick<QueuedPrompt, 'actor' | 'editors'>): string {
+  return [actor, ...editors.map((editor) => editor.actor)].map(({ name }) => name).join(', ')
+}
+
 /** How long an album may still get messages, in ms. 0 for others. */
 export function leftToGather({ albumID, heardAt }: QueuedPrompt, now: number): number {
   return albumID === undefined ? 0 : Math.max(0, Math.min(albumMs, heardAt + albumMs - now))

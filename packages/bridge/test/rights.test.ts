@@ -196,6 +196,26 @@ describe('a person who is removed', () => {
     await answered('As you like.')
   })
 
+  test('while a typed answer is written down has it not passed on', async () => {
+    await start({
+      storeOf: (store) => ({
+        ...store,
+        commit: async (writes, ...more) => {
+          const committed = await store.commit(writes, ...more)
+          if (JSON.stringify(writes).includes('isAnswer')) open.chats.setPeople({ cat: people.cat ?? expect.fail() })
+          return committed
+        },
+      }),
+    })
+    say(ann, 'touch')
+    await open.passes(() => withButton('Allow once') !== undefined)
+    open.telegram.say(group, 'yes', { from: ann, replyTo: withButton('Allow once')?.messageId ?? 0 })
+    await answered('You may not do that: it takes the right')
+    expect(answers).toEqual([])
+    expect(await press(cat, 'Allow once')).toBe('✅ once')
+    await answered('As you like.')
+  })
+
   test('loses the buttons of the bridge, and what waits is not run', async () => {
     await start()
     say(bob, 'slowly')

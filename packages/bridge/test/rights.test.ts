@@ -351,6 +351,16 @@ test('what waited is judged by the rights when it runs, also after a restart', a
   expect(open.heard).not.toContain('other words')
 })
 
+test('a run of a person with approve takes no words of one without it, even after the first has left the list', async () => {
+  await start()
+  say(ann, 'slowly')
+  await open.passes(() => held !== undefined)
+  open.chats.setPeople({ bob: people.bob ?? expect.fail() })
+  say(bob, '/steer left')
+  await answered('Queued, number 1.')
+  expect(open.heard).toEqual(['slowly'])
+})
+
 test('a run of people with approve takes no words of one without it: they wait their turn', async () => {
   await start({ router: { busy: 'steer' } })
   say(ann, 'slowly')

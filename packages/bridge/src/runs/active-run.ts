@@ -60,8 +60,8 @@ export function mayActOn(
 }
 
 /**
- * Whether a prompt may go into a run: its author may act on the run, and the run does not get the words of a person
- * without `approve` if it began as that of people who have it.
+ * Whether a prompt may go into a run: its author may act on the run, and one that began with the words of people with
+ * `approve` alone gets none of a person without it.
  */
 export function maySteer(
   run: ActiveRun,
@@ -69,5 +69,5 @@ export function maySteer(
   people: Pick<People, 'find' | 'isSame' | 'mayAll'>,
 ): boolean {
   if (!mayActOn(run, prompt, people)) return false
-  return people.mayAll(prompt, 'approve') || !people.mayAll(run.execution().prompt, 'approve')
+  return people.mayAll(prompt, 'approve') || run.execution().isByApprovers !== true
 }

@@ -180,6 +180,7 @@ export function createRunner(context: RunContext): Runner {
       startedAt: clock.now(),
       lines: [],
       ...(prompt.isSteer && { isSteer: true }),
+      ...(people.mayAll(prompt, 'approve') && { isByApprovers: true }),
     }
     // If the machine forgets it, the prompt is still where it was taken from. Conflicts if a person dropped it meanwhile.
     if (!(await state.commit([...taken, registry.write(execution)], { survives: 'process' }))) return undefined

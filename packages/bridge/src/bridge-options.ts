@@ -63,6 +63,12 @@ export interface Bridge {
   status(): 'starting' | 'ready' | 'stopped'
   /** Hears nothing more, and resolves when all is written down, within 10 s. What runs on the servers goes on. */
   stop(): Promise<void>
+  /**
+   * Replaces the people and their rights, with effect on everything that is decided from then on: new messages, waiting
+   * prompts, and presses on messages that are already on a screen. Throws `BridgeError` of type `config` for a list that
+   * the config could not have, and then keeps the one before. `openBridge` calls it when its file changes.
+   */
+  setPeople(people: BridgeConfig['people']): void
   /** The channels that hear by requests: the host passes those to `webhook`. Known once it has started. */
   webhooks(): readonly string[]
   /** Handles a request from the platform of a channel. 404 for a channel without webhooks, 503 before the start. */

@@ -9,7 +9,7 @@ import type { Bridge, BridgeOptions } from './bridge-options.ts'
 import { loadChannel } from './channel-loader.ts'
 import { createChannels } from './channels.ts'
 import { createCommands } from './commands/commands.ts'
-import { parseChannel, sinkFieldsIn } from './config/config.ts'
+import { parseChannel, parseConfig, sinkFieldsIn } from './config/config.ts'
 import { secretsOf } from './config/load.ts'
 import type { BridgeConfig } from './config/schema.ts'
 import { BridgeError } from './error.ts'
@@ -60,7 +60,7 @@ export function createBridge(options: BridgeOptions): Bridge {
   const mirrors = createMirrors(config.mirrors)
   const routes = createRoutes({ state, clock, mirrors, servers: Object.keys(config.servers), routes: config.routes })
   const channels = createChannels({
-    ...{ connections, state, routes, onError },
+    ...{ connections, state, routes, clock, onError },
     sinkFields: sinkFieldsIn(config),
   })
   const registry = createRegistry({ state, mirrors, clock, random })
@@ -97,10 +97,14 @@ export function createBridge(options: BridgeOptions): Bridge {
   let isHearing = false
   const webhooks = (): readonly string[] => [...connections].flatMap(([name, one]) => (one.webhook ? [name] : []))
   return {
-    ...{ start, stop, webhooks, webhook },
+    ...{ start, stop, webhooks, webhook, setPeople },
     status: () => (stopped ? 'stopped' : isHearing ? 'ready' : 'starting'),
     listener: (channel) => routesOf(channel).listener,
     fetch: (channel) => routesOf(channel).fetch,
+  }
+
+  function setPeople(list: BridgeConfig['people']): void {
+    people.set(parseConfig({ ...config, people: list }).people)
   }
 
   async function start(): Promise<void> {

@@ -1,10 +1,14 @@
+import type { Clock } from '@reply/core'
 import type { Chat, MessageRef } from '@reply/sink'
 import type { BridgeConnection, Note, SinkFields } from '@reply/sink/channel'
 import { BridgeError } from './error.ts'
-import type { ChatPlace } from './place.ts'
+import { createOwnButtons } from './own-buttons.ts'
+import { type ChatPlace, chatKey } from './place.ts'
 import type { Route, SessionRef } from './routes/decode.ts'
 import type { Routes } from './routes/routes.ts'
+import { atMost } from './runs/at-most.ts'
 import type { State } from './state.ts'
+import type { Write } from './store/store.ts'
 
 /** The channels of the config, as the rest of the bridge uses them. */
 export interface Channels {
@@ -19,9 +23,16 @@ export interface Channels {
    * `next`: the one that the place uses next. Never rejects: what could not be said is reported.
    */
   say(place: ChatPlace, note: Saying, session?: SessionRef | 'next'): Promise<readonly MessageRef[]>
+  /** Replaces a message of the bridge's own, with its buttons. Rejects as `BridgeConnection.edit` does. */
+  edit(place: ChatPlace, message: MessageRef, note: Saying): Promise<void>
+  /** Whether a message of the bridge's own has the button with that data. Waits a little for a post that is not confirmed. */
+  hasButton(place: ChatPlace, message: MessageRef, data: string): Promise<boolean>
   /** Shows that the bot is at work, at once. */
   typing(place: ChatPlace): void
 }
+
+/** How long a press waits for the post of its message to be confirmed, in ms. */
+const confirmMs = 8000
 
 /** What to say in a place. */
 export type Saying = Omit<Note, 'chat'>
@@ -31,10 +42,14 @@ export function createChannels(options: {
   readonly sinkFields: (name: string) => SinkFields
   readonly state: State
   readonly routes: Routes
+  readonly clock: Clock
   readonly onError: (error: Error) => void
 }): Channels {
-  const { connections, sinkFields, state, routes, onError } = options
-  return { of, sinkFields, has: (name) => connections.has(name), say, typing }
+  const { connections, sinkFields, state, routes, clock, onError } = options
+  const ownButtons = createOwnButtons(state, () => clock.now())
+  /** By chat: the last post with buttons, until its message is noted. */
+  const posting = new Map<string, Promise<unknown>>()
+  return { of, sinkFields, has: (name) => connections.has(name), say, edit, hasButton, typing }
 
   function of(name: string): BridgeConnection {
     const connection = connections.get(name)
@@ -42,10 +57,25 @@ export function createChannels(options: {
     throw new BridgeError('channel', `There is no channel "${name}". Channels: ${[...connections.keys()].join(', ')}.`)
   }
 
-  async function say(...[place, note, session]: Parameters<Channels['say']>): Promise<readonly MessageRef[]> {
+  async function say(...given: Parameters<Channels['say']>): Promise<readonly MessageRef[]> {
+    const [place, { buttons = [] }] = given
+    const said = sayOnce(...given)
+    if (buttons.length === 0) return await said
+    const key = chatKey(place)
+    const noted = Promise.all([posting.get(key), said])
+    posting.set(key, noted)
+    void noted.then(() => posting.get(key) === noted && posting.delete(key))
+    return await said
+  }
+
+  async function sayOnce(...[place, note, session]: Parameters<Channels['say']>): Promise<readonly MessageRef[]> {
     try {
       const refs = await of(place.channel).post({ ...note, chat: place.chat })
-      if (refs.length > 0) await remember(place, refs, session ?? (await routes.of(place)))
+      const last = refs.at(-1)
+      if (!last) return refs
+      const remembered = remember(place, refs, session ?? (await routes.of(place)))
+      const writes = [...(note.buttons ? ownButtons.note(place, last, note.buttons) : []), ...remembered]
+      if (writes.length > 0) await state.commit(writes)
       return refs
     } catch (error) {
       onError(error instanceof Error ? error : new Error(String(error)))
@@ -53,15 +83,29 @@ export function createChannels(options: {
     }
   }
 
-  async function remember(
+  function remember(
     place: ChatPlace,
     refs: readonly MessageRef[],
     session: Pick<Route, 'server' | 'sessionID'> | 'next' | undefined,
-  ): Promise<void> {
-    if (session === undefined) return
-    if (session === 'next' || session.sessionID === undefined) return routes.rememberNext(place, refs)
-    const { server, sessionID } = session
-    await state.commit(routes.remember(place, refs, { server, sessionID }))
+  ): readonly Write[] {
+    if (session !== 'next' && session?.sessionID !== undefined)
+      return routes.remember(place, refs, { server: session.server, sessionID: session.sessionID })
+    if (session !== undefined) routes.rememberNext(place, refs)
+    return []
+  }
+
+  async function edit(...[place, message, note]: Parameters<Channels['edit']>): Promise<void> {
+    await state.commit(await ownButtons.add(place, message, note.buttons))
+    await of(place.channel).edit(message, { ...note, chat: place.chat })
+    await state.commit(ownButtons.note(place, message, note.buttons))
+  }
+
+  async function hasButton(...given: Parameters<Channels['hasButton']>): Promise<boolean> {
+    if (await ownButtons.has(...given)) return true
+    const unconfirmed = posting.get(chatKey(given[0]))
+    if (!unconfirmed) return false
+    await atMost(unconfirmed, confirmMs, clock)
+    return await ownButtons.has(...given)
   }
 
   function typing({ channel, chat }: { readonly channel: string; readonly chat: Chat }): void {

@@ -1,6 +1,9 @@
+import { systemClock } from '@reply/core'
+import { safeOnError } from '@reply/sink/channel'
 import { createBridge } from './bridge.ts'
 import type { Bridge, BridgeOptions } from './bridge-options.ts'
 import { loadConfig } from './config/load.ts'
+import { stampOf, watchConfig } from './config/watch.ts'
 import { sqliteStore } from './store/sqlite.ts'
 
 /** A bridge with its config in a file and its state in a folder. */
@@ -11,12 +14,50 @@ export interface OpenBridgeOptions extends Omit<BridgeOptions, 'config' | 'store
   readonly env?: Readonly<Record<string, string | undefined>> | undefined
 }
 
+/** A bridge whose people and rights are those of its file, as it is now. */
+export interface OpenedBridge extends Bridge {
+  /**
+   * Reads the file now, as the bridge does by itself within 2 s of a change. Never rejects: a file that can't be used is
+   * reported to `onError`.
+   */
+  reload(): Promise<void>
+}
+
 /**
  * Reads the config and opens the state. Rejects with `BridgeError` of type `config`, or with `StoreError`. The bridge does
- * nothing before `start`.
+ * nothing before `start`. From then on it follows the file: changes of `people` take effect at once, others after a
+ * restart, which `onNotice` says. A file that can't be used gives no one anything, and is reported to `onError`.
  */
-export async function openBridge({ path, env = process.env, ...options }: OpenBridgeOptions): Promise<Bridge> {
+export async function openBridge({ path, env = process.env, ...options }: OpenBridgeOptions): Promise<OpenedBridge> {
+  const stamp = await stampOf(path)
   const { config, secret, stateFolder, ownPaths } = loadConfig(path, env)
   const store = await sqliteStore({ folder: stateFolder, clock: options.clock })
-  return createBridge({ ...options, config, secret, store, ownPaths })
+  const onEnd: BridgeOptions['onEnd'] = (error) => {
+    watch.stop()
+    options.onEnd?.(error)
+  }
+  const bridge = createBridge({ ...options, onEnd, config, secret, store, ownPaths })
+  const watch = watchConfig({
+    ...{ path, config, stamp, setPeople: bridge.setPeople, clock: options.clock ?? systemClock },
+    load: () => loadConfig(path, env).config,
+    onNotice: options.onNotice ?? (() => {}),
+    onError: safeOnError(options.onError),
+  })
+  return {
+    ...bridge,
+    start: async () => {
+      watch.start()
+      try {
+        await bridge.start()
+      } catch (error) {
+        watch.stop()
+        throw error
+      }
+    },
+    stop: async () => {
+      watch.stop()
+      await bridge.stop()
+    },
+    reload: watch.read,
+  }
 }

@@ -5,6 +5,7 @@ export const words = {
     `You are not on the list of this bridge. Ask its operator to add \`${id}\` to \`people\` in the config.`,
   anonymous: 'Write as yourself, not as a channel or an anonymous administrator.',
   mayNot: (right: string) => `You may not do that: it takes the right \`${right}\`.`,
+  rightGone: 'This was not run: a person who wrote or edited it no longer has the right to.',
   othersRun: (name: string) => `That is ${name}'s. It takes the right \`admin\`.`,
   tooMany: 'Too many messages in a minute. Wait a little, then send it again.',
   tooLong: (length: number, most: number) =>

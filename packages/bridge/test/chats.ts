@@ -2,6 +2,7 @@ import { type Clock, type OpenCode, systemClock } from '@reply/core'
 import { createBridge } from '../src/bridge.ts'
 import type { Bridge, BridgeOptions } from '../src/bridge-options.ts'
 import { parseConfig } from '../src/config/config.ts'
+import type { BridgeConfig } from '../src/config/schema.ts'
 import { type ServedBridge, serveBridge } from '../src/http/serve-bridge.ts'
 import type { Store } from '../src/store/store.ts'
 import { createMemoryStore, createStoreMemory } from '../src/testing.ts'
@@ -14,6 +15,8 @@ export interface Chats {
   readonly notices: string[]
   start(options?: StartChats): Promise<void>
   stop(): Promise<void>
+  /** Replaces the people of the running bridge. */
+  setPeople(people: BridgeConfig['people']): void
   /** Where the bridge takes webhooks, and what it says of itself. */
   readonly url: string
   close(): Promise<void>
@@ -27,6 +30,8 @@ export interface StartChats extends Pick<BridgeOptions, 'observers'> {
   readonly routes?: object
   /** Added to the server's entry in the config. */
   readonly server?: object
+  /** Default: Ann may do all, Bob may prompt. */
+  readonly people?: object
   /** Called when the bridge ended by itself. */
   readonly onEnd?: BridgeOptions['onEnd']
 }
@@ -51,6 +56,7 @@ export async function startChats(options: {
     notices,
     start,
     stop,
+    setPeople: (people) => bridge?.setPeople(people),
     get url() {
       return urlOf()
     },
@@ -63,14 +69,17 @@ export async function startChats(options: {
   async function start(given: StartChats = {}): Promise<void> {
     const { clock = systemClock, storeOf = (store) => store, router = options.router ?? {} } = given
     const { observers, routes = {}, onEnd } = given
+    const {
+      people = {
+        ann: { ids: idsOf('ann'), may: ['prompt', 'approve', 'admin'] },
+        bob: { ids: idsOf('bob'), may: ['prompt'] },
+      },
+    } = given
     bridge = createBridge({
       config: parseConfig({
         servers: { home: { url: 'http://127.0.0.1:1', trustPrompt: true, ...given.server } },
         channels: Object.fromEntries(platforms.map(({ name, entry }) => [name, entry])),
-        people: {
-          ann: { ids: idsOf('ann'), may: ['prompt', 'approve', 'admin'] },
-          bob: { ids: idsOf('bob'), may: ['prompt'] },
-        },
+        people,
         router: { messagesPerMinute: 1000, ...router },
         routes,
       }),

@@ -1,3 +1,4 @@
+import type { OpenCode } from '@reply/core'
 import type { LocalRun } from '@reply/core/source'
 import { createHandClock, type FakeTelegram, type HandClock, startTelegram } from '@reply/testing'
 import { type Chats, type StartChats, startChats } from './chats.ts'
@@ -19,9 +20,19 @@ export interface HandDriven {
 
 export async function startHandDriven(
   act: (run: LocalRun, text: string) => void,
-  { groups = [], ...options }: Omit<StartChats, 'clock'> & { readonly groups?: readonly number[] } = {},
+  {
+    groups = [],
+    changed = (opencode) => opencode,
+    clock = createHandClock(),
+    ...options
+  }: Omit<StartChats, 'clock'> & {
+    readonly groups?: readonly number[]
+    /** Default: a new one. */
+    readonly clock?: HandClock
+    /** Changes the connection to the agent. */
+    readonly changed?: (opencode: OpenCode) => OpenCode
+  } = {},
 ): Promise<HandDriven> {
-  const clock = createHandClock()
   const all = [
     { id: 1, type: 'private', title: 'Ann' },
     { id: 2, type: 'private', title: 'Bob' },
@@ -29,7 +40,7 @@ export async function startHandDriven(
   ] as const
   const telegram = await startTelegram({ token: '42:secret', clock, chats: all })
   const agent = localAgent(act, clock)
-  const chats = await startChats({ platforms: [telegramOn(telegram)], connectTo: agent.connectTo })
+  const chats = await startChats({ platforms: [telegramOn(telegram)], connectTo: () => changed(agent.connectTo()) })
   await chats.start({ ...options, clock })
   return {
     ...{ telegram, chats, clock, heard: agent.heard, passes },

@@ -27,6 +27,34 @@ describe('people', () => {
     expect(people.answerers('permission', 'tg', { channel: 'tg', actor: ann })).toEqual([ann])
     expect(people.answerers('permission', 'tg', { channel: 'tg', actor: bob })).toEqual([{ id: '1', name: 'ann' }])
   })
+
+  describe('who wrote a prompt together', () => {
+    const prompt = { channel: 'tg', actor: ann, editors: [{ channel: 'tg', actor: bob }] }
+
+    test('have the rights that all of them have', () => {
+      expect([people.mayAll(prompt, 'prompt'), people.mayAll(prompt, 'approve')]).toEqual([true, false])
+      expect(people.mayAll({ ...prompt, editors: [{ channel: 'sl', actor: { id: 'U1' } }] }, 'approve')).toBe(true)
+      expect(people.mayAll({ ...prompt, editors: [{ channel: 'tg', actor: { id: '9' } }] }, 'prompt')).toBe(false)
+    })
+
+    test('both answer its questions; its permissions are asked of all who may approve', () => {
+      expect(people.answerers('question', 'tg', prompt)).toEqual([ann, bob])
+      expect(people.answerers('permission', 'sl', prompt)).toEqual([{ id: 'U1', name: 'ann' }])
+      expect([ann, bob, { id: '3' }].map((actor) => people.isAuthor(prompt, { channel: 'tg', actor }))).toEqual([
+        ...[true, true, false],
+      ])
+    })
+  })
+
+  test('that leave the list may nothing, and what was asked of them is asked of those who may approve', () => {
+    const list = createPeople({ bob: { ids: ['tg:2'], may: ['prompt'] }, cat: { ids: ['tg:3'], may: ['approve'] } })
+    const asked = () => list.answerers('question', 'tg', { channel: 'tg', actor: bob })
+    expect(asked()).toEqual([bob])
+    list.set({ cat: { ids: ['tg:3'], may: ['approve'] } })
+    expect([list.find('tg', bob), asked()]).toEqual([undefined, [{ id: '3', name: 'cat' }]])
+    list.set({})
+    expect(asked()).toEqual([])
+  })
 })
 
 test('a rate holds for each person, and a minute', async () => {

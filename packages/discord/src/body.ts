@@ -7,13 +7,24 @@ export type Body = Readonly<Record<string, unknown>>
 const noMentions = { allowed_mentions: { parse: [] } } as const
 
 /** https://discord.com/developers/docs/resources/message#message-object-message-flags */
-const flag = { noEmbeds: 1 << 2, ephemeral: 1 << 6, silent: 1 << 12 } as const
+export const flag = { noEmbeds: 1 << 2, ephemeral: 1 << 6, silent: 1 << 12 } as const
 
 /** Prefix of our components' custom ids: the bot may have other components. */
 const prefix = 'reply:'
 
 export function idOf(token: string): string {
   return `${prefix}${token}`
+}
+
+/** The token of a dialog, and of the button that opens it later, with the message that the dialog is about. */
+export function tokenAbout(token: string, messageId: string): string {
+  return `${token}@${messageId}`
+}
+
+/** Separates what `tokenAbout` joined. */
+export function partsOf(token: string): { readonly token: string; readonly messageId: string | undefined } {
+  const [, bare = token, messageId] = /^(.*)@(\d{1,20})$/s.exec(token) ?? []
+  return { token: bare, messageId }
 }
 
 /** Returns undefined if the component isn't this package's. */

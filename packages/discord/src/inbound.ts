@@ -1,6 +1,7 @@
 import type { Actor, Inbound, InboundFile } from '@reply/sink'
+import { isAskToken } from '@reply/sink/channel'
 import * as z from 'zod'
-import { tokenIn } from './body.ts'
+import { flag, partsOf, tokenIn } from './body.ts'
 import { chatIn, chatOf, kindOfContext, refOf } from './place.ts'
 
 /** What a response to an interaction needs. */
@@ -90,7 +91,7 @@ const interaction = z.object({
   channel: z.object({ id: z.string() }).optional(),
   user: user.optional(),
   member: member.extend({ user }).optional(),
-  message: z.object({ id: z.string(), channel_id: z.string().optional() }).optional(),
+  message: z.object({ id: z.string(), channel_id: z.string().optional(), flags: z.number().optional() }).optional(),
   data: z
     .object({
       custom_id: z.string().optional(),
@@ -209,7 +210,11 @@ function receivedIn(
     return { type: 'press', chat, actor, messageRef: refOf(on?.id ?? id), ...foreign, interaction: answered }
   }
   if (pressed === undefined || (given.type !== 3 && given.type !== 5)) return undefined
-  const press = { type: 'press', chat, actor, token: pressed, messageRef: refOf(on?.id ?? id) } as const
+  const { token: about, messageId } = isAskToken(pressed) ? partsOf(pressed) : { token: pressed, messageId: undefined }
+  // What opens a dialog later is a message that only the person sees, and a dialog has a message only if that opened it.
+  const isBeside = on === undefined || ((on.flags ?? 0) & flag.ephemeral) !== 0
+  const at = isBeside ? (messageId ?? on?.id ?? id) : on.id
+  const press = { type: 'press', chat, actor, token: about, messageRef: refOf(at) } as const
   if (given.type === 3) return { ...press, interaction: answered }
   return { ...press, values: valuesIn(data.components ?? []), interaction: answered }
 }

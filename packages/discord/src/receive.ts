@@ -103,7 +103,11 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     }
   }
 
-  function respond(about: Pick<Received, 'type' | 'chat'>, interaction: InteractionRef, first?: First): Respond {
+  function respond(
+    about: Pick<Received, 'type' | 'chat' | 'messageRef'>,
+    interaction: InteractionRef,
+    first?: First,
+  ): Respond {
     const { id, token, applicationId } = interaction
     const arrivedAt = clock.now()
     const what = `answering a ${about.type} in chat ${about.chat.id}`
@@ -114,6 +118,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     }
     return createRespond({
       interaction,
+      messageId: about.messageRef.id,
       first: first ?? sendTo(`/interactions/${id}/${token}/callback`, responseMs),
       followUp: sendTo(`/webhooks/${applicationId}/${token}`, tokenMs),
       clock,

@@ -128,7 +128,9 @@ test('if it is too late for a dialog, a button opens it', async () => {
       .screen(channelId)
       .find((one) => one.messageId === messageId)
       ?.rows.slice(-1) ?? []
-  expect(notice?.body).toMatchObject({ components: [{ components: [{ custom_id: button?.customId }] }] })
+  // It is about the message of the ask: the notice is not one of those.
+  const custom_id = `${button?.customId}@${messageId}`
+  expect(notice?.body).toMatchObject({ components: [{ components: [{ custom_id }] }] })
 })
 
 describe('a dialog takes five fields', () => {

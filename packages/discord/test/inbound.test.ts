@@ -138,6 +138,30 @@ test.each<[string, object]>([
   expect(received).toMatchObject([{ type: 'press', token: 'tok', chat: { id: directId }, values: [['Blue']] }])
 })
 
+const ephemeral = 64
+const ask = 'r~AbCd-_0123456789.0.f'
+
+test.each<[string, number, object, string]>([
+  ['a button counts on its message', 3, { message: { id: '11' } }, '11'],
+  ['a dialog from a message counts on that message', 5, { message: { id: '11' } }, '11'],
+  ['a dialog is about the message that it names', 5, {}, '12'],
+  [
+    'a button that opens a dialog later is about the message that it names',
+    3,
+    { message: { id: '11', flags: ephemeral } },
+    '12',
+  ],
+  ['a message that all see names no other', 5, { message: { id: '11', flags: 4 } }, '11'],
+])('%s', async (_, type, place, messageId) => {
+  const { rest, clock } = await start()
+  const received: Inbound[] = []
+  const channel = discordChannel({ rest, clock, updates: 'own', onInbound: (inbound) => received.push(inbound) })
+  const who = { user: { id: '5', username: 'ada' }, channel_id: directId }
+  const given = { id: '1000000000000000000', token: 't', application_id: '7', type, ...who, ...place }
+  await channel.handleEvent({ t: 'INTERACTION_CREATE', d: { ...given, data: { custom_id: `reply:${ask}@12` } } })
+  expect(received).toMatchObject([{ type: 'press', token: ask, messageRef: { id: messageId } }])
+})
+
 // `APIMessageStringSelectInteractionData` of discord-api-types: `values` beside `custom_id`.
 test("a select of the host's own reaches it with what was picked, and nothing answers before the host", async () => {
   const { rest, clock, discord } = await start()

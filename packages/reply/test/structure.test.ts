@@ -37,7 +37,7 @@ const homes: Readonly<Record<string, RegExp>> = {
   mitt: /^packages\/reply\/src\/dispatch\.ts$/,
   zod: /\/src\/([\w-]+\/)*(event|decode|config|inbound)(\/[\w/-]+)?\.ts$|^packages\/sink\/src\/testing\/contract\/bridge\.ts$/,
   '@opencode-ai/sdk': /^packages\/reply\/src\/source\/opencode1\/rest\.ts$/,
-  '@noble/hashes': /^packages\/sink\/src\/asks\/permission\.ts$/,
+  '@noble/hashes': /^packages\/sink\/src\/asks\/(permission|token)\.ts$/,
   marked: /^packages\/sink\/src\/markdown\/lexer\//,
   'string-width': /^packages\/console\/src\/format\/columns\.ts$/,
   pino: /^packages\/bridge\/src\/events\/log\.ts$/,

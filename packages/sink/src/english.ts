@@ -103,6 +103,7 @@ export const words: Words = {
   notWaiting: 'Nothing is known to wait for this answer. If the message keeps its buttons, try again in a moment.',
   notForYou: 'You are not allowed to answer this.',
   anonymous: 'Answer as yourself, not as a channel or an anonymous administrator.',
+  notItsMessage: 'This button counts only on the message that asked. Answer there, or below the newest copy of it.',
   notHere: 'This was asked in another chat. Answer it there.',
   notShownYet: 'You answered before all of this was shown. Read it, then answer again.',
   whichOne: 'Several requests are waiting for an answer. Press a button, or reply to the one you mean.',

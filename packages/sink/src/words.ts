@@ -135,6 +135,8 @@ export interface Words {
   notAnOption: (given: string, options: readonly string[]) => string
   /** In answer to several options where one may be picked. */
   oneOnly: string
+  /** In answer to a press on a message that is not known to be one of the ask's. */
+  notItsMessage: string
   /** In answer to a press or text for an ask that is closed. */
   alreadyResolved: string
   /** In answer to a press for an ask of no known reply: an old one, or one whose reply is still looked for after a restart. */

@@ -8,7 +8,7 @@ const chat = { id: '7' }
 const actor = { id: '5', name: 'Ada' }
 const ask = { requestID: 'que_1', type: 'question', status: 'pending' } as unknown as Ask
 const reply = { asks: [ask] } as unknown as Reply
-const state = { secret: 's', answers: [], picked: [] }
+const state = { answers: [], picked: [] }
 const undone: string[] = []
 const rest = { ask, undo: () => void undone.push('undone') }
 const given: TakenAsk = { type: 'answer', answer: [['Blue']], state, ...rest }
@@ -52,7 +52,10 @@ function answering(taken: TakenAsk | undefined, opencode: Partial<AnswerOptions[
 test('a press is passed on, and the person is told the result', async () => {
   const { answer, press, done, answers } = answering(given)
   expect(await answer(press)).toBe(true)
-  expect([done, answers]).toEqual([[[{ token: 's.0.1', chat }, actor], [['Blue']]], ['✅ Blue']])
+  expect([done, answers]).toEqual([
+    [[{ token: 's.0.1', messageRef: { id: '1' }, chat }, actor], [['Blue']]],
+    ['✅ Blue'],
+  ])
 })
 
 test('an answering text is passed on without a reply: the asking message shows the answer', async () => {

@@ -21,7 +21,12 @@ type Step =
   | { readonly type: 'ask' | 'change' | 'end'; readonly at: number }
   | { readonly type: 'pass'; readonly ms: number }
   | { readonly type: 'restart'; readonly isGuarded: boolean }
-  | ({ readonly type: 'press'; readonly label: number; readonly isElsewhere: boolean } & Doing)
+  | ({
+      readonly type: 'press'
+      readonly label: number
+      readonly isElsewhere: boolean
+      readonly isCopied: boolean
+    } & Doing)
   | ({
       readonly type: 'say'
       readonly words: string
@@ -48,7 +53,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ type: fc.constantFrom('ask' as const, 'ask' as const, 'change' as const, 'end' as const), at }),
   fc.record({ type: fc.constant('pass' as const), ms: fc.constantFrom(100, 1000, 20_000) }),
   fc.record({ type: fc.constant('restart' as const), isGuarded: fc.boolean() }),
-  fc.record({ type: fc.constant('press' as const), label: fc.nat(2), isElsewhere: fc.boolean(), ...doing }),
+  fc.record({
+    ...{ type: fc.constant('press' as const), label: fc.nat(2), ...doing },
+    // Of the chat, and of the message: a copy of it, or another message.
+    ...{ isElsewhere: fc.boolean(), isCopied: fc.boolean() },
+  }),
   fc.record({
     ...{ type: fc.constant('say' as const), words: fc.constantFrom('1', 'yes', '2', 'always', '/yes', 'no', 'hm') },
     ...{ agoMs: fc.constantFrom(0, 500, 5000, 60_000), ...doing },
@@ -126,8 +135,10 @@ async function play(steps: readonly Step[], chat: Chat, isGuarded: boolean): Pro
         show()
         return await rest()
       case 'press': {
-        const token = fake.posted.flatMap(({ buttons }) => buttons.flat())[one.label + 3 * one.at]?.data ?? ''
-        const input = { token, chat: one.isElsewhere ? { id: 'elsewhere' } : chat }
+        const all = fake.posted.flatMap(({ id, buttons }) => buttons.flat().map(({ data }) => ({ id, data })))
+        const { id = '', data: token = '' } = all[one.label + 3 * one.at] ?? {}
+        const messageRef = { id: one.isCopied ? (fake.posted[one.at]?.id ?? 'copy') : id }
+        const input = { token, messageRef, chat: one.isElsewhere ? { id: 'elsewhere' } : chat }
         return check(await sink.take(input, one.who), input, one.who)
       }
       case 'say': {
@@ -160,6 +171,7 @@ async function play(steps: readonly Step[], chat: Chat, isGuarded: boolean): Pro
     if (guarded.has(taken.ask.requestID)) expect(who.id).toBe('ada')
     else expect(chat.kind).toBe('private')
     expect(input.chat?.id).toBe(chat.id)
+    if ('token' in input) expect(input.messageRef.id).toBe(message?.id)
     if ('text' in input) {
       expect([input.isForwarded, input.text.startsWith('/')]).toEqual([undefined, false])
       if (input.replyTo) expect(input.replyTo.id).toBe(message?.id)
@@ -167,10 +179,11 @@ async function play(steps: readonly Step[], chat: Chat, isGuarded: boolean): Pro
       const wroteAt = Math.floor((input.messageRef?.postedAt ?? 0) / 1000)
       expect(wroteAt).toBeGreaterThanOrEqual(Math.floor((postedAt.get(message?.id ?? '') ?? Infinity) / 1000))
       const open = asks.filter((each) => each.status === 'pending' && !answered.has(commandOf(each)) && messageOf(each))
+      const isFor = ({ requestID }: PermissionAsk): boolean => !guarded.has(requestID) || who.id === 'ada'
       const isShown = (each: PermissionAsk): boolean =>
         Math.floor((postedAt.get(messageOf(each)?.id ?? '') ?? Infinity) / 1000) <= wroteAt
       const fits = ({ always }: PermissionAsk): boolean => taken.answer !== 'always' || always.length > 0
-      if (!input.replyTo) expect(open.filter(isShown).filter(fits)).toHaveLength(1)
+      if (!input.replyTo) expect(open.filter(isShown).filter(fits).filter(isFor)).toHaveLength(1)
     }
     answered.add(ask ? commandOf(ask) : '')
     allowed += 1

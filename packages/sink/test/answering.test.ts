@@ -8,6 +8,7 @@ import type { MessageRef } from '../src/port/port.ts'
 import { createSink, type SinkOptions } from '../src/sink.ts'
 import { fakeRender } from '../src/testing/fake.ts'
 import { asks, permits, questionOf, replyWith } from './make.ts'
+import { pressing } from './pressing.ts'
 import { createScene, type Scene } from './scene.ts'
 import { beginning } from './timeline.ts'
 
@@ -176,7 +177,10 @@ describe('the actor who answers', () => {
     for (const answer of [1, 'yes', Promise.resolve('yes'), Promise.reject(new Error('down'))]) {
       const scene = await asking(blocked(permission), { mayAnswer: () => answer as never })
       const token = tokenOf(scene, 'Allow once')
-      expect(await scene.sink().take({ token }, ada)).toMatchObject({ type: 'error', error: words.notForYou })
+      expect(await scene.sink().take(pressing(scene, token), ada)).toMatchObject({
+        type: 'error',
+        error: words.notForYou,
+      })
     }
   })
 
@@ -193,8 +197,10 @@ describe('the actor who answers', () => {
     const labels = scene.fake.screen().flatMap(({ buttons }) => buttons.flat().map(({ label }) => label))
     expect(labels).toEqual(['Reject'])
     const token = tokenOf(scene, 'Reject')
-    expect(await later.sink().take({ token: token.replace('reject', 'once') }, ada)).toMatchObject({ type: 'error' })
-    expect(await later.sink().take({ token }, bob)).toMatchObject({ type: 'reject' })
+    expect(
+      await later.sink().take({ ...pressing(scene, token), token: token.replace('reject', 'once') }, ada),
+    ).toMatchObject({ type: 'error' })
+    expect(await later.sink().take(pressing(scene, token), bob)).toMatchObject({ type: 'reject' })
   })
 
   test('may still reject if mayAnswer is missing after a restart', async () => {
@@ -203,8 +209,11 @@ describe('the actor who answers', () => {
     later.show(blocked(permission))
     await later.pass(5000)
     const token = tokenOf(scene, 'Reject')
-    expect(await later.sink().take({ token }, bob)).toMatchObject({ type: 'error', error: words.notForYou })
-    expect(await later.sink().take({ token }, ada)).toMatchObject({ type: 'reject' })
+    expect(await later.sink().take(pressing(scene, token), bob)).toMatchObject({
+      type: 'error',
+      error: words.notForYou,
+    })
+    expect(await later.sink().take(pressing(scene, token), ada)).toMatchObject({ type: 'reject' })
   })
 
   test('is restricted by the ledger: a restart grants nothing', async () => {
@@ -214,19 +223,20 @@ describe('the actor who answers', () => {
     ] as const
     for (const [guard, error] of cases) {
       const scene = await asking(blocked(permission), guard)
-      const token = tokenOf(scene, 'Allow once')
+      const press = pressing(scene, tokenOf(scene, 'Allow once'))
       const { store, clock } = scene
       const later = createScene({ clock, sink: { store, chat: here, port: scene.fake.port } })
       later.show(blocked(permission))
       await later.pass(5000)
-      expect(await later.sink().take({ token }, bob)).toMatchObject({ type: 'error', error })
+      const taken = await later.sink().take(press, bob)
+      expect(taken?.type === 'error' ? taken.error : taken).toBe(error)
     }
   })
 
   test('cannot be an anonymous administrator', async () => {
     const scene = await asking(blocked(permission), { mayAnswer: () => true })
     const token = tokenOf(scene, 'Allow once')
-    const taken = await scene.sink().take({ token }, { id: '-7', name: 'Team', isAnonymous: true })
+    const taken = await scene.sink().take(pressing(scene, token), { id: '-7', name: 'Team', isAnonymous: true })
     expect(taken).toMatchObject({ type: 'error', error: words.anonymous })
   })
 
@@ -234,9 +244,9 @@ describe('the actor who answers', () => {
     const scene = await asking(blocked(permission), { mayAnswer: async () => true })
     const token = tokenOf(scene, 'Allow once')
     const both = await Promise.all([
-      scene.sink().take({ token }, ada),
+      scene.sink().take(pressing(scene, token), ada),
       scene.sink().take(typed(scene, 'yes'), bob),
-      scene.sink().take({ token }, bob),
+      scene.sink().take(pressing(scene, token), bob),
     ])
     expect(both.filter((one) => one?.type === 'answer')).toHaveLength(1)
   })
@@ -247,7 +257,7 @@ describe('the actor who answers', () => {
       decide = resolve
     })
     const scene = await asking(blocked(permission), { mayAnswer: () => decided })
-    const taking = scene.sink().take({ token: tokenOf(scene, 'Allow once') }, ada)
+    const taking = scene.sink().take(pressing(scene, tokenOf(scene, 'Allow once')), ada)
     scene.show(replyWith([], { asks: [{ ...permission, status: 'withdrawn' }] }))
     decide(true)
     expect(await taking).toMatchObject({ type: 'error', error: words.alreadyResolved })
@@ -257,7 +267,7 @@ describe('the actor who answers', () => {
 test('a token pressed in another chat is refused', async () => {
   const scene = await asking(blocked(permission))
   const token = tokenOf(scene, 'Allow once')
-  const taken = await scene.sink().take({ token, chat: { id: 'elsewhere' } }, ada)
+  const taken = await scene.sink().take({ ...pressing(scene, token), chat: { id: 'elsewhere' } }, ada)
   expect(taken).toMatchObject({ type: 'error', error: words.notHere })
 })
 

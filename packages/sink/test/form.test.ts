@@ -10,7 +10,9 @@ import { emptyLedger, shownOf } from '../src/ledger/ledger.ts'
 import type { Form } from '../src/port/port.ts'
 import { asks, questionOf, replyWith, viewOf } from './make.ts'
 
-const fresh: AskState = { secret: 's3cret', answers: [], picked: [] }
+/** The message that has the button: whether it is one of the ask's is decided before. */
+const there = { messageRef: { id: '1' } }
+const fresh: AskState = { answers: [], picked: [] }
 const emptyShown = shownOf({ ...emptyLedger, asks: { que_1: fresh } })
 const three = asks([questionOf(), questionOf({ multiple: true }), questionOf({ custom: true })])
 
@@ -19,20 +21,20 @@ function take(ask: Ask, input: AskInput, state: AskState = fresh): Taken | undef
 }
 
 function filledIn(values: readonly (readonly string[])[], state: AskState = fresh, token = 's3cret.0.f') {
-  return take(three, { token, values }, state)
+  return take(three, { ...there, token, values }, state)
 }
 
 describe("the press of a form's button", () => {
   test('returns all remaining questions from there on', () => {
-    const taken = take(three, { token: 's3cret.1.f' }, { ...fresh, answers: [['Red']] })
+    const taken = take(three, { ...there, token: 's3cret.1.f' }, { ...fresh, answers: [['Red']] })
     const form = { token: 's3cret.1.f', label: words.fillIn, questions: three.questions.slice(1) }
     expect(taken).toMatchObject({ type: 'form', form })
   })
 
   test('is ignored for later questions, and for a closed ask', () => {
-    expect(take(three, { token: 's3cret.1.f' })?.type).toBe('error')
+    expect(take(three, { ...there, token: 's3cret.1.f' })?.type).toBe('error')
     const closed = asks([questionOf()], { status: 'withdrawn' })
-    expect(take(closed, { token: 's3cret.0.f' })?.type).toBe('error')
+    expect(take(closed, { ...there, token: 's3cret.0.f' })?.type).toBe('error')
   })
 
   test('opens the form for the person, and answers nothing', async () => {

@@ -118,11 +118,12 @@ function replyOf(ask: PermissionAsk): Reply {
 
 /** How it can be allowed now: by all buttons ever shown, and by text. */
 async function allowedIn(scene: Scene): Promise<readonly string[]> {
-  const tokens = new Set(scene.fake.posted.flatMap(({ buttons }) => buttons.flat()).map(({ data }) => data))
+  const { posted } = scene.fake
+  const tokens = [...new Set(posted.flatMap(({ buttons }) => buttons.flat()).map(({ data }) => data))]
   const inputs = [
-    ...[...tokens].map((token) => ({ token })),
+    ...tokens.flatMap((token) => posted.map(({ id }) => ({ token, messageRef: { id } }))),
     ...['1', 'always'].map((text) => ({ text, messageRef: { id: 'typed', postedAt: scene.clock.now() } })),
-    ...scene.fake.posted.map(({ id }) => ({ text: '1', replyTo: { id } })),
+    ...posted.map(({ id }) => ({ text: '1', replyTo: { id } })),
   ]
   const allowed: string[] = []
   for (const input of inputs) {

@@ -97,6 +97,7 @@ export function viewOf(reply: Reply, { policy, ledger = emptyLedger, atMs = 3000
     mode: 'live',
     now: beginning + atMs,
     shown: shownOf(ledger),
+    secretOf: () => 's3cret',
     buttons: { perRow: 3, rows: 8, label: 40 },
     uploads: false,
     ...more,

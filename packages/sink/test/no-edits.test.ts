@@ -12,7 +12,7 @@ const textsOf = ({ fake }: Scene) => fake.screen().map((message) => message.text
 describe('without edits', () => {
   test('an ask with several answers has no buttons, as they could not show what is picked', () => {
     const reply = replyWith([], { phase: 'blocked', asks: [asks([questionOf({ multiple: true })])] })
-    const state = { secret: 's', answers: [], picked: [] }
+    const state = { answers: [], picked: [] }
     const ledger = { ...emptyLedger, asks: { que_1: state } }
     const asked = (edits: boolean) => viewOf(reply, { edits, ledger }).cards[0]
     expect(asked(true)).toMatchObject({ buttons: [[{}], [{}], [{}], [{}]] })

@@ -86,7 +86,7 @@ describe('words that are empty', () => {
   })
 
   test('leave no empty marks in a question', () => {
-    const ledger = { ...emptyLedger, asks: { que_1: { secret: 's', answers: [], picked: [] } } }
+    const ledger = { ...emptyLedger, asks: { que_1: { answers: [], picked: [] } } }
     const reply = replyWith([], { asks: [asks([questionOf({ custom: true, options: [] })])] })
     expect(saidIn(viewOf(reply, { ledger, words: silent }), 'ask')).toEqual(['❓ **Colour**\n\nWhich one?'])
   })

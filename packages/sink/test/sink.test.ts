@@ -5,6 +5,7 @@ import { createPacer } from '../src/deliver/pace.ts'
 import { createSink } from '../src/sink.ts'
 import { fakeRender } from '../src/testing/fake.ts'
 import { asks, call, questionOf, replyWith, settledWith, text } from './make.ts'
+import { pressing } from './pressing.ts'
 import { createScene, rest, type Scene } from './scene.ts'
 import { beginning } from './timeline.ts'
 
@@ -130,7 +131,7 @@ describe('an ask', () => {
     await scene.pass(1000)
     expect(scene.fake.notifications).toBe(1)
     const data = scene.fake.screen()[0]?.buttons.flat()[1]?.data ?? ''
-    const taken: TakenAsk | undefined = await scene.sink().take({ token: data }, { id: 'Ada', name: 'Ada' })
+    const taken: TakenAsk | undefined = await scene.sink().take(pressing(scene, data), { id: 'Ada', name: 'Ada' })
     expect(taken).toMatchObject({ type: 'answer', answer: [['Green']], ask: { requestID: 'que_1' } })
     scene.show(
       settledWith([text('Green it is.')], {
@@ -147,13 +148,13 @@ describe('an ask', () => {
     scene.show(replyWith([], { phase: 'blocked', asks: [asks()] }))
     await scene.pass(1000)
     const data = scene.fake.screen()[0]?.buttons.flat()[1]?.data ?? ''
-    const first = await scene.sink().take({ token: data }, { id: 'Ada', name: 'Ada' })
-    const second = await scene.sink().take({ token: data }, { id: 'Bob', name: 'Bob' })
+    const first = await scene.sink().take(pressing(scene, data), { id: 'Ada', name: 'Ada' })
+    const second = await scene.sink().take(pressing(scene, data), { id: 'Bob', name: 'Bob' })
     expect(second?.type).toBe('error')
     second?.undo()
-    expect((await scene.sink().take({ token: data }, { id: 'Bob', name: 'Bob' }))?.type).toBe('error')
+    expect((await scene.sink().take(pressing(scene, data), { id: 'Bob', name: 'Bob' }))?.type).toBe('error')
     first?.undo()
-    expect(await scene.sink().take({ token: data }, { id: 'Bob', name: 'Bob' })).toMatchObject({
+    expect(await scene.sink().take(pressing(scene, data), { id: 'Bob', name: 'Bob' })).toMatchObject({
       type: 'answer',
       answer: [['Green']],
     })
@@ -179,7 +180,7 @@ describe('an ask', () => {
     scene.show(blocked)
     await scene.pass(5000)
     expect(scene.fake.posted).toHaveLength(1)
-    expect(await scene.sink().take({ token: data })).toMatchObject({ type: 'answer', answer: [['Red']] })
+    expect(await scene.sink().take(pressing(scene, data))).toMatchObject({ type: 'answer', answer: [['Red']] })
   })
 })
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { asks, questionOf, replyWith } from './make.ts'
+import { pressing } from './pressing.ts'
 import { createScene, type Scene } from './scene.ts'
 
 const ada = { id: 'ada', name: 'Ada' }
@@ -38,7 +39,7 @@ test('a stop that failed is taken back: what closes the ask later names no one',
 test('a stop does not take over an answer that is under way', async () => {
   const scene = await asking()
   const token = scene.fake.screen()[0]?.buttons.flat()[0]?.data ?? ''
-  expect(await scene.sink().take({ token }, bob)).toMatchObject({ type: 'answer' })
+  expect(await scene.sink().take(pressing(scene, token), bob)).toMatchObject({ type: 'answer' })
   scene.sink().stoppedBy(ada)()
   scene.show(answered)
   expect(await said(scene)).toMatch(/Bob/)

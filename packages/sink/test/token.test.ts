@@ -1,22 +1,20 @@
 import { expect, test } from 'vitest'
-import { tokens, withSecrets } from '../src/asks/asks.ts'
-import { askSecret, isAskToken } from '../src/asks/token.ts'
-import { emptyLedger } from '../src/ledger/ledger.ts'
-import { asks, replyWith } from './make.ts'
+import { tokens } from '../src/asks/asks.ts'
+import { actionIn, cardSecrets, isAskToken, secretHash, secretIn } from '../src/asks/token.ts'
 
-const word = 'AbCd-_0123456789'
-const tokensOf = (secret: string): readonly string[] => [
+const secret = cardSecrets('key')('ask:que_1:0')
+const all: readonly string[] = [
   tokens.option(secret, 99, 999),
   tokens.done(secret, 0),
   tokens.form(secret, 12),
   ...(['once', 'always', 'reject'] as const).map((reply) => tokens.permission(secret, reply)),
 ]
 
-test.each([askSecret(() => word), word])("the tokens of an ask are told from others', with %s", (secret) => {
-  expect(tokensOf(secret).filter((token) => !isAskToken(token))).toEqual([])
+test("the tokens of an ask are told from others'", () => {
+  expect(all.filter((token) => !isAskToken(token))).toEqual([])
 })
 
-test.each(['page:2', 'yes', '', 'AbCd-_0123456789', 'AbCd-_0123456789.maybe', '{"a":1}', 'RANDOM', 'reply:5'])(
+test.each(['page:2', 'yes', '', 'AbCd-_0123456789', 'AbCd-_0123456789.once', '{"a":1}', 'RANDOM', 'reply:5'])(
   'the data of a button of another program is not a token: %s',
   (data) => {
     expect(isAskToken(data)).toBe(false)
@@ -25,11 +23,19 @@ test.each(['page:2', 'yes', '', 'AbCd-_0123456789', 'AbCd-_0123456789.maybe', '{
 
 // https://core.telegram.org/bots/api#inlinekeyboardbutton: "1-64 bytes".
 test('a token fits into the smallest button data, which is 64 bytes', () => {
-  for (const token of tokensOf(askSecret(() => word))) expect(Buffer.byteLength(token)).toBeLessThanOrEqual(64)
+  for (const token of all) expect(Buffer.byteLength(token)).toBeLessThanOrEqual(64)
 })
 
-test('a pending ask keeps the tokens that an earlier version gave it', () => {
-  const before = { secret: word, answers: [], picked: [] }
-  const ledger = { ...emptyLedger, asks: { [asks().requestID]: before } }
-  expect(withSecrets(ledger, replyWith([], { asks: [asks()] }), { secret: () => 'new', now: 0 })).toBe(ledger)
+test('each card and each key have other secrets, and the same ones each time', () => {
+  const cards = ['ask:que_1:0', 'ask:que_1:1', 'ask:per_1:digest']
+  const secrets = ['key', 'another'].flatMap((key) => cards.map(cardSecrets(key)))
+  expect(new Set(secrets).size).toBe(6)
+  expect(['key', 'another'].flatMap((key) => cards.map(cardSecrets(key)))).toEqual(secrets)
+})
+
+test('a hash knows a token by its secret alone, whatever it does', () => {
+  expect(new Set(all.map(secretHash)).size).toBe(1)
+  expect(secretHash(all[0] ?? '')).not.toContain(secretIn(all[0] ?? ''))
+  expect(secretHash('r~other.once')).not.toBe(secretHash(all[0] ?? ''))
+  expect(all.map(actionIn)).toEqual(['.99.999', '.0.d', '.12.f', '.once', '.always', '.reject'])
 })

@@ -281,7 +281,7 @@ describe('besides the answer', () => {
   })
 
   test('a question shows its options', () => {
-    const ledger = { ...emptyLedger, asks: { que_1: { secret: 's', answers: [], picked: [] } } }
+    const ledger = { ...emptyLedger, asks: { que_1: { answers: [], picked: [] } } }
     const question = questionOf({ options: [{ label: 'Red', description: 'like fire' }] })
     expect(saidIn(viewOf(replyWith([], { asks: [asks([question])] }), { ledger }), 'ask')).toEqual([
       '❓ **Colour**\n\nWhich one?\n\n1. **Red** – like fire',

@@ -15,7 +15,7 @@ test('hidden characters of a tool line are made visible', () => {
 test('hidden characters of a question, its options and their buttons are made visible', () => {
   const options = [{ label: hidden, description: hidden }]
   const question = questionOf({ header: hidden, question: `${hidden}\nsecond line`, options })
-  const ledger = { ...emptyLedger, asks: { que_1: { secret: 's', answers: [], picked: [] } } }
+  const ledger = { ...emptyLedger, asks: { que_1: { answers: [], picked: [] } } }
   const buttons = { perRow: 1, rows: 8, label: 80, data: 64 }
   const { cards } = viewOf(replyWith([], { asks: [asks([question])] }), { ledger, buttons })
   const [card] = cards.filter(({ type }) => type === 'ask')

@@ -80,7 +80,7 @@ test('dialogs of other apps, and controls in them, are ignored', () => {
   const user = { id: 'U1' }
   const place = { channel: { id: 'C1' }, message: { ts: '1.1' }, trigger_id: 't' }
   const acted = (action: object) => readBody({ type: 'block_actions', user, ...place, actions: [action] })
-  expect(acted({ action_id: 'reply.form', block_id: 'b', value: '{"x":1}' })).toEqual({ id: 't', received: undefined })
+  expect(acted({ action_id: 'reply.form', block_id: 'b', value: '{"x":1}' })).toMatchObject({ received: undefined })
   const view = { id: 'V1', callback_id: 'theirs', private_metadata: '', state: { values: {} } }
   expect(readBody({ type: 'view_submission', user, view })).toEqual({ id: 'V1', received: undefined })
   expect(readBody({ type: 'block_actions', user, view, actions: [] })?.received).toBeUndefined()
@@ -163,4 +163,23 @@ describe('any input', () => {
       { numRuns: 500 },
     )
   })
+})
+
+// https://docs.slack.dev/interactivity/handling-user-interaction: a trigger opens a dialog for three seconds.
+test('the id of a press, which is stored, is not the trigger', () => {
+  const actions = [{ action_id: 'reply.button.0', block_id: 'b', value: 'r~t' }]
+  const place = { channel: { id: 'C1' }, message: { ts: '1.1' }, trigger_id: '123.456.abc' }
+  const press = readBody({ type: 'block_actions', user: { id: 'U1' }, ...place, actions })
+  expect(press?.id).toMatch(/^[\w-]{43}$/)
+  expect(press?.id).toBe(readBody({ type: 'block_actions', user: { id: 'U1' }, ...place, actions })?.id)
+})
+
+// https://docs.slack.dev/reference/interaction-payloads/block_actions-payload: an ephemeral message is in `container` alone.
+test.each<[string, object, string]>([
+  ['its message', { message: { ts: '1.1' }, container: { message_ts: '1.1' } }, '1.1'],
+  ['a message that one person sees', { container: { message_ts: '1.2', is_ephemeral: true } }, '1.2'],
+])('a press names %s', (_, place, id) => {
+  const actions = [{ action_id: 'reply.button.0', block_id: 'b', value: 'r~t' }]
+  const body = { type: 'block_actions', user: { id: 'U1' }, channel: { id: 'C1' }, trigger_id: 't', ...place, actions }
+  expect(readBody(body)?.received).toMatchObject({ type: 'press', token: 'r~t', messageRef: { id } })
 })

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Inbound, Sink } from '@reply/sink'
+import { type Inbound, type Sink, words } from '@reply/sink'
 import {
   type ChannelOptions,
   inboundOptionsOf,
@@ -65,7 +65,7 @@ export function telegramChannel(options: TelegramChannelOptions): TelegramChanne
   const { onError, clock } = inbound
   requireToken(api)
   if (updates === 'webhook' || secretToken !== undefined) requireSecret(secretToken)
-  const receiver: ReceiverOptions = { api, ...inbound }
+  const receiver: ReceiverOptions = { api, words: { ...words, ...options.words }, ...inbound }
   const { read, receive, rest } = createReceiver(receiver)
   const polling = createPolling({ ...receiver, read, receive })
   const webhook =

@@ -11,6 +11,8 @@ export type Received =
       readonly names?: readonly Named[] | undefined
     })
   | (Omit<Extract<Inbound, { type: 'press' }>, 'answer'> & { readonly queryID: string })
+  /** A press of an ask's button that names no message of a chat, as below a message that was sent by way of the bot. */
+  | { readonly type: 'unplaced'; readonly actor: Actor; readonly queryID: string }
   | Extract<Inbound, { type: 'stop' }>
 
 /** A part of a text that names a bot or a person. */
@@ -127,9 +129,10 @@ function receivedIn(
     // Sent only in private chats, where the chat's id is the person's.
     return { type: 'stop', chat, actor: actorOf(stop.chat) }
   }
-  if (!callback_query?.message || callback_query.data === undefined) return undefined
+  if (callback_query?.data === undefined) return undefined
   const { id, from, data, message: at } = callback_query
   if (from.is_bot && from.id !== anonymousAdmin) return undefined
+  if (!at) return isAskToken(data) ? { type: 'unplaced', actor: actorOf(from), queryID: id } : undefined
   return {
     type: 'press',
     chat: placeOf(at),

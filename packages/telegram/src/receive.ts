@@ -1,5 +1,5 @@
-import type { Inbound } from '@reply/sink'
-import { clip, createInboundReceiver, type InboundOptions } from '@reply/sink/channel'
+import type { Answering, Inbound, Words } from '@reply/sink'
+import { clip, createInboundReceiver, type InboundOptions, type InboundPlace } from '@reply/sink/channel'
 import { type TelegramInboundApi, toChatId } from './api.ts'
 import { botOf } from './bot.ts'
 import { TelegramError } from './error.ts'
@@ -10,6 +10,7 @@ import { createUsername } from './username.ts'
 
 export interface ReceiverOptions extends InboundOptions {
   readonly api: TelegramInboundApi
+  readonly words: Words
 }
 
 export interface Receiver {
@@ -26,7 +27,7 @@ type ReceivedText = Extract<Received, { type: 'text' }>
 const pressMs = 10_000
 
 export function createReceiver(options: ReceiverOptions): Receiver {
-  const { api } = options
+  const { api, words } = options
   const { receive, answering, rest } = createInboundReceiver({
     ...{
       ...options,
@@ -59,7 +60,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   }
 
   /** While the own name is unknown, a command counts as this bot's, and a mention as another's. */
-  function textOf(received: ReceivedText, own: string | undefined): Inbound | undefined {
+  function textOf(received: ReceivedText, own: string | undefined): ReturnType<typeof inboundOf> | undefined {
     const { names = [] } = received
     const isOwn = ({ name }: Named): boolean => name.toLowerCase() === own?.toLowerCase()
     if (own !== undefined && names.some((named) => named.type === 'command' && !isOwn(named))) return undefined
@@ -68,8 +69,9 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     return inboundOf({ ...received, text: without(received.text, mentions), isMention: true })
   }
 
-  function inboundOf(received: Received): Inbound {
+  function inboundOf(received: Received): Inbound | Promise<undefined> {
     if (received.type === 'stop') return received
+    if (received.type === 'unplaced') return refused(received)
     if (received.type === 'text') {
       const { names: _, ...text } = received
       const { chat, messageRef } = text
@@ -82,10 +84,20 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       return { ...text, answer: answering(text, { say, isMessage: true }) }
     }
     const { queryID, ...press } = received
+    return { ...press, answer: noticing(press, queryID) }
+  }
+
+  /** It counts for nothing, so the host does not get it. */
+  async function refused({ actor, queryID }: Extract<Received, { type: 'unplaced' }>): Promise<undefined> {
+    await noticing({ type: 'press', chat: { id: actor.id } }, queryID)(words.notItsMessage)
+    return undefined
+  }
+
+  function noticing(about: InboundPlace, queryID: string): Answering {
     const confirm = async (signal: AbortSignal): Promise<unknown> => await api.answerCallbackQuery(queryID, {}, signal)
     const say = async (text: string, signal: AbortSignal): Promise<unknown> =>
       await api.answerCallbackQuery(queryID, { text: clip(text, noticeLength) }, signal)
-    return { ...press, answer: answering(press, { say, confirm, isMessage: false }) }
+    return answering(about, { say, confirm, isMessage: false })
   }
 }
 

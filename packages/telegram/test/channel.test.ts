@@ -6,6 +6,7 @@ import {
   type TelegramChannel,
   type TelegramChannelOptions,
   telegramChannel,
+  words,
 } from '../src/index.ts'
 import { ending, type Started, start, token, until } from './bot.ts'
 
@@ -194,14 +195,28 @@ describe("the host's own button", () => {
   })
 })
 
-test("a button of an earlier version's ask is still an ask's", async () => {
-  const { telegram, api, received } = await receive()
-  const old = ['AbCd-_0123456789.0.12', 'AbCd-_0123456789.0.d', 'AbCd-_0123456789.always']
-  await api.sendMessage(7, '?', {
-    reply_markup: { inline_keyboard: [old.map((data) => ({ text: data, callback_data: data }))] },
+// https://core.telegram.org/bots/api#inaccessiblemessage: a message older than 48 hours has a chat, an id, and the date 0.
+test('a press on a message that can no longer be accessed names that message', async () => {
+  const { channel, received } = await receive({ updates: 'own' })
+  const message = { message_id: 42, date: 0, chat: { id: 7, first_name: 'Ada' } }
+  const query = { id: '1', from: { id: 7, first_name: 'Ada' }, data: 'r~tok', message }
+  await channel.handleUpdate({ update_id: 1, callback_query: query })
+  expect(received).toMatchObject([{ type: 'press', chat: { id: '7' }, token: 'r~tok', messageRef: { id: '42' } }])
+})
+
+// https://core.telegram.org/bots/api#callbackquery: below a message sent by way of the bot, only `inline_message_id` is set.
+test("a press of an ask's button that names no message of a chat is refused, and its spinner stops", async () => {
+  const { api, channel, received } = await receive({ updates: 'own' })
+  const answers: unknown[] = []
+  api.config.use(async (call, method, payload, signal) => {
+    if (method === 'answerCallbackQuery') answers.push(payload)
+    return await call(method, payload, signal)
   })
-  for (const data of old) expect((await telegram.press(7, 1, data).settled).status).toBe('answered')
-  expect(received.map((one) => 'isForeign' in one)).toEqual([false, false, false])
+  const query = { id: '1', from: { id: 7, first_name: 'Ada' }, inline_message_id: 'AgAAAA' }
+  await channel.handleUpdate({ update_id: 1, callback_query: { ...query, data: 'r~tok.once' } })
+  await channel.handleUpdate({ update_id: 2, callback_query: { ...query, data: 'page:2' } })
+  expect(received).toEqual([])
+  expect(answers).toEqual([{ callback_query_id: '1', text: words.notItsMessage }])
 })
 
 test.each([200, 201])('a long answer is cut, never inside a surrogate pair: %i', async (length) => {

@@ -55,7 +55,10 @@ describe('a group that became a supergroup', () => {
     const [asked] = telegram.screen(supergroup)
     const data = asked?.buttons[0]?.[0]?.data ?? ''
     const chat = { id: String(supergroup), kind: 'shared' } as const
-    expect(await sink.take({ token: data, chat }, { id: '1000', name: 'Ada' })).toMatchObject({ type: 'answer' })
+    const messageRef = { id: String(asked?.messageId) }
+    expect(await sink.take({ token: data, messageRef, chat }, { id: '1000', name: 'Ada' })).toMatchObject({
+      type: 'answer',
+    })
     await sink.stop()
   })
 

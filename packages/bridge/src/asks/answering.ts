@@ -16,10 +16,10 @@ export type Answerer = (
 ) => Promise<boolean>
 
 export function createAnswerer(
-  context: Pick<BridgeContext, 'servers' | 'channels' | 'answeredBy' | 'words' | 'onError'>,
+  context: Pick<BridgeContext, 'servers' | 'channels' | 'people' | 'answeredBy' | 'words' | 'onError'>,
   runner: Runner,
 ): Answerer {
-  const { servers, channels, answeredBy, words, onError } = context
+  const { servers, channels, people, answeredBy, words, onError } = context
   return async (channel, inbound, beforeAnswer) => {
     const running = runner.followed({ channel, chat: inbound.chat }).flatMap(({ shows, stream }) => {
       const followed = stream()
@@ -34,8 +34,8 @@ export function createAnswerer(
 
   function sentBy(by: Answering): Pick<OpenCode, 'answer' | 'reject' | 'abort'> {
     return {
-      answer: async (ask, answer) => await passed(ask, by, serverOf(ask).answer(ask, answer)),
-      reject: async (ask, message) => await passed(ask, by, serverOf(ask).reject(ask, message)),
+      answer: async (ask, answer) => await passed(ask, by, serverFor(ask, by).answer(ask, answer)),
+      reject: async (ask, message) => await passed(ask, by, serverFor(ask, by).reject(ask, message)),
       // Stops never come this way.
       abort: async () => {},
     }
@@ -53,6 +53,13 @@ export function createAnswerer(
       onError(cause)
       throw new BridgeError('inbound', words.notAnswered(chatWordsOf(cause, words)), { cause })
     }
+  }
+
+  /** A right may have been lost while the answer was written down. Whose ask it is, the sink has decided. */
+  function serverFor(ask: Ask, { channel, actorID }: Answering): OpenCode {
+    const may = people.find(channel, { id: actorID })?.may
+    if (may?.has('approve') || (ask.type === 'question' && may?.has('prompt'))) return serverOf(ask)
+    throw new BridgeError('inbound', words.mayNot(ask.type === 'question' ? 'prompt' : 'approve'))
   }
 
   /** A sub-agent's ask belongs to the server of its root session. */

@@ -110,6 +110,7 @@ export function createCommands(context: CommandContext, backlog: Backlog): Comma
 
   async function press({ place, person, press: { token, actor, answer, messageRef } }: GivenPress): Promise<void> {
     const [, verb, value = ''] = /^b\/(\w+)(?:\/(.*))?$/.exec(token) ?? []
+    if (!(await channels.hasButton(place, messageRef, token))) return await answer(words.unheard)
     if (!person.may.has('prompt')) return await answer(words.mayNot('prompt'))
     const who = { channel: place.channel, actor }
     const isOwn = (prompt: QueuedPrompt): boolean => people.isSame(prompt, who) || person.may.has('admin')
@@ -139,11 +140,7 @@ export function createCommands(context: CommandContext, backlog: Backlog): Comma
       await answer()
       if (!said) return
       const { session: _, ...saying } = said
-      const note = { ...saying, chat: place.chat }
-      await channels
-        .of(place.channel)
-        .edit(messageRef, note)
-        .catch(async () => await say(place, said))
+      await channels.edit(place, messageRef, saying).catch(async () => await say(place, said))
     }
 
     async function drop(): Promise<void> {

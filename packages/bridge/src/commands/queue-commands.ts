@@ -1,7 +1,7 @@
 import { oneLine } from '@reply/sink/channel'
-import type { QueuedPrompt } from '../intake/queued-prompt.ts'
+import { namesOf, type QueuedPrompt } from '../intake/queued-prompt.ts'
 import { plain } from '../markdown.ts'
-import { mayActOn } from '../runs/active-run.ts'
+import { mayActOn, maySteer } from '../runs/active-run.ts'
 import type { Write } from '../store/store.ts'
 import { type Command, type CommandCall, type CommandContext, CommandRefusal, type Said } from './command.ts'
 
@@ -36,7 +36,8 @@ export function queueCommands(context: CommandContext): readonly Command[] {
         const prompt = { ...entry, text: rest, isCommand: false }
         const others = runner.active(place).find((run) => !mayActOn(run, entry, people))
         if (others) throw new CommandRefusal(words.othersRun(plain(others.execution().prompt.actor.name)))
-        if (await runner.canSteer(prompt)) {
+        const isAllowed = runner.active(place).every((run) => maySteer(run, prompt, people))
+        if (isAllowed && (await runner.canSteer(prompt))) {
           await runner.beginNow(prompt, [])
           return { text: words.steered }
         }
@@ -53,9 +54,10 @@ export function queueCommands(context: CommandContext): readonly Command[] {
   async function list({ place }: CommandCall): Promise<Said> {
     const waiting = await runner.waiting(place)
     if (waiting.length === 0) return { text: words.queueEmpty }
-    const lines = waiting.map(({ text, files, actor }, index) => {
+    const lines = waiting.map((prompt, index) => {
+      const { text, files } = prompt
       const what = oneLine(text || files.map(({ name }) => name).join(', '), lineLength)
-      return `${index + 1}. ${plain(what)} · ${plain(actor.name)}`
+      return `${index + 1}. ${plain(what)} · ${plain(namesOf(prompt))}`
     })
     return { text: [words.queue, '', ...lines, '', plain(words.queueHelp)].join('\n') }
   }
@@ -80,7 +82,10 @@ export function queueCommands(context: CommandContext): readonly Command[] {
     { number, text }: { readonly number: string; readonly text: string },
   ): Promise<Said> {
     const entry = await own(call, number)
-    const value = JSON.stringify({ ...entry, text })
+    const { channel, actor } = call.entry
+    const isAuthor = people.isAuthor(entry, { channel, actor })
+    const editors = isAuthor ? entry.editors : [...(entry.editors ?? []), { channel, actor }]
+    const value = JSON.stringify({ ...entry, text, editors } satisfies QueuedPrompt)
     const write: Write = { type: 'replace', queue: runner.queueOf(call.place), id: runner.idOf(entry), value }
     return { text: (await state.commit([write])) ? words.edited(Number(number)) : words.notQueued(number) }
   }

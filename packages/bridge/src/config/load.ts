@@ -1,11 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { SecretSource } from '@reply/sink/channel'
+import * as z from 'zod'
 import { BridgeError, wordsOf } from '../error.ts'
 import { reachedFrom } from './apart.ts'
 import { parseConfig } from './config.ts'
 import { openTo } from './others.ts'
-import type { BridgeConfig } from './schema.ts'
+import { type BridgeConfig, configSchema } from './schema.ts'
 
 /** A config with what its paths are relative to. */
 export interface LoadedConfig {
@@ -31,6 +32,17 @@ export function loadConfig(path: string, env: Readonly<Record<string, string | u
   for (const [name, { directory }] of Object.entries(config.servers))
     if (directory !== undefined) requireApart(`servers.${name}.directory: ${directory}`, directory, ownPaths)
   return { config, stateFolder, ownPaths, secret: secretsOf({ folder, env }) }
+}
+
+const onlyPeople = z.looseObject({ people: configSchema.shape.people.unwrap() })
+
+/** The people that a config lists which can't be used as a whole. Undefined if it lists none, or they can't be read. */
+export function readPeople(path: string): BridgeConfig['people'] | undefined {
+  try {
+    return onlyPeople.parse(jsonOf(path)).people
+  } catch {
+    return undefined
+  }
 }
 
 /** An agent runs on this computer, so its folder is relative to the config. A server's directory is its own matter. */

@@ -8,7 +8,7 @@ import type { InboundEvent } from '../events/event.ts'
 import { eventPlace } from '../events/place.ts'
 import { createRate } from '../people/rate.ts'
 import { type ChatPlace, entryFor, placeKey } from '../place.ts'
-import { type ActiveRun, cancelFor, mayActOn } from '../runs/active-run.ts'
+import { type ActiveRun, cancelFor, mayActOn, maySteer } from '../runs/active-run.ts'
 import type { BridgeContext } from '../runs/context.ts'
 import type { Runner } from '../runs/runner.ts'
 import type { Write } from '../store/store.ts'
@@ -141,7 +141,9 @@ export function createIntake(options: IntakeOptions): Intake {
     if (!person) return await inbound.answer(words.stranger(`${channel}:${inbound.actor.id}`))
     if (!rate.take(`${channel}:${inbound.actor.id}`)) return await inbound.answer(words.tooMany)
     await runner.restored(place)
-    if (inbound.isForeign) return await commands.press({ place, person, press: inbound })
+    const now = people.find(channel, inbound.actor)
+    if (!now) return await inbound.answer(words.stranger(`${channel}:${inbound.actor.id}`))
+    if (inbound.isForeign) return await commands.press({ place, person: now, press: inbound })
     await answer(channel, inbound)
   }
 
@@ -171,7 +173,7 @@ export function createIntake(options: IntakeOptions): Intake {
     const isAnswer = !entry.isCommand && (await answer(entry.channel, text, noteAnswer))
     // Before a crash it may have reached the server, and then the ask no longer waits.
     if (isAnswer || entry.isAnswer) return void (await state.commit(taken))
-    if (!person.may.has('prompt')) {
+    if (!people.find(entry.channel, entry.actor)?.may.has('prompt')) {
       await state.commit(taken)
       return await text.answer(words.mayNot('prompt'))
     }
@@ -183,13 +185,13 @@ export function createIntake(options: IntakeOptions): Intake {
     const running = runner.active(entry)
     const isOwn = running.every((run) => mayActOn(run, entry, people))
     const busy = busyIn(entry)
-    const isSteering = busy === 'steer' && isOwn
+    const isSteering = busy === 'steer' && running.every((run) => maySteer(run, entry, people))
     if (entry.albumID === undefined && isSteering && (await runner.canSteer(entry)))
       return await runner.beginNow(entry, taken)
     if (await joinsAlbum(entry, taken)) return gather(entry, isSteering)
     // If the machine forgets it, the inbox still has the message.
     await state.commit([...taken, runner.enqueue(entry)], { survives: 'process' })
-    if (running.length > 0 && (busy === 'queue' || !isOwn)) await sayPlace(entry)
+    if (running.length > 0 && (busy === 'queue' || !isOwn || (busy === 'steer' && !isSteering))) await sayPlace(entry)
     if (busy === 'interrupt' && isOwn) interrupt(running, entry.actor)
     if (entry.albumID === undefined) runner.kick(entry)
     else gather(entry, isSteering)
@@ -208,7 +210,9 @@ export function createIntake(options: IntakeOptions): Intake {
     const album = (await runner.waiting(latest)).find(({ albumID }) => albumID === latest.albumID)
     if (!album || album.heardAt > latest.heardAt) return
     const taken: Write = { type: 'dequeue', queue: runner.queueOf(album), id: runner.idOf(album) }
-    if (isSteering && (await runner.canSteer(album))) await runner.beginNow(album, [taken])
+    // It may have been edited meanwhile, and another run may have begun.
+    const isAllowed = isSteering && runner.active(album).every((run) => maySteer(run, album, people))
+    if (isAllowed && (await runner.canSteer(album))) await runner.beginNow(album, [taken])
     else runner.kick(album)
   }
 
@@ -227,7 +231,8 @@ export function createIntake(options: IntakeOptions): Intake {
   async function joinsAlbum(entry: QueuedPrompt, taken: readonly Write[]): Promise<boolean> {
     if (entry.albumID === undefined) return false
     const first = (await runner.waiting(entry)).find(({ albumID }) => albumID === entry.albumID)
-    if (!first) return false
+    // An album is of one person. What another adds to it is a prompt of their own.
+    if (!first || first.channel !== entry.channel || first.actor.id !== entry.actor.id) return false
     const text = [first.text, entry.text].filter((one) => one !== '').join('\n')
     const { heardAt } = entry
     const value = JSON.stringify({ ...first, heardAt, text, files: [...first.files, ...entry.files] })

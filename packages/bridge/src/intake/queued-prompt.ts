@@ -1,5 +1,6 @@
 import type { Actor, Chat, MessageRef } from '@reply/sink'
 import type { InboundFile } from '@reply/sink/channel'
+import type { ChannelActor } from '../people/people.ts'
 import type { ChatPlace } from '../place.ts'
 
 /** How long an album waits for its next message, in ms. */
@@ -11,6 +12,8 @@ export interface QueuedPrompt extends ChatPlace {
   readonly id: string
   readonly chat: Chat
   readonly actor: Actor
+  /** The others who changed the text while it waited: it takes the rights of all of them. */
+  readonly editors?: readonly ChannelActor[] | undefined
   /** Without the mention of the bot. */
   readonly text: string
   readonly files: readonly InboundFile[]
@@ -34,6 +37,11 @@ export interface QueuedPrompt extends ChatPlace {
   readonly isSteer?: true | undefined
   /** It is backlog that the policy did not run: it waits to be chosen. `listed` once the chat was shown so. */
   readonly left?: 'decided' | 'listed' | undefined
+}
+
+/** Whose words it has. */
+export function namesOf({ actor, editors = [] }: Pick<QueuedPrompt, 'actor' | 'editors'>): string {
+  return [actor, ...editors.map((editor) => editor.actor)].map(({ name }) => name).join(', ')
 }
 
 /** How long an album may still get messages, in ms. 0 for others. */

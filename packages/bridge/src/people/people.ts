@@ -22,30 +22,59 @@ interface Identity {
   readonly actor: Pick<Actor, 'id'> & Partial<Actor>
 }
 
-/** Who may do what. */
+/** A prompt's author, and the others whose words it has. */
+export interface Authored extends Identity {
+  readonly editors?: readonly Identity[] | undefined
+}
+
+/** Who may do what, now: the list may change at any time, so what is decided after a wait is looked up after it. */
 export interface People {
   /** The person behind an actor of a channel; undefined for strangers, and for channels and anonymous administrators. */
   find(channel: string, actor: Identity['actor']): Person | undefined
-  /** Who must answer an ask of a person's run, as actors of that channel. Only people with `approve` answer permissions. */
-  answerers(type: Ask['type'], channel: string, requester: ChannelActor): readonly Actor[]
+  /**
+   * Who must answer an ask of a run, as actors of that channel. Only people with `approve` answer permissions, and only if
+   * all authors have it they are asked alone.
+   */
+  answerers(type: Ask['type'], channel: string, prompt: Authored): readonly Actor[]
+  /** Whether all authors of a prompt have a right. */
+  mayAll(prompt: Authored, right: Right): boolean
+  /** Whether an actor is one of the authors of a prompt. */
+  isAuthor(prompt: Authored, who: Identity): boolean
   /** Whether two actors are the same person. */
   isSame(one: Identity, other: Identity): boolean
+  /** Replaces the list. */
+  set(people: Readonly<Record<string, PersonConfig>>): void
 }
 
 /** With an empty list, all actors are strangers. */
 export function createPeople(people: Readonly<Record<string, PersonConfig>>): People {
-  const byID = new Map<string, Person>()
-  for (const [name, { ids, may }] of Object.entries(people)) {
-    const person = { name, may: new Set(may) }
-    for (const id of ids) byID.set(id, person)
+  let byID = listed(people)
+  const set: People['set'] = (next) => {
+    byID = listed(next)
   }
-  return { find, answerers, isSame }
+  return { find, answerers, mayAll, isAuthor, isSame, set }
 
-  function answerers(type: Ask['type'], channel: string, requester: ChannelActor): readonly Actor[] {
-    const person = find(requester.channel, requester.actor)
-    const isTheirs = type === 'question' || person?.may.has('approve')
-    const own = requester.channel === channel ? [requester.actor] : actorsOf(channel, (one) => one === person)
-    return isTheirs && own.length > 0 ? own : actorsOf(channel, ({ may }) => may.has('approve'))
+  function answerers(type: Ask['type'], channel: string, prompt: Authored): readonly Actor[] {
+    const isTheirs = type === 'question' || mayAll(prompt, 'approve')
+    const own = isTheirs ? authorsOf(prompt).flatMap((author) => actorsFor(channel, author)) : []
+    return own.length > 0 ? own : actorsOf(channel, ({ may }) => may.has('approve'))
+  }
+
+  /** A person who has left the list, or lost all that it takes, answers nothing. */
+  function actorsFor(channel: string, { channel: from, actor }: Identity): readonly Actor[] {
+    const person = find(from, actor)
+    if (!person?.may.has('prompt') && !person?.may.has('approve')) return []
+    return from === channel
+      ? [{ ...actor, name: actor.name ?? person.name }]
+      : actorsOf(channel, (one) => one === person)
+  }
+
+  function mayAll(prompt: Authored, right: Right): boolean {
+    return authorsOf(prompt).every(({ channel, actor }) => find(channel, actor)?.may.has(right) === true)
+  }
+
+  function isAuthor(prompt: Authored, who: Identity): boolean {
+    return authorsOf(prompt).some((author) => isSame(author, who))
   }
 
   function actorsOf(channel: string, isMeant: (person: Person) => boolean): readonly Actor[] {
@@ -62,4 +91,17 @@ export function createPeople(people: Readonly<Record<string, PersonConfig>>): Pe
   function find(channel: string, actor: Identity['actor']): Person | undefined {
     return actor.isAnonymous ? undefined : byID.get(`${channel}:${actor.id}`)
   }
+}
+
+function authorsOf({ editors = [], ...author }: Authored): readonly Identity[] {
+  return [author, ...editors]
+}
+
+function listed(people: Readonly<Record<string, PersonConfig>>): ReadonlyMap<string, Person> {
+  const byID = new Map<string, Person>()
+  for (const [name, { ids, may }] of Object.entries(people)) {
+    const person = { name, may: new Set(may) }
+    for (const id of ids) byID.set(id, person)
+  }
+  return byID
 }

@@ -34,6 +34,8 @@ export interface Execution {
   readonly lines: readonly LogLine[]
   /** A person stopped it from the chat. */
   readonly isCanceled?: true | undefined
+  /** All whose words it has had the right `approve` when it began. */
+  readonly isByApprovers?: true | undefined
   /** It joined a run that is shown already, so people don't see it as an execution of its own. */
   readonly isSteer?: true | undefined
   /**

@@ -1,6 +1,6 @@
 import type { Reply } from '@reply/core'
 import type { Actor, Sink } from '@reply/sink'
-import type { ChannelActor, People } from '../people/people.ts'
+import type { Authored, ChannelActor, People } from '../people/people.ts'
 import type { ChatPlace } from '../place.ts'
 import type { Execution } from '../registry/execution.ts'
 
@@ -57,4 +57,17 @@ export function mayActOn(
   people: Pick<People, 'find' | 'isSame'>,
 ): boolean {
   return people.find(who.channel, who.actor)?.may.has('admin') === true || people.isSame(execution().prompt, who)
+}
+
+/**
+ * Whether a prompt may go into a run: its author may act on the run, and one that began with the words of people with
+ * `approve` alone gets none of a person without it.
+ */
+export function maySteer(
+  run: ActiveRun,
+  prompt: ChannelActor & Authored,
+  people: Pick<People, 'find' | 'isSame' | 'mayAll'>,
+): boolean {
+  if (!mayActOn(run, prompt, people)) return false
+  return people.mayAll(prompt, 'approve') || run.execution().isByApprovers !== true
 }

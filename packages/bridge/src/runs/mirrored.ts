@@ -1,4 +1,4 @@
-import type { QueuedPrompt } from '../intake/queued-prompt.ts'
+import { namesOf, type QueuedPrompt } from '../intake/queued-prompt.ts'
 import { plain } from '../markdown.ts'
 import { type ChatPlace, placeKey } from '../place.ts'
 import type { Route } from '../routes/decode.ts'
@@ -17,9 +17,8 @@ export function tellMirrors(
   prompt: QueuedPrompt,
   { server, sessionID }: Route,
 ): Told {
-  const { actor, files } = prompt
-  const lines = [prompt.text, ...files.map(({ name }) => `📎 ${name}`)].join('\n').trim()
-  const text = words.mirrored(plain(actor.name), plain(lines))
+  const lines = [prompt.text, ...prompt.files.map(({ name }) => `📎 ${name}`)].join('\n').trim()
+  const text = words.mirrored(plain(namesOf(prompt)), plain(lines))
   const session = sessionID === undefined ? 'next' : { server, sessionID }
   const tell = (place: ChatPlace): Promise<void> =>
     atMost(channels.say(place, { text, silent: true }, session), tellMs, clock)

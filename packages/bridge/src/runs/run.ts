@@ -10,7 +10,7 @@ import {
 } from '@reply/core'
 import { pause, withResolvers } from '@reply/sink/channel'
 import type { Saying } from '../channels.ts'
-import { chatWordsOf, isTakenOver } from '../error.ts'
+import { BridgeError, chatWordsOf, isTakenOver } from '../error.ts'
 import { createRunEvents } from '../events/run-events.ts'
 import { plain } from '../markdown.ts'
 import type { Execution } from '../registry/execution.ts'
@@ -59,6 +59,7 @@ export function beginRun(options: BeginOptions): ActiveRun {
   /** The session was gone, so a new one takes the prompt. */
   let isRenewed = false
   const found = withResolvers<void>()
+  const canceled = withResolvers<void>()
   const delivered = withResolvers<void>()
   /** It joined a reply that is shown already. */
   let isShownElsewhere = false
@@ -103,43 +104,49 @@ export function beginRun(options: BeginOptions): ActiveRun {
   }
 
   async function post(): Promise<ReplyStream | undefined> {
+    // The list may have changed since the prompt was written, also between two processes.
+    if (!people.mayAll(prompt, 'prompt')) return await refuse()
     const { sessionID, agent, model } = route
-    const guarded = !context.trustsPrompt(server) && !people.find(prompt.channel, prompt.actor)?.may.has('approve')
+    const guarded = mustBeGuarded()
     if (guarded && !(await isGuarded(agent))) return await end(words.mayNot('approve'))
+    if (isCanceled) return await end('Aborted')
     const target = { sessionID, title: route.title, agent, model, guarded }
     const command = prompt.isCommand ? agentCommandOf(prompt.text) : undefined
     const known = command && (await agentCommand(opencode, command.name))
     if (command && known) {
-      if (runsUnasked(known, command.rest) && !people.find(prompt.channel, prompt.actor)?.may.has('approve')) {
+      if (runsUnasked(known, command.rest) && !people.mayAll(prompt, 'approve')) {
         await say({ text: words.unaskedCommand, replyTo: prompt.messageRef })
         return await end(words.mayNot('approve'))
       }
       if (prompt.files.length > 0) await say({ text: words.commandHasNoFiles })
-      return opencode.command({ ...target, command: command.name, arguments: command.rest }, runOptions())
+      return opencode.command({ ...target, command: command.name, arguments: command.rest }, runOptions(guarded))
     }
     const files = await readFiles(channels.of(prompt.channel), prompt.files, router.maxFileBytes)
     if (isCanceled) return await end('Aborted')
-    return opencode.prompt({ ...target, text: prompt.text, files }, runOptions())
+    if (!people.mayAll(prompt, 'prompt')) return await refuse()
+    return opencode.prompt({ ...target, text: prompt.text, files }, runOptions(guarded))
+  }
+
+  /** The words of one person who may not approve are enough. */
+  function mustBeGuarded(): boolean {
+    return !context.trustsPrompt(server) && !people.mayAll(prompt, 'approve')
   }
 
   /** The cure is the operator's matter, so the log has it. */
   async function isGuarded(agent: string | undefined): Promise<boolean> {
     try {
-      await opencode.requireGuard({ agent })
+      await Promise.race([opencode.requireGuard({ agent }), canceled.promise])
       return true
     } catch (error) {
       if (!(error instanceof ReplyError) || error.type !== 'unguarded') throw error
       await say({ text: words.unguarded, replyTo: prompt.messageRef })
-      onError(
-        new Error(`${prompt.actor.name ?? prompt.actor.id} was refused on ${server}: ${error.message}`, {
-          cause: error,
-        }),
-      )
+      const who = prompt.actor.name ?? prompt.actor.id
+      onError(new BridgeError('inbound', `${who} was refused on ${server}: ${error.message}`, { cause: error }))
       return false
     }
   }
 
-  function runOptions(): RunOptions {
+  function runOptions(guarded = mustBeGuarded()): RunOptions {
     const watch = asks.observerFor({ place: prompt, opencode, server })
     const shown = shownBy(shows, {
       asks: !router.progress.enabled,
@@ -153,7 +160,7 @@ export function beginRun(options: BeginOptions): ActiveRun {
       isShownElsewhere = isJoined(reply) && (execution.isSteer === true || options.isShown(reply))
       return isShownElsewhere ? [] : options.held.hold([...shown, watch, events.observer])
     }
-    return { timeoutMs: router.timeoutMs, onPosting: async (posted) => await onPosting(posted), observe }
+    return { timeoutMs: router.timeoutMs, onPosting: async (posted) => await onPosting(posted, guarded), observe }
   }
 
   /** Whether another prompt began the run. A run that is found again is observed before its stream is known. */
@@ -163,7 +170,9 @@ export function beginRun(options: BeginOptions): ActiveRun {
     return id !== undefined && promptIDs[0] !== id
   }
 
-  async function onPosting(posted: PostedPrompt): Promise<void> {
+  async function onPosting(posted: PostedPrompt, guarded: boolean): Promise<void> {
+    // It may have waited long for its turn.
+    if (!people.mayAll(prompt, 'prompt') || (!guarded && mustBeGuarded())) throw new Error(words.rightGone)
     const { sessionID, directory } = posted
     await guard(server, directory)
     onSession(sessionID)
@@ -233,6 +242,11 @@ export function beginRun(options: BeginOptions): ActiveRun {
     return undefined
   }
 
+  async function refuse(): Promise<undefined> {
+    await say({ text: words.rightGone, replyTo: prompt.messageRef })
+    return await end(words.mayNot('prompt'))
+  }
+
   async function finish(): Promise<undefined> {
     await update({ phase: 'done' })
     return undefined
@@ -261,6 +275,7 @@ export function beginRun(options: BeginOptions): ActiveRun {
 
   async function cancel(): Promise<void> {
     isCanceled = true
+    canceled.resolve()
     await update({ isCanceled: true })
     if (stream) await opencode.abort(stream)
   }

@@ -144,9 +144,11 @@ export function createRunner(context: RunContext): Runner {
   async function plan({ id, value }: QueuedValue): Promise<ActiveRun | undefined> {
     const prompt = toQueuedPrompt(value)
     const taken: Write = { type: 'dequeue', queue: queueOf(prompt), id }
-    // The person or the channel may have left the config.
-    const isWanted = channels.has(prompt.channel) && people.find(prompt.channel, prompt.actor)?.may.has('prompt')
-    return isWanted ? await begin(prompt, [taken]) : void (await state.commit([taken]))
+    // The channel may have left the config, and its people may have lost the right since they wrote.
+    if (!channels.has(prompt.channel)) return void (await state.commit([taken]))
+    if (people.mayAll(prompt, 'prompt')) return await begin(prompt, [taken])
+    if (await state.commit([taken])) void channels.say(prompt, { text: words.rightGone, replyTo: prompt.messageRef })
+    return undefined
   }
 
   async function beginNow(prompt: QueuedPrompt, taken: readonly Write[]): Promise<void> {
@@ -178,6 +180,7 @@ export function createRunner(context: RunContext): Runner {
       startedAt: clock.now(),
       lines: [],
       ...(prompt.isSteer && { isSteer: true }),
+      ...(people.mayAll(prompt, 'approve') && { isByApprovers: true }),
     }
     // If the machine forgets it, the prompt is still where it was taken from. Conflicts if a person dropped it meanwhile.
     if (!(await state.commit([...taken, registry.write(execution)], { survives: 'process' }))) return undefined

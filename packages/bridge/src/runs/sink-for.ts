@@ -54,6 +54,6 @@ function sinkFor(
   function mayAnswer(actor: Actor, ask: Ask): boolean {
     const person = people.find(channel, actor)
     if (person?.may.has('approve')) return true
-    return ask.type === 'question' && person?.may.has('prompt') === true && people.isSame({ channel, actor }, prompt)
+    return ask.type === 'question' && person?.may.has('prompt') === true && people.isAuthor(prompt, { channel, actor })
   }
 }

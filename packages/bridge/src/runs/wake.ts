@@ -57,6 +57,7 @@ export async function beginWake(reply: Reply, options: WakeOptions): Promise<Rep
   let newest = reply
   let execution: Execution = stored ?? {
     ...{ id: await registry.newID(prompt), prompt, server, sessionID, agent, wokenBy: wakeNamesOf(reply)[0] },
+    isByApprovers: last.isByApprovers,
     ...{ phase: 'delivering', status: 'running', startedAt: clock.now(), lines: [] },
   }
   const [promptID] = reply.promptIDs

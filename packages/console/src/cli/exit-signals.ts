@@ -4,6 +4,8 @@ import type { ProcessIO } from './process-io.ts'
 export interface EarlyExitOptions {
   /** Called on Control-C. Returns the exit code, or undefined to stay. */
   readonly interrupted: () => number | undefined
+  /** Called on SIGHUP, as `interrupted` is on Control-C. Default: the command ends with 129. */
+  readonly hungUp?: (() => number | undefined) | undefined
   /** The exit code when the reader of standard output left. Default: 0. */
   readonly readerLeft?: number | undefined
 }
@@ -16,18 +18,22 @@ export interface EarlyExit {
 }
 
 /** Listens for signals that end a process, so that the screen and keyboard can be restored first. */
-export function listenForExit(io: ProcessIO, { interrupted, readerLeft = EXIT.done }: EarlyExitOptions): EarlyExit {
+export function listenForExit(
+  io: ProcessIO,
+  { interrupted, hungUp = () => EXIT.hungUp, readerLeft = EXIT.done }: EarlyExitOptions,
+): EarlyExit {
   let leave: (code: number) => void = () => {}
   const code = new Promise<number>((resolve) => {
     leave = resolve
   })
+  const ask = (decide: () => number | undefined) => (): void => {
+    const decided = decide()
+    if (decided !== undefined) leave(decided)
+  }
   const stops = [
-    io.onSignal('SIGINT', () => {
-      const decided = interrupted()
-      if (decided !== undefined) leave(decided)
-    }),
+    io.onSignal('SIGINT', ask(interrupted)),
     io.onSignal('SIGTERM', () => leave(EXIT.terminated)),
-    io.onSignal('SIGHUP', () => leave(EXIT.hungUp)),
+    io.onSignal('SIGHUP', ask(hungUp)),
     io.onSignal('SIGPIPE', () => leave(readerLeft)),
   ]
   return {

@@ -1,13 +1,15 @@
 import type { Clock } from '@reply/core'
 import type { Answering } from '@reply/sink'
 import type { Form } from '@reply/sink/channel'
-import { type Body, noticeBody } from '../body.ts'
+import { type Body, noticeBody, tokenAbout } from '../body.ts'
 import { dialogOf } from '../form.ts'
 import type { InteractionRef } from '../inbound.ts'
 import { deferMs } from '../limits.ts'
 
 export interface RespondOptions {
   readonly interaction: InteractionRef
+  /** The message that was pressed, which dialogs are about. */
+  readonly messageId: string
   /** Sends the first response: by a call, or as the response to Discord's own request. */
   readonly first: (body: Body) => Promise<void>
   /** Sends a message after the first response. */
@@ -29,7 +31,7 @@ export interface Respond {
 const kind = { message: 4, deferUpdate: 6, modal: 9 } as const
 
 /** Answers an interaction once. Acknowledges it in time in any case, so that the answer may follow later. */
-export function createRespond({ interaction, first, followUp, clock, onFailure }: RespondOptions): Respond {
+export function createRespond({ interaction, messageId, first, followUp, clock, onFailure }: RespondOptions): Respond {
   let taken: Promise<void> | undefined
   let isDone = false
   const stop = clock.after(deferMs, () => void guarded(take)())
@@ -69,9 +71,10 @@ export function createRespond({ interaction, first, followUp, clock, onFailure }
   }
 
   async function show(form: Form): Promise<void> {
-    if (!taken) return await first({ type: kind.modal, data: dialogOf(form) })
+    const token = tokenAbout(form.token, messageId)
+    if (!taken) return await first({ type: kind.modal, data: dialogOf({ ...form, token }) })
     await taken
-    await followUp(noticeBody(form.label, { label: form.label, data: form.token }))
+    await followUp(noticeBody(form.label, { label: form.label, data: token }))
   }
 }
 

@@ -1,8 +1,10 @@
-import type { Ask, Reply } from '@reply/core'
+import type { Ask, Clock, Reply } from '@reply/core'
 import type { Policy } from '../config.ts'
 import { SinkError } from '../error.ts'
 import type { AskState } from '../ledger/card.ts'
+import { type Entry, refOf } from '../ledger/entry.ts'
 import { mayAllow } from '../ledger/guard.ts'
+import { permissionKey, requestOf } from '../ledger/keys.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Actor } from '../port/actor.ts'
 import type { Chat } from '../port/port.ts'
@@ -10,6 +12,7 @@ import type { Words } from '../words.ts'
 import { type AskInput, type AskPress, type AskText, type Taken, takeAsk } from './asks.ts'
 import { offerOf } from './offer.ts'
 import { isIn, type Target, targetsOf } from './target.ts'
+import { secretHash } from './token.ts'
 
 /** The result of a person's input, and the ask that it was for. */
 export type TakenAsk = Taken & {
@@ -49,6 +52,9 @@ export interface AskFinderOptions {
   readonly ledger: () => Ledger
   /** Resolves when the ledger is the stored one. */
   readonly loaded: () => Promise<void>
+  /** Resolves when the call to the platform that is being made is over, and the ledger knows its result. */
+  readonly called: () => Promise<void>
+  readonly clock: Clock
   /** The progress of an ask changed. */
   readonly onChange: (requestID: string, state: AskState) => void
   readonly onError: (error: SinkError) => void
@@ -75,8 +81,8 @@ export interface AskTaker {
 }
 
 export function createAskTaker(options: AskFinderOptions): AskTaker {
-  const { words, policy, chat, mayAnswer, reply, ledger, loaded, onChange, onError } = options
-  /** Secrets of asks answered here, until the server reports them as answered. */
+  const { words, policy, chat, mayAnswer, reply, ledger, loaded, called, clock, onChange, onError } = options
+  /** The contents of asks answered here, until the server reports them as answered. */
   const answered = new Set<string>()
   return { find, stoppedBy }
 
@@ -88,12 +94,12 @@ export function createAskTaker(options: AskFinderOptions): AskTaker {
   function stoppedBy({ name }: Actor): () => void {
     const waiting = (reply()?.asks ?? []).flatMap((ask) => {
       const state = ledger().asks[ask.requestID]
-      return ask.status === 'pending' && state && !answered.has(state.secret) ? [ask.requestID] : []
+      return ask.status === 'pending' && state && !answered.has(contentOf(ask.requestID, state)) ? [ask.requestID] : []
     })
     const noteAll = (by: string | undefined): void => {
       for (const requestID of waiting) {
         const state = ledger().asks[requestID]
-        if (state && !answered.has(state.secret)) onChange(requestID, { ...state, by })
+        if (state && !answered.has(contentOf(requestID, state))) onChange(requestID, { ...state, by })
       }
     }
     noteAll(name)
@@ -101,11 +107,33 @@ export function createAskTaker(options: AskFinderOptions): AskTaker {
   }
 
   async function pressed(input: AskPress, actor: Actor | undefined): Promise<readonly Found[]> {
-    const ask = reply()?.asks.find((one) => readAsk(one, input))
+    const hash = secretHash(input.token)
+    const carrier = ledger().entries.find((entry) => hasSecret(entry, hash))
+    const ask = carrier && reply()?.asks.find(({ requestID }) => requestID === requestOf(carrier.card))
     if (!ask) return []
     if (!isIn(chat, input.chat)) return [refusing(ask, words.notHere)]
+    // The platform may report a press before it confirms the post of its message.
+    if (!pressedEntry(ask, input)) await atMost(called(), confirmMs)
+    if (!pressedEntry(ask, input)) return [refusing(ask, words.notItsMessage)]
     if (ask.status === 'pending' && !(await mayTake(ask, actor))) return [refusing(ask, notFor(actor))]
     return [{ type: 'meant', ask, take: () => take(readAsk(ask, input), ask, actor) }]
+  }
+
+  /** The message of the ask that has the pressed button. Its id must be known: a copy of it elsewhere counts for nothing. */
+  function pressedEntry({ requestID }: Ask, { token, messageRef }: AskPress): Entry | undefined {
+    const hash = secretHash(token)
+    return ledger().entries.find(
+      (entry) => hasSecret(entry, hash) && refOf(entry)?.id === messageRef.id && requestOf(entry.card) === requestID,
+    )
+  }
+
+  async function atMost(done: Promise<unknown>, ms: number): Promise<void> {
+    let stop = (): void => {}
+    const late = new Promise<void>((resolve) => {
+      stop = clock.after(ms, resolve)
+    })
+    await Promise.race([done, late])
+    stop()
   }
 
   async function said(input: AskText, actor: Actor | undefined): Promise<readonly Found[]> {
@@ -123,7 +151,7 @@ export function createAskTaker(options: AskFinderOptions): AskTaker {
     // The ask may have moved on while the host decided; the text was not for its current question.
     const takeNow = (): TakenAsk => take(step === stepOf(ask) ? readAsk(ask, input) : undefined, ask, actor)
     if (type === 'unconfirmed') {
-      const isMeant = may && read?.isUnderstood === true && !answered.has(read.state.secret)
+      const isMeant = may && read?.isUnderstood === true && !answered.has(contentOf(ask.requestID, read.state))
       return isMeant ? refusing(ask, words.notShownYet) : undefined
     }
     if (type !== 'bare' && type !== 'maybe') {
@@ -132,7 +160,7 @@ export function createAskTaker(options: AskFinderOptions): AskTaker {
     }
     // Text from others is conversation, not an answer.
     if (!may || !read) return undefined
-    const isAnswer = read.taken.type !== 'error' && !answered.has(read.state.secret)
+    const isAnswer = read.taken.type !== 'error' && !answered.has(contentOf(ask.requestID, read.state))
     if (type === 'maybe') return isAnswer ? { type, ask, take: () => wrong(ask, words.notShownYet) } : undefined
     const found: Found = { type: isAnswer ? 'fits' : 'unfit', ask, take: takeNow }
     if (chat.kind === 'private') return found
@@ -149,16 +177,21 @@ export function createAskTaker(options: AskFinderOptions): AskTaker {
   /** Identifies the current question and content of an ask. */
   function stepOf({ requestID }: Ask): string {
     const state = ledger().asks[requestID]
-    return `${state?.secret}/${state?.answers.length}`
+    return `${state && contentOf(requestID, state)}/${state?.answers.length}`
   }
 
-  /** Undefined if the ask is gone, or the token no longer belongs to it. */
+  /** Undefined if the ask is gone, or the button is not on a message of its current content. */
   function readAsk({ requestID }: Ask, input: AskInput): Read | undefined {
     const ask = reply()?.asks.find((one) => one.requestID === requestID)
     const state = ledger().asks[requestID]
-    const taken = ask && state && takeAsk(ask, input, { state, words })
-    if (!ask || !state || !taken) return undefined
+    if (!ask || !state || ('token' in input && !isOfContent(pressedEntry(ask, input), ask, state))) return undefined
+    const taken = takeAsk(ask, input, { state, words })
     return { ask, state, taken: gated({ ask, state, taken }, 'token' in input), isUnderstood: taken.type !== 'error' }
+  }
+
+  /** A permission that changed has other messages. */
+  function isOfContent(entry: Entry | undefined, { type, requestID }: Ask, { digest = '' }: AskState): boolean {
+    return entry !== undefined && (type === 'question' || entry.card === permissionKey(requestID, digest))
   }
 
   /** Limits text and presses to what the chat may be offered. */
@@ -198,19 +231,32 @@ export function createAskTaker(options: AskFinderOptions): AskTaker {
     if (!read) return wrong(before, words.alreadyResolved)
     const { ask, state, taken } = read
     if (taken.type === 'error' || taken.type === 'form') return { ...taken, ...unchanged(ask) }
-    if (answered.has(state.secret)) return wrong(ask, words.alreadyResolved)
+    const content = contentOf(ask.requestID, state)
+    if (answered.has(content)) return wrong(ask, words.alreadyResolved)
     onChange(ask.requestID, taken.type === 'more' ? { ...state, ...taken.state } : { ...state, by: actor?.name })
     if (taken.type === 'more') return { ...taken, ...unchanged(ask) }
     // The last answer is recorded and shown once the server has accepted it.
-    answered.add(state.secret)
+    answered.add(content)
     return { ...taken, ask, undo: () => undo(ask, state) }
   }
 
   /** An actor whose answer was not accepted did not answer; another person may have, elsewhere. */
-  function undo({ requestID }: Ask, { secret, by }: AskState): void {
+  function undo({ requestID }: Ask, before: AskState): void {
     const state = ledger().asks[requestID]
-    if (answered.delete(secret) && state) onChange(requestID, { ...state, by })
+    if (answered.delete(contentOf(requestID, before)) && state) onChange(requestID, { ...state, by: before.by })
   }
+}
+
+/** How long a press waits for its message to be confirmed, in ms. Telegram shows a spinner for about 15 s. */
+const confirmMs = 8000
+
+function hasSecret({ secretHashes = [] }: Entry, hash: string): boolean {
+  return secretHashes.includes(hash)
+}
+
+/** Identifies an ask with its content. */
+function contentOf(requestID: string, { digest = '' }: AskState): string {
+  return `${requestID}/${digest}`
 }
 
 interface Read {

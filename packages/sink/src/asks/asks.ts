@@ -14,7 +14,7 @@ import type { Ledger } from '../ledger/ledger.ts'
 import type { Chat, Form, MessageRef } from '../port/port.ts'
 import type { Words } from '../words.ts'
 import { digestOf, isInputKnown } from './permission.ts'
-import { askSecret } from './token.ts'
+import { secretIn } from './token.ts'
 
 /** A person's input: text, or a press of a button with its token, and a form's values if it had one. */
 export type AskInput = AskText | AskPress
@@ -39,6 +39,8 @@ export interface AskText {
 export interface AskPress {
   /** The `data` of the button, or the `token` of the form. */
   readonly token: string
+  /** The message with the button. The press counts only if the chat has that message of the ask. */
+  readonly messageRef: MessageRef
   /** Set for a form: for each of its questions, what was picked or written. */
   readonly values?: readonly (readonly string[])[] | undefined
   /** Where it was pressed. Default: the sink's own chat. */
@@ -56,7 +58,7 @@ export type Taken =
   /** The input is not an answer; `error` says what would be. */
   | { readonly type: 'error'; readonly error: string }
 
-/** The tokens of an ask's buttons. Each begins with the ask's secret. */
+/** The tokens of an ask's buttons. Each begins with the secret of the card that it is on. */
 export const tokens = {
   option: (secret: string, question: number, option: number): string => `${secret}.${question}.${option}`,
   done: (secret: string, question: number): string => `${secret}.${question}.d`,
@@ -65,41 +67,34 @@ export const tokens = {
   permission: (secret: string, reply: 'once' | 'always' | 'reject'): string => `${secret}.${reply}`,
 }
 
-export interface SecretOptions {
-  readonly secret: (length: number) => string
-  /** In ms since the epoch. */
-  readonly now: number
-}
-
-/** Gives each pending ask a secret for its buttons. A permission whose content changes gets a new one. */
-export function withSecrets(ledger: Ledger, reply: Reply, options: SecretOptions): Ledger {
+/** Notes each pending ask. `now` is in ms since the epoch. A permission whose content changes begins anew. */
+export function withAsks(ledger: Ledger, reply: Reply, now: number): Ledger {
   const changed = pendingAsks(reply).flatMap((ask) => {
     const before = ledger.asks[ask.requestID]
-    const state = stateOf(ask, before, options)
+    const state = stateOf(ask, before, now)
     return state === before ? [] : [[ask.requestID, state] as const]
   })
   if (changed.length === 0) return ledger
   return { ...ledger, asks: { ...ledger.asks, ...Object.fromEntries(changed) } }
 }
 
-function stateOf(ask: Ask, before: AskState | undefined, { secret, now }: SecretOptions): AskState {
-  if (ask.type === 'question') return before ?? { secret: askSecret(secret), answers: [], picked: [], seenAt: now }
+function stateOf(ask: Ask, before: AskState | undefined, now: number): AskState {
+  if (ask.type === 'question') return before ?? { answers: [], picked: [], seenAt: now }
   const digest = digestOf(ask)
   const isKnown = isInputKnown(ask)
   // After a restart the input becomes known a little later than the ask, and the screen may already show all of it.
   if (before && (before.digest === digest || (before.isInputKnown === true && !isKnown))) return before
   const seenAt = before?.seenAt ?? now
   const kept = { guard: before?.guard, isExplained: before?.isExplained }
-  return { secret: askSecret(secret), answers: [], picked: [], digest, isInputKnown: isKnown, seenAt, ...kept }
+  return { answers: [], picked: [], digest, isInputKnown: isKnown, seenAt, ...kept }
 }
 
-/** Reads an input as an answer to an ask. Undefined if the token belongs to another ask. Pure. */
+/** Reads an input as an answer to an ask. A token must be of one of its messages. Pure. */
 export function takeAsk(
   ask: Ask,
   input: AskInput,
   { state, words }: { readonly state: AskState; readonly words: Words },
-): Taken | undefined {
-  if ('token' in input && !input.token.startsWith(`${state.secret}.`)) return undefined
+): Taken {
   if (ask.status !== 'pending') return { type: 'error', error: words.alreadyResolved }
   if (ask.type === 'permission') return takePermission(ask, input, { state, words })
   return takeAnswer(ask, input, { state, words })
@@ -113,9 +108,10 @@ function takePermission(
   const canAlways = ask.always.length > 0
   const answer = (reply: 'once' | 'always'): Taken => ({ type: 'answer', answer: reply, state })
   if ('token' in input) {
-    if (input.token === tokens.permission(state.secret, 'once')) return answer('once')
-    if (input.token === tokens.permission(state.secret, 'always') && canAlways) return answer('always')
-    if (input.token === tokens.permission(state.secret, 'reject')) return { type: 'reject', state }
+    const secret = secretIn(input.token)
+    if (input.token === tokens.permission(secret, 'once')) return answer('once')
+    if (input.token === tokens.permission(secret, 'always') && canAlways) return answer('always')
+    if (input.token === tokens.permission(secret, 'reject')) return { type: 'reject', state }
     return { type: 'error', error: words.alreadyResolved }
   }
   const { allowOnce: once, allowAlways: always, reject } = words
@@ -146,13 +142,15 @@ function takeAnswer(
     const given = readAnswer(question, input.text, words)
     return 'error' in given ? { type: 'error', ...given } : next(ask, state, given.picked)
   }
-  if (input.values) return takeForm(ask, { token: input.token, values: input.values }, { state, words })
-  if (input.token === tokens.done(state.secret, at)) {
+  const { token, values } = input
+  if (values) return takeForm(ask, { token, values }, { state, words })
+  const secret = secretIn(token)
+  if (token === tokens.done(secret, at)) {
     return state.picked.length === 0 ? { type: 'error', error: words.pickSeveral } : next(ask, state, state.picked)
   }
-  const opened = formAt(ask, input.token, state)
-  if (opened >= 0) return { type: 'form', form: formOf(ask, opened, { state, words }), state }
-  const option = question.options.find((_, index) => tokens.option(state.secret, at, index) === input.token)
+  const opened = formAt(ask, token, state)
+  if (opened >= 0) return { type: 'form', form: formOf(ask, opened, { secret, words }), state }
+  const option = question.options.find((_, index) => tokens.option(secret, at, index) === token)
   // A button of an earlier question, pressed again.
   if (!option) return { type: 'error', error: words.alreadyResolved }
   if (!question.multiple) return next(ask, state, [option.label])
@@ -166,14 +164,14 @@ function takeAnswer(
 export function formOf(
   ask: QuestionAsk,
   at: number,
-  { state, words }: { readonly state: AskState; readonly words: Words },
+  { secret, words }: { readonly secret: string; readonly words: Words },
 ): Form {
-  return { token: tokens.form(state.secret, at), label: words.fillIn, questions: ask.questions.slice(at) }
+  return { token: tokens.form(secret, at), label: words.fillIn, questions: ask.questions.slice(at) }
 }
 
 /** The index of the first question of the token's form; -1 for other tokens, and for forms of later questions. */
-function formAt(ask: QuestionAsk, token: string, { secret, answers }: AskState): number {
-  const at = ask.questions.findIndex((_, index) => token === tokens.form(secret, index))
+function formAt(ask: QuestionAsk, token: string, { answers }: AskState): number {
+  const at = ask.questions.findIndex((_, index) => token === tokens.form(secretIn(token), index))
   return at > answers.length ? -1 : at
 }
 

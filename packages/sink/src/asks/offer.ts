@@ -20,7 +20,7 @@ export interface OfferFacts {
   readonly words: Words
   /** People here may allow something: the chat is private, or the host says who may answer. */
   readonly mayAllow: boolean
-  /** The answer came from a button. A press proves that the message with the button is on the screen. Default false. */
+  /** The answer came from a button of a message of the ask. It proves that an edit added the button. Default false. */
   readonly isPress?: boolean | undefined
 }
 
@@ -50,7 +50,7 @@ export function isReadable(ask: PermissionAsk, ledger: Ledger, isPress: boolean)
   return Array.from({ length: count }, (_, index) => index).every((index) =>
     own.some((entry) => {
       if (entry.part?.of !== of || entry.part.index !== index) return false
-      return isConfirmed(entry) || (isPress && entry === last && entry.isAllowing === true && isMaybeThere(entry))
+      return isConfirmed(entry) || (isPress && entry === last && entry.isAllowing === true && entry.state === 'shown')
     }),
   )
 }
@@ -58,8 +58,4 @@ export function isReadable(ask: PermissionAsk, ledger: Ledger, isPress: boolean)
 /** It is on the screen as the ledger has it. */
 export function isConfirmed(entry: Entry): boolean {
   return entry.state === 'shown' && entry.isUnsure !== true
-}
-
-function isMaybeThere({ state }: Entry): boolean {
-  return state === 'shown' || state === 'intent' || state === 'doubtful'
 }

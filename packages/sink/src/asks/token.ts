@@ -1,18 +1,47 @@
+import { hmac } from '@noble/hashes/hmac.js'
+import { sha256 } from '@noble/hashes/sha2.js'
+import { utf8ToBytes } from '@noble/hashes/utils.js'
+import { base64url } from '../base64url.ts'
+
 /** Every token begins with it, so that a channel can tell the sink's buttons from the host's own. */
 const mark = 'r~'
 
-/** The tokens of earlier versions, without the mark. Asks that are still pending in ledgers have them. */
-const unmarked = /^[\w-]{16}\.(?:\d+\.(?:\d+|[df])|once|always|reject)$/
-
-/** Characters of a secret, without the mark. */
+/** Characters of a secret, without the mark: 96 bits. */
 const secretLength = 16
 
-/** A new secret of an ask, with which its tokens begin. */
-export function askSecret(secret: (length: number) => string): string {
-  return `${mark}${secret(secretLength)}`
+/** The secret of an ask's card, with which the tokens of its buttons begin. */
+export type SecretOf = (card: string) => string
+
+/**
+ * Derives the secrets of cards from a random key. Ledgers hold only hashes of them, so a process with another key can't
+ * make the tokens of buttons that are already posted: it recognizes them, and gives new ones to what it posts and edits.
+ */
+export function cardSecrets(key: string): SecretOf {
+  const known = new Map<string, string>()
+  return (card) => {
+    const secret =
+      known.get(card) ?? `${mark}${base64url(hmac(sha256, utf8ToBytes(key), utf8ToBytes(card))).slice(0, secretLength)}`
+    known.set(card, secret)
+    return secret
+  }
+}
+
+/** The part of a token that can't be guessed. */
+export function secretIn(token: string): string {
+  return token.split('.', 1)[0] ?? ''
+}
+
+/** What a button does, without its secret. */
+export function actionIn(token: string): string {
+  return token.slice(secretIn(token).length)
+}
+
+/** What a ledger keeps of a token's secret: its SHA-256. */
+export function secretHash(token: string): string {
+  return base64url(sha256(utf8ToBytes(secretIn(token))))
 }
 
 /** Whether a button's data is the token of an ask. All other data belongs to the host. */
 export function isAskToken(data: string): boolean {
-  return data.startsWith(mark) || unmarked.test(data)
+  return data.startsWith(mark)
 }

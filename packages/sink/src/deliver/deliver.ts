@@ -1,6 +1,7 @@
 import type { Clock, Reply } from '@reply/core'
 import { type AskTaker, createAskTaker, type MayAnswer } from '../asks/answering.ts'
-import { withSecrets } from '../asks/asks.ts'
+import { withAsks } from '../asks/asks.ts'
+import { cardSecrets } from '../asks/token.ts'
 import type { Policy } from '../config.ts'
 import { SinkError } from '../error.ts'
 import type { LayoutOptions } from '../layout/slot.ts'
@@ -75,7 +76,8 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   const { facts, optionsOf, kindOf } = createAbilities({ port, mode, native, turn, schedule })
   const storage = createLedgerStorage(options)
   const current = { reply: () => reply, ledger: () => ledger, loaded: () => loaded }
-  const { find, stoppedBy } = createAskTaker({ ...options, ...current, onChange: answered })
+  const secretOf = cardSecrets(options.secret(32))
+  const { find, stoppedBy } = createAskTaker({ ...options, ...current, called: () => called, onChange: answered })
   let ledger: Ledger = emptyLedger
   let reply: Reply | undefined
   let key = ''
@@ -85,7 +87,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   let waiting: Reply | undefined
   const wake = createWake({ clock, readyAt: schedule.readyAt, work })
   let result = withResolvers<Delivery>()
-  let [loaded, ended] = [Promise.resolve(), Promise.resolve()]
+  let [loaded, ended, called] = [Promise.resolve(), Promise.resolve(), Promise.resolve()]
   return {
     show,
     find,
@@ -140,7 +142,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
       waiting = undefined
       wake.stop()
       const now = clock.now()
-      const asked = withGuard(withSecrets(ledger, reply, { secret: options.secret, now }), guardOf(options))
+      const asked = withGuard(withAsks(ledger, reply, now), guardOf(options))
       const explained = withReasons(asked, options, () => pace.isFirst('closed'))
       const known = expired(explained, { now, limits: port.limits })
       if (known !== ledger) {
@@ -170,7 +172,8 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
         return pace.onFree(work)
       }
       try {
-        await act(next, reply)
+        called = act(next, reply)
+        await called
       } finally {
         endCall()
       }
@@ -193,7 +196,16 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   }
 
   function pictureOf(of: Reply, now: number): Picture {
-    return picture(of, { ...options, mode, native, ledger, now, canEdit: optionsOf(of).canEdit, isHeld: turn.isHeld() })
+    return picture(of, {
+      ...options,
+      secretOf,
+      mode,
+      native,
+      ledger,
+      now,
+      canEdit: optionsOf(of).canEdit,
+      isHeld: turn.isHeld(),
+    })
   }
 
   async function act(operation: Operation, reply: Reply): Promise<void> {

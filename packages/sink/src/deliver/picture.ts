@@ -1,4 +1,5 @@
 import type { Reply } from '@reply/core'
+import type { SecretOf } from '../asks/token.ts'
 import { layout } from '../layout/layout.ts'
 import type { Slot } from '../layout/slot.ts'
 import { mayAllow } from '../ledger/guard.ts'
@@ -9,6 +10,7 @@ import type { DeliverOptions } from './deliver.ts'
 import type { Native } from './native.ts'
 
 export interface PictureOptions extends DeliverOptions {
+  readonly secretOf: SecretOf
   readonly mode: Mode
   readonly native: Native
   readonly ledger: Ledger
@@ -26,13 +28,27 @@ export interface Picture extends Omit<View, 'cards' | 'flow'> {
 export function createPainter(): (reply: Reply, options: PictureOptions) => Picture {
   const times = createActivityTimes()
   return (reply, options) => {
-    const { port, render, chat, policy, words, label, mode, native, ledger, now, canEdit: edits, isHeld } = options
+    const {
+      port,
+      render,
+      chat,
+      policy,
+      words,
+      label,
+      secretOf,
+      mode,
+      native,
+      ledger,
+      now,
+      canEdit: edits,
+      isHeld,
+    } = options
     const { limits } = port
     const { buttons, forms, typingHasStatus, small } = limits
     const { streaming: stream } = native
     const shown = shownOf(ledger)
     const { cards, flow, ...rest } = view(reply, {
-      ...{ policy, words, mode, now, shown, buttons, forms, edits, typingHasStatus, isHeld, small, label },
+      ...{ policy, words, mode, now, shown, secretOf, buttons, forms, edits, typingHasStatus, isHeld, small, label },
       activitySince: (activity) => times.since(activity, now),
       uploads: port.upload !== undefined,
       mayAllow: (state) => mayAllow(state, options),

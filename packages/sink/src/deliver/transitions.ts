@@ -1,3 +1,4 @@
+import { secretHash } from '../asks/token.ts'
 import type { Slot } from '../layout/slot.ts'
 import type { CardType } from '../ledger/card.ts'
 import { isSame, withChanged, withoutEntry } from '../ledger/change.ts'
@@ -49,6 +50,8 @@ export function intending(ledger: Ledger, { slot, isLoud }: Post, { id, at, canE
     at,
     isLoud,
     content: isChanged && !isNewID ? { type: 'newest-or-older', body: slot.body } : contentOf(slot),
+    // An earlier try, also of an earlier process, may have succeeded.
+    secretHashes: bothHashes(before, slot),
     before: slot.card.before,
     reported: slot.card.type === 'notice' ? slot.card.reported : undefined,
     unsureSince: before?.unsureSince,
@@ -92,8 +95,8 @@ export function shownEntry({ unsureSince: _, kind: __, ...intent }: IntentEntry,
 }
 
 /** Until the result of an edit is known, the message may show either version. */
-export function editing(ledger: Ledger, { entry }: Edit): Ledger {
-  return withChanged(ledger, entry, { ...entry, isUnsure: true })
+export function editing(ledger: Ledger, { entry, slot }: Edit): Ledger {
+  return withChanged(ledger, entry, { ...entry, isUnsure: true, secretHashes: bothHashes(entry, slot) })
 }
 
 /** The platform accepted the edit, or more text for a stream. */
@@ -105,6 +108,8 @@ export function edited(ledger: Ledger, operation: Edit): Ledger {
     ...fieldsOf(slot),
     content: contentOf(slot),
     access: accessAfter(operation),
+    // A press that was on its way when the buttons went is told that the ask is over.
+    secretHashes: hashesOf(slot) ?? entry.secretHashes,
     isUnsure: undefined,
   }
   const recorded = flowing === undefined ? ledger : withTasks(ledger, slot)
@@ -192,9 +197,20 @@ const mostTries: Readonly<Record<CardType, number>> = {
 /** What an entry takes from the slot that its message shows. */
 function fieldsOf(
   slot: Slot,
-): Pick<EntryFields, 'key' | 'card' | 'type' | 'piece' | 'part' | 'isAllowing' | 'isContinued'> {
+): Pick<EntryFields, 'key' | 'card' | 'type' | 'piece' | 'part' | 'isAllowing' | 'isContinued' | 'secretHashes'> {
   const { key, card, piece, part, isAllowing, isContinued } = slot
-  return { key, card: card.key, type: card.type, piece, part, isAllowing, isContinued }
+  return { key, card: card.key, type: card.type, piece, part, isAllowing, isContinued, secretHashes: hashesOf(slot) }
+}
+
+/** All buttons of a message have tokens with the same secret. Undefined if it has none. */
+function hashesOf({ bubble: { buttons, form } }: Slot): readonly string[] | undefined {
+  const token = buttons.flat()[0]?.data ?? form?.token
+  return token === undefined ? undefined : [secretHash(token)]
+}
+
+function bothHashes(before: Pick<EntryFields, 'secretHashes'> | undefined, slot: Slot): EntryFields['secretHashes'] {
+  const both = [...new Set([...(before?.secretHashes ?? []), ...(hashesOf(slot) ?? [])])]
+  return both.length > 0 ? both : undefined
 }
 
 function contentOf({ body, whole }: Slot): Content {

@@ -106,7 +106,8 @@ export function answerWith(options: AnswerOptions): (inbound: Inbound) => Promis
 
 function inputOf(inbound: Exclude<Inbound, { type: 'stop' }>): AskInput {
   const { chat } = inbound
-  if (inbound.type === 'press') return { token: inbound.token, values: inbound.values, chat }
+  if (inbound.type === 'press')
+    return { token: inbound.token, messageRef: inbound.messageRef, values: inbound.values, chat }
   const { text, messageRef, replyTo, isForwarded, isCommand } = inbound
   return { text, chat, messageRef, replyTo, isForwarded, isCommand }
 }

@@ -1,4 +1,5 @@
 import type { Ask } from '@reply/core'
+import { actionIn } from '../asks/token.ts'
 import { hashOf } from '../hash.ts'
 import type { Card } from '../ledger/card.ts'
 import type { Entry, Part, Piece } from '../ledger/entry.ts'
@@ -120,9 +121,15 @@ export function keptSlot({ key, content }: Entry, card: Card, { render }: Layout
 
 export function slotOf(card: Card, key: string, source: string, options: LayoutOptions): Slot {
   const bubble = bubbleOf(source, card, options)
-  const body = hashOf(`${bubble.text}\n${JSON.stringify(bubble.buttons)}${bubble.form?.token ?? ''}`)
+  const body = hashOf(`${bubble.text}\n${JSON.stringify(controlsOf(bubble))}`)
   const slot = { key, card, bubble, body, whole: body, isGrowing: false }
   return card.type === 'file' ? { ...slot, file: card.file } : slot
+}
+
+/** Without secrets: a process with others has nothing to edit. */
+function controlsOf({ buttons, form }: Bubble): unknown {
+  const rows = buttons.map((row) => row.map(({ label, data }) => [label, actionIn(data)]))
+  return [rows, form && actionIn(form.token)]
 }
 
 function bubbleOf(source: string, card: Card, { render, limits, ledger }: LayoutOptions): Bubble {

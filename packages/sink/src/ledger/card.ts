@@ -102,17 +102,15 @@ export interface Break {
 
 /** The progress of an ask in the chat. Serialisable as JSON. */
 export interface AskState {
-  /** The prefix of the tokens that its buttons carry. */
-  readonly secret: string
   /** The answers to its questions so far. */
   readonly answers: readonly (readonly string[])[]
   /** Set for a multiple-choice question: the options picked so far. */
   readonly picked: readonly string[]
   /** The name of the person who answered. */
   readonly by?: string | undefined
-  /** Set for a permission: the digest of the content that its secret belongs to. */
+  /** Set for a permission: the digest of its content. */
   readonly digest?: string | undefined
-  /** Set for a permission: the call's input was known when the secret was made. */
+  /** Set for a permission: the call's input was part of that content. */
   readonly isInputKnown?: boolean | undefined
   /** When the sink first saw it, in ms since the epoch. */
   readonly seenAt?: number | undefined

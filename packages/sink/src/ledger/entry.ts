@@ -74,6 +74,11 @@ export interface EntryFields {
   readonly part?: Part | undefined
   /** It has buttons that allow something. */
   readonly isAllowing?: true | undefined
+  /**
+   * Set for a message with buttons of an ask: hashes of the secrets of their tokens. More than one while the result of a
+   * post or an edit is unknown, as it may have given the message new tokens.
+   */
+  readonly secretHashes?: readonly string[] | undefined
   /** It continues a text that has other messages below it. */
   readonly isContinued?: true | undefined
   /** Where its card stands in the text: ids of the parts before it. */

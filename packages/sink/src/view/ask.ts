@@ -49,7 +49,7 @@ function questionCard(
   at: number,
   options: ViewOptions & { readonly state: AskState },
 ): AskCard | undefined {
-  const { state, words, buttons, shown, edits = true } = options
+  const { state, words, buttons, shown, secretOf, edits = true } = options
   const question = ask.questions[at]
   const key = questionKey(ask.requestID, at)
   const isPending = ask.status === 'pending' && at === state.answers.length
@@ -67,19 +67,20 @@ function questionCard(
     const source = [head, ...body, literal(end), ...unasked(ask, at, options)].join('\n\n')
     return { type: 'ask', key, source, buttons: [], isPending }
   }
+  const secret = secretOf(key)
   const choices = question.options.map(({ label }, index): Button => {
     const mark = state.picked.includes(label) ? '☑ ' : question.multiple ? '☐ ' : ''
     // Every platform refuses a button without a label.
-    return { label: `${mark}${visible(label.trim()) || index + 1}`, data: tokens.option(state.secret, at, index) }
+    return { label: `${mark}${visible(label.trim()) || index + 1}`, data: tokens.option(secret, at, index) }
   })
-  if (question.multiple) choices.push({ label: words.pickDone, data: tokens.done(state.secret, at) })
+  if (question.multiple) choices.push({ label: words.pickDone, data: tokens.done(secret, at) })
   const isPickable = question.options.length > 0 && (edits || !question.multiple)
   const fits = buttons !== undefined && isPickable && choices.length <= buttons.rows * buttons.perRow
   const list = question.options.map(({ label, description }, index) => {
     const name = `${index + 1}. **${literal(label)}**`
     return description === '' ? name : `${name} – ${literal(description)}`
   })
-  const form = formBeside(ask, at, { ...options, fits })
+  const form = formBeside(ask, at, { ...options, secret, fits })
   const hint =
     fits || form
       ? [question.multiple ? words.pickSeveral : undefined, question.custom ? words.other : undefined]
@@ -117,11 +118,11 @@ function unasked(ask: QuestionAsk, at: number, { words, shown }: ViewOptions): r
 function formBeside(
   ask: QuestionAsk,
   at: number,
-  { forms, fits, state, words }: ViewOptions & { readonly state: AskState; readonly fits: boolean },
+  { forms, fits, secret, words }: ViewOptions & { readonly secret: string; readonly fits: boolean },
 ): Form | undefined {
   const questions = ask.questions.slice(at)
   if (!forms || (fits && questions.length === 1 && questions[0]?.custom !== true)) return undefined
-  return formOf(ask, at, { state, words })
+  return formOf(ask, at, { secret, words })
 }
 
 export function endOf(ask: Ask, state: AskState, words: ViewOptions['words']): string {

@@ -55,11 +55,12 @@ function contentOf(ask: PermissionAsk, state: AskState, options: ViewOptions): A
     const end = { source: literal(endOf(ask, state, words)), buttons: [], isAllowing: false }
     return { ...content, open: end, closed: end }
   }
-  const closed = rejecting(words.notAllShown, state, options)
+  const secret = options.secretOf(permissionCardKey(ask))
+  const closed = rejecting(words.notAllShown, secret, options)
   const why = whyClosed(ask, state, options)
   return {
     ...content,
-    open: why === undefined ? allowing(ask, state, options) : rejecting(why, state, options),
+    open: why === undefined ? allowing(ask, secret, options) : rejecting(why, secret, options),
     closed,
   }
 }
@@ -70,7 +71,7 @@ function whyClosed(ask: PermissionAsk, state: AskState, options: ViewOptions): s
   return isInputKnown(ask) || policy.allowUnseen ? undefined : words.waitingForInput
 }
 
-function allowing(ask: PermissionAsk, { secret }: AskState, { words, buttons }: ViewOptions): AskFoot {
+function allowing(ask: PermissionAsk, secret: string, { words, buttons }: ViewOptions): AskFoot {
   const canAlways = ask.always.length > 0
   if (!buttons) return { source: literal(words.replyPermission(canAlways)), buttons: [], isAllowing: true }
   const choices: readonly Button[] = [
@@ -81,7 +82,7 @@ function allowing(ask: PermissionAsk, { secret }: AskState, { words, buttons }: 
   return { source: '', buttons: rowsOf(choices, buttons), isAllowing: true }
 }
 
-function rejecting(why: string, { secret }: AskState, { words, buttons }: ViewOptions): AskFoot {
+function rejecting(why: string, secret: string, { words, buttons }: ViewOptions): AskFoot {
   if (!buttons) return { source: literal(`${why} ${words.replyReject}`), buttons: [], isAllowing: false }
   const choice: Button = { label: words.reject, data: tokens.permission(secret, 'reject') }
   return { source: literal(why), buttons: rowsOf([choice], buttons), isAllowing: false }

@@ -1,4 +1,5 @@
 import { isShownText, partsOf, pendingAsks, type Reply, type TextPart } from '@reply/core'
+import type { SecretOf } from '../asks/token.ts'
 import type { Policy } from '../config.ts'
 import type { AskState, Break, Card, Shown } from '../ledger/card.ts'
 import { answerBelow, answerKey } from '../ledger/keys.ts'
@@ -28,6 +29,8 @@ export interface ViewOptions {
   readonly mode: Mode
   readonly now: number
   readonly shown: Shown
+  /** For the tokens of buttons. */
+  readonly secretOf: SecretOf
   /** How many buttons fit. Undefined: no buttons. */
   readonly buttons?: { readonly perRow: number; readonly rows: number; readonly label: number } | undefined
   /**

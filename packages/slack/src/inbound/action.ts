@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Inbound } from '@reply/sink'
 import { isAskToken } from '@reply/sink/channel'
 import * as z from 'zod'
@@ -57,7 +58,12 @@ export function readAction(value: unknown): Read | undefined {
     actor: { id: by.id, name: by.name || by.username || by.id },
     messageRef: refOf(ts),
   }
-  return { id: trigger_id, received: pressOf(actions[0], { ...place, trigger: trigger_id }) }
+  return { id: idOf(trigger_id), received: pressOf(actions[0], { ...place, trigger: trigger_id }) }
+}
+
+/** Ids are stored. A trigger opens a dialog for 3 s, so its hash is. */
+function idOf(trigger: string): string {
+  return createHash('sha256').update(trigger).digest('base64url')
 }
 
 type Place = Pick<Extract<Inbound, { type: 'press' }>, 'chat' | 'actor' | 'messageRef'> & { readonly trigger: string }
@@ -94,7 +100,7 @@ function readSubmission(value: unknown): Read | undefined {
   const { data } = submitted.safeParse(value)
   if (!data) return undefined
   const { view, user: by } = data
-  const id = data.trigger_id ?? view.id
+  const id = idOf(data.trigger_id ?? view.id)
   const read = readMetadata(view.private_metadata)
   if (!read) return { id, received: undefined }
   const { token, form, place } = read

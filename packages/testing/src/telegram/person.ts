@@ -20,6 +20,11 @@ export interface TelegramPressBy extends TelegramFrom {
    * Default false. https://core.telegram.org/bots/api#inaccessiblemessage
    */
   readonly isInaccessible?: boolean
+  /**
+   * `button` is sent as it is, whether or not the message has a button with that data: a client can send any. Default
+   * false. https://core.telegram.org/bots/api#callbackquery
+   */
+  readonly isForged?: boolean
 }
 
 /** Which person writes, and how the message came about. */
@@ -109,7 +114,7 @@ export function createPerson(state: TelegramState): Person {
     press: (chatId, messageId, button, options = {}) => {
       const chat = chatIn(state, chatId)
       const post = postIn(chat, messageId)
-      const press = state.presses.open(dataOf(post, button))
+      const press = state.presses.open(options.isForged ? button : dataOf(post, button))
       state.updates.push('callback_query', {
         id: press.id,
         from: userOf(fromIn(chat, options)),

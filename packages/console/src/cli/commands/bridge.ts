@@ -24,7 +24,10 @@ export interface ListenAddress {
   readonly port: number
 }
 
-/** Connects chats with servers until Control-C. Ends with 1 if another process takes over its state. */
+/**
+ * Connects chats with servers until Control-C. Ends with 1 if another process takes over its state. SIGHUP without a
+ * terminal reads the people of the config anew.
+ */
 export async function bridge(options: BridgeCommandOptions, io: ProcessIO): Promise<number> {
   const { listen, log } = options
   const { openBridge, bridgeLog, bridgeMetrics, serveBridge } = await loadBridge()
@@ -34,7 +37,16 @@ export async function bridge(options: BridgeCommandOptions, io: ProcessIO): Prom
   const over = new Promise<number>((resolve) => {
     isOver = resolve
   })
-  const left = listenForExit(io, { interrupted: () => EXIT.done })
+  let reload = (): void => {}
+  const left = listenForExit(io, {
+    interrupted: () => EXIT.done,
+    hungUp: () => {
+      // A terminal that closes ends the command. A service is told to read its config.
+      if (io.stdin.isTTY) return EXIT.hungUp
+      reload()
+      return undefined
+    },
+  })
   try {
     const metrics = listen && bridgeMetrics()
     const told = log
@@ -53,6 +65,7 @@ export async function bridge(options: BridgeCommandOptions, io: ProcessIO): Prom
         isOver(EXIT.failed)
       },
     })
+    reload = () => void opened.reload()
     const served = listen && (await serveBridge({ bridge: opened, metrics, ...listen }))
     if (served) told.onNotice?.(`Serving ${served.url}/healthz, /readyz, /metrics and /webhooks/<channel>.`)
     try {

@@ -136,12 +136,13 @@ async function readable(
         at = below === -1 ? seen.indexOf(due) : below
         if (at === -1) must(false, `The chat does not show "${line}", only ${seen}.`)
       }
-      const button = stage
+      const last = stage
         .screen()
         .slice(from)
-        .flatMap(({ buttons }) => buttons.flat())[0]
-      if (!button) return
-      const taken = await sink.take({ token: button.data }, { id: 'ada', name: 'Ada' })
+        .find(({ buttons }) => buttons.flat().length > 0)
+      const [button] = last?.buttons.flat() ?? []
+      if (!last || !button) return
+      const taken = await sink.take({ token: button.data, messageRef: { id: last.id } }, { id: 'ada', name: 'Ada' })
       must(taken?.type === 'answer', 'The first button does not allow the permission.')
     },
     { answerers },

@@ -132,6 +132,7 @@ export const bridging = [
           const [press] = received
           must(press?.type === 'press' && press.token === 'b:2', `It passed on ${JSON.stringify(press)}.`)
           must(press.isForeign === true, 'The press is not foreign.')
+          must(press.messageRef.id === ref.id, `The press names message ${press.messageRef.id}, not ${ref.id}.`)
         }
         const edited = await reasonOf(connection.edit(ref, { chat: stage.chat, text: 'Picked.' }))
         const last = stage.screen().at(-1)

@@ -86,9 +86,14 @@ export const whole = [
           words: 'The question was not shown.',
         })
         must(stage.notifications() === 1, `The question caused ${stage.notifications()} notifications.`)
-        const taken = await sink.take({ token: button() ?? '' }, { id: 'ada', name: 'Ada' })
+        const ada = { id: 'ada', name: 'Ada' }
+        const token = button() ?? ''
+        const messageRef = { id: stage.screen().find(({ buttons }) => buttons.length > 0)?.id ?? '' }
+        const copied = await sink.take({ token, messageRef: { id: `${messageRef.id}0` } }, ada)
+        must(copied?.type === 'error', 'The token counts on another message.')
+        const taken = await sink.take({ token, messageRef }, ada)
         must(taken?.type === 'answer' && String(taken.answer) === 'Blue', 'The second button is not the second option.')
-        must((await sink.take({ token: 'another.token' })) === undefined, 'A foreign token was accepted.')
+        must((await sink.take({ token: 'another.token', messageRef })) === undefined, 'A foreign token was accepted.')
         const ask = askOf({ status: 'answered', answers: [['Blue']] })
         go(sink, replyOf('Blue it is.', { ask, isSettled: true }))
         await ended(stage, sink)

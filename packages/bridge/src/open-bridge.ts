@@ -14,7 +14,7 @@ export interface OpenBridgeOptions extends Omit<BridgeOptions, 'config' | 'store
   readonly env?: Readonly<Record<string, string | undefined>> | undefined
 }
 
-/** A bridge whose people and rights are those of its file, as it is now. */
+/** A bridge whose people and rights are those of its file, as it is now. A list given to `setPeople` holds until it changes. */
 export interface OpenedBridge extends Bridge {
   /**
    * Reads the file now, as the bridge does by itself within 2 s of a change. Never rejects: a file that can't be used is
@@ -57,6 +57,10 @@ export async function openBridge({ path, env = process.env, ...options }: OpenBr
     stop: async () => {
       watch.stop()
       await bridge.stop()
+    },
+    setPeople: (people) => {
+      bridge.setPeople(people)
+      watch.replaced(people)
     },
     reload: watch.read,
   }

@@ -205,6 +205,26 @@ test('what takes a restart is named once, and is not taken', async () => {
   expect(notices.slice(1)).toEqual([`The people and their rights were read anew from ${path}: bob.`])
 })
 
+test('ids on a channel that comes with a restart are left out until then, and all others are taken', async () => {
+  writeFileSync(path, text())
+  await watching()
+  const channels = { ...config.channels, sl: { type: 'slack', token: { env: 'SLACK' } } }
+  const cat = { ids: ['sl:U3'], may: ['prompt'] }
+  writeFileSync(path, text({ channels, people: { ann: { ...ann, ids: ['tg:1', 'sl:U1'] }, bob, cat } }))
+  await passes(() => notices.length > 1)
+  expect([lists, errors]).toEqual([[{ ann, bob }], []])
+  expect(notices[1]).toBe(`${path} has other channels. They take effect after a restart.`)
+})
+
+test('what the program itself took away is not given back by a file that can not be used', async () => {
+  writeFileSync(path, text({ people: { ann, bob } }))
+  const watch = await watching()
+  watch.replaced({ bob: { ids: ['tg:2'], may: ['prompt'] } })
+  writeFileSync(path, text({ people: { ann }, router: { busy: 'never' } }))
+  await passes(() => errors.length > 0)
+  expect(lists).toEqual([{}])
+})
+
 test('nothing is read after a stop', async () => {
   writeFileSync(path, text())
   const watch = await watching()

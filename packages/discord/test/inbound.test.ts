@@ -225,3 +225,16 @@ test("messages of Discord's own account, and events without a Discord id, are ig
   await channel.handleEvent({ t: 'MESSAGE_CREATE', d: { ...said, id: 'odd', author } })
   expect(received).toMatchObject([{ messageRef: { id: 'odd' } }])
 })
+
+// https://discord.com/developers/docs/events/gateway-events#message-update
+test('an edited message changes nothing: what was taken stays as it was heard', async () => {
+  const { rest, clock } = await start()
+  const received: Inbound[] = []
+  const channel = discordChannel({ rest, clock, updates: 'own', onInbound: (inbound) => received.push(inbound) })
+  const author = { id: '5', username: 'ada' }
+  const d = { id: '1500000000000000001', channel_id: directId, type: 0, content: 'yes', attachments: [], author }
+  await channel.handleEvent({ t: 'MESSAGE_UPDATE', d: { ...d, edited_timestamp: '2026-01-01T00:00:00Z' } })
+  expect(received).toEqual([])
+  await channel.handleEvent({ t: 'MESSAGE_CREATE', d })
+  expect(received).toMatchObject([{ type: 'text', text: 'yes' }])
+})

@@ -183,3 +183,10 @@ test.each<[string, object, string]>([
   const body = { type: 'block_actions', user: { id: 'U1' }, channel: { id: 'C1' }, trigger_id: 't', ...place, actions }
   expect(readBody(body)?.received).toMatchObject({ type: 'press', token: 'r~t', messageRef: { id } })
 })
+
+// https://docs.slack.dev/reference/events/message/message_changed: the new text is in `message`.
+test('an edited message changes nothing: what was taken stays as it was heard', () => {
+  const message = { type: 'message', user: 'U1', text: 'yes', ts: '1.1', edited: { user: 'U1', ts: '1.2' } }
+  const event = { type: 'message', subtype: 'message_changed', channel: 'C1', ts: '1.2', message }
+  expect(readBody({ type: 'event_callback', event_id: 'Ev1', event })?.received).toBeUndefined()
+})

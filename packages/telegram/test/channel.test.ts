@@ -388,3 +388,17 @@ test('sinkFor takes the place from the inbound', async () => {
   await sink.stop()
   expect(await sink.settled()).toEqual({ shown: 0, undelivered: [], doubtful: 0, calls: 0, rateLimited: 0 })
 })
+
+// https://core.telegram.org/bots/api#update: an edited message is an update of its own.
+test('an edited message changes nothing: what was taken stays as it was heard', async () => {
+  const { channel, received, errors } = await receive({ updates: 'own' })
+  const message = {
+    message_id: 2,
+    date: 1_700_000_000,
+    chat: { id: 7 },
+    from: { id: 7, first_name: 'Ada' },
+    text: 'yes',
+  }
+  await channel.handleUpdate({ update_id: 1, edited_message: { ...message, edit_date: 1_700_000_100 } })
+  expect([received, errors]).toEqual([[], []])
+})

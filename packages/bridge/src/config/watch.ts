@@ -12,6 +12,8 @@ export interface ConfigWatch {
   start(): void
   /** Reads the file now. */
   read(): Promise<void>
+  /** The program itself replaced the people: they are the list from which a file may take. */
+  replaced(people: PeopleConfig): void
   stop(): void
 }
 
@@ -59,6 +61,9 @@ export function watchConfig(options: ConfigWatchOptions): ConfigWatch {
   return {
     start: next,
     read: async () => await look(true),
+    replaced: (given) => {
+      people = given
+    },
     stop: () => {
       isStopped = true
       stopTimer()
@@ -92,7 +97,8 @@ export function watchConfig(options: ConfigWatchOptions): ConfigWatch {
     }
   }
 
-  function take(next: PeopleConfig): void {
+  function take(read: PeopleConfig): void {
+    const next = onlyOn(Object.keys(config.channels), read)
     if (same(next, people)) return
     setPeople(next)
     people = next
@@ -125,6 +131,16 @@ export function watchConfig(options: ConfigWatchOptions): ConfigWatch {
   function report(error: unknown): void {
     onError(error instanceof Error ? error : new Error(String(error)))
   }
+}
+
+/** The people without their ids on channels that come with a restart. */
+function onlyOn(channels: readonly string[], people: PeopleConfig): PeopleConfig {
+  return Object.fromEntries(
+    Object.entries(people).flatMap(([name, { ids, may }]) => {
+      const here = ids.filter((id) => channels.includes(id.slice(0, id.indexOf(':'))))
+      return here.length > 0 ? [[name, { ids: here, may }]] : []
+    }),
+  )
 }
 
 /** The rights that both lists give the same ids. */

@@ -66,6 +66,7 @@ export function createBridge(options: BridgeOptions): Bridge {
   const directoryOf = (server: string): string | undefined => config.servers[server]?.directory
   const context: BridgeContext = {
     directoryOf,
+    isAgent: (server) => config.servers[server]?.agent !== undefined,
     state,
     registry,
     routes,

@@ -18,7 +18,7 @@ export const words = {
   sessionGone: 'The session no longer exists, so this is a new one. It knows nothing of the earlier messages.',
   fileFailed: (name: string, why: string) => `Nothing was run, because the file ${name} could not be read: ${why}`,
   unaskedCommand:
-    'Nothing was run: with these words the command would run a shell command or read a file without asking. That takes the right `approve`. Write it as a message instead.',
+    'Nothing was run: with these words the command could run a shell command, read a file or call a sub-agent without asking. A person with the right `approve` can send it. You can write it as a message instead.',
   commandHasNoFiles: 'The agent’s commands take no files, so the command ran without them.',
   unknownRun: 'The bridge was restarted, and the server can’t tell whether this ran. Run it again?',
   runAgain: 'Run it again',
@@ -71,6 +71,8 @@ export const words = {
   agents: (current: string) => `Agent: ${current}. /agent name changes it, /agent default resets it.`,
   noAgent: (given: string) => `“${given}” is not an agent of the server.`,
   agentSet: (name: string) => `The next prompts go to ${name}.`,
+  commands: 'The agent’s commands:',
+  noCommands: 'The agent has no commands of its own.',
   verbose: (isOn: boolean) => (isOn ? 'Tool calls are shown with their output.' : 'Tool calls are shown in short.'),
   unsupported: (why: string) => `That is not possible: ${why}`,
   failed: (why: string) => `That failed: ${why}`,

@@ -55,6 +55,8 @@ export interface StageOptions {
   /** Added to the server's environment. */
   readonly env?: Readonly<Record<string, string>>
   readonly chats?: Parameters<typeof startTelegram>[0]['chats']
+  /** The server's slash commands. */
+  readonly commands?: NonNullable<NonNullable<Parameters<typeof launchOpencode>[0]['config']>['command']>
 }
 
 export interface StartOptions {
@@ -100,13 +102,17 @@ export function crowdIn(
 }
 
 export async function startStage(options: StageOptions): Promise<BridgeStage> {
-  const { scripts, people = everyone, router = {}, version, channel = {}, env, chats } = options
+  const { scripts, people = everyone, router = {}, version, channel = {}, env, chats, commands } = options
   const model = await startModel({ scripts })
   const server = await launchOpencode({
     model,
     ...(version !== undefined && { version }),
     ...(env && { env }),
-    config: { permission: { bash: { '*': 'allow', 'touch *': 'ask' } }, extra: { snapshot: false } },
+    config: {
+      permission: { bash: { '*': 'allow', 'touch *': 'ask' } },
+      extra: { snapshot: false },
+      ...(commands && { command: commands }),
+    },
   })
   const telegram = await startTelegram({ token, ...(chats && { chats }) })
   const home = mkdtempSync(join(tmpdir(), 'reply-bridge-'))

@@ -101,7 +101,8 @@ export type {
   SessionInput,
 } from './source/input.ts'
 export { createDecoder, type Decoder, type DecoderOptions } from './source/opencode1/decode.ts'
-export { type CommandInfo, runsUnasked } from './source/server-data.ts'
+export { runsUnasked } from './source/runs-unasked.ts'
+export type { CommandInfo } from './source/server-data.ts'
 export { visible } from './text/visible.ts'
 export { emptyTrack, type Tracked, type TrackLimits, type TrackState } from './track/state.ts'
 export { repliesOf, track, unknownSessions } from './track.ts'

@@ -26,6 +26,11 @@ export interface BridgeContext {
   readonly guard: Guard
   /** The directory of a server's sessions; undefined for the server's own. */
   readonly directoryOf: (server: string) => string | undefined
+  /**
+   * Whether the bridge starts that server as a coding agent: it takes any prompt that begins with a slash for a command,
+   * and may list its commands only later, or never.
+   */
+  readonly isAgent: (server: string) => boolean
   readonly router: RouterConfig
   readonly words: BridgeWords
   /** Its `now` never goes back. */

@@ -102,14 +102,3 @@ export interface CommandInfo {
   /** The prompt that it becomes, with `$ARGUMENTS` or `$1`, `$2`, …. Absent if the server doesn't say. */
   readonly template?: string | undefined
 }
-
-/**
- * Whether a command with these arguments may have the server run a shell command, or attach a file, that a person wrote:
- * without asking. OpenCode puts the arguments into the template, then runs each `` !`…` `` and attaches each `@path`.
- * https://opencode.ai/docs/commands
- */
-export function runsUnasked({ template }: CommandInfo, args: string): boolean {
-  if (args.trim() === '') return false
-  if (template === undefined || /`|(?<!\w)@\S/.test(args)) return true
-  return [...template.matchAll(/!`[^`]*`/g)].some(([shell]) => shell.includes('$'))
-}

@@ -26,6 +26,22 @@ test('a permission shows the whole command, not the patterns that the server der
   ])
 })
 
+test('what would push the rest off the screen, or looks like other letters, is written out', async () => {
+  const { terminal, show } = setup([90, 20])
+  const command = `ls${'\n'.repeat(121)}${' '.repeat(1500)}\u0441at\u2800x`
+  show(
+    blocked(permission({ patterns: ['\u0441at *'], always: ['\u0441at *'], title: 'bash: ls', call: bash(command) })),
+  )
+  const rows = await terminal.screen()
+  expect(rows.slice(0, 5)).toEqual([
+    '! Allow bash?',
+    '  Patterns: \\u0441at *',
+    '    ls',
+    '    ⟨120 empty lines⟩',
+    '    ⟨1500 spaces⟩\\u0441at\\u2800x',
+  ])
+})
+
 test('a line wider than the terminal is cut anywhere, without losing a character', async () => {
   const { terminal, show } = setup([30, 20])
   const command = 'echo  one   two    three     four'

@@ -1,4 +1,4 @@
-import { askDetails, type PermissionAsk, type Reply, visible } from '@reply/core'
+import { askDetails, legible, type PermissionAsk, type Reply } from '@reply/core'
 import { randomBy } from '@reply/testing'
 import { expect, test } from 'vitest'
 import { words } from '../src/english.ts'
@@ -143,13 +143,13 @@ function unreadIn(scene: Scene, ask: PermissionAsk): readonly string[] {
   const details = askDetails(ask)
   if (!details) return ['its input']
   const all = compact([...blocks.values()].join('')) + files
-  const covers = { label: words.alwaysCovers, text: visible(ask.always.join('\n')) }
+  const covers = { label: words.alwaysCovers, text: legible(ask.always.join('\n')) }
   const unread = [...details, covers].filter(({ label, text }) => {
     const isShown = [blocks, once].some((each) => compact(each.get(literal(label)) ?? '').includes(compact(text)))
     return !isShown && !files.includes(compact(text))
   })
   const lines = [...leavesOf(ask.call?.input), ...leavesOf(ask.metadata.note)].flatMap((leaf) => leaf.split('\n'))
-  const missing = lines.filter((line) => !all.includes(compact(visible(line))))
+  const missing = lines.filter((line) => !all.includes(compact(legible(line))))
   return [...unread.map(({ label }) => label), ...missing]
 }
 

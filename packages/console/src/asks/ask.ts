@@ -10,7 +10,7 @@ import {
   type ReadQuestionAnswer,
   type Reply,
 } from '@reply/core'
-import { visibleLine } from '../format/sanitize.ts'
+import { legibleLine, visibleLine } from '../format/sanitize.ts'
 
 /** A person's decision. */
 export type Answer =
@@ -123,9 +123,9 @@ function questionTitle(ask: QuestionAsk): string {
 
 function permissionTitle(ask: PermissionAsk): string {
   const command = ask.call?.input.command
-  const title = visibleLine(typeof command === 'string' ? command : ask.title)
-  const patterns = visibleLine(ask.patterns.join(', '))
+  const title = legibleLine(typeof command === 'string' ? command : ask.title)
+  const patterns = legibleLine(ask.patterns.join(', '))
   if (title === '' || title === ask.permission)
-    return patterns === '' ? visibleLine(ask.permission) : `${visibleLine(ask.permission)}: ${patterns}`
-  return title.startsWith(ask.permission) ? title : `${visibleLine(ask.permission)}: ${title}`
+    return patterns === '' ? legibleLine(ask.permission) : `${legibleLine(ask.permission)}: ${patterns}`
+  return title.startsWith(ask.permission) ? title : `${legibleLine(ask.permission)}: ${title}`
 }

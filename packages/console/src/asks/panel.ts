@@ -2,7 +2,7 @@ import { type Ask, type AskDetail, type PermissionAsk, type QuestionAsk, type Re
 import { markdown } from '../format/markdown.ts'
 import { toned } from '../format/patch.ts'
 import { givenTitle } from '../format/reply-label.ts'
-import { visibleLine } from '../format/sanitize.ts'
+import { legibleLine, visibleLine } from '../format/sanitize.ts'
 import { chop, clip, type Line, line, type Span, span, widthOf, wrap } from '../format/styled-line.ts'
 import { SYMBOLS } from '../format/symbols.ts'
 import { currentQuestion, type Entry, picked } from './answer-entry.ts'
@@ -80,14 +80,14 @@ function questionLines(ask: QuestionAsk, { width, reply, entry }: PanelOptions):
 function permissionLines(ask: PermissionAsk, { width, reply, entry, allowUnseen }: PanelOptions): readonly Line[] {
   const title: Line = [
     span('! ', 'yellow', 'bold'),
-    span(`Allow ${visibleLine(ask.permission)}?`, 'bold'),
+    span(`Allow ${legibleLine(ask.permission)}?`, 'bold'),
     ...whoAsks(ask, reply),
   ]
   const { isKnown, numbers } = offerOf(ask, { allowUnseen })
   const chosen = /^\d$/.test(entry?.input.trim() ?? '') ? Number(entry?.input) : 0
   const choices = {
     1: { label: 'once', description: 'this time only' },
-    2: { label: 'always', description: `from now on: ${ask.always.map(visibleLine).join(', ')}` },
+    2: { label: 'always', description: `from now on: ${ask.always.map(legibleLine).join(', ')}` },
     3: { label: 'reject', description: 'add a reason if you like; the agent continues with it in mind' },
   } as const
   return [

@@ -1,6 +1,6 @@
-import type { PermissionAsk } from '@reply/core'
+import { legible, type PermissionAsk } from '@reply/core'
 import { tokens } from '../asks/asks.ts'
-import { type AskDetail, detailsOf, isInputKnown, permissionCardKey, readable } from '../asks/permission.ts'
+import { type AskDetail, detailsOf, isInputKnown, permissionCardKey } from '../asks/permission.ts'
 import type { AskCard, AskContent, AskFoot, AskState } from '../ledger/card.ts'
 import { requestOf } from '../ledger/keys.ts'
 import type { Button } from '../port/port.ts'
@@ -88,8 +88,8 @@ function rejecting(why: string, { secret }: AskState, { words, buttons }: ViewOp
 }
 
 function headOf(ask: PermissionAsk, words: Words): string {
-  const title = readable(ask.title)
-  return `❓ ${literal(words.permission(title.length <= titleLength ? title : oneLine(readable(ask.permission), titleLength)))}`
+  const title = legible(ask.title)
+  return `❓ ${literal(words.permission(title.length <= titleLength ? title : oneLine(legible(ask.permission), titleLength)))}`
 }
 
 const known = new WeakMap<PermissionAsk, { readonly words: Words; readonly details: readonly AskDetail[] }>()
@@ -98,12 +98,18 @@ const known = new WeakMap<PermissionAsk, { readonly words: Words; readonly detai
 function allDetailsOf(ask: PermissionAsk, words: Words): readonly AskDetail[] {
   const before = known.get(ask)
   if (before?.words === words) return before.details
-  const title = readable(ask.title)
+  const title = legible(ask.title)
   const details: readonly AskDetail[] = [
     ...(title.length > titleLength ? [{ label: words.title, format: 'text' as const, text: title }] : []),
     ...detailsOf(ask, words),
     ...(ask.always.length > 0
-      ? [{ label: words.alwaysCovers, format: 'text' as const, text: ask.always.map(readable).join('\n') }]
+      ? [
+          {
+            label: words.alwaysCovers,
+            format: 'text' as const,
+            text: ask.always.map((pattern) => legible(pattern)).join('\n'),
+          },
+        ]
       : []),
   ]
   known.set(ask, { words, details })

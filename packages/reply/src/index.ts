@@ -1,3 +1,4 @@
+export { type AlwaysOffer, alwaysOffer } from './ask/always.ts'
 export {
   type PermissionWords,
   type ReadPermissionAnswer,

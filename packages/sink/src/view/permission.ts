@@ -1,5 +1,6 @@
-import { legible, type PermissionAsk } from '@reply/core'
+import { alwaysOffer, legible, type PermissionAsk } from '@reply/core'
 import { tokens } from '../asks/asks.ts'
+import { whyNotAlways } from '../asks/offer.ts'
 import { type AskDetail, detailsOf, isInputKnown, permissionCardKey } from '../asks/permission.ts'
 import type { AskCard, AskContent, AskFoot, AskState } from '../ledger/card.ts'
 import { requestOf } from '../ledger/keys.ts'
@@ -71,14 +72,17 @@ function whyClosed(ask: PermissionAsk, state: AskState, options: ViewOptions): s
 }
 
 function allowing(ask: PermissionAsk, { secret }: AskState, { words, buttons }: ViewOptions): AskFoot {
-  const canAlways = ask.always.length > 0
-  if (!buttons) return { source: literal(words.replyPermission(canAlways)), buttons: [], isAllowing: true }
+  const canAlways = alwaysOffer(ask).type === 'offered'
+  const why = whyNotAlways(ask, words)
+  const note = why === undefined ? [] : [why]
+  if (!buttons)
+    return { source: literal([...note, words.replyPermission(canAlways)].join(' ')), buttons: [], isAllowing: true }
   const choices: readonly Button[] = [
     { label: words.allowOnce, data: tokens.permission(secret, 'once') },
     ...(canAlways ? [{ label: words.allowAlways, data: tokens.permission(secret, 'always') }] : []),
     { label: words.reject, data: tokens.permission(secret, 'reject') },
   ]
-  return { source: '', buttons: rowsOf(choices, buttons), isAllowing: true }
+  return { source: literal(note.join('')), buttons: rowsOf(choices, buttons), isAllowing: true }
 }
 
 function rejecting(why: string, { secret }: AskState, { words, buttons }: ViewOptions): AskFoot {
@@ -102,7 +106,7 @@ function allDetailsOf(ask: PermissionAsk, words: Words): readonly AskDetail[] {
   const details: readonly AskDetail[] = [
     ...(title.length > titleLength ? [{ label: words.title, format: 'text' as const, text: title }] : []),
     ...detailsOf(ask, words),
-    ...(ask.always.length > 0
+    ...(alwaysOffer(ask).type === 'offered'
       ? [
           {
             label: words.alwaysCovers,

@@ -5,9 +5,11 @@ import { connect, type OpenCode, systemClock } from '@reply/core'
 import { bridgeChannel } from '@reply/telegram'
 import {
   type FakeTelegram,
+  isSecond,
   launchOpencode,
   type Model,
   type Opencode,
+  type OpencodeConfig,
   type Scripts,
   startModel,
   startTelegram,
@@ -56,7 +58,9 @@ export interface StageOptions {
   readonly env?: Readonly<Record<string, string>>
   readonly chats?: Parameters<typeof startTelegram>[0]['chats']
   /** The server's slash commands. */
-  readonly commands?: NonNullable<NonNullable<Parameters<typeof launchOpencode>[0]['config']>['command']>
+  readonly commands?: NonNullable<OpencodeConfig['command']>
+  /** The server's rules. Default: commands are allowed, and `touch` asks. */
+  readonly permission?: NonNullable<OpencodeConfig['permission']>
 }
 
 export interface StartOptions {
@@ -103,14 +107,18 @@ export function crowdIn(
 
 export async function startStage(options: StageOptions): Promise<BridgeStage> {
   const { scripts, people = everyone, router = {}, version, channel = {}, env, chats, commands } = options
-  const model = await startModel({ scripts })
+  const { permission = { bash: { '*': 'allow', 'touch *': 'ask' } } } = options
+  const isV2 = isSecond(version ?? '')
+  const model = await startModel({ scripts, generation: isV2 ? 2 : 1 })
   const server = await launchOpencode({
     model,
     ...(version !== undefined && { version }),
+    // Servers of OpenCode 2 always have one.
+    ...(isV2 && { password: token }),
     ...(env && { env }),
     config: {
-      permission: { bash: { '*': 'allow', 'touch *': 'ask' } },
-      extra: { snapshot: false },
+      permission,
+      ...(!isV2 && { extra: { snapshot: false } }),
       ...(commands && { command: commands }),
     },
   })
@@ -120,7 +128,9 @@ export async function startStage(options: StageOptions): Promise<BridgeStage> {
   const errors: Error[] = []
   const configWith = (given: object, who: object): BridgeConfig =>
     parseConfig({
-      servers: { home: { url: server.url, directory: server.directory } },
+      servers: {
+        home: { url: server.url, directory: server.directory, ...(isV2 && { password: { env: 'PASSWORD' } }) },
+      },
       channels: {
         tg: { type: 'telegram', token: { env: 'TOKEN' }, apiRoot: telegram.url, updates: 'polling', ...channel },
       },

@@ -103,7 +103,7 @@ export type {
 } from './source/input.ts'
 export { createDecoder, type Decoder, type DecoderOptions } from './source/opencode1/decode.ts'
 export { runsUnasked } from './source/runs-unasked.ts'
-export type { CommandInfo } from './source/server-data.ts'
+export type { CommandInfo, SavedRule } from './source/server-data.ts'
 export { legible } from './text/legible.ts'
 export { visible } from './text/visible.ts'
 export { emptyTrack, type Tracked, type TrackLimits, type TrackState } from './track/state.ts'

@@ -89,7 +89,7 @@ export interface Words {
   allowOnce: string
   /** A button. */
   allowAlways: string
-  /** How a permission reads that was allowed by "always". It says for whom. */
+  /** How a permission reads that was allowed by "always". It names the reach. */
   allowedAlways: string
   /** The button that rejects a permission. */
   reject: string
@@ -113,7 +113,7 @@ export interface Words {
   replyPermission: (always: boolean) => string
   /** How to reject by text, after a sentence that says why no more is possible. */
   replyReject: string
-  /** Heading of the patterns that the answer "always" would allow. It says for whom, and how long. */
+  /** Heading of the patterns that the answer "always" would allow. It names the reach. */
   alwaysCovers: string
   /** Heading of a permission's title, if that is too long for the first line. */
   title: string

@@ -83,7 +83,7 @@ describe('a permission', () => {
     expect((await scene.sink().take({ token: once?.data ?? '' }))?.type).toBe('answer')
   })
 
-  test('says for whom and how long always holds', () => {
+  test('names the reach of always', () => {
     expect(words.alwaysCovers).toContain('for everyone who uses this server, until it is revoked')
     expect(words.allowedAlways).toContain('for everyone who uses this server')
   })

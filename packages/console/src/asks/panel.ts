@@ -100,7 +100,7 @@ function permissionLines(ask: PermissionAsk, { width, reply, entry, allowUnseen 
   ]
 }
 
-/** For whom "always" holds, and how long. */
+/** The reach of "always". */
 const reach = 'for everyone who uses this server, until it is revoked'
 
 /** Verbatim: each line on its own row, with a mark where the terminal's width broke it. */

@@ -29,13 +29,19 @@ export function alwaysOffer({ permission, patterns, always, call }: PermissionAs
     ? always.map((pattern) => pattern.replace(/^bash\((.*)\)$/i, '$1').replace(/:\*$/, ' *'))
     : []
   // Agents that name no patterns ask for the command as it is.
-  const own = patterns.length === 0 && typeof command === 'string' ? command.split(/[\n;&|(){}`]+|\$\(/) : []
-  const program = [...covered, ...own].map(anythingIn).find((found) => found !== undefined)
+  const own = patterns.length === 0 && typeof command === 'string' ? [command] : []
+  const program = [...covered, ...own]
+    .flatMap((one) => one.split(betweenCommands))
+    .map(anythingIn)
+    .find((found) => found !== undefined)
   return program === undefined ? { type: 'offered' } : { type: 'runs-anything', program }
 }
 
 /** Nothing but wildcards, and what stands for folders. */
 const unlimited = /^[\s*?/.~]*$/
+
+/** OpenCode 2 covers a whole line of commands. */
+const betweenCommands = /[\n;&|(){}`]+|\$\(/
 
 /** The program of a command or pattern if it can run anything. */
 function anythingIn(command: string): string | undefined {

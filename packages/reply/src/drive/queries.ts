@@ -1,7 +1,7 @@
 import { ReplyError } from '../error.ts'
 import type { Place } from '../place.ts'
 import type { Model, Reply } from '../reply.ts'
-import type { AgentInfo, CommandInfo, ModelInfo, SessionInfo, SessionQuery, Source } from '../source/port.ts'
+import type { AgentInfo, CommandInfo, ModelInfo, SavedRule, SessionInfo, SessionQuery, Source } from '../source/port.ts'
 import type { Sessions } from './run/sessions.ts'
 import type { Engine } from './store/engine.ts'
 import { replyOfRead } from './sync/newest-run.ts'
@@ -40,6 +40,10 @@ export interface Queries {
   agents(directory?: string): Promise<readonly AgentInfo[]>
   /** The slash commands of a directory. Default: the connection's. */
   commands(directory?: string): Promise<readonly CommandInfo[]>
+  /** What the server allows because a person answered `always`. Rejects with `unsupported` if it does not say. */
+  savedRules(): Promise<readonly SavedRule[]>
+  /** Has the server ask again for what a saved rule allowed. Rejects with `gone` if there is none of that id. */
+  removeRule(id: string): Promise<void>
   /** Copies a session: all of it, or what is before a message. */
   fork(sessionID: string, messageID?: string): Promise<SessionInfo>
   /**
@@ -61,6 +65,11 @@ export function createQueries(options: QueriesOptions): Queries {
     models: async (directory) => await source.models(await home(directory)),
     agents: async (directory) => (await source.agents?.(await home(directory))) ?? lacks('agents'),
     commands: async (directory) => (await source.commands?.(await home(directory))) ?? lacks('commands'),
+    savedRules: async () => (await source.savedRules?.()) ?? lacks('savedRules'),
+    removeRule: async (id) => {
+      if (!source.removeRule) lacks('removeRule')
+      await source.removeRule(id)
+    },
     fork: async (sessionID, messageID) =>
       (await source.fork?.(await find('fork', sessionID), messageID)) ?? lacks('fork'),
     revert: async (sessionID, messageID) => {
@@ -127,7 +136,7 @@ export function createQueries(options: QueriesOptions): Queries {
   }
 }
 
-type OptionalCall = 'agents' | 'commands' | 'fork' | 'revert' | 'unrevert' | 'compact'
+type OptionalCall = 'agents' | 'commands' | 'savedRules' | 'removeRule' | 'fork' | 'revert' | 'unrevert' | 'compact'
 
 /** A run whose first prompt was received here is known better than what can be read of it. */
 function isSameRun(known: Reply, read: Reply): boolean {

@@ -93,6 +93,16 @@ export interface AgentInfo {
   readonly isPrimary: boolean
 }
 
+/** What a server allows without asking, because a person answered "always". */
+export interface SavedRule {
+  /** The server's id of it. */
+  readonly id: string
+  /** As `PermissionAsk.permission`. */
+  readonly permission: string
+  /** One of the ask's `always` patterns. */
+  readonly pattern: string
+}
+
 /** A slash command of the server. */
 export interface CommandInfo {
   /** Its name without the slash. */

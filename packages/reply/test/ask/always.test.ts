@@ -28,6 +28,8 @@ test.each([
   // However the name is written.
   ...['"bash" *', "b'as'h *", 'b\\ash *', 'FOO=1 sh *', 'A=1 B="2" /bin/bash *', 'BASH *', 'bash.exe *', ' sh *'],
   ...['$SHELL *', '`which sh` *', 'b* x', 'ba?h *', 'b\u0430sh *', 'sh; ls', '(sh) *'],
+  // A whole line, as OpenCode 2 covers it.
+  ...['git status && bash x', 'ls | xargs rm', 'ls; sh x', 'echo $(node -e 1)', 'cat <(python x)', 'ls\nsh x'],
   // Files that the agent may have written.
   ...['./run.sh *', 'scripts/build *', '/home/ann/x *', '../x', '~/bin/x *'],
   ...['Bash(npm test:*)', 'bash:*'],
@@ -57,7 +59,15 @@ test.each([
     'rg *',
     'curl *',
   ],
-  ...['/bin/ls *', '/usr/bin/touch *', 'LC_ALL=C sort *', 'echo "sh" *', 'Bash(git status:*)', '[[ -f a ]]'],
+  ...[
+    '/bin/ls *',
+    '/usr/bin/touch *',
+    'LC_ALL=C sort *',
+    'echo "sh" *',
+    'Bash(git status:*)',
+    '[[ -f a ]]',
+    'git status && touch b',
+  ],
 ])('of %s, it may be offered', (pattern) => {
   expect(offer([pattern])).toBe('offered')
 })

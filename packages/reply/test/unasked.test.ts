@@ -44,7 +44,7 @@ test.each([
   ['!`git log`$1', '@secret.txt', true],
   ['!`git log` $1', 'words', false],
   ['$1!`git log`', '"see @"', true],
-  ['Say $1', '$ARGUMENTS', false],
+  ['Say $1', '$ARGUMENTS', true],
   ['Say $1', "$ARGUMENTS $'", true],
   ['Look: $1', '"a `b" "c` d"', false],
   // Arguments without a place follow the template.
@@ -53,6 +53,10 @@ test.each([
   ['Say', '!`touch x`', true],
 ] as const)('%j with %j: %s', (template, args, isUnasked) => {
   expect(runsUnasked({ name: 'any', template }, args)).toBe(isUnasked)
+})
+
+test('arguments that name all arguments don’t grow with their square', () => {
+  expect(runsUnasked({ name: 'any', template: '$1' }, `"${'$ARGUMENTS'.repeat(20_000)}"`)).toBe(true)
 })
 
 test('of a command whose template is not known, all arguments count', () => {

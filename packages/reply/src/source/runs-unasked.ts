@@ -43,8 +43,11 @@ const reference = /(?<![\w`])@[^\s`,]*/g
 /** An output may end a name, join what is around it, continue a name, or begin one. */
 const possibleOutputs = ['', ' ', 'x', ' @x']
 
-/** OpenCode gives the arguments to JavaScript's `replaceAll`, where these copy pieces of the prompt. */
-const copying = /\$[&`']/
+/**
+ * OpenCode gives the arguments to JavaScript's `replaceAll`, where `$&` and the like copy pieces of the prompt. It puts all
+ * arguments in the place of `$ARGUMENTS`, also within an argument: a long text of these would grow with its square.
+ */
+const copying = /\$(?:[&`']|ARGUMENTS)/
 
 /**
  * Puts the arguments into a template, as OpenCode 1.1 to 1.18 and 2 do. `$1` is the first argument, and so on; the one

@@ -132,7 +132,7 @@ export function toReadModels(value: unknown, onError: OnError): readonly ModelIn
   )
 }
 
-// Servers since 1.18 write null where a field is not set.
+// 1.17.19 and 1.18.33 write null where a field is not set.
 const agentSchema = z.looseObject({
   name: z.string(),
   description: z.nullish(z.string()),

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type OpenCode, steadyClock, systemClock } from '@reply/core'
 import type { BridgeConnection, Inbound, KnownChat, Webhook, WebhookAnswer, WebhookRequest } from '@reply/sink/channel'
 import { createWebhook, safeOnError } from '@reply/sink/channel'
+import { createAllowed } from './asks/allowed.ts'
 import { createAnsweredBy } from './asks/answered-by.ts'
 import { createAnswerer } from './asks/answering.ts'
 import { createAskWatch } from './asks/ask-watch.ts'
@@ -69,6 +70,7 @@ export function createBridge(options: BridgeOptions): Bridge {
   const context: BridgeContext = {
     directoryOf,
     trustsPrompt: (server) => config.servers[server]?.trustPrompt === true,
+    isAgent: (server) => config.servers[server]?.agent !== undefined,
     state,
     registry,
     routes,
@@ -88,9 +90,17 @@ export function createBridge(options: BridgeOptions): Bridge {
   const asks = createAskWatch(context)
   const runner = createRunner({ ...context, asks })
   const backlog = createBacklog(context, runner)
-  const commands = createCommands({ ...context, runner }, backlog)
+  const allowed = createAllowed(context)
+  const commands = createCommands({ ...context, runner }, backlog, allowed)
   const messages = createTakenMessages({ state, mirrors, clock })
-  const intake = createIntake({ context, runner, commands, answer: createAnswerer(context, runner), backlog, messages })
+  const intake = createIntake({
+    context,
+    runner,
+    commands,
+    answer: createAnswerer(context, runner, allowed),
+    backlog,
+    messages,
+  })
   let stopSweep = (): void => {}
   let started: Promise<void> | undefined
   let stopped: Promise<void> | undefined

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { bridgeChannel } from '@reply/telegram'
@@ -44,8 +44,20 @@ const errors: Error[] = []
 
 beforeAll(async () => {
   model = await startModel({ scripts })
-  opencode = await prepareOpencode({ model, config: { permission: { bash: { '*': 'allow', 'touch *': 'ask' } } } })
-  telegram = await startTelegram({ token: '42:secret' })
+  opencode = await prepareOpencode({
+    model,
+    config: {
+      permission: { bash: { '*': 'allow', 'touch *': 'ask' } },
+      command: { words: { template: 'Say $ARGUMENTS [scenario:hello]' } },
+    },
+  })
+  telegram = await startTelegram({
+    token: '42:secret',
+    chats: [
+      { id: chat, type: 'private', title: 'Ann' },
+      { id: 2, type: 'private', title: 'Bob' },
+    ],
+  })
   folder = mkdtempSync(join(tmpdir(), 'reply-agent-'))
   path = join(folder, 'reply.json')
   // An agent has the bridge's environment; this one needs a home of its own.
@@ -59,7 +71,10 @@ beforeAll(async () => {
     JSON.stringify({
       servers: { home: { agent: `'${script}' acp`, directory: opencode.directory } },
       channels: { tg: { type: 'telegram', token: { env: 'TOKEN' }, apiRoot: telegram.url, updates: 'polling' } },
-      people: { ann: { ids: [`tg:${chat}`], may: ['prompt', 'approve'] } },
+      people: {
+        ann: { ids: [`tg:${chat}`], may: ['prompt', 'approve'] },
+        bob: { ids: ['tg:2'], may: ['prompt'] },
+      },
     }),
   )
   process.env.TOKEN = '42:secret'
@@ -78,11 +93,11 @@ afterAll(async () => {
   rmSync(folder, { recursive: true })
 })
 
-async function answered(words: string) {
+async function answered(words: string, id = chat) {
   return await new Promise<{ readonly messageId: number; readonly text: string }>((resolve) => {
     let stop = (): void => {}
     const look = (): void => {
-      const found = telegram.screen(chat).findLast((one) => one.from === 'bot' && one.text.includes(words))
+      const found = telegram.screen(id).findLast((one) => one.from === 'bot' && one.text.includes(words))
       if (!found) return
       stop()
       resolve(found)
@@ -91,6 +106,19 @@ async function answered(words: string) {
     look()
   })
 }
+
+test('a command that an agent has not listed yet runs nothing by words of a person who may only prompt', async () => {
+  const before = model.requests.length
+  for (const [index, words] of ['/words !`touch injected.txt`', '/steer /words !`touch injected.txt`'].entries()) {
+    telegram.say(2, words)
+    const refusals = () => telegram.screen(2).filter(({ text: said }) => said.includes('without asking')).length
+    await expect.poll(refusals, { timeout: 20_000 }).toBe(index + 1)
+    expect(existsSync(join(opencode.directory, 'injected.txt'))).toBe(false)
+  }
+  expect(model.requests).toHaveLength(before)
+  telegram.say(2, 'Hi [scenario:hello]')
+  await answered('Hello to you.', 2)
+})
 
 test('an agent answers in the chat, goes on with its session, and asks', async () => {
   telegram.say(chat, 'Hi [scenario:hello]')

@@ -200,7 +200,7 @@ const ownWords = [
   // The question, and the permission.
   /^❓ \*\*Colour\*\*$|^Which colour\?$|^✅ Blue · (Person|Ann)$/,
   /^❓ Allow this\? bash: touch asked\\-for\.txt$|^\*\*Command\*\*$|^```(bash)?$|^touch asked-for\.txt$/,
-  /^\*\*description\*\*$|^Touch$|^\*\*"Always" allows from now on\*\*$|^touch \*$|^✅ Allow once · Ann$/,
+  /^\*\*description\*\*$|^Touch$|^\*\*"Always" allows, for everyone who uses this server, until it is revoked\*\*$|^touch \*$|^✅ Allow once · Ann$/,
 ]
 
 const linesOf = (texts: readonly string[]): readonly string[] =>

@@ -5,6 +5,7 @@ import { connect, type OpenCode, systemClock } from '@reply/core'
 import { bridgeChannel } from '@reply/telegram'
 import {
   type FakeTelegram,
+  isSecond,
   launchOpencode,
   type Model,
   type Opencode,
@@ -58,6 +59,8 @@ export interface StageOptions {
   /** Added to the server's environment. */
   readonly env?: Readonly<Record<string, string>>
   readonly chats?: Parameters<typeof startTelegram>[0]['chats']
+  /** The server's slash commands. */
+  readonly commands?: NonNullable<OpencodeConfig['command']>
 }
 
 export interface StartOptions {
@@ -107,14 +110,21 @@ export function crowdIn(
 }
 
 export async function startStage(options: StageOptions): Promise<BridgeStage> {
-  const { scripts, people = everyone, router = {}, version, channel = {}, env, chats } = options
+  const { scripts, people = everyone, router = {}, version, channel = {}, env, chats, commands } = options
   const { permission = { bash: { '*': 'allow', 'touch *': 'ask' } } } = options
-  const model = await startModel({ scripts })
+  const isV2 = isSecond(version ?? '')
+  const model = await startModel({ scripts, generation: isV2 ? 2 : 1 })
   const server = await launchOpencode({
     model,
     ...(version !== undefined && { version }),
+    // Servers of OpenCode 2 always have one.
+    ...(isV2 && { password: token }),
     ...(env && { env }),
-    config: { permission, extra: { snapshot: false } },
+    config: {
+      permission,
+      ...(!isV2 && { extra: { snapshot: false } }),
+      ...(commands && { command: commands }),
+    },
   })
   const telegram = await startTelegram({ token, ...(chats && { chats }) })
   const home = mkdtempSync(join(tmpdir(), 'reply-bridge-'))
@@ -122,7 +132,9 @@ export async function startStage(options: StageOptions): Promise<BridgeStage> {
   const errors: Error[] = []
   const configWith = (given: object, who: object, more: object): BridgeConfig =>
     parseConfig({
-      servers: { home: { url: server.url, directory: server.directory, ...more } },
+      servers: {
+        home: { url: server.url, directory: server.directory, ...(isV2 && { password: { env: 'PASSWORD' } }), ...more },
+      },
       channels: {
         tg: { type: 'telegram', token: { env: 'TOKEN' }, apiRoot: telegram.url, updates: 'polling', ...channel },
       },

@@ -1,4 +1,4 @@
-import { readPermissionAnswer, readQuestionAnswer } from '@reply/core'
+import { alwaysOffer, readPermissionAnswer, readQuestionAnswer } from '@reply/core'
 import { expect, test } from 'vitest'
 import { firstAnswer, offerOf, wrongAnswer, wrongPermission } from '../src/asks/ask.ts'
 import { permission, question } from './fixture/reply.ts'
@@ -21,11 +21,15 @@ test.each([
 
 const seen = permission()
 const once = permission({ always: [] })
+const shell = permission({ always: ['sh *'] })
+const wide = permission({ always: ['*'] })
 const unseen = permission({ call: undefined })
 
 test.each([
   ['all three where all is known', seen, false, [1, 2, 3]],
   ['no "always" where it would cover nothing', once, false, [1, 3]],
+  ['no "always" for a shell', shell, false, [1, 3]],
+  ['no "always" without a limit', wide, false, [1, 3]],
   ['only a refusal while it is not known what would run', unseen, false, [3]],
   ['all three where that is allowed unseen', unseen, true, [1, 2, 3]],
 ] as const)('offers %s, with fixed numbers', (_, ask, allowUnseen, numbers) => {
@@ -38,11 +42,13 @@ test.each([
   ['3 no', unseen, undefined],
   ['maybe', seen, 'type 1, 2 or 3; you can add a reason after the 3'],
   ['2', once, '"always" is not offered here: type 1 or 3; you can add a reason after the 3'],
+  ['2', shell, '"always" is not offered, because sh can run anything: type 1 or 3; you can add a reason after the 3'],
+  ['always', wide, '"always" is not offered, because * has no limit: type 1 or 3; you can add a reason after the 3'],
   ['yes', unseen, 'what it would run is not known, so it cannot be allowed: type 3; you can add a reason after the 3'],
   ['2', unseen, 'what it would run is not known, so it cannot be allowed: type 3; you can add a reason after the 3'],
 ])('%s for a permission: what is wrong with it', (typed, ask, error) => {
-  const read = readPermissionAnswer(typed, { canAlways: ask.always.length > 0 })
-  expect(wrongPermission(read, offerOf(ask, { allowUnseen: false }))).toBe(error)
+  const read = readPermissionAnswer(typed, { canAlways: alwaysOffer(ask).type === 'offered' })
+  expect(wrongPermission(read, offerOf(ask, { allowUnseen: false }), ask)).toBe(error)
 })
 
 test('without a person, the first option of each question is taken', () => {

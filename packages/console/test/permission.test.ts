@@ -18,12 +18,36 @@ test('a permission shows the whole command, not the patterns that the server der
     "    [[ -v 'a[$(touch X)]' ]]; ls",
     '    export A=1',
     '  1. once — this time only',
-    '  2. always — from now on: ls *',
+    '  2. always — for everyone who uses this server, until it is revoked: ls *',
     '  3. reject — add a reason if you like; the agent continues with it in mind',
     '  type 1, 2 or 3; you can add a reason after the 3',
     '  › █',
     '? Waiting for an answer · 0s',
   ])
+})
+
+test('what would push the rest off the screen, or looks like other letters, is written out', async () => {
+  const { terminal, show } = setup([90, 20])
+  const command = `ls${'\n'.repeat(121)}${' '.repeat(1500)}\u0441at\u2800x`
+  show(
+    blocked(permission({ patterns: ['\u0441at *'], always: ['\u0441at *'], title: 'bash: ls', call: bash(command) })),
+  )
+  const rows = await terminal.screen()
+  expect(rows.slice(0, 5)).toEqual([
+    '! Allow bash?',
+    '  Patterns: \\u0441at *',
+    '    ls',
+    '    ⟨120 empty lines⟩',
+    '    ⟨1500 spaces⟩\\u0441at\\u2800x',
+  ])
+})
+
+test('"always" is not offered for a shell, and a line says why', async () => {
+  const { terminal, show } = setup([90, 20])
+  show(blocked(permission({ always: ['bash *'], call: bash('bash x') })))
+  const rows = (await terminal.screen()).join('\n')
+  expect(rows).toContain('"always" is not offered, because bash can run anything')
+  expect(rows).not.toContain('2. always')
 })
 
 test('a line wider than the terminal is cut anywhere, without losing a character', async () => {
@@ -55,7 +79,7 @@ test('an edit shows all of its lines, however many', async () => {
 test('hidden characters are written out, in the ask, in tool lines and in file names', async () => {
   const hidden = 'rm x\u202ey\u200b\u001b[31m'
   const shown = 'rm x\\u202ey\\u200b\\u001b[31m'
-  const { terminal, show } = setup([90, 30])
+  const { terminal, show } = setup([140, 30])
   const [asked] = question().questions
   show(blocked(permission({ permission: 'a\u200bb', always: [hidden], call: bash(hidden) })))
   const screen = (await terminal.screen()).join('\n')

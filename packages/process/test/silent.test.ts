@@ -71,6 +71,27 @@ setInterval(() => {}, 1000)`
   await agent.close()
 })
 
+test('a command of Claude Code is listed also without a description', async () => {
+  const commands = [
+    { name: 'review', description: null },
+    { name: 'cost', description: 'What it cost' },
+    { name: 'init' },
+  ]
+  const file = join(folder, 'describing')
+  const script = `require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+  const response = { subtype: 'success', request_id: JSON.parse(line).request_id, response: ${JSON.stringify({ commands })} }
+  console.log(JSON.stringify({ type: 'control_response', response }))
+})`
+  writeFileSync(file, `#!${process.execPath}\n${script}\n`, { mode: 0o755 })
+  const agent = connectSource(claude({ command: file, graceMs: 200 }))
+  expect((await agent.commands()).map(({ name, description }) => [name, description])).toEqual([
+    ['review', undefined],
+    ['cost', 'What it cost'],
+    ['init', undefined],
+  ])
+  await agent.close()
+})
+
 test('each prompt for a command that does not exist fails at once, and says the cure', async () => {
   // They would wait for an hour otherwise, and between two attempts to start it.
   const hourMs = 3_600_000

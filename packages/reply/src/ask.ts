@@ -45,7 +45,7 @@ export interface PermissionAsk extends AskFields {
    * more.
    */
   readonly patterns: readonly string[]
-  /** The patterns that `always` would allow from now on. Offer `always` only if this is not empty. */
+  /** The patterns that `always` would allow from now on. `alwaysOffer` says whether to offer it. */
   readonly always: readonly string[]
   /** One line for people. */
   readonly title: string

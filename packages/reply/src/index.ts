@@ -1,3 +1,4 @@
+export { type AlwaysOffer, alwaysOffer } from './ask/always.ts'
 export {
   type PermissionWords,
   type ReadPermissionAnswer,
@@ -101,7 +102,9 @@ export type {
   SessionInput,
 } from './source/input.ts'
 export { createDecoder, type Decoder, type DecoderOptions } from './source/opencode1/decode.ts'
-export { type CommandInfo, runsUnasked } from './source/server-data.ts'
+export { runsUnasked } from './source/runs-unasked.ts'
+export type { CommandInfo, SavedRule } from './source/server-data.ts'
+export { legible } from './text/legible.ts'
 export { visible } from './text/visible.ts'
 export { emptyTrack, type Tracked, type TrackLimits, type TrackState } from './track/state.ts'
 export { repliesOf, track, unknownSessions } from './track.ts'

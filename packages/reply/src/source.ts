@@ -17,6 +17,7 @@ export type {
   ModelInfo,
   Reach,
   Reading,
+  SavedRule,
   SessionInfo,
   SessionQuery,
   SessionRead,

@@ -74,6 +74,7 @@ export const words: Words = {
   permission: (title) => `Allow this? ${title}`,
   allowOnce: 'Allow once',
   allowAlways: 'Always',
+  allowedAlways: 'Always, for everyone who uses this server',
   reject: 'Reject',
   other: 'Or answer in your own words.',
   pickSeveral: 'Pick one or more.',
@@ -87,7 +88,7 @@ export const words: Words = {
   replyPermission: (always) =>
     `Reply 1 to allow it once${always ? ', 2 to allow it always' : ''}, or 3 to reject it. You can also write "reject" and a reason.`,
   replyReject: 'Reply 3 to reject it.',
-  alwaysCovers: '"Always" allows from now on',
+  alwaysCovers: '"Always" allows, for everyone who uses this server, until it is revoked',
   title: 'Title',
   patterns: 'Patterns',
   metadata: 'Metadata',
@@ -109,6 +110,10 @@ export const words: Words = {
   whichOne: 'Several requests are waiting for an answer. Press a button, or reply to the one you mean.',
   pressOrReply: 'In a shared chat, press a button, or reply to the request.',
   alwaysNotOffered: '"Always" is not offered here. Reply 1 to allow it once, or 3 to reject it.',
+  alwaysTooWide: ({ pattern, program }) =>
+    pattern === undefined
+      ? `"Always" is not offered, because ${program} can run anything.`
+      : `"Always" is not offered, because ${pattern} has no limit.`,
   notAllowedHere:
     'This cannot be allowed here: the chat is shared, and the bot has no list of people who may answer. You can only reject it.',
   rejectOnly: 'This cannot be allowed here. You can only reject it.',

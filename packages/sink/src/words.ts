@@ -87,8 +87,10 @@ export interface Words {
   permission: (title: string) => string
   /** A button, and how an answered permission reads. */
   allowOnce: string
-  /** A button, and how an answered permission reads. */
+  /** A button. */
   allowAlways: string
+  /** How a permission reads that was allowed by "always". It names the reach. */
+  allowedAlways: string
   /** The button that rejects a permission. */
   reject: string
   /** Below a question's buttons, if it takes free text. */
@@ -111,7 +113,7 @@ export interface Words {
   replyPermission: (always: boolean) => string
   /** How to reject by text, after a sentence that says why no more is possible. */
   replyReject: string
-  /** Heading of the patterns that the answer "always" would allow. */
+  /** Heading of the patterns that the answer "always" would allow. It names the reach. */
   alwaysCovers: string
   /** Heading of a permission's title, if that is too long for the first line. */
   title: string
@@ -153,8 +155,10 @@ export interface Words {
   whichOne: string
   /** In answer to a bare text in a shared chat, where it answers nothing. */
   pressOrReply: string
-  /** In answer to "always" where the permission doesn't offer it. */
+  /** In answer to "always" where the permission doesn't offer it, as there is nothing that it would cover. */
   alwaysNotOffered: string
+  /** Why "always" is not offered: it would cover that pattern without a limit, or that program, which can run anything. */
+  alwaysTooWide: (what: { pattern: string; program?: undefined } | { program: string; pattern?: undefined }) => string
   /** Why a permission can only be rejected: nothing says who may answer in this shared chat. */
   notAllowedHere: string
   /** The same in short, once the chat has read the long form. */

@@ -1,4 +1,4 @@
-import { askDetails, type PermissionAsk, type Reply, visible } from '@reply/core'
+import { alwaysOffer, askDetails, legible, type PermissionAsk, type Reply } from '@reply/core'
 import { randomBy } from '@reply/testing'
 import { expect, test } from 'vitest'
 import { words } from '../src/english.ts'
@@ -51,7 +51,7 @@ function metadataOf(chance: Chance, before: string, after: string): Readonly<Rec
 }
 
 function askOf(chance: Chance): PermissionAsk {
-  const always = chance.is(0.5) ? [chance.text(2)] : []
+  const always = chance.is(0.5) ? [chance.is(0.7) ? `touch ${chance.text(2)} *` : chance.text(2)] : []
   const of = (tool: string, input: Readonly<Record<string, unknown>>, metadata = {}): PermissionAsk =>
     permits({ permission: tool, title: `${tool}: …`, always, metadata, call: { tool, input } })
   const [one, other] = [chance.text(40), chance.text(40)]
@@ -106,6 +106,8 @@ async function play(seed: number): Promise<{ readonly wrong: readonly string[]; 
     if (is(0.5)) continue
     const given = await allowedIn(scene)
     allowed += given.length
+    const isNarrow = alwaysOffer(ask).type === 'offered'
+    wrong.push(...given.filter((how) => how.endsWith(' always') && !isNarrow).map((how) => `by ${how}, too wide`))
     for (const how of given) wrong.push(...unreadIn(scene, ask).map((what) => `by ${how}, without ${what}`))
   }
   await scene.sink().stop()
@@ -144,13 +146,13 @@ function unreadIn(scene: Scene, ask: PermissionAsk): readonly string[] {
   const details = askDetails(ask)
   if (!details) return ['its input']
   const all = compact([...blocks.values()].join('')) + files
-  const covers = { label: words.alwaysCovers, text: visible(ask.always.join('\n')) }
-  const unread = [...details, covers].filter(({ label, text }) => {
+  const covers = { label: words.alwaysCovers, text: legible(ask.always.join('\n')) }
+  const unread = [...details, ...(alwaysOffer(ask).type === 'offered' ? [covers] : [])].filter(({ label, text }) => {
     const isShown = [blocks, once].some((each) => compact(each.get(literal(label)) ?? '').includes(compact(text)))
     return !isShown && !files.includes(compact(text))
   })
   const lines = [...leavesOf(ask.call?.input), ...leavesOf(ask.metadata.note)].flatMap((leaf) => leaf.split('\n'))
-  const missing = lines.filter((line) => !all.includes(compact(visible(line))))
+  const missing = lines.filter((line) => !all.includes(compact(legible(line))))
   return [...unread.map(({ label }) => label), ...missing]
 }
 

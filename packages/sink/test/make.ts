@@ -79,7 +79,13 @@ export function asks(questions: readonly Question[] = [questionOf()], more: Part
 
 export function permits(more: Partial<PermissionAsk> = {}): PermissionAsk {
   const input = { tool: 'bash', input: { command: 'npm test' } }
-  const what = { permission: 'bash', patterns: ['npm test'], always: ['npm *'], title: 'bash: npm test', metadata: {} }
+  const what = {
+    permission: 'bash',
+    patterns: ['npm test'],
+    always: ['touch *'],
+    title: 'bash: npm test',
+    metadata: {},
+  }
   return { type: 'permission', requestID: 'per_1', ...asking, ...what, call: input, ...more }
 }
 

@@ -59,7 +59,7 @@ test('its open permissions are retired with a notice, and asked again with new t
 
 test('its open permissions show their results', async () => {
   const scene = await resumed([permits({ status: 'answered', reply: 'always' })])
-  expect(scene.fake.screen()[2]?.text).toMatch(/✅ Always$/)
+  expect(scene.fake.screen()[2]?.text).toMatch(/✅ Always, for everyone who uses this server$/)
   expect(scene.fake.screen()).toHaveLength(5)
 })
 

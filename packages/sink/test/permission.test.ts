@@ -6,6 +6,7 @@ import { toPolicy } from '../src/config.ts'
 import { words } from '../src/english.ts'
 import { emptyLedger } from '../src/ledger/ledger.ts'
 import { call, permits, replyWith, saidIn, viewOf } from './make.ts'
+import { pressing } from './pressing.ts'
 import { createScene, ledgerOf, type Scene, type SceneOptions } from './scene.ts'
 
 const key = 'chat/ses_1/msg_1'
@@ -44,10 +45,7 @@ describe('a permission', () => {
     scene.show(asking(running(command, { title: 'bash: ls' })))
     await scene.pass(1000)
     expect(textsOn(scene)).toEqual([
-      `❓ Allow this? bash: ls\n\n**Command**\n\`\`\`bash\n${command}\n\`\`\`\n\n**"Always" allows from now on**\n\`\`\`\nnpm \\*\n\`\`\``.replace(
-        'npm \\*',
-        'npm *',
-      ),
+      `❓ Allow this? bash: ls\n\n**Command**\n\`\`\`bash\n${command}\n\`\`\`\n\n**${words.alwaysCovers}**\n\`\`\`\ntouch *\n\`\`\``,
     ])
     expect(labelsOn(scene)).toEqual([every])
   })
@@ -65,6 +63,31 @@ describe('a permission', () => {
     await scene.pass(1000)
     expect(labelsOn(scene)).toEqual([['Allow once', 'Reject']])
     expect(textsOn(scene)[0]).not.toContain('Always')
+  })
+
+  test.each([
+    ['bash *', '"Always" is not offered, because bash can run anything.'],
+    ['*', '"Always" is not offered, because * has no limit.'],
+  ])('does not offer always for %s, and says why, to a press and a text alike', async (pattern, why) => {
+    const scene = privately()
+    const ask = permits({ always: ['touch *', pattern] })
+    scene.show(asking(ask))
+    await scene.pass(1000)
+    expect(labelsOn(scene)).toEqual([['Allow once', 'Reject']])
+    expect(textsOn(scene)[0]?.replaceAll('\\', '')).toContain(why)
+    expect(textsOn(scene)[0]).not.toContain(words.alwaysCovers)
+    const [once] = scene.fake.screen()[0]?.buttons.flat() ?? []
+    const allowing = pressing(scene, once?.data ?? '')
+    const press = { ...allowing, token: allowing.token.replace(/once$/, 'always') }
+    const text = { text: 'always', messageRef: { id: 'typed', postedAt: scene.clock.now() } }
+    expect(await scene.sink().take(press)).toMatchObject({ type: 'error' })
+    expect(await scene.sink().take(text)).toMatchObject({ type: 'error', error: expect.stringContaining(why) })
+    expect((await scene.sink().take(allowing))?.type).toBe('answer')
+  })
+
+  test('names the reach of always', () => {
+    expect(words.alwaysCovers).toContain('for everyone who uses this server, until it is revoked')
+    expect(words.allowedAlways).toContain('for everyone who uses this server')
   })
 
   test('makes invisible characters visible', async () => {

@@ -10,7 +10,7 @@ const joiner = '\u2060'
 
 /** The text sent for a permission to run that command. */
 function sentFor(command: string): string {
-  const ask = permits({ call: { tool: 'bash', input: { command } }, patterns: [], title: 'bash' })
+  const ask = permits({ call: { tool: 'bash', input: { command } }, patterns: [], always: [], title: 'bash' })
   const ledger = { ...emptyLedger, asks: { per_1: { secret: 's', answers: [], picked: [] } } }
   const { cards } = viewOf(replyWith([], { phase: 'blocked', asks: [ask] }), { ledger })
   const slots = layout(cards, { render: renderWhatsApp, limits: baileysLimits, mode: 'live', words, ledger })

@@ -3,6 +3,7 @@ import { answerWith, type Inbound } from '@reply/sink'
 import { BridgeError, chatWordsOf } from '../error.ts'
 import type { BridgeContext } from '../runs/context.ts'
 import type { Runner } from '../runs/runner.ts'
+import type { Allowed, Given } from './allowed.ts'
 import type { Answering } from './answered-by.ts'
 
 /**
@@ -18,6 +19,7 @@ export type Answerer = (
 export function createAnswerer(
   context: Pick<BridgeContext, 'servers' | 'channels' | 'people' | 'answeredBy' | 'words' | 'onError'>,
   runner: Runner,
+  allowed: Allowed,
 ): Answerer {
   const { servers, channels, people, answeredBy, words, onError } = context
   return async (channel, inbound, beforeAnswer) => {
@@ -27,18 +29,42 @@ export function createAnswerer(
       return followed ? here.map(({ sink }) => ({ sink, stream: followed })) : []
     })
     return await answerWith({
-      ...{ opencode: sentBy({ channel, actorID: inbound.actor.id }), running: () => running, beforeAnswer },
+      ...{
+        opencode: sentBy({ channel, actorID: inbound.actor.id, name: inbound.actor.name }),
+        running: () => running,
+        beforeAnswer,
+      },
       words: channels.sinkFields(channel).words,
     })(inbound)
   }
 
-  function sentBy(by: Answering): Pick<OpenCode, 'answer' | 'reject' | 'abort'> {
+  function sentBy(by: Given['by']): Pick<OpenCode, 'answer' | 'reject' | 'abort'> {
     return {
-      answer: async (ask, answer) => await passed(ask, by, serverFor(ask, by).answer(ask, answer)),
-      reject: async (ask, message) => await passed(ask, by, serverFor(ask, by).reject(ask, message)),
+      answer: async (ask, answer) => {
+        const { name, opencode } = serverFor(ask, by)
+        const send = async (): Promise<void> => await passed(ask, by, opencode.answer(ask, answer))
+        return ask.type === 'permission' && answer === 'always'
+          ? await noted({ ask, server: name, by }, send)
+          : await send()
+      },
+      reject: async (ask, message) => await passed(ask, by, serverFor(ask, by).opencode.reject(ask, message)),
       // Stops never come this way.
       abort: async () => {},
     }
+  }
+
+  /** Written down before, as what a server allows must not be forgotten by a crash. */
+  async function noted(given: Given, send: () => Promise<void>): Promise<void> {
+    const grant = await allowed.begin(given)
+    try {
+      await send()
+    } catch (error) {
+      const { cause = error } = error instanceof Error ? error : {}
+      const isUnknown = cause instanceof Error && 'type' in cause && cause.type === 'unreachable'
+      if (!isUnknown) await allowed.forget(grant)
+      throw error
+    }
+    await allowed.confirm(grant)
   }
 
   /** The person is told of a failure in words for people, and the operator in full. */
@@ -56,17 +82,17 @@ export function createAnswerer(
   }
 
   /** A right may have been lost while the answer was written down. Whose ask it is, the sink has decided. */
-  function serverFor(ask: Ask, { channel, actorID }: Answering): OpenCode {
+  function serverFor(ask: Ask, { channel, actorID }: Answering): ReturnType<typeof serverOf> {
     const may = people.find(channel, { id: actorID })?.may
     if (may?.has('approve') || (ask.type === 'question' && may?.has('prompt'))) return serverOf(ask)
     throw new BridgeError('inbound', words.mayNot(ask.type === 'question' ? 'prompt' : 'approve'))
   }
 
   /** A sub-agent's ask belongs to the server of its root session. */
-  function serverOf({ path, sessionID }: Ask): OpenCode {
+  function serverOf({ path, sessionID }: Ask): { readonly name: string; readonly opencode: OpenCode } {
     const name = runner.serverOf(path[0] ?? sessionID)
-    const server = name === undefined ? undefined : servers.get(name)
-    if (server) return server
+    const opencode = name === undefined ? undefined : servers.get(name)
+    if (name !== undefined && opencode) return { name, opencode }
     throw new BridgeError('inbound', 'The server of this request is not known any more.')
   }
 }

@@ -1,3 +1,4 @@
+import { oneLine } from '@reply/sink/channel'
 import { chatWordsOf } from '../error.ts'
 import type { QueuedPrompt } from '../intake/queued-prompt.ts'
 import { plain } from '../markdown.ts'
@@ -7,6 +8,8 @@ import { type Command, type CommandContext, CommandRefusal, type Said } from './
 
 /** The most names that a list shows. */
 const mostNames = 40
+/** How much of a command's description is listed, in UTF-16 units. */
+const commandLength = 120
 
 /** Commands about the agent: who answers, how much is shown, and what was done. */
 export function agentCommands(context: CommandContext): readonly Command[] {
@@ -47,6 +50,19 @@ export function agentCommands(context: CommandContext): readonly Command[] {
         if (!isReset && agent === undefined) throw new CommandRefusal(words.noAgent(plain(rest)))
         await state.commit(routes.write(place, { ...route, agent }))
         return { text: words.agentSet(plain(agent ?? words.byDefault)) }
+      },
+    },
+    {
+      name: 'commands',
+      description: "the agent's own commands",
+      run: async ({ target }) => {
+        const { opencode } = await target()
+        const listed = await opencode.commands()
+        if (listed.length === 0) return { text: words.noCommands }
+        const names = listed.map(({ name, description = '' }) =>
+          oneLine([`/${name}`, ...(description === '' ? [] : [description])].join(': '), commandLength),
+        )
+        return listing(words.commands, names)
       },
     },
     {

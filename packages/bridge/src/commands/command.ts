@@ -19,6 +19,8 @@ export interface Command {
   readonly isOnce?: true | undefined
   /** It has the agent work: it takes the right `prompt`. */
   readonly isPrompting?: true | undefined
+  /** It takes the right `approve`, and no other. */
+  readonly isApproving?: true | undefined
   /** Does it, and resolves with what to say. Undefined says nothing. */
   readonly run: (call: CommandCall) => Promise<Said | undefined>
 }

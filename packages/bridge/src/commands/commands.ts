@@ -1,5 +1,7 @@
 import type { Actor, Inbound } from '@reply/sink'
 import type { BridgeCommand } from '@reply/sink/channel'
+import type { Allowed } from '../asks/allowed.ts'
+import type { Right } from '../config/schema.ts'
 import { chatWordsOf } from '../error.ts'
 import type { Backlog } from '../intake/backlog.ts'
 import type { QueuedPrompt } from '../intake/queued-prompt.ts'
@@ -10,6 +12,7 @@ import { toQueuedPrompt } from '../registry/decode.ts'
 import { unknownRunKey } from '../runs/unknown-run.ts'
 import type { Write } from '../store/store.ts'
 import { agentCommands } from './agent-commands.ts'
+import { allowedCommands } from './allowed-commands.ts'
 import { type Command, type CommandContext, CommandRefusal, type Said, type Target } from './command.ts'
 import { queueCommands } from './queue-commands.ts'
 import { runCommands, stopRuns } from './run-commands.ts'
@@ -48,9 +51,10 @@ const stops: ReadonlySet<string> = new Set(['stop', 'cancel', 'interrupt'])
 /** The name, whatever follows it. A command is a whole word: `/statusx` is not `/status`. */
 const pattern = /^\s*\/([a-z]+)(?:@\S+)?(?:\s+([\s\S]*))?$/i
 
-export function createCommands(context: CommandContext, backlog: Backlog): Commands {
+export function createCommands(context: CommandContext, backlog: Backlog, allowed: Allowed): Commands {
   const { state, channels, routes, people, runner, servers, words, onError } = context
   const sessions = sessionCommands(context)
+  const always = allowedCommands(context, allowed)
   const all: readonly Command[] = [
     { name: 'start', description: 'what this bot does', run: async ({ person }) => ({ text: welcome(person) }) },
     {
@@ -62,6 +66,7 @@ export function createCommands(context: CommandContext, backlog: Backlog): Comma
     ...runCommands(context),
     ...queueCommands(context),
     ...agentCommands(context),
+    ...always.list,
   ]
   const byName = new Map(all.map((command) => [command.name, command]))
   const menu = all.map(({ name, description }) => ({ name, description }))
@@ -72,11 +77,10 @@ export function createCommands(context: CommandContext, backlog: Backlog): Comma
     const command = byName.get(nameIn(entry.text))
     const rest = pattern.exec(entry.text)?.[2]?.trim() ?? ''
     if (!command) return
-    const mayUse = person.may.has('prompt') || (person.may.has('admin') && !command.isPrompting)
-    const isRefused = !mayUse && !isHelp(command)
+    const lacking = lackedBy(person, command)
     const call = { entry, place: entry, person, rest, target: async () => await targetOf(entry) }
-    const said = isRefused
-      ? { text: words.mayNot('prompt') }
+    const said = lacking
+      ? { text: words.mayNot(lacking) }
       : entry.isTried && command.isOnce
         ? { text: words.restartedCommand(`/${command.name}`) }
         : await attempt(async () => await command.run(call))
@@ -111,7 +115,8 @@ export function createCommands(context: CommandContext, backlog: Backlog): Comma
   async function press({ place, person, press: { token, actor, answer, messageRef } }: GivenPress): Promise<void> {
     const [, verb, value = ''] = /^b\/(\w+)(?:\/(.*))?$/.exec(token) ?? []
     if (!(await channels.hasButton(place, messageRef, token))) return await answer(words.unheard)
-    if (!person.may.has('prompt')) return await answer(words.mayNot('prompt'))
+    const right = verb === 'revoke' ? 'approve' : 'prompt'
+    if (!person.may.has(right)) return await answer(words.mayNot(right))
     const who = { channel: place.channel, actor }
     const isOwn = (prompt: QueuedPrompt): boolean => people.isSame(prompt, who) || person.may.has('admin')
     switch (verb) {
@@ -122,6 +127,12 @@ export function createCommands(context: CommandContext, backlog: Backlog): Comma
       case 'switch':
         return await turn(
           await attempt(async () => await sessions.switchTo({ place, person, ...(await targetOf(place)) }, value)),
+        )
+      case 'revoke':
+        await answer()
+        return await say(
+          place,
+          (await attempt(async () => await always.revoke(await targetOf(place), value))) ?? { text: words.unheard },
         )
       case 'run':
         return await answer((await backlog.run(place, value, isOwn)) ? words.runsAgain : words.backlogGone)
@@ -178,6 +189,13 @@ export function createCommands(context: CommandContext, backlog: Backlog): Comma
     })
     return lines.join('\n')
   }
+}
+
+/** The right that a person lacks for a command. */
+function lackedBy({ may }: Person, command: Command): Right | undefined {
+  if (isHelp(command)) return undefined
+  if (command.isApproving) return may.has('approve') ? undefined : 'approve'
+  return may.has('prompt') || (may.has('admin') && !command.isPrompting) ? undefined : 'prompt'
 }
 
 const isHelp = ({ name }: Command): boolean => name === 'start' || name === 'help'

@@ -28,6 +28,11 @@ export interface BridgeContext {
   readonly directoryOf: (server: string) => string | undefined
   /** Whether people without `approve` may prompt a server that acts unasked. */
   readonly trustsPrompt: (server: string) => boolean
+  /**
+   * Whether the bridge starts that server as a coding agent: it takes any prompt that begins with a slash for a command,
+   * and may list its commands only later, or never.
+   */
+  readonly isAgent: (server: string) => boolean
   readonly router: RouterConfig
   readonly words: BridgeWords
   /** Its `now` never goes back. */

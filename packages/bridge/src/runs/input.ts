@@ -33,8 +33,13 @@ export async function readFiles(
 }
 
 /** A slash command of the agent: its name and what follows. */
-export function agentCommandOf(text: string): { readonly name: string; readonly rest: string } | undefined {
-  const [, name, rest = ''] = /^\/([\w:.-]+)(?:\s+([\s\S]*))?$/.exec(text.trim()) ?? []
+export interface AgentCommand {
+  readonly name: string
+  readonly rest: string
+}
+
+export function agentCommandOf(text: string): AgentCommand | undefined {
+  const [, name, rest = ''] = /^\/(\S+)(?:\s+([\s\S]*))?$/.exec(text.trim()) ?? []
   return name === undefined ? undefined : { name, rest }
 }
 

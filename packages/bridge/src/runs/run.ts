@@ -1,4 +1,5 @@
 import {
+  type CommandInfo,
   type OpenCode,
   type PostedPrompt,
   type Reply,
@@ -18,7 +19,7 @@ import type { Route } from '../routes/decode.ts'
 import type { ActiveRun } from './active-run.ts'
 import type { RunContext } from './context.ts'
 import type { HeldRun } from './ended-runs.ts'
-import { agentCommand, agentCommandOf, FileFailure, readFiles } from './input.ts'
+import { type AgentCommand, agentCommand, agentCommandOf, FileFailure, readFiles } from './input.ts'
 import { endOf, isGone } from './outcome.ts'
 import { shownBy, shownInMirrors } from './shown-by.ts'
 import { keepUnknown, unknownButtons } from './unknown-run.ts'
@@ -111,15 +112,22 @@ export function beginRun(options: BeginOptions): ActiveRun {
     if (guarded && !(await isGuarded(agent))) return await end(words.mayNot('approve'))
     if (isCanceled) return await end('Aborted')
     const target = { sessionID, title: route.title, agent, model, guarded }
-    const command = prompt.isCommand ? agentCommandOf(prompt.text) : undefined
+    const command = prompt.isCommand || context.isAgent(server) ? agentCommandOf(prompt.text) : undefined
     const known = command && (await agentCommand(opencode, command.name))
+    if (command && (known || context.isAgent(server)) && isUnasked(command, known)) {
+      await say({ text: words.unaskedCommand, replyTo: prompt.messageRef })
+      return await end(words.mayNot('approve'))
+    }
     if (command && known) {
-      if (runsUnasked(known, command.rest) && !people.mayAll(prompt, 'approve')) {
-        await say({ text: words.unaskedCommand, replyTo: prompt.messageRef })
-        return await end(words.mayNot('approve'))
-      }
       if (prompt.files.length > 0) await say({ text: words.commandHasNoFiles })
-      return opencode.command({ ...target, command: command.name, arguments: command.rest }, runOptions(guarded))
+      const run = runOptions(guarded)
+      const onPosting = async (posted: PostedPrompt): Promise<void> => {
+        // The server may have been restarted since, with another template.
+        if (isUnasked(command, await agentCommand(opencode, command.name)))
+          throw new BridgeError('inbound', words.unaskedCommand)
+        await run.onPosting?.(posted)
+      }
+      return opencode.command({ ...target, command: command.name, arguments: command.rest }, { ...run, onPosting })
     }
     const files = await readFiles(channels.of(prompt.channel), prompt.files, router.maxFileBytes)
     if (isCanceled) return await end('Aborted')
@@ -144,6 +152,11 @@ export function beginRun(options: BeginOptions): ActiveRun {
       onError(new BridgeError('inbound', `${who} was refused on ${server}: ${error.message}`, { cause: error }))
       return false
     }
+  }
+
+  /** Whether the person's words could have the server run or read something without asking, which this person may not. */
+  function isUnasked({ name, rest }: AgentCommand, known: CommandInfo = { name }): boolean {
+    return runsUnasked(known, rest) && !people.mayAll(prompt, 'approve')
   }
 
   function runOptions(guarded = mustBeGuarded()): RunOptions {

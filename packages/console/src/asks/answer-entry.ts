@@ -1,4 +1,11 @@
-import { type Ask, type PermissionAsk, type Question, readPermissionAnswer, readQuestionAnswer } from '@reply/core'
+import {
+  type Ask,
+  alwaysOffer,
+  type PermissionAsk,
+  type Question,
+  readPermissionAnswer,
+  readQuestionAnswer,
+} from '@reply/core'
 import type { Key } from '../terminal/key.ts'
 import { type Answer, offerOf, wrongAnswer, wrongPermission } from './ask.ts'
 
@@ -105,8 +112,8 @@ function step(entry: Entry, by: 1 | -1, { ask, allowUnseen }: Asked): string {
 }
 
 function enterPermission(entry: Entry, ask: PermissionAsk, options: { readonly allowUnseen: boolean }): Pressed {
-  const read = readPermissionAnswer(entry.input, { canAlways: ask.always.length > 0 })
-  const note = wrongPermission(read, offerOf(ask, options))
+  const read = readPermissionAnswer(entry.input, { canAlways: alwaysOffer(ask).type === 'offered' })
+  const note = wrongPermission(read, offerOf(ask, options), ask)
   if (note !== undefined || read.type === 'error') return { entry: { ...entry, note } }
   return decided(entry, read.type === 'reject' ? read : { type: 'permission', reply: read.answer })
 }

@@ -1,6 +1,7 @@
 import {
   type Ask,
   type AskDetail,
+  alwaysOffer,
   askDetails,
   isEqualAsk,
   type PermissionAsk,
@@ -10,7 +11,7 @@ import {
   type ReadQuestionAnswer,
   type Reply,
 } from '@reply/core'
-import { visibleLine } from '../format/sanitize.ts'
+import { legibleLine, visibleLine } from '../format/sanitize.ts'
 
 /** A person's decision. */
 export type Answer =
@@ -54,7 +55,23 @@ export interface Offer {
 export function offerOf(ask: PermissionAsk, { allowUnseen }: { readonly allowUnseen: boolean }): Offer {
   const isKnown = detailsOf(ask) !== undefined
   if (!isKnown && !allowUnseen) return { isKnown, numbers: [3] }
-  return { isKnown, numbers: ask.always.length > 0 ? [1, 2, 3] : [1, 3] }
+  return { isKnown, numbers: alwaysOffer(ask).type === 'offered' ? [1, 2, 3] : [1, 3] }
+}
+
+/** Why "always" is not offered although the server would take it. Undefined if it is offered, or would cover nothing. */
+export function whyNotAlways(ask: PermissionAsk): string | undefined {
+  const offer = alwaysOffer(ask)
+  switch (offer.type) {
+    case 'offered':
+    case 'none':
+      return undefined
+    case 'everything':
+      return `"always" is not offered, because ${legibleLine(offer.pattern)} has no limit`
+    case 'runs-anything':
+      return `"always" is not offered, because ${legibleLine(offer.program)} can run anything`
+    default:
+      return offer satisfies never
+  }
 }
 
 /** "type 1 or 3", and what may follow. */
@@ -65,9 +82,10 @@ export function howToPermit({ numbers }: Offer): string {
 }
 
 /** What is wrong with an answer to a permission. Undefined if it is offered. */
-export function wrongPermission(read: ReadPermissionAnswer, offer: Offer): string | undefined {
+export function wrongPermission(read: ReadPermissionAnswer, offer: Offer, ask: PermissionAsk): string | undefined {
   const how = howToPermit(offer)
-  if (read.type === 'error') return read.reason === 'unclear' ? how : `"always" is not offered here: ${how}`
+  if (read.type === 'error')
+    return read.reason === 'unclear' ? how : `${whyNotAlways(ask) ?? '"always" is not offered here'}: ${how}`
   if (read.type === 'reject' || offer.numbers.includes(read.answer === 'once' ? 1 : 2)) return undefined
   return `what it would run is not known, so it cannot be allowed: ${how}`
 }
@@ -123,9 +141,9 @@ function questionTitle(ask: QuestionAsk): string {
 
 function permissionTitle(ask: PermissionAsk): string {
   const command = ask.call?.input.command
-  const title = visibleLine(typeof command === 'string' ? command : ask.title)
-  const patterns = visibleLine(ask.patterns.join(', '))
+  const title = legibleLine(typeof command === 'string' ? command : ask.title)
+  const patterns = legibleLine(ask.patterns.join(', '))
   if (title === '' || title === ask.permission)
-    return patterns === '' ? visibleLine(ask.permission) : `${visibleLine(ask.permission)}: ${patterns}`
-  return title.startsWith(ask.permission) ? title : `${visibleLine(ask.permission)}: ${title}`
+    return patterns === '' ? legibleLine(ask.permission) : `${legibleLine(ask.permission)}: ${patterns}`
+  return title.startsWith(ask.permission) ? title : `${legibleLine(ask.permission)}: ${title}`
 }

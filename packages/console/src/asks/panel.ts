@@ -2,11 +2,11 @@ import { type Ask, type AskDetail, type PermissionAsk, type QuestionAsk, type Re
 import { markdown } from '../format/markdown.ts'
 import { toned } from '../format/patch.ts'
 import { givenTitle } from '../format/reply-label.ts'
-import { visibleLine } from '../format/sanitize.ts'
+import { legibleLine, visibleLine } from '../format/sanitize.ts'
 import { chop, clip, type Line, line, type Span, span, widthOf, wrap } from '../format/styled-line.ts'
 import { SYMBOLS } from '../format/symbols.ts'
 import { currentQuestion, type Entry, picked } from './answer-entry.ts'
-import { askTitle, detailsOf, howToAnswer, howToPermit, offerOf } from './ask.ts'
+import { askTitle, detailsOf, howToAnswer, howToPermit, offerOf, whyNotAlways } from './ask.ts'
 
 export interface PanelOptions {
   readonly width: number
@@ -80,23 +80,28 @@ function questionLines(ask: QuestionAsk, { width, reply, entry }: PanelOptions):
 function permissionLines(ask: PermissionAsk, { width, reply, entry, allowUnseen }: PanelOptions): readonly Line[] {
   const title: Line = [
     span('! ', 'yellow', 'bold'),
-    span(`Allow ${visibleLine(ask.permission)}?`, 'bold'),
+    span(`Allow ${legibleLine(ask.permission)}?`, 'bold'),
     ...whoAsks(ask, reply),
   ]
   const { isKnown, numbers } = offerOf(ask, { allowUnseen })
+  const why = isKnown || allowUnseen ? whyNotAlways(ask) : undefined
   const chosen = /^\d$/.test(entry?.input.trim() ?? '') ? Number(entry?.input) : 0
   const choices = {
     1: { label: 'once', description: 'this time only' },
-    2: { label: 'always', description: `from now on: ${ask.always.map(visibleLine).join(', ')}` },
+    2: { label: 'always', description: `${reach}: ${ask.always.map(legibleLine).join(', ')}` },
     3: { label: 'reject', description: 'add a reason if you like; the agent continues with it in mind' },
   } as const
   return [
     clip(title, width),
     ...(detailsOf(ask) ?? []).flatMap((detail) => detailLines(detail, width)),
     ...(isKnown ? [] : unknownLines(ask, width)),
+    ...(why === undefined ? [] : wrap(line(why, 'yellow'), width, line('  '), line('  '))),
     ...numbers.flatMap((number) => optionLines({ number, ...choices[number], marked: chosen === number }, width)),
   ]
 }
+
+/** The reach of "always". */
+const reach = 'for everyone who uses this server, until it is revoked'
 
 /** Verbatim: each line on its own row, with a mark where the terminal's width broke it. */
 function detailLines({ label, format, text }: AskDetail, width: number): readonly Line[] {

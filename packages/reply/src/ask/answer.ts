@@ -2,7 +2,7 @@ import type { Question } from '../ask.ts'
 
 /** Which answers a permission takes, and how they may be written. */
 export interface PermissionWords {
-  /** Whether `always` may be given: true if the ask's `always` list is not empty. */
+  /** Whether `always` may be given: what `alwaysOffer` says of the ask. */
   readonly canAlways: boolean
   /** The host's labels for the three answers. Accepted in addition to the numbers and the English words. */
   readonly labels?: { readonly once: string; readonly always: string; readonly reject: string } | undefined

@@ -1,7 +1,7 @@
 import type { PermissionAsk } from '../ask.ts'
 import { type Fields, textIn } from '../fields.ts'
 import { same } from '../reduce/same.ts'
-import { visible } from '../text/visible.ts'
+import { legible } from '../text/legible.ts'
 import { editLayout } from './edit.ts'
 import { isShallow, leavesOf, readable, without } from './readable.ts'
 import { isShellTool } from './tool-name.ts'
@@ -14,7 +14,7 @@ export interface AskDetail {
   readonly format: 'code' | 'diff' | 'text'
   /** Set for code only. */
   readonly language?: string | undefined
-  /** Never empty, never clipped. Invisible characters are written out, see `visible`. */
+  /** Never empty, never clipped. Nothing in it can be overlooked, see `legible`. */
   readonly text: string
 }
 
@@ -30,7 +30,7 @@ export interface Layout {
  * What a permission would run, in reading order. Undefined if that is unknown: without `call`, or if its values are
  * nested deeper than 256 levels.
  *
- * Complete: the texts contain every string of the call's input, as `visible` writes it, each of its lines on a line of
+ * Complete: the texts contain every string of the call's input, as `legible` writes it, each of its lines on a line of
  * its own. The same goes for every string of the metadata, except diffs that only repeat the input. Patterns are added
  * if no other text contains them.
  */
@@ -45,7 +45,7 @@ export function askDetails(ask: PermissionAsk): readonly AskDetail[] | undefined
     return rest === undefined ? [] : [[name, rest] as const]
   })
   const all = [...own, ...fieldDetails(Object.fromEntries(added), new Set())]
-  const patterns = ask.patterns.filter((pattern) => !all.some(({ text }) => text.includes(visible(pattern))))
+  const patterns = ask.patterns.filter((pattern) => !all.some(({ text }) => text.includes(legible(pattern))))
   return [...detail('Patterns', patterns.join('\n')), ...all, ...(all.length === 0 ? detail('Tool', call.tool) : [])]
 }
 
@@ -69,7 +69,7 @@ function commandLayout({ command, workdir }: Fields): Layout {
   const details: AskDetail[] = []
   const covered: string[] = []
   if (isText(command)) {
-    details.push({ label: 'Command', format: 'code', language: 'bash', text: visible(command) })
+    details.push({ label: 'Command', format: 'code', language: 'bash', text: legible(command) })
     covered.push('command')
   }
   if (isText(workdir)) {
@@ -82,13 +82,13 @@ function commandLayout({ command, workdir }: Fields): Layout {
 /** One detail per field. Skips empty strings. */
 function fieldDetails(fields: Fields, covered: ReadonlySet<string>): readonly AskDetail[] {
   return Object.entries(fields).flatMap(([name, value]) =>
-    covered.has(name) || value === undefined ? [] : detail(visible(name), readable(value)),
+    covered.has(name) || value === undefined ? [] : detail(legible(name), readable(value)),
   )
 }
 
 /** Returns no detail for an empty text. */
 function detail(label: string, text: string): readonly AskDetail[] {
-  return text === '' ? [] : [{ label, format: 'text', text: visible(text) }]
+  return text === '' ? [] : [{ label, format: 'text', text: legible(text) }]
 }
 
 function isText(value: unknown): value is string {

@@ -1,5 +1,5 @@
 import { type Fields, isFields, textIn } from '../fields.ts'
-import { visible } from '../text/visible.ts'
+import { legible } from '../text/legible.ts'
 import type { AskDetail, Layout } from './details.ts'
 import { coversText, isCoveredBy, linesOf } from './diff.ts'
 
@@ -21,7 +21,7 @@ type Edit = {
 export function editLayout(input: Fields, metadata: Fields): Layout {
   const name = typeof input.filePath === 'string' ? 'filePath' : 'path'
   const path = textIn(input[name])
-  const file = path === '' ? [] : [{ label: 'File', format: 'text', text: visible(path) } as const]
+  const file = path === '' ? [] : [{ label: 'File', format: 'text', text: legible(path) } as const]
   const { edits, fields } = wantedOf(input, path)
   const covered = [...(path === '' ? [] : [name]), ...fields]
   const server = textIn(metadata.diff)
@@ -122,5 +122,5 @@ function coveredDiffs(metadata: Fields, shown: string): readonly string[] {
 }
 
 function diff(label: string, text: string): AskDetail {
-  return { label, format: 'diff', text: visible(text) }
+  return { label, format: 'diff', text: legible(text, { isDiff: true }) }
 }

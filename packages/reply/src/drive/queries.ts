@@ -6,6 +6,7 @@ import type {
   CommandInfo,
   GuardTarget,
   ModelInfo,
+  SavedRule,
   SessionInfo,
   SessionQuery,
   Source,
@@ -53,6 +54,10 @@ export interface Queries {
    * connection's. Rejects with `unguarded`, and the cure.
    */
   requireGuard(target?: Pick<GuardTarget, 'directory' | 'agent'>): Promise<void>
+  /** What the server allows because a person answered `always`. Rejects with `unsupported` if it does not say. */
+  savedRules(): Promise<readonly SavedRule[]>
+  /** Has the server ask again for what a saved rule allowed. Rejects with `gone` if there is none of that id. */
+  removeRule(id: string): Promise<void>
   /** Copies a session: all of it, or what is before a message. */
   fork(sessionID: string, messageID?: string): Promise<SessionInfo>
   /**
@@ -77,6 +82,11 @@ export function createQueries(options: QueriesOptions): Queries {
     requireGuard: async ({ directory, agent } = {}) => {
       await options.whenLive()
       await options.sessions.guard({ directory: await home(directory), agent })
+    },
+    savedRules: async () => (await source.savedRules?.()) ?? lacks('savedRules'),
+    removeRule: async (id) => {
+      if (!source.removeRule) lacks('removeRule')
+      await source.removeRule(id)
     },
     fork: async (sessionID, messageID) =>
       (await source.fork?.(await find('fork', sessionID), messageID)) ?? lacks('fork'),
@@ -144,7 +154,7 @@ export function createQueries(options: QueriesOptions): Queries {
   }
 }
 
-type OptionalCall = 'agents' | 'commands' | 'fork' | 'revert' | 'unrevert' | 'compact'
+type OptionalCall = 'agents' | 'commands' | 'savedRules' | 'removeRule' | 'fork' | 'revert' | 'unrevert' | 'compact'
 
 /** A run whose first prompt was received here is known better than what can be read of it. */
 function isSameRun(known: Reply, read: Reply): boolean {

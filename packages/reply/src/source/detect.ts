@@ -42,6 +42,11 @@ export function createOpenCode(options: OpenCode1Options): OpenCodeSource {
     models: async (directory) => await (await chosen()).models(directory),
     agents: async (directory) => await (await chosen()).agents(directory),
     commands: async (directory) => await (await chosen()).commands(directory),
+    savedRules: async () => (await (await chosen()).savedRules?.()) ?? lacks('savedRules'),
+    removeRule: async (id) => {
+      const { removeRule = () => lacks('removeRule') } = await chosen()
+      await removeRule(id)
+    },
     fork: async (place, messageID) => await (await chosen()).fork(place, messageID),
     revert: async (place, messageID) => await (await chosen()).revert(place, messageID),
     unrevert: async (place) => await (await chosen()).unrevert(place),
@@ -51,6 +56,13 @@ export function createOpenCode(options: OpenCode1Options): OpenCodeSource {
       first.close()
       second.close()
     },
+  }
+
+  function lacks(call: string): never {
+    throw new ReplyError(
+      'unsupported',
+      `${address.url} has no "${call}": OpenCode 1 keeps what is always allowed until it ends.`,
+    )
   }
 
   async function* connect(connection: ConnectionOptions): AsyncGenerator<readonly ReplyEvent[], void, undefined> {

@@ -10,6 +10,7 @@ import type {
   MessageRead,
   ModelInfo,
   Reach,
+  SavedRule,
   SessionInfo,
   SessionRead,
   WorkStatus,
@@ -22,6 +23,7 @@ export type {
   MessageRead,
   ModelInfo,
   Reach,
+  SavedRule,
   SessionInfo,
   SessionRead,
   WorkStatus,
@@ -109,6 +111,13 @@ export interface Source {
   agents?(directory: string | undefined): Promise<readonly AgentInfo[]>
   /** The slash commands of a directory. Absent if the server has no such list. */
   commands?(directory: string | undefined): Promise<readonly CommandInfo[]>
+  /**
+   * What the server allows because a person answered `always`, in any order, of all directories. Absent if the server
+   * does not say.
+   */
+  savedRules?(): Promise<readonly SavedRule[]>
+  /** Asks again for what a saved rule allowed. Rejects with `gone` if there is none of that id. Absent if the server can't. */
+  removeRule?(id: string): Promise<void>
   /** Copies a session, up to before a message or as a whole. Absent if the server can't. */
   fork?(place: Place, messageID?: string): Promise<SessionInfo>
   /** Hides a message and all that follows, with their changes of files. Absent if the server can't. */
@@ -121,10 +130,10 @@ export interface Source {
   close(): void
 }
 
-/** A source with all that OpenCode's servers offer. Only version 2 lets prompts wait. */
+/** A source with all that OpenCode's servers offer. Only version 2 lets prompts wait and lists saved rules. */
 export type OpenCodeSource = Required<Omit<Source, Optional>> & Pick<Source, Optional>
 
-type Optional = 'waiting' | 'withdraw' | 'isLocal'
+type Optional = 'waiting' | 'withdraw' | 'savedRules' | 'removeRule' | 'isLocal'
 
 /** What a server can do, and what happens without it. */
 export interface Capabilities {

@@ -93,6 +93,16 @@ export interface AgentInfo {
   readonly isPrimary: boolean
 }
 
+/** What a server allows without asking, because a person answered "always". */
+export interface SavedRule {
+  /** The server's id of it. */
+  readonly id: string
+  /** As `PermissionAsk.permission`. */
+  readonly permission: string
+  /** One of the ask's `always` patterns. */
+  readonly pattern: string
+}
+
 /** A slash command of the server. */
 export interface CommandInfo {
   /** Its name without the slash. */
@@ -101,15 +111,4 @@ export interface CommandInfo {
   readonly description?: string | undefined
   /** The prompt that it becomes, with `$ARGUMENTS` or `$1`, `$2`, …. Absent if the server doesn't say. */
   readonly template?: string | undefined
-}
-
-/**
- * Whether a command with these arguments may have the server run a shell command, or attach a file, that a person wrote:
- * without asking. OpenCode puts the arguments into the template, then runs each `` !`…` `` and attaches each `@path`.
- * https://opencode.ai/docs/commands
- */
-export function runsUnasked({ template }: CommandInfo, args: string): boolean {
-  if (args.trim() === '') return false
-  if (template === undefined || /`|(?<!\w)@\S/.test(args)) return true
-  return [...template.matchAll(/!`[^`]*`/g)].some(([shell]) => shell.includes('$'))
 }

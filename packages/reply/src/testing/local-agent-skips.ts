@@ -19,6 +19,7 @@ export function localAgentSkips(agent: string) {
     'keeps a queued prompt behind a run, and lists it': one,
     'takes back a prompt that waits, once': one,
     'only stores a message without a reply': `${agent} takes no notes.`,
+    'lists what is always allowed, and takes it back': `${agent} keeps that itself, and lists it nowhere.`,
     'lists its agents, including one to prompt': `${agent} has no list of agents before its first session.`,
     'asks before it acts in a guarded session, or refuses it': `${agent} can't be told for one session to ask.`,
     'forks a session with its messages': unread,

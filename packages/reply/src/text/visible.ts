@@ -14,8 +14,13 @@ const pictograph = /\p{Extended_Pictographic}$/u
 export function visible(text: string): string {
   return text.replace(unseen, (character, at: number) => {
     if (character === '\ufe0f' && pictograph.test(text.slice(Math.max(0, at - 2), at))) return character
-    const code = character.codePointAt(0) ?? 0
-    const hex = code.toString(16)
-    return code > 0xffff ? `\\u{${hex}}` : `\\u${hex.padStart(4, '0')}`
+    return escaped(character)
   })
+}
+
+/** A character written out: `\u202e`, or `\u{e0041}` beyond U+FFFF. */
+export function escaped(character: string): string {
+  const code = character.codePointAt(0) ?? 0
+  const hex = code.toString(16)
+  return code > 0xffff ? `\\u{${hex}}` : `\\u${hex.padStart(4, '0')}`
 }

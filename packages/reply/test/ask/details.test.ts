@@ -1,4 +1,4 @@
-import { askDetails, type PermissionAsk, visible } from '@reply/core'
+import { askDetails, legible, type PermissionAsk, visible } from '@reply/core'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { permission, root } from '../make.ts'
@@ -224,7 +224,7 @@ describe('everything that will run is in the details', () => {
         expect(texts.every((one) => one !== '' && visible(one) === one)).toBe(true)
         const lines = texts.flatMap((one) => one.split('\n'))
         for (const string of [...stringsIn(given), ...stringsIn(metadata)]) {
-          for (const line of visible(string).split('\n')) {
+          for (const line of legible(string).split('\n')) {
             expect(
               lines.some((other) => other.includes(line)),
               JSON.stringify({ line, texts }),
@@ -267,7 +267,7 @@ describe('everything that will run is in the details', () => {
       fc.property(fc.constantFrom('edit', 'multiedit', 'write'), pair, (name, { given, diff: one }) => {
         const lines = detailsOf(name, given, { metadata: { diff: one } }).flatMap((detail) => detail.text.split('\n'))
         for (const string of stringsIn(given)) {
-          for (const line of visible(string).split('\n')) expect(lines.some((other) => other.includes(line))).toBe(true)
+          for (const line of legible(string).split('\n')) expect(lines.some((other) => other.includes(line))).toBe(true)
         }
         const isForAll = JSON.stringify(given).includes('"replaceAll":true')
         if (isForAll) expect(lines.join('\n')).toMatch(/every occurrence|replaceAll: true/)

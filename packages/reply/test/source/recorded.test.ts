@@ -18,6 +18,7 @@ const skip = Object.fromEntries(
     'only stores a message without a reply',
     'lists a permission with its call, and allows it once',
     'allows what a permission says is always allowed',
+    'lists what is always allowed, and takes it back',
     'says gone for an ask that was answered',
     'rejects a permission',
     'tells the agent why a permission is rejected',

@@ -10,7 +10,7 @@ import type { Actor } from '../port/actor.ts'
 import type { Chat } from '../port/port.ts'
 import type { Words } from '../words.ts'
 import { type AskInput, type AskPress, type AskText, type Taken, takeAsk } from './asks.ts'
-import { offerOf } from './offer.ts'
+import { offerOf, refusedAlways } from './offer.ts'
 import { isIn, type Target, targetsOf } from './target.ts'
 import { secretHash } from './token.ts'
 
@@ -200,7 +200,7 @@ export function createAskTaker(options: AskFinderOptions): AskTaker {
     const offering = { ledger: ledger(), policy, words, mayAllow: mayAllow(state, options), isPress }
     const offer = offerOf(ask, offering)
     if (!offer.once) return { type: 'error', error: offer.why ?? words.notAllShown }
-    return taken.answer === 'always' && !offer.always ? { type: 'error', error: words.alwaysNotOffered } : taken
+    return taken.answer === 'always' && !offer.always ? { type: 'error', error: refusedAlways(ask, words) } : taken
   }
 
   async function mayTake(ask: Ask, actor: Actor | undefined): Promise<boolean> {

@@ -1,6 +1,7 @@
 import {
   type Answer,
   type Ask,
+  alwaysOffer,
   type PermissionAsk,
   pendingAsks,
   type Question,
@@ -13,6 +14,7 @@ import type { AskState } from '../ledger/card.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Chat, Form, MessageRef } from '../port/port.ts'
 import type { Words } from '../words.ts'
+import { refusedAlways } from './offer.ts'
 import { digestOf, isInputKnown } from './permission.ts'
 import { secretIn } from './token.ts'
 
@@ -105,7 +107,7 @@ function takePermission(
   input: AskInput,
   { state, words }: { readonly state: AskState; readonly words: Words },
 ): Taken {
-  const canAlways = ask.always.length > 0
+  const canAlways = alwaysOffer(ask).type === 'offered'
   const answer = (reply: 'once' | 'always'): Taken => ({ type: 'answer', answer: reply, state })
   if ('token' in input) {
     const secret = secretIn(input.token)
@@ -123,7 +125,8 @@ function takePermission(
       return { ...read, state }
     case 'error': {
       const isUnclear = read.reason === 'unclear'
-      return { type: 'error', error: isUnclear ? words.replyPermission(canAlways) : words.alwaysNotOffered }
+      if (isUnclear) return { type: 'error', error: words.replyPermission(canAlways) }
+      return { type: 'error', error: refusedAlways(ask, words) }
     }
     default:
       return read satisfies never

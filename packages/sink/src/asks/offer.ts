@@ -1,4 +1,4 @@
-import type { PermissionAsk } from '@reply/core'
+import { alwaysOffer, legible, type PermissionAsk } from '@reply/core'
 import type { Policy } from '../config.ts'
 import type { Entry } from '../ledger/entry.ts'
 import { entriesOf, type Ledger } from '../ledger/ledger.ts'
@@ -34,7 +34,29 @@ export function offerOf(ask: PermissionAsk, { ledger, policy, words, mayAllow, i
   if (!mayAllow) return refusal(words.notAllowedHere)
   if (!isInputKnown(ask) && !policy.allowUnseen) return refusal(words.waitingForInput)
   if (!isReadable(ask, ledger, isPress)) return refusal(words.notAllShown)
-  return { once: true, always: ask.always.length > 0 }
+  return { once: true, always: alwaysOffer(ask).type === 'offered' }
+}
+
+/** Why "always" is not offered although the server would take it. Undefined if it is offered, or would cover nothing. */
+export function whyNotAlways(ask: PermissionAsk, words: Words): string | undefined {
+  const offer = alwaysOffer(ask)
+  switch (offer.type) {
+    case 'offered':
+    case 'none':
+      return undefined
+    case 'everything':
+      return words.alwaysTooWide({ pattern: legible(offer.pattern) })
+    case 'runs-anything':
+      return words.alwaysTooWide({ program: legible(offer.program) })
+    default:
+      return offer satisfies never
+  }
+}
+
+/** What a person is told who answers "always" where it is not offered. */
+export function refusedAlways(ask: PermissionAsk, words: Words): string {
+  const why = whyNotAlways(ask, words)
+  return why === undefined ? words.alwaysNotOffered : `${why} ${words.replyPermission(false)}`
 }
 
 function refusal(why: string): Offer {

@@ -1,6 +1,6 @@
 import { sha256 } from '@noble/hashes/sha2.js'
 import { utf8ToBytes } from '@noble/hashes/utils.js'
-import { type AskDetail, askDetails, type PermissionAsk, visible } from '@reply/core'
+import { type AskDetail, askDetails, legible, type PermissionAsk } from '@reply/core'
 import { base64url } from '../base64url.ts'
 import { permissionKey } from '../ledger/keys.ts'
 import type { Words } from '../words.ts'
@@ -42,20 +42,9 @@ const details = new WeakMap<PermissionAsk, { readonly known: readonly AskDetail[
 function knownDetails(ask: PermissionAsk): readonly AskDetail[] | undefined {
   const before = details.get(ask)
   if (before) return before.known
-  const known = askDetails(ask)?.map((detail) => ({ ...detail, text: readable(detail.text) }))
+  const known = askDetails(ask)
   details.set(ask, { known })
   return known
-}
-
-/** Private-use and unassigned characters: devices show them differently, and some renderers use them. */
-const unreadable = /[\p{Co}\p{Cn}]/gu
-
-/** Like `visible`, but also escapes characters that no font has. */
-export function readable(text: string): string {
-  return visible(text).replace(unreadable, (letter) => {
-    const hex = (letter.codePointAt(0) ?? 0).toString(16)
-    return hex.length > 4 ? `\\u{${hex}}` : `\\u${hex}`
-  })
 }
 
 /** What it would run. While that is unknown, its patterns and metadata. */
@@ -65,14 +54,20 @@ export function detailsOf(ask: PermissionAsk, words: Words): readonly AskDetail[
   if (known) return known
   return [
     ...(patterns.length > 0
-      ? [{ label: words.patterns, format: 'text' as const, text: patterns.map(readable).join('\n') }]
+      ? [
+          {
+            label: words.patterns,
+            format: 'text' as const,
+            text: patterns.map((pattern) => legible(pattern)).join('\n'),
+          },
+        ]
       : []),
     ...(Object.keys(metadata).length > 0
       ? [
           {
             label: words.metadata,
             format: 'code' as const,
-            text: readable(JSON.stringify(cutOff(metadata), undefined, 2)),
+            text: legible(JSON.stringify(cutOff(metadata), undefined, 2)),
           },
         ]
       : []),

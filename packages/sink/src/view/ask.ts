@@ -136,7 +136,7 @@ export function endOf(ask: Ask, state: AskState, words: ViewOptions['words']): s
     case 'answered':
       if (ask.type === 'question') return words.answered((ask.answers ?? state.answers).flat().join(', '), state.by)
       if (ask.reply === 'reject') return words.refused(state.by)
-      return words.answered(ask.reply === 'always' ? words.allowAlways : words.allowOnce, state.by)
+      return words.answered(ask.reply === 'always' ? words.allowedAlways : words.allowOnce, state.by)
     default:
       return ask.status satisfies never
   }

@@ -1,6 +1,7 @@
-import type { PermissionAsk } from '@reply/core'
+import { alwaysOffer, legible, type PermissionAsk } from '@reply/core'
 import { tokens } from '../asks/asks.ts'
-import { type AskDetail, detailsOf, isInputKnown, permissionCardKey, readable } from '../asks/permission.ts'
+import { whyNotAlways } from '../asks/offer.ts'
+import { type AskDetail, detailsOf, isInputKnown, permissionCardKey } from '../asks/permission.ts'
 import type { AskCard, AskContent, AskFoot, AskState } from '../ledger/card.ts'
 import { requestOf } from '../ledger/keys.ts'
 import type { Button } from '../port/port.ts'
@@ -72,14 +73,17 @@ function whyClosed(ask: PermissionAsk, state: AskState, options: ViewOptions): s
 }
 
 function allowing(ask: PermissionAsk, secret: string, { words, buttons }: ViewOptions): AskFoot {
-  const canAlways = ask.always.length > 0
-  if (!buttons) return { source: literal(words.replyPermission(canAlways)), buttons: [], isAllowing: true }
+  const canAlways = alwaysOffer(ask).type === 'offered'
+  const why = whyNotAlways(ask, words)
+  const note = why === undefined ? [] : [why]
+  if (!buttons)
+    return { source: literal([...note, words.replyPermission(canAlways)].join(' ')), buttons: [], isAllowing: true }
   const choices: readonly Button[] = [
     { label: words.allowOnce, data: tokens.permission(secret, 'once') },
     ...(canAlways ? [{ label: words.allowAlways, data: tokens.permission(secret, 'always') }] : []),
     { label: words.reject, data: tokens.permission(secret, 'reject') },
   ]
-  return { source: '', buttons: rowsOf(choices, buttons), isAllowing: true }
+  return { source: literal(note.join('')), buttons: rowsOf(choices, buttons), isAllowing: true }
 }
 
 function rejecting(why: string, secret: string, { words, buttons }: ViewOptions): AskFoot {
@@ -89,8 +93,8 @@ function rejecting(why: string, secret: string, { words, buttons }: ViewOptions)
 }
 
 function headOf(ask: PermissionAsk, words: Words): string {
-  const title = readable(ask.title)
-  return `❓ ${literal(words.permission(title.length <= titleLength ? title : oneLine(readable(ask.permission), titleLength)))}`
+  const title = legible(ask.title)
+  return `❓ ${literal(words.permission(title.length <= titleLength ? title : oneLine(legible(ask.permission), titleLength)))}`
 }
 
 const known = new WeakMap<PermissionAsk, { readonly words: Words; readonly details: readonly AskDetail[] }>()
@@ -99,12 +103,18 @@ const known = new WeakMap<PermissionAsk, { readonly words: Words; readonly detai
 function allDetailsOf(ask: PermissionAsk, words: Words): readonly AskDetail[] {
   const before = known.get(ask)
   if (before?.words === words) return before.details
-  const title = readable(ask.title)
+  const title = legible(ask.title)
   const details: readonly AskDetail[] = [
     ...(title.length > titleLength ? [{ label: words.title, format: 'text' as const, text: title }] : []),
     ...detailsOf(ask, words),
-    ...(ask.always.length > 0
-      ? [{ label: words.alwaysCovers, format: 'text' as const, text: ask.always.map(readable).join('\n') }]
+    ...(alwaysOffer(ask).type === 'offered'
+      ? [
+          {
+            label: words.alwaysCovers,
+            format: 'text' as const,
+            text: ask.always.map((pattern) => legible(pattern)).join('\n'),
+          },
+        ]
       : []),
   ]
   known.set(ask, { words, details })

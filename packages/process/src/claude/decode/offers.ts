@@ -17,7 +17,17 @@ export function questionsIn(input: unknown): z.infer<typeof asked>['questions'] 
 }
 
 const initialized = z.object({
-  commands: z.array(z.object({ name: z.string(), description: z.string().optional() })).default([]),
+  commands: z
+    .array(
+      z.object({
+        name: z.string(),
+        description: z
+          .string()
+          .nullish()
+          .transform((description) => description ?? undefined),
+      }),
+    )
+    .default([]),
   models: z
     .array(
       z.object({ value: z.string(), displayName: z.string(), supportedEffortLevels: z.array(z.string()).default([]) }),

@@ -18,7 +18,7 @@ import type {
 import { sharedRead } from '../shared-read.ts'
 import { withoutDots } from '../without-dots.ts'
 import { toFormAnswer } from './decode/ask.ts'
-import { toReadAgents, toReadCommands, toReadModels } from './decode/choices.ts'
+import { toReadAgents, toReadCommands, toReadModels, toReadRules } from './decode/choices.ts'
 import { dataIn, listIn, toReadForms, toReadMessages, toReadSession, toReadSessions } from './decode/rest.ts'
 import { createDecoder2 } from './decode.ts'
 import { requireGuard } from './guard.ts'
@@ -90,6 +90,8 @@ export function createOpenCode2(options: OpenCode2Options): OpenCodeSource {
     models: async (directory) => toReadModels(await list('/model', directory)),
     agents: async (directory) => toReadAgents(await list('/agent', directory)),
     commands: async (directory) => toReadCommands(await list('/command', directory)),
+    savedRules: async () => toReadRules(listIn(await rest.get('/permission/saved'))),
+    removeRule,
     fork: async ({ sessionID }, messageID) =>
       created(await rest.post(`/session/${sessionID}/fork`, { body: messageID === undefined ? {} : { messageID } })),
     revert: async ({ sessionID }, messageID) =>
@@ -110,6 +112,14 @@ export function createOpenCode2(options: OpenCode2Options): OpenCodeSource {
       // A prompt that starts nothing waits for the next one.
       showsNotes: false,
     }
+  }
+
+  /** The server answers alike whether there was one. */
+  async function removeRule(id: string): Promise<void> {
+    const rules = toReadRules(listIn(await rest.get('/permission/saved')))
+    if (!rules.some((rule) => rule.id === id))
+      throw new ReplyError('gone', `The server allows nothing by the rule ${id} any more.`)
+    await rest.delete(`/permission/saved/${encodeURIComponent(id)}`)
   }
 
   async function list(route: string, directory: string | undefined): Promise<readonly unknown[]> {

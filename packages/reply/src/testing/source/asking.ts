@@ -58,6 +58,38 @@ export const asking = [
     }, has('always')),
   },
   {
+    name: 'lists what is always allowed, and takes it back',
+    ...acting(
+      async (stage, listener, place) => {
+        const { source } = stage
+        const rules = async () => (await source.savedRules?.()) ?? []
+        // Of an earlier clause.
+        for (const { id } of await rules()) await source.removeRule?.(id)
+        const text = promptOf(stage, 'always')
+        await source.prompt(place, { text })
+        const ask = await asked(listener, place)
+        await source.answer(ask, 'always')
+        await settled(listener, place)
+        const always = ask.type === 'permission' ? ask.always : []
+        const given = (await rules()).filter(({ pattern }) => always.includes(pattern))
+        check(given.length === always.length, `It lists ${JSON.stringify(await rules())}, not ${always.join(', ')}.`)
+        for (const { id } of given) await source.removeRule?.(id)
+        check((await rules()).length === 0, `It still lists ${JSON.stringify(await rules())}.`)
+        const error = await rejection(source.removeRule?.(given[0]?.id ?? '') ?? Promise.resolve())
+        check(error instanceof ReplyError && error.type === 'gone', `Removed again, it failed as ${String(error)}.`)
+        await source.prompt(place, { text })
+        const again = await listener.until((heard) =>
+          heard
+            .reply(place.sessionID)
+            ?.asks.find(({ status, requestID }) => status === 'pending' && requestID !== ask.requestID),
+        )
+        await source.reject(again)
+        await settled(listener, place)
+      },
+      (stage) => stage.source.savedRules !== undefined && has('always')(stage),
+    ),
+  },
+  {
     name: 'says gone for an ask that was answered',
     ...acting(async (stage, listener, place) => {
       await stage.source.prompt(place, { text: promptOf(stage, 'permission') })

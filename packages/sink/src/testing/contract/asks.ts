@@ -1,4 +1,4 @@
-import { type PermissionAsk, systemClock, visible } from '@reply/core'
+import { legible, type PermissionAsk, systemClock } from '@reply/core'
 import { words } from '../../english.ts'
 import { acting, begin, go, patienceMs } from './acting.ts'
 import { numbered, type Permitting, permissionOf, replyOf } from './script.ts'
@@ -17,6 +17,7 @@ const commands: readonly string[] = [
   'A=1 B="two  spaces" make \\\n\tinstall # comment',
   'cat <<"EOF"\n```\n**not bold** [a](b) <b>&amp;</b>\n````\n~~~\nEOF',
   `echo a\u202eb\u200bc\u2066 ${esc}[2K \u{e0041} \ue000\ufdd0`,
+  `ls${'\n'.repeat(121)}${' '.repeat(1500)}rm \u2800\u3164\u3000 p\u0430ypal a${'\u0336'.repeat(9)}`,
   '`whoami` && echo "*_~|>#-" > /etc/@everyone <!channel> <@U012AB> https://a.example/*_x',
   '> quoted\n1. numbered\n- item\n| a | b |\n|---|---|\n||hidden|| <!-- hidden -->',
 ]
@@ -24,6 +25,7 @@ const commands: readonly string[] = [
 const writes: readonly Permitting[] = [
   { tool: 'write', input: { filePath: 'a/\u202eb.ts', content: 'const a = `\n```\n`\n' } },
   { tool: 'edit', input: { filePath: 'a.ts', oldString: 'one\ntwo', newString: 'one\n```three' } },
+  { tool: 'write', input: { filePath: '\u0440ath.ts', content: `a\n\n\n\nb${'\n'.repeat(121)}c` } },
   { tool: 'webfetch', input: { url: 'https://a.example/?q=_*`x`*_&lt;=~~1~~', format: 'text' } },
   { tool: 'other', input: { deep: { list: ['first *one*', { second: 'line 1\nline 2' }] }, flag: true, count: 12 } },
 ]
@@ -171,7 +173,7 @@ function says(text: string, said: string): boolean {
 
 /** Every line of every string of the input, as it should be readable. */
 function linesOf({ call }: PermissionAsk): readonly string[] {
-  return leavesOf(call?.input).flatMap((leaf) => visible(leaf).split('\n'))
+  return leavesOf(call?.input).flatMap((leaf) => legible(leaf).split('\n'))
 }
 
 function leavesOf(value: unknown): readonly string[] {

@@ -133,17 +133,18 @@ export function toReadModels(value: unknown, onError: OnError): readonly ModelIn
   )
 }
 
+// 1.17.19 and 1.18.33 write null where a field is not set.
 const agentSchema = z.looseObject({
   name: z.string(),
-  description: z.optional(z.string()),
+  description: z.nullish(z.string()),
   mode: z.string(),
-  hidden: z.optional(z.boolean()),
+  hidden: z.nullish(z.boolean()),
 })
 
 /** The agents that people may choose or that other agents start; not the server's own helpers. */
 export function toReadAgents(value: unknown, onError: OnError): readonly AgentInfo[] {
   return validIn(value, agentSchema, 'agent', onError).flatMap(({ name, description, mode, hidden }) =>
-    hidden === true ? [] : [{ name, description, isPrimary: mode !== 'subagent' }],
+    hidden === true ? [] : [{ name, description: description ?? undefined, isPrimary: mode !== 'subagent' }],
   )
 }
 
@@ -177,13 +178,14 @@ export function toReadCommandStarts(value: unknown): readonly z.infer<typeof sta
 
 const commandSchema = z.looseObject({
   name: z.string(),
-  description: z.optional(z.string()),
+  description: z.nullish(z.string()),
+  // Of a prompt of an MCP server it is an empty object.
   template: z.catch(z.optional(z.string()), undefined),
 })
 
 export function toReadCommands(value: unknown, onError: OnError): readonly CommandInfo[] {
   return validIn(value, commandSchema, 'command', onError).map(({ name, description, template }) => ({
-    ...{ name, description, template },
+    ...{ name, description: description ?? undefined, template },
   }))
 }
 

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini'
 import { inEnglish } from '../../decode/in-english.ts'
 import type { PermissionRule } from '../../guard-rules.ts'
-import type { AgentInfo, CommandInfo, ModelInfo } from '../../port.ts'
+import type { AgentInfo, CommandInfo, ModelInfo, SavedRule } from '../../port.ts'
 
 const modelInfoSchema = z.looseObject({
   providerID: z.string(),
@@ -73,5 +73,14 @@ export function toReadCommands(items: readonly unknown[]): readonly CommandInfo[
     if (!command.success) return []
     const { name, description, template } = command.data
     return [{ name, description: description ?? undefined, template: template ?? undefined }]
+  })
+}
+
+const ruleSchema = z.looseObject({ id: z.string(), action: z.string(), resource: z.string() })
+
+export function toReadRules(items: readonly unknown[]): readonly SavedRule[] {
+  return items.flatMap((item) => {
+    const rule = ruleSchema.safeParse(item, inEnglish)
+    return rule.success ? [{ id: rule.data.id, permission: rule.data.action, pattern: rule.data.resource }] : []
   })
 }

@@ -1,0 +1,402 @@
+import type { PermissionAsk } from '../ask.ts'
+import { isShellTool } from './tool-name.ts'
+
+/**
+ * Whether people should be offered "always" for a permission, and why not. It holds for everyone who uses the server.
+ *
+ * - `offered`: all that it would cover is narrow enough.
+ * - `none`: the server says of nothing that it would cover it.
+ * - `everything`: that pattern has no limit, such as `*`.
+ * - `runs-anything`: that program runs whatever its arguments say, or what the agent may have written into a file.
+ */
+export type AlwaysOffer =
+  | { readonly type: 'offered' }
+  | { readonly type: 'none' }
+  | { readonly type: 'everything'; readonly pattern: string }
+  | { readonly type: 'runs-anything'; readonly program: string }
+
+/**
+ * Judges what "always" would cover by the ask's `always` patterns. Agents that name no `patterns` name an option there, so
+ * their command is judged itself. A program that is not known counts as narrow.
+ */
+export function alwaysOffer({ permission, patterns, always, call }: PermissionAsk): AlwaysOffer {
+  if (always.length === 0) return { type: 'none' }
+  const wide = always.find((pattern) => unlimited.test(pattern))
+  if (wide !== undefined) return { type: 'everything', pattern: wide }
+  const command = call?.input.command
+  const isCommand = isShellTool(permission) || typeof command === 'string' || isShellTool(call?.tool ?? '')
+  const covered = isCommand
+    ? always.map((pattern) => pattern.replace(/^bash\((.*)\)$/i, '$1').replace(/:\*$/, ' *'))
+    : []
+  // Agents that name no patterns ask for the command as it is.
+  const own = patterns.length === 0 && typeof command === 'string' ? [command] : []
+  const program = [...covered, ...own]
+    .flatMap((one) => one.split(betweenCommands))
+    .map(anythingIn)
+    .find((found) => found !== undefined)
+  return program === undefined ? { type: 'offered' } : { type: 'runs-anything', program }
+}
+
+/** Nothing but wildcards, and what stands for folders. */
+const unlimited = /^[\s*?/.~]*$/
+
+/** OpenCode 2 covers a whole line of commands. */
+const betweenCommands = /[\n;&|(){}`]+|\$\(/
+
+/** The program of a command or pattern if it can run anything. */
+function anythingIn(command: string): string | undefined {
+  const words = command
+    .trim()
+    .replace(/["'\\]/g, '')
+    .split(/\s+/)
+  const named = words.findIndex((word) => word !== '' && !/^\w+\+?=/.test(word))
+  const word = words[named]
+  if (word === undefined) return undefined
+  const [folder, name] = split(word)
+  const program = name.toLowerCase().replace(/\.(?:exe|cmd|bat)$/, '')
+  // Wildcards, variables and look-alikes: it could be any program.
+  if (!/^[\w.+-]+$|^\[{1,2}$/.test(name)) return word
+  // A file of its own, which the agent may have written.
+  if (folder !== '' && !/^\/(?:usr\/(?:local\/)?|opt\/homebrew\/)?s?bin\/$/.test(folder)) return word
+  if (program === 'git') return isNarrowGit(words[named + 1]) ? undefined : program
+  return programs.has(program) || versioned.test(program) ? program : undefined
+}
+
+function split(word: string): readonly [folder: string, name: string] {
+  const at = word.lastIndexOf('/') + 1
+  return [word.slice(0, at), word.slice(at)]
+}
+
+/**
+ * Git's options before the command set aliases and pagers (`-c`). Commands that are missing here run what they are told
+ * (`rebase --exec`, `bisect run`, `submodule foreach`, `grep -O`), name a program for the other side
+ * (`push --receive-pack`, `fetch --upload-pack`) or set what others run (`config`). https://git-scm.com/docs
+ */
+function isNarrowGit(command: string | undefined): boolean {
+  return command !== undefined && narrowGit.has(command)
+}
+
+const narrowGit: ReadonlySet<string> = new Set([
+  ...['add', 'blame', 'branch', 'cat-file', 'checkout', 'cherry-pick', 'commit', 'describe', 'diff', 'log', 'ls-files'],
+  ...['ls-tree', 'merge', 'merge-base', 'mv', 'reflog', 'reset', 'restore', 'rev-list', 'rev-parse', 'revert', 'rm'],
+  ...['shortlog', 'show', 'stash', 'status', 'switch', 'tag', 'worktree'],
+])
+
+/** Names that carry a version: `python3.12`, `lua5.4`, `gcc-13`. */
+const versioned =
+  /^(?:python|pypy|ipython|ruby|perl|php|lua|luajit|node|nodejs|tclsh|wish|guile|pip|pipx|gcc|clang|g\+\+|clang\+\+)[\d.-]+w?$/
+
+/**
+ * Programs that run what their arguments, their input or a file of the project says. The escapes of tools that are not
+ * made for it are those of https://gtfobins.github.io (functions "shell" and "command").
+ */
+const programs: ReadonlySet<string> = new Set([
+  // Shells.
+  ...[
+    'sh',
+    'bash',
+    'rbash',
+    'zsh',
+    'dash',
+    'ash',
+    'fish',
+    'ksh',
+    'ksh93',
+    'mksh',
+    'csh',
+    'tcsh',
+    'elvish',
+    'nu',
+    'xonsh',
+  ],
+  ...['busybox', 'toybox', 'pwsh', 'powershell', 'cmd', 'wsl'],
+  // Shell builtins.
+  ...['eval', 'exec', 'command', 'builtin', 'source', '.', 'trap', 'alias', 'coproc', 'enable', 'function', 'time'],
+  ...['if', 'for', 'while', 'until', 'case', 'do', 'then', 'else'],
+  // Languages.
+  ...[
+    'python',
+    'pypy',
+    'ipython',
+    'pythonw',
+    'py',
+    'ruby',
+    'irb',
+    'perl',
+    'php',
+    'lua',
+    'luajit',
+    'node',
+    'nodejs',
+    'deno',
+  ],
+  ...[
+    'bun',
+    'bunx',
+    'tsx',
+    'ts-node',
+    'tclsh',
+    'wish',
+    'expect',
+    'guile',
+    'racket',
+    'sbcl',
+    'clisp',
+    'emacs',
+    'r',
+    'rscript',
+  ],
+  ...[
+    'julia',
+    'octave',
+    'ghci',
+    'runghc',
+    'runhaskell',
+    'scala',
+    'groovy',
+    'jshell',
+    'java',
+    'kotlin',
+    'elixir',
+    'iex',
+    'erl',
+  ],
+  ...[
+    'osascript',
+    'swift',
+    'dart',
+    'dotnet',
+    'mono',
+    'awk',
+    'gawk',
+    'mawk',
+    'nawk',
+    'sed',
+    'gsed',
+    'jrunscript',
+    'm4',
+    'dc',
+  ],
+  // Programs that run another one.
+  ...[
+    'env',
+    'xargs',
+    'sudo',
+    'doas',
+    'su',
+    'runuser',
+    'pkexec',
+    'nohup',
+    'timeout',
+    'nice',
+    'ionice',
+    'chrt',
+    'taskset',
+  ],
+  ...[
+    'setsid',
+    'stdbuf',
+    'unbuffer',
+    'watch',
+    'parallel',
+    'entr',
+    'find',
+    'fd',
+    'fdfind',
+    'flock',
+    'script',
+    'screen',
+    'tmux',
+  ],
+  ...[
+    'chroot',
+    'unshare',
+    'nsenter',
+    'setarch',
+    'strace',
+    'ltrace',
+    'gdb',
+    'lldb',
+    'perf',
+    'valgrind',
+    'capsh',
+    'at',
+    'batch',
+  ],
+  ...[
+    'crontab',
+    'systemd-run',
+    'systemctl',
+    'launchctl',
+    'start-stop-daemon',
+    'run-parts',
+    'caffeinate',
+    'open',
+    'xdg-open',
+  ],
+  ...['nodemon', 'watchexec', 'dotenv', 'direnv', 'nix', 'nix-shell', 'nix-env', 'hyperfine'],
+  // Other machines and containers.
+  ...[
+    'ssh',
+    'scp',
+    'sftp',
+    'mosh',
+    'rsync',
+    'telnet',
+    'nc',
+    'ncat',
+    'netcat',
+    'socat',
+    'docker',
+    'podman',
+    'nerdctl',
+    'kubectl',
+  ],
+  ...[
+    'oc',
+    'helm',
+    'lxc',
+    'vagrant',
+    'ansible',
+    'ansible-playbook',
+    'terraform',
+    'tofu',
+    'pulumi',
+    'aws',
+    'gcloud',
+    'az',
+  ],
+  // Builds, tests and packages: they run what the project's files say, or a package's scripts.
+  ...[
+    'make',
+    'gmake',
+    'cmake',
+    'ctest',
+    'ninja',
+    'meson',
+    'just',
+    'task',
+    'rake',
+    'bundle',
+    'gem',
+    'gradle',
+    'gradlew',
+    'mvn',
+  ],
+  ...[
+    'mvnw',
+    'ant',
+    'sbt',
+    'bazel',
+    'buck',
+    'cargo',
+    'rustc',
+    'go',
+    'zig',
+    'gcc',
+    'cc',
+    'clang',
+    'g++',
+    'c++',
+    'ld',
+    'cabal',
+  ],
+  ...[
+    'stack',
+    'mix',
+    'composer',
+    'npm',
+    'npx',
+    'pnpm',
+    'pnpx',
+    'yarn',
+    'yarnpkg',
+    'corepack',
+    'lerna',
+    'nx',
+    'turbo',
+    'grunt',
+  ],
+  ...[
+    'gulp',
+    'jest',
+    'vitest',
+    'mocha',
+    'ava',
+    'cypress',
+    'playwright',
+    'webpack',
+    'vite',
+    'rollup',
+    'eslint',
+    'babel',
+    'tsup',
+  ],
+  ...[
+    'pytest',
+    'tox',
+    'nox',
+    'pip',
+    'pipx',
+    'uv',
+    'uvx',
+    'poetry',
+    'pdm',
+    'hatch',
+    'conda',
+    'mamba',
+    'easy_install',
+    'invoke',
+  ],
+  ...[
+    'fab',
+    'pre-commit',
+    'husky',
+    'apt',
+    'apt-get',
+    'dpkg',
+    'rpm',
+    'yum',
+    'dnf',
+    'apk',
+    'pacman',
+    'brew',
+    'snap',
+    'flatpak',
+  ],
+  // Editors, pagers, archives and databases that have a way out to a shell.
+  ...[
+    'vi',
+    'vim',
+    'nvim',
+    'view',
+    'ex',
+    'ed',
+    'nano',
+    'pico',
+    'less',
+    'more',
+    'man',
+    'tar',
+    'bsdtar',
+    'zip',
+    'cpio',
+    'sqlite3',
+  ],
+  ...[
+    'psql',
+    'mysql',
+    'mariadb',
+    'mongo',
+    'mongosh',
+    'redis-cli',
+    'ftp',
+    'tcpdump',
+    'mail',
+    'mutt',
+    'gh',
+    'hg',
+    'svn',
+    'jj',
+  ],
+])

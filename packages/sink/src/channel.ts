@@ -14,6 +14,7 @@ export type {
   BridgeSinkOptions,
   ChannelHost,
   CheckedChannel,
+  ConnectionWebhook,
   DownloadLimits,
   KnownChat,
   Note,

@@ -1,3 +1,4 @@
+import type { ServedBridge } from '@reply/bridge'
 import { clean, cleanLine } from '../../format/sanitize.ts'
 import { ConsoleError } from '../error.ts'
 import { EXIT, sayError } from '../exit-code.ts'
@@ -6,8 +7,12 @@ import type { ProcessIO } from '../process-io.ts'
 
 export interface BridgeCommandOptions {
   readonly config: string
-  /** Where to serve health, metrics and webhooks: `port` or `host:port`. */
+  /** Where to serve webhooks, and health and metrics unless `listenHealth` says where. */
   readonly listen?: ListenAddress
+  /** Where to serve health and metrics alone. */
+  readonly listenHealth?: ListenAddress
+  /** Names by which health and metrics may be requested, besides `localhost` and IP addresses. */
+  readonly allowHost?: readonly string[]
   /** JSON lines on standard output, in place of text on standard error. */
   readonly log?: boolean
 }
@@ -18,7 +23,8 @@ export interface ListenAddress {
 }
 
 /** Connects chats with servers until Control-C. Ends with 1 if another process takes over its state. */
-export async function bridge({ config, listen, log }: BridgeCommandOptions, io: ProcessIO): Promise<number> {
+export async function bridge(options: BridgeCommandOptions, io: ProcessIO): Promise<number> {
+  const { config, listen, listenHealth, log } = options
   const { openBridge, bridgeLog, bridgeMetrics, serveBridge } = await loadBridge()
   const say = (words: string): void => void io.stderr.write(`reply: ${words}\n`)
   let isOver = (_: number): void => {}
@@ -27,7 +33,7 @@ export async function bridge({ config, listen, log }: BridgeCommandOptions, io: 
   })
   const left = listenForExit(io, { interrupted: () => EXIT.done })
   try {
-    const metrics = listen && bridgeMetrics()
+    const metrics = (listen ?? listenHealth) && bridgeMetrics()
     const told = log
       ? bridgeLog({ destination: io.stdout })
       : {
@@ -44,9 +50,12 @@ export async function bridge({ config, listen, log }: BridgeCommandOptions, io: 
         isOver(EXIT.failed)
       },
     })
-    const served = listen && (await serveBridge({ bridge: opened, metrics, ...listen }))
-    if (served) told.onNotice?.(`Serving ${served.url}/healthz, /readyz, /metrics and /webhooks/<channel>.`)
+    const served: ServedBridge[] = []
     try {
+      for (const one of doorsOf(options)) {
+        served.push(await serveBridge({ bridge: opened, metrics, ...one }))
+        told.onNotice?.(`Serving ${served.at(-1)?.url}${paths[one.serves]}.`)
+      }
       const ended = Promise.race([left.code, over])
       const code = await Promise.race([
         opened
@@ -58,11 +67,24 @@ export async function bridge({ config, listen, log }: BridgeCommandOptions, io: 
       return code === EXIT.terminated || code === EXIT.hungUp ? EXIT.done : code
     } finally {
       await opened.stop()
-      await served?.close()
+      await Promise.all(served.map(async (one) => await one.close()))
     }
   } finally {
     left.stop()
   }
+}
+
+const paths = {
+  all: '/healthz, /readyz, /metrics and /webhooks/<channel>',
+  webhooks: '/webhooks/<channel>',
+  health: '/healthz, /readyz and /metrics',
+} as const
+
+/** What to serve where. */
+function doorsOf({ listen, listenHealth, allowHost: allowedHosts }: BridgeCommandOptions) {
+  const main = listen && ({ ...listen, allowedHosts, serves: listenHealth ? 'webhooks' : 'all' } as const)
+  const health = listenHealth && ({ ...listenHealth, allowedHosts, serves: 'health' } as const)
+  return [main, health].filter((one) => one !== undefined)
 }
 
 /** Checks each part of the config, and says what is missing. Ends with 1 if a bridge could not use all of it. */

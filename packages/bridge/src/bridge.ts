@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type OpenCode, steadyClock, systemClock } from '@reply/core'
 import type { BridgeConnection, Inbound, KnownChat, Webhook } from '@reply/sink/channel'
-import { createWebhook, safeOnError } from '@reply/sink/channel'
+import { createWebhook, safeError, safeOnError } from '@reply/sink/channel'
 import { createAnsweredBy } from './asks/answered-by.ts'
 import { createAnswerer } from './asks/answering.ts'
 import { createAskWatch } from './asks/ask-watch.ts'
@@ -48,7 +48,7 @@ export function createBridge(options: BridgeOptions): Bridge {
   const clock = options.clock ? steadyClock(options.clock) : systemClock
   const { secret = secretsOf({ folder: process.cwd(), env: process.env }) } = options
   const { router } = config
-  const onError = safeOnError(options.onError)
+  const onError = safeOnError((error: Error) => options.onError?.(safeError(error)))
   const onNotice = options.onNotice ?? (() => {})
   const starting = new AbortController()
   const keeper = createLeaseKeeper({

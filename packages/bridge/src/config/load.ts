@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, relative, resolve } from 'node:path'
-import type { SecretSource } from '@reply/sink/channel'
+import { keepSecret, type SecretSource } from '@reply/sink/channel'
 import { BridgeError, wordsOf } from '../error.ts'
 import { parseConfig } from './config.ts'
 import type { BridgeConfig } from './schema.ts'
@@ -63,14 +63,20 @@ export function secretsOf(options: {
   return (source) => {
     if ('env' in source) {
       const value = options.env[source.env]?.trim()
-      if (value) return value
+      if (value) return kept(value)
       throw new BridgeError('config', `The environment variable ${source.env} is not set. Set it to the secret.`)
     }
     const path = resolve(options.folder, source.file)
     const value = textOf(path).trim()
-    if (value) return value
+    if (value) return kept(value)
     throw new BridgeError('config', `The file ${path} is empty. Write the secret into it.`)
   }
+}
+
+/** From now on, no error of this process contains it. */
+function kept(secret: string): string {
+  keepSecret(secret)
+  return secret
 }
 
 function jsonOf(path: string): unknown {

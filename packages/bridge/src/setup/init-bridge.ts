@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { type Clock, systemClock } from '@reply/core'
-import type { BridgeChannel, SecretSource } from '@reply/sink/channel'
+import { type BridgeChannel, keepSecret, type SecretSource } from '@reply/sink/channel'
 import { type LoadChannel, loadChannel } from '../channel-loader.ts'
 import { parseChannel, parseConfig } from '../config/config.ts'
 import { faultyFields } from '../config/fields.ts'
@@ -94,7 +94,9 @@ export async function initBridge(options: InitOptions): Promise<void> {
 
   async function askSecret(name: string, question: string): Promise<SecretSource> {
     const file = freeFile(name)
-    secrets.set(file, await questions.secret(question))
+    const value = await questions.secret(question)
+    keepSecret(value)
+    secrets.set(file, value)
     return { file }
   }
 

@@ -34,10 +34,6 @@ export function createCloudClient(options: CloudClientOptions): CloudClient {
   const authorization = `Bearer ${token}`
   return { phoneNumberId, messages, media, ping }
 
-  function hidden(words = ''): string {
-    return words.replaceAll(token, '…')
-  }
-
   async function messages(message: CloudMessage, signal: AbortSignal): Promise<CloudPosted> {
     const body = JSON.stringify({ messaging_product: 'whatsapp', ...message })
     const { answer, at } = await call('/messages', { body, headers: { 'content-type': 'application/json' }, signal })
@@ -72,9 +68,7 @@ export function createCloudClient(options: CloudClientOptions): CloudClient {
     if (response.ok) return { answer, at: timeIn(response.headers) }
     const { status } = response
     const refusal = toRefusal(answer)
-    // For a malformed token, Meta's error message contains the token.
-    if (refusal)
-      throw new CloudError(hidden(refusal.message), { status, code: refusal.code, details: hidden(refusal.details) })
+    if (refusal) throw new CloudError(refusal.message, { status, code: refusal.code, details: refusal.details })
     throw new CloudError(`HTTP ${status}`, { status })
   }
 }

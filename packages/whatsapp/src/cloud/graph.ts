@@ -54,8 +54,7 @@ async function read(path: string, what: string, { token, apiUrl, clock }: GraphO
       if (response.ok) return answer
       const { status } = response
       const { message = `HTTP ${status}`, code } = toRefusal(answer) ?? {}
-      // For a malformed token, Meta's error message contains the token.
-      throw new CloudError(message.replaceAll(token, '…'), { status, code })
+      throw new CloudError(message, { status, code })
     },
     { what, clock, toPortError: toCloudPortError },
   )

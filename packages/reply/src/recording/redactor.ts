@@ -62,7 +62,8 @@ export function createRedactor({ keepsHome = false }: { readonly keepsHome?: boo
       const isKept = keepsHome && verdict.type === 'secret' && verdict.mark !== secretMark
       if (verdict.type === 'no' || isKept) from = found.index + 1
       else if (verdict.type === 'growing') {
-        out += give(text, verdict.from)
+        // What grows may itself end an opener that begins before it: `ya2` in `ya29.`
+        out += give(text, Math.min(verdict.from, text.length - startLength(text, given)))
         break
       } else {
         out += give(text, verdict.from) + verdict.mark

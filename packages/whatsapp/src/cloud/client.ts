@@ -62,7 +62,9 @@ export function createCloudClient(options: CloudClientOptions): CloudClient {
     { headers, ...request }: Pick<RequestInit, 'body' | 'signal'> & { readonly headers?: CloudHeaders },
   ): Promise<{ readonly answer: unknown; readonly at: number | undefined }> {
     const method = request.body === undefined ? 'GET' : 'POST'
-    const response = await send(`${base}${path}`, { ...request, method, headers: { ...headers, authorization } })
+    // A redirect may lead to another host, which must get neither the token nor the message.
+    const guarded = { method, headers: { ...headers, authorization }, redirect: 'manual' } as const
+    const response = await send(`${base}${path}`, { ...request, ...guarded })
     const text = await response.text()
     const answer = parsed(text)
     if (response.ok) return { answer, at: timeIn(response.headers) }

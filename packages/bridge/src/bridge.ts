@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type OpenCode, steadyClock, systemClock } from '@reply/core'
 import type { BridgeConnection, Inbound, KnownChat, Webhook } from '@reply/sink/channel'
-import { createWebhook, safeError, safeOnError } from '@reply/sink/channel'
+import { createWebhook, keepSecret, safeError, safeOnError } from '@reply/sink/channel'
 import { createAnsweredBy } from './asks/answered-by.ts'
 import { createAnswerer } from './asks/answering.ts'
 import { createAskWatch } from './asks/ask-watch.ts'
@@ -46,7 +46,12 @@ const early = closedWebhook(503)
 export function createBridge(options: BridgeOptions): Bridge {
   const { config, store, random = Math.random, load = loadChannel } = options
   const clock = options.clock ? steadyClock(options.clock) : systemClock
-  const { secret = secretsOf({ folder: process.cwd(), env: process.env }) } = options
+  const { secret: secretOf = secretsOf({ folder: process.cwd(), env: process.env }) } = options
+  const secret: typeof secretOf = (source) => {
+    const value = secretOf(source)
+    keepSecret(value)
+    return value
+  }
   const { router } = config
   const onError = safeOnError((error: Error) => options.onError?.(safeError(error)))
   const onNotice = options.onNotice ?? (() => {})

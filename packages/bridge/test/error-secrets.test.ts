@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { inspect } from 'node:util'
+import type { Reply } from '@reply/core'
 import type { BridgeChannel, BridgeConnection, ChannelHost, KnownChat } from '@reply/sink/channel'
 import { createHandClock } from '@reply/testing'
 import pino from 'pino'
@@ -15,6 +16,7 @@ import { bridgeChannel as telegramChannel } from '../../telegram/src/index.ts'
 import { bridgeChannel as whatsappChannel } from '../../whatsapp/src/index.ts'
 import { secretsOf } from '../src/config/load.ts'
 import { bridgeLog } from '../src/events/log.ts'
+import { endOf } from '../src/runs/outcome.ts'
 
 /** Random but fixed: none is real. Their forms are those of the platforms. */
 const tokens = {
@@ -240,4 +242,11 @@ test.each(Object.entries(answers))("Discord's interactions: %s: no error shows t
   await channel.stop()
   expect(errors).toHaveLength(taken.includes(kind) ? 0 : 1)
   expect(leaks(printed(errors), interaction)).toEqual([])
+})
+
+test("the reason of a run that failed, which is logged, stored and traced, has no token of the model's provider", () => {
+  const key = `sk-proj-${'zZ8yY7xX6wW5vV4uU3tT2sS1'.repeat(2)}`
+  const error = { name: 'APIError', message: `Incorrect API key provided: ${key}.`, raw: undefined }
+  const failed = { outcome: 'failed', error } as Reply
+  expect(endOf(failed)).toEqual({ status: 'error', reason: 'Incorrect API key provided: [redacted].' })
 })

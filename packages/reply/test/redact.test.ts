@@ -81,7 +81,7 @@ const secrets: readonly (readonly [kind: string, text: string, secret: string])[
   ['AWS signature', `https://b.s3.amazonaws.com/k?X-Amz-Expires=60&X-Amz-Signature=${lower(64)}`, lower(64)],
   ['AWS secret', `aws_secret_access_key = ${chars(40)}`, chars(40)],
   ['curl -u', `curl -s -u jane:${chars(9)} https://example.com`, chars(9)],
-  ['curl -u, quoted', `curl -u 'jane@example.com:${chars(6)} ${chars(9)}' https://example.com`, chars(6)],
+  ['curl -u, quoted', `curl -u 'jane@example.com:two ${chars(9)}' https://example.com`, chars(9)],
   ['curl -u, joined', `curl -ujane:${chars(9)} https://example.com`, chars(9)],
   ['curl --user', `curl --user "jane:${chars(9)}" https://example.com`, chars(9)],
   ['curl --user=', `curl --user=jane:${chars(9)} https://example.com`, chars(9)],

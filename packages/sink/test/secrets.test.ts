@@ -66,6 +66,16 @@ test('message, stack and cause of an error leave it out', () => {
   }
 })
 
+test('a getter and a symbol, which may give a secret later, are left out of a cause', () => {
+  const late = Object.defineProperty(new Error('late'), 'url', { get: () => secret, enumerable: true })
+  const symbol = Object.assign(new Error('symbol'), { [Symbol('headers')]: [secret] })
+  for (const cause of [late, symbol]) {
+    const error = new PortError('refused', 'x', { cause })
+    expect(inspect(error, { depth: null, showHidden: true, getters: true })).not.toContain(secret)
+    expect(error.cause).toMatchObject({ message: cause.message })
+  }
+})
+
 test('a cause without a secret stays the same object, and one without an end is cut', () => {
   const clean = Object.assign(new Error('no'), { code: 'ECONNRESET', data: { ok: false } })
   expect(new PortError('refused', 'x', { cause: clean }).cause).toBe(clean)

@@ -131,6 +131,16 @@ test('a body that does not end in time is given up', async () => {
   expect([slow.isCancelled(), sizes]).toEqual([true, [0]])
 })
 
+test('a body that someone else has read is refused, at once and without harm later', async () => {
+  const clock = createHandClock()
+  const { webhook, sizes } = unverified({ clock })
+  const request = new Request(address, { method: 'POST', body: 'a' })
+  await request.text()
+  await expect(webhook.fetch(request)).rejects.toThrow(TypeError)
+  await clock.advance(20_000)
+  expect(sizes).toEqual([])
+})
+
 test('a body in any pieces arrives whole', async () => {
   const { webhook, taken } = scene(100_000)
   const bytes = Uint8Array.from({ length: 50_000 }, (_, at) => at % 251)
@@ -177,6 +187,20 @@ describe('over a socket', () => {
       expect(await said(port, head, '1\r\na\r\n'.repeat(999))).toMatch(/^HTTP\/1\.1 408 [\s\S]*connection: close/i)
     })
     expect(sizes).toEqual([])
+  })
+
+  test('a body that a framework has read before counts as empty', async () => {
+    const { webhook, sizes } = unverified({})
+    const server = createServer((request, response) => {
+      request.resume().on('end', () => setImmediate(() => webhook.listener(request, response)))
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const at = server.address()
+    const url = `http://127.0.0.1:${typeof at === 'object' && at ? at.port : 0}`
+    expect((await fetch(url, { method: 'POST', body: 'abc' })).status).toBe(200)
+    expect(sizes).toEqual([0])
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
   })
 
   test('a client that breaks off frees its room', async () => {

@@ -110,7 +110,7 @@ const escapedTelegramToken = [run('\\d', 6, 12), one('%'), one('3'), one('[aA]')
 const sendGridKey = [run('[\\w-]', 16, 64), one('\\.'), run('[\\w-]', 16)]
 /** `a=b; c=d`, up to the end of the line or of a quoted text. */
 const cookies = [run('[\\w!#$%&*+.^|~-]', 1, 256), one('='), run(`[^\\r\\n"'\\\\]`, 1)]
-const headerRest: readonly Run[] = [run(`[^\\r\\n'\\\\]`, 4)]
+const headerRest: readonly Run[] = [run(`[^\\r\\n']`, 4)]
 const queryValue: readonly Run[] = [run('[\\w%.~+/=-]', 16)]
 const entraSecret: readonly Run[] = [run('[\\w~.-]', 30)]
 const slackHook = [run('[\\w/\\\\%-]', 12)]
@@ -236,7 +236,9 @@ function readUserInfo(text: string, { body: at, isEnd }: Place): Verdict {
  * and variables.
  */
 function readUser(text: string, { body: at, isEnd }: Place): Verdict {
-  const [, user = '', password = ''] = userAndPassword.exec(text.slice(at, at + longestUser)) ?? []
+  const ahead = text.slice(at, at + longestUser)
+  const pattern = { '"': inDoubleQuotes, "'": inSingleQuotes }[text.charAt(at - 1)] ?? unquoted
+  const [, user = '', password = ''] = pattern.exec(ahead) ?? []
   const end = at + user.length + password.length
   const canGrow = !isEnd && end === text.length && end - at < longestUser
   if (canGrow) return { type: 'growing', from: at }
@@ -246,7 +248,9 @@ function readUser(text: string, { body: at, isEnd }: Place): Verdict {
 }
 
 const longestUser = 1024
-const userAndPassword = /^([\w.@-]{1,128})(?:(:[^\s"']*))?/
+const inDoubleQuotes = /^([\w.@-]{1,128})(:[^"\r\n]*)?/
+const inSingleQuotes = /^([\w.@-]{1,128})(:[^'\r\n]*)?/
+const unquoted = /^([\w.@-]{1,128})(:[^\s"']*)?/
 
 /** Replaces a scheme such as "Bearer …" with its credentials. */
 function readAuthorization(text: string, { body: at, isEnd }: Place): Verdict {

@@ -18,12 +18,14 @@ export type BodyRead = Uint8Array | 408 | 413 | 503
 /** Reads bodies of strangers within the limits. Each call rejects if the client breaks off. */
 export type BodyReader = (source: BodySource) => Promise<BodyRead>
 
-/** Passes on a body's pieces until `stop` is called. */
-export type BodySource = (listener: {
+/** Passes on a body's pieces, later, until the returned function is called. Throws if the body can't be read. */
+export type BodySource = (listener: BodyListener) => () => void
+
+interface BodyListener {
   readonly data: (piece: Uint8Array) => void
   readonly end: () => void
   readonly fail: (error: unknown) => void
-}) => { readonly stop: () => void }
+}
 
 interface OpenBody {
   /** Bytes that it reserves. */
@@ -47,7 +49,8 @@ export function createBodyReader({ maxBytes, maxUnverifiedBytes, bodyMs, clock }
       const body: OpenBody = { held: () => bytes.length, drop: () => finish(503) }
       open.add(body)
       const stopTimer = clock.after(bodyMs, () => finish(408))
-      const { stop } = source({
+      let stop = (): void => {}
+      const listener: BodyListener = {
         data: (piece) => {
           if (isOver) return
           const needed = length + piece.length
@@ -63,7 +66,12 @@ export function createBodyReader({ maxBytes, maxUnverifiedBytes, bodyMs, clock }
           close()
           reject(error)
         },
-      })
+      }
+      try {
+        stop = source(listener)
+      } catch (error) {
+        listener.fail(error)
+      }
 
       function grow(needed: number): void {
         const larger = new Uint8Array(Math.min(maxBytes, Math.max(needed, bytes.length * 2, firstBytes)))
@@ -98,11 +106,11 @@ export function createBodyReader({ maxBytes, maxUnverifiedBytes, bodyMs, clock }
 
 export function nodeBody(request: IncomingMessage): BodySource {
   return ({ data, end, fail }) => {
+    // What was read before is not there any more, so that no signature fits.
+    if (request.readableEnded || request.destroyed) queueMicrotask(end)
     const onClose = (): void => fail(new Error('The client broke off.'))
     request.on('data', data).on('end', end).on('error', fail).on('close', onClose)
-    return {
-      stop: () => void request.off('data', data).off('end', end).off('error', fail).off('close', onClose).pause(),
-    }
+    return () => void request.off('data', data).off('end', end).off('error', fail).off('close', onClose).pause()
   }
 }
 
@@ -117,6 +125,6 @@ export function webBody(stream: ReadableStream<Uint8Array>): BodySource {
       }
     }
     pump().catch(fail)
-    return { stop: () => void reader.cancel().catch(() => {}) }
+    return () => void reader.cancel().catch(() => {})
   }
 }

@@ -116,11 +116,13 @@ function copyOf(value: unknown, { clean, above, depth }: Copying): unknown {
     const isStack = isError && name === 'stack'
     const before: unknown = isStack ? value.stack : field.value
     const after = isStack ? stackOf(value, clean) : copyOf(before, inner)
-    const isSame = after === before && clean(name) === name
+    // What a getter returns can't be known: only its absence is safe.
+    const isSame = after === before && clean(name) === name && (isStack || field.get === undefined)
     const { enumerable = false } = field
     return { isSame, name: clean(name), field: { value: after, enumerable, writable: true, configurable: true } }
   })
-  if (fields.every(({ isSame }) => isSame)) return value
+  const isPlain = Object.getOwnPropertySymbols(value).length === 0
+  if (isPlain && fields.every(({ isSame }) => isSame)) return value
   return Object.create(prototype, Object.fromEntries(fields.map(({ name, field }) => [name, field])))
 }
 

@@ -155,6 +155,21 @@ describe('a connection', () => {
     expect(await raw(await portOf(), text)).toMatch(answer)
   })
 
+  test('that does not read its answer is closed in time', async () => {
+    let isClosed = false
+    const listener = (): Listener => (request, response) => {
+      request.socket.on('close', () => {
+        isClosed = true
+      })
+      response.end('a'.repeat(50_000_000))
+    }
+    served = await serveBridge({ bridge: { ...bridge, listener }, port: 0, limits })
+    const socket = connect(Number(new URL(served.url).port), '127.0.0.1').pause()
+    socket.on('error', () => {}).write('GET /webhooks/tg HTTP/1.1\r\nhost: x\r\n\r\n')
+    await expect.poll(() => isClosed).toBe(true)
+    socket.destroy()
+  })
+
   test.each([
     ['a head that is too large', `x: ${'a'.repeat(20_000)}`],
     ['headers without end', Array.from({ length: 5000 }, (_, at) => `h${at}: 1`).join('\r\n')],

@@ -1,10 +1,9 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { inspect } from 'node:util'
 import type { Reply } from '@reply/core'
-import type { BridgeChannel, BridgeConnection, ChannelHost, KnownChat } from '@reply/sink/channel'
-import { createHandClock } from '@reply/testing'
+import { type BridgeChannel, systemClock } from '@reply/sink/channel'
 import pino from 'pino'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   bridgeChannel as discordChannel,
   discordRestOptions,
@@ -100,26 +99,25 @@ const answers: Readonly<Record<string, Answer>> = {
   'no connection': (request) => void request.socket.destroy(),
 }
 
-let server: Server
-let url = ''
-let reply: Answer = (_, response) => void response.end()
-let asked: { name: Name; token: string } = { name: 'telegram', token: '' }
-
-beforeAll(async () => {
-  server = createServer((request, response) => {
+/** A server that answers everything in that way. */
+async function answering(answer: Answer, given: { name: Name; token: string }) {
+  let requests = 0
+  const server = createServer((request, response) => {
+    requests += 1
     request.resume()
-    reply(request, response, asked)
+    answer(request, response, given)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const at = server.address()
-  url = `http://127.0.0.1:${typeof at === 'object' && at ? at.port : 0}`
-})
-afterAll(async () => {
-  server.closeAllConnections()
-  await new Promise((resolve) => server.close(resolve))
-})
+  const url = `http://127.0.0.1:${typeof at === 'object' && at ? at.port : 0}`
+  const close = async (): Promise<void> => {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  }
+  return { url, requests: () => requests, close }
+}
 
-const entryOf = (name: Name): object => {
+const entryOf = (name: Name, url: string): object => {
   const token = { env: 'TOKEN' }
   switch (name) {
     case 'telegram':
@@ -138,41 +136,32 @@ const entryOf = (name: Name): object => {
 
 /** Fails everything that a bridge does with a channel, and gives all the errors. */
 async function errorsOf(name: Name, token: string, answer: Answer): Promise<readonly unknown[]> {
-  reply = answer
-  asked = { name, token }
+  const { url, requests, close } = await answering(answer, { name, token })
   const errors: unknown[] = []
   const channel = channels[name]
-  const config = channel.schema.parse(entryOf(name))
+  const config = channel.schema.parse(entryOf(name, url))
   const secret = secretsOf({ folder: '/', env: { TOKEN: token, OTHER: 'another-secret-of-it' } })
-  const clock = createHandClock()
-  const host: ChannelHost = {
-    ...{ name, secret, clock, store: memoryStore(), onInbound: () => {} },
+  const connection = await channel.create(config, {
+    ...{ name, secret, clock: systemClock, store: memoryStore(), onInbound: () => {} },
     onError: (error) => errors.push(error),
-    chats: async (): Promise<readonly KnownChat[]> => [{ chat: { id: '1' }, since: 1 }],
-  }
-  const tried = async (make: () => Promise<unknown>): Promise<void> => {
-    let isOver = false
-    const over = make()
-      .catch((error: unknown) => errors.push(error))
-      .finally(() => {
-        isOver = true
-      })
-    // Rate limits and repeats wait.
-    while (!isOver)
-      await Promise.race([over, new Promise((resolve) => setTimeout(resolve, 5))]).then(() => clock.advance(20_000))
-    await over
-  }
-  await tried(async () => await channel.check(config, { secret }))
-  const connection: BridgeConnection = await channel.create(config, host)
+  })
   const chat = { id: name === 'slack' ? 'C1' : '100000000000000001', kind: 'private' } as const
-  const note = { chat, text: 'Hello' }
+  // Rate limits and repeats wait until then.
+  const note = { chat, text: 'Hello', until: Date.now() + 300 }
   const ref = { id: name === 'slack' ? '1.000001' : '1' }
   const file = { ref: name === 'discord' ? `${url}/f` : 'F1', name: 'a.txt', mime: 'text/plain', size: 3 }
-  await tried(async () => await connection.post(note))
-  await tried(async () => await connection.edit(ref, note))
-  await tried(async () => await connection.setCommands?.([{ name: 'stop', description: 'Stop.' }]))
-  await tried(async () => await connection.download(file, { maxBytes: 100 }))
-  await tried(async () => await connection.typing(chat))
+  for (const call of [
+    async () => await channel.check(config, { secret }),
+    async () => await connection.download(file, { maxBytes: 100 }),
+    async () => await connection.setCommands?.([{ name: 'stop', description: 'Stop.' }]),
+    async () => await connection.edit(ref, note),
+    async () => await connection.post(note),
+    async () => await connection.typing(chat),
+  ]) {
+    await call().catch((error: unknown) => errors.push(error))
+  }
+  expect(requests()).toBeGreaterThan(2)
+  await close()
   return errors
 }
 
@@ -203,13 +192,13 @@ function leaks(text: string, secret: string): readonly string[] {
 }
 
 describe.each(names)('%s', (name) => {
-  test.each(Object.entries(answers))('%s: no error shows the token', async (_, answer) => {
+  test.concurrent.each(Object.entries(answers))('%s: no error shows the token', async (_, answer) => {
     const errors = await errorsOf(name, tokens[name], answer)
     expect(errors.length).toBeGreaterThan(1)
     expect(leaks(printed(errors), tokens[name])).toEqual([])
   })
 
-  test.each(Object.entries(answers))('%s: no error shows a token of no known form', async (_, answer) => {
+  test.concurrent.each(Object.entries(answers))('%s: no error shows a token of no known form', async (_, answer) => {
     const errors = await errorsOf(name, plain, answer)
     expect(errors.length).toBeGreaterThan(1)
     expect(leaks(printed(errors), plain)).toEqual([])
@@ -219,30 +208,34 @@ describe.each(names)('%s', (name) => {
 /** The client takes these for success. */
 const taken = ['a page in place of an answer', 'a redirect with it']
 
-test.each(Object.entries(answers))("Discord's interactions: %s: no error shows their token", async (kind, answer) => {
-  reply = answer
-  asked = { name: 'discord', token: interaction }
-  const errors: unknown[] = []
-  const { REST } = await import('@discordjs/rest')
-  const rest = new REST({ ...discordRestOptions, api: url }).setToken(tokens.discord)
-  const channel = discordSinks({
-    ...{ rest, updates: 'own', onError: (error) => errors.push(error), timeoutMs: 300 },
-    onInbound: async (inbound) => {
-      if (inbound.type === 'press') await inbound.answer('No.')
-    },
-  })
-  await channel.handleEvent({
-    t: 'INTERACTION_CREATE',
-    d: {
-      ...{ id: '1500000000000000001', application_id: '2', type: 3, token: interaction, channel_id: '3' },
-      ...{ channel: { id: '3', type: 1 }, user: { id: '4', username: 'ann' }, data: { custom_id: 'x:1' } },
-      message: { id: '1500000000000000000', channel_id: '3' },
-    },
-  })
-  await channel.stop()
-  expect(errors).toHaveLength(taken.includes(kind) ? 0 : 1)
-  expect(leaks(printed(errors), interaction)).toEqual([])
-})
+test.concurrent.each(Object.entries(answers))(
+  "Discord's interactions: %s: no error shows their token",
+  async (kind, answer) => {
+    const { url, requests, close } = await answering(answer, { name: 'discord', token: interaction })
+    const errors: unknown[] = []
+    const { REST } = await import('@discordjs/rest')
+    const rest = new REST({ ...discordRestOptions, api: url }).setToken(tokens.discord)
+    const channel = discordSinks({
+      ...{ rest, updates: 'own', onError: (error) => errors.push(error) },
+      onInbound: async (inbound) => {
+        if (inbound.type === 'press') await inbound.answer('No.')
+      },
+    })
+    await channel.handleEvent({
+      t: 'INTERACTION_CREATE',
+      d: {
+        ...{ id: '1500000000000000001', application_id: '2', type: 3, token: interaction, channel_id: '3' },
+        ...{ channel: { id: '3', type: 1 }, user: { id: '4', username: 'ann' }, data: { custom_id: 'x:1' } },
+        message: { id: '1500000000000000000', channel_id: '3' },
+      },
+    })
+    await channel.stop()
+    await close()
+    expect(requests()).toBeGreaterThan(0)
+    expect(errors).toHaveLength(taken.includes(kind) ? 0 : 1)
+    expect(leaks(printed(errors), interaction)).toEqual([])
+  },
+)
 
 test("the reason of a run that failed, which is logged, stored and traced, has no token of the model's provider", () => {
   const key = `sk-proj-${'zZ8yY7xX6wW5vV4uU3tT2sS1'.repeat(2)}`

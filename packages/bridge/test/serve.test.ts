@@ -2,7 +2,7 @@ import { get as httpGet, type IncomingMessage, type ServerResponse } from 'node:
 import { connect, type Socket } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import { bridgeMetrics } from '../src/events/metrics.ts'
-import { type ServedBridge, serveBridge } from '../src/http/serve-bridge.ts'
+import { type ServedBridge, type ServeLimits, serveBridge } from '../src/http/serve-bridge.ts'
 
 let served: ServedBridge | undefined
 afterEach(async () => await served?.close())
@@ -131,10 +131,10 @@ test('health and metrics take no other method than GET and HEAD', async () => {
 })
 
 describe('a connection', () => {
-  const limits = { headMs: 100, requestMs: 200, idleMs: 100, maxConnections: 3 }
-  const portOf = async (): Promise<number> => {
+  const limits = { headMs: 100, requestMs: 200, idleMs: 100 }
+  const portOf = async (given: Partial<ServeLimits> = limits): Promise<number> => {
     const reading = { ...bridge, listener: (): Listener => (request) => void request.resume() }
-    served = await serveBridge({ bridge: reading, metrics: bridgeMetrics(), port: 0, limits })
+    served = await serveBridge({ bridge: reading, metrics: bridgeMetrics(), port: 0, limits: given })
     return Number(new URL(served.url).port)
   }
 
@@ -180,7 +180,7 @@ describe('a connection', () => {
   })
 
   test('that is one too many is closed at once, and the others go on', async () => {
-    const port = await portOf()
+    const port = await portOf({ maxConnections: 3 })
     const sockets = await Promise.all(
       Array.from(
         { length: 3 },

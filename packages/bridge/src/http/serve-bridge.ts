@@ -28,7 +28,7 @@ export interface ServeOptions {
 export interface ServeLimits {
   /** How long a request's head may take, in ms. Default 10,000. */
   readonly headMs: number
-  /** How long a whole request may take, and how long nothing may move on a connection, in ms. Default 20,000. */
+  /** How long a whole request may take, in ms. An answer that is not read is given up after twice that. Default 20,000. */
   readonly requestMs: number
   /** How long a connection may stay open without a request, in ms. Default 5,000. */
   readonly idleMs: number
@@ -73,7 +73,8 @@ export async function serveBridge(options: ServeOptions): Promise<ServedBridge> 
       handle(request, response).catch(() => response.destroy())
     },
   )
-  server.timeout = requestMs
+  // Cuts without an answer, so that a slow request gets its 408 before.
+  server.timeout = 2 * requestMs
   server.maxHeadersCount = maxHeaders
   server.maxConnections = maxConnections
   await new Promise<void>((resolve, reject) => {

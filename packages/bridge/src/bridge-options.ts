@@ -5,6 +5,7 @@ import type {
   SecretSource,
   Webhook,
   WebhookAnswer,
+  WebhookHead,
   WebhookRequest,
 } from '@reply/sink/channel'
 import type { LoadChannel } from './channel-loader.ts'
@@ -71,6 +72,8 @@ export interface Bridge {
   setPeople(people: BridgeConfig['people']): void
   /** The channels that hear by requests: the host passes those to `webhook`. Known once it has started. */
   webhooks(): readonly string[]
+  /** Refuses a request by its head, for hosts that read bodies themselves. Undefined: read its body, and call `webhook`. */
+  refuse(channel: string, head: WebhookHead): WebhookAnswer | undefined
   /** Handles a request from the platform of a channel. 404 for a channel without webhooks, 503 before the start. */
   webhook(channel: string, request: WebhookRequest): Promise<WebhookAnswer>
   /** The same as a `node:http` request listener. */

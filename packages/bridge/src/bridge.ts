@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type OpenCode, steadyClock, systemClock } from '@reply/core'
-import type { BridgeConnection, Inbound, KnownChat, Webhook, WebhookAnswer, WebhookRequest } from '@reply/sink/channel'
-import { createWebhook, safeOnError } from '@reply/sink/channel'
+import type { BridgeConnection, Inbound, KnownChat, Webhook } from '@reply/sink/channel'
+import { createWebhook, keepSecret, safeError, safeOnError } from '@reply/sink/channel'
 import { createAllowed } from './asks/allowed.ts'
 import { createAnsweredBy } from './asks/answered-by.ts'
 import { createAnswerer } from './asks/answering.ts'
@@ -40,14 +40,23 @@ const stopMs = 10_000
 /** How often expired values are removed, in ms. */
 const sweepMs = 600_000
 
+/** Takes no requests: of a channel that has none, or not yet, so that the platform delivers them again. */
+const unknown = closedWebhook(404)
+const early = closedWebhook(503)
+
 /** Makes a bridge. It does nothing before `start`. */
 export function createBridge(options: BridgeOptions): Bridge {
   const { config, store, random = Math.random, load = loadChannel } = options
   const clock = options.clock ? steadyClock(options.clock) : systemClock
-  const { secret = secretsOf({ folder: process.cwd(), env: process.env }) } = options
+  const { secret: secretOf = secretsOf({ folder: process.cwd(), env: process.env }) } = options
+  const secret: typeof secretOf = (source) => {
+    const value = secretOf(source)
+    keepSecret(value)
+    return value
+  }
   const { router } = config
   const { ownPaths = [] } = options
-  const onError = safeOnError(options.onError)
+  const onError = safeOnError((error: Error) => options.onError?.(safeError(error)))
   const onNotice = options.onNotice ?? (() => {})
   const starting = new AbortController()
   const keeper = createLeaseKeeper({
@@ -57,6 +66,7 @@ export function createBridge(options: BridgeOptions): Bridge {
   })
   const state = createState({ store, clock, lease: keeper.lease, retake: keeper.retake, onFenced: end })
   const connections = new Map<string, BridgeConnection>()
+  const hooks = new Map<string, Webhook>()
   const servers = new Map<string, OpenCode>()
   const mirrors = createMirrors(config.mirrors)
   const routes = createRoutes({ state, clock, mirrors, servers: Object.keys(config.servers), routes: config.routes })
@@ -107,10 +117,12 @@ export function createBridge(options: BridgeOptions): Bridge {
   let isHearing = false
   const webhooks = (): readonly string[] => [...connections].flatMap(([name, one]) => (one.webhook ? [name] : []))
   return {
-    ...{ start, stop, webhooks, webhook, setPeople },
+    ...{ start, stop, webhooks, setPeople },
     status: () => (stopped ? 'stopped' : isHearing ? 'ready' : 'starting'),
-    listener: (channel) => routesOf(channel).listener,
-    fetch: (channel) => routesOf(channel).fetch,
+    refuse: (channel, head) => webhookOf(channel).refuse(head),
+    webhook: async (channel, request) => await webhookOf(channel).take(request),
+    listener: (channel) => (request, response) => webhookOf(channel).listener(request, response),
+    fetch: (channel) => async (request) => await webhookOf(channel).fetch(request),
   }
 
   function setPeople(list: BridgeConfig['people']): void {
@@ -221,16 +233,24 @@ export function createBridge(options: BridgeOptions): Bridge {
     await keeper.release().finally(async () => await store.close())
   }
 
-  function routesOf(channel: string): Webhook {
-    const take = async (request: WebhookRequest): Promise<WebhookAnswer> => await webhook(channel, request)
-    // The channel refuses what it does not know.
-    return createWebhook({ refuse: () => undefined, take })
+  /** One for each channel: it bounds what is read at the same time. */
+  function webhookOf(channel: string): Webhook {
+    const known = hooks.get(channel)
+    if (known) return known
+    const connected = connections.get(channel)?.webhook
+    if (!connected) return isHearing || config.channels[channel] === undefined ? unknown : early
+    const made = createWebhook({
+      // The platform delivers it again.
+      refuse: (head) => (isHearing ? connected.refuse(head) : { status: 503 }),
+      take: connected.take,
+      maxBytes: connected.maxBytes,
+      clock,
+    })
+    hooks.set(channel, made)
+    return made
   }
+}
 
-  async function webhook(channel: string, request: WebhookRequest): Promise<WebhookAnswer> {
-    const handle = connections.get(channel)?.webhook
-    // The platform delivers it again.
-    if (handle && !isHearing) return { status: 503 }
-    return handle ? await handle(request) : { status: 404 }
-  }
+function closedWebhook(status: number): Webhook {
+  return createWebhook({ refuse: () => ({ status }), take: () => ({ status }) })
 }

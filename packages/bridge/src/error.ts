@@ -1,3 +1,4 @@
+import { SafeError, withoutSecrets } from '@reply/sink/channel'
 import type { BridgeWords } from './words.ts'
 
 /**
@@ -11,7 +12,7 @@ import type { BridgeWords } from './words.ts'
 export type BridgeErrorType = 'config' | 'channel' | 'state' | 'taken-over' | 'inbound'
 
 /** The package's own error. The message says what failed and the cure, and never contains a secret. */
-export class BridgeError extends Error {
+export class BridgeError extends SafeError {
   /** What went wrong: decide by it, not by the message. */
   readonly type: BridgeErrorType
 
@@ -27,9 +28,9 @@ export function isTakenOver(error: unknown): boolean {
   return error instanceof BridgeError && error.type === 'taken-over'
 }
 
-/** What failed, in words: of an error its message. */
+/** What failed, in words: of an error its message. Without secrets. */
 export function wordsOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
+  return withoutSecrets(error instanceof Error ? error.message : String(error))
 }
 
 /** The same for a chat: who starts the server, and at which address, is the operator's matter, and is only logged. */

@@ -17,7 +17,7 @@ export type {
 } from './events/event.ts'
 export { type BridgeLogOptions, bridgeLog } from './events/log.ts'
 export { type BridgeMetrics, bridgeMetrics } from './events/metrics.ts'
-export { type ServedBridge, type ServeOptions, serveBridge } from './http/serve-bridge.ts'
+export { type ServedBridge, type ServeLimits, type ServeOptions, serveBridge } from './http/serve-bridge.ts'
 export { type OpenBridgeOptions, type OpenedBridge, openBridge } from './open-bridge.ts'
 export { type Checked, type CheckOptions, checkBridge } from './setup/check-bridge.ts'
 export { defaultConfigPath, type InitOptions, initBridge } from './setup/init-bridge.ts'

@@ -24,6 +24,10 @@ export async function bundleFixture(name: string, folder: string): Promise<strin
     platform: 'node',
     format: 'esm',
     conditions: ['@reply/source'],
+    // Packages in CommonJS call `require`.
+    banner: {
+      js: "import { createRequire as requireFrom } from 'node:module'\nconst require = requireFrom(import.meta.url)",
+    },
     plugins: [
       {
         name: 'libsql',

@@ -1,4 +1,5 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { get } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -77,6 +78,28 @@ test('--listen takes a port of this computer, or an address', async () => {
     expect(() => parseListen(wrong)).toThrow('is not an address')
   const { code, err } = await run('bridge', '--listen', 'nowhere')
   expect([code, err]).toEqual([EXIT.usage, expect.stringContaining('give a port like 9464, or host:port')])
+})
+
+test('bridge serves webhooks and health at an address each, and health under the allowed names', async () => {
+  const tg = { type: 'telegram', token: { env: 'TG' }, apiRoot: 'http://127.0.0.1:1', updates: 'webhook' }
+  const channels = { tg: { ...tg, secretToken: { env: 'HOOK' } } }
+  await writeFile(file('served.json'), JSON.stringify({ servers: { home: { url: 'http://127.0.0.1:1' } }, channels }))
+  const fake = fakeProcess({ env: { TG: '42:a-secret', HOOK: 'a-secret_1' } })
+  const listens = ['--listen', '0', '--listen-health', '0', '--allow-host', 'a.test', '--allow-host', 'b.test']
+  const ended = main(['bridge', '--config', file('served.json'), ...listens], fake.io)
+  await expect.poll(fake.stderr).toContain('Listening on tg')
+  const [webhooks = '', health = ''] = fake.stderr().match(/http:\/\/127\.0\.0\.1:\d+/g) ?? []
+  const statusOf = async (url: string): Promise<number> => (await fetch(url, { method: 'GET' })).status
+  const named = async (host: string): Promise<number | undefined> =>
+    await new Promise((resolve) =>
+      get(`${health}/healthz`, { headers: { host } }, (one) => resolve(one.resume().statusCode)),
+    )
+  expect([await statusOf(`${webhooks}/webhooks/tg`), await statusOf(`${webhooks}/metrics`)]).toEqual([405, 404])
+  expect([await statusOf(`${health}/webhooks/tg`), await statusOf(`${health}/metrics`)]).toEqual([404, 200])
+  expect([await named('a.test'), await named('b.test:80'), await named('c.test')]).toEqual([200, 200, 421])
+  fake.signal('SIGTERM')
+  expect(await ended).toBe(EXIT.done)
+  await expect(statusOf(health)).rejects.toThrow('fetch failed')
 })
 
 test('--json and --changes have one description in every command', async () => {

@@ -6,6 +6,7 @@ import {
   placeOf,
   type SinkPlace,
   type WebhookAnswer,
+  type WebhookHead,
   type WebhookRequest,
   webhookRoutes,
 } from '@reply/sink/channel'
@@ -56,6 +57,8 @@ export interface DiscordChannel {
    * a `publicKey`.
    */
   webhook(request: WebhookRequest): Promise<WebhookAnswer>
+  /** Refuses a request by its head, before you read its body for `webhook`. `listener` and `fetch` do so themselves. */
+  refuse(head: WebhookHead): WebhookAnswer | undefined
   /** The same, as a `node:http` request listener. */
   listener(request: IncomingMessage, response: ServerResponse): void
   /** The same for frameworks with the web's own requests: Hono, Next, Bun, Deno. */

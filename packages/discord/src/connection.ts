@@ -110,7 +110,7 @@ export function gatewayConnection(
       await callPlatform((signal) => rest.put(`/applications/${id}/commands`, { body, signal }), call)
       for (const { name } of menu) commands.add(name)
     },
-    ...(updates === 'http' && { webhook: channel.webhook }),
+    ...(updates === 'http' && { webhook: { refuse: channel.refuse, take: channel.webhook } }),
   }
 }
 

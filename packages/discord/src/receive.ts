@@ -4,6 +4,7 @@ import {
   createPacer,
   type InboundOptions,
   type InboundReceiver,
+  keepSecret,
   sendAnswer,
 } from '@reply/sink/channel'
 import type { DiscordRest } from './api.ts'
@@ -56,6 +57,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   function responseTo(received: Received, first: First | undefined): Respond | undefined {
     const { interaction } = received
     if (!interaction) return undefined
+    keepSecret(interaction.token, { isPassing: true })
     const make = (): Respond => respond(received, interaction, first)
     return received.type === 'press' && received.isForeign ? whenAsked(make) : make()
   }

@@ -53,7 +53,7 @@ test('requests need a public key, and only then are there requests', async () =>
     bridgeChannel.schema.parse({ ...config, publicKey: 'a'.repeat(64) }),
     hostWith(() => token),
   )
-  expect(await connection.webhook?.({ method: 'POST', headers: {}, body: new Uint8Array() })).toEqual({ status: 401 })
+  expect(connection.webhook?.refuse({ method: 'POST', headers: {} })).toEqual({ status: 401 })
 })
 
 test('frames that discord.js cannot read are reported, and the next message is heard', async () => {

@@ -71,13 +71,15 @@ describe('an event that cannot be tracked', () => {
 describe('long input', () => {
   const million = (piece: string): string => piece.repeat(1_000_000 / piece.length)
 
-  test.each([['a-'], ['token '], ['token_'], ['eyJ-'], ['eyJ.'], ['-----BEGIN PRIVATE KEY-----'], ['//'], [' ']])(
-    '%j without an end is searched for secrets, and they are found behind it',
-    (piece) => {
-      const all = million(piece)
-      expect(redacted(`${all} token=hunter22`)).toBe(`${all} token=[redacted]`)
-    },
-  )
+  test.each([
+    ...[['a-'], ['token '], ['token_'], ['eyJ-'], ['eyJ.'], ['-----BEGIN PRIVATE KEY-----'], ['//'], [' ']],
+    ...[['-u '], [' -ua'], ['--user'], ['cookie: a'], [' -b a'], ['SG.'], ['SG.a'], ['1//0'], ['r8_'], ['ya29']],
+    ...[['A_KEY'], ['A_KEY =\n\n'], ['&sig='], ['?key'], ['/webhooks/'], ['/webhooks/1']],
+    ...[['hooks.slack.com'], ['%2F'], ['\\/']],
+  ])('%j without an end is searched for secrets, and they are found behind it', (piece) => {
+    const all = million(piece)
+    expect(redacted(`${all} token=hunter22`)).toBe(`${all} token=[redacted]`)
+  })
 
   test('a name of any length that ends in a secret has its value redacted', () => {
     const name = `${'a-'.repeat(200)}token`

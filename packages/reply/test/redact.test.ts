@@ -1,3 +1,6 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { redacted } from '../src/recording/redact.ts'
@@ -55,6 +58,74 @@ const secrets: readonly (readonly [kind: string, text: string, secret: string])[
   ['user of a URL', 'https://jane:hunter22@example.com/x', 'hunter22'],
   ['assignment', 'export OPENCODE_SERVER_PASSWORD="hunter22"', 'hunter22'],
   ['JSON in a text', String.raw`{\"client_secret\": \"hunter22\"}`, 'hunter22'],
+  ['xAI', `xai-${chars(80)}`, chars(80)],
+  ['Groq', `gsk_${chars(52)}`, chars(52)],
+  ['SendGrid', `SG.${chars(22)}.${chars(43)}`, chars(43)],
+  ['Google, access', `ya29.a0${chars(60)}-${chars(40)}`, chars(40)],
+  ['Google, refresh', `1//0g${chars(60)}`, chars(60)],
+  ["Google, a client's", `GOCSPX-${chars(28)}`, chars(28)],
+  ['NVIDIA', `nvapi-${chars(64)}`, chars(64)],
+  ['Perplexity', `pplx-${chars(48)}`, chars(48)],
+  ['Replicate', `r8_${chars(37)}`, chars(37)],
+  [
+    'Azure storage',
+    `DefaultEndpointsProtocol=https;AccountName=shop;AccountKey=${chars(60)}+/${chars(24)}==;EndpointSuffix=core.windows.net`,
+    chars(60),
+  ],
+  ['Azure bus', `Endpoint=sb://a.net/;SharedAccessKeyName=Root;SharedAccessKey=${chars(43)}=`, chars(43)],
+  ['Azure shared access', `https://a.blob.core.windows.net/c?sv=2024-01-01&sp=r&sig=${chars(40)}%3D`, chars(40)],
+  ['Azure function', `https://a.azurewebsites.net/api/f?code=${chars(54)}==`, chars(54)],
+  ['Azure OpenAI', `api-key: ${lower(32)}`, lower(32)],
+  ['Azure subscription', `Ocp-Apim-Subscription-Key: ${lower(32)}`, lower(32)],
+  ['Microsoft Entra', `abc8Q~${chars(34)}`, chars(34)],
+  ['AWS signature', `https://b.s3.amazonaws.com/k?X-Amz-Expires=60&X-Amz-Signature=${lower(64)}`, lower(64)],
+  ['AWS secret', `aws_secret_access_key = ${chars(40)}`, chars(40)],
+  ['curl -u', `curl -s -u jane:${chars(9)} https://example.com`, chars(9)],
+  ['curl -u, quoted', `curl -u 'jane@example.com:two ${chars(9)}' https://example.com`, chars(9)],
+  ['curl -u, joined', `curl -ujane:${chars(9)} https://example.com`, chars(9)],
+  ['curl --user', `curl --user "jane:${chars(9)}" https://example.com`, chars(9)],
+  ['curl --user=', `curl --user=jane:${chars(9)} https://example.com`, chars(9)],
+  ['curl --proxy-user', `curl --proxy-user jane:${chars(9)} -x p https://example.com`, chars(9)],
+  ['cookie', `Cookie: theme=dark; session=${chars(24)}`, chars(24)],
+  ['Set-Cookie', `set-cookie: sid=${chars(24)}; Path=/; HttpOnly`, chars(24)],
+  ['cookie of curl', `curl -H 'Cookie: session=${chars(24)}' https://example.com`, chars(24)],
+  ['curl -b', `curl -b "session=${chars(24)}" https://example.com`, chars(24)],
+  ['curl --cookie', `curl --cookie session=${chars(24)} https://example.com`, chars(24)],
+  ['Digest', `Authorization: Digest username="jane", realm="a", response="${lower(32)}"`, lower(32)],
+  [
+    'signed by AWS',
+    `Authorization: AWS4-HMAC-SHA256 Credential=x/20260102/eu/s3/aws4_request, SignedHeaders=host, Signature=${lower(64)}`,
+    lower(64),
+  ],
+  ['OAuth 1', `Authorization: OAuth oauth_consumer_key="a", oauth_signature="${chars(28)}"`, chars(28)],
+  ['API key scheme', `Authorization: ApiKey ${chars(30)}`, chars(30)],
+  ['*_KEY', `OPENAI_KEY=${chars(12)}`, chars(12)],
+  ['export *_KEY', `export MY_SERVICE_KEY="${chars(12)}"`, chars(12)],
+  ['*_KEY in YAML', `      MY_KEY: ${chars(12)}`, chars(12)],
+  ['*_KEY in JSON', `{"MY_KEY": "${chars(12)}"}`, chars(12)],
+  ['*_KEY in JSON in a text', String.raw`{\"MY_KEY\":\"${'hunter22hunter22'}\"}`, 'hunter22hunter22'],
+  ['*_KEY of docker', `docker run -e MY_KEY=${chars(12)} image`, chars(12)],
+  ['*_TOKEN', `export GH_TOKEN=${chars(12)}`, chars(12)],
+  ['*_SECRET', `CLIENT_SECRET: '${chars(12)}'`, chars(12)],
+  ['*_PASSWORD', `POSTGRES_PASSWORD=${chars(5)}`, chars(5)],
+  ['*_PASS', `SMTP_PASS=${chars(12)}`, chars(12)],
+  ['*_PWD', `MYSQL_PWD=${chars(12)}`, chars(12)],
+  ['*_PASSPHRASE', `KEY_PASSPHRASE=${chars(12)}`, chars(12)],
+  ['*_CREDENTIALS', `APP_CREDENTIALS=${chars(12)}`, chars(12)],
+  ['Slack response', `https://hooks.slack.com/actions/T01234567/1234567890123/${chars(24)}`, chars(24)],
+  ['Slack webhook in JSON', String.raw`https:\/\/hooks.slack.com\/services\/T01\/B01\/` + chars(24), chars(24)],
+  [
+    'Discord webhook of a preview',
+    `https://canary.discord.com/api/webhooks/123456789012345678/${chars(68)}`,
+    chars(68),
+  ],
+  [
+    'Discord webhook in JSON',
+    String.raw`https:\/\/discord.com\/api\/webhooks\/123456789012345678\/` + chars(68),
+    chars(68),
+  ],
+  ['Discord webhook, escaped', `discord.com%2Fapi%2Fwebhooks%2F123456789012345678%2F${chars(68)}`, chars(68)],
+  ['Discord interaction', `/api/v10/interactions/123456789012345678/${chars(160)}/callback`, chars(160)],
   ['home', '/home/jane/work', 'jane'],
   ['private key', pem('PRIVATE KEY', 26), chars(64)],
   ['RSA key', pem('RSA PRIVATE KEY', 51), chars(64)],
@@ -130,6 +201,13 @@ describe('a text without secrets stays unchanged', () => {
     '-----BEGIN CERTIFICATE-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n-----END CERTIFICATE-----',
     'max_tokens: 12, tokens used; xoxo; a---b -- c ----- d; /home/ /Users/ /rooted C: D:\\ eyJ sk- ghp_ glpat-',
     'The secret of good prose. A token of thanks. Passwords are hashed.',
+    'docker run -u 1000:1000 --user 33:33 image; chown -R www:www . && sudo -u postgres psql -U admin -h db',
+    "date -u +%H:%M:%S; sort -u a:b; git push -u origin main; curl -u jane https://example.com -u 'a:' -u $USER:$PASS",
+    'httpx -u localhost:8080 -u http://localhost --user-agent curl:8 --username x:y --user "$USER:$PASS"',
+    'Cookie: a small text. The cookie jar; cookie: true; --cookie jar.txt -b jar.txt; git checkout -b feature',
+    'PRIMARY_KEY, FOREIGN_KEY; the KEY= of it; A_KEY=short ; COMPASS=north; BYPASS = enabled; PWD=/tmp/somewhere',
+    'SG.abc SG.1 msg.value ya29.x gsk_ xai- XAI-SHEK 1//0 r8_ pplx- nvapi- 8Q~x ?key=short&sig=abc&code=42',
+    'https://example.com/webhooks/42/edit /interactions/12 discord.com/api/webhooks/docs',
   ]
 
   test.each(plain)('%j', (text) => {
@@ -165,6 +243,17 @@ describe('held-back text', () => {
       '//user:',
       '-----BEGIN PRIVATE KEY-----\n. ',
       'Basic aaaa',
+      'SG.a',
+      'ya29',
+      '-u ',
+      '-u a:',
+      'cookie: a',
+      'Cookie: a=b; ',
+      '--user=a',
+      'MY_KEY=a',
+      '&sig=a',
+      'Authorization: Digest a="b", ',
+      '/webhooks/1',
       '1234567',
       'a',
       pem('PRIVATE KEY', 2),
@@ -192,5 +281,36 @@ describe('JSON', () => {
       note: { token: 12 },
       ok: ['plain'],
     })
+  })
+})
+
+describe("the project's own sources and docs", () => {
+  const root = fileURLToPath(new URL('../../..', import.meta.url))
+  const folders = [
+    'docs',
+    'examples',
+    ...readdirSync(join(root, 'packages')).map((name) => join('packages', name, 'src')),
+  ]
+  const files = folders.flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((file) => /\.(?:ts|tsx|js|html|css|md)$/.test(file) && !file.includes('node_modules'))
+      .map((file) => join(root, folder, file)),
+  )
+
+  /** A name that says that its value is a secret, or a home directory. */
+  const named =
+    /(?:key|token|secret|passw(?:or)?d|passphrase|authorization)\\?["'`]?\s*[:=]|\/home\/|\/Users\/|\/root\b/i
+  /** The user of a URL, as in a pattern for one. */
+  const user = /\/\/.*@/
+
+  test('stay as they are, but for values with the name of a secret, and home directories', () => {
+    expect(files.length).toBeGreaterThan(500)
+    const oddities = files.flatMap((file) =>
+      readFileSync(file, 'utf8')
+        .split('\n')
+        .filter((line) => redactText(line) !== line && !named.test(line) && !user.test(line))
+        .map((line) => `${file.slice(root.length)}: ${line.trim()}`),
+    )
+    expect(oddities).toEqual([])
   })
 })

@@ -14,6 +14,7 @@ export type {
   BridgeSinkOptions,
   ChannelHost,
   CheckedChannel,
+  ConnectionWebhook,
   DownloadLimits,
   KnownChat,
   Note,
@@ -88,6 +89,7 @@ export type {
   TypingOptions,
 } from './port/port.ts'
 export { type LimitScope, PortError, type PortErrorOptions, type PortErrorType, unlessGone } from './port/port-error.ts'
+export { keepSecret, quotable, SafeError, safeError, withoutSecrets } from './port/secrets.ts'
 export { wellFormed, withoutHalf } from './port/well-formed.ts'
 export { createRecent, type Recent } from './recent.ts'
 export { retryText } from './view/activity.ts'

@@ -1,3 +1,5 @@
+import { SafeError } from './port/secrets.ts'
+
 /**
  * What went wrong:
  * - `invalid`: invalid options.
@@ -11,7 +13,7 @@ export type SinkErrorType = 'invalid' | 'store' | 'port' | 'given-up' | 'may-ans
 /**
  * An error of the sink. Reported to `onError`, except `invalid`, which is thrown by the call with the invalid options.
  */
-export class SinkError extends Error {
+export class SinkError extends SafeError {
   override readonly name = 'SinkError'
   /** What went wrong: decide by it, not by the message. */
   readonly type: SinkErrorType
@@ -33,7 +35,7 @@ export class SinkError extends Error {
 export type ChannelErrorType = 'invalid' | 'malformed' | 'inbound' | 'answer' | 'store'
 
 /** The base of each channel's errors. Its message and cause never contain a secret. */
-export class ChannelError<Type extends string = ChannelErrorType> extends Error {
+export class ChannelError<Type extends string = ChannelErrorType> extends SafeError {
   /** What went wrong: decide by it, not by the message. */
   readonly type: Type
 

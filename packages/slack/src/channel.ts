@@ -7,6 +7,7 @@ import {
   type SinkPlace,
   secretFault,
   type WebhookAnswer,
+  type WebhookHead,
   type WebhookRequest,
   webhookRoutes,
 } from '@reply/sink/channel'
@@ -68,6 +69,8 @@ export interface SlackChannel {
    * too large. Throws `invalid` without a `signingSecret`.
    */
   webhook(request: WebhookRequest): Promise<WebhookAnswer>
+  /** Refuses a request by its head, before you read its body for `webhook`. `listener` and `fetch` do so themselves. */
+  refuse(head: WebhookHead): WebhookAnswer | undefined
   /** The same, as a `node:http` request listener. */
   listener(request: IncomingMessage, response: ServerResponse): void
   /** The same for frameworks with the web's own requests: Hono, Next, Bun, Deno. */

@@ -58,7 +58,7 @@ export function slackConnection(options: SlackConnectionOptions, host: ChannelHo
     download: async (file, limits) =>
       await download(file, { ...limits, api, token: api.token ?? '', apiUrl: api.slackApiUrl, clock }),
     handleEvent: channel.handleEvent,
-    ...(events === 'http' && { webhook: channel.webhook }),
+    ...(events === 'http' && { webhook: { refuse: channel.refuse, take: channel.webhook } }),
   }
 }
 

@@ -7,6 +7,7 @@ import {
   type SinkPlace,
   secretFault,
   type WebhookAnswer,
+  type WebhookHead,
   type WebhookRequest,
   webhookRoutes,
 } from '@reply/sink/channel'
@@ -50,6 +51,8 @@ export interface TelegramChannel {
    * a POST; 413: too large. Throws `invalid` without a `secretToken`.
    */
   webhook(request: WebhookRequest): Promise<WebhookAnswer>
+  /** Refuses a request by its head, before you read its body for `webhook`. `listener` and `fetch` do so themselves. */
+  refuse(head: WebhookHead): WebhookAnswer | undefined
   /** The same, as a `node:http` request listener. */
   listener(request: IncomingMessage, response: ServerResponse): void
   /** The same for frameworks with the web's own requests: Hono, Next, Bun, Deno. */
@@ -69,7 +72,9 @@ export function telegramChannel(options: TelegramChannelOptions): TelegramChanne
   const { read, receive, rest } = createReceiver(receiver)
   const polling = createPolling({ ...receiver, read, receive })
   const webhook =
-    secretToken === undefined ? undefined : createTelegramWebhook({ secretToken, read, receive, onError, maxBytes })
+    secretToken === undefined
+      ? undefined
+      : createTelegramWebhook({ secretToken, read, receive, onError, maxBytes, clock })
   return {
     sinkFor,
     start: () => {

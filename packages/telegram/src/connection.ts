@@ -67,7 +67,7 @@ export function telegramConnection(
       await callPlatform(() => api.setMyCommands(menu), { what: 'setMyCommands', clock, toPortError })
     },
     handleUpdate: channel.handleUpdate,
-    ...(updates === 'webhook' && { webhook: channel.webhook }),
+    ...(updates === 'webhook' && { webhook: { refuse: channel.refuse, take: channel.webhook } }),
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Clock } from '@reply/core'
 import {
   createWebhook,
   jsonOf,
@@ -18,6 +19,7 @@ export interface TelegramWebhookOptions {
   readonly onError: (error: TelegramError) => void
   /** Largest body, in bytes. */
   readonly maxBytes: number | undefined
+  readonly clock: Clock
 }
 
 /** Telegram sends the `secret_token` of `setWebhook` in it. https://core.telegram.org/bots/api#setwebhook */
@@ -29,9 +31,10 @@ export function createTelegramWebhook({
   receive,
   onError,
   maxBytes,
+  clock,
 }: TelegramWebhookOptions): Webhook {
   const isSecret = secretComparer(secretToken)
-  return createWebhook({ refuse, take, maxBytes })
+  return createWebhook({ refuse, take, maxBytes, clock })
 
   function refuse({ method, headers }: WebhookHead): WebhookAnswer | undefined {
     if (method.toUpperCase() !== 'POST') return { status: 405 }

@@ -73,7 +73,7 @@ test('a webhook needs its secret, and only then are there requests', async () =>
   }
   const hooked = bridgeChannel.schema.parse({ ...config, secretToken: { env: 'SECRET' } })
   const { webhook } = await bridgeChannel.create(hooked, host)
-  expect(await webhook?.({ method: 'POST', headers: {}, body: new Uint8Array() })).toEqual({ status: 401 })
+  expect(webhook?.refuse({ method: 'POST', headers: {} })).toEqual({ status: 401 })
   const polled = bridgeChannel.schema.parse({ type: 'telegram', token: { env: 'TOKEN' } })
   expect(await bridgeChannel.create(polled, host)).not.toHaveProperty('webhook')
 })

@@ -17,7 +17,7 @@ async function setup(): Promise<BridgeStage> {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)
     const { method = '', headers } = request
-    const answer = await webhook?.({ method, url: request.url, headers, body: Buffer.concat(chunks) })
+    const answer = await webhook?.take({ method, url: request.url, headers, body: Buffer.concat(chunks) })
     response.writeHead(answer?.status ?? 503).end(answer?.body?.text)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -102,10 +102,10 @@ test('typing shows below the newest message of the person', async () => {
     JSON.stringify({ object: 'whatsapp_business_account', entry: [{ id: '1', changes: [change] }] }),
   )
   const headers = { 'x-hub-signature-256': whatsapp.sign(body) }
-  expect(await connection.webhook?.({ method: 'POST', url: '/', headers, body })).toEqual({ status: 200 })
+  expect(await connection.webhook?.take({ method: 'POST', url: '/', headers, body })).toEqual({ status: 200 })
   await connection.typing(chat)
   await until(() => whatsapp.typing(person))
   await connection.stop()
-  expect(await connection.webhook?.({ method: 'POST', url: '/', headers, body })).toEqual({ status: 503 })
+  expect(await connection.webhook?.take({ method: 'POST', url: '/', headers, body })).toEqual({ status: 503 })
   await whatsapp.close()
 })

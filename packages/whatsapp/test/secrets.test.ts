@@ -1,5 +1,6 @@
+import { createServer, type RequestListener } from 'node:http'
 import { expect, test } from 'vitest'
-import { createCloudClient, whatsappChannel } from '../src/index.ts'
+import { bridgeChannel, createCloudClient, whatsappChannel } from '../src/index.ts'
 
 const onInbound = (): void => {}
 const client = createCloudClient({ token: 'EAAfake', phoneNumberId: '1' })
@@ -21,3 +22,37 @@ test.each(['', ' ', '\u200b', 'EAAfake\n', 'EAA fake', 'EAA\u0000fake'])(
     expect(make).not.toThrow(/EAA/)
   },
 )
+
+test('a redirect is not followed: another host gets neither the token nor a message', async () => {
+  const heard: string[] = []
+  const other = await listening((request, response) => {
+    heard.push(`${request.method} ${request.headers.authorization}`)
+    response.end('{}')
+  })
+  const first = await listening((request, response) => {
+    request.resume()
+    response.writeHead(307, { location: other.url }).end()
+  })
+  const redirected = createCloudClient({ token: 'EAAfake', phoneNumberId: '1', apiUrl: first.url })
+  const { signal } = new AbortController()
+  await expect(redirected.messages({ text: { body: 'Hello' } }, signal)).rejects.toThrow('HTTP 307')
+  await expect(redirected.media({ name: 'a', mediaType: 'text/plain', text: 'a' }, signal)).rejects.toThrow('HTTP 307')
+  const secret = (): string => 'EAAfake-token'
+  const any = { env: 'ANY' }
+  const config = { type: 'whatsapp', api: 'cloud', phoneNumberId: '1', apiUrl: first.url, token: any } as const
+  const check = bridgeChannel.check({ ...config, appSecret: any, verifyToken: any }, { secret })
+  await expect(check).rejects.toThrow('HTTP 307')
+  expect(heard).toEqual([])
+  await Promise.all([first.close(), other.close()])
+})
+
+async function listening(listener: RequestListener) {
+  const server = createServer(listener)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const at = server.address()
+  const close = async (): Promise<void> => {
+    server.closeAllConnections()
+    await new Promise<void>((resolve) => server.close(() => resolve()))
+  }
+  return { url: `http://127.0.0.1:${typeof at === 'object' && at ? at.port : 0}`, close }
+}

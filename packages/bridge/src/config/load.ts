@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import type { SecretSource } from '@reply/sink/channel'
+import { keepSecret, type SecretSource } from '@reply/sink/channel'
 import * as z from 'zod'
 import { BridgeError, wordsOf } from '../error.ts'
 import { reachedFrom } from './apart.ts'
@@ -89,7 +89,7 @@ export function secretsOf(options: {
   return (source) => {
     if ('env' in source) {
       const value = options.env[source.env]?.trim()
-      if (value) return value
+      if (value) return kept(value)
       throw new BridgeError('config', `The environment variable ${source.env} is not set. Set it to the secret.`)
     }
     const path = resolve(options.folder, source.file)
@@ -100,9 +100,15 @@ export function secretsOf(options: {
         'config',
         `${readers === 'others' ? 'Every user of this computer' : 'Its group'} can read the secret in ${path}. Run "chmod 600" on it, and get a new secret if others may have read this one.`,
       )
-    if (value) return value
+    if (value) return kept(value)
     throw new BridgeError('config', `The file ${path} is empty. Write the secret into it.`)
   }
+}
+
+/** From now on, no error of this process contains it. */
+function kept(secret: string): string {
+  keepSecret(secret)
+  return secret
 }
 
 function jsonOf(path: string): unknown {

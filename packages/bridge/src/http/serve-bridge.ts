@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { isIP } from 'node:net'
 import type { Bridge } from '../bridge-options.ts'
 import type { BridgeMetrics } from '../events/metrics.ts'
 
@@ -12,6 +13,27 @@ export interface ServeOptions {
   readonly host?: string | undefined
   /** 0 takes a free one. */
   readonly port: number
+  /** `webhooks`: only `/webhooks/<channel>`. `health`: all but that. Default `all`. */
+  readonly serves?: 'all' | 'webhooks' | 'health' | undefined
+  /**
+   * Names by which health and metrics may be requested, besides `localhost`, `host` and any IP address. A page in a
+   * browser reaches a server behind its own name, and would read them. Platforms' requests are signed and need no name.
+   */
+  readonly allowedHosts?: readonly string[] | undefined
+  /** What a connection may take. Default: each its own. */
+  readonly limits?: Partial<ServeLimits> | undefined
+}
+
+/** What a connection may take. */
+export interface ServeLimits {
+  /** How long a request's head may take, in ms. Default 10,000. */
+  readonly headMs: number
+  /** How long a whole request may take, in ms. An answer that is not read is given up after twice that. Default 20,000. */
+  readonly requestMs: number
+  /** How long a connection may stay open without a request, in ms. Default 5,000. */
+  readonly idleMs: number
+  /** The most connections at the same time. Further ones are closed at once. Default 512. */
+  readonly maxConnections: number
 }
 
 /** A server that listens. */
@@ -22,16 +44,39 @@ export interface ServedBridge {
   close(): Promise<void>
 }
 
+const defaultLimits: ServeLimits = { headMs: 10_000, requestMs: 20_000, idleMs: 5000, maxConnections: 512 }
+
+/** Bytes of a request's head, and how many headers it may have. Platforms send less than 2 KiB. */
+const headBytes = 16_384
+const maxHeaders = 100
+
 /**
  * Serves what operators and platforms ask a bridge: `/healthz` (200 until it has stopped), `/readyz` (200 while it hears
- * the chats), `/metrics` (Prometheus text), and `/webhooks/<channel>` for channels that hear by requests. Put TLS in front
- * of it for platforms. Rejects if the address can't be listened on.
+ * the chats), `/metrics` (Prometheus text), and `/webhooks/<channel>` for channels that hear by requests. Health and
+ * metrics get 421 for a `Host` that is not allowed. Put TLS in front of it for platforms. Rejects if the address can't be
+ * listened on.
  */
 export async function serveBridge(options: ServeOptions): Promise<ServedBridge> {
-  const { bridge, metrics, host = '127.0.0.1', port } = options
-  const server = createServer((request, response) => {
-    handle(request, response).catch(() => response.destroy())
-  })
+  const { bridge, metrics, host = '127.0.0.1', port, serves = 'all' } = options
+  const { headMs, requestMs, idleMs, maxConnections } = { ...defaultLimits, ...options.limits }
+  const allowed = new Set(['localhost', host, ...(options.allowedHosts ?? [])].map(plainName))
+  const server = createServer(
+    {
+      headersTimeout: headMs,
+      requestTimeout: requestMs,
+      keepAliveTimeout: idleMs,
+      // Node looks for late requests only this often.
+      connectionsCheckingInterval: Math.min(1000, headMs),
+      maxHeaderSize: headBytes,
+    },
+    (request, response) => {
+      handle(request, response).catch(() => response.destroy())
+    },
+  )
+  // Cuts without an answer, so that a slow request gets its 408 before.
+  server.timeout = 2 * requestMs
+  server.maxHeadersCount = maxHeaders
+  server.maxConnections = maxConnections
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, resolve)
@@ -48,22 +93,37 @@ export async function serveBridge(options: ServeOptions): Promise<ServedBridge> 
   }
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { pathname } = new URL(request.url ?? '/', 'http://localhost')
-    const [, channel] = /^\/webhooks\/([\w-]+)$/.exec(pathname) ?? []
-    if (channel !== undefined) return bridge.listener(channel)(request, response)
+    const [path = ''] = (request.url ?? '').split('?')
+    const [, channel] = /^\/webhooks\/([\w-]+)$/.exec(path) ?? []
+    if (channel !== undefined && serves !== 'health') return bridge.listener(channel)(request, response)
+    if (serves === 'webhooks' || !['/healthz', '/readyz', '/metrics'].includes(path))
+      return answer(response, 404, 'not found')
+    if (!isAllowed(request.headers.host)) return answer(response, 421, wrongHost)
+    if (request.method !== 'GET' && request.method !== 'HEAD') return answer(response, 405, 'Use GET.')
     const status = bridge.status()
-    switch (pathname) {
-      case '/healthz':
-        return answer(response, status === 'stopped' ? 503 : 200, status)
-      case '/readyz':
-        return answer(response, status === 'ready' ? 200 : 503, status)
-      case '/metrics':
-        if (metrics) return answer(response, 200, await metrics.text(), metrics.contentType)
-    }
-    answer(response, 404, 'not found')
+    if (path === '/healthz') return answer(response, status === 'stopped' ? 503 : 200, status)
+    if (path === '/readyz') return answer(response, status === 'ready' ? 200 : 503, status)
+    if (!metrics) return answer(response, 404, 'not found')
+    answer(response, 200, await metrics.text(), metrics.contentType)
+  }
+
+  /** Only browsers can be misled by a name, and they always send one: the checks of load balancers may not. */
+  function isAllowed(given: string | undefined): boolean {
+    if (given === undefined) return true
+    const [, name = ''] = /^(\[[\da-f:.]+\]|[^:/?#@[\]\s]+)(?::\d+)?$/i.exec(given) ?? []
+    return isIP(name.replace(/^\[|\]$/g, '')) !== 0 || allowed.has(plainName(name))
   }
 }
 
+const wrongHost = 'This name is not allowed as Host. Use an IP address or localhost, or allow it with --allow-host.'
+
+/** Names ignore case, and may end with the root's dot. */
+function plainName(name: string): string {
+  return name.toLowerCase().replace(/\.$/, '')
+}
+
+/** Closes the connection after a refusal, rather than reading the rest of its request. */
 function answer(response: ServerResponse, status: number, text: string, type = 'text/plain; charset=utf-8'): void {
-  response.writeHead(status, { 'content-type': type }).end(text.endsWith('\n') ? text : `${text}\n`)
+  const close = status < 400 || status === 503 ? {} : { connection: 'close' }
+  response.writeHead(status, { 'content-type': type, ...close }).end(text.endsWith('\n') ? text : `${text}\n`)
 }

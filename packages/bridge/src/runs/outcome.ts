@@ -1,4 +1,5 @@
 import type { Reply } from '@reply/core'
+import { quotable } from '@reply/sink/channel'
 import type { Execution } from '../registry/execution.ts'
 
 /** How an execution ended, by its reply. */
@@ -17,7 +18,7 @@ export function endOf(reply: Reply): Pick<Execution, 'status' | 'reason'> {
       return { status: 'error', reason: `Lost: ${lostReason ?? 'the end was not seen'}` }
     case 'failed':
     case undefined:
-      return { status: 'error', reason: error ? error.message || error.name : 'Failed' }
+      return { status: 'error', reason: error ? quotable(error.message) || error.name : 'Failed' }
   }
   return outcome satisfies never
 }

@@ -3,7 +3,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import { type Clock, systemClock } from '@reply/core'
-import type { BridgeChannel, SecretSource } from '@reply/sink/channel'
+import { type BridgeChannel, keepSecret, type SecretSource } from '@reply/sink/channel'
 import { type LoadChannel, loadChannel } from '../channel-loader.ts'
 import { reachedFrom } from '../config/apart.ts'
 import { parseChannel, parseConfig } from '../config/config.ts'
@@ -123,7 +123,9 @@ export async function initBridge(options: InitOptions): Promise<string> {
 
   async function askSecret(name: string, question: string): Promise<SecretSource> {
     const file = freeFile(name)
-    secrets.set(file, await questions.secret(question))
+    const value = await questions.secret(question)
+    keepSecret(value)
+    secrets.set(file, value)
     return { file }
   }
 

@@ -69,7 +69,7 @@ export async function pair<Config>(options: PairingOptions<Config>): Promise<Act
   try {
     await start()
     if (webhook && listen) {
-      const { listener } = createWebhook({ refuse: () => undefined, take: webhook })
+      const { listener } = createWebhook({ ...webhook, clock })
       served = await serveBridge({ bridge: { status: () => 'ready', listener: () => listener }, ...listen })
       onWebhook(`${served.url}/webhooks/${channel.type}`)
     }

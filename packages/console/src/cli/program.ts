@@ -136,8 +136,18 @@ export function createProgram({ io, version, exit }: ProgramOptions): Command {
     .option('--config <path>', 'the config, if it is elsewhere: servers, channels and people')
     .option(
       '--listen <address>',
-      'serve /healthz, /readyz, /metrics and /webhooks/<channel>: a port on this computer, or host:port',
+      'serve /webhooks/<channel>, /healthz, /readyz and /metrics: a port on this computer, or host:port',
       checked(parseListen),
+    )
+    .option(
+      '--listen-health <address>',
+      'serve /healthz, /readyz and /metrics there, and only /webhooks/<channel> at --listen',
+      checked(parseListen),
+    )
+    .option(
+      '--allow-host <name>',
+      'a name by which health and metrics may be requested, besides localhost and IP addresses; may be repeated',
+      (name: string, names: readonly string[] = []) => [...names, name],
     )
     .option('--log', 'write JSON lines about all that happens to standard output, with ids and without texts')
     .option('--check', 'check the config, its tokens, servers and state, and end')
@@ -148,6 +158,7 @@ export function createProgram({ io, version, exit }: ProgramOptions): Command {
         'reply bridge --check',
         'reply bridge',
         'reply bridge --config /etc/reply/reply.json',
+        'reply bridge --listen 0.0.0.0:8080 --listen-health 9464',
       ]),
     )
     .action(async ({ check, ...options }: BridgeCommandOptions & { readonly check?: true }) => {

@@ -38,7 +38,7 @@ const keyHead = Buffer.from('302a300506032b6570032100', 'hex')
 export function createDiscordWebhook(options: DiscordWebhookOptions): Webhook {
   const { receive, filter, clock, maxBytes } = options
   const key = keyOf(options.publicKey)
-  return createWebhook({ refuse, take, maxBytes })
+  return createWebhook({ refuse, take, maxBytes, clock })
 
   /** Checks only the head, so that requests without a usable signature are refused before their body is read. */
   function refuse(head: WebhookHead): WebhookAnswer | undefined {

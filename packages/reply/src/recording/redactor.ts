@@ -1,4 +1,4 @@
-import type { Swallow } from './run.ts'
+import { type Swallow, secretMark } from './run.ts'
 import { openers, otherStarts, reach, readOpener, wordBegins, wordStarts } from './shapes.ts'
 
 /** Redacts a text that arrives in pieces. */
@@ -20,11 +20,17 @@ export function redactText(text: string): string {
   return redactor.push(text) + redactor.end()
 }
 
+/** The same, but keeps the paths of home directories: for the errors of an operator's own machine. */
+export function redactTokens(text: string): string {
+  const redactor = createRedactor({ keepsHome: true })
+  return redactor.push(text) + redactor.end()
+}
+
 /**
  * The joined output doesn't depend on how the text was split. Takes time linear in the text: every search after an
  * opener is bounded.
  */
-export function createRedactor(): Redactor {
+export function createRedactor({ keepsHome = false }: { readonly keepsHome?: boolean } = {}): Redactor {
   /** The end of the text read so far: it includes the held-back text and possible beginnings of openers. */
   let kept = ''
   /** The offset in `kept` up to which text was returned. */
@@ -53,9 +59,11 @@ export function createRedactor(): Redactor {
         break
       }
       const verdict = readOpener(text, found, isEnd)
-      if (verdict.type === 'no') from = found.index + 1
+      const isKept = keepsHome && verdict.type === 'secret' && verdict.mark !== secretMark
+      if (verdict.type === 'no' || isKept) from = found.index + 1
       else if (verdict.type === 'growing') {
-        out += give(text, verdict.from)
+        // What grows may itself end an opener that begins before it: `ya2` in `ya29.`
+        out += give(text, Math.min(verdict.from, text.length - startLength(text, given)))
         break
       } else {
         out += give(text, verdict.from) + verdict.mark

@@ -1,6 +1,6 @@
 import { readPrivateKey } from './private-key.ts'
-import { lengthOf, one, type Run, readRuns, run, type Verdict } from './run.ts'
-import { secretNames } from './secret-name.ts'
+import { lengthOf, one, type Run, readRuns, run, secretMark, type Verdict } from './run.ts'
+import { secretNames, variableEnds } from './secret-name.ts'
 
 interface Place {
   /** Where the opener begins. */
@@ -47,8 +47,17 @@ const tokens: readonly (readonly [starts: readonly string[], charClass: string, 
   [['hf_'], '[A-Za-z0-9]', 20],
   // Meta's access tokens: more than 100 characters. In base64 a sign would soon interrupt such a run.
   [['EAA'], '[A-Za-z0-9]', 32],
-  // Google, AWS
+  // Groq and xAI have 48 and 80 characters after it: console.groq.com/keys, docs.x.ai
+  [['gsk_', 'xai-'], '[A-Za-z0-9]', 20],
+  // NVIDIA, Perplexity, Replicate, Tavily
+  [['nvapi-', 'pplx-', 'tvly-'], '[\\w-]', 24],
+  [['r8_'], '[A-Za-z0-9]', 30],
+  // Google: keys, access tokens, refresh tokens, and clients' secrets
   [['AIza'], '[\\w-]', 30],
+  [['ya29.'], '[\\w.-]', 20],
+  [['1//0'], '[\\w-]', 30],
+  [['GOCSPX-'], '[\\w-]', 20],
+  // AWS
   [['AKIA', 'ASIA'], '[0-9A-Z]', 16],
   // RFC 9110: a scheme's case doesn't matter
   [['Bearer ', 'bearer ', 'BEARER '], '[\\w.~+/=-]', 16],
@@ -66,7 +75,7 @@ const tokenStarts = [...tokenRuns.keys()]
 const drives = Array.from({ length: 26 }, (_, at) => `${String.fromCharCode(65 + at)}:\\`)
 
 /** The openers that a text may end with in part. These begin words, … */
-export const wordStarts: readonly string[] = [...tokenStarts, 'eyJ', 'Basic ', 'basic ', 'BASIC ']
+export const wordStarts: readonly string[] = [...tokenStarts, 'eyJ', 'SG.', 'Basic ', 'basic ', 'BASIC ']
 /** … and these begin anywhere. */
 export const otherStarts: readonly string[] = [
   ...['-----BEGIN ', '/home/', '/Users/', '/root'],
@@ -75,12 +84,22 @@ export const otherStarts: readonly string[] = [
 
 const anyCase = (word: string): string => word.replaceAll(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`)
 
+/** As it is, or escaped in JSON or in a URL. */
+const slash = String.raw`(?:\\?/|%2[Ff])`
+
 const names = secretNames.map(anyCase).join('|')
 /** Between a name and its value, as in a shell or in JSON within a text. */
 const sets = String.raw`(?:\\?["'])?\s{0,16}[:=]\s{0,16}(?:\\?["'])?`
+/** The same on one line. */
+const setsHere = sets.replaceAll(String.raw`\s`, String.raw`[ \t]`)
 const value: readonly Run[] = [run(`[^\\s"'&,;}]`, 4)]
-const scheme = /(?:(?:basic|bearer|bot|digest|negotiate|apikey|token) {1,4})?/iy
-const schemeSoFar = /[a-z]{0,9} {0,4}$/iy
+const variables = variableEnds.map((end) => end.toUpperCase()).join('|')
+/** An environment variable's value: shorter words are settings. */
+const variableValue: readonly Run[] = [run(`[^\\s"'&,;}()]`, 8)]
+const scheme = /(?:(?:basic|bearer|bot|negotiate|apikey|token|key|sso-key) {1,4})?/iy
+/** These have several values, some of them in quotes. */
+const longScheme = /(?:digest|oauth|hawk|signature|aws4-hmac-sha256) {1,4}/iy
+const schemeSoFar = /[a-z\d-]{0,17} {0,4}$/iy
 
 const basic = run('[\\w+/=-]', 8, 1024)
 const webToken = [run('[\\w-]', 10, 512), one('\\.'), run('[\\w.-]', 10)]
@@ -88,7 +107,13 @@ const discordID = [one('[MNO]'), one('[DTjz]'), one('[AEIMQUYcgk]'), one('[w-z0-
 const discordToken = [...discordID, one('\\.'), run('[\\w-]', 5, 8), one('\\.'), run('[\\w-]', 25)]
 const telegramToken = [run('\\d', 6, 12), one(':'), run('[\\w-]', 30)]
 const escapedTelegramToken = [run('\\d', 6, 12), one('%'), one('3'), one('[aA]'), run('[\\w-]', 30)]
-const slackHook = [run('[\\w/-]', 12)]
+const sendGridKey = [run('[\\w-]', 16, 64), one('\\.'), run('[\\w-]', 16)]
+/** `a=b; c=d`, up to the end of the line or of a quoted text. */
+const cookies = [run('[\\w!#$%&*+.^|~-]', 1, 256), one('='), run(`[^\\r\\n"'\\\\]`, 1)]
+const headerRest: readonly Run[] = [run(`[^\\r\\n']`, 4)]
+const queryValue: readonly Run[] = [run('[\\w%.~+/=-]', 16)]
+const entraSecret: readonly Run[] = [run('[\\w~.-]', 30)]
+const slackHook = [run('[\\w/\\\\%-]', 12)]
 const discordHook = [run('[\\w-]', 16)]
 const userInfo = [run(`[^\\s/@"']`, 1, 1024), one('@')]
 const homeName = [run(`[^/\\\\"'\\s:]`, 1)]
@@ -105,9 +130,16 @@ const shapes: readonly Shape[] = [
   { opener: '(?=[MNO](?:[DTjz](?:[AEIMQUYcgk](?:[w-z0-5]|$)|$)|$))', isWord: true, read: whole(discordToken) },
   // core.telegram.org/bots/api, "Authorizing your bot": also within its URLs, where the colon may be escaped
   { opener: '(?<!\\d)(?=\\d{6,12}[:%]|\\d{1,12}$)', read: readTelegram },
-  // Webhooks of Slack and Discord: their URL is all that posting takes.
-  { opener: String.raw`hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/`, read: body(slackHook) },
-  { opener: String.raw`discord(?:app)?\.com/api/(?:v\d{1,2}/)?webhooks/\d{6,20}/`, read: body(discordHook) },
+  // SendGrid: docs.sendgrid.com, "API Keys": 22 and 43 characters
+  { opener: String.raw`SG\.`, isWord: true, read: whole(sendGridKey) },
+  // Webhooks of Slack and Discord, and answers to their interactions: their URL is all that posting takes.
+  {
+    opener: `hooks\\.slack(?:-gov)?\\.com${slash}(?:services|workflows|triggers|commands|actions)${slash}`,
+    read: body(slackHook),
+  },
+  { opener: `${slash}(?:webhooks|interactions)${slash}\\d{6,20}${slash}`, read: body(discordHook) },
+  // Secrets of Microsoft Entra: three characters, a digit, "Q~"
+  { opener: String.raw`\dQ~`, read: body(entraSecret) },
   {
     opener: '-----BEGIN ',
     read: (text, { start, body: at, isEnd }) => readPrivateKey(text, { from: start, at, isEnd }),
@@ -115,6 +147,15 @@ const shapes: readonly Shape[] = [
   // The user and password of a URL
   { opener: `//(?=[^\\s/@"']{1,1024}(?:@|$)|$)`, read: readUserInfo },
   { opener: `(?:${names})${sets}`, read: body(value) },
+  { opener: `[A-Z\\d]_(?:${variables})${setsHere}`, read: body(variableValue) },
+  // Signatures and keys in the query of a URL, such as those of Azure's shared access
+  {
+    opener: `[?&;](?:${['sig', 'key', 'code', 'signature', 'x-amz-signature', 'x-goog-signature'].map(anyCase).join('|')})=`,
+    read: body(queryValue),
+  },
+  { opener: String.raw`${anyCase('cookie')}:\s{0,16}|(?:(?<=\s)-b|--cookie)(?:=|\s{1,4})["']?`, read: body(cookies) },
+  // curl's user and password
+  { opener: String.raw`(?:(?<=\s)-[uU]|--user|--proxy-user)(?:=|\s{1,4})?["']?(?=[\w.@-]|$)`, read: readUser },
   { opener: `${anyCase('authorization')}${sets}`, read: readAuthorization },
   { opener: String.raw`/home/|/Users/|[A-Z]:\\{1,2}Users\\{1,2}`, read: readHome },
   { opener: '/root', read: readRoot },
@@ -134,7 +175,7 @@ const groupsOf = (list: readonly Shape[]): string => list.map((shape) => `(${sha
 /** Finds where a secret may begin. */
 export const openers = new RegExp(
   // The first lookahead is only for speed: nearly every character fails there.
-  `(?=[ABEMNOXbeghnrswx])${beforeWord}(?:${groupsOf(wordShapes)})|${groupsOf(otherShapes)}`,
+  `(?=[MNO${[...new Set(wordStarts.map(([first]) => first))].join('')}])${beforeWord}(?:${groupsOf(wordShapes)})|${groupsOf(otherShapes)}`,
   'g',
 )
 export const wordBegins = new RegExp(beforeWord, 'y')
@@ -190,10 +231,33 @@ function readUserInfo(text: string, { body: at, isEnd }: Place): Verdict {
   return found.type === 'secret' ? { ...found, end: found.end - 1, swallow: undefined } : found
 }
 
+/**
+ * curl's user and password, which only their end tells from a user and a group (`-u 1000:1000`), an address with a port,
+ * and variables.
+ */
+function readUser(text: string, { body: at, isEnd }: Place): Verdict {
+  const ahead = text.slice(at, at + longestUser)
+  const pattern = { '"': inDoubleQuotes, "'": inSingleQuotes }[text.charAt(at - 1)] ?? unquoted
+  const [, user = '', password = ''] = pattern.exec(ahead) ?? []
+  const end = at + user.length + password.length
+  const canGrow = !isEnd && end === text.length && end - at < longestUser
+  if (canGrow) return { type: 'growing', from: at }
+  const secret = password.slice(1)
+  const isOther = secret.length < 3 || /^(?:\d{1,5}$|\/\/|[$<{])/.test(secret) || secret === user
+  return isOther ? nothing : { type: 'secret', from: at, end, mark: secretMark, swallow: undefined }
+}
+
+const longestUser = 1024
+const inDoubleQuotes = /^([\w.@-]{1,128})(:[^"\r\n]*)?/
+const inSingleQuotes = /^([\w.@-]{1,128})(:[^'\r\n]*)?/
+const unquoted = /^([\w.@-]{1,128})(:[^\s"']*)?/
+
 /** Replaces a scheme such as "Bearer …" with its credentials. */
 function readAuthorization(text: string, { body: at, isEnd }: Place): Verdict {
   schemeSoFar.lastIndex = at
   if (!isEnd && schemeSoFar.test(text)) return { type: 'growing', from: at }
+  const long = lengthOf(longScheme, text, at)
+  if (long > 0) return readRuns(text, { from: at, at: at + long, isEnd }, headerRest)
   return readRuns(text, { from: at, at: at + lengthOf(scheme, text, at), isEnd }, value)
 }
 

@@ -6,7 +6,7 @@ import type { ChannelSinkOptions, Sink } from '../sink.ts'
 import type { SecretSource } from './config.ts'
 import type { Inbound, InboundFile } from './inbound.ts'
 import type { SinkPlace } from './place.ts'
-import type { WebhookAnswer, WebhookRequest } from './webhook.ts'
+import type { Webhook } from './webhook.ts'
 
 /** A platform as a config names it. Each channel package exports one as `bridgeChannel`. */
 export interface BridgeChannel<Config = unknown> {
@@ -87,8 +87,14 @@ export interface BridgeConnection {
   download(file: InboundFile, limits: DownloadLimits): Promise<Uint8Array>
   /** Puts commands into the platform's own menu. Absent where no call sets one. */
   readonly setCommands?: ((commands: readonly BridgeCommand[]) => Promise<void>) | undefined
-  /** Handles one request from the platform. Absent unless the config asks for requests. */
-  readonly webhook?: ((request: WebhookRequest) => Promise<WebhookAnswer>) | undefined
+  /** Takes the platform's requests. Absent unless the config asks for requests. */
+  readonly webhook?: ConnectionWebhook | undefined
+}
+
+/** How a connection takes requests, whose bodies the program reads. */
+export interface ConnectionWebhook extends Pick<Webhook, 'refuse' | 'take'> {
+  /** The most bytes of a body. Default 1 MiB. */
+  readonly maxBytes?: number | undefined
 }
 
 /** A message that is not part of a reply. */

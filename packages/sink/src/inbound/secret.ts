@@ -1,3 +1,5 @@
+import { keepSecret } from '../port/secrets.ts'
+
 /** What a platform demands of a secret. */
 export interface SecretRule {
   /** Number of visible characters. Default 1. */
@@ -11,7 +13,8 @@ const invisible = /[\s\p{C}\p{Default_Ignorable_Code_Point}]/gu
 
 /**
  * Says why a secret can't be used, in one sentence that does not repeat it. Undefined if it can. A blank secret is
- * always refused: any stranger can compute an HMAC with an empty key, or send a header that equals "".
+ * always refused: any stranger can compute an HMAC with an empty key, or send a header that equals "". From then on,
+ * errors of this process leave it out.
  */
 export function secretFault(secret: string | undefined, { minLength = 1, form }: SecretRule = {}): string | undefined {
   if (secret === undefined) return 'It is missing.'
@@ -20,6 +23,7 @@ export function secretFault(secret: string | undefined, { minLength = 1, form }:
   if (secret.trim() !== secret) return 'It begins or ends with white space: trim it.'
   if (visible.length < minLength) return `It has ${visible.length} characters; it needs at least ${minLength}.`
   if (form && !form.pattern.test(secret)) return `It is not ${form.words}.`
+  keepSecret(secret)
   return undefined
 }
 

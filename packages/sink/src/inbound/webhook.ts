@@ -1,4 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type Clock, systemClock } from '@reply/core'
+import { type BodySource, createBodyReader, nodeBody, webBody } from './body-reader.ts'
 
 /** What is known of a request before its body is read. */
 export interface WebhookHead {
@@ -30,12 +32,27 @@ export interface WebhookOptions {
   readonly refuse: (head: WebhookHead) => WebhookAnswer | undefined
   /** Handles a request that was not refused. */
   readonly take: (request: WebhookRequest) => WebhookAnswer | Promise<WebhookAnswer>
-  /** The most bytes of a body. Larger requests get 413. Default 1 MiB. */
+  /**
+   * The most bytes of a body. Larger requests get 413: by their `content-length` before the body is read, else while it
+   * is. Default 1 MiB.
+   */
   readonly maxBytes?: number | undefined
+  /**
+   * The most bytes of all bodies that are being read at the same time: a signature can only be checked once its body is
+   * there. Beyond it the largest get 503, so that a flood does not keep out a platform's small requests. Default: four
+   * times `maxBytes`.
+   */
+  readonly maxUnverifiedBytes?: number | undefined
+  /** How long a body may take, in ms. Slower requests get 408. Default 10,000. */
+  readonly bodyMs?: number | undefined
+  /** Times `bodyMs`. Default: the computer's clock. */
+  readonly clock?: Clock | undefined
 }
 
 /** Takes a platform's requests, from any HTTP framework. */
 export interface Webhook {
+  /** Refuses a request by its head, for hosts that read bodies themselves. Undefined: read its body, and call `take`. */
+  refuse(head: WebhookHead): WebhookAnswer | undefined
   /** Answers one request; a refused or too large one, too. */
   take(request: WebhookRequest): Promise<WebhookAnswer>
   /** The same as a `node:http` request listener. */
@@ -44,9 +61,21 @@ export interface Webhook {
   fetch(request: Request): Promise<Response>
 }
 
+/** What a webhook's `maxBytes` is by default. */
+const defaultBytes = 1_048_576
+
 /** Makes a webhook that refuses requests by their head before it reads their body. */
-export function createWebhook({ refuse, take: accept, maxBytes = 1_048_576 }: WebhookOptions): Webhook {
-  return { take, listener, fetch }
+export function createWebhook(options: WebhookOptions): Webhook {
+  const { take: accept, maxBytes = defaultBytes, clock = systemClock } = options
+  const { maxUnverifiedBytes = 4 * maxBytes, bodyMs = 10_000 } = options
+  const read = createBodyReader({ maxBytes, maxUnverifiedBytes, bodyMs, clock })
+  return { refuse, take, listener, fetch }
+
+  function refuse(head: WebhookHead): WebhookAnswer | undefined {
+    const refused = options.refuse(head)
+    if (refused) return refused
+    return Number(head.headers['content-length'] ?? 0) > maxBytes ? { status: 413 } : undefined
+  }
 
   async function take(request: WebhookRequest): Promise<WebhookAnswer> {
     const refused = refuse(request)
@@ -56,7 +85,8 @@ export function createWebhook({ refuse, take: accept, maxBytes = 1_048_576 }: We
   }
 
   function listener(request: IncomingMessage, response: ServerResponse): void {
-    answer(request).then(
+    const { method = '', url, headers } = request
+    answer({ method, url, headers }, nodeBody(request)).then(
       ({ status, body }) => {
         // Closes the connection rather than reading the rest of the body.
         const close = status < 300 ? {} : { connection: 'close' }
@@ -67,42 +97,24 @@ export function createWebhook({ refuse, take: accept, maxBytes = 1_048_576 }: We
     )
   }
 
-  async function answer(request: IncomingMessage): Promise<WebhookAnswer> {
-    const { method = '', url, headers } = request
-    const refused = refuse({ method, url, headers })
-    if (refused) return refused
-    const body = await read(request.iterator({ destroyOnReturn: false }))
-    return body ? await take({ method, url, headers, body }) : { status: 413 }
-  }
-
   async function fetch(request: Request): Promise<Response> {
     const { pathname, search } = new URL(request.url)
     const head = { method: request.method, url: pathname + search, headers: Object.fromEntries(request.headers) }
+    const { status, body } = await answer(head, request.body ? webBody(request.body) : undefined)
+    return new Response(body?.text ?? null, { status, headers: body ? { 'content-type': body.type } : {} })
+  }
+
+  /** Without a source, the body is empty. */
+  async function answer(head: WebhookHead, source: BodySource | undefined): Promise<WebhookAnswer> {
     const refused = refuse(head)
-    if (refused) return responseOf(refused)
-    const body = request.body ? await read(request.body) : new Uint8Array()
-    return responseOf(body ? await take({ ...head, body }) : { status: 413 })
+    if (refused) return refused
+    const body = source ? await read(source) : new Uint8Array()
+    return typeof body === 'number' ? { status: body } : await take({ ...head, body })
   }
-
-  /** Undefined for a body that is too large. */
-  async function read(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array | undefined> {
-    const all: Uint8Array[] = []
-    let length = 0
-    for await (const chunk of chunks) {
-      all.push(chunk)
-      length += chunk.length
-      if (length > maxBytes) return undefined
-    }
-    return Buffer.concat(all)
-  }
-}
-
-function responseOf({ status, body }: WebhookAnswer): Response {
-  return new Response(body?.text ?? null, { status, headers: body ? { 'content-type': body.type } : {} })
 }
 
 /** A channel's ways to its webhook. */
-export interface WebhookRoutes extends Pick<Webhook, 'listener' | 'fetch'> {
+export interface WebhookRoutes extends Pick<Webhook, 'refuse' | 'listener' | 'fetch'> {
   /** Answers one request, from any framework. */
   readonly webhook: Webhook['take']
 }
@@ -110,6 +122,7 @@ export interface WebhookRoutes extends Pick<Webhook, 'listener' | 'fetch'> {
 /** Without a webhook, each way throws what `missing` returns. */
 export function webhookRoutes(webhook: Webhook | undefined, missing: () => Error): WebhookRoutes {
   return {
+    refuse: (head) => secured().refuse(head),
     webhook: async (request) => await secured().take(request),
     listener: (request, response) => secured().listener(request, response),
     fetch: async (request) => await secured().fetch(request),

@@ -1,4 +1,5 @@
 import { PortError, type PortErrorOptions, type PortErrorType } from './port-error.ts'
+import { quotable } from './secrets.ts'
 
 /** Errors before a connection was made: the call can't have had an effect. */
 const beforeSending: ReadonlySet<string> = new Set([
@@ -24,7 +25,7 @@ const wrapped = ['cause', 'error', 'original'] as const
 export interface Refusal extends PortErrorOptions {
   /** What the error means for the call. */
   readonly type: PortErrorType
-  /** What the platform said, for the message. Must not contain a secret. */
+  /** What the platform said, for the message. What looks like a token is removed. */
   readonly says: string
 }
 
@@ -40,7 +41,7 @@ export function createToPortError(platform: string, refusalOf: (error: unknown) 
   return (error, call) => {
     if (error instanceof PortError) return error
     const refusal = refusalOf(error)
-    if (refusal) return new PortError(refusal.type, `${call}: ${refusal.says}`, refusal)
+    if (refusal) return new PortError(refusal.type, `${call}: ${quotable(refusal.says)}`, refusal)
     const code = networkCodeOf(error)
     const type = typeOfNetworkError(error)
     const says = type === 'unreachable' ? `${platform} can't be reached` : 'no readable response arrived'

@@ -1,3 +1,5 @@
+import { SafeError } from './secrets.ts'
+
 /**
  * Why a call failed:
  * - `rate-limited`: nothing was done; retry after `retryAfterMs`, in the scope named.
@@ -37,7 +39,7 @@ export interface PortErrorOptions extends ErrorOptions {
 }
 
 /** A failed port call. Its message never contains a token. */
-export class PortError extends Error {
+export class PortError extends SafeError {
   override readonly name = 'PortError'
   /** Decides how the sink handles the failure. */
   readonly type: PortErrorType

@@ -29,7 +29,7 @@ const checkBytes = 200
 
 /** Slack waits three seconds for a response. */
 export function createSlackWebhook({ signingSecret, take: receive, maxBytes, clock }: SlackWebhookOptions): Webhook {
-  return createWebhook({ refuse, take, maxBytes })
+  return createWebhook({ refuse, take, maxBytes, clock })
 
   /** Refuses unsigned, old and future-dated requests without reading their body. */
   function refuse({ method, headers }: WebhookHead): WebhookAnswer | undefined {

@@ -1,3 +1,5 @@
+import { quotable, SafeError } from '@reply/sink/channel'
+
 /** A body of `POST /{phone number id}/messages`, under the Cloud API's names. */
 export type CloudMessage = Readonly<Record<string, unknown>>
 
@@ -40,7 +42,7 @@ export interface CloudClient {
 }
 
 /** An error response of the Cloud API. Never contains the token. */
-export class CloudError extends Error {
+export class CloudError extends SafeError {
   override readonly name = 'CloudError'
   /** The HTTP status. */
   readonly status: number
@@ -57,9 +59,10 @@ export class CloudError extends Error {
       details = '',
     }: { readonly status: number; readonly code?: number | undefined; readonly details?: string | undefined },
   ) {
-    super(message)
+    // For a malformed token, Meta's message contains the token.
+    super(quotable(message))
     this.status = status
     this.code = code
-    this.details = details
+    this.details = quotable(details)
   }
 }

@@ -15,6 +15,7 @@ import { CloudError } from './api.ts'
 import { whatsappChannel } from './channel.ts'
 import { createCloudClient } from './client.ts'
 import { downloadMedia, type GraphOptions, numberOf } from './graph.ts'
+import { maxWebhookBytes } from './limits.ts'
 import { createCloudPort } from './port.ts'
 
 /** How many chats to know the newest message of, which typing refers to. */
@@ -69,7 +70,11 @@ export function connectCloud(config: CloudConfig, host: ChannelHost): BridgeConn
     },
     sinkFor: (at, options) => sinks.sinkFor(at, sinkOptionsOf(config, host, options)),
     download: async (file, limits) => await downloadMedia(file, { ...limits, ...graph }),
-    webhook: async (request) => (channel ? await channel.webhook(request) : { status: 503 }),
+    webhook: {
+      refuse: (head) => (channel ? channel.refuse(head) : { status: 503 }),
+      take: async (request) => (channel ? await channel.webhook(request) : { status: 503 }),
+      maxBytes: maxWebhookBytes,
+    },
   }
 }
 

@@ -8,9 +8,11 @@ import {
   type SinkPlace,
   secretFault,
   type WebhookAnswer,
+  type WebhookHead,
   type WebhookRequest,
 } from '@reply/sink/channel'
 import { WhatsAppError } from '../error.ts'
+import { maxWebhookBytes } from './limits.ts'
 import { createCloudReceiver } from './receive.ts'
 import { type WhatsAppSinkOptions, whatsappSink } from './sink.ts'
 import { createCloudWebhook } from './webhook.ts'
@@ -43,6 +45,8 @@ export interface WhatsAppChannel {
    * stopped.
    */
   webhook(request: WebhookRequest): Promise<WebhookAnswer>
+  /** Refuses a request by its head, before you read its body for `webhook`. `listener` and `fetch` do so themselves. */
+  refuse(head: WebhookHead): WebhookAnswer | undefined
   /** The same, as a `node:http` request listener. */
   listener(request: IncomingMessage, response: ServerResponse): void
   /** The same for frameworks with the web's own requests: Hono, Next, Bun, Deno. */
@@ -56,7 +60,7 @@ export interface WhatsAppChannel {
 
 /** WhatsApp through Meta's Cloud API. Throws `WhatsAppError` of type `invalid` for unusable options. */
 export function whatsappChannel(options: WhatsAppChannelOptions): WhatsAppChannel {
-  const { client, appSecret, verifyToken, maxAgeMs = 86_400_000, maxBytes = 3_145_728 } = options
+  const { client, appSecret, verifyToken, maxAgeMs = 86_400_000, maxBytes = maxWebhookBytes } = options
   const inbound = inboundOptionsOf(options)
   const { onError, clock } = inbound
   requireSecret('appSecret', appSecret)
@@ -71,8 +75,10 @@ export function whatsappChannel(options: WhatsAppChannelOptions): WhatsAppChanne
     receive: (events) => requests.add(receive(events)),
     isStopped: () => isStopped,
     maxBytes,
+    clock,
   })
-  return { sinkFor, webhook: webhook.take, listener: webhook.listener, fetch: webhook.fetch, stop }
+  const { refuse, take, listener, fetch } = webhook
+  return { sinkFor, refuse, webhook: take, listener, fetch, stop }
 
   async function stop(): Promise<void> {
     isStopped = true

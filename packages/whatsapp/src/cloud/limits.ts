@@ -1,5 +1,11 @@
 import type { Limits } from '@reply/sink/channel'
 
+/**
+ * Bytes of a webhook's request: "Webhooks payloads can be up to 3 MB".
+ * https://developers.facebook.com/docs/whatsapp/cloud-api/guides/set-up-webhooks
+ */
+export const maxWebhookBytes = 3_145_728
+
 /** UTF-16 units of a text. https://developers.facebook.com/docs/whatsapp/cloud-api/messages/text-messages */
 export const textLength = 4096
 

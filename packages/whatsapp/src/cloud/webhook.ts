@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto'
+import type { Clock } from '@reply/core'
 import {
   createWebhook,
   type Webhook,
@@ -19,6 +20,7 @@ export interface CloudWebhookOptions {
   readonly isStopped: () => boolean
   /** Largest body, in bytes. */
   readonly maxBytes: number
+  readonly clock: Clock
 }
 
 /**
@@ -28,9 +30,9 @@ export interface CloudWebhookOptions {
 const signatureHeader = 'x-hub-signature-256'
 
 export function createCloudWebhook(options: CloudWebhookOptions): Webhook {
-  const { appSecret, verifyToken, phoneNumberId, receive, isStopped, maxBytes } = options
+  const { appSecret, verifyToken, phoneNumberId, receive, isStopped, maxBytes, clock } = options
   const isToken = secretComparer(verifyToken)
-  return createWebhook({ refuse, take, maxBytes })
+  return createWebhook({ refuse, take, maxBytes, clock })
 
   function refuse(head: WebhookHead): WebhookAnswer | undefined {
     if (isStopped()) return { status: 503 }

@@ -1,3 +1,4 @@
+import type { ServedBridge } from '@reply/bridge'
 import { clean, cleanLine } from '../../format/sanitize.ts'
 import { ConsoleError } from '../error.ts'
 import { EXIT, sayError } from '../exit-code.ts'
@@ -13,8 +14,12 @@ export interface ConfigChoice {
 }
 
 export interface BridgeCommandOptions extends ConfigChoice {
-  /** Where to serve health, metrics and webhooks: `port` or `host:port`. */
+  /** Where to serve webhooks, and health and metrics unless `listenHealth` says where. */
   readonly listen?: ListenAddress
+  /** Where to serve health and metrics alone. */
+  readonly listenHealth?: ListenAddress
+  /** Names by which health and metrics may be requested, besides `localhost` and IP addresses. */
+  readonly allowHost?: readonly string[]
   /** JSON lines on standard output, in place of text on standard error. */
   readonly log?: boolean
 }
@@ -29,7 +34,7 @@ export interface ListenAddress {
  * terminal reads the people of the config anew.
  */
 export async function bridge(options: BridgeCommandOptions, io: ProcessIO): Promise<number> {
-  const { listen, log } = options
+  const { listen, listenHealth, log } = options
   const { openBridge, bridgeLog, bridgeMetrics, serveBridge } = await loadBridge()
   const path = await configPathOf(options, io)
   const say = (words: string): void => void io.stderr.write(`reply: ${words}\n`)
@@ -48,7 +53,7 @@ export async function bridge(options: BridgeCommandOptions, io: ProcessIO): Prom
     },
   })
   try {
-    const metrics = listen && bridgeMetrics()
+    const metrics = (listen ?? listenHealth) && bridgeMetrics()
     const told = log
       ? bridgeLog({ destination: io.stdout })
       : {
@@ -66,9 +71,12 @@ export async function bridge(options: BridgeCommandOptions, io: ProcessIO): Prom
       },
     })
     reload = () => void opened.reload()
-    const served = listen && (await serveBridge({ bridge: opened, metrics, ...listen }))
-    if (served) told.onNotice?.(`Serving ${served.url}/healthz, /readyz, /metrics and /webhooks/<channel>.`)
+    const served: ServedBridge[] = []
     try {
+      for (const one of doorsOf(options)) {
+        served.push(await serveBridge({ bridge: opened, metrics, ...one }))
+        told.onNotice?.(`Serving ${served.at(-1)?.url}${paths[one.serves]}.`)
+      }
       const ended = Promise.race([left.code, over])
       const code = await Promise.race([
         opened
@@ -80,11 +88,24 @@ export async function bridge(options: BridgeCommandOptions, io: ProcessIO): Prom
       return code === EXIT.terminated || code === EXIT.hungUp ? EXIT.done : code
     } finally {
       await opened.stop()
-      await served?.close()
+      await Promise.all(served.map(async (one) => await one.close()))
     }
   } finally {
     left.stop()
   }
+}
+
+const paths = {
+  all: '/healthz, /readyz, /metrics and /webhooks/<channel>',
+  webhooks: '/webhooks/<channel>',
+  health: '/healthz, /readyz and /metrics',
+} as const
+
+/** What to serve where. */
+function doorsOf({ listen, listenHealth, allowHost: allowedHosts }: BridgeCommandOptions) {
+  const main = listen && ({ ...listen, allowedHosts, serves: listenHealth ? 'webhooks' : 'all' } as const)
+  const health = listenHealth && ({ ...listenHealth, allowedHosts, serves: 'health' } as const)
+  return [main, health].filter((one) => one !== undefined)
 }
 
 /** Checks each part of the config, and says what is missing. Ends with 1 if a bridge could not use all of it. */

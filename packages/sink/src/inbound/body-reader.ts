@@ -1,0 +1,130 @@
+import type { IncomingMessage } from 'node:http'
+import type { Clock } from '@reply/core'
+
+/** How much of bodies is read before it is known who sent them. */
+export interface BodyLimits {
+  /** The most bytes of one body. */
+  readonly maxBytes: number
+  /** The most bytes of all bodies that are being read at the same time. */
+  readonly maxUnverifiedBytes: number
+  /** How long one body may take, in ms. */
+  readonly bodyMs: number
+  readonly clock: Clock
+}
+
+/** The body, or the HTTP status of the refusal: 408 for a slow body, 413 for a large one, 503 for lack of room. */
+export type BodyRead = Uint8Array | 408 | 413 | 503
+
+/** Reads bodies of strangers within the limits. Each call rejects if the client breaks off. */
+export type BodyReader = (source: BodySource) => Promise<BodyRead>
+
+/** Passes on a body's pieces, later, until the returned function is called. Throws if the body can't be read. */
+export type BodySource = (listener: BodyListener) => () => void
+
+interface BodyListener {
+  readonly data: (piece: Uint8Array) => void
+  readonly end: () => void
+  readonly fail: (error: unknown) => void
+}
+
+interface OpenBody {
+  /** Bytes that it reserves. */
+  readonly held: () => number
+  readonly drop: () => void
+}
+
+/** The first reservation of a body, in bytes: platforms' requests are mostly smaller. */
+const firstBytes = 4096
+
+export function createBodyReader({ maxBytes, maxUnverifiedBytes, bodyMs, clock }: BodyLimits): BodyReader {
+  const open = new Set<OpenBody>()
+  /** Bytes that all open bodies reserve. */
+  let held = 0
+  return (source) =>
+    new Promise((resolve, reject) => {
+      /** One growing buffer: a body in pieces of one byte would otherwise take a hundred times its size. */
+      let bytes = new Uint8Array(0)
+      let length = 0
+      let isOver = false
+      const body: OpenBody = { held: () => bytes.length, drop: () => finish(503) }
+      open.add(body)
+      const stopTimer = clock.after(bodyMs, () => finish(408))
+      let stop = (): void => {}
+      const listener: BodyListener = {
+        data: (piece) => {
+          if (isOver) return
+          const needed = length + piece.length
+          if (needed > maxBytes) return finish(413)
+          if (needed > bytes.length) grow(needed)
+          bytes.set(piece, length)
+          length = needed
+          if (held > maxUnverifiedBytes) makeRoom()
+        },
+        end: () => finish(bytes.subarray(0, length)),
+        fail: (error) => {
+          if (isOver) return
+          close()
+          reject(error)
+        },
+      }
+      try {
+        stop = source(listener)
+      } catch (error) {
+        listener.fail(error)
+      }
+
+      function grow(needed: number): void {
+        const larger = new Uint8Array(Math.min(maxBytes, Math.max(needed, bytes.length * 2, firstBytes)))
+        larger.set(bytes.subarray(0, length))
+        held += larger.length - bytes.length
+        bytes = larger
+      }
+
+      function finish(result: BodyRead): void {
+        if (isOver) return
+        close()
+        resolve(result)
+      }
+
+      function close(): void {
+        isOver = true
+        open.delete(body)
+        held -= bytes.length
+        stopTimer()
+        stop()
+      }
+    })
+
+  /** Drops the largest bodies first, so that those of the platforms, which are small, get through a flood. */
+  function makeRoom(): void {
+    for (const body of [...open].sort((a, b) => b.held() - a.held())) {
+      if (held <= maxUnverifiedBytes) return
+      body.drop()
+    }
+  }
+}
+
+export function nodeBody(request: IncomingMessage): BodySource {
+  return ({ data, end, fail }) => {
+    // What was read before is not there any more, so that no signature fits.
+    if (request.readableEnded || request.destroyed) queueMicrotask(end)
+    const onClose = (): void => fail(new Error('The client broke off.'))
+    request.on('data', data).on('end', end).on('error', fail).on('close', onClose)
+    return () => void request.off('data', data).off('end', end).off('error', fail).off('close', onClose).pause()
+  }
+}
+
+export function webBody(stream: ReadableStream<Uint8Array>): BodySource {
+  return ({ data, end, fail }) => {
+    const reader = stream.getReader()
+    const pump = async (): Promise<void> => {
+      for (;;) {
+        const { done, value } = await reader.read()
+        if (done) return end()
+        data(value)
+      }
+    }
+    pump().catch(fail)
+    return () => void reader.cancel().catch(() => {})
+  }
+}

@@ -1,0 +1,132 @@
+import { redactTokens } from '@reply/core/internal'
+
+/** The shortest run of a secret's characters that is removed from a text. Shorter secrets are removed whole. */
+const shortestPart = 16
+/** Shorter texts are not kept: errors would lose ordinary words. */
+const shortestSecret = 8
+/** How many secrets with an end are remembered: such as those of interactions, which Discord takes for 15 minutes. */
+const mostPassing = 200
+
+const lasting = new Set<string>()
+const passing = new Set<string>()
+
+/**
+ * Keeps a secret out of the errors of this process, also in part: an error passes through any number of hands before one
+ * of them prints it. `isPassing` for one of many that end soon: only the newest 200 are remembered.
+ */
+export function keepSecret(secret: string, { isPassing = false }: { readonly isPassing?: boolean } = {}): void {
+  if (secret.length < shortestSecret) return
+  const kept = isPassing ? passing : lasting
+  kept.delete(secret)
+  kept.add(secret)
+  const [oldest] = passing.size > mostPassing ? passing : []
+  if (oldest !== undefined) passing.delete(oldest)
+}
+
+/** A text without the secrets that were kept. */
+export function withoutSecrets(text: string): string {
+  const forms = [...lasting, ...passing].flatMap((secret) => [secret, encodeURIComponent(secret)])
+  const spans = [...new Set(forms)].flatMap((form) => partsOf(form, text)).sort((one, other) => one.start - other.start)
+  let out = ''
+  let given = 0
+  for (const { start, end } of spans) {
+    if (start >= given) out += `${text.slice(given, start)}[redacted]`
+    given = Math.max(given, end)
+  }
+  return out + text.slice(given)
+}
+
+interface Part {
+  readonly start: number
+  readonly end: number
+}
+
+/**
+ * The runs of a text that are also in the secret. Each holds a whole block of half the shortest run, so only blocks are
+ * searched for.
+ */
+function partsOf(secret: string, text: string): readonly Part[] {
+  const least = Math.min(shortestPart, secret.length)
+  const size = Math.floor(least / 2)
+  const parts: Part[] = []
+  for (let block = 0; block + size <= secret.length; block += size) {
+    const sought = secret.slice(block, block + size)
+    for (let at = text.indexOf(sought); at !== -1; ) {
+      let before = 0
+      while (before < block && text[at - before - 1] === secret[block - before - 1]) before += 1
+      let after = size
+      while (block + after < secret.length && text[at + after] === secret[block + after]) after += 1
+      if (before + after >= least) parts.push({ start: at - before, end: at + after })
+      at = text.indexOf(sought, at + after)
+    }
+  }
+  return parts
+}
+
+/** What a server or a client's library said, without the secrets that were kept, and without what looks like a token. */
+export function quotable(text: string): string {
+  return redactTokens(withoutSecrets(text))
+}
+
+/** An error whose message and cause have none of the secrets that were kept. The base of this project's own errors. */
+export class SafeError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(withoutSecrets(message), options && 'cause' in options ? { cause: safeCause(options.cause) } : undefined)
+  }
+}
+
+/** Deeper fields of a cause are left out. */
+const maxDepth = 8
+
+/** An error of any origin, without the secrets that were kept. The same one if it has none. */
+export function safeError(error: Error): Error {
+  const safe = copyOf(error, { clean: withoutSecrets, above: new Set(), depth: 0 })
+  return safe instanceof Error ? safe : error
+}
+
+/**
+ * A cause without secrets, for an error that may be printed with all its fields. The same object if it has none.
+ * Otherwise a copy with the same prototype; it leaves out objects of other classes, such as requests, which show headers.
+ */
+function safeCause(cause: unknown): unknown {
+  return copyOf(cause, { clean: quotable, above: new Set(), depth: 0 })
+}
+
+interface Copying {
+  readonly clean: (text: string) => string
+  /** What contains the value. */
+  readonly above: ReadonlySet<object>
+  readonly depth: number
+}
+
+function copyOf(value: unknown, { clean, above, depth }: Copying): unknown {
+  if (typeof value === 'string') return clean(value)
+  if (typeof value === 'function') return undefined
+  if (typeof value !== 'object' || value === null || value instanceof SafeError) return value
+  if (depth > maxDepth || above.has(value)) return undefined
+  const inner: Copying = { clean, above: new Set([...above, value]), depth: depth + 1 }
+  if (Array.isArray(value)) {
+    const items = value.map((item) => copyOf(item, inner))
+    return items.every((item, at) => item === value[at]) ? value : items
+  }
+  const prototype: object | null = Object.getPrototypeOf(value)
+  const isError = value instanceof Error
+  if (!isError && prototype !== Object.prototype && prototype !== null) return undefined
+  const fields = Object.entries(Object.getOwnPropertyDescriptors(value)).map(([name, field]) => {
+    const isStack = isError && name === 'stack'
+    const before: unknown = isStack ? value.stack : field.value
+    const after = isStack ? stackOf(value, clean) : copyOf(before, inner)
+    // What a getter returns can't be known: only its absence is safe.
+    const isSame = after === before && clean(name) === name && (isStack || field.get === undefined)
+    const { enumerable = false } = field
+    return { isSame, name: clean(name), field: { value: after, enumerable, writable: true, configurable: true } }
+  })
+  const isPlain = Object.getOwnPropertySymbols(value).length === 0
+  if (isPlain && fields.every(({ isSame }) => isSame)) return value
+  return Object.create(prototype, Object.fromEntries(fields.map(({ name, field }) => [name, field])))
+}
+
+/** A stack repeats the message. Its paths stay. */
+function stackOf({ message, stack = '' }: Error, clean: Copying['clean']): string {
+  return withoutSecrets(message === '' ? stack : stack.replaceAll(message, () => clean(message)))
+}

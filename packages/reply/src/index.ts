@@ -1,4 +1,4 @@
-export { type AlwaysOffer, alwaysOffer } from './ask/always.ts'
+export { type AlwaysOffer, alwaysOffer, startsSubagent } from './ask/always.ts'
 export {
   type PermissionWords,
   type ReadPermissionAnswer,

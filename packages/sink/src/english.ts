@@ -110,6 +110,7 @@ export const words: Words = {
   whichOne: 'Several requests are waiting for an answer. Press a button, or reply to the one you mean.',
   pressOrReply: 'In a shared chat, press a button, or reply to the request.',
   alwaysNotOffered: '"Always" is not offered here. Reply 1 to allow it once, or 3 to reject it.',
+  subagentActs: 'What the sub-agent then does is asked only where its own rules say so.',
   alwaysTooWide: ({ pattern, program }) =>
     pattern === undefined
       ? `"Always" is not offered, because ${program} can run anything.`

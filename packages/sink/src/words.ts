@@ -157,6 +157,8 @@ export interface Words {
   pressOrReply: string
   /** In answer to "always" where the permission doesn't offer it, as there is nothing that it would cover. */
   alwaysNotOffered: string
+  /** Below a permission to start a sub-agent: allowing it may allow more than is shown. */
+  subagentActs: string
   /** Why "always" is not offered: it would cover that pattern without a limit, or that program, which can run anything. */
   alwaysTooWide: (what: { pattern: string; program?: undefined } | { program: string; pattern?: undefined }) => string
   /** Why a permission can only be rejected: nothing says who may answer in this shared chat. */

@@ -85,6 +85,19 @@ describe('a permission', () => {
     expect((await scene.sink().take(allowing))?.type).toBe('answer')
   })
 
+  test('says of a sub-agent that it may act unasked, and of nothing else', async () => {
+    for (const [permission, isSaid] of [
+      ['task', true],
+      ['subagent', true],
+      ['edit', false],
+    ] as const) {
+      const scene = privately()
+      scene.show(asking(permits({ permission, always: ['x *'] })))
+      await scene.pass(2000)
+      expect(textsOn(scene).join().replaceAll('\\', '').includes(words.subagentActs)).toBe(isSaid)
+    }
+  })
+
   test('names the reach of always', () => {
     expect(words.alwaysCovers).toContain('for everyone who uses this server, until it is revoked')
     expect(words.allowedAlways).toContain('for everyone who uses this server')

@@ -1,5 +1,5 @@
 import type { PermissionAsk } from '../ask.ts'
-import { isShellTool } from './tool-name.ts'
+import { isShellTool, isSubagentTool } from './tool-name.ts'
 
 /**
  * Whether people should be offered "always" for a permission, and why not. It holds for everyone who uses the server.
@@ -35,6 +35,14 @@ export function alwaysOffer({ permission, patterns, always, call }: PermissionAs
     .map(anythingIn)
     .find((found) => found !== undefined)
   return program === undefined ? { type: 'offered' } : { type: 'runs-anything', program }
+}
+
+/**
+ * Whether a permission starts a sub-agent. Its session doesn't inherit rules that ask, so what it does is asked only where
+ * its own rules say so (measured on OpenCode 1.1.65 to 1.18.34).
+ */
+export function startsSubagent({ permission }: PermissionAsk): boolean {
+  return isSubagentTool(permission)
 }
 
 /** Nothing but wildcards, and what stands for folders. */

@@ -1,4 +1,4 @@
-import { alwaysOffer, legible, type PermissionAsk } from '@reply/core'
+import { alwaysOffer, legible, type PermissionAsk, startsSubagent } from '@reply/core'
 import { tokens } from '../asks/asks.ts'
 import { whyNotAlways } from '../asks/offer.ts'
 import { type AskDetail, detailsOf, isInputKnown, permissionCardKey } from '../asks/permission.ts'
@@ -74,16 +74,17 @@ function whyClosed(ask: PermissionAsk, state: AskState, options: ViewOptions): s
 
 function allowing(ask: PermissionAsk, secret: string, { words, buttons }: ViewOptions): AskFoot {
   const canAlways = alwaysOffer(ask).type === 'offered'
-  const why = whyNotAlways(ask, words)
-  const note = why === undefined ? [] : [why]
+  const notes = [startsSubagent(ask) ? words.subagentActs : undefined, whyNotAlways(ask, words)].filter(
+    (note) => note !== undefined,
+  )
   if (!buttons)
-    return { source: literal([...note, words.replyPermission(canAlways)].join(' ')), buttons: [], isAllowing: true }
+    return { source: literal([...notes, words.replyPermission(canAlways)].join(' ')), buttons: [], isAllowing: true }
   const choices: readonly Button[] = [
     { label: words.allowOnce, data: tokens.permission(secret, 'once') },
     ...(canAlways ? [{ label: words.allowAlways, data: tokens.permission(secret, 'always') }] : []),
     { label: words.reject, data: tokens.permission(secret, 'reject') },
   ]
-  return { source: literal(note.join('')), buttons: rowsOf(choices, buttons), isAllowing: true }
+  return { source: literal(notes.join(' ')), buttons: rowsOf(choices, buttons), isAllowing: true }
 }
 
 function rejecting(why: string, secret: string, { words, buttons }: ViewOptions): AskFoot {

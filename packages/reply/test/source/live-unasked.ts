@@ -92,7 +92,9 @@ export function testUnasked(version: string, { runs }: { readonly runs: number }
         expect(listed.find(({ name }) => name === `c${at}`)).toEqual({ name: `c${at}`, template })
     })
 
-    test('what it runs and attaches by the words of a person takes the right to approve', async () => {
+    test('what it runs and attaches by the words of a person takes the right to approve', {
+      timeout: 600_000,
+    }, async () => {
       const acted = { ran: 0, attached: 0 }
       for (const [at, [template, args]] of all.entries()) {
         const isUnasked = runsUnasked({ name: 'any', template }, args)

@@ -153,7 +153,7 @@ describe('a press', () => {
     release()
     expect((await pressed.received(1)).texts).toEqual(['At last.'])
     expect(receiver.discord.calls.filter(({ name }) => name === 'followUp')).toMatchObject([
-      { body: { flags: 64, allowed_mentions: { parse: [] } } },
+      { body: { flags: 64 | 4, allowed_mentions: { parse: [] } } },
     ])
   })
 

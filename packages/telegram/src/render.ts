@@ -1,46 +1,30 @@
 import type { Render } from '@reply/sink'
-import { cachedRender, type Dialect, lazyPlain, type Rendered, renderMarkdown } from '@reply/sink/channel'
-import { mostEntities, richBlocks, richLength } from './limits.ts'
-
-/** Allowed link targets. `tg://user` would mention, and so notify, a person. */
-const LINKS = /^(?:https?:\/\/[^\s]+|mailto:[^\s]+|tg:\/\/(?!user\b)[^\s]+)$/i
+import {
+  cachedRender,
+  type Dialect,
+  isOpenable,
+  lazyPlain,
+  type Rendered,
+  renderMarkdown,
+  type Table,
+  tableText,
+} from '@reply/sink/channel'
+import { mostEntities, richBlocks, richColumns, richDepth, richLength } from './limits.ts'
 
 const LANGUAGE = /^[\w+#.-]+$/
 
 /**
- * Matches a web address, which is kept, or an @ that would mention a person: before a name, or before markup with one.
+ * Matches a web address, which is kept, an @ that would mention a person, before a name or before markup with one, and
+ * an address of the app, which Telegram finds in a text too.
  */
-const MENTION = /(https?:\/\/[\w.:-]+(?:\/[\w.~%@/?=&#+:-]*)?)|(?<!\w)@(?=[\w@*_~`[\\<]|&#?\w+;|$)/gi
-
-/** An @ written as a character reference. */
-const AT = /&#0*64;|&#x0*40;|&commat;/gi
-
-/** A `tg://user` address, in which the colon and slashes may be character references. */
-const PERSON = /\btg(?=(?:[:/\\]|&#?\w+;)+user)/gi
-
-/**
- * Text that Markdown keeps verbatim: a fence with its lines (in a quote the quoted lines, in a list the indented ones),
- * a code span, which ends with its block at the latest, and an escaped backslash or backtick, which can't open a span.
- * Ambiguous text doesn't match.
- */
-const KEPT = new RegExp(
-  [
-    /^(?<top>`{3,}(?![^\n]*`)|~{3,})[^\n]*(?:\n(?! {0,3}\k<top>[`~]*[ \t]*$)[^\n]*)*(?:\n {0,3}\k<top>[`~]*[ \t]*$)?/,
-    /^[ \t]*>[ \t>]*(?<quoted>`{3,}(?![^\n]*`)|~{3,})[^\n]*(?:\n(?![ \t>]*\k<quoted>[`~]*[ \t]*$)[ \t]*>[^\n]*)*(?:\n[ \t>]*\k<quoted>[`~]*[ \t]*$)?/,
-    /^(?:[ \t]|[-*+][ \t]|\d{1,9}[.)][ \t])+(?<listed>`{3,}(?![^\n]*`)|~{3,})[^\n]*(?:\n(?![ \t]*\k<listed>[`~]*[ \t]*$)(?:[ \t][^\n]*)?(?=\n|$))*(?:\n[ \t]*\k<listed>[`~]*[ \t]*$)?/,
-    /(?<!`)(?<span>`+)(?!`)(?:(?!\n[ \t]*(?:\n|[-*+>#|]|\d+[.)]|`{3}|~{3}))[\s\S])*?(?<!`)\k<span>(?!`)/,
-    /\\[\\`]/,
-  ]
-    .map(({ source }) => source)
-    .join('|'),
-  'gm',
-)
+const ACTING =
+  /(https?:\/\/[\w.:-]+(?:\/[\w.~%@/?=&#+:-]*)?)|(?<!\w)@(?=[\w@*_~`[\\<]|&#?\w+;|$)|\b(?:tg|ton|tonsite):(?=\/\/)/gi
 
 /** Invisible, and can't be part of a username. */
 const JOINER = '\u2060'
 
 const dialect: Dialect = {
-  text: (text) => escaped(text.includes('@') ? unnamed(text) : text),
+  text: (text) => escaped(quiet(text)),
   strong: (content) => tagged('b', content),
   em: (content) => tagged('i', content),
   del: (content) => tagged('s', content),
@@ -52,7 +36,7 @@ const dialect: Dialect = {
     return `<pre><code class="language-${lang}">${code}</code></pre>`
   },
   link: anchor,
-  image: (text, href) => anchor(escaped(text), href),
+  image: (text, href) => anchor(escaped(quiet(text)), href),
   heading: (content) => tagged('b', content),
   paragraph: (content) => content,
   item(content, { ordered, number, depth, checked }) {
@@ -94,81 +78,109 @@ function html(source: string): Rendered {
 }
 
 /**
- * Markdown for a rich message, which takes Markdown directly. `length` is in code points of the source, or the share of
- * the block limit scaled to code points if that is larger.
+ * Renders Markdown as the HTML of a rich message, from an own list of tags and with all other text escaped, so that
+ * nothing in it loads, acts or mentions. `length` is in code points of the text, or the share of the block limit scaled
+ * to code points if that is larger.
  */
 export const renderRich: Render = cachedRender(rich)
 
-function rich(markdown: string): Rendered {
-  const source = quiet(markdown)
-  const length = Math.max(codePoints(source), Math.ceil((blocksOf(source) / richBlocks) * richLength))
-  return lazyPlain({ text: source, length }, () => plainOf(renderMarkdown(source, dialect).trim()))
+function rich(source: string): Rendered {
+  const written = renderMarkdown(source, richDialect).trim()
+  const text = depthOf(written) <= richDepth ? written : renderMarkdown(source, flatDialect).trim()
+  const shown = plainOf(text)
+  const length = Math.max(codePoints(shown), Math.ceil((blocksOf(text) / richBlocks) * richLength))
+  return lazyPlain({ text, length }, () => plainOf(renderMarkdown(source, dialect).trim()))
 }
 
-/** Disables mentions outside code, so that the text notifies no one. */
-function quiet(markdown: string): string {
-  if (!/[@&]|tg/i.test(markdown)) return markdown
-  let text = ''
-  let [copied, end] = [0, 0]
-  const add = (to: number): void => {
-    const between = markdown.slice(end, to)
-    const quieted = quietText(between)
-    // Most texts mention no one, and are not copied.
-    if (quieted === between) return
-    text += markdown.slice(copied, end) + quieted
-    copied = to
+/** HTML shows line feeds as spaces, except in code. */
+function richText(text: string): string {
+  const quiet = escaped(text)
+  return quiet.includes('\n') ? quiet.replaceAll('\n', '<br>') : quiet
+}
+
+const richDialect: Dialect = {
+  ...dialect,
+  text: richText,
+  link: (content, href) => anchor(content, href),
+  image: (text, href) => anchor(richText(text), href),
+  heading: (content, depth) => tagged(`h${depth}`, content),
+  paragraph: (content) => tagged('p', content),
+  item(content, { ordered, number, checked }) {
+    const box = checked === undefined ? '' : checked ? '<input type="checkbox" checked>' : '<input type="checkbox">'
+    // Telegram may refuse blocks without content.
+    const inner = `${box}${content.trimStart() || '&nbsp;'}`
+    return `${ordered ? `<li value="${number}">` : '<li>'}${inner}</li>`
+  },
+  list(items) {
+    const tag = items[0]?.startsWith('<li value=') ? 'ol' : 'ul'
+    return `<${tag}>${items.join('')}</${tag}>`
+  },
+  blockquote: (content) => tagged('blockquote', content),
+  richTable(table) {
+    if (table.header.length > richColumns) return tagged('pre', tableText({ ...table, ...bareCells(table) }))
+    const rowOf = (tag: 'th' | 'td', cells: readonly string[]): string =>
+      `<tr>${cells.map((cell, at) => `<${tag}${alignOf(table.align[at])}>${cell}</${tag}>`).join('')}</tr>`
+    return `<table>${rowOf('th', table.header)}${table.rows.map((row) => rowOf('td', row)).join('')}</table>`
+  },
+  hr: () => '<hr/>',
+  br: () => '<br>',
+}
+
+/** The cells without their formats, still escaped. */
+function bareCells({ header, rows }: Table): Pick<Table, 'header' | 'rows'> {
+  const bare = (cells: readonly string[]): readonly string[] =>
+    cells.map((cell) => cell.replaceAll('<br>', ' ').replace(/<[^>]*>/g, ''))
+  return { header: bare(header), rows: rows.map(bare) }
+}
+
+function alignOf(align: 'left' | 'right' | 'center' | null | undefined): string {
+  return align ? ` align="${align}"` : ''
+}
+
+/** For texts that are nested deeper than Telegram takes: lists and inner quotes are lines. */
+const flatDialect: Dialect = {
+  ...richDialect,
+  strong: same,
+  em: same,
+  del: same,
+  item: (content, place) => dialect.item(content, place),
+  list: (items) => items.join('<br>'),
+  blockquote: (content, depth) => (depth > 0 ? content : tagged('blockquote', content)),
+}
+
+/** Blocks of a rich message. Each item of a list has a paragraph, or other blocks. */
+function blocksOf(html: string): number {
+  return (html.match(BLOCKS)?.length ?? 0) + (html.match(/<li/g)?.length ?? 0)
+}
+
+const BLOCKS = /<(?:p|h\d|pre|ul|ol|li|blockquote|table|tr|hr)\b/g
+
+/** Elements in each other, with a paragraph around text that has none of its own. */
+function depthOf(html: string): number {
+  let [depth, most] = [0, 0]
+  for (let at = html.indexOf('<'); at >= 0; at = html.indexOf('<', at + 1)) {
+    if (html.charAt(at + 1) === '/') depth -= 1
+    else if (!VOID.test(html.slice(at, at + 6))) most = Math.max(most, ++depth)
   }
-  for (const { 0: kept, index } of markdown.matchAll(KEPT)) {
-    add(index)
-    end = index + kept.length
-  }
-  add(markdown.length)
-  return copied === 0 ? markdown : text + markdown.slice(copied)
+  return most + 1
 }
 
-function quietText(text: string): string {
-  const spelled = text.includes('&') ? text.replace(AT, '@') : text
-  const unmentioned = spelled.includes('@') ? unnamed(spelled) : spelled
-  return /tg/i.test(unmentioned) ? unmentioned.replace(PERSON, `$&${JOINER}`) : unmentioned
-}
-
-function unnamed(text: string): string {
-  return text.replace(MENTION, (found, address: string | undefined) => address ?? `${found}${JOINER}`)
-}
-
-/** Counts a rich message's blocks, rather too many than too few: paragraphs, and each line that is its own block. */
-function blocksOf(source: string): number {
-  let blocks = 0
-  let before = ''
-  let fence: string | undefined
-  const hasFences = source.includes('```') || source.includes('~~~')
-  for (const line of source.split('\n')) {
-    const mark = hasFences ? /^[ \t>]*(`{3,}|~{3,})/.exec(line)?.[1] : undefined
-    const kind = fence !== undefined || mark !== undefined ? 'code' : kindOf(line)
-    const isNew = kind !== before
-    // A list, table or quote is a block, and so is each item in it.
-    if (kind === 'part') blocks += isNew ? 2 : 1
-    else if (kind !== '' && isNew) blocks += 1
-    before = kind
-    if (fence === undefined) fence = mark
-    else if (mark?.startsWith(fence)) fence = undefined
-  }
-  return blocks
-}
-
-function kindOf(line: string): string {
-  if (/^[a-z]/i.test(line)) return 'text'
-  if (line.trim() === '') return ''
-  return /^[ \t]*(?:[>|#]|(?:[-*+]|\d+[.)])(?:[ \t]|$))/.test(line) ? 'part' : 'text'
-}
+const VOID = /^<(?:br|hr|input)\b/
 
 function tagged(tag: string, content: string): string {
   return content === '' ? '' : `<${tag}>${content}</${tag}>`
 }
 
 function anchor(content: string, href: string): string {
-  if (!LINKS.test(href)) return content
+  // `tg:` addresses mention people and change settings of the app.
+  if (!isOpenable(href)) return content
   return `<a href="${escaped(href).replaceAll('"', '&quot;')}">${content}</a>`
+}
+
+/** Text in which Telegram finds no names and no addresses of the app. It has no markup, or will be escaped. */
+export function quiet(text: string): string {
+  if (!/@|:\/\//.test(text)) return text
+  return text.replace(ACTING, (found, address: string | undefined) => address ?? `${found}${JOINER}`)
 }
 
 function escaped(text: string): string {
@@ -212,8 +224,9 @@ function withoutMore(text: string, addressOf: (href: string) => string): string 
 
 /** Removing every `<…>` is safe: brackets outside tags were escaped before. */
 function plainOf(text: string): string {
-  const bare = text.includes('<') ? text.replace(/<[^>]*>/g, '') : text
-  return bare.includes('&') ? bare.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&') : bare
+  const bare = text.includes('<') ? text.replaceAll('<br>', '\n').replace(/<[^>]*>/g, '') : text
+  if (!bare.includes('&')) return bare
+  return bare.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&nbsp;', ' ').replaceAll('&amp;', '&')
 }
 
 function codePoints(text: string): number {

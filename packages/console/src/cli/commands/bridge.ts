@@ -20,7 +20,7 @@ export interface ListenAddress {
 /** Connects chats with servers until Control-C. Ends with 1 if another process takes over its state. */
 export async function bridge({ config, listen, log }: BridgeCommandOptions, io: ProcessIO): Promise<number> {
   const { openBridge, bridgeLog, bridgeMetrics, serveBridge } = await loadBridge()
-  const say = (words: string): void => void io.stderr.write(`reply: ${words}\n`)
+  const say = (words: string): void => void io.stderr.write(`reply: ${clean(words)}\n`)
   let isOver = (_: number): void => {}
   const over = new Promise<number>((resolve) => {
     isOver = resolve

@@ -68,7 +68,7 @@ const dialects: readonly Dialect[] = [dialect, unemphasised, { ...unemphasised, 
 export const renderHtml: Render = cachedRender(html)
 
 function html(source: string): Rendered {
-  const made = fewFormats(dialects.map((one) => () => renderMarkdown(source, one).trim()))
+  const made = fewFormats(dialects.map((one) => () => withoutApps(renderMarkdown(source, one).trim())))
   const all = withoutMore(made, (href) => ` (${href})`)
   const plain = plainOf(all)
   if (all === made || plain.length <= source.length) return { text: all, plain, length: plain.length }
@@ -166,6 +166,23 @@ function depthOf(html: string): number {
 }
 
 const VOID = /^<(?:br|hr|input)\b/
+
+/** Tags may stand between the letters of an address: Telegram looks for addresses in the text without them. */
+const TAGS = '(?:<[^>]*>)*'
+
+/** What is skipped, or an address of the app up to its colon. */
+const APP = new RegExp(
+  `<pre>[^]*?</pre>|<code>[^<]*</code>|<[^>]*>|(?<![a-z\\d])(?:${['tg', 'ton', 'tonsite']
+    .map((scheme) => [...scheme].join(TAGS))
+    .join('|')})${TAGS}:(?=${TAGS}/${TAGS}/)`,
+  'gi',
+)
+
+/** HTML in which Telegram finds no addresses of the app. */
+function withoutApps(text: string): string {
+  if (!/[gne](?:<[^>]*>)*:(?:<[^>]*>)*\//i.test(text)) return text
+  return text.replace(APP, (found) => (found.endsWith(':') ? `${found}${JOINER}` : found))
+}
 
 function tagged(tag: string, content: string): string {
   return content === '' ? '' : `<${tag}>${content}</${tag}>`

@@ -1,6 +1,7 @@
 import { markdownCases, renderings } from '@reply/testing'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { measureRich, readRich, textOfRich } from '../../testing/src/telegram/rich.ts'
 import { renderHtml, renderRich } from '../src/render.ts'
 
 test.each(Object.entries(markdownCases))('%s: %j', (name, source) => {
@@ -83,6 +84,7 @@ test.each([
   ['\\@bob', '@\u2060bob'],
   ['Ask @somebody_else, not a@b.example', 'Ask @\u2060somebody_else, not <a href="mailto:a@b.example">a@b.example</a>'],
   ['Open tg://resolve?domain=x', 'Open tg:\u2060//resolve?domain=x'],
+  ['t**g**\\://x `tg://x`', 't<b>g</b>:\u2060//x <code>tg://x</code>'],
   ['[her](tg://user?id=7) [it](tg://resolve?domain=x)', 'her it'],
   ['@**bob**', '@\u2060<b>bob</b>'],
   ['&#64;bob', '@\u2060bob'],
@@ -239,6 +241,30 @@ const markdown = fc.oneof(
 )
 
 describe('any source', () => {
+  test('makes a rich message of a size that Telegram takes, or of the length that it says', () => {
+    fc.assert(
+      fc.property(markdown, (source) => {
+        const { text, length } = renderRich(source)
+        const { codePoints, blocks, depth, columns } = measureRich(readRich({ html: text }))
+        expect([depth <= 16, columns <= 20]).toEqual([true, true])
+        expect(codePoints).toBeLessThanOrEqual(length)
+        expect(Math.ceil((blocks / 500) * 32_768)).toBeLessThanOrEqual(length)
+      }),
+      { numRuns: 3000 },
+    )
+  })
+
+  test('shows the same letters in a rich message as in HTML', () => {
+    const letters = (text: string): string => text.replace(/[^\p{L}\p{N}<>&]|\d+\./gu, '')
+    fc.assert(
+      fc.property(markdown, (source) => {
+        const shown = textOfRich(readRich({ html: renderRich(source).text }))
+        expect(letters(shown)).toBe(letters(renderHtml(source).plain))
+      }),
+      { numRuns: 3000 },
+    )
+  })
+
   test('makes HTML that Telegram accepts and shows as plain', () => {
     fc.assert(
       fc.property(markdown, (source) => {

@@ -7,6 +7,7 @@ export { demoFiles } from './demo/project.ts'
 export { type DemoScenario, demoScenarios } from './demo/scenarios.ts'
 export { type Demo, type DemoOptions, startDemo } from './demo/start.ts'
 export { type MarkdownCase, markdownCases, type Renderings } from './dialects/cases.ts'
+export { type HostileText, hostileTexts } from './dialects/hostile.ts'
 export { type RenderingChannel, renderings } from './dialects/table.ts'
 export type {
   DiscordChannel,
@@ -18,6 +19,7 @@ export type {
 export type { DiscordFault } from './discord/fault.ts'
 export type { DiscordInteraction } from './discord/interaction.ts'
 export type { DiscordAllowance, DiscordBucket } from './discord/limits.ts'
+export type { DiscordLink } from './discord/markdown.ts'
 export { readDiscord } from './discord/markdown.ts'
 export type { DiscordField, DiscordModal } from './discord/modal.ts'
 export type { DiscordFrom } from './discord/person.ts'

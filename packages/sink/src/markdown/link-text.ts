@@ -1,8 +1,9 @@
-/** Addresses within a text: with a scheme, or as people write them. */
-const ADDRESSES = /\b[a-z][a-z\d+.-]*:\/\/[^\s<>"'()[\]{}]+|\bwww\.[^\s<>"'()[\]{}]+/gi
+/** Addresses within a text: with a scheme or the slashes after it, or as people write them. */
+const ADDRESSES = /(?:\b[a-z][a-z\d+.-]*:)?\/\/[^\s<>"'()[\]{}]+|\bwww\.[^\s<>"'()[\]{}]+/gi
 
-/** A text that is only a domain, perhaps with a path: `bank.example/login`. */
-const DOMAIN = /^[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+(?::\d+)?(?:[/?#]\S*)?$/u
+/** A word that is a domain or an IP address, perhaps with a path: `bank.example/login`. */
+const DOMAIN =
+  /^(?:[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)*\.(?:\p{L}{2,}|xn--[a-z\d-]+)|\d{1,3}(?:\.\d{1,3}){3})(?::\d+)?(?:[/?#]\S*)?$/u
 
 const MAIL = /^[^\s@/]+@[^\s@/]+\.[^\s@/]+$/
 
@@ -10,9 +11,12 @@ const MAIL = /^[^\s@/]+@[^\s@/]+\.[^\s@/]+$/
 const FILE =
   /^[^/]*\.(?:[cm]?[jt]sx?|jsonc?|css|s[ac]ss|html?|xml|ya?ml|toml|lock|txt|csv|cpp|hpp|kts?|swift|sql|vue|svelte|log|env|svg|png|jpe?g|gif|pdf)$/i
 
-/** Whether an address may become a link. Others act in an app, run a script or name a file. */
+/**
+ * Whether an address may become a link. Others act in an app, run a script or name a file, or hide characters that can't
+ * be seen.
+ */
 export function isOpenable(href: string): boolean {
-  return /^(?:https?:\/\/|mailto:)\S+$/i.test(href)
+  return /^(?:https?:\/\/|mailto:)[^\s\p{C}]+$/iu.test(href)
 }
 
 /**
@@ -26,14 +30,16 @@ export function isMisleading(text: string, href: string): boolean {
     .replace(/\p{Cf}/gu, '')
     .trim()
   if (MAIL.test(shown)) return shown.toLowerCase() !== href.replace(/^mailto:/i, '').toLowerCase()
-  const named = shown.match(ADDRESSES) ?? (DOMAIN.test(shown) && !FILE.test(shown) ? [shown] : [])
+  const words = shown.split(/[\s"'()<>[\]{}]+/).map((word) => word.replace(/^\p{P}+|[.,;:!?]+$/gu, ''))
+  const named = [...(shown.match(ADDRESSES) ?? []), ...words.filter((word) => DOMAIN.test(word) && !FILE.test(word))]
   const target = hostOf(href)
   return named.some((address) => hostOf(address) !== target)
 }
 
 /** The host of an address in lower case, without `www.`. The address itself if it has none. */
 function hostOf(address: string): string {
-  const whole = /^[a-z][a-z\d+.-]*:/i.test(address) && !/^[^/]+:\d/.test(address) ? address : `http://${address}`
+  const hasScheme = /^[a-z][a-z\d+.-]*:/i.test(address) && !/^[^/]+:\d/.test(address)
+  const whole = hasScheme ? address : `http://${address.replace(/^\/\//, '')}`
   if (!URL.canParse(whole)) return address
   const { host } = new URL(whole)
   return host === '' ? address : host.replace(/^www\./, '')

@@ -178,6 +178,24 @@ test("a text's answer is a reply that mentions no one", async () => {
   expect(discord.rung(channelId)).toEqual([])
 })
 
+test('answers have no link previews', async () => {
+  const receiver = await receive(async (inbound) => {
+    if (inbound.type !== 'stop') await inbound.answer('https://a.example')
+  })
+  const { discord } = receiver
+  discord.say(channelId, 'Purple')
+  await until(() => discord.screen(channelId).length === 2)
+  expect(discord.screen(channelId)[1]).toMatchObject({ loads: [] })
+  const messageId = await ask(receiver)
+  await discord.press(channelId, messageId, 'Yes', { from: person }).settled
+  const flags = discord.calls.flatMap(({ name, body }) => (name === 'callback' ? [fieldsIn(body.data).flags] : []))
+  expect(flags).toEqual([64 | 4])
+})
+
+function fieldsIn(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? { ...value } : {}
+}
+
 test('each event is passed on once, and none after stop', async () => {
   const { discord, channel, received } = await receive()
   discord.say(channelId, 'one')

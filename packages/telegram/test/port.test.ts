@@ -75,6 +75,16 @@ test('a document has its name, its text and a caption', async () => {
   expect(Buffer.from(posted?.document?.bytes ?? []).toString()).toBe('const ä = 1')
 })
 
+test('a caption and a text without markup mention no one', async () => {
+  const { telegram, port, bubble } = await open()
+  await port.upload?.({ name: 'a.ts', text: 'x', caption: '@some_body' }, posting)
+  await port.post(bubble('', { text: '@some_body', plain: '@some_body', isPlain: true }), { ...posting, key: 'b' })
+  expect(telegram.screen(7)).toMatchObject([
+    { text: '@\u2060some_body', names: [] },
+    { text: '@\u2060some_body', names: [], loads: [] },
+  ])
+})
+
 test('a long caption is cut, never inside a surrogate pair', async () => {
   const { telegram, port } = await open()
   await port.upload?.({ name: 'a.ts', text: 'x', caption: '👍'.repeat(600) }, posting)

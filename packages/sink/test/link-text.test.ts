@@ -15,6 +15,7 @@ test.each([
   '(bank.example)',
   'ba\u200bnk.example',
   'b\uff41nk.example',
+  'bank\uff0eexample',
   'https://bank.example https://evil.example',
   '192.0.2.1',
   'b\u00e4nk.example',

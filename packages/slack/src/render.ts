@@ -8,6 +8,7 @@ import {
   knownTokens,
   lazyPlain,
   lex,
+  mayMislead,
   renderMarkdown,
   type Token,
   visible,
@@ -114,7 +115,7 @@ function closedIn(tokens: readonly Token[]): readonly LinkToken[] {
   return tokens.flatMap((token): readonly LinkToken[] => {
     switch (token.type) {
       case 'link':
-        return isClosed(token, plainOf(token.tokens)) ? [token] : closedIn(knownTokens(token.tokens))
+        return isClosed(token) ? [token] : closedIn(knownTokens(token.tokens))
       case 'image':
         return isOpenable(token.href) && !isMisleading(token.text, token.href) ? [] : [token]
       case 'list':
@@ -127,8 +128,8 @@ function closedIn(tokens: readonly Token[]): readonly LinkToken[] {
   })
 }
 
-function isClosed({ href }: LinkToken, words: string): boolean {
-  return !isOpenable(href) || isMisleading(words, href)
+function isClosed({ href, text, tokens }: Extract<LinkToken, { readonly type: 'link' }>): boolean {
+  return !isOpenable(href) || (mayMislead(text, href) && isMisleading(plainOf(tokens), href))
 }
 
 /** The text of a link without its formats. */

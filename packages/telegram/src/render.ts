@@ -86,8 +86,9 @@ export const renderRich: Render = cachedRender(rich)
 
 function rich(source: string): Rendered {
   const written = renderMarkdown(source, richDialect).trim()
-  const text = depthOf(written) <= richDepth ? written : renderMarkdown(source, flatDialect).trim()
-  const shown = plainOf(text)
+  const made = depthOf(written) <= richDepth ? written : renderMarkdown(source, flatDialect).trim()
+  const shown = plainOf(made)
+  const text = shown.trim() === '' && !/<(?:hr|li|t[dh])\b/.test(made) ? '' : made
   const length = Math.max(codePoints(shown), Math.ceil((blocksOf(text) / richBlocks) * richLength))
   return lazyPlain({ text, length }, () => plainOf(renderMarkdown(source, dialect).trim()))
 }
@@ -196,7 +197,7 @@ function anchor(content: string, href: string): string {
 
 /** Text in which Telegram finds no names and no addresses of the app. It has no markup, or will be escaped. */
 export function quiet(text: string): string {
-  if (!/@|:\/\//.test(text)) return text
+  if (!/@|[gne]:\/\//i.test(text)) return text
   return text.replace(ACTING, (found, address: string | undefined) => address ?? `${found}${JOINER}`)
 }
 

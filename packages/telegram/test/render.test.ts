@@ -29,6 +29,7 @@ test.each([
   ['a < b && c > d', '<p>a &lt; b &amp;&amp; c &gt; d</p>'],
   ['Array<string> and <T>', '<p>Array&lt;string&gt; and &lt;T&gt;</p>'],
   ['a<br>b', '<p>a<br>b</p>'],
+  ['<br>', ''],
 ])('a rich message of %j', (source, html) => {
   expect(renderRich(source).text).toBe(html)
 })

@@ -1,6 +1,6 @@
 import { textOf } from './character-references.ts'
 import { isAsWritten } from './lexer/token.ts'
-import { isMisleading } from './link-text.ts'
+import { isMisleading, mayMislead } from './link-text.ts'
 import { knownTokens, lex, type Token } from './markdown.ts'
 import { type Table, tableText } from './table.ts'
 
@@ -223,7 +223,8 @@ function span(token: Token, inside: Inside): string {
     case 'link': {
       const tokens = knownTokens(token.tokens)
       const content = spans(tokens, { ...inside, link: true })
-      if (isMisleading(lineOf(tokens), token.href)) return content + targetOf(token, dialect)
+      if (mayMislead(token.text, token.href) && isMisleading(lineOf(tokens), token.href))
+        return content + targetOf(token, dialect)
       return dialect.link(content === '' ? dialect.text('link') : content, token.href)
     }
     case 'image': {

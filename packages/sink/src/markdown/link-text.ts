@@ -16,7 +16,7 @@ const FILE =
  * be seen.
  */
 export function isOpenable(href: string): boolean {
-  return /^(?:https?:\/\/|mailto:)[^\s\p{C}]+$/iu.test(href)
+  return /^(?:https?:\/\/|mailto:)\S+$/i.test(href) && !/\p{C}/u.test(href)
 }
 
 /**
@@ -24,7 +24,7 @@ export function isOpenable(href: string): boolean {
  * elsewhere: another host, or another mailbox.
  */
 export function isMisleading(text: string, href: string): boolean {
-  if (!/[.:@/]/.test(text)) return false
+  if (!mayMislead(text, href)) return false
   const shown = text
     .normalize('NFKC')
     .replace(/\p{Cf}/gu, '')
@@ -34,6 +34,11 @@ export function isMisleading(text: string, href: string): boolean {
   const named = [...(shown.match(ADDRESSES) ?? []), ...words.filter((word) => DOMAIN.test(word) && !FILE.test(word))]
   const target = hostOf(href)
   return named.some((address) => hostOf(address) !== target)
+}
+
+/** False for most texts: a quick look, also at Markdown that isn't resolved yet. */
+export function mayMislead(text: string, href: string): boolean {
+  return text !== href && /[^\w\s-]/.test(text)
 }
 
 /** The host of an address in lower case, without `www.`. The address itself if it has none. */

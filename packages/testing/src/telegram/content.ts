@@ -6,7 +6,7 @@ import { limits } from './limits.ts'
 import { parseMarkdown } from './markdown.ts'
 import { flagIn, listIn, numberOf, objectIn, type Payload, textIn } from './payload.ts'
 import { badRequest } from './refusal.ts'
-import { checkRich, loadedBy, readRich, searchedIn, textOfRich } from './rich.ts'
+import { checkRich, elementsOf, loadedBy, readRich, searchedIn, textOfRich } from './rich.ts'
 
 /** The parsed text of a call. */
 export function textContent(payload: Payload): Content {
@@ -49,9 +49,12 @@ export function richContent(payload: Payload): Content {
   const source = typeof markdown === 'string' ? markdown : typeof html === 'string' ? html : ''
   if (source.trim() === '') throw badRequest('message text is empty')
   const rich = readRich(typeof html === 'string' ? { html } : { markdown: source })
+  const text = textOfRich(rich)
+  const hasMore = elementsOf(rich).some(({ tag }) => /^(?:img|video|audio|tg-)/.test(tag))
+  if (text === '' && !hasMore) throw badRequest('message text is empty')
   checkRich(rich)
   const found = skipped === true ? { names: [], commands: [] } : detected(searchedIn(rich))
-  return { ...found, text: textOfRich(rich), entities: [], source, mode: 'rich', rich, loads: loadedBy(rich) }
+  return { ...found, text, entities: [], source, mode: 'rich', rich, loads: loadedBy(rich) }
 }
 
 /** Names and commands that Telegram finds in a text. https://core.telegram.org/bots/api#messageentity */

@@ -82,16 +82,60 @@ function html(source: string): Rendered {
  * nothing in it loads, acts or mentions. `length` is in code points of the text, or the share of the block limit scaled
  * to code points if that is larger.
  */
-export const renderRich: Render = cachedRender(rich)
+export const renderRich: Render = cachedRender((source) => {
+  const blocks = blocksIn(source)
+  // Far too many lines: the splitter only needs to know by how much, which takes no rendering.
+  return blocks > 1.2 * richBlocks ? lazyRich(source, shareOf(blocks)) : rich(source)
+})
 
 function rich(source: string): Rendered {
+  const text = richHtml(source)
+  const length = Math.max(codePoints(plainOf(text)), shareOf(blocksOf(text)))
+  return lazyPlain({ text, length }, () => html(source).plain)
+}
+
+function lazyRich(source: string, length: number): Rendered {
+  let made: Rendered | undefined
+  const whole = (): Rendered => {
+    made ??= rich(source)
+    return made
+  }
+  return {
+    length,
+    get text() {
+      return whole().text
+    },
+    get plain() {
+      return whole().plain
+    },
+  }
+}
+
+function richHtml(source: string): string {
   const written = renderMarkdown(source, richDialect).trim()
   const made = depthOf(written) <= richDepth ? written : renderMarkdown(source, flatDialect).trim()
-  const shown = plainOf(made)
-  const text = shown.trim() === '' && !/<(?:hr|li|t[dh])\b/.test(made) ? '' : made
-  const length = Math.max(codePoints(shown), Math.ceil((blocksOf(text) / richBlocks) * richLength))
-  return lazyPlain({ text, length }, () => plainOf(renderMarkdown(source, dialect).trim()))
+  return plainOf(made).trim() === '' && !/<(?:hr|li|t[dh])\b/.test(made) ? '' : made
 }
+
+/** Blocks as a share of their limit, in code points. */
+function shareOf(blocks: number): number {
+  return Math.ceil((blocks / richBlocks) * richLength)
+}
+
+/** About how many blocks a source has, by its lines: items with their paragraphs, rows, headings and quotes. */
+function blocksIn(source: string): number {
+  let blocks = 0
+  let fence: string | undefined
+  for (const [, mark, item] of source.matchAll(LINE)) {
+    if (fence !== undefined) {
+      if (mark?.startsWith(fence)) fence = undefined
+    } else if (mark !== undefined) fence = mark
+    else blocks += item === undefined ? 1 : 2
+  }
+  return blocks
+}
+
+const LINE = /^[ \t>]*(?:(`{3,}|~{3,})|((?:[-*+]|\d{1,9}[.)])[ \t]+\S)|#{1,6}[ \t]|\|)/gm
 
 /** HTML shows line feeds as spaces, except in code. */
 function richText(text: string): string {
@@ -149,12 +193,13 @@ const flatDialect: Dialect = {
   blockquote: (content, depth) => (depth > 0 ? content : tagged('blockquote', content)),
 }
 
-/** Blocks of a rich message. Each item of a list has a paragraph, or other blocks. */
+/** Blocks of a rich message. An item's text is a paragraph of its own if it isn't in one. */
 function blocksOf(html: string): number {
-  return (html.match(BLOCKS)?.length ?? 0) + (html.match(/<li/g)?.length ?? 0)
+  return (html.match(BLOCKS)?.length ?? 0) + (html.match(BARE_ITEMS)?.length ?? 0)
 }
 
 const BLOCKS = /<(?:p|h\d|pre|ul|ol|li|blockquote|table|tr|hr)\b/g
+const BARE_ITEMS = /<li[^>]*>(?:<input[^>]*>)?(?!<(?:p|h\d|pre|[uo]l|blockquote|table|hr)\b)/g
 
 /** Elements in each other, with a paragraph around text that has none of its own. */
 function depthOf(html: string): number {

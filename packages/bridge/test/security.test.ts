@@ -67,7 +67,7 @@ test('a person without the right admin neither stops nor edits what is anotherâ€
   telegram.say(group, '@fake_bot hello', { from: ann })
   await answered(group, 'Queued, number 1.')
   telegram.say(group, '/stop', { from: bob })
-  await answered(group, "That is Ann's. It takes the right `admin`.")
+  await answered(group, "That is Ann's. It takes the right admin.")
   telegram.say(2, '/queue')
   await answered(2, 'Nothing is waiting.')
   telegram.say(group, '/queue edit 1 Other words', { from: bob })

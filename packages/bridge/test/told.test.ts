@@ -30,7 +30,7 @@ test('a chat without a server is told its id for the routes, and nothing runs', 
   telegram.say(2, 'lost')
   telegram.say(2, '/fork')
   await passes(() => said(2).length === 2)
-  const cure = 'This chat has no project. Ask the operator to add `telegram:2` to `routes` in the config.'
+  const cure = 'This chat has no project. Ask the operator to add telegram:2 to routes in the config.'
   expect(said(2)).toEqual([cure, cure])
   telegram.say(1, 'found')
   await passes(() => said(1).includes('You said: found.'))

@@ -14,7 +14,11 @@ test.each<[string, string, string[]]>([
   ['code with its language', '```ts\nconst a = 1\n\tb\n```', ['  ts', '  const a = 1', '      b']],
   ['quotes', '> a\n> b\n>\n> > c', ['│ a', '│ b', '│ ', '│ │ c']],
   ['links with their address', '[docs](http://x.io) <http://y.io>', ['docs (http://x.io) http://y.io']],
-  ['images by their names', '![a cat](cat.png)', ['[image: a cat]']],
+  [
+    'images by their names and addresses',
+    '![a cat](cat.png)\n\n![](cat.png)',
+    ['[image: a cat] (cat.png)', '', '[image: cat.png]'],
+  ],
   ['breaks', 'a  \nb<br>c', ['a', 'b', 'c']],
   ['entities', 'a &lt;b&gt; &amp; c', ['a <b> & c']],
   ['rules', '---', ['─'.repeat(12)]],

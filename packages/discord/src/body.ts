@@ -61,10 +61,10 @@ export function around({ silent, replyTo, nonce }: Around): Body {
   }
 }
 
-/** A message that only the person sees, with an optional button that opens a dialog. */
+/** A message that only the person sees, without link previews, with an optional button that opens a dialog. */
 export function noticeBody(words: string, opener?: Button): Body {
   const components = opener ? { components: [rowOf([opener], style.chief)] } : {}
-  return { content: oneMessage(words), flags: flag.ephemeral, ...components, ...noMentions }
+  return { content: oneMessage(words), flags: flag.ephemeral | flag.noEmbeds, ...components, ...noMentions }
 }
 
 const style = { chief: 1, plain: 2 } as const

@@ -1,6 +1,7 @@
-import { type Form, type FormQuestion, oneLine, visible, withoutHalf } from '@reply/sink/channel'
+import { type Form, type FormQuestion, oneLine, visible } from '@reply/sink/channel'
 import { idOf } from './body.ts'
 import { dialog } from './limits.ts'
+import { oneMessage } from './render.ts'
 
 type Component = Readonly<Record<string, unknown>>
 
@@ -40,7 +41,7 @@ export function dialogOf(form: Form): Component {
       ? [
           {
             type: kind.words,
-            content: withoutHalf(visible(plan.question.question).slice(0, 2000)),
+            content: oneMessage(visible(plan.question.question)),
           },
         ]
       : []),

@@ -188,9 +188,9 @@ function beside(words: Written, address: Written): Written {
   return { text: `${words.text} (${address.text})`, plain: `${words.plain} (${address.plain})` }
 }
 
-/** Returns undefined for addresses other than http and https. */
+/** Returns undefined for addresses other than http and https, and for those with characters that can't be seen. */
 function addressOf(href: string): string | undefined {
-  if (!/^https?:\/\/[^\s/]/i.test(href)) return undefined
+  if (!/^https?:\/\/[^\s/]/i.test(href) || /\p{C}/u.test(href)) return undefined
   return href.replace(/[\s\\<>"]|@(?=everyone|here)/g, (letter) =>
     letter === '@' ? '%40' : encodeURIComponent(letter),
   )

@@ -153,7 +153,7 @@ describe('a press', () => {
     release()
     expect((await pressed.received(1)).texts).toEqual(['At last.'])
     expect(receiver.discord.calls.filter(({ name }) => name === 'followUp')).toMatchObject([
-      { body: { flags: 64, allowed_mentions: { parse: [] } } },
+      { body: { flags: 64 | 4, allowed_mentions: { parse: [] } } },
     ])
   })
 
@@ -177,6 +177,24 @@ test("a text's answer is a reply that mentions no one", async () => {
   expect(answer).toMatchObject({ text: 'No such *option*, @\u200beveryone.', replyTo: asked })
   expect(discord.rung(channelId)).toEqual([])
 })
+
+test('answers have no link previews', async () => {
+  const receiver = await receive(async (inbound) => {
+    if (inbound.type !== 'stop') await inbound.answer('https://a.example')
+  })
+  const { discord } = receiver
+  discord.say(channelId, 'Purple')
+  await until(() => discord.screen(channelId).length === 2)
+  expect(discord.screen(channelId)[1]).toMatchObject({ loads: [] })
+  const messageId = await ask(receiver)
+  await discord.press(channelId, messageId, 'Yes', { from: person }).settled
+  const flags = discord.calls.flatMap(({ name, body }) => (name === 'callback' ? [fieldsIn(body.data).flags] : []))
+  expect(flags).toEqual([64 | 4])
+})
+
+function fieldsIn(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? { ...value } : {}
+}
 
 test('each event is passed on once, and none after stop', async () => {
   const { discord, channel, received } = await receive()

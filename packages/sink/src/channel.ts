@@ -51,6 +51,7 @@ export {
 export type { LedgerStore } from './ledger/ledger.ts'
 export { type LedgerKey, ledgerKeyOf, messageRefsOf } from './ledger/refs.ts'
 export { type Dialect, type ItemPlace, renderMarkdown } from './markdown/dialect.ts'
+export { isMisleading, isOpenable, mayMislead } from './markdown/link-text.ts'
 export { knownTokens, lex, type Token } from './markdown/markdown.ts'
 export { type Table, tableText } from './markdown/table.ts'
 export type { Actor } from './port/actor.ts'

@@ -21,6 +21,7 @@ import { lookUp, metadataOf } from './port/look-up.ts'
 import { createStatus } from './port/status.ts'
 import { createStream, type SlackRecipient } from './port/stream.ts'
 import { upload } from './port/upload.ts'
+import { quiet } from './quiet.ts'
 
 /** The channel or thread to write in, and how. */
 export interface SlackPortOptions {
@@ -39,9 +40,6 @@ export interface SlackPortOptions {
   /** The source of all times and timers. Default: the computer's clock. */
   readonly clock?: Clock | undefined
 }
-
-/** Slack's options against mentions made from bare words, and against link previews. */
-const quiet: SlackFields = { parse: 'none', link_names: false, unfurl_links: false, unfurl_media: false }
 
 const signs = { seen: 'eyes', done: 'white_check_mark' } as const
 
@@ -92,7 +90,10 @@ export function createSlackPort(
     return refOf(String(ts))
   }
 
-  /** Omitting the blocks of buttons removes the buttons. */
+  /**
+   * Omitting the blocks of buttons removes the buttons. Slack makes link previews for posts alone, not for edits and
+   * streams: measured by others, https://github.com/NousResearch/hermes-agent/pull/97957
+   */
   async function edit({ id }: MessageRef, bubble: Bubble, { signal }: EditOptions): Promise<void> {
     const { parse, link_names } = quiet
     await call('chat.update', { channel, ts: id, ...content(bubble), parse, link_names }, { verb: 'edit', signal })

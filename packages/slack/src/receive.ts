@@ -8,6 +8,7 @@ import { modalOf, valuesOf } from './form.ts'
 import { appOf, type Received, readBody } from './inbound.ts'
 import { fallbackLength, slackLimits } from './limits.ts'
 import { isTs } from './place.ts'
+import { quiet } from './quiet.ts'
 import { escapedTo } from './render.ts'
 import type { Threads } from './threads.ts'
 
@@ -79,7 +80,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       const { messageRef } = text
       // A slash command is not a message, and others don't see it.
       if (!isTs(messageRef.id)) return { ...text, answer: answering(text, { say: whisper, isMessage: false }) }
-      const fields = { ...placeOf(chat, messageRef.id), parse: 'none', link_names: false }
+      const fields = { ...placeOf(chat, messageRef.id), ...quiet }
       const say = async (words: string): Promise<unknown> =>
         await api.apiCall('chat.postMessage', { ...fields, text: spoken(words) })
       return { ...text, answer: answering(text, { say, isMessage: true }) }

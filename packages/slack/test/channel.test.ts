@@ -169,6 +169,14 @@ test("a text's answer is a message in its thread", async () => {
   expect(slack.screen('C1')[1]).toMatchObject({ text: 'No <such> option.', threadTs: root })
 })
 
+test("a text's answer has no link previews", async () => {
+  const { slack } = await receive({}, (inbound) => (inbound.type === 'text' ? inbound.answer('https://a.example') : {}))
+  slack.say('C1', 'Purple', { mention: true })
+  await until(() => slack.screen('C1').length === 2)
+  const posted = slack.calls.findLast(({ method }) => method === 'chat.postMessage')
+  expect(posted?.payload).toMatchObject({ unfurl_links: 'false', unfurl_media: 'false', parse: 'none' })
+})
+
 describe('an answer that fails', () => {
   test('times out without a confirmation, and the sinks of that channel go on', async () => {
     const { slack, clock, errors, channel } = await receive({ timeoutMs: 2000 }, (inbound) =>

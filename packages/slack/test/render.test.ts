@@ -31,13 +31,31 @@ test.each([
   ['a group', '<!subteam^S123|@team>'],
   ['a person', '<@U123ABC> and <@W1|Ada>'],
   ['in code', '`<!channel>`\n\n```\n<!here>\n```'],
-  ['by a link', '[x](!channel) [y](<@U123>) [z]( @U1)\n\n[r]\n\n[r]: !here'],
   ['in capitals', '<!CHANNEL>'],
 ])('mentions no one: %s', (_, source) => {
   const { text, plain } = renderSlack(source)
   expect(text.replace(joiner, '')).toBe(source)
   expect(text).not.toMatch(/<[!@]\w|\]\(\s*<?[!@]/)
   expect(plain).not.toMatch(/<[!@]\w/)
+})
+
+test('mentions no one by a link', () => {
+  const { text } = renderSlack('[x](!channel) [y](<@U123>) [z]( @U1)\n\n[r]\n\n[r]: !here')
+  expect(text).toBe('x y z\n\nr\n\n[r]: \u2060!here')
+})
+
+test.each([
+  ['[a](https://x.example) <https://x.example> ![b](https://x.example/i.png)', undefined],
+  ['[a](slack://open) <slack://open> slack://open', 'a slack:\u2060//open slack:\u2060//open'],
+  ['[**a** `b`](javascript:alert) ![b](data:text/html,x)', '**a** `b` b'],
+  ['[https://bank.example](https://x.example)', 'https://bank.example (<https://x.example>)'],
+  ['[https://bank.example][1]\n\n[1]: https://x.example', 'https://bank.example\n\n[1]: https://x.example'],
+  ['| a |\n|---|\n| [b](tg://x) |\n\n- [c](tg://x)', '| a |\n|---|\n| b |\n\n- c'],
+  ['<https://x.example|https://bank.example>', '<\u2060https://x.example|https://bank.example>'],
+  ['<!date^1^{date}^https://x.example|b>', '<\u2060!date^1^{date}^https://x.example|b>'],
+  ['`[b](tg://x)` [b](tg://x)', '`[b]\u2060(tg://x)` [b]\u2060(tg://x)'],
+])('only links to the web and to mail are links, and show where they lead: %s', (source, text) => {
+  expect(renderSlack(source).text).toBe(text ?? source)
 })
 
 test('code that only resembles a mention is unchanged', () => {

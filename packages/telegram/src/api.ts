@@ -17,16 +17,24 @@ export interface TelegramPosted {
   readonly date?: number | undefined
 }
 
+/** A rich message, in HTML. https://core.telegram.org/bots/api#inputrichmessage */
+export interface TelegramRichMessage {
+  /** Tags of this package, around escaped text. */
+  readonly html: string
+  /** Telegram looks for no names, commands or addresses in the text. */
+  readonly skip_entity_detection: true
+}
+
 type ChatId = number | string
 
 /** The writing part of grammY's `Api`: `bot.api`, `ctx.api` or `new Api(token)`. */
 export interface TelegramApi {
   /** Posts a text of at most 4,096 UTF-16 units. https://core.telegram.org/bots/api#sendmessage */
   sendMessage(chatId: ChatId, text: string, other?: TelegramFields, signal?: TelegramSignal): Promise<TelegramPosted>
-  /** Posts Markdown of at most 32,768 code points. https://core.telegram.org/bots/api#rich-messages */
+  /** Posts a rich message of at most 32,768 code points. https://core.telegram.org/bots/api#rich-messages */
   sendRichMessage(
     chatId: ChatId,
-    message: { readonly markdown: string },
+    message: TelegramRichMessage,
     other?: TelegramFields,
     signal?: TelegramSignal,
   ): Promise<TelegramPosted>
@@ -41,7 +49,7 @@ export interface TelegramApi {
   editMessageText(
     chatId: ChatId,
     messageId: number,
-    text: string | { readonly markdown: string },
+    text: string | TelegramRichMessage,
     other?: TelegramFields,
     signal?: TelegramSignal,
   ): Promise<unknown>
@@ -65,11 +73,11 @@ export interface TelegramApi {
     other?: TelegramFields,
     signal?: TelegramSignal,
   ): Promise<unknown>
-  /** The same for Markdown. https://core.telegram.org/bots/api#sendrichmessagedraft */
+  /** The same for a rich message. https://core.telegram.org/bots/api#sendrichmessagedraft */
   sendRichMessageDraft(
     chatId: number,
     draftId: number,
-    message: { readonly markdown: string },
+    message: TelegramRichMessage,
     other?: TelegramFields,
     signal?: TelegramSignal,
   ): Promise<unknown>

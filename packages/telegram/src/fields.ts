@@ -10,6 +10,9 @@ export function loudness({ silent, replyTo }: PostOptions): TelegramFields {
   }
 }
 
+/** For text messages: a preview would make Telegram load an address that a model wrote. Rich messages have none. */
+export const noPreview: TelegramFields = { link_preview_options: { is_disabled: true } }
+
 /** The buttons below a message. */
 export function keyboard({ buttons }: Bubble): TelegramFields {
   if (buttons.length === 0) return {}

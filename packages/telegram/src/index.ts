@@ -30,6 +30,7 @@ export type {
   TelegramInboundApi,
   TelegramPosted,
   TelegramReaction,
+  TelegramRichMessage,
   TelegramSignal,
 } from './api.ts'
 export { bridgeChannel } from './bridge.ts'

@@ -14,6 +14,12 @@ export const richLength = 32_768
 /** Blocks of a rich message, list items and table rows included. https://core.telegram.org/bots/api#rich-messages */
 export const richBlocks = 500
 
+/** Levels of blocks and formats in each other in a rich message. https://core.telegram.org/bots/api#rich-messages */
+export const richDepth = 16
+
+/** Columns of a table in a rich message. https://core.telegram.org/bots/api#rich-messages */
+export const richColumns = 20
+
 /**
  * Formats of a text message; further ones are ignored. Measured by others:
  * https://github.com/rubenlagus/TelegramBots/issues/854
@@ -45,8 +51,8 @@ const burst: Budget = { calls: 3, perMs: 3300 }
 export function telegramLimits(kind: TelegramChatKind, rich: boolean): Limits {
   return {
     maxLength: rich ? richLength : textLength,
-    // Each @ before a name gets an invisible character, so that it doesn't mention.
-    escapable: /@+/g,
+    // Each @ before a name, and the colon of the app's own addresses, gets an invisible character, so that it doesn't act.
+    escapable: /[@:]+/g,
     // The bot's own messages, without a time limit. https://core.telegram.org/bots/api#editmessagetext
     edits: true,
     // In a group, text may use 15 of the 19 calls.

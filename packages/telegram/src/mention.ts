@@ -3,7 +3,7 @@ import type { TelegramFields } from './api.ts'
 
 /** The people that a message notifies, on a line above its text, in each of Telegram's markups. */
 export interface Lead {
-  /** Rich Markdown. */
+  /** HTML of a rich message. */
   readonly rich: string
   /** HTML. */
   readonly html: string
@@ -30,9 +30,10 @@ export function leadOf({ mentions = [] }: Bubble): Lead {
     offset += name.length + 1
     return entity
   })
+  const linked = named.map(({ id, name }) => `<a href="tg://user?id=${id}">${escaped(name)}</a>`).join(' ')
   return {
-    rich: `${named.map(({ id, name }) => `[${name.replace(/[\\`*_{}[\]<>#|~&@]/g, '\\$&')}](tg://user?id=${id})`).join(' ')}\n\n`,
-    html: `${named.map(({ id, name }) => `<a href="tg://user?id=${id}">${escaped(name)}</a>`).join(' ')}\n`,
+    rich: `<p>${linked}</p>\n`,
+    html: `${linked}\n`,
     plain,
     marks: { entities },
   }

@@ -16,15 +16,15 @@ import {
   systemClock,
   unlessGone,
 } from '@reply/sink/channel'
-import type { TelegramApi, TelegramFields, TelegramFile, TelegramSignal } from './api.ts'
+import type { TelegramApi, TelegramFields, TelegramFile, TelegramRichMessage, TelegramSignal } from './api.ts'
 import { refOf, toChatId } from './api.ts'
 import { isUnknownMethod, responseOf, unlessSame } from './failure.ts'
 import { featuresOf } from './features.ts'
-import { keyboard, loudness } from './fields.ts'
+import { keyboard, loudness, noPreview } from './fields.ts'
 import { captionLength, draftRenewMs, kindOf, telegramLimits, textLength } from './limits.ts'
 import { type Lead, leadOf } from './mention.ts'
 import { createPlace, type TelegramMove } from './place.ts'
-import { renderHtml, renderRich } from './render.ts'
+import { quiet, renderHtml, renderRich } from './render.ts'
 
 /** The chat to write in, and how. */
 export interface TelegramPortOptions {
@@ -53,14 +53,11 @@ interface Writing extends Pick<EditOptions, 'signal'> {
 
 /** Two ways to send the same content. `text` sends HTML or text without markup. */
 interface Ways<T> {
-  rich(message: { readonly markdown: string }, signal: TelegramSignal): Promise<T>
+  rich(message: TelegramRichMessage, signal: TelegramSignal): Promise<T>
   text(text: string, mode: TelegramFields, signal: TelegramSignal): Promise<T>
 }
 
 const parsed: TelegramFields = { parse_mode: 'HTML' }
-
-/** For text messages only: rich messages have no previews. */
-const noPreview: TelegramFields = { link_preview_options: { is_disabled: true } }
 
 /** Platform adapter for one Telegram chat or topic. It never retries a call: the sink does. */
 export function createTelegramPort(
@@ -146,7 +143,7 @@ export function createTelegramPort(
     const other = (): TelegramFields => ({
       ...thread,
       ...loudness(here(posting)),
-      caption: clip(caption, captionLength),
+      caption: clip(quiet(caption), captionLength),
     })
     return made(refOf(await call('upload', posting, (signal) => api.sendDocument(to(), file, other(), signal))))
   }
@@ -186,12 +183,13 @@ export function createTelegramPort(
   async function write<T>(verb: string, { bubble, ...aborting }: Writing, ways: Ways<T>): Promise<T> {
     const lead = leadOf(bubble)
     if (bubble.isPlain) {
-      const plain = lead.plain + bubble.text
+      const plain = lead.plain + quiet(bubble.text)
       return await call(verb, aborting, (signal) => ways.text(fitting(plain, plain), lead.marks, signal))
     }
     if (!isRich()) return await call(verb, aborting, (signal) => ways.text(htmlOf(bubble, lead), parsed, signal))
     try {
-      const sent = await call(verb, aborting, (signal) => ways.rich({ markdown: lead.rich + bubble.text }, signal))
+      const message = { html: lead.rich + bubble.text, skip_entity_detection: true } as const
+      const sent = await call(verb, aborting, (signal) => ways.rich(message, signal))
       if (verb !== 'draft') features.rich.record(true)
       return sent
     } catch (error) {
@@ -200,9 +198,7 @@ export function createTelegramPort(
     }
     // A server without rich drafts may still take rich messages, so only messages count.
     if (verb !== 'draft') features.rich.record(false)
-    const html = renderHtml(bubble.text)
-    const text = fitting(lead.html + html.text, lead.plain + html.plain)
-    return await call(verb, aborting, (signal) => ways.text(text, parsed, signal))
+    return await call(verb, aborting, (signal) => ways.text(htmlOf(bubble, lead), parsed, signal))
   }
 
   async function fileOf(bytes: Uint8Array, name: string): Promise<TelegramFile> {
@@ -223,9 +219,8 @@ export function renderFor(api: TelegramApi, rich = true): Render {
   return (source) => (rich && features.rich.isKnown() ? renderRich(source) : renderHtml(source))
 }
 
-/** Renders again as HTML if the bubble was rendered as rich before the server refused rich messages. */
-function htmlOf({ text, plain, source }: Bubble, lead: Lead): string {
-  if (text !== source) return lead.plain === '' ? text : fitting(lead.html + text, lead.plain + plain)
+/** Renders again: the bubble may have been rendered as rich before the server refused rich messages. */
+function htmlOf({ source }: Bubble, lead: Lead): string {
   const html = renderHtml(source)
   return fitting(lead.html + html.text, lead.plain + html.plain)
 }

@@ -4,8 +4,10 @@ import { type TelegramInboundApi, toChatId } from './api.ts'
 import { botOf } from './bot.ts'
 import { TelegramError } from './error.ts'
 import { toPortError } from './failure.ts'
+import { noPreview } from './fields.ts'
 import { type Named, type Received, toUpdate, type Update, without } from './inbound.ts'
 import { kindOf, noticeLength, telegramLimits, textLength } from './limits.ts'
+import { quiet } from './render.ts'
 import { createUsername } from './username.ts'
 
 export interface ReceiverOptions extends InboundOptions {
@@ -76,11 +78,12 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       const { names: _, ...text } = received
       const { chat, messageRef } = text
       const replying = {
+        ...noPreview,
         ...(chat.thread !== undefined && { message_thread_id: Number(chat.thread) }),
         reply_parameters: { message_id: Number(messageRef.id), allow_sending_without_reply: true },
       }
       const say = async (words: string, signal: AbortSignal): Promise<unknown> =>
-        await api.sendMessage(toChatId(chat.id), clip(words, textLength), replying, signal)
+        await api.sendMessage(toChatId(chat.id), clip(quiet(words), textLength), replying, signal)
       return { ...text, answer: answering(text, { say, isMessage: true }) }
     }
     const { queryID, ...press } = received

@@ -1,46 +1,30 @@
 import type { Render } from '@reply/sink'
-import { cachedRender, type Dialect, lazyPlain, type Rendered, renderMarkdown } from '@reply/sink/channel'
-import { mostEntities, richBlocks, richLength } from './limits.ts'
-
-/** Allowed link targets. `tg://user` would mention, and so notify, a person. */
-const LINKS = /^(?:https?:\/\/[^\s]+|mailto:[^\s]+|tg:\/\/(?!user\b)[^\s]+)$/i
+import {
+  cachedRender,
+  type Dialect,
+  isOpenable,
+  lazyPlain,
+  type Rendered,
+  renderMarkdown,
+  type Table,
+  tableText,
+} from '@reply/sink/channel'
+import { mostEntities, richBlocks, richColumns, richDepth, richLength } from './limits.ts'
 
 const LANGUAGE = /^[\w+#.-]+$/
 
 /**
- * Matches a web address, which is kept, or an @ that would mention a person: before a name, or before markup with one.
+ * Matches a web address, which is kept, an @ that would mention a person, before a name or before markup with one, and
+ * an address of the app, which Telegram finds in a text too.
  */
-const MENTION = /(https?:\/\/[\w.:-]+(?:\/[\w.~%@/?=&#+:-]*)?)|(?<!\w)@(?=[\w@*_~`[\\<]|&#?\w+;|$)/gi
-
-/** An @ written as a character reference. */
-const AT = /&#0*64;|&#x0*40;|&commat;/gi
-
-/** A `tg://user` address, in which the colon and slashes may be character references. */
-const PERSON = /\btg(?=(?:[:/\\]|&#?\w+;)+user)/gi
-
-/**
- * Text that Markdown keeps verbatim: a fence with its lines (in a quote the quoted lines, in a list the indented ones),
- * a code span, which ends with its block at the latest, and an escaped backslash or backtick, which can't open a span.
- * Ambiguous text doesn't match.
- */
-const KEPT = new RegExp(
-  [
-    /^(?<top>`{3,}(?![^\n]*`)|~{3,})[^\n]*(?:\n(?! {0,3}\k<top>[`~]*[ \t]*$)[^\n]*)*(?:\n {0,3}\k<top>[`~]*[ \t]*$)?/,
-    /^[ \t]*>[ \t>]*(?<quoted>`{3,}(?![^\n]*`)|~{3,})[^\n]*(?:\n(?![ \t>]*\k<quoted>[`~]*[ \t]*$)[ \t]*>[^\n]*)*(?:\n[ \t>]*\k<quoted>[`~]*[ \t]*$)?/,
-    /^(?:[ \t]|[-*+][ \t]|\d{1,9}[.)][ \t])+(?<listed>`{3,}(?![^\n]*`)|~{3,})[^\n]*(?:\n(?![ \t]*\k<listed>[`~]*[ \t]*$)(?:[ \t][^\n]*)?(?=\n|$))*(?:\n[ \t]*\k<listed>[`~]*[ \t]*$)?/,
-    /(?<!`)(?<span>`+)(?!`)(?:(?!\n[ \t]*(?:\n|[-*+>#|]|\d+[.)]|`{3}|~{3}))[\s\S])*?(?<!`)\k<span>(?!`)/,
-    /\\[\\`]/,
-  ]
-    .map(({ source }) => source)
-    .join('|'),
-  'gm',
-)
+const ACTING =
+  /(https?:\/\/[\w.:-]+(?:\/[\w.~%@/?=&#+:-]*)?)|(?<!\w)@(?=[\w@*_~`[\\<]|&#?\w+;|$)|\b(?:tg|ton|tonsite):(?=\/\/)/gi
 
 /** Invisible, and can't be part of a username. */
 const JOINER = '\u2060'
 
 const dialect: Dialect = {
-  text: (text) => escaped(text.includes('@') ? unnamed(text) : text),
+  text: (text) => escaped(quiet(text)),
   strong: (content) => tagged('b', content),
   em: (content) => tagged('i', content),
   del: (content) => tagged('s', content),
@@ -52,7 +36,7 @@ const dialect: Dialect = {
     return `<pre><code class="language-${lang}">${code}</code></pre>`
   },
   link: anchor,
-  image: (text, href) => anchor(escaped(text), href),
+  image: (text, href) => anchor(escaped(quiet(text)), href),
   heading: (content) => tagged('b', content),
   paragraph: (content) => content,
   item(content, { ordered, number, depth, checked }) {
@@ -84,7 +68,7 @@ const dialects: readonly Dialect[] = [dialect, unemphasised, { ...unemphasised, 
 export const renderHtml: Render = cachedRender(html)
 
 function html(source: string): Rendered {
-  const made = fewFormats(dialects.map((one) => () => renderMarkdown(source, one).trim()))
+  const made = fewFormats(dialects.map((one) => () => withoutApps(renderMarkdown(source, one).trim())))
   const all = withoutMore(made, (href) => ` (${href})`)
   const plain = plainOf(all)
   if (all === made || plain.length <= source.length) return { text: all, plain, length: plain.length }
@@ -94,72 +78,156 @@ function html(source: string): Rendered {
 }
 
 /**
- * Markdown for a rich message, which takes Markdown directly. `length` is in code points of the source, or the share of
- * the block limit scaled to code points if that is larger.
+ * Renders Markdown as the HTML of a rich message, from an own list of tags and with all other text escaped, so that
+ * nothing in it loads, acts or mentions. `length` is in code points of the text, or the share of the block limit scaled
+ * to code points if that is larger.
  */
-export const renderRich: Render = cachedRender(rich)
+export const renderRich: Render = cachedRender((source) => {
+  const blocks = blocksIn(source)
+  // Far too many lines: the splitter only needs to know by how much, which takes no rendering.
+  return blocks > 1.2 * richBlocks ? lazyRich(source, shareOf(blocks)) : rich(source)
+})
 
-function rich(markdown: string): Rendered {
-  const source = quiet(markdown)
-  const length = Math.max(codePoints(source), Math.ceil((blocksOf(source) / richBlocks) * richLength))
-  return lazyPlain({ text: source, length }, () => plainOf(renderMarkdown(source, dialect).trim()))
+function rich(source: string): Rendered {
+  const text = richHtml(source)
+  const length = Math.max(codePoints(plainOf(text)), shareOf(blocksOf(text)))
+  return lazyPlain({ text, length }, () => html(source).plain)
 }
 
-/** Disables mentions outside code, so that the text notifies no one. */
-function quiet(markdown: string): string {
-  if (!/[@&]|tg/i.test(markdown)) return markdown
-  let text = ''
-  let [copied, end] = [0, 0]
-  const add = (to: number): void => {
-    const between = markdown.slice(end, to)
-    const quieted = quietText(between)
-    // Most texts mention no one, and are not copied.
-    if (quieted === between) return
-    text += markdown.slice(copied, end) + quieted
-    copied = to
+function lazyRich(source: string, length: number): Rendered {
+  let made: Rendered | undefined
+  const whole = (): Rendered => {
+    made ??= rich(source)
+    return made
   }
-  for (const { 0: kept, index } of markdown.matchAll(KEPT)) {
-    add(index)
-    end = index + kept.length
+  return {
+    length,
+    get text() {
+      return whole().text
+    },
+    get plain() {
+      return whole().plain
+    },
   }
-  add(markdown.length)
-  return copied === 0 ? markdown : text + markdown.slice(copied)
 }
 
-function quietText(text: string): string {
-  const spelled = text.includes('&') ? text.replace(AT, '@') : text
-  const unmentioned = spelled.includes('@') ? unnamed(spelled) : spelled
-  return /tg/i.test(unmentioned) ? unmentioned.replace(PERSON, `$&${JOINER}`) : unmentioned
+function richHtml(source: string): string {
+  const written = renderMarkdown(source, richDialect).trim()
+  const made = depthOf(written) <= richDepth ? written : renderMarkdown(source, flatDialect).trim()
+  return plainOf(made).trim() === '' && !/<(?:hr|li|t[dh])\b/.test(made) ? '' : made
 }
 
-function unnamed(text: string): string {
-  return text.replace(MENTION, (found, address: string | undefined) => address ?? `${found}${JOINER}`)
+/** Blocks as a share of their limit, in code points. */
+function shareOf(blocks: number): number {
+  return Math.ceil((blocks / richBlocks) * richLength)
 }
 
-/** Counts a rich message's blocks, rather too many than too few: paragraphs, and each line that is its own block. */
-function blocksOf(source: string): number {
+/** About how many blocks a source has, by its lines: items with their paragraphs, rows, headings and quotes. */
+function blocksIn(source: string): number {
   let blocks = 0
-  let before = ''
   let fence: string | undefined
-  const hasFences = source.includes('```') || source.includes('~~~')
-  for (const line of source.split('\n')) {
-    const mark = hasFences ? /^[ \t>]*(`{3,}|~{3,})/.exec(line)?.[1] : undefined
-    const kind = fence !== undefined || mark !== undefined ? 'code' : kindOf(line)
-    const isNew = kind !== before
-    // A list, table or quote is a block, and so is each item in it.
-    if (kind === 'part') blocks += isNew ? 2 : 1
-    else if (kind !== '' && isNew) blocks += 1
-    before = kind
-    if (fence === undefined) fence = mark
-    else if (mark?.startsWith(fence)) fence = undefined
+  for (const [, mark, item] of source.matchAll(LINE)) {
+    if (fence !== undefined) {
+      if (mark?.startsWith(fence)) fence = undefined
+    } else if (mark !== undefined) fence = mark
+    else blocks += item === undefined ? 1 : 2
   }
   return blocks
 }
 
-function kindOf(line: string): string {
-  if (/^[a-z]/i.test(line)) return 'text'
-  if (line.trim() === '') return ''
-  return /^[ \t]*(?:[>|#]|(?:[-*+]|\d+[.)])(?:[ \t]|$))/.test(line) ? 'part' : 'text'
+const LINE = /^[ \t>]*(?:(`{3,}|~{3,})|((?:[-*+]|\d{1,9}[.)])[ \t]+\S)|#{1,6}[ \t]|\|)/gm
+
+/** HTML shows line feeds as spaces, except in code. */
+function richText(text: string): string {
+  const quiet = escaped(text)
+  return quiet.includes('\n') ? quiet.replaceAll('\n', '<br>') : quiet
+}
+
+const richDialect: Dialect = {
+  ...dialect,
+  text: richText,
+  link: (content, href) => anchor(content, href),
+  image: (text, href) => anchor(richText(text), href),
+  heading: (content, depth) => tagged(`h${depth}`, content),
+  paragraph: (content) => tagged('p', content),
+  item(content, { ordered, number, checked }) {
+    const box = checked === undefined ? '' : checked ? '<input type="checkbox" checked>' : '<input type="checkbox">'
+    // Telegram may refuse blocks without content.
+    const inner = `${box}${content.trimStart() || '&nbsp;'}`
+    return `${ordered ? `<li value="${number}">` : '<li>'}${inner}</li>`
+  },
+  list(items) {
+    const tag = items[0]?.startsWith('<li value=') ? 'ol' : 'ul'
+    return `<${tag}>${items.join('')}</${tag}>`
+  },
+  blockquote: (content) => tagged('blockquote', content),
+  richTable(table) {
+    if (table.header.length > richColumns) return tagged('pre', tableText({ ...table, ...bareCells(table) }))
+    const rowOf = (tag: 'th' | 'td', cells: readonly string[]): string =>
+      `<tr>${cells.map((cell, at) => `<${tag}${alignOf(table.align[at])}>${cell}</${tag}>`).join('')}</tr>`
+    return `<table>${rowOf('th', table.header)}${table.rows.map((row) => rowOf('td', row)).join('')}</table>`
+  },
+  hr: () => '<hr/>',
+  br: () => '<br>',
+}
+
+/** The cells without their formats, still escaped. */
+function bareCells({ header, rows }: Table): Pick<Table, 'header' | 'rows'> {
+  const bare = (cells: readonly string[]): readonly string[] =>
+    cells.map((cell) => cell.replaceAll('<br>', ' ').replace(/<[^>]*>/g, ''))
+  return { header: bare(header), rows: rows.map(bare) }
+}
+
+function alignOf(align: 'left' | 'right' | 'center' | null | undefined): string {
+  return align ? ` align="${align}"` : ''
+}
+
+/** For texts that are nested deeper than Telegram takes: lists and inner quotes are lines. */
+const flatDialect: Dialect = {
+  ...richDialect,
+  strong: same,
+  em: same,
+  del: same,
+  item: (content, place) => dialect.item(content, place),
+  list: (items) => items.join('<br>'),
+  blockquote: (content, depth) => (depth > 0 ? content : tagged('blockquote', content)),
+}
+
+/** Blocks of a rich message. An item's text is a paragraph of its own if it isn't in one. */
+function blocksOf(html: string): number {
+  return (html.match(BLOCKS)?.length ?? 0) + (html.match(BARE_ITEMS)?.length ?? 0)
+}
+
+const BLOCKS = /<(?:p|h\d|pre|ul|ol|li|blockquote|table|tr|hr)\b/g
+const BARE_ITEMS = /<li[^>]*>(?:<input[^>]*>)?(?!<(?:p|h\d|pre|[uo]l|blockquote|table|hr)\b)/g
+
+/** Elements in each other, with a paragraph around text that has none of its own. */
+function depthOf(html: string): number {
+  let [depth, most] = [0, 0]
+  for (let at = html.indexOf('<'); at >= 0; at = html.indexOf('<', at + 1)) {
+    if (html.charAt(at + 1) === '/') depth -= 1
+    else if (!VOID.test(html.slice(at, at + 6))) most = Math.max(most, ++depth)
+  }
+  return most + 1
+}
+
+const VOID = /^<(?:br|hr|input)\b/
+
+/** Tags may stand between the letters of an address: Telegram looks for addresses in the text without them. */
+const TAGS = '(?:<[^>]*>)*'
+
+/** What is skipped, or an address of the app up to its colon. */
+const APP = new RegExp(
+  `<pre>[^]*?</pre>|<code>[^<]*</code>|<[^>]*>|(?<![a-z\\d])(?:${['tg', 'ton', 'tonsite']
+    .map((scheme) => [...scheme].join(TAGS))
+    .join('|')})${TAGS}:(?=${TAGS}/${TAGS}/)`,
+  'gi',
+)
+
+/** HTML in which Telegram finds no addresses of the app. */
+function withoutApps(text: string): string {
+  if (!/[gne](?:<[^>]*>)*:(?:<[^>]*>)*\//i.test(text)) return text
+  return text.replace(APP, (found) => (found.endsWith(':') ? `${found}${JOINER}` : found))
 }
 
 function tagged(tag: string, content: string): string {
@@ -167,8 +235,15 @@ function tagged(tag: string, content: string): string {
 }
 
 function anchor(content: string, href: string): string {
-  if (!LINKS.test(href)) return content
+  // `tg:` addresses mention people and change settings of the app.
+  if (!isOpenable(href)) return content
   return `<a href="${escaped(href).replaceAll('"', '&quot;')}">${content}</a>`
+}
+
+/** Text in which Telegram finds no names and no addresses of the app. It has no markup, or will be escaped. */
+export function quiet(text: string): string {
+  if (!/@|[gne]:\/\//i.test(text)) return text
+  return text.replace(ACTING, (found, address: string | undefined) => address ?? `${found}${JOINER}`)
 }
 
 function escaped(text: string): string {
@@ -212,8 +287,9 @@ function withoutMore(text: string, addressOf: (href: string) => string): string 
 
 /** Removing every `<…>` is safe: brackets outside tags were escaped before. */
 function plainOf(text: string): string {
-  const bare = text.includes('<') ? text.replace(/<[^>]*>/g, '') : text
-  return bare.includes('&') ? bare.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&') : bare
+  const bare = text.includes('<') ? text.replaceAll('<br>', '\n').replace(/<[^>]*>/g, '') : text
+  if (!bare.includes('&')) return bare
+  return bare.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&nbsp;', ' ').replaceAll('&amp;', '&')
 }
 
 function codePoints(text: string): number {

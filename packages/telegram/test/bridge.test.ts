@@ -2,7 +2,7 @@ import { systemClock } from '@reply/sink/channel'
 import { type BridgeStage, bridgeChannelContract } from '@reply/sink/testing'
 import { startTelegram } from '@reply/testing'
 import { expect, test } from 'vitest'
-import { bridgeChannel, type Inbound, memoryStore, renderHtml } from '../src/index.ts'
+import { bridgeChannel, type Inbound, memoryStore } from '../src/index.ts'
 import { token, until } from './bot.ts'
 
 /** A group of the fake Telegram, reached through the real grammY. */
@@ -21,9 +21,9 @@ async function setup(): Promise<BridgeStage> {
     },
     press: (label) => void telegram.press(-7, ours().at(-1)?.messageId ?? 0, label),
     screen: () =>
-      ours().map(({ messageId, text, mode, buttons }) => ({
+      ours().map(({ messageId, text, buttons }) => ({
         id: String(messageId),
-        text: mode === 'rich' ? renderHtml(text).plain : text,
+        text,
         buttons: buttons.map((row) => row.map((button) => ({ label: button.text, data: button.data ?? '' }))),
       })),
     isTyping: () => telegram.typing(-7),

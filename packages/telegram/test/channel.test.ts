@@ -244,6 +244,15 @@ test("a text's answer is a reply in its topic", async () => {
   expect(telegram.screen(-7, 3)).toMatchObject([{}, { text: 'No such option.', replyTo: 1 }])
 })
 
+test("a text's answer mentions no one and has no link preview", async () => {
+  const words = 'Not @some_body, but https://a.example or tg://resolve?domain=x.'
+  const { telegram } = await receive({}, (inbound) => (inbound.type === 'text' ? inbound.answer(words) : {}))
+  telegram.say(7, 'Purple')
+  await until(() => telegram.screen(7).length === 2)
+  const text = 'Not @\u2060some_body, but https://a.example or tg:\u2060//resolve?domain=x.'
+  expect(telegram.screen(7)[1]).toMatchObject({ text, names: [], loads: [] })
+})
+
 describe('polling', () => {
   test('asks for the handled update types only, and continues with the next poll', async () => {
     const { telegram, received } = await receive()

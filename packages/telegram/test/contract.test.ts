@@ -3,7 +3,7 @@ import { createHandClock, startTelegram, type TelegramFault } from '@reply/testi
 import { Api } from 'grammy'
 import { describe, test } from 'vitest'
 import { createInFlight } from '../../sink/test/in-flight.ts'
-import { createTelegramPort, renderFor, renderHtml } from '../src/index.ts'
+import { createTelegramPort, renderFor } from '../src/index.ts'
 import { token } from './bot.ts'
 
 const blocked = 'Forbidden: bot was blocked by the user'
@@ -42,9 +42,9 @@ async function stageOf(chatId: number, rich: boolean): Promise<Stage> {
     clock,
     pass: async (ms) => await clock.advance(ms, rest),
     screen: () =>
-      ours().map(({ messageId, text, mode, isSilent, buttons, replyTo, document }) => ({
+      ours().map(({ messageId, text, isSilent, buttons, replyTo, document }) => ({
         id: String(messageId),
-        text: mode === 'rich' ? renderHtml(text).plain : text,
+        text,
         isSilent,
         buttons: buttons.map((row) => row.map((button) => ({ label: button.text, data: button.data ?? '' }))),
         replyTo: replyTo === undefined ? undefined : String(replyTo),

@@ -5,10 +5,12 @@ import { createTelegramPort, renderFor, telegramLimits } from '../src/index.ts'
 import { editing, ending, open, posting, token, until } from './bot.ts'
 
 describe('a post', () => {
-  test("is a rich message with its Markdown's text", async () => {
+  test('is a rich message in HTML, in which Telegram finds no names', async () => {
     const { telegram, port, bubble } = await open()
     expect(await port.post(bubble('**a** | b'), posting)).toMatchObject({ id: '1', postedAt: expect.any(Number) })
-    expect(telegram.screen(7)).toMatchObject([{ source: '**a** | b', mode: 'rich', isSilent: false }])
+    const source = '<p><b>a</b> | b</p>'
+    expect(telegram.screen(7)).toMatchObject([{ source, text: 'a | b', mode: 'rich', isSilent: false }])
+    expect(telegram.calls).toMatchObject([{ payload: { rich_message: { html: source, skip_entity_detection: true } } }])
   })
 
   test('is HTML if rich messages are turned off', async () => {
@@ -71,6 +73,16 @@ test('a document has its name, its text and a caption', async () => {
   const [posted] = telegram.screen(7)
   expect(posted).toMatchObject({ text: 'code', document: { name: 'a.ts' } })
   expect(Buffer.from(posted?.document?.bytes ?? []).toString()).toBe('const ä = 1')
+})
+
+test('a caption and a text without markup mention no one', async () => {
+  const { telegram, port, bubble } = await open()
+  await port.upload?.({ name: 'a.ts', text: 'x', caption: '@some_body' }, posting)
+  await port.post(bubble('', { text: '@some_body', plain: '@some_body', isPlain: true }), { ...posting, key: 'b' })
+  expect(telegram.screen(7)).toMatchObject([
+    { text: '@\u2060some_body', names: [] },
+    { text: '@\u2060some_body', names: [], loads: [] },
+  ])
 })
 
 test('a long caption is cut, never inside a surrogate pair', async () => {

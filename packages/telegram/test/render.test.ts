@@ -1,6 +1,7 @@
 import { markdownCases, renderings } from '@reply/testing'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { measureRich, readRich, textOfRich } from '../../testing/src/telegram/rich.ts'
 import { renderHtml, renderRich } from '../src/render.ts'
 
 test.each(Object.entries(markdownCases))('%s: %j', (name, source) => {
@@ -10,27 +11,65 @@ test.each(Object.entries(markdownCases))('%s: %j', (name, source) => {
 })
 
 test.each([
-  ['Ask @somebody_else, not a@b.example', 'Ask @\u2060somebody_else, not a@b.example'],
-  ['`@somebody` and\n```\n@somebody\n```\nand @somebody', '`@somebody` and\n```\n@somebody\n```\nand @\u2060somebody'],
-  ['\\`@escaped\\` and \\\\`@code`', '\\`@\u2060escaped\\` and \\\\`@code`'],
-  ['&#64;bob &#x40;bob &commat;bob a &amp; b', '@\u2060bob @\u2060bob @\u2060bob a &amp; b'],
-  ['\\@bob @**bob** @@bob', '\\@\u2060bob @\u2060**bob** @\u2060@\u2060bob'],
-  ['a/@bob https://x.example/@bob', 'a/@\u2060bob https://x.example/@bob'],
-  ['[her][1]\n\n[1]: tg://user?id=7', '[her][1]\n\n[1]: tg\u2060://user?id=7'],
-  ['<tg://user?id=7> [her](tg\\://user?id=7)', '<tg\u2060://user?id=7> [her](tg\u2060\\://user?id=7)'],
-  ['See ``` for it. Thanks @bob', 'See ``` for it. Thanks @\u2060bob'],
-  ['~~~ @bob\n\n@bob', '~~~ @bob\n\n@bob'],
-  ['Not ~~~ here @bob', 'Not ~~~ here @\u2060bob'],
-  ['`` a ` @code `` and ` @bob', '`` a ` @code `` and ` @\u2060bob'],
-  ['Half ` a\n\n@bob ` b', 'Half ` a\n\n@\u2060bob ` b'],
-  ['Half ` a\n- @bob ` b', 'Half ` a\n- @\u2060bob ` b'],
-  ['```py\n@code\n\n@code\n```\n@bob', '```py\n@code\n\n@code\n```\n@\u2060bob'],
-  ['> ```\n> @code\n\n@bob', '> ```\n> @code\n\n@\u2060bob'],
-  ['- ```\n  @code\n\n  @code\n\n@bob', '- ```\n  @code\n\n  @code\n\n@\u2060bob'],
-  ['1. See:\n   ```\n   @code\n   ```\n   @bob', '1. See:\n   ```\n   @code\n   ```\n   @\u2060bob'],
-  ['[her](tg://user?id=7) [it](tg://resolve?domain=x)', '[her](tg\u2060://user?id=7) [it](tg://resolve?domain=x)'],
-])('a rich message mentions no one: %j', (source, text) => {
-  expect(renderRich(source).text).toBe(text)
+  ['**a** *b* ~~c~~ `d  < e`', '<p><b>a</b> <i>b</i> <s>c</s> <code>d  &lt; e</code></p>'],
+  ['a\nb  \nc\n\nd', '<p>a<br>b<br>c</p>\n\n<p>d</p>'],
+  ['# A *b*\n\n###### C', '<h1>A <i>b</i></h1>\n\n<h6>C</h6>'],
+  ['- a\n- b\n  1. c', '<ul><li>a</li><li>b\n<ol><li value="1">c</li></ol></li></ul>'],
+  ['7. a\n8. b', '<ol><li value="7">a</li><li value="8">b</li></ol>'],
+  ['- [x] a\n- [ ] b', '<ul><li><input type="checkbox" checked>a</li><li><input type="checkbox">b</li></ul>'],
+  ['- a\n\n  b\n- c', '<ul><li><p>a</p>\n\n<p>b</p></li><li><p>c</p></li></ul>'],
+  ['-\n- b', '<ul><li>&nbsp;</li><li>b</li></ul>'],
+  ['> a\n> > b', '<blockquote><p>a</p>\n<blockquote><p>b</p></blockquote></blockquote>'],
+  ['```ts\na < b\n\n  c\n```', '<pre><code class="language-ts">a &lt; b\n\n  c</code></pre>'],
+  ['a\n\n---\n\nb', '<p>a</p>\n\n<hr/>\n\n<p>b</p>'],
+  [
+    '| a | **b** |\n|--|:-:|\n| `<c>` | [d](https://e.f) |',
+    '<table><tr><th>a</th><th align="center"><b>b</b></th></tr><tr><td><code>&lt;c&gt;</code></td><td align="center"><a href="https://e.f">d</a></td></tr></table>',
+  ],
+  ['a < b && c > d', '<p>a &lt; b &amp;&amp; c &gt; d</p>'],
+  ['Array<string> and <T>', '<p>Array&lt;string&gt; and &lt;T&gt;</p>'],
+  ['a<br>b', '<p>a<br>b</p>'],
+  ['<br>', ''],
+])('a rich message of %j', (source, html) => {
+  expect(renderRich(source).text).toBe(html)
+})
+
+test.each(Object.entries(markdownCases))('%s: %j as a rich message shows what HTML shows', (_, source) => {
+  const bare = (text: string): string => text.replace(/[\u2060•☐☑│┼─\s]|\d+\./g, '')
+  expect(
+    bare(
+      renderRich(source)
+        .text.replace(/<[^>]*>/g, ' ')
+        .replaceAll('&lt;', '<')
+        .replaceAll('&gt;', '>')
+        .replaceAll('&nbsp;', ' ')
+        .replaceAll('&amp;', '&'),
+    ),
+  ).toBe(bare(renderHtml(source).plain).replaceAll('———', ''))
+})
+
+test('a table of over 20 columns is a block of code', () => {
+  const row = (cell: string): string => `|${` ${cell} |`.repeat(21)}`
+  expect(renderRich(`${row('**a**')}\n${row('--')}\n${row('<b>')}`).text).toMatch(
+    /^<pre>a +│ a[^<]*&lt;b&gt; │[^<]*<\/pre>$/,
+  )
+})
+
+test('blocks and formats are in each other at most as deep as Telegram takes', () => {
+  const depthOf = (html: string): number => {
+    let [depth, most] = [0, 0]
+    for (const [tag] of html.matchAll(/<[^>]*>/g)) {
+      if (tag.startsWith('</')) depth -= 1
+      else if (!/^<(?:br|hr|input)/.test(tag)) most = Math.max(most, ++depth)
+    }
+    return most
+  }
+  const nested = Array.from({ length: 11 }, (_, at) => `${'  '.repeat(at)}- item ${at}`).join('\n')
+  const { text, plain } = renderRich(nested)
+  expect(depthOf(text)).toBeLessThanOrEqual(15)
+  expect(text).toContain('item 10')
+  expect(plain).toContain('item 10')
+  expect(depthOf(renderRich('> > > > > > > > > > - - - **_~~a~~_**').text)).toBeLessThanOrEqual(15)
 })
 
 test.each(['> ', '` `` ', '- ', '~~~ ', '\\`', '1. ', '  ', '`\n', '\n'])(
@@ -44,6 +83,10 @@ test.each(['> ', '` `` ', '- ', '~~~ ', '\\`', '1. ', '  ', '`\n', '\n'])(
 
 test.each([
   ['\\@bob', '@\u2060bob'],
+  ['Ask @somebody_else, not a@b.example', 'Ask @\u2060somebody_else, not <a href="mailto:a@b.example">a@b.example</a>'],
+  ['Open tg://resolve?domain=x', 'Open tg:\u2060//resolve?domain=x'],
+  ['t**g**\\://x `tg://x`', 't<b>g</b>:\u2060//x <code>tg://x</code>'],
+  ['[her](tg://user?id=7) [it](tg://resolve?domain=x)', 'her it'],
   ['@**bob**', '@\u2060<b>bob</b>'],
   ['&#64;bob', '@\u2060bob'],
   ['@@bob', '@\u2060@\u2060bob'],
@@ -55,9 +98,13 @@ test.each([
   expect(renderHtml(source).text).toBe(text)
 })
 
-test('a rich message is its source, counted in code points', () => {
-  const words = `**a** ${'👍'.repeat(100)}`
-  expect(renderRich(words)).toEqual({ text: words, plain: `a ${'👍'.repeat(100)}`, length: 106 })
+test('a rich message is counted in code points of its text', () => {
+  const words = 'a '.repeat(50) + '👍'.repeat(100)
+  expect(renderRich(`**${words}** <`)).toEqual({
+    text: `<p><b>${words}</b> &lt;</p>`,
+    plain: `${words} <`,
+    length: 202,
+  })
 })
 
 test.each([
@@ -65,8 +112,9 @@ test.each([
   ['lines of a paragraph', 'word\n'.repeat(501), true],
   ['items of a list', '- item\n'.repeat(500), false],
   ['rows of a table', `| a |\n|---|\n${'| b |\n'.repeat(499)}`, false],
-  ['headings', '# a\n'.repeat(501), false],
-  ['items', '1. item\n'.repeat(499), true],
+  ['headings', '# a\n\n'.repeat(150) + 'word\n\n'.repeat(351), false],
+  ['items, each with its paragraph', '1. item\n'.repeat(249), true],
+  ['more items', '1. item\n'.repeat(250), false],
   ['lines of code', `\`\`\`\n${'- item\n'.repeat(600)}\`\`\``, true],
 ])('%s count towards the 500 blocks of a rich message', (_, source, fits) => {
   expect(renderRich(source).length <= 32_768).toBe(fits)
@@ -119,11 +167,7 @@ function parsed(html: string): string {
       }
       if (close === '') open.push(tag)
       const allowed =
-        tag === 'a'
-          ? / href="(https?:|mailto:|tg:\/\/(?!user))[^"]+"$/i
-          : tag === 'code'
-            ? /^( class="language-[^"]+")?$/
-            : /^$/
+        tag === 'a' ? / href="(https?:|mailto:)[^"]+"$/i : tag === 'code' ? /^( class="language-[^"]+")?$/ : /^$/
       if (close === '' && !allowed.test(attributes)) throw new Error(`${tag} with ${attributes}`)
       if (/&(?!amp;|lt;|gt;|quot;)/.test(attributes)) throw new Error(attributes)
     } else if (entity !== undefined) {
@@ -198,6 +242,30 @@ const markdown = fc.oneof(
 )
 
 describe('any source', () => {
+  test('makes a rich message of a size that Telegram takes, or of the length that it says', () => {
+    fc.assert(
+      fc.property(markdown, (source) => {
+        const { text, length } = renderRich(source)
+        const { codePoints, blocks, depth, columns } = measureRich(readRich({ html: text }))
+        expect([depth <= 16, columns <= 20]).toEqual([true, true])
+        expect(codePoints).toBeLessThanOrEqual(length)
+        expect(Math.ceil((blocks / 500) * 32_768)).toBeLessThanOrEqual(length)
+      }),
+      { numRuns: 3000 },
+    )
+  })
+
+  test('shows the same letters in a rich message as in HTML', () => {
+    const letters = (text: string): string => text.replace(/[^\p{L}\p{N}<>&]|\d+\./gu, '')
+    fc.assert(
+      fc.property(markdown, (source) => {
+        const shown = textOfRich(readRich({ html: renderRich(source).text }))
+        expect(letters(shown)).toBe(letters(renderHtml(source).plain))
+      }),
+      { numRuns: 3000 },
+    )
+  })
+
   test('makes HTML that Telegram accepts and shows as plain', () => {
     fc.assert(
       fc.property(markdown, (source) => {

@@ -48,7 +48,7 @@ const letters = (words: string): string => words.replace(/[^\p{L}\p{N}]/gu, '')
 
 /** How often each part of the text is on the screen, without markup. */
 function shownTimes(reply: Reply, screen: readonly TelegramMessage[]): readonly number[] {
-  const all = letters(screen.map(({ text, mode }) => (mode === 'rich' ? renderHtml(text).plain : text)).join('\n'))
+  const all = letters(screen.map(({ text }) => text).join('\n'))
   const parts = renderHtml(textOf(reply)).plain.split('\n\n').map(letters)
   return [...new Set(parts.filter((part) => part.length > 12))].map((part) => all.split(part).length - 1)
 }

@@ -1,5 +1,6 @@
 import type { ParseMode } from 'grammy/types'
 import { describe, expect, test } from 'vitest'
+import type { TelegramRichNode } from '../src/index.ts'
 import { refusal, start } from './bot.ts'
 
 /** What is shown of a text: the words, and which of them are what. */
@@ -149,20 +150,82 @@ describe('MarkdownV2', () => {
 })
 
 describe('a rich message', () => {
-  const rich = async (source: string): Promise<string> => {
+  const refusalOf = async (message: object): Promise<string> => {
     const { api } = await start()
-    return refusal(api.raw.sendRichMessage({ chat_id: 7, rich_message: { markdown: source } }))
+    return refusal(api.raw.sendRichMessage({ chat_id: 7, rich_message: message }))
   }
+  const rich = (markdown: string): Promise<string> => refusalOf({ markdown })
 
-  test('is shown as its Markdown, and can replace a text', async () => {
+  const shown = async (message: object) => {
+    const { telegram, api } = await start()
+    await api.raw.sendRichMessage({ chat_id: 7, rich_message: message })
+    const [{ text, loads, mentions, names, commands, rich: nodes } = expect.fail('Nothing was posted.')] =
+      telegram.screen(7)
+    return { text, loads, mentions, names, commands, tags: tagsOf(nodes) }
+  }
+  const tagsOf = (nodes: readonly TelegramRichNode[]): readonly string[] =>
+    nodes.flatMap((node) => (typeof node === 'string' ? [] : [node.tag, ...tagsOf(node.children)]))
+
+  test('shows the text of its Markdown, and can replace a text', async () => {
     const { telegram, api } = await start()
     await api.raw.sendRichMessage({ chat_id: 7, rich_message: { markdown: '# One\n\n<unknown> **b**' } })
     await api.sendMessage(7, 'two')
     await api.raw.editMessageText({ chat_id: 7, message_id: 2, rich_message: { markdown: '`two`' } })
     expect(telegram.screen(7).map(({ text, mode }) => [text, mode])).toEqual([
-      ['# One\n\n<unknown> **b**', 'rich'],
-      ['`two`', 'rich'],
+      ['One\n\nb', 'rich'],
+      ['two', 'rich'],
     ])
+  })
+
+  test('shows lists, tables, quotes and code of HTML, with white space only in code', async () => {
+    const html = [
+      '<h1>a</h1>\n\n<p>b\n  <b>c</b><br>d</p>',
+      '<ol><li value="3">e<ul><li><input type="checkbox" checked>f</li></ul></li></ol>',
+      '<blockquote><p>g</p></blockquote><hr/><pre><code class="language-ts">h\n  i</code></pre>',
+      '<table><tr><th>j</th><th>k</th></tr><tr><td>l</td><td>m</td></tr></table>',
+    ].join('\n')
+    const { text } = await shown({ html })
+    const lines = ['a', '', 'b c', 'd', '', '3. e', '  ☑ f', '', 'g', '', '———', '', 'h', '  i', '', 'j │ k', 'l │ m']
+    expect(text.split('\n')).toEqual(lines)
+  })
+
+  test.each([
+    ['inline', '![](https://e.test/1)'],
+    ['by reference', '![a][1]\n\n[1]: https://e.test/1'],
+    ['in a link', '[![a](https://e.test/1)](https://b.test)'],
+    ['in a cell', '| a |\n|---|\n| ![b](https://e.test/1) |'],
+    ['in HTML', 'a <img src="https://e.test/1"> b'],
+    ['in a collage', '<tg-collage>\n\n![](https://e.test/1)\n\n</tg-collage>'],
+  ])('loads a picture %s', async (_, markdown) => {
+    expect((await shown({ markdown })).loads).toEqual(['https://e.test/1'])
+  })
+
+  test('loads nothing for its own pictures, and for addresses in code', async () => {
+    const { loads, tags } = await shown({ markdown: '![👍](tg://emoji?id=1) `![](https://e.test/1)`' })
+    expect([loads, tags]).toEqual([[], ['p', 'tg-emoji', 'code']])
+  })
+
+  test('has buttons, maps, details, spoilers and formulas, also in Markdown', async () => {
+    const markdown = [
+      '<details open><summary>a</summary>\n\nb ||c|| ==d== $e$\n\n</details>',
+      '<tg-map lat="1" long="2" zoom="14"/>',
+      '<tg-button type="web_app" url="https://e.test">f</tg-button>',
+    ].join('\n\n')
+    const { tags } = await shown({ markdown })
+    expect(tags).toEqual(
+      expect.arrayContaining(['details', 'summary', 'tg-spoiler', 'mark', 'tg-math', 'tg-map', 'tg-button']),
+    )
+  })
+
+  test('mentions people by links, and by names if it is not told otherwise', async () => {
+    const html = '<p>@some_body /start <a href="tg://user?id=5">A</a> <code>@not_me</code></p>'
+    expect(await shown({ html })).toMatchObject({ mentions: [5], names: ['some_body'], commands: ['start'] })
+    expect(await shown({ html, skip_entity_detection: true })).toMatchObject({ mentions: [5], names: [], commands: [] })
+  })
+
+  test('shows escaped markup as text', async () => {
+    const html = '<p>&lt;img src="https://e.test"&gt; &amp;lt;</p>'
+    expect(await shown({ html })).toMatchObject({ text: '<img src="https://e.test"> &lt;', loads: [], tags: ['p'] })
   })
 
   test('has 32,768 code points at most', async () => {
@@ -174,11 +237,20 @@ describe('a rich message', () => {
   test.each([
     ['paragraphs', 'a\n\n', 500],
     ['headings', '# a\n', 500],
-    ['list items, with the list itself', '- a\n', 499],
-    ['table rows, with the table itself', '| a | b |\n', 499],
-  ])('has 500 blocks at most: %s', async (_, block, most) => {
-    expect(await rich(block.repeat(most))).toMatch('done')
-    expect(await rich(block.repeat(most + 1))).toMatch('400 Bad Request: rich message has too many blocks')
+    ['list items, with the list itself and a paragraph in each', '- a\n', 249],
+    ['table rows, with the table itself', '| a | b |\n', 498, '| a | b |\n|---|---|\n'],
+  ])('has 500 blocks at most: %s', async (_, block, most, head = '') => {
+    expect(await rich(head + block.repeat(most))).toMatch('done')
+    expect(await rich(head + block.repeat(most + 1))).toMatch('400 Bad Request: rich message has too many blocks')
+  })
+
+  test('has 16 levels and 20 columns at most', async () => {
+    const nested = (depth: number): string => `${'<blockquote>'.repeat(depth)}a`
+    expect(await refusalOf({ html: nested(16) })).toMatch('done')
+    expect(await refusalOf({ html: nested(17) })).toMatch('400 Bad Request: rich message is nested too deep')
+    const row = (cells: number): string => `<table><tr>${'<td>a</td>'.repeat(cells)}</tr></table>`
+    expect(await refusalOf({ html: row(20) })).toMatch('done')
+    expect(await refusalOf({ html: row(21) })).toMatch('400 Bad Request: rich message table has too many columns')
   })
 
   test('has 500 blocks at most, and a fence counts as one', async () => {

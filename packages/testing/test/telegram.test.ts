@@ -33,6 +33,10 @@ describe('a message', () => {
         reactions: [],
         isDraft: false,
         mentions: [],
+        rich: [],
+        loads: [],
+        names: [],
+        commands: [],
       },
     ])
   })

@@ -1,9 +1,6 @@
 import type { Render } from '@reply/sink'
-import { cachedRender, type Dialect, lazyPlain, type Rendered, renderMarkdown } from '@reply/sink/channel'
+import { cachedRender, type Dialect, isOpenable, lazyPlain, type Rendered, renderMarkdown } from '@reply/sink/channel'
 import { literal, type Mark, type Piece, writeMarks } from './marks.ts'
-
-/** Link targets that are clickable in WhatsApp. */
-const LINKS = /^(?:https?:\/\/|mailto:)\S+$/i
 
 /**
  * Placeholders for marks, because how to write one depends on its neighbors. Unicode noncharacters, which no text
@@ -100,7 +97,7 @@ function marked(kind: Mark, content: string): string {
 }
 
 function linked(content: string, href: string): string {
-  if (!LINKS.test(href)) return content
+  if (!isOpenable(href)) return content
   const address = href.replace(/^mailto:/i, '')
   // Unescaped, these characters would be marks.
   const target = `${link}${address.replace(/[*~`]/g, encoded)}${endOfSign}`

@@ -41,6 +41,8 @@ describe('an answer', () => {
     const asked = whatsapp.say(person, 'Purple')
     await until(() => ours().length === 1)
     expect(ours()).toMatchObject([{ text: 'No *such* option.', entities: [], replyTo: asked }])
+    const texts = whatsapp.calls.flatMap(({ fields: { text } }) => text ?? [])
+    expect(texts).toMatchObject([{ preview_url: false }])
   })
 
   test('that is too long is cut, never inside a surrogate pair', async () => {

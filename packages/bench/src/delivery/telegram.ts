@@ -28,7 +28,7 @@ export const telegram: Platform = {
         fake.calls.map(({ method, status, payload: { text, rich_message: rich } }) => ({
           name: method,
           isRateLimited: status === 429,
-          text: typeof text === 'string' ? text : markdownIn(rich),
+          text: typeof text === 'string' ? text : wordsIn(rich),
         })),
       notifications: () => fake.notifications(chatID),
       refuseNext: () => fake.inject({ type: 'rate-limited', retryAfterS: 3, method: /^(?!sendChatAction$)/ }),
@@ -48,7 +48,9 @@ export function textOf(screen: readonly { readonly from: string; readonly text: 
     .join('\n')
 }
 
-function markdownIn(rich: unknown): string | undefined {
-  if (typeof rich !== 'object' || rich === null || !('markdown' in rich)) return undefined
-  return typeof rich.markdown === 'string' ? rich.markdown : undefined
+/** The words of a rich message, which has Markdown or HTML. */
+function wordsIn(rich: unknown): string | undefined {
+  if (typeof rich !== 'object' || rich === null) return undefined
+  if ('html' in rich && typeof rich.html === 'string') return rich.html.replace(/<[^>]*>|&\w+;/g, ' ')
+  return 'markdown' in rich && typeof rich.markdown === 'string' ? rich.markdown : undefined
 }

@@ -196,7 +196,7 @@ function inlineToken(token: Token, tones: readonly Tone[]): Span[] {
     case 'link':
       return linkSpans(token, tones)
     case 'image':
-      return [span(`[image: ${token.text || token.href}]`, ...tones, 'dim')]
+      return [span(`[image: ${token.text || token.href}]`, ...tones, 'dim'), ...addressOf(token, tones)]
     case 'escape':
       return [span(token.text, ...tones)]
     case 'text':
@@ -217,6 +217,11 @@ function linkSpans(token: Of<'link'>, tones: readonly Tone[]): Span[] {
   const shown = text.map((part) => part.text).join('')
   if (shown === token.href || `mailto:${shown}` === token.href || `http://${shown}` === token.href) return text
   return [...text, span(` (${token.href})`, ...tones, 'dim')]
+}
+
+/** The address of a picture, unless it takes the place of its text. */
+function addressOf({ text, href }: Of<'image'>, tones: readonly Tone[]): Span[] {
+  return text === '' || text === href ? [] : [span(` (${href})`, ...tones, 'dim')]
 }
 
 const ENTITIES: Readonly<Record<string, string>> = {

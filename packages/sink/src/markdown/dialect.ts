@@ -1,5 +1,6 @@
 import { textOf } from './character-references.ts'
 import { isAsWritten } from './lexer/token.ts'
+import { isMisleading, mayMislead } from './link-text.ts'
 import { knownTokens, lex, type Token } from './markdown.ts'
 import { type Table, tableText } from './table.ts'
 
@@ -32,9 +33,15 @@ export interface Dialect {
   codespan(text: string): string
   /** `lang` is the first word of the fence's info string. */
   code(text: string, lang: string | undefined): string
-  /** `href` is untrusted and may be any URL. */
+  /**
+   * `href` is untrusted and may be any URL: only http, https and mailto may become links. A link whose text names another
+   * address comes in two calls, `text` for its text and `link` for its address.
+   */
   link(content: string, href: string): string
-  /** `text` is the alternative text. `href` is untrusted and may be any URL. */
+  /**
+   * `text` is the alternative text. `href` is untrusted and may be any URL. Write a link: a picture that the platform
+   * loads tells its server, without a press, what the model put into the address.
+   */
   image(text: string, href: string): string
   /** `depth` is 1 for the largest, up to 6. */
   heading(content: string, depth: number): string
@@ -48,6 +55,8 @@ export interface Dialect {
   blockquote(content: string, depth: number): string
   /** Default: a code block with aligned columns. */
   table?(table: Table): string
+  /** For platforms whose cells have formats. The cells were written by the dialect. Default: as `table`. */
+  richTable?(table: Table): string
   /** A horizontal rule. */
   hr(): string
   /** A forced line break within a paragraph. */
@@ -134,6 +143,12 @@ function block(token: Token, inside: Inside): string {
       return dialect.list(items, inside.lists)
     }
     case 'table': {
+      if (dialect.richTable)
+        return dialect.richTable({
+          header: writtenCells(token.header, inside),
+          rows: token.rows.map((row) => writtenCells(row, inside)),
+          align: token.align,
+        })
       const table: Table = {
         header: cellTexts(token.header),
         rows: token.rows.map(cellTexts),
@@ -182,6 +197,10 @@ function cellTexts(row: Row): readonly string[] {
   return texts
 }
 
+function writtenCells(row: Row, inside: Inside): readonly string[] {
+  return row.map((cell) => spans(knownTokens(cell.tokens), inside).trim())
+}
+
 function spans(tokens: readonly Token[], inside: Inside): string {
   let all = ''
   for (const token of tokens) all += span(token, inside)
@@ -202,12 +221,18 @@ function span(token: Token, inside: Inside): string {
     case 'br':
       return dialect.br()
     case 'link': {
-      const content = spans(knownTokens(token.tokens), { ...inside, link: true })
+      const tokens = knownTokens(token.tokens)
+      const content = spans(tokens, { ...inside, link: true })
+      if (mayMislead(token.text, token.href) && isMisleading(lineOf(tokens), token.href))
+        return content + targetOf(token, dialect)
       return dialect.link(content === '' ? dialect.text('link') : content, token.href)
     }
     case 'image': {
       const text = lineOf(knownTokens(token.tokens)) || 'image'
-      return inside.link ? dialect.text(text) : dialect.image(text, token.href)
+      if (inside.link) return dialect.text(text)
+      return isMisleading(text, token.href)
+        ? dialect.text(text) + targetOf(token, dialect)
+        : dialect.image(text, token.href)
     }
     case 'escape':
       return dialect.text(token.text)
@@ -221,6 +246,12 @@ function span(token: Token, inside: Inside): string {
     default: // Blocks don't occur inside a line. If the lexer ever says so, show their source.
       return dialect.text(token.raw)
   }
+}
+
+/** The address of a link, to show after its text. The address of a reference is shown where it is defined. */
+function targetOf({ raw, href }: Extract<Token, { readonly type: 'link' | 'image' }>, dialect: Dialect): string {
+  if (!raw.endsWith(')')) return ''
+  return `${dialect.text(' (')}${dialect.link(dialect.text(href), href)}${dialect.text(')')}`
 }
 
 /** The text of a line, without markup. */

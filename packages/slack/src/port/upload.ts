@@ -29,7 +29,7 @@ export async function upload(
     ...{ channel_id: channelId, ...thread, filename: name, title: name },
     // Slack refuses empty files.
     content: text === '' ? '\n' : text,
-    ...(caption !== '' && { initial_comment: escapedTo(caption, fallbackLength) }),
+    ...(caption !== '' && { initial_comment: escapedTo(unlinked(caption), fallbackLength) }),
   }
   const { files } = await call('files.uploadV2', options, { verb: 'upload', signal })
   const file = idIn(files)
@@ -40,6 +40,11 @@ export async function upload(
     if (ts !== undefined) return refOf(ts)
   }
   return { id: file }
+}
+
+/** A comment's addresses would get link previews, which this call can't turn off. */
+function unlinked(text: string): string {
+  return text.replace(/:(?=\/\/)|\bwww(?=\.)/gi, '$&\u2060')
 }
 
 /**

@@ -21,7 +21,7 @@ export const telegramRenderings: Renderings = {
   'indented code': 'a\n\n<pre>code</pre>',
   link: '<a href="https://a.b/?x=1&amp;y=&quot;2&quot;">t</a>',
   'strong mail link': '<a href="mailto:a@b.c"><b>t</b></a>',
-  'platform link': '<a href="tg://resolve?domain=x">t</a>',
+  'platform link': 't',
   'link to a person': 't',
   'script link': 't',
   'local link': 't',

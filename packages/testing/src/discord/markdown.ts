@@ -6,13 +6,31 @@ interface Rule {
   read(found: RegExpExecArray, inside: Inside): string | undefined
 }
 
+/** A link that a person can press. */
+export interface DiscordLink {
+  /** As a person reads it. */
+  readonly text: string
+  /** Where it leads. */
+  readonly url: string
+}
+
 interface Inside {
   /** Whether a line begins here, so that quotes, headings and lists apply. */
   readonly isBlock: boolean
   readonly isQuote: boolean
+  /** The links found so far. */
+  readonly links: DiscordLink[]
 }
 
-const line: Inside = { isBlock: false, isQuote: true }
+function inLine({ links }: Inside): Inside {
+  return { isBlock: false, isQuote: true, links }
+}
+
+/** The text of a link, which is noted. */
+function linked(text: string, url: string, { links }: Inside): string {
+  links.push({ text, url })
+  return text
+}
 
 /**
  * The rules of Discord's client, in its order: they are patterns, not a grammar, and differ from GitHub's.
@@ -24,14 +42,20 @@ const rules: readonly Rule[] = [
     pattern: /^(?: *>>> ([\s\S]*)|( *>(?!>>) [^\n]*(?:\n *>(?!>>) [^\n]*)*\n?))/,
     atStart: true,
     read: ([, all, some], inside) =>
-      inside.isQuote ? undefined : reads(all ?? some?.replace(/^ *> /gm, '') ?? '', { isBlock: true, isQuote: true }),
+      inside.isQuote
+        ? undefined
+        : reads(all ?? some?.replace(/^ *> /gm, '') ?? '', { ...inside, isBlock: true, isQuote: true }),
   },
   {
     pattern: /^ *#{1,3}\s+((?!#+)[^\n]+?)#*\s*(?:\n|$)/,
     atStart: true,
-    read: ([, text = '']) => `${reads(text, line)}\n`,
+    read: ([, text = ''], inside) => `${reads(text, inLine(inside))}\n`,
   },
-  { pattern: /^-# +(?!-#)([^\n]+?) *(?:\n|$)/, atStart: true, read: ([, text = '']) => `${reads(text, line)}\n` },
+  {
+    pattern: /^-# +(?!-#)([^\n]+?) *(?:\n|$)/,
+    atStart: true,
+    read: ([, text = ''], inside) => `${reads(text, inLine(inside))}\n`,
+  },
   {
     pattern: /^( *)(?:([*-])|(\d+\.)) +(?=\S)/,
     atStart: true,
@@ -42,18 +66,24 @@ const rules: readonly Rule[] = [
     pattern: /^(`+)([\s\S]*?[^`])\1(?!`)/,
     read: ([, , text = '']) => text.replace(/^ (?= *`)|(` *) $/g, '$1'),
   },
-  { pattern: /^<(https?:\/\/[^\s>]+)>/, read: ([, url]) => url },
+  { pattern: /^<(https?:\/\/[^\s>]+)>/, read: ([, url = ''], inside) => linked(url, url, inside) },
   {
     pattern:
       /^\[((?:\[[^\]]*\]|[^[\]]|\](?=[^[]*\]))*)\]\(\s*<?((?:\([^)]*\)|[^\s\\]|\\.)*?)>?(?:\s+['"][\s\S]*?['"])?\s*\)/,
     // A label that looks like a URL could be misleading.
-    read: ([, label = '', url = '']) =>
-      /^https?:\/\//.test(url) && !/https?:\/\//.test(label) && label.trim() !== '' ? reads(label, line) : undefined,
+    read: ([, label = '', url = ''], inside) =>
+      /^https?:\/\//.test(url) && !/https?:\/\//.test(label) && label.trim() !== ''
+        ? linked(reads(label, { ...inLine(inside), links: [] }), url, inside)
+        : undefined,
   },
-  { pattern: /^https?:\/\/[^\s<]+[^<.,:;"')\]\s]/, read: ([url]) => url },
-  { pattern: /^<(?:@[!&]?|#|t:|a?:\w+:)\d+(?::\w)?>/, read: () => '@mention' },
-  { pattern: /^~~([\s\S]+?)~~(?!_)/, read: ([, text = '']) => reads(text, line) },
-  { pattern: /^\|\|([\s\S]+?)\|\|/, read: ([, text = '']) => reads(text, line) },
+  { pattern: /^https?:\/\/[^\s<]+[^<.,:;"')\]\s]/, read: ([url], inside) => linked(url, url, inside) },
+  // https://docs.discord.com/developers/reference#message-formatting
+  {
+    pattern: /^<(?:(?:@[!&]?|#|t:|a?:\w+:|\/[^\n:>]+:)\d+(?::\w)?|id:(?:customize|browse|guide|linked-roles))>/,
+    read: () => '@mention',
+  },
+  { pattern: /^~~([\s\S]+?)~~(?!_)/, read: ([, text = ''], inside) => reads(text, inLine(inside)) },
+  { pattern: /^\|\|([\s\S]+?)\|\|/, read: ([, text = ''], inside) => reads(text, inLine(inside)) },
 ]
 
 /** The longest match applies; of two equally long ones, the first. */
@@ -65,7 +95,14 @@ const emphases: readonly RegExp[] = [
 
 /** A message as a person reads it, with its markup applied. Lists have bullets; code becomes its text. */
 export function readDiscord(content: string): string {
-  return reads(content, { isBlock: true, isQuote: false }).trim()
+  return reads(content, { isBlock: true, isQuote: false, links: [] }).trim()
+}
+
+/** The links of a message, in order. */
+export function linksInDiscord(content: string): readonly DiscordLink[] {
+  const links: DiscordLink[] = []
+  reads(content, { isBlock: true, isQuote: false, links })
+  return links
 }
 
 function reads(source: string, inside: Inside): string {
@@ -73,7 +110,7 @@ function reads(source: string, inside: Inside): string {
   for (let at = 0; at < source.length; ) {
     const rest = source.slice(at)
     const isStart = inside.isBlock && (at === 0 || source.charAt(at - 1) === '\n')
-    const [length, shown] = first(rest, isStart, inside) ?? emphasis(rest) ?? [1, rest.charAt(0)]
+    const [length, shown] = first(rest, isStart, inside) ?? emphasis(rest, inside) ?? [1, rest.charAt(0)]
     text += shown
     at += length
   }
@@ -89,8 +126,8 @@ function first(rest: string, isStart: boolean, inside: Inside): readonly [number
   return undefined
 }
 
-function emphasis(rest: string): readonly [number, string] | undefined {
+function emphasis(rest: string, inside: Inside): readonly [number, string] | undefined {
   const found = emphases.map((pattern) => pattern.exec(rest)).filter((each) => each !== null)
   const [longest] = found.toSorted((a, b) => b[0].length - a[0].length)
-  return longest && [longest[0].length, reads(longest[1] ?? longest[2] ?? '', line)]
+  return longest && [longest[0].length, reads(longest[1] ?? longest[2] ?? '', inLine(inside))]
 }

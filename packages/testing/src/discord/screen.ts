@@ -1,5 +1,5 @@
 import type { Channel, DiscordComponent, DiscordEmbed } from './channel.ts'
-import { readDiscord } from './markdown.ts'
+import { type DiscordLink, linksInDiscord, readDiscord } from './markdown.ts'
 
 /** A message as a person sees it. */
 export interface DiscordMessage {
@@ -9,6 +9,10 @@ export interface DiscordMessage {
   readonly from: 'bot' | 'user'
   /** As a person reads it, with its markup applied. */
   readonly text: string
+  /** The links that a person can press, in order. */
+  readonly links: readonly DiscordLink[]
+  /** The addresses that Discord itself loads for link previews, without a press. */
+  readonly loads: readonly string[]
   /** As sent. */
   readonly source: string
   /** Rows of buttons and selects. */
@@ -30,11 +34,23 @@ export interface DiscordMessage {
 /** The flag of a silent message. */
 export const silentFlag = 1 << 12
 
+/** https://docs.discord.com/developers/resources/message#message-object-message-flags */
+const noEmbedsFlag = 1 << 2
+
+/** Addresses in angle brackets have no preview. https://support.discord.com/hc/en-us/articles/206342858 */
+function loadedBy(content: string, flags: number): readonly string[] {
+  if ((flags & noEmbedsFlag) !== 0) return []
+  const bracketed = new Set([...content.matchAll(/<(https?:\/\/[^\s>]+)>/g)].map(([, url]) => url))
+  return linksInDiscord(content).flatMap(({ url }) => (bracketed.has(url) ? [] : [url]))
+}
+
 export function screenOf(channel: Channel): readonly DiscordMessage[] {
   return [...channel.posts.values()].map((post) => ({
     messageId: post.id,
     from: post.from === 'bot' ? 'bot' : 'user',
     text: readDiscord(post.content),
+    links: linksInDiscord(post.content),
+    loads: loadedBy(post.content, post.flags),
     source: post.content,
     rows: post.rows,
     embeds: post.embeds ?? [],

@@ -10,7 +10,12 @@ const links = /\]\(\s*<?[!@]\w[^)]*\)|^\s*\[[^\]]+\]:\s*<?[!@]\w.*$/gm
 const names = /(?<![\w@])@(?:channel|here|everyone|\w+)/g
 
 export function mentionsIn(text: string, linksNames = false): readonly string[] {
-  const found = [...text.matchAll(markup), ...text.matchAll(links), ...(linksNames ? text.matchAll(names) : [])]
+  return [...mentionsInMrkdwn(text, linksNames), ...[...text.matchAll(links)].map(([mention]) => mention)]
+}
+
+/** The same in Slack's older formatting, whose links are marks: it has no links as in Markdown. */
+export function mentionsInMrkdwn(text: string, linksNames = false): readonly string[] {
+  const found = [...text.matchAll(markup), ...(linksNames ? text.matchAll(names) : [])]
   return found.map(([mention]) => mention)
 }
 
@@ -22,7 +27,7 @@ export function mentionsInBlocks(blocks: readonly unknown[]): readonly string[] 
     if (type === 'broadcast' || type === 'usergroup') return [`${type} element`]
     if (type === 'markdown') return mentionsIn(String(text))
     const written = fieldsOf(text)
-    const own = written.type === 'mrkdwn' ? mentionsIn(String(written.text)) : []
+    const own = written.type === 'mrkdwn' ? mentionsInMrkdwn(String(written.text)) : []
     return [...own, ...(Array.isArray(elements) ? mentionsInBlocks(elements) : [])]
   })
 }

@@ -1,5 +1,6 @@
 import type { Media } from './file.ts'
 import type { TelegramEntity, TelegramMode } from './formatted.ts'
+import type { TelegramRichNode } from './rich.ts'
 
 /** Telegram's own names. A `supergroup` can have topics. */
 export type TelegramChatType = 'private' | 'group' | 'supergroup'
@@ -48,6 +49,10 @@ export interface Content {
   readonly entities: readonly TelegramEntity[]
   readonly source: string
   readonly mode: TelegramMode
+  readonly rich: readonly TelegramRichNode[]
+  readonly loads: readonly string[]
+  readonly names: readonly string[]
+  readonly commands: readonly string[]
 }
 
 export interface StoredFile {

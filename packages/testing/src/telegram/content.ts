@@ -1,19 +1,22 @@
 import { fieldsOf } from '../recorded/frames.ts'
 import type { Content, TelegramButton, TelegramRows } from './chat.ts'
-import { type Formatted, type TelegramEntity, tidied } from './formatted.ts'
+import { type Formatted, type TelegramEntity, type TelegramMode, tidied } from './formatted.ts'
 import { parseHtml } from './html.ts'
 import { limits } from './limits.ts'
 import { parseMarkdown } from './markdown.ts'
-import { listIn, numberOf, objectIn, type Payload, textIn } from './payload.ts'
+import { flagIn, listIn, numberOf, objectIn, type Payload, textIn } from './payload.ts'
 import { badRequest } from './refusal.ts'
-import { checkRich } from './rich.ts'
+import { checkRich, elementsOf, loadedBy, readRich, searchedIn, textOfRich } from './rich.ts'
 
 /** The parsed text of a call. */
 export function textContent(payload: Payload): Content {
   const content = contentOf(payload, 'text', 'entities')
   if (content.text === '') throw badRequest('message text is empty')
   if (content.text.length > limits.text) throw badRequest('message is too long')
-  return content
+  const { is_disabled: isDisabled } = objectIn(payload, 'link_preview_options') ?? {}
+  return isDisabled === true || flagIn(payload, 'disable_web_page_preview')
+    ? content
+    : { ...content, loads: previewed(content) }
 }
 
 /** A draft may be empty: the client then shows "Thinking…". */
@@ -29,26 +32,60 @@ export function captionContent(payload: Payload): Content {
   return content
 }
 
-/** A rich message is shown as its source, without rendering. */
+/** The first address of a text. https://core.telegram.org/bots/api#linkpreviewoptions */
+function previewed({ text, entities }: Formatted): readonly string[] {
+  const linked = entities.flatMap(({ url, offset }) => (url === undefined ? [] : [{ url, at: offset }]))
+  const written = [...text.matchAll(/https?:\/\/[^\s<>]+/gi)].map(({ 0: url, index }) => ({ url, at: index }))
+  const [first] = [...linked, ...written].toSorted((one, other) => one.at - other.at)
+  return first === undefined ? [] : [first.url]
+}
+
+/** https://core.telegram.org/bots/api#inputrichmessage */
 export function richContent(payload: Payload): Content {
-  const { markdown, html, blocks } = objectIn(payload, 'rich_message') ?? {}
+  const { markdown, html, blocks, skip_entity_detection: skipped } = objectIn(payload, 'rich_message') ?? {}
   const given = [markdown, html, blocks].filter((each) => each !== undefined)
   if (given.length > 1) throw badRequest('exactly one of the fields html, markdown, or blocks must be used')
   if (blocks !== undefined) throw badRequest('the fake Telegram takes rich messages as markdown or html, not as blocks')
   const source = typeof markdown === 'string' ? markdown : typeof html === 'string' ? html : ''
   if (source.trim() === '') throw badRequest('message text is empty')
-  checkRich(source)
-  return { text: source.trim(), entities: [], source, mode: 'rich' }
+  const rich = readRich(typeof html === 'string' ? { html } : { markdown: source })
+  const text = textOfRich(rich)
+  const hasMore = elementsOf(rich).some(({ tag }) => /^(?:img|video|audio|tg-)/.test(tag))
+  if (text === '' && !hasMore) throw badRequest('message text is empty')
+  checkRich(rich)
+  const found = skipped === true ? { names: [], commands: [] } : detected(searchedIn(rich))
+  return { ...found, text, entities: [], source, mode: 'rich', rich, loads: loadedBy(rich) }
+}
+
+/** Names and commands that Telegram finds in a text. https://core.telegram.org/bots/api#messageentity */
+function detected(text: string): Pick<Content, 'names' | 'commands'> {
+  return {
+    names: [...text.matchAll(/(?<![\w@])@(\w{3,32})(?!\w)/g)].map(([, name = '']) => name),
+    commands: [...text.matchAll(/(?<![\w/<>])\/(\w{1,64})(?:@\w{3,32})?(?![\w/<>])/g)].map(([, name = '']) => name),
+  }
+}
+
+/** A text without its code and links, in which nothing is found. */
+function searchedText({ text, entities }: Formatted): string {
+  let searched = text
+  for (const { type, offset, length } of entities)
+    if (/^(?:code|pre|text_link|text_mention)$/.test(type))
+      searched = searched.slice(0, offset) + '\n'.repeat(length) + searched.slice(offset + length)
+  return searched
 }
 
 function contentOf(payload: Payload, name: string, entitiesName: string): Content {
   const source = textIn(payload, name) ?? ''
   const mode = (textIn(payload, 'parse_mode') ?? '').toLowerCase()
-  if (mode === 'html') return { ...tidied(parseHtml(source)), source, mode: 'HTML' }
-  if (mode === 'markdownv2') return { ...tidied(parseMarkdown(source)), source, mode: 'MarkdownV2' }
+  if (mode === 'html') return written(tidied(parseHtml(source)), source, 'HTML')
+  if (mode === 'markdownv2') return written(tidied(parseMarkdown(source)), source, 'MarkdownV2')
   if (mode !== '') throw badRequest('unsupported parse_mode')
   const entities = (listIn(payload, entitiesName) ?? []).map(entityOf)
-  return { ...tidied(checked({ text: source, entities })), source, mode: 'plain' }
+  return written(tidied(checked({ text: source, entities })), source, 'plain')
+}
+
+function written(formatted: Formatted, source: string, mode: TelegramMode): Content {
+  return { ...formatted, ...detected(searchedText(formatted)), source, mode, rich: [], loads: [] }
 }
 
 function entityOf(value: unknown): TelegramEntity {

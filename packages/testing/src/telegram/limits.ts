@@ -23,6 +23,8 @@ export const limits = {
   richBlocks: 500,
   /** Columns of a table in a rich message. [docs] */
   richColumns: 20,
+  /** Elements of a rich message in each other. [docs] */
+  richDepth: 16,
   /** Bytes. [docs] */
   callbackData: 64,
   /** UTF-16 units of the notice that answers a press. [docs] */

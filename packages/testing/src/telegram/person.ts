@@ -83,6 +83,9 @@ const marked = (text: string): readonly TelegramEntity[] =>
     length: found.length,
   }))
 
+/** What a bot's message has beside its text. */
+const bare = { rich: [], loads: [], names: [], commands: [] } as const
+
 export function createPerson(state: TelegramState): Person {
   return {
     say: (chatId, text, options = {}) => {
@@ -90,7 +93,7 @@ export function createPerson(state: TelegramState): Person {
       const { threadId, replyTo } = options
       if (threadId !== undefined && !chat.topics.has(threadId))
         throw new TestingError('telegram', `Chat ${chatId} has no topic ${threadId}: add it to the chat's topics.`)
-      const content = { text, entities: marked(text), source: text, mode: 'plain' as const }
+      const content = { text, entities: marked(text), source: text, mode: 'plain' as const, ...bare }
       const photo = { fileId: 'photo', name: 'photo.jpg', bytes: new Uint8Array(3) }
       const reply = replyTo === undefined ? {} : { replyTo: postIn(chat, replyTo).messageId }
       const post = putPost(

@@ -1,5 +1,6 @@
 import type { Chat, Content, Draft, Post, TelegramRows } from './chat.ts'
 import type { TelegramEntity, TelegramMode } from './formatted.ts'
+import { mentionedBy, type TelegramRichNode } from './rich.ts'
 
 /** A message as a person sees it. */
 export interface TelegramMessage {
@@ -7,7 +8,7 @@ export interface TelegramMessage {
   readonly messageId: number
   /** `bot` for the bot under test; `user` for every other author. */
   readonly from: 'bot' | 'user'
-  /** The text after parsing; for a rich message its Markdown, for a document its caption. */
+  /** The text after parsing; for a rich message with marks for its lists and tables, for a document its caption. */
   readonly text: string
   /** Formats and functions of ranges of `text`. */
   readonly entities: readonly TelegramEntity[]
@@ -29,6 +30,14 @@ export interface TelegramMessage {
   readonly isSilent: boolean
   /** Ids of the people that it mentions by id: they are notified. */
   readonly mentions: readonly number[]
+  /** What a rich message contains, in order. Empty for other messages. */
+  readonly rich: readonly TelegramRichNode[]
+  /** The addresses that Telegram itself loads, without a press, for pictures and link previews. */
+  readonly loads: readonly string[]
+  /** The usernames that Telegram finds in it: they are notified. */
+  readonly names: readonly string[]
+  /** The bot commands that Telegram finds in it: a press sends them. */
+  readonly commands: readonly string[]
   /** How often it was edited. */
   readonly editedTimes: number
   /** Emoji from the bot and from people. */
@@ -85,7 +94,6 @@ function shownDraft({ draftId, content, threadId }: Draft): TelegramMessage {
 }
 
 /** In a rich message, the links to people. https://core.telegram.org/bots/api#rich-messages */
-function mentionsIn({ mode, text, entities }: Content): readonly number[] {
-  if (mode !== 'rich') return entities.flatMap(({ userId }) => userId ?? [])
-  return [...text.matchAll(/\]\(tg:\/\/user\?id=(\d+)\)/g)].map(([, id]) => Number(id))
+function mentionsIn({ rich, entities }: Content): readonly number[] {
+  return [...entities.flatMap(({ userId }) => userId ?? []), ...mentionedBy(rich)]
 }

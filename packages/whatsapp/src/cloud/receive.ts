@@ -81,7 +81,12 @@ export function createCloudReceiver(options: CloudReceiverOptions): ReceiveCloud
   function replying(about: InboundPlace, message_id: string): Answering {
     const say = async (text: string, signal: AbortSignal): Promise<unknown> => {
       const body = clip(asWritten(text), textLength)
-      const message = { ...recipientOf(about.chat.id), context: { message_id }, type: 'text', text: { body } }
+      const message = {
+        ...recipientOf(about.chat.id),
+        context: { message_id },
+        type: 'text',
+        text: { body, preview_url: false },
+      }
       return await client.messages(message, signal)
     }
     return answering(about, { say, isMessage: true })

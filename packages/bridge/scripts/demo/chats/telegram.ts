@@ -1,7 +1,7 @@
 import { startTelegram, type TelegramMessage } from '@reply/testing'
 import { readEntities } from '../entities.ts'
-import { readMarkdown } from '../markdown.ts'
 import { people } from '../people.ts'
+import { readRich } from '../rich.ts'
 import type { MessageView } from '../view.ts'
 import { type Chat, type ChatOptions, createMemory } from './chat.ts'
 
@@ -50,7 +50,7 @@ export async function telegramChat({ now }: ChatOptions): Promise<Chat> {
   }
 
   function viewOf(message: TelegramMessage): MessageView {
-    const { messageId, from, text, entities, mode, buttons, document, isDraft, editedTimes, isSilent } = message
+    const { messageId, from, text, entities, mode, rich, buttons, document, isDraft, editedTimes, isSilent } = message
     const id = isDraft ? `draft-${messageId}` : String(messageId)
     const isBot = from === 'bot'
     return {
@@ -58,7 +58,7 @@ export async function telegramChat({ now }: ChatOptions): Promise<Chat> {
       author: isBot ? 'reply' : memory.authorOf(id),
       isBot,
       at: memory.atOf(id),
-      body: mode === 'rich' ? readMarkdown(text) : readEntities(text, entities),
+      body: mode === 'rich' ? readRich(rich) : readEntities(text, entities),
       tasks: [],
       rows: buttons.map((row) => row.map((button) => ({ label: button.text, style: 'plain', options: [] }))),
       file: document && { name: document.name, bytes: document.bytes.length },

@@ -37,7 +37,7 @@ export async function bridge(options: BridgeCommandOptions, io: ProcessIO): Prom
   const { listen, listenHealth, log } = options
   const { openBridge, bridgeLog, bridgeMetrics, serveBridge } = await loadBridge()
   const path = await configPathOf(options, io)
-  const say = (words: string): void => void io.stderr.write(`reply: ${words}\n`)
+  const say = (words: string): void => void io.stderr.write(`reply: ${clean(words)}\n`)
   let isOver = (_: number): void => {}
   const over = new Promise<number>((resolve) => {
     isOver = resolve

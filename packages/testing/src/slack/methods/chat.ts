@@ -2,7 +2,7 @@ import { fieldsOf } from '../../recorded/frames.ts'
 import { type Shown, shownIn } from '../blocks.ts'
 import type { Channel } from '../chat.ts'
 import { limits } from '../limits.ts'
-import { mentionsIn, mentionsInBlocks } from '../mention.ts'
+import { mentionsIn, mentionsInBlocks, mentionsInMrkdwn } from '../mention.ts'
 import { isOn, listIn, type Payload, parsed, required, textIn } from '../payload.ts'
 import { Refusal } from '../refusal.ts'
 import { channelIn, ownPost, putPost, replacePost, type SlackState } from '../state.ts'
@@ -86,7 +86,7 @@ function writtenIn(state: SlackState, payload: Payload, most: number): Written {
   if ((markdown?.length ?? 0) > limits.markdown) throw new Refusal('msg_too_long')
   if (fallback === '' && markdown === undefined && blocks.length === 0) throw new Refusal('no_text')
   const linksNames = isOn(payload, 'link_names') || textIn(payload, 'parse') === 'full'
-  state.mentions.push(...mentionsIn(fallback, linksNames), ...mentionsIn(markdown ?? '', linksNames))
+  state.mentions.push(...mentionsInMrkdwn(fallback, linksNames), ...mentionsIn(markdown ?? '', linksNames))
   state.mentions.push(...mentionsInBlocks(blocks))
   if (blocks.length > 0) return { fallback, shown: shownIn(blocks), blocks }
   if (markdown !== undefined) return { fallback, shown: { text: markdown, mode: 'markdown', rows: [] }, blocks }

@@ -1,5 +1,5 @@
 import { fieldsOf } from '../../recorded/frames.ts'
-import { mentionsIn } from '../mention.ts'
+import { mentionsInMrkdwn } from '../mention.ts'
 import { listIn, type Payload, required, textIn } from '../payload.ts'
 import { Refusal } from '../refusal.ts'
 import { fileFields } from '../shared-file.ts'
@@ -20,7 +20,7 @@ export function completeUpload(state: SlackState, payload: Payload): Result {
   const channel = channelIn(state, payload, 'channel_id')
   const threadTs = threadIn(channel, payload)
   const text = textIn(payload, 'initial_comment') ?? ''
-  state.mentions.push(...mentionsIn(text))
+  state.mentions.push(...mentionsInMrkdwn(text))
   for (const { id: named } of given.map(fieldsOf)) {
     const id = String(named)
     const upload = state.uploads.get(id)

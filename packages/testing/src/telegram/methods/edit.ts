@@ -44,8 +44,8 @@ function edit(state: TelegramState, payload: Payload, change: (post: Post) => Ch
 }
 
 /** Equal for edits without a visible change. A rich message differs from a text message with the same words. */
-function identityOf({ content: { text, entities, mode }, rows }: Change): string {
-  return JSON.stringify([text, entities, mode === 'rich', rows])
+function identityOf({ content: { text, entities, mode, rich }, rows }: Change): string {
+  return JSON.stringify([text, entities, mode === 'rich', rich, rows])
 }
 
 export function deleteMessage(state: TelegramState, payload: Payload): unknown {

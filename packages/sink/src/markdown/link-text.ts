@@ -1,0 +1,51 @@
+/** Addresses within a text: with a scheme or the slashes after it, or as people write them. */
+const ADDRESSES = /(?:\b[a-z][a-z\d+.-]*:)?\/\/[^\s<>"'()[\]{}]+|\bwww\.[^\s<>"'()[\]{}]+/gi
+
+/** A word that is a domain or an IP address, perhaps with a path: `bank.example/login`. */
+const DOMAIN =
+  /^(?:[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)*\.(?:\p{L}{2,}|xn--[a-z\d-]+)|\d{1,3}(?:\.\d{1,3}){3})(?::\d+)?(?:[/?#]\S*)?$/u
+
+const MAIL = /^[^\s@/]+@[^\s@/]+\.[^\s@/]+$/
+
+/** Names like `index.ts` are files, not domains. None of these is a top-level domain. */
+const FILE =
+  /^[^/]*\.(?:[cm]?[jt]sx?|jsonc?|css|s[ac]ss|html?|xml|ya?ml|toml|lock|txt|csv|cpp|hpp|kts?|swift|sql|vue|svelte|log|env|svg|png|jpe?g|gif|pdf)$/i
+
+/**
+ * Whether an address may become a link. Others act in an app, run a script or name a file, or hide characters that can't
+ * be seen.
+ */
+export function isOpenable(href: string): boolean {
+  return /^(?:https?:\/\/|mailto:)\S+$/i.test(href) && !/\p{C}/u.test(href)
+}
+
+/**
+ * Whether a link's text names another address than the one that it opens, so that a person would believe to go
+ * elsewhere: another host, or another mailbox.
+ */
+export function isMisleading(text: string, href: string): boolean {
+  if (!mayMislead(text, href)) return false
+  const shown = text
+    .normalize('NFKC')
+    .replace(/\p{Cf}/gu, '')
+    .trim()
+  if (MAIL.test(shown)) return shown.toLowerCase() !== href.replace(/^mailto:/i, '').toLowerCase()
+  const words = shown.split(/[\s"'()<>[\]{}]+/).map((word) => word.replace(/^\p{P}+|[.,;:!?]+$/gu, ''))
+  const named = [...(shown.match(ADDRESSES) ?? []), ...words.filter((word) => DOMAIN.test(word) && !FILE.test(word))]
+  const target = hostOf(href)
+  return named.some((address) => hostOf(address) !== target)
+}
+
+/** False for most texts: a quick look, also at Markdown that isn't resolved yet. */
+export function mayMislead(text: string, href: string): boolean {
+  return text !== href && /[^\w\s-]/.test(text)
+}
+
+/** The host of an address in lower case, without `www.`. The address itself if it has none. */
+function hostOf(address: string): string {
+  const hasScheme = /^[a-z][a-z\d+.-]*:/i.test(address) && !/^[^/]+:\d/.test(address)
+  const whole = hasScheme ? address : `http://${address.replace(/^\/\//, '')}`
+  if (!URL.canParse(whole)) return address
+  const { host } = new URL(whole)
+  return host === '' ? address : host.replace(/^www\./, '')
+}

@@ -19,7 +19,7 @@ export function warningsOf(config: BridgeConfig, name: string): readonly string[
         ]
       : []),
     ...(config.servers[name]?.trustPrompt && people.length > 0
-      ? [`trustPrompt: what ${people.join(', ')} prompt may run commands on ${name} without being asked for.`]
+      ? [`trustPrompt: ${people.join(', ')} can have commands run on ${name} without anyone being asked.`]
       : []),
   ]
 }

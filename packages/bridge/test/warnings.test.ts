@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest'
+import { parseConfig } from '../src/config/config.ts'
+import { warningsOf } from '../src/servers/warnings.ts'
+
+const warnings = (server: object, more: object = {}): readonly string[] => {
+  const tg = { type: 'telegram', token: { env: 'TELEGRAM_TOKEN' } }
+  return warningsOf(parseConfig({ servers: { home: server }, channels: { tg }, ...more }), 'home')
+}
+const url = 'http://127.0.0.1:4096'
+const file = { tg: { type: 'telegram', token: { file: './token' } } }
+
+test('a server of this computer without a password is warned about, with the cure', () => {
+  expect(warnings({ url })).toEqual([
+    'Every program and user of this computer can use http://127.0.0.1:4096, as it has no password. Start the server with OPENCODE_SERVER_PASSWORD, and name its `password` in the config.',
+  ])
+  expect(warnings({ url, password: { file: './password' } })).toEqual([])
+  expect(warnings({ url: 'https://example.com', password: { file: './password' } })).toEqual([])
+})
+
+test('an agent that runs beside the bridge can read its environment, so the variables are named', () => {
+  const agent = { agent: 'opencode acp', directory: '/srv/shop' }
+  expect(warnings(agent)).toEqual([
+    'The agent of home runs as the same user, so commands that it runs can read TELEGRAM_TOKEN in this process\'s environment (/proc). Put these secrets into files outside its folder: { "file": "…" }.',
+  ])
+  expect(warnings(agent, { channels: file })).toEqual([])
+})
+
+test('`trustPrompt` names the people who need no one to run commands', () => {
+  const people = {
+    ann: { ids: ['tg:1'], may: ['prompt', 'approve'] },
+    bob: { ids: ['tg:2'], may: ['prompt'] },
+  }
+  const trusting = { url, password: { file: './password' }, trustPrompt: true }
+  expect(warnings(trusting, { people })).toEqual([
+    'trustPrompt: bob can have commands run on home without anyone being asked.',
+  ])
+  expect(warnings(trusting, { people: { ann: people.ann } })).toEqual([])
+})

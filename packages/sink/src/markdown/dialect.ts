@@ -198,7 +198,10 @@ function cellTexts(row: Row): readonly string[] {
 }
 
 function writtenCells(row: Row, inside: Inside): readonly string[] {
-  return row.map((cell) => spans(knownTokens(cell.tokens), inside).trim())
+  const { dialect } = inside
+  return row.map((cell) =>
+    isAsWritten(cell) ? dialect.text(cell.text) : spans(knownTokens(cell.tokens), inside).trim(),
+  )
 }
 
 function spans(tokens: readonly Token[], inside: Inside): string {

@@ -320,7 +320,7 @@ describe('an entry that another person edited', () => {
 
   test.each([
     ['may not approve', ['prompt', 'admin'], 'Nothing was run: with these words the command could run'],
-    ['may approve, too', ['prompt', 'admin', 'approve'], 'You said: ran !`rm -r x`.'],
+    ['may approve, too', ['prompt', 'admin', 'approve'], 'You said: ran !rm -r x.'],
   ] as const)(
     'that is a command which would run without asking takes the right of an editor: %s',
     async (_, may, said) => {

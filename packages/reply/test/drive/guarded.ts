@@ -151,6 +151,24 @@ export function testGuarded(version: string, { adds }: { readonly adds: boolean 
       expect([isThere('bash.txt'), isThere('edit.txt'), stage.hits()]).toEqual([false, false, 0])
     })
 
+    test('a pending fetch, which newer servers can list no permissions beside, holds up neither a client nor a stop', async () => {
+      const { opencode, server } = stage
+      const stream = opencode.prompt({ text: '[scenario:fetch]', guarded: true })
+      for await (const { ask } of stream.filter(['permissionAsked'])) if (ask.type === 'permission') break
+      const errors: ReplyError[] = []
+      const other = connect({
+        url: server.url,
+        directory: server.directory,
+        onError: (error) => errors.push(error),
+      })
+      await other.ready
+      expect((await other.reply(stream.reply?.sessionID ?? ''))?.phase).not.toBe('settled')
+      await other.close()
+      expect(errors).toEqual([])
+      await stream.abort()
+      expect([(await stream.result).outcome, stage.hits()]).toEqual(['aborted', 0])
+    })
+
     test('reads the project unasked', async () => {
       expect(await run('read')).toMatchObject({ asked: [], outcome: 'completed', text: 'Done.' })
     })

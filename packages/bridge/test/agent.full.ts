@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { bridgeChannel } from '@reply/telegram'
@@ -69,7 +69,7 @@ beforeAll(async () => {
   writeFileSync(
     path,
     JSON.stringify({
-      servers: { home: { agent: `'${script}' acp`, directory: opencode.directory } },
+      servers: { home: { agent: `'${script}' acp`, directory: opencode.directory, trustPrompt: true } },
       channels: { tg: { type: 'telegram', token: { env: 'TOKEN' }, apiRoot: telegram.url, updates: 'polling' } },
       people: {
         ann: { ids: [`tg:${chat}`], may: ['prompt', 'approve'] },
@@ -118,6 +118,7 @@ test('a command that an agent has not listed yet runs nothing by words of a pers
   expect(model.requests).toHaveLength(before)
   telegram.say(2, 'Hi [scenario:hello]')
   await answered('Hello to you.', 2)
+  expect(errors).toEqual([])
 })
 
 test('an agent answers in the chat, goes on with its session, and asks', async () => {
@@ -135,13 +136,13 @@ test('an agent answers in the chat, goes on with its session, and asks', async (
 test('it runs what is allowed, and has none of the bridge’s secrets', async () => {
   telegram.say(chat, 'Touch it [scenario:touch]')
   const asked = await answered('touch allowed.txt')
-  await expect
-    .poll(() => {
-      const { buttons = [] } = telegram.screen(chat).find(({ messageId }) => messageId === asked.messageId) ?? {}
-      if (buttons.length > 0) telegram.press(chat, asked.messageId, 'Allow once')
-      return buttons.length
-    })
-    .toBe(0)
+  const labels = () =>
+    (telegram.screen(chat).find(({ messageId }) => messageId === asked.messageId)?.buttons ?? [])
+      .flat()
+      .map(({ text: label }) => label)
+  // Allowing is offered once all of it is known to be on the screen.
+  await expect.poll(labels).toContain('Allow once')
+  await telegram.press(chat, asked.messageId, 'Allow once').settled
   await answered('It is touched.')
   const results = JSON.stringify(model.requests.at(-1)?.body)
   expect(results).toContain('allowed.txt')
@@ -158,7 +159,22 @@ test('a stop ends its run', async () => {
   await expect.poll(() => telegram.screen(chat).filter((one) => one.text.includes('Hello to you.')).length).toBe(2)
 })
 
-test('--check starts it', async () => {
+test('--check starts it, and says what it can read and may do', async () => {
   const checked = await checkBridge({ path, load: async () => bridgeChannel, timeoutMs: 60_000 })
-  expect(checked.find(({ part }) => part === 'server home')?.found).toContain('acp starts in')
+  const { found } = checked.find(({ part }) => part === 'server home') ?? {}
+  expect(found).toContain('acp starts in')
+  expect(found).toContain("can read TOKEN in this process's environment (/proc)")
+  expect(found).toContain('bob can have commands run on home without anyone being asked')
+})
+
+test('--check names the people that it can not be guarded against', async () => {
+  const config = JSON.parse(readFileSync(path, 'utf8'))
+  delete config.servers.home.trustPrompt
+  const closed = join(folder, 'closed.json')
+  writeFileSync(closed, JSON.stringify(config))
+  const checked = await checkBridge({ path: closed, load: async () => bridgeChannel, timeoutMs: 60_000 })
+  expect(checked.find(({ part }) => part === 'server home')).toMatchObject({
+    isUsable: false,
+    found: expect.stringMatching(/^bob can't prompt it\. .* Or set `trustPrompt`/),
+  })
 })

@@ -94,9 +94,8 @@ test('what is put into a text differs from the text without it', () => {
       const changed = `${text.slice(0, at)}${given}${text.slice(at)}`
       const shown = legible(changed, { isDiff })
       expect(shown).not.toBe(legible(text, { isDiff }))
-      expect(shown.replace(/[\n\t ]/g, '')).not.toMatch(
-        /[\p{Z}\p{C}\u2800\p{Default_Ignorable_Code_Point}]|\p{Mn}{5}|[a-z][\u0430\u03bf]|[\u0430\u03bf][a-z]/u,
-      )
+      expect(shown.replace(/[\n\t ]/g, '')).not.toMatch(/[\p{Z}\p{C}\u2800\p{Default_Ignorable_Code_Point}]/u)
+      expect(shown).not.toMatch(/\p{Mn}{5}|[a-z][\u0430\u03bf]|[\u0430\u03bf][a-z]/u)
       expect(shown).not.toMatch(/\n(?:[ +-]?[ \t]*\n){6}|[ \t]{41}/)
     }),
     { numRuns: 2000 },

@@ -52,7 +52,7 @@ async function telegramAndSlack(page: Page, save: Save): Promise<void> {
 async function discord(page: Page, save: Save): Promise<void> {
   const chat = chatOf(page, 'discord')
   await only(page, ['discord'], { width: 680, height: 1000 })
-  await ask(chat, 'Ben', 'Review with a sub-agent')
+  await ask(chat, 'Ann', 'Review with a sub-agent')
   await log(chat).getByText('every customer pays the full price').waitFor()
   await idle(chat)
   await ask(chat, 'Ben', 'Run the tests')

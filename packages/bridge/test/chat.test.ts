@@ -10,10 +10,7 @@ const scripts: Scripts = {
   again: { steps: [[text('Again, hello.')]] },
   question,
   permission: {
-    steps: [
-      [text('I touch it.'), tool('bash', { command: 'touch asked-for.txt', description: 'Touch' })],
-      [text('Done so.')],
-    ],
+    steps: [[text('I touch it.'), tool('write', { filePath: 'asked-for.txt', content: 'x' })], [text('Done so.')]],
   },
   slow: { steps: [[text('One moment'), hold('middle'), text(', done.')]] },
   forever: { steps: [[text('This never ends, and goes on. '), hold('forever'), text('never.')]] },

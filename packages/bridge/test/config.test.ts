@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -8,7 +9,7 @@ import { bridgeChannel as whatsapp } from '@reply/whatsapp'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { configJsonSchema, parseChannel, parseConfig } from '../src/config/config.ts'
-import { loadConfig } from '../src/config/load.ts'
+import { loadConfig, secretsOf } from '../src/config/load.ts'
 
 let folder = ''
 beforeEach(() => {
@@ -402,4 +403,17 @@ describe('a config file', () => {
     const broken = write('bad.json', '{\n  "token": "1:abc"\n  oops')
     expect(() => loadConfig(broken, {})).toThrow(/bad\.json is not JSON: see line 3\.$/)
   })
+})
+
+test('a pipe, a folder and a huge file are no config and no secret', () => {
+  const pipe = join(folder, 'pipe')
+  const huge = join(folder, 'huge')
+  execFileSync('mkfifo', ['-m', '600', pipe])
+  writeFileSync(huge, ' '.repeat(1_048_577), { mode: 0o600 })
+  const secret = secretsOf({ folder, env: {} })
+  for (const read of [(path: string) => loadConfig(path, {}), (file: string) => secret({ file })]) {
+    expect(() => read(pipe)).toThrow(/pipe could not be read: it is not a regular file\.$/)
+    expect(() => read(folder)).toThrow(/could not be read: it is not a regular file\.$/)
+    expect(() => read(huge)).toThrow(/huge could not be read: it has 1048577 bytes, and 1048576 are the most\.$/)
+  }
 })

@@ -55,8 +55,9 @@ export async function startDay(scripts: Scripts, config: object = {}): Promise<D
   const secrets: Readonly<Record<string, string>> = { TG: token, SLACK: slack.token, APP: slack.appToken }
   const parsed = parseConfig({
     servers: {
-      home: { url: home.url, directory: home.directory },
-      work: { url: work.url, directory: work.directory },
+      // Its own rules ask for `touch` alone, also where Bob prompts: by default he would have no shell.
+      home: { url: home.url, directory: home.directory, trustPrompt: true },
+      work: { url: work.url, directory: work.directory, trustPrompt: true },
     },
     channels: {
       tg: { type: 'telegram', token: { env: 'TG' }, apiRoot: telegram.url },

@@ -7,9 +7,11 @@ import { answer, localAgent } from './local-agent.ts'
 import { startPlatform } from './platforms.ts'
 import { type BridgeStage, startStage } from './stage.ts'
 
-const call = (command: string) => ({
-  steps: [[tool('bash', { command, description: 'A command' })], [text('It is done.')]],
+const call = (name: string, input: Record<string, unknown>) => ({
+  steps: [[tool(name, input)], [text('It is done.')]],
 })
+const touch = (file: string) => call('bash', { command: `touch ${file}`, description: 'A command' })
+const write = (filePath: string) => call('write', { filePath, content: 'x' })
 
 const group = -5
 let stage: BridgeStage
@@ -19,11 +21,13 @@ beforeAll(async () => {
     // A server that was installed and started, and nothing else.
     permission: {},
     scripts: {
-      one: call('touch one.txt'),
-      two: call('touch two.txt'),
-      three: call('touch three.txt'),
-      four: call('touch four.txt'),
-      five: call('touch five.txt'),
+      one: write('one.txt'),
+      two: touch('two.txt'),
+      three: write('three.txt'),
+      four: touch('four.txt'),
+      five: touch('five.txt'),
+      // OpenCode asks for no command here, as it finds none.
+      six: call('bash', { command: "[[ 'a[$(touch six.txt)0]' -eq 0 ]]", description: 'A test' }),
       plain: { steps: [[text('Hello.')]] },
     },
     chats: [
@@ -66,6 +70,14 @@ test('a person with `approve` allows it in a group, also in a session that began
   expect(ran('three.txt')).toBe(false)
   await stage.telegram.press(group, messageId, 'Allow once', { from: { id: 1, name: 'Ann' } }).settled
   await expect.poll(() => ran('three.txt')).toBe(true)
+})
+
+test('a person without `approve` has no shell, as OpenCode runs some lines unasked', async () => {
+  await stage.start()
+  stage.telegram.say(2, '/new')
+  stage.telegram.say(2, '[scenario:six]')
+  await says(2, 'It is done.')
+  expect(ran('six.txt')).toBe(false)
 })
 
 test('`trustPrompt` leaves the rules to the server', async () => {

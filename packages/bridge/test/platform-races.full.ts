@@ -21,10 +21,10 @@ const scripts: Scripts = {
   ...Object.fromEntries(
     kinds.flatMap((kind) =>
       names.map((name) => {
-        const command = `touch ${fileOf(kind, name)}`
+        const filePath = fileOf(kind, name)
         return [
           `${kind}${name}`,
-          { steps: [[tool('bash', { command, description: 'Touch' })], [text(`It is touched: ${kind}.`)]] },
+          { steps: [[tool('write', { filePath, content: 'x' })], [text(`It is touched: ${kind}.`)]] },
         ]
       }),
     ),
@@ -38,7 +38,7 @@ let chats: Chats
 
 beforeAll(async () => {
   model = await startModel({ scripts })
-  const config = { permission: { bash: { '*': 'allow', 'touch *': 'ask' } }, extra: { snapshot: false } } as const
+  const config = { permission: { edit: 'ask' }, extra: { snapshot: false } } as const
   server = await launchOpencode({ model, config })
   platforms = await Promise.all(names.map(startPlatform))
   const { url, directory } = server

@@ -19,6 +19,21 @@ test('a kept secret is removed from any text, whole, in part and escaped', () =>
   expect(withoutSecrets(`${secret}${secret}`)).toBe('[redacted][redacted]')
 })
 
+test('a kept secret is removed from what URLs, JSON, HTML and Base64 make of it', () => {
+  const odd = 'p"w\\ß/+=&<hunter>-and-more'
+  keepSecret(odd)
+  const basic = (before: string): string => Buffer.from(`${before}${odd}`).toString('base64')
+  for (const text of [
+    encodeURIComponent(odd).toLowerCase(),
+    JSON.stringify(odd).slice(1, -1),
+    'p&quot;w\\ß/+=&amp;&lt;hunter&gt;-and-more',
+  ])
+    expect(withoutSecrets(text)).toBe('[redacted]')
+  for (const before of ['', 'a:', 'ab:', 'opencode:'])
+    for (const text of [basic(before), basic(before).replaceAll('+', '-').replaceAll('/', '_')])
+      expect(withoutSecrets(text)).toMatch(/^.{0,12}\[redacted\].{0,4}$/)
+})
+
 test('what has fewer of its characters in a row stays', () => {
   for (const text of [secret.slice(0, 15), secret.slice(5, 20), 'two words', 'ordinary words', ''])
     expect(withoutSecrets(text)).toBe(text)

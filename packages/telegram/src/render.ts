@@ -270,19 +270,20 @@ function entitiesOf(text: string): number {
 function withoutMore(text: string, addressOf: (href: string) => string): string {
   if (entitiesOf(text) <= mostEntities) return text
   const open: { readonly isOver: boolean; readonly href: string | undefined; readonly from: number }[] = []
-  let [written, at, count] = ['', 0, 0]
+  const written: string[] = []
+  let [at, count] = [0, 0]
   for (const { 0: tag, 1: close, 2: name, 3: attributes = '', index } of text.matchAll(/<(\/?)([a-z]+)([^>]*)>/g)) {
-    written += text.slice(at, index)
+    written.push(text.slice(at, index))
     at = index + tag.length
     const begun = close ? open.pop() : undefined
     if (!close && !(name === 'code' && attributes !== '')) count += 1
     const isOver = begun?.isOver ?? count > mostEntities
-    if (!isOver) written += tag
+    if (!isOver) written.push(tag)
     if (!close) open.push({ isOver, href: /^ href="([^"]*)"$/.exec(attributes)?.[1], from: written.length })
-    if (begun?.isOver && begun.href !== undefined && written.slice(begun.from) !== begun.href)
-      written += addressOf(begun.href.replaceAll('&quot;', '"'))
+    if (begun?.isOver && begun.href !== undefined && written.slice(begun.from).join('') !== begun.href)
+      written.push(addressOf(begun.href.replaceAll('&quot;', '"')))
   }
-  return written + text.slice(at)
+  return written.join('') + text.slice(at)
 }
 
 /** Removing every `<…>` is safe: brackets outside tags were escaped before. */

@@ -146,6 +146,14 @@ test('links and blocks of code beyond 100 formats are written out', () => {
   expect(renderHtml(named).length).toBeLessThanOrEqual(named.length)
 })
 
+test('a megabyte of links takes little time', () => {
+  const source = 'a@b.c '.repeat(170_000)
+  const startedAt = performance.now()
+  expect(renderHtml(source).plain).toHaveLength(source.trim().length)
+  // Time that grows with the square was a minute and a half.
+  expect(performance.now() - startedAt).toBeLessThan(30_000)
+})
+
 test('thousands of nested quotes are shown literally', () => {
   expect(renderHtml('>'.repeat(20_000)).plain).toMatch(/^>*$/)
 })

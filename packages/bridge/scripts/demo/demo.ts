@@ -85,7 +85,8 @@ async function start(
   const running = new Map<string, string>()
   const bridge = createBridge({
     config: parseConfig({
-      servers: { shop: { url: server.url, directory: server.directory } },
+      // Ben's prompts run by the server's own rules, so that Ann can allow a command.
+      servers: { shop: { url: server.url, directory: server.directory, trustPrompt: true } },
       channels: Object.fromEntries(chats.map(({ name, channel }) => [name, channel])),
       people: Object.fromEntries(
         people.map((person) => [

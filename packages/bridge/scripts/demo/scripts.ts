@@ -169,5 +169,5 @@ export const scripts: Scripts = {
   },
 }
 
-/** What the agent asks for, also when Ann prompts. Ben's prompts are guarded: they also ask for a sub-agent. */
+/** What the agent asks for. Everything else in these scripts runs without asking. */
 export const permissions = { bash: { '*': 'allow', 'npm test*': 'ask' }, edit: 'ask' } as const

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { keepSecret, type SecretSource } from '@reply/sink/channel'
 import * as z from 'zod'
@@ -123,8 +123,15 @@ function jsonOf(path: string): unknown {
   }
 }
 
+/** The largest config or secret, in bytes: a config of 1,000 people has 100 kB. */
+const maxBytes = 1_048_576
+
+/** A running bridge reads its config again and again, and would wait forever for what a pipe or a device may send. */
 function textOf(path: string): string {
   try {
+    const found = statSync(path)
+    if (!found.isFile()) throw new Error('it is not a regular file')
+    if (found.size > maxBytes) throw new Error(`it has ${found.size} bytes, and ${maxBytes} are the most`)
     return readFileSync(path, 'utf8')
   } catch (cause) {
     throw new BridgeError('config', `${path} could not be read: ${wordsOf(cause)}.`, { cause })

@@ -37,7 +37,7 @@ export const serverSchema = z
       .boolean()
       .optional()
       .describe(
-        '`true`: what people without `approve` prompt may run commands and edit files unasked, as far as the agent does so by itself. `false`, the default: it asks before it acts, or those people are refused.',
+        '`true`: what people without `approve` prompt may run commands and edit files unasked, as far as the agent does so by itself. `false`, the default: it asks before it acts, without a shell on OpenCode 1, or those people are refused.',
       ),
   })
   .refine(({ url, agent }) => (url === undefined) !== (agent === undefined), 'Give it either a `url` or an `agent`.')

@@ -2,7 +2,7 @@ import { ReplyError } from '../error.ts'
 
 /** A permission rule of an OpenCode server: the last one that matches a tool and its input decides. */
 export interface PermissionRule {
-  /** The tool's permission, such as `bash`; `*` stands for any characters. */
+  /** The tool's permission, such as `bash`; `*` stands for any characters, `?` for one. */
   readonly permission: string
   /** What it is used on, such as `git status *`; `*` alone matches everything. */
   readonly pattern: string
@@ -52,6 +52,12 @@ export function asksBeforeActing(rules: readonly PermissionRule[]): boolean {
   })
 }
 
+/** Whether an agent with these rules is not given a tool at all. OpenCode goes by the last rule for it, whatever its pattern. */
+export function isTakenAway(tool: string, rules: readonly PermissionRule[]): boolean {
+  const last = rules.findLast(({ permission }) => matches(permission, tool))
+  return last?.pattern === '*' && last.action === 'deny'
+}
+
 /**
  * The rules of a session in which an agent asks before it acts: what the agent may do by itself is asked, what it asks
  * or is denied stays so. A sub-agent's session doesn't take over rules that ask, so starting one is asked.
@@ -98,7 +104,7 @@ function isForAll(pattern: string): boolean {
 function matches(permission: string, name: string): boolean {
   const source = permission
     .split('*')
-    .map((text) => text.replace(/[.+?^${}()|[\]\\]/g, '\\$&'))
+    .map((text) => text.replace(/[.+^${}()|[\]\\]/g, '\\$&').replaceAll('?', '.'))
     .join('.*')
-  return new RegExp(`^${source}$`).test(name)
+  return new RegExp(`^${source}$`, 's').test(name)
 }

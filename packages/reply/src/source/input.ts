@@ -15,8 +15,8 @@ export interface SessionInput {
   /**
    * Runs the prompt only in a session in which the agent asks before it acts: before it runs a command, edits a file,
    * fetches a page, uses an MCP tool or starts a sub-agent. Reading files of the project is not asked. For prompts of
-   * people who may not approve. On OpenCode 1 the session gets permission rules for that, and keeps them. OpenCode 2
-   * needs them in its own config. The reply fails with `unguarded` where the agent can't be told so. Default false.
+   * people who may not approve. On OpenCode 1 the session gets permission rules for that, and keeps them; it has no shell
+   * then, as OpenCode 1 doesn't ask for all that a shell runs. OpenCode 2 needs the rules in its own config. The reply fails with `unguarded` where the agent can't be told so. Default false.
    */
   readonly guarded?: boolean | undefined
 }

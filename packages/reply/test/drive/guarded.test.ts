@@ -1,3 +1,3 @@
 import { testGuarded } from './guarded.ts'
 
-testGuarded('1.18.33', { adds: true })
+testGuarded('1.18.33')

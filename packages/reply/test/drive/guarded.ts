@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import {
@@ -25,6 +25,11 @@ const scriptsFor = (page: string): Scripts => {
   const done = [text('Done.')]
   return {
     bash: { steps: [[bash], done] },
+    // OpenCode's parser finds no command in these, so it asks for none.
+    redirect: { steps: [[tool('bash', { command: '> bash.txt', description: 'Touch' })], done] },
+    quoted: {
+      steps: [[tool('bash', { command: `[[ 'a[$(touch bash.txt)0]' -eq 0 ]]`, description: 'Test' })], done],
+    },
     edit: { steps: [[tool('write', { filePath: 'edit.txt', content: 'x' })], done] },
     fetch: { steps: [[tool('webfetch', { url: page, format: 'text' })], done] },
     outside: { steps: [[tool('read', { filePath: '/etc/hostname' })], done] },
@@ -33,7 +38,7 @@ const scriptsFor = (page: string): Scripts => {
     secrets: { steps: [[tool('read', { filePath: '.env' })], done] },
     read: { steps: [[tool('read', { filePath: 'kept.txt' })], done] },
     child: {
-      steps: [[tool('task', { description: 'Touch', prompt: '[scenario:bash]', subagent_type: 'general' })], done],
+      steps: [[tool('task', { description: 'Touch', prompt: '[scenario:edit]', subagent_type: 'general' })], done],
     },
     held: { steps: [[text('One'), hold('held')]] },
     steered: { steps: [[text('One'), hold('steered')]] },
@@ -71,7 +76,7 @@ export async function openGuardStage(version: string, config: OpencodeConfig = {
     config: {
       ...config,
       command: {
-        sub: { template: '[scenario:bash] $ARGUMENTS', description: 'A sub-agent', subtask: true, agent: 'general' },
+        sub: { template: '[scenario:edit] $ARGUMENTS', description: 'A sub-agent', subtask: true, agent: 'general' },
         greet: { template: '[scenario:plain] $ARGUMENTS', description: 'Greets' },
       },
       ...(!second && { extra: { snapshot: false, ...config.extra } }),
@@ -121,8 +126,28 @@ export async function rejecting(opencode: OpenCode, stream: ReplyStream) {
 
 const config = (lines: string): Record<string, unknown> => JSON.parse(`{${lines}}`)
 
-/** What OpenCode 1 of a version does with guarded prompts, by its default config. `adds`: to sessions that exist, too. */
-export function testGuarded(version: string, { adds }: { readonly adds: boolean }): void {
+/** OpenCode 1 whose sessions can't take a tool away: its config has to ask. */
+export function testGuardedOld(version: string): void {
+  describe(`a guarded prompt on OpenCode ${version}`, () => {
+    test('is refused without settings for permissions, before a session is created', async () => {
+      const stage = await openGuardStage(version)
+      const { opencode } = stage
+      const { sessionID } = await rejecting(opencode, opencode.prompt({ text: '[scenario:plain]' }))
+      for (const input of [{}, { sessionID }]) {
+        const stream = opencode.prompt({ ...input, text: '[scenario:quoted]', guarded: true })
+        const { error } = await rejecting(opencode, stream)
+        expect(error).toMatchObject({ name: 'unguarded', message: expect.stringContaining(firstLines) })
+      }
+      expect(await opencode.sessions()).toHaveLength(1)
+      expect(existsSync(join(stage.server.directory, 'bash.txt'))).toBe(false)
+      await stage.close()
+    })
+  })
+  testOwnRules(version, { adds: false })
+}
+
+/** What OpenCode 1 of a version does with guarded prompts, by its default config. */
+export function testGuarded(version: string): void {
   describe(`a guarded prompt on OpenCode ${version} without settings for permissions`, () => {
     let stage: GuardStage
     beforeAll(async () => {
@@ -139,8 +164,12 @@ export function testGuarded(version: string, { adds }: { readonly adds: boolean 
       expect(await run('status', { guarded: false })).toMatchObject({ asked: [], outcome: 'completed' })
     })
 
+    test.each(['bash', 'redirect', 'quoted'])('has no shell: %s', async (scenario) => {
+      expect(await run(scenario)).toMatchObject({ asked: [], outcome: 'completed' })
+      expect(isThere('bash.txt')).toBe(false)
+    })
+
     test.each([
-      ['bash', 'bash'],
       ['edit', 'edit'],
       ['fetch', 'webfetch'],
       ['outside', 'external_directory'],
@@ -173,11 +202,12 @@ export function testGuarded(version: string, { adds }: { readonly adds: boolean 
       expect(await run('read')).toMatchObject({ asked: [], outcome: 'completed', text: 'Done.' })
     })
 
-    test('runs what a person allows', async () => {
-      const stream = stage.opencode.prompt({ text: '[scenario:status]', guarded: true })
+    test('does what a person allows', async () => {
+      const stream = stage.opencode.prompt({ text: '[scenario:fetch]', guarded: true })
       for await (const { ask } of stream.filter(['permissionAsked', 'askChanged']))
         if (ask.type === 'permission' && ask.call) await stage.opencode.answer(ask, 'once').catch(() => {})
       expect(await stream.result).toMatchObject({ outcome: 'completed' })
+      expect(stage.hits()).toBe(1)
     })
 
     test('refuses a command that starts a sub-agent, which nothing would guard', async () => {
@@ -201,59 +231,71 @@ export function testGuarded(version: string, { adds }: { readonly adds: boolean 
         expect(() => opencode.prompt({ ...input, guarded: true })).toThrow(/^A guarded prompt takes no/)
     })
 
-    test(`${adds ? 'guards' : 'refuses'} a session that an unguarded prompt began, and a fork of a guarded one`, async () => {
+    test('guards a session that an unguarded prompt began, and a fork of a guarded one', async () => {
       const { opencode } = stage
       const begun = await run('plain', { guarded: false })
       const fork = await opencode.fork((await run('plain')).sessionID)
       for (const { sessionID } of [begun, fork]) {
-        const { asked, error } = await run('bash', { sessionID })
-        if (adds) expect(asked).toEqual(['bash'])
-        else expect(error).toMatchObject({ name: 'unguarded', message: expect.stringContaining('begin a new session') })
-        if (adds) expect((await run('bash', { sessionID })).asked).toEqual(['bash'])
+        expect((await run('edit', { sessionID })).asked).toEqual(['edit'])
+        expect((await run('edit', { sessionID })).asked).toEqual(['edit'])
+        expect((await run('quoted', { sessionID })).asked).toEqual([])
       }
-      expect(isThere('bash.txt')).toBe(false)
+      expect([isThere('edit.txt'), isThere('bash.txt')]).toEqual([false, false])
     })
 
-    test.runIf(adds)('waits for a run that began unguarded, also with its second prompt', async () => {
+    test('waits for a run that began unguarded, also with its second prompt', async () => {
       const { opencode, model } = stage
       const first = opencode.prompt({ text: '[scenario:held]' })
       await model.held('held')
       const sessionID = first.reply?.sessionID ?? ''
-      const input = { sessionID, text: '[scenario:bash]', guarded: true }
+      const input = { sessionID, text: '[scenario:edit]', guarded: true }
       const second = rejecting(opencode, opencode.prompt(input))
       // Its rules are there, and the run doesn't know them.
       await expect.poll(() => stage.call('GET', `/session/${sessionID}`)).toHaveProperty('permission')
       const third = rejecting(opencode, opencode.prompt(input))
       const read = async () => JSON.stringify(await stage.call('GET', `/session/${sessionID}/message`))
-      expect(await read()).not.toContain('scenario:bash')
+      expect(await read()).not.toContain('scenario:edit')
       model.release('held')
       expect(await first.result).toMatchObject({ outcome: 'completed', promptIDs: [expect.any(String)] })
-      expect([(await second).asked, (await third).asked].flat()).toContain('bash')
-      expect(isThere('bash.txt')).toBe(false)
+      expect([(await second).asked, (await third).asked].flat()).toContain('edit')
+      expect(isThere('edit.txt')).toBe(false)
     })
 
-    test.runIf(adds)('joins a run that began guarded', async () => {
+    test('joins a run that began guarded', async () => {
       const { opencode, model } = stage
       const first = opencode.prompt({ text: '[scenario:steered]', guarded: true })
       await model.held('steered')
       const sessionID = first.reply?.sessionID ?? ''
-      const second = opencode.prompt({ sessionID, text: '[scenario:bash]', guarded: true })
+      const second = opencode.prompt({ sessionID, text: '[scenario:edit]', guarded: true })
       const asked = rejecting(opencode, second)
       await expect
         .poll(async () => JSON.stringify(await stage.call('GET', `/session/${sessionID}/message`)))
-        .toContain('scenario:bash')
+        .toContain('scenario:edit')
       model.release('steered')
-      expect((await asked).asked).toEqual(['bash'])
+      expect((await asked).asked).toEqual(['edit'])
       expect(second.joined).toBe(true)
-      expect(isThere('bash.txt')).toBe(false)
+      expect(isThere('edit.txt')).toBe(false)
     })
 
-    test.runIf(adds)('guards a session whose own rules were loosened', async () => {
+    test('guards a session that is loosened right before the post', async () => {
+      const { sessionID } = await run('plain')
+      const permission = [{ permission: '*', pattern: '*', action: 'allow' }]
+      const stream = stage.opencode.prompt(
+        { sessionID, text: '[scenario:edit]', guarded: true },
+        { onPosting: async () => void (await stage.call('PATCH', `/session/${sessionID}`, { permission })) },
+      )
+      expect((await rejecting(stage.opencode, stream)).asked).toEqual(['edit'])
+      expect(isThere('edit.txt')).toBe(false)
+    })
+
+    test('guards a session whose own rules were loosened', async () => {
       const { sessionID } = await run('plain')
       await stage.call('PATCH', `/session/${sessionID}`, {
         permission: [{ permission: '*', pattern: '*', action: 'allow' }],
       })
-      expect((await run('bash', { sessionID })).asked).toEqual(['bash'])
+      expect((await run('edit', { sessionID })).asked).toEqual(['edit'])
+      expect((await run('bash', { sessionID })).asked).toEqual([])
+      expect(isThere('bash.txt')).toBe(false)
     })
 
     test('adds its rules once', async () => {
@@ -265,40 +307,68 @@ export function testGuarded(version: string, { adds }: { readonly adds: boolean 
     })
   })
 
+  testOwnRules(version, { adds: true })
+}
+
+/** `adds`: to its sessions, what its config lacks. */
+function testOwnRules(version: string, { adds }: { readonly adds: boolean }): void {
   describe(`a guarded prompt on OpenCode ${version} with rules of its own`, () => {
-    test('keeps what is denied, and asks for what is allowed by name', async () => {
+    test.runIf(adds)('keeps what is denied, and asks for what is allowed by name', async () => {
       const stage = await openGuardStage(version, {
-        permission: { bash: { '*': 'allow', 'git *': 'allow', 'rm *': 'deny' }, edit: 'deny' },
+        permission: { webfetch: 'allow', bash: { '*': 'allow', 'rm *': 'deny' }, edit: 'deny' },
       })
       const { opencode } = stage
       const run = async (name: string) =>
         await rejecting(opencode, opencode.prompt({ text: `[scenario:${name}]`, guarded: true }))
       expect((await run('remove')).asked).toEqual([])
       expect((await run('edit')).asked).toEqual([])
-      expect((await run('status')).asked).toEqual(['bash'])
+      expect((await run('status')).asked).toEqual([])
+      expect((await run('fetch')).asked).toEqual(['webfetch'])
       expect(existsSync(join(stage.server.directory, 'kept.txt'))).toBe(true)
       expect(existsSync(join(stage.server.directory, 'edit.txt'))).toBe(false)
+      await stage.close()
+    })
+
+    test('is not posted unguarded to a server that no longer asks after a restart', async () => {
+      const stage = await openGuardStage(version, { permission: Object(config(firstLines).permission) })
+      const { opencode, server } = stage
+      const { sessionID } = await rejecting(opencode, opencode.prompt({ text: '[scenario:plain]', guarded: true }))
+      const onPosting = async (): Promise<void> => {
+        const path = join(server.directory, 'opencode.json')
+        const { permission: _, ...others } = JSON.parse(readFileSync(path, 'utf8'))
+        await server.kill()
+        await server.write({ 'opencode.json': JSON.stringify(others) })
+        void server.restart()
+      }
+      const stream = opencode.prompt({ sessionID, text: '[scenario:edit]', guarded: true }, { onPosting })
+      // It asks, or the server was away for too long.
+      expect((await rejecting(opencode, stream)).outcome).not.toBe('completed')
+      expect(existsSync(join(server.directory, 'edit.txt'))).toBe(false)
       await stage.close()
     })
 
     test('leaves a server alone that asks by the lines of the error, its sub-agents too', async () => {
       const lines = Object(config(firstLines).permission)
       const stage = await openGuardStage(version, {
-        permission: { ...lines, bash: { '*': 'ask', 'git status': 'allow' }, task: 'allow' },
+        permission: { ...lines, external_directory: { '*': 'ask', '/etc/*': 'allow' }, task: 'allow' },
       })
       const { opencode } = stage
       const run = async (name: string) =>
         await rejecting(opencode, opencode.prompt({ text: `[scenario:${name}]`, guarded: true }))
       const { sessionID } = await run('plain')
       expect(Reflect.get(Object(await stage.call('GET', `/session/${sessionID}`)), 'permission')).toBeUndefined()
-      expect((await run('status')).asked).toEqual([])
-      expect((await run('bash')).asked).toEqual(['bash'])
+      expect((await run('outside')).asked).toEqual([])
+      expect((await run('edit')).asked).toEqual(['edit'])
+      expect((await run('quoted')).asked).toEqual([])
       expect((await run('secrets')).asked).toEqual(['read'])
-      // The sub-agent's own command asks.
-      expect((await run('child')).asked).toEqual(['bash'])
+      // The sub-agent asks by itself.
+      expect((await run('child')).asked).toEqual(['edit'])
       const command = await rejecting(opencode, opencode.command({ command: 'sub', guarded: true }))
-      expect(command.asked).toEqual(['bash'])
-      expect(existsSync(join(stage.server.directory, 'bash.txt'))).toBe(false)
+      expect(command.asked).toEqual(['edit'])
+      expect(['bash.txt', 'edit.txt'].map((name) => existsSync(join(stage.server.directory, name)))).toEqual([
+        false,
+        false,
+      ])
       await stage.close()
     })
   })
@@ -339,8 +409,8 @@ export function testGuardedSecond(version: string): void {
         if (ask.permission === 'subagent') await opencode.answer(ask, 'once')
         else await opencode.reject(ask)
       }
-      expect(asked).toEqual(['subagent', 'shell'])
-      expect([stage.hits(), existsSync(join(stage.server.directory, 'bash.txt'))]).toEqual([0, false])
+      expect(asked).toEqual(['subagent', 'edit'])
+      expect([stage.hits(), existsSync(join(stage.server.directory, 'edit.txt'))]).toEqual([0, false])
       await stage.close()
     })
   })

@@ -1,4 +1,5 @@
 import { redactTokens } from '@reply/core/internal'
+import { base64url } from '../base64url.ts'
 
 /** The shortest run of a secret's characters that is removed from a text. Shorter secrets are removed whole. */
 const shortestPart = 16
@@ -25,7 +26,10 @@ export function keepSecret(secret: string, { isPassing = false }: { readonly isP
 
 /** A text without the secrets that were kept. */
 export function withoutSecrets(text: string): string {
-  const forms = [...lasting, ...passing].flatMap((secret) => [secret, encodeURIComponent(secret)])
+  const forms = [
+    ...[...lasting].flatMap((secret) => [...formsOf(secret), ...inBase64(secret)]),
+    ...[...passing].flatMap(formsOf),
+  ]
   const spans = [...new Set(forms)].flatMap((form) => partsOf(form, text)).sort((one, other) => one.start - other.start)
   let out = ''
   let given = 0
@@ -34,6 +38,35 @@ export function withoutSecrets(text: string): string {
     given = Math.max(given, end)
   }
   return out + text.slice(given)
+}
+
+/** How URLs, JSON and HTML write a secret. */
+function formsOf(secret: string): readonly string[] {
+  const inURL = encodeURIComponent(secret)
+  return [
+    secret,
+    inURL,
+    inURL.replace(/%../g, (byte) => byte.toLowerCase()),
+    JSON.stringify(secret).slice(1, -1),
+    secret.replace(/[&<>"']/g, (sign) => entities[sign] ?? sign),
+  ]
+}
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+/** What is the same in all Base64 texts with a secret in them, such as `user:password`: there are three, by what is before. */
+function inBase64(secret: string): readonly string[] {
+  return [0, 1, 2].flatMap((before) => {
+    const bytes = new TextEncoder().encode(`${'0'.repeat(before)}${secret}`)
+    const whole = base64url(bytes.subarray(0, bytes.length - (bytes.length % 3))).slice(Math.ceil((before * 4) / 3))
+    return [whole, whole.replaceAll('-', '+').replaceAll('_', '/')]
+  })
 }
 
 interface Part {

@@ -21,7 +21,7 @@ const againMs = 60_000
 const maxPauseMs = 8000
 
 /**
- * Posts so that the server takes it once. A post that got no connection is tried again. One whose connection was cut off
+ * Posts so that the server takes it once, and a guarded prompt only where the agent asks at that moment. A post that got no connection is tried again. One whose connection was cut off
  * is looked for by its id first, as after a restart of this process, and posted again only if the server doesn't have
  * it. Rejects with the error of the last try.
  */
@@ -30,17 +30,27 @@ export async function postPrompt(options: PostOptions): Promise<void> {
   const { clock, idleCheck } = server
   const startedAt = clock.now()
   for (let pauseMs = 250; ; pauseMs = Math.min(maxPauseMs, pauseMs * 2)) {
+    let isSafe = false
     try {
+      await guardAgain(options)
+      isSafe = true
       return await request.post(place, messageID)
     } catch (error) {
       const isLate = clock.now() - startedAt >= againMs
       if (isLate || isPointless()) throw error
-      if (wasNeverSent(error)) await pause(clock, pauseMs, over)
+      if (wasNeverSent(error) || (!isSafe && wasCutOff(error))) await pause(clock, pauseMs, over)
       else if (!wasCutOff(error) || (await mayBeStored(options))) throw error
       if (isPointless()) throw error
       idleCheck.expectAgain(place.sessionID)
     }
   }
+}
+
+/** The server may have been restarted with another config since, or another client changed the session's rules. */
+async function guardAgain({ server, request: { input }, place }: PostOptions): Promise<void> {
+  if (!input.guarded) return
+  const { sessionID, directory } = place
+  await server.sessions.guard({ sessionID, directory, agent: input.agent, command: input.command })
 }
 
 /** False only if the server says that it doesn't have the prompt, after the time in which it would have stored it. */

@@ -23,7 +23,7 @@ export interface RunServer {
   readonly info: ServerInfo
   readonly reader: Pick<SessionReader, 'read'>
   readonly liveness: Pick<Liveness, 'whenLive' | 'isLive'>
-  readonly sessions: Pick<Sessions, 'prepare' | 'refresh' | 'textOf'>
+  readonly sessions: Pick<Sessions, 'prepare' | 'guard' | 'refresh' | 'textOf'>
   readonly stopping: Pick<Stopping, 'reopen'>
   readonly aborting: Aborting
   readonly inbox: Pick<Inbox, 'find' | 'withdraw' | 'onLeft'>

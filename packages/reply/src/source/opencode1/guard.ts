@@ -1,11 +1,14 @@
-import { asksBeforeActing, endWith, guardRules, type PermissionRule, unguarded } from '../guard-rules.ts'
+import { asksBeforeActing, endWith, guardRules, isTakenAway, type PermissionRule, unguarded } from '../guard-rules.ts'
 import type { Guarded, GuardTarget } from '../port.ts'
-import { toReadAgentRules, toReadCommandStarts, toReadRules } from './decode/rest.ts'
+import { toReadAgentRules, toReadCommandStarts, toReadRules, toReadVersion } from './decode/rest.ts'
 import type { Rest } from './rest.ts'
+import { obeysSessionRules } from './version.ts'
 
-/** How an operator makes OpenCode 1 ask in all sessions, its sub-agents' among them. */
+/** How an operator makes OpenCode 1 ask in all sessions, its sub-agents' among them. They have no shell. */
 export const configLines =
-  '"permission": { "*": "ask", "read": { "*": "allow", "*.env": "ask", "*.env.*": "ask" }, "glob": "allow", "grep": "allow", "list": "allow", "todowrite": "allow", "todoread": "allow", "question": "allow", "skill": "allow" }'
+  '"permission": { "*": "ask", "bash": "deny", "read": { "*": "allow", "*.env": "ask", "*.env.*": "ask" }, "glob": "allow", "grep": "allow", "list": "allow", "todowrite": "allow", "todoread": "allow", "question": "allow", "skill": "allow" }'
+
+const cure = `Update OpenCode to 1.14 or newer, or add to its config: ${configLines}`
 
 export interface SessionGuard {
   /** The rules that a new session needs. Empty if the server's config asks by itself. */
@@ -15,9 +18,15 @@ export interface SessionGuard {
 }
 
 /**
- * Sessions of OpenCode 1 carry permission rules that come after those of their agent. Measured on 1.1.65, 1.2.27, 1.14.41,
- * 1.17.19, 1.18.33 and 1.18.34: `POST /session` takes them on all, `PATCH` appends them from 1.14 on. A run reads them
- * once, when it begins. A fork loses them. A sub-agent's session doesn't inherit rules that ask, and a command with
+ * OpenCode 1 asks for the commands that its parser finds in a line. A line in which it finds none runs unasked, whatever the
+ * rules: `> file` empties any file, and in `[[ 'a[$(touch file)]' -eq 0 ]]` bash runs what stands in quotes (measured on
+ * 1.1.65, 1.2.27, 1.14.41, 1.17.19 and 1.18.33). Only a rule that denies the whole tool takes it away.
+ */
+const noShell: PermissionRule = { permission: 'bash', pattern: '*', action: 'deny' }
+
+/**
+ * Sessions of OpenCode 1 carry permission rules that come after those of their agent. Measured on 1.14.41,
+ * 1.17.19, 1.18.33 and 1.18.34: `POST /session` takes them, `PATCH` appends them. A run reads them once, when it begins. A fork loses them. A sub-agent's session doesn't inherit rules that ask, and a command with
  * `subtask` starts one without asking.
  */
 export function createSessionGuard({ rest, name }: { readonly rest: Rest; readonly name: string }): SessionGuard {
@@ -25,33 +34,35 @@ export function createSessionGuard({ rest, name }: { readonly rest: Rest; readon
 
   async function rulesFor(target: GuardTarget): Promise<readonly PermissionRule[]> {
     const { areGuarded, meant } = await agentsOf(target)
-    return areGuarded ? [] : guardRules(meant)
+    return areGuarded ? [] : rulesOver(meant)
   }
 
   async function guard({ sessionID, directory, agent, command }: GuardTarget): Promise<Guarded> {
     const { areGuarded, meant } = await agentsOf({ directory, agent })
+    if (!areGuarded) await requireRules()
     if (!areGuarded && command !== undefined) await requireNoSubagent(command, directory)
     if (sessionID === undefined) return areGuarded ? 'always' : 'next-run'
     const place = { sessionID, directory }
     const own = toReadRules(await rest.session(place))
-    if (areGuarded && asksBeforeActing([...meant, ...own])) return 'always'
-    const rules = guardRules(meant)
+    if (areGuarded && isSafe([...meant, ...own])) return 'always'
+    const rules = rulesOver(meant)
     if (endWith(own, rules)) return 'next-run'
-    // Servers before 1.14 answer as if they had taken them.
     await rest.addRules(place, rules)
     if (endWith(toReadRules(await rest.session(place)), rules)) return 'next-run'
-    throw unguarded(
-      `Session ${sessionID} of ${name}`,
-      `This server adds no rules to a session that exists: begin a new session, update OpenCode to 1.14 or newer, or add to its config: ${configLines}`,
-    )
+    throw unguarded(`Session ${sessionID} of ${name}`, `This server adds no rules to it: ${cure}`)
   }
 
-  /** Whether all agents ask by the server's own config, and the rules of the one that answers. */
+  async function requireRules(): Promise<void> {
+    const version = toReadVersion(await rest.health())
+    if (!obeysSessionRules(version)) throw unguarded(`OpenCode ${version ?? 'of an unknown version'} at ${name}`, cure)
+  }
+
+  /** Whether all agents ask by the server's own config and have no shell, and the rules of the one that answers. */
   async function agentsOf({ directory, agent }: GuardTarget) {
     const agents = toReadAgentRules(await rest.agents(directory))
     const isMeant = agent === undefined ? isPrimary : (one: { readonly name: string }) => one.name === agent
     return {
-      areGuarded: agents.length > 0 && agents.every(({ rules }) => asksBeforeActing(rules)),
+      areGuarded: agents.length > 0 && agents.every(({ rules }) => isSafe(rules)),
       meant: agents.find(isMeant)?.rules ?? [],
     }
   }
@@ -68,6 +79,14 @@ export function createSessionGuard({ rest, name }: { readonly rest: Rest; readon
       `Only people who may approve can run it, unless the config of ${name} asks in all sessions: ${configLines}`,
     )
   }
+}
+
+function rulesOver(agent: readonly PermissionRule[]): readonly PermissionRule[] {
+  return [...guardRules(agent), noShell]
+}
+
+function isSafe(rules: readonly PermissionRule[]): boolean {
+  return asksBeforeActing(rules) && isTakenAway(noShell.permission, rules)
 }
 
 /** The list begins with the server's default agent. */

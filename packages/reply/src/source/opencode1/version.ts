@@ -28,6 +28,15 @@ export function takesMessageIDs(version: string | undefined): boolean {
   return major > 1 || (major === 1 && (minor > 18 || (minor === 18 && patch >= 15)))
 }
 
+/**
+ * Whether the rules of a session can take a tool away: on 1.14.41 and newer. 1.1.65 and 1.2.27 look at those of the agent
+ * alone, and add no rules to a session that exists.
+ */
+export function obeysSessionRules(version: string | undefined): boolean {
+  const [major = 0, minor = 0] = numbersOf(version)
+  return major > 1 || (major === 1 && minor >= 14)
+}
+
 /** Servers before 1.2 keep the sessions of each project apart, do not page messages and send fewer heartbeats. */
 export function isBeforeOneTwo(version: string): boolean {
   return /^(0|1\.[01])\./.test(version)

@@ -163,10 +163,12 @@ export function testGuarded(version: string, { adds }: { readonly adds: boolean 
     })
 
     test('refuses a command that starts a sub-agent, which nothing would guard', async () => {
-      const command = async (input: { command: string; sessionID?: string }) =>
+      const command = async (input: { command: string; agent?: string; sessionID?: string }) =>
         await rejecting(stage.opencode, stage.opencode.command({ ...input, arguments: 'x', guarded: true }))
       const { sessionID } = await run('plain')
-      for (const input of [{ command: 'sub' }, { command: '/sub' }, { command: 'sub', sessionID }])
+      // A command without an agent of its own is answered by the one that it is given, which may be a sub-agent.
+      const given = { command: 'greet', agent: 'general' }
+      for (const input of [{ command: 'sub' }, { command: '/sub' }, { command: 'sub', sessionID }, given])
         expect(await command(input)).toMatchObject({ outcome: 'failed', error: { name: 'unguarded' } })
       expect(isThere('bash.txt')).toBe(false)
       expect(await command({ command: 'greet' })).toMatchObject({ outcome: 'completed' })

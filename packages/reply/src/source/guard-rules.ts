@@ -26,6 +26,13 @@ const harmless = [
   'plan_exit',
 ] as const
 
+/** OpenCode's own rules for files that are likely to have secrets, which a config that allows everything takes away. */
+const secretFiles: readonly PermissionRule[] = [
+  { permission: 'read', pattern: '*.env', action: 'ask' },
+  { permission: 'read', pattern: '*.env.*', action: 'ask' },
+  { permission: 'read', pattern: '*.env.example', action: 'allow' },
+]
+
 /** The permissions by which OpenCode 1 and 2 act, and the name of a tool that neither has. */
 const acting = [
   'bash',
@@ -67,6 +74,7 @@ export function guardRules(agent: readonly PermissionRule[]): readonly Permissio
       return [
         { permission: rule.permission, pattern: rule.pattern, action: 'ask' },
         ...allowed.map((permission) => ({ permission, pattern: rule.pattern, action: 'allow' as const })),
+        ...(allowed.includes('read') ? secretFiles : []),
       ]
     }),
   ]

@@ -265,6 +265,17 @@ export function testGuarded(version: string, { adds }: { readonly adds: boolean 
       await stage.close()
     })
 
+    test('asks before it reads a file of secrets, also where all is allowed', async () => {
+      const stage = await openGuardStage(version, { permission: { '*': 'allow' } })
+      const { opencode } = stage
+      const run = async (name: string) =>
+        await rejecting(opencode, opencode.prompt({ text: `[scenario:${name}]`, guarded: true }))
+      expect((await run('secrets')).asked).toEqual(['read'])
+      expect((await run('read')).asked).toEqual([])
+      expect((await run('bash')).asked).toEqual(['bash'])
+      await stage.close()
+    })
+
     test('leaves a server alone that asks by the lines of the error, its sub-agents too', async () => {
       const lines = Object(config(firstLines).permission)
       const stage = await openGuardStage(version, {

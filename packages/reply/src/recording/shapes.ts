@@ -154,7 +154,7 @@ const shapes: readonly Shape[] = [
     read: body(queryValue),
   },
   { opener: String.raw`${anyCase('cookie')}:\s{0,16}|(?:(?<=\s)-b|--cookie)(?:=|\s{1,4})["']?`, read: body(cookies) },
-  // curl's user and password, also behind letters that take no value, as in `-sSu`
+  // curl's user and password, also behind letters that take no value, as in `-sSu`.
   {
     opener: String.raw`(?:(?<=\s)-[fgGiIjJklLnNOqRsSv]{0,12}[uU]|--user|--proxy-user)(?:=|\s{1,4})?["']?(?=[\w.@-]|$)`,
     read: readUser,

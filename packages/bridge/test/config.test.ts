@@ -363,6 +363,20 @@ describe('a config file', () => {
     expect(() => loadConfig(path, {})).toThrow('is not apart')
   })
 
+  test.each([
+    ['the config', 'project/reply.json', 'own/reply.json', 'project/reply.json'],
+    ['the folder of the config', 'project/own', 'own', 'project/own/reply.json'],
+    ['the state', 'project/state', 'state', 'own/reply.json'],
+  ])('refuses a link in the directory that leads to %s: an agent could replace it', (_, link, target, path) => {
+    for (const name of ['project', 'own', 'state']) mkdirSync(join(folder, name))
+    write('own/reply.json', '')
+    symlinkSync(join(folder, target), join(folder, link))
+    const servers = { home: { url: 'http://127.0.0.1:1', directory: join(folder, 'project') } }
+    const state = link === 'project/state' ? join(folder, link) : join(folder, 'state')
+    write(path, JSON.stringify({ ...least, servers, state }))
+    expect(() => loadConfig(join(folder, path), {})).toThrow(/^servers\.home\.directory: .* is not apart/)
+  })
+
   test.skipIf(process.platform === 'win32')('refuses secrets that others of the computer can read, and says so', () => {
     const path = write('reply.json', JSON.stringify(least))
     const file = write('token.txt', '1:abc')

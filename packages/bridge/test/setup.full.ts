@@ -94,6 +94,8 @@ test('init checks what it is told, lets the first person in by a code, and write
   expect(said.filter((line) => line.startsWith('✗'))).toHaveLength(3)
   expect(said.join()).not.toContain(token)
   const text = readFileSync(path, 'utf8')
+  // Where the umask leaves files open to all, the bridge would refuse its own config.
+  expect(statSync(path).mode & 0o777).toBe(0o600)
   expect(JSON.parse(text)).toEqual({
     servers: { home: { url: server.url, directory: server.directory } },
     channels: { telegram: { type: 'telegram', token: { file: './telegram-token.secret' } } },

@@ -82,6 +82,7 @@ const secrets: readonly (readonly [kind: string, text: string, secret: string])[
   ['AWS secret', `aws_secret_access_key = ${chars(40)}`, chars(40)],
   ['curl -u', `curl -s -u jane:${chars(9)} https://example.com`, chars(9)],
   ['curl -u, quoted', `curl -u 'jane@example.com:two ${chars(9)}' https://example.com`, chars(9)],
+  ['curl -u after other letters', `curl -sSfu jane:${chars(9)} https://example.com`, chars(9)],
   ['curl -u, joined', `curl -ujane:${chars(9)} https://example.com`, chars(9)],
   ['curl --user', `curl --user "jane:${chars(9)}" https://example.com`, chars(9)],
   ['curl --user=', `curl --user=jane:${chars(9)} https://example.com`, chars(9)],

@@ -1,5 +1,5 @@
-import { existsSync, realpathSync } from 'node:fs'
-import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path'
+import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs'
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 
 /**
  * The folders in which an agent that works in a directory reads and writes without asking: the directory, and the git
@@ -12,10 +12,25 @@ export function reachOf(directory: string): readonly string[] {
   return repository === undefined || repository === own ? [own] : [own, repository]
 }
 
-/** The first of these files and folders, which need not exist, that an agent in a directory reaches. */
+/**
+ * The first of these files and folders, which need not exist, that an agent in a directory reaches. A link on the way to
+ * one counts like the file: the agent could replace it.
+ */
 export function reachedFrom(directory: string, paths: readonly string[]): string | undefined {
   const reach = reachOf(directory)
-  return paths.find((path) => reach.some((folder) => isWithin(folder, realOf(path))))
+  const isReached = (place: string): boolean => reach.some((folder) => isWithin(folder, place))
+  return paths.find((path) => isReached(realOf(path)) || linksTo(path).some(isReached))
+}
+
+/** Where the links on the way to a path lie, also those that other links lead to. */
+function linksTo(path: string): readonly string[] {
+  const above = dirname(path)
+  if (above === path) return []
+  const links = linksTo(above)
+  const place = join(realOf(above), basename(path))
+  // A link that leads nowhere, or in a circle, leads to nothing that is used.
+  if (!existsSync(place) || !lstatSync(place).isSymbolicLink()) return links
+  return [...links, place, ...linksTo(resolve(dirname(place), readlinkSync(place)))]
 }
 
 function repositoryOf(folder: string): string | undefined {

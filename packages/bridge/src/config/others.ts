@@ -1,4 +1,4 @@
-import { accessSync, constants, realpathSync, statSync } from 'node:fs'
+import { accessSync, constants, readFileSync, realpathSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 /**
@@ -30,9 +30,27 @@ function foldersAbove(path: string): readonly number[] {
 
 function isReadOnly(path: string): boolean {
   try {
+    if (process.platform === 'linux') return isOnReadOnlyMount(path, readFileSync('/proc/self/mountinfo', 'utf8'))
     accessSync(path, constants.W_OK)
     return false
   } catch (error) {
     return error instanceof Error && 'code' in error && error.code === 'EROFS'
   }
+}
+
+/**
+ * Whether the mount that a file lies on is for reading alone, by Linux's list of mounts. The system tells so itself only
+ * to users who could write the file: others get EACCES. https://man7.org/linux/man-pages/man5/proc_pid_mountinfo.5.html
+ */
+export function isOnReadOnlyMount(path: string, mountinfo: string): boolean {
+  const mounts = mountinfo.split('\n').flatMap((line) => {
+    const [, , , , point, options = ''] = line.split(' ')
+    if (point === undefined) return []
+    const folder = point.replace(/\\([0-7]{3})/g, (_, code) => String.fromCharCode(Number.parseInt(code, 8)))
+    const isAbove = folder === '/' || path === folder || path.startsWith(`${folder}/`)
+    return isAbove ? [{ length: folder.length, isRead: options.split(',').includes('ro') }] : []
+  })
+  // Of two mounts in one place, the later one hides the other.
+  return mounts.reduce((deepest, one) => (one.length >= deepest.length ? one : deepest), { length: 0, isRead: false })
+    .isRead
 }

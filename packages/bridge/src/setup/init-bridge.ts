@@ -180,7 +180,7 @@ export async function initBridge(options: InitOptions): Promise<string> {
       await writeFile(join(folder, file), `${secrets.get(file) ?? ''}\n`, { mode: 0o600, flag: 'wx' })
     }
     const flag = force ? 'w' : 'wx'
-    await writeFile(path, `${JSON.stringify(config, undefined, 2)}\n`, { flag })
+    await writeFile(path, `${JSON.stringify(config, undefined, 2)}\n`, { mode: 0o600, flag })
     questions.say(`✓ ${path}`)
   }
 }

@@ -243,6 +243,8 @@ const programs: ReadonlySet<string> = new Set([
     'xdg-open',
   ],
   ...['nodemon', 'watchexec', 'dotenv', 'direnv', 'nix', 'nix-shell', 'nix-env', 'hyperfine'],
+  // Tools with an option that names a program: `rg --pre`, `sort --compress-program`, `split --filter`, `ip netns exec`.
+  ...['rg', 'ag', 'ack', 'sort', 'split', 'wget', 'ip', 'fzf', 'bat', 'delta'],
   // Other machines and containers.
   ...[
     'ssh',

@@ -154,8 +154,11 @@ const shapes: readonly Shape[] = [
     read: body(queryValue),
   },
   { opener: String.raw`${anyCase('cookie')}:\s{0,16}|(?:(?<=\s)-b|--cookie)(?:=|\s{1,4})["']?`, read: body(cookies) },
-  // curl's user and password
-  { opener: String.raw`(?:(?<=\s)-[uU]|--user|--proxy-user)(?:=|\s{1,4})?["']?(?=[\w.@-]|$)`, read: readUser },
+  // curl's user and password, also behind letters that take no value, as in `-sSu`.
+  {
+    opener: String.raw`(?:(?<=\s)-[fgGiIjJklLnNOqRsSv]{0,12}[uU]|--user|--proxy-user)(?:=|\s{1,4})?["']?(?=[\w.@-]|$)`,
+    read: readUser,
+  },
   { opener: `${anyCase('authorization')}${sets}`, read: readAuthorization },
   { opener: String.raw`/home/|/Users/|[A-Z]:\\{1,2}Users\\{1,2}`, read: readHome },
   { opener: '/root', read: readRoot },

@@ -26,6 +26,13 @@ const harmless = [
   'plan_exit',
 ] as const
 
+/** OpenCode's own rules for files that are likely to have secrets, which a config that allows everything takes away. */
+const secretFiles: readonly PermissionRule[] = [
+  { permission: 'read', pattern: '*.env', action: 'ask' },
+  { permission: 'read', pattern: '*.env.*', action: 'ask' },
+  { permission: 'read', pattern: '*.env.example', action: 'allow' },
+]
+
 /** The permissions by which OpenCode 1 and 2 act, and the name of a tool that neither has. */
 const acting = [
   'bash',
@@ -41,13 +48,19 @@ const acting = [
   'a_tool_of_an_mcp_server',
 ] as const
 
+/** The server's own folders, such as that of long outputs and those of skills. What is done there is asked. */
+const ofOpenCode = /[/\\]\.?opencode[/\\]/
+
 /**
  * Whether an agent with these rules asks before it acts on anything that its config doesn't name. Narrower patterns that
  * are allowed, such as `git status *`, are the choice of the person who wrote the config.
  */
 export function asksBeforeActing(rules: readonly PermissionRule[]): boolean {
   return acting.every((name) => {
-    const last = rules.findLast((rule) => isForAll(rule.pattern) && matches(rule.permission, name))
+    const last = rules.findLast((rule) => {
+      const isForAll = rule.action === 'allow' ? isWide(rule.pattern) : rule.pattern === '*'
+      return isForAll && matches(rule.permission, name)
+    })
     return last !== undefined && last.action !== 'allow'
   })
 }
@@ -67,12 +80,12 @@ export function guardRules(agent: readonly PermissionRule[]): readonly Permissio
     { permission: '*', pattern: '*', action: 'ask' },
     ...agent.flatMap((rule): readonly PermissionRule[] => {
       if (rule.action !== 'allow' || isHarmless(rule.permission)) return [rule]
-      // A place beside the project, such as the server's own folder for long outputs. What is done there is asked.
-      if (rule.permission === 'external_directory' && !isForAll(rule.pattern)) return [rule]
+      if (rule.permission === 'external_directory' && ofOpenCode.test(rule.pattern)) return [rule]
       const allowed = harmless.filter((name) => matches(rule.permission, name))
       return [
         { permission: rule.permission, pattern: rule.pattern, action: 'ask' },
         ...allowed.map((permission) => ({ permission, pattern: rule.pattern, action: 'allow' as const })),
+        ...(allowed.includes('read') ? secretFiles : []),
       ]
     }),
   ]
@@ -97,8 +110,9 @@ function isHarmless(permission: string): boolean {
   return harmless.some((name) => name === permission)
 }
 
-function isForAll(pattern: string): boolean {
-  return /^\*+$/.test(pattern)
+/** Nothing but wildcards, and what stands for the root or the home: `*`, `/** Nothing but wildcards, and what stands for the root, the home or a folder: `*`, `/**`, `~/*`. */
+function isWide(pattern: string): boolean {
+  return /^[*?/~.]+$/.test(pattern)
 }
 
 function matches(permission: string, name: string): boolean {

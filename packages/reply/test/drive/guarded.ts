@@ -211,10 +211,12 @@ export function testGuarded(version: string): void {
     })
 
     test('refuses a command that starts a sub-agent, which nothing would guard', async () => {
-      const command = async (input: { command: string; sessionID?: string }) =>
+      const command = async (input: { command: string; agent?: string; sessionID?: string }) =>
         await rejecting(stage.opencode, stage.opencode.command({ ...input, arguments: 'x', guarded: true }))
       const { sessionID } = await run('plain')
-      for (const input of [{ command: 'sub' }, { command: '/sub' }, { command: 'sub', sessionID }])
+      // A command without an agent of its own is answered by the one that it is given, which may be a sub-agent.
+      const given = { command: 'greet', agent: 'general' }
+      for (const input of [{ command: 'sub' }, { command: '/sub' }, { command: 'sub', sessionID }, given])
         expect(await command(input)).toMatchObject({ outcome: 'failed', error: { name: 'unguarded' } })
       expect(isThere('bash.txt')).toBe(false)
       expect(await command({ command: 'greet' })).toMatchObject({ outcome: 'completed' })
@@ -344,6 +346,17 @@ function testOwnRules(version: string, { adds }: { readonly adds: boolean }): vo
       // It asks, or the server was away for too long.
       expect((await rejecting(opencode, stream)).outcome).not.toBe('completed')
       expect(existsSync(join(server.directory, 'edit.txt'))).toBe(false)
+      await stage.close()
+    })
+
+    test('asks before it reads a file of secrets, also where all is allowed', async () => {
+      const stage = await openGuardStage(version, { permission: { '*': 'allow' } })
+      const { opencode } = stage
+      const run = async (name: string) =>
+        await rejecting(opencode, opencode.prompt({ text: `[scenario:${name}]`, guarded: true }))
+      expect((await run('secrets')).asked).toEqual(['read'])
+      expect((await run('read')).asked).toEqual([])
+      expect((await run('edit')).asked).toEqual(['edit'])
       await stage.close()
     })
 

@@ -29,7 +29,12 @@ const noShell: PermissionRule = { permission: 'bash', pattern: '*', action: 'den
  * 1.17.19, 1.18.33 and 1.18.34: `POST /session` takes them, `PATCH` appends them. A run reads them once, when it begins. A fork loses them. A sub-agent's session doesn't inherit rules that ask, and a command with
  * `subtask` starts one without asking.
  */
-export function createSessionGuard({ rest, name }: { readonly rest: Rest; readonly name: string }): SessionGuard {
+export function createSessionGuard(options: {
+  readonly rest: Pick<Rest, 'health' | 'agents' | 'commands' | 'session' | 'addRules'>
+  /** Names the server in errors. */
+  readonly name: string
+}): SessionGuard {
+  const { rest, name } = options
   return { rulesFor, guard }
 
   async function rulesFor(target: GuardTarget): Promise<readonly PermissionRule[]> {
@@ -40,7 +45,7 @@ export function createSessionGuard({ rest, name }: { readonly rest: Rest; readon
   async function guard({ sessionID, directory, agent, command }: GuardTarget): Promise<Guarded> {
     const { areGuarded, meant } = await agentsOf({ directory, agent })
     if (!areGuarded) await requireRules()
-    if (!areGuarded && command !== undefined) await requireNoSubagent(command, directory)
+    if (!areGuarded && command !== undefined) await requireNoSubagent({ command, directory, agent })
     if (sessionID === undefined) return areGuarded ? 'always' : 'next-run'
     const place = { sessionID, directory }
     const own = toReadRules(await rest.session(place))
@@ -67,13 +72,16 @@ export function createSessionGuard({ rest, name }: { readonly rest: Rest; readon
     }
   }
 
-  async function requireNoSubagent(command: string, directory: string | undefined): Promise<void> {
+  async function requireNoSubagent({ command, directory, agent }: Omit<GuardTarget, 'sessionID'>): Promise<void> {
     const [commands, agents] = await Promise.all([rest.commands(directory), rest.agents(directory)])
-    const start = toReadCommandStarts(commands).find((one) => one.name === command)
-    // The server answers such a command itself, with an error.
-    if (!start) return
-    const agent = toReadAgentRules(agents).find((one) => one.name === start.agent)
-    if (start.subtask !== true && (start.subtask === false || agent === undefined || isPrimary(agent))) return
+    const starts = toReadCommandStarts(commands)
+    const start = starts?.find((one) => one.name === command)
+    // The server answers an unknown command itself, with an error.
+    if (starts && !start) return
+    const answering = start?.agent ?? agent
+    const isByPrimary =
+      answering === undefined || toReadAgentRules(agents).some((one) => one.name === answering && isPrimary(one))
+    if (start && (start.subtask === false || (start.subtask !== true && isByPrimary))) return
     throw unguarded(
       `A sub-agent that the command /${command} starts`,
       `Only people who may approve can run it, unless the config of ${name} asks in all sessions: ${configLines}`,

@@ -171,9 +171,9 @@ const startSchema = z.looseObject({
   subtask: z.catch(z.optional(z.boolean()), undefined),
 })
 
-/** Who answers each command. */
-export function toReadCommandStarts(value: unknown): readonly z.infer<typeof startSchema>[] {
-  return z.array(startSchema).safeParse(value, inEnglish).data ?? []
+/** Who answers each command. Undefined if that can't be read. */
+export function toReadCommandStarts(value: unknown): readonly z.infer<typeof startSchema>[] | undefined {
+  return z.array(startSchema).safeParse(value, inEnglish).data
 }
 
 const commandSchema = z.looseObject({

@@ -194,26 +194,37 @@ const flatDialect: Dialect = {
 
 /** Blocks of a rich message. Text beside blocks is a paragraph of its own. */
 function blocksOf(html: string): number {
-  return (html.match(BLOCKS)?.length ?? 0) + (html.match(BARE_TEXTS)?.length ?? 0)
+  return countOf(BLOCKS, html) + countOf(BARE_TEXTS, html)
 }
 
 const BLOCKS = /<(?:p|h\d|pre|ul|ol|li|blockquote|table|tr|hr)\b/g
 
 /** Where a block may begin or end, and something else than another block follows. */
 const BARE_TEXTS =
-  /(?:^|<(?:li|blockquote)[^>]*>(?:<input[^>]*>)?|<\/(?:p|h\d|pre|[uo]l|blockquote|table)>|<hr\/>)\s*(?!\s|<\/?(?:p|h\d|pre|[uo]l|li|blockquote|table|hr|t[rdh])\b|$)/g
+  /(?:^|<(?:li|blockquote)[^>]*>(?:<input[^>]*>)?|<\/(?:p|h\d|pre|[uo]l|blockquote|table)>|<hr\/>)\s*(?!\s|<\/?(?:p|h\d|pre|[uo]l|li|blockquote|table|hr|t[rdh])\b|$)[\s\S]/g
+
+/** Counts without making an array of what is found. The pattern never matches an empty text. */
+function countOf(pattern: RegExp, text: string): number {
+  let count = 0
+  pattern.lastIndex = 0
+  while (pattern.test(text)) count++
+  return count
+}
 
 /** Elements in each other, with a paragraph around text that has none of its own. */
 function depthOf(html: string): number {
   let [depth, most] = [0, 0]
   for (let at = html.indexOf('<'); at >= 0; at = html.indexOf('<', at + 1)) {
     if (html.charAt(at + 1) === '/') depth -= 1
-    else if (!VOID.test(html.slice(at, at + 6))) most = Math.max(most, ++depth)
+    else if (!isVoid(html, at + 1)) most = Math.max(most, ++depth)
   }
   return most + 1
 }
 
-const VOID = /^<(?:br|hr|input)\b/
+/** Whether the tag whose name begins there has no content. */
+function isVoid(html: string, at: number): boolean {
+  return html.startsWith('br', at) || html.startsWith('hr', at) || html.startsWith('input', at)
+}
 
 /** Tags may stand between the letters of an address: Telegram looks for addresses in the text without them. */
 const TAGS = '(?:<[^>]*>)*'

@@ -113,6 +113,7 @@ test.each([
   ['items of a list', '- item\n'.repeat(500), false],
   ['rows of a table', `| a |\n|---|\n${'| b |\n'.repeat(499)}`, false],
   ['headings', '# a\n\n'.repeat(150) + 'word\n\n'.repeat(351), false],
+  ['texts beside blocks of an item', '- ```\n  a\n  ```\n  b\n'.repeat(167), false],
   ['items, each with its paragraph', '1. item\n'.repeat(249), true],
   ['more items', '1. item\n'.repeat(250), false],
   ['lines of code', `\`\`\`\n${'- item\n'.repeat(600)}\`\`\``, true],

@@ -66,6 +66,11 @@ test.each([
   ['java\nscript:x', false],
   ['https://a\u0000.example', false],
   ['https://a\u200b.example', false],
+  ['https://bank.example@evil.example', false],
+  ['https://bank.example:a@evil.example/b', false],
+  ['https://bank.example\\@evil.example', false],
+  ['https://a.example/@b', true],
+  ['https://a.example?b=c@d.example', true],
 ])('%s may be a link: %s', (href, may) => {
   expect(isOpenable(href)).toBe(may)
 })

@@ -28,9 +28,16 @@ const rendered = (source: string): string => renderMarkdown(source, telling)
 
 test.each<[string, string]>([
   ['a **b** *c* ~~d~~ `e`', 'p(a strong(b) em(c) del(d) codespan(e))'],
-  ['[a](b) ![c](d)', 'p(link:b(a) image:d(c))'],
-  ['[](b) ![](d)', 'p(link:b(link) image:d(image))'],
-  ['[![a](b)](c)', 'p(link:c(a))'],
+  ['[a](http://b) ![c](http://d)', 'p(link:http://b(a) image:http://d(c))'],
+  ['[](http://b) ![](http://d)', 'p(link:http://b(link) image:http://d(image))'],
+  ['[![a](b)](http://c)', 'p(link:http://c(a))'],
+  ['[a](http://b?c&amp;d&#64;)', 'p(link:http://b?c&d@(a))'],
+  ['[**a**](b) ![c](d)', 'p(strong(a) (b) c (d))'],
+  ['[](b) ![](d) [e](e) []()', 'p(b d e link)'],
+  ['[a](tg://b) <tg://b> ftp://c', 'p(a (tg:\u2060//b) tg:\u2060//b ftp:\u2060//c)'],
+  ['[a](http://b@c) [d](http://b&#64;c)', 'p(a (http:\u2060//b@c) d (http:\u2060//b@c))'],
+  ['http://b@c', 'p(http:\u2060//b@c)'],
+  ['[a](\u00e4%2F) [b](<c d>)', 'p(a (\u00e4%2F) b (c d))'],
   ['## a', 'h2(a)'],
   ['a\n===', 'h1(a)'],
   ['a\nb', 'p(a\nb)'],
@@ -54,7 +61,7 @@ test.each<[string, string]>([
 
 test('a dialect with tables gets their cells without markup', () => {
   const table = vi.fn(() => 'table')
-  renderMarkdown('| **a** |\n|---|\n| [b](c)<br>d |', { ...telling, table })
+  renderMarkdown('| **a** |\n|---|\n| [b](http://c)<br>d |', { ...telling, table })
   expect(table).toHaveBeenCalledWith({ header: ['a'], rows: [['b d']], align: [null] })
 })
 

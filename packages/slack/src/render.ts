@@ -1,5 +1,6 @@
 import type { Render } from '@reply/sink'
 import {
+  addressOf,
   cachedRender,
   clip,
   type Dialect,
@@ -11,6 +12,7 @@ import {
   mayMislead,
   renderMarkdown,
   type Token,
+  textOf,
   visible,
   wellFormed,
 } from '@reply/sink/channel'
@@ -61,8 +63,8 @@ const shown: Dialect = {
 
 /**
  * Markdown for a markdown block, which takes Markdown directly and shows pictures as links. Mentions are disabled by an
- * invisible character (U+2060); links to other schemes than http, https and mailto become text, and a link whose text
- * names another address is followed by its own. `length` is in UTF-16 units of that text; `plain` is the visible text.
+ * invisible character (U+2060). It also turns links that may not be links into the text that was written, and a link
+ * whose text names another address is followed by its own. `length` is in UTF-16 units of that text; `plain` is the visible text.
  */
 export const renderSlack: Render = cachedRender((source) => {
   const text = quieted(withOpenLinks(source))
@@ -84,22 +86,32 @@ type LinkToken = Extract<Token, { readonly type: 'link' | 'image' }>
 
 /** Replaces links that may not be links, and those that mislead. */
 function withOpenLinks(source: string): string {
-  if (!/\](?:\(|:|\[)|<[a-z][a-z\d+.-]*:/i.test(source)) return source
+  if (!mayHaveClosed(source)) return source
   const closed = closedIn(lex(source))
   if (closed.length === 0) return source
   let [text, from] = ['', 0]
   for (const token of closed) {
     const at = source.indexOf(token.raw, from)
     if (at < 0) continue
-    text += source.slice(from, at) + openly(token)
+    text += source.slice(from, at) + (isOpenable(addressOf(token)) ? openly(token) : literally(token))
     from = at + token.raw.length
   }
   text += source.slice(from)
   // The same characters may stand in code before the link, or over several lines of a quote: then no link is kept.
-  return closedIn(lex(text)).length === 0 ? text : source.replace(/\](?=[([:])|<(?=[a-z])/gi, `$&${joiner}`)
+  const isOpen = !mayHaveClosed(text) || closedIn(lex(text)).length === 0
+  return isOpen ? text : source.replace(ANY_LINK, `$&${joiner}`)
 }
 
-/** The text of a link as it was written, and its address if that may be opened. */
+/** A quick look, without reading the Markdown. An address as its own text is closed for its scheme, or for an @ in it. */
+function mayHaveClosed(source: string): boolean {
+  return MAY_HAVE_LINKS.test(source) || (/[@&]/.test(source) && /:\/\/|www\./i.test(source))
+}
+
+const MAY_HAVE_LINKS = /\](?:\(|:|\[)|<[a-z][a-z\d+.-]*:|\bftp:\/\//i
+
+const ANY_LINK = /\](?=[([:])|<(?=[a-z])|:(?=\/\/)|\bwww(?=\.)/gi
+
+/** The text of a link as it was written, and its address. */
 function openly(token: LinkToken): string {
   const words =
     token.type === 'image'
@@ -108,34 +120,48 @@ function openly(token: LinkToken): string {
           .map(({ raw }) => raw)
           .join('')
   const shown = words.replace(/:(?=\/\/)/g, isOpenable(words) ? ':' : `:${joiner}`)
-  return isOpenable(token.href) && token.raw.endsWith(')') ? `${shown} (<${token.href}>)` : shown
+  return token.raw.endsWith(')') ? `${shown} (<${token.href}>)` : shown
+}
+
+/** A link as it was written, which is none. */
+function literally({ raw }: LinkToken): string {
+  const text = raw.replaceAll('](', `]${joiner}(`)
+  const bare = /:\/\/|^<|^www\./i.test(text) ? text.replace(/:(?=\/\/)|^<|^www(?=\.)/gi, `$&${joiner}`) : text
+  // A label that no definition has.
+  return bare.endsWith(']') ? bare.replace(/(?<!\\)\]/g, `${joiner}]`) : bare
 }
 
 function closedIn(tokens: readonly Token[]): readonly LinkToken[] {
-  return tokens.flatMap((token): readonly LinkToken[] => {
-    switch (token.type) {
-      case 'link':
-        return isClosed(token) ? [token] : closedIn(knownTokens(token.tokens))
-      case 'image':
-        return isOpenable(token.href) && !isMisleading(token.text, token.href) ? [] : [token]
-      case 'list':
-        return token.items.flatMap((item) => closedIn(knownTokens(item.tokens)))
-      case 'table':
-        return [token.header, ...token.rows].flatMap((row) => row.flatMap((cell) => closedIn(knownTokens(cell.tokens))))
-      default:
-        return 'tokens' in token && token.tokens ? closedIn(knownTokens(token.tokens)) : []
-    }
-  })
+  const found: LinkToken[] = []
+  findClosed(tokens, found)
+  return found
 }
 
-function isClosed({ href, text, tokens }: Extract<LinkToken, { readonly type: 'link' }>): boolean {
-  return !isOpenable(href) || (mayMislead(text, href) && isMisleading(plainOf(tokens), href))
+/** Adds to one list, as a text may have thousands of links. */
+function findClosed(tokens: readonly Token[], found: LinkToken[]): void {
+  for (const token of tokens) {
+    if (token.type === 'text' && !token.tokens) continue
+    if ((token.type === 'link' || token.type === 'image') && isClosed(token)) found.push(token)
+    else if (token.type === 'list') for (const item of token.items) findClosed(knownTokens(item.tokens), found)
+    else if (token.type === 'table') {
+      for (const row of [token.header, ...token.rows])
+        for (const cell of row) findClosed(knownTokens(cell.tokens), found)
+    } else if (token.type !== 'image' && 'tokens' in token && token.tokens) findClosed(knownTokens(token.tokens), found)
+  }
+}
+
+function isClosed(token: LinkToken): boolean {
+  const href = addressOf(token)
+  return !isOpenable(href) || (mayMislead(token.text, href) && isMisleading(plainOf(token.tokens), href))
 }
 
 /** The text of a link without its formats. */
 function plainOf(tokens: Parameters<typeof knownTokens>[0]): string {
   return knownTokens(tokens)
-    .map((token) => ('tokens' in token && token.tokens ? plainOf(token.tokens) : 'text' in token ? token.text : ''))
+    .map((token) => {
+      if ('tokens' in token && token.tokens) return plainOf(token.tokens)
+      return token.type === 'text' ? textOf(token.raw) : 'text' in token ? token.text : ''
+    })
     .join('')
 }
 

@@ -41,19 +41,32 @@ test.each([
 
 test('mentions no one by a link', () => {
   const { text } = renderSlack('[x](!channel) [y](<@U123>) [z]( @U1)\n\n[r]\n\n[r]: !here')
-  expect(text).toBe('x y z\n\nr\n\n[r]: \u2060!here')
+  expect(text).toBe('[x]\u2060(!channel) [y]\u2060(<\u2060@U123>) [z]\u2060( @U1)\n\n[r\u2060]\n\n[r]: \u2060!here')
 })
 
 test.each([
   ['[a](https://x.example) <https://x.example> ![b](https://x.example/i.png)', undefined],
-  ['[a](slack://open) <slack://open> slack://open', 'a slack:\u2060//open slack:\u2060//open'],
-  ['[**a** `b`](javascript:alert) ![b](data:text/html,x)', '**a** `b` b'],
+  [
+    '[a](slack://open) <slack://open> slack://open',
+    '[a]\u2060(slack:\u2060//open) <\u2060slack:\u2060//open> slack:\u2060//open',
+  ],
+  [
+    '[**a** `b`](javascript:alert) ![b](data:text/html,x)',
+    '[**a** `b`]\u2060(javascript:alert) ![b]\u2060(data:text/html,x)',
+  ],
+  ['![](!here) [all](!channel) [b](/c)', '![]\u2060(!here) [all]\u2060(!channel) [b]\u2060(/c)'],
+  ['https://bank.example@x.example', 'https:\u2060//bank.example@x.example'],
+  ['[a](https://bank.example&#64;x.example)', '[a]\u2060(https:\u2060//bank.example&#64;x.example)'],
+  ['[bank&#46;example](https://x.example)', 'bank&#46;example (<https://x.example>)'],
   ['[https://bank.example](https://x.example)', 'https://bank.example (<https://x.example>)'],
   ['[https://bank.example][1]\n\n[1]: https://x.example', 'https://bank.example\n\n[1]: https://x.example'],
-  ['| a |\n|---|\n| [b](tg://x) |\n\n- [c](tg://x)', '| a |\n|---|\n| b |\n\n- c'],
+  [
+    '| a |\n|---|\n| [b](tg://x) |\n\n- [c](tg://x)',
+    '| a |\n|---|\n| [b]\u2060(tg:\u2060//x) |\n\n- [c]\u2060(tg:\u2060//x)',
+  ],
   ['<https://x.example|https://bank.example>', '<\u2060https://x.example|https://bank.example>'],
   ['<!date^1^{date}^https://x.example|b>', '<\u2060!date^1^{date}^https://x.example|b>'],
-  ['`[b](tg://x)` [b](tg://x)', '`[b]\u2060(tg://x)` [b]\u2060(tg://x)'],
+  ['`[b](tg://x)` [b](tg://x)', '`[b]\u2060(tg:\u2060//x)` [b]\u2060(tg:\u2060//x)'],
 ])('only links to the web and to mail are links, and show where they lead: %s', (source, text) => {
   expect(renderSlack(source).text).toBe(text ?? source)
 })

@@ -2,7 +2,6 @@ import type { Render } from '@reply/sink'
 import {
   cachedRender,
   type Dialect,
-  isOpenable,
   lazyPlain,
   type Rendered,
   renderMarkdown,
@@ -90,7 +89,7 @@ export const renderRich: Render = cachedRender((source) => {
 
 function rich(source: string): Rendered {
   const text = richHtml(source)
-  const length = Math.max(codePoints(plainOf(text)), shareOf(blocksOf(text)))
+  const length = Math.max(lettersOf(text), shareOf(blocksOf(text)))
   return lazyPlain({ text, length }, () => html(source).plain)
 }
 
@@ -114,7 +113,7 @@ function lazyRich(source: string, length: number): Rendered {
 function richHtml(source: string): string {
   const written = renderMarkdown(source, richDialect).trim()
   const made = depthOf(written) <= richDepth ? written : renderMarkdown(source, flatDialect).trim()
-  return plainOf(made).trim() === '' && !/<(?:hr|li|t[dh])\b/.test(made) ? '' : made
+  return /(?:^|>)\s*[^<\s]|<(?:hr|li|t[dh])\b/.test(made) ? made : ''
 }
 
 /** Blocks as a share of their limit, in code points. */
@@ -193,25 +192,39 @@ const flatDialect: Dialect = {
   blockquote: (content, depth) => (depth > 0 ? content : tagged('blockquote', content)),
 }
 
-/** Blocks of a rich message. An item's text is a paragraph of its own if it isn't in one. */
+/** Blocks of a rich message. Text beside blocks is a paragraph of its own. */
 function blocksOf(html: string): number {
-  return (html.match(BLOCKS)?.length ?? 0) + (html.match(BARE_ITEMS)?.length ?? 0)
+  return countOf(BLOCKS, html) + countOf(BARE_TEXTS, html)
 }
 
 const BLOCKS = /<(?:p|h\d|pre|ul|ol|li|blockquote|table|tr|hr)\b/g
-const BARE_ITEMS = /<li[^>]*>(?:<input[^>]*>)?(?!<(?:p|h\d|pre|[uo]l|blockquote|table|hr)\b)/g
+
+/** Where a block may begin or end, and something else than another block follows. */
+const BARE_TEXTS =
+  /(?:^|<(?:li|blockquote)[^>]*>(?:<input[^>]*>)?|<\/(?:p|h\d|pre|[uo]l|blockquote|table)>|<hr\/>)\s*(?!\s|<\/?(?:p|h\d|pre|[uo]l|li|blockquote|table|hr|t[rdh])\b|$)[\s\S]/g
+
+/** Counts without making an array of what is found. The pattern never matches an empty text. */
+function countOf(pattern: RegExp, text: string): number {
+  let count = 0
+  pattern.lastIndex = 0
+  while (pattern.test(text)) count++
+  return count
+}
 
 /** Elements in each other, with a paragraph around text that has none of its own. */
 function depthOf(html: string): number {
   let [depth, most] = [0, 0]
   for (let at = html.indexOf('<'); at >= 0; at = html.indexOf('<', at + 1)) {
     if (html.charAt(at + 1) === '/') depth -= 1
-    else if (!VOID.test(html.slice(at, at + 6))) most = Math.max(most, ++depth)
+    else if (!isVoid(html, at + 1)) most = Math.max(most, ++depth)
   }
   return most + 1
 }
 
-const VOID = /^<(?:br|hr|input)\b/
+/** Whether the tag whose name begins there has no content. */
+function isVoid(html: string, at: number): boolean {
+  return html.startsWith('br', at) || html.startsWith('hr', at) || html.startsWith('input', at)
+}
 
 /** Tags may stand between the letters of an address: Telegram looks for addresses in the text without them. */
 const TAGS = '(?:<[^>]*>)*'
@@ -235,8 +248,6 @@ function tagged(tag: string, content: string): string {
 }
 
 function anchor(content: string, href: string): string {
-  // `tg:` addresses mention people and change settings of the app.
-  if (!isOpenable(href)) return content
   return `<a href="${escaped(href).replaceAll('"', '&quot;')}">${content}</a>`
 }
 
@@ -291,6 +302,18 @@ function plainOf(text: string): string {
   const bare = text.includes('<') ? text.replaceAll('<br>', '\n').replace(/<[^>]*>/g, '') : text
   if (!bare.includes('&')) return bare
   return bare.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&nbsp;', ' ').replaceAll('&amp;', '&')
+}
+
+/** Code points of the text in HTML. */
+function lettersOf(html: string): number {
+  if (/[&\ud800-\udfff]/.test(html)) return codePoints(plainOf(html))
+  let letters = html.length
+  for (let at = html.indexOf('<'); at >= 0; at = html.indexOf('<', at)) {
+    const end = html.indexOf('>', at) + 1
+    letters -= html.startsWith('<br>', at) ? 3 : end - at
+    at = end
+  }
+  return letters
 }
 
 function codePoints(text: string): number {

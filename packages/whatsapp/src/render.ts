@@ -1,5 +1,5 @@
 import type { Render } from '@reply/sink'
-import { cachedRender, type Dialect, isOpenable, lazyPlain, type Rendered, renderMarkdown } from '@reply/sink/channel'
+import { cachedRender, type Dialect, lazyPlain, type Rendered, renderMarkdown } from '@reply/sink/channel'
 import { literal, type Mark, type Piece, writeMarks } from './marks.ts'
 
 /**
@@ -97,7 +97,6 @@ function marked(kind: Mark, content: string): string {
 }
 
 function linked(content: string, href: string): string {
-  if (!isOpenable(href)) return content
   const address = href.replace(/^mailto:/i, '')
   // Unescaped, these characters would be marks.
   const target = `${link}${address.replace(/[*~`]/g, encoded)}${endOfSign}`

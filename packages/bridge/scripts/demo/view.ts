@@ -138,7 +138,7 @@ export function element(
 
 /** A link if it is safe to open, else its text. */
 export function link(href: string, children: readonly Markup[]): Markup {
-  if (/^(?:https?:\/\/|mailto:)/i.test(href)) return element('a', children, { href })
+  if (/^(?:https?:\/\/(?![^/?#]*@)|mailto:)/i.test(href)) return element('a', children, { href })
   return element('mention', children)
 }
 

@@ -22,6 +22,7 @@ export function wrongs({ links, acts }: Sight): readonly string[] {
   return [
     ...acts,
     ...links.filter(({ url }) => !/^(?:https?:\/\/|mailto:)/i.test(url)).map(({ url }) => `a link to ${url}`),
+    ...links.filter(({ url }) => /^https?:\/\/[^/?#]*@/i.test(url)).map(({ url }) => `a link with a name: ${url}`),
     ...links.filter(isMisnamed).map(({ text, url }) => `a link to ${url} called ${text}`),
   ]
 }

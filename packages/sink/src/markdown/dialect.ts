@@ -1,6 +1,6 @@
 import { textOf } from './character-references.ts'
 import { isAsWritten } from './lexer/token.ts'
-import { isMisleading, mayMislead } from './link-text.ts'
+import { addressOf, asText, isMisleading, isOpenable, mayMislead } from './link-text.ts'
 import { knownTokens, lex, type Token } from './markdown.ts'
 import { type Table, tableText } from './table.ts'
 
@@ -34,13 +34,14 @@ export interface Dialect {
   /** `lang` is the first word of the fence's info string. */
   code(text: string, lang: string | undefined): string
   /**
-   * `href` is untrusted and may be any URL: only http, https and mailto may become links. A link whose text names another
-   * address comes in two calls, `text` for its text and `link` for its address.
+   * `href` is an address with http, https or mailto, without a name before its host. Other addresses come as `text`, after
+   * the link's text. A link whose text names another address comes in two calls, `text` for its text and `link` for its
+   * address.
    */
   link(content: string, href: string): string
   /**
-   * `text` is the alternative text. `href` is untrusted and may be any URL. Write a link: a picture that the platform
-   * loads tells its server, without a press, what the model put into the address.
+   * `text` is the alternative text. `href` is as for `link`. Write a link: a picture that the platform loads tells its
+   * server, without a press, what the model put into the address.
    */
   image(text: string, href: string): string
   /** `depth` is 1 for the largest, up to 6. */
@@ -225,17 +226,19 @@ function span(token: Token, inside: Inside): string {
       return dialect.br()
     case 'link': {
       const tokens = knownTokens(token.tokens)
+      const href = addressOf(token)
+      if (!isOpenable(href)) return closed(token, spans(tokens, { ...inside, link: true }), lineOf(tokens), dialect)
       const content = spans(tokens, { ...inside, link: true })
-      if (mayMislead(token.text, token.href) && isMisleading(lineOf(tokens), token.href))
-        return content + targetOf(token, dialect)
-      return dialect.link(content === '' ? dialect.text('link') : content, token.href)
+      if (mayMislead(token.text, href) && isMisleading(lineOf(tokens), href)) return content + targetOf(token, dialect)
+      return dialect.link(content === '' ? dialect.text('link') : content, href)
     }
     case 'image': {
-      const text = lineOf(knownTokens(token.tokens)) || 'image'
+      const alt = lineOf(knownTokens(token.tokens))
+      const text = alt || 'image'
       if (inside.link) return dialect.text(text)
-      return isMisleading(text, token.href)
-        ? dialect.text(text) + targetOf(token, dialect)
-        : dialect.image(text, token.href)
+      const href = addressOf(token)
+      if (!isOpenable(href)) return closed(token, dialect.text(alt), alt, dialect)
+      return isMisleading(text, href) ? dialect.text(text) + targetOf(token, dialect) : dialect.image(text, href)
     }
     case 'escape':
       return dialect.text(token.text)
@@ -251,10 +254,25 @@ function span(token: Token, inside: Inside): string {
   }
 }
 
+type LinkToken = Extract<Token, { readonly type: 'link' | 'image' }>
+
 /** The address of a link, to show after its text. The address of a reference is shown where it is defined. */
-function targetOf({ raw, href }: Extract<Token, { readonly type: 'link' | 'image' }>, dialect: Dialect): string {
-  if (!raw.endsWith(')')) return ''
+function targetOf(token: LinkToken, dialect: Dialect): string {
+  if (!token.raw.endsWith(')')) return ''
+  const href = addressOf(token)
   return `${dialect.text(' (')}${dialect.link(dialect.text(href), href)}${dialect.text(')')}`
+}
+
+/** What is written of a link that may not be one: its text and its address, both as text. */
+function closed(token: LinkToken, content: string, text: string, dialect: Dialect): string {
+  const { raw, type } = token
+  const href = addressOf(token)
+  // An address without a text of its own.
+  if (type === 'link' && !raw.startsWith('[')) return dialect.text(asText(text))
+  if (!raw.endsWith(')') || href === '') return content === '' ? dialect.text(type) : content
+  const address = dialect.text(asText(href))
+  if (text.trim() === '' || text === href) return address
+  return `${content}${dialect.text(' (')}${address}${dialect.text(')')}`
 }
 
 /** The text of a line, without markup. */

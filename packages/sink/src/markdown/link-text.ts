@@ -1,5 +1,10 @@
-/** Addresses within a text: with a scheme or the slashes after it, or as people write them. */
-const ADDRESSES = /(?:\b[a-z][a-z\d+.-]*:)?\/\/[^\s<>"'()[\]{}]+|\bwww\.[^\s<>"'()[\]{}]+/gi
+import { textOf } from './character-references.ts'
+
+/**
+ * Addresses within a text: with a scheme or the slashes after it, or as people write them. A scheme's length is limited
+ * so that the search takes linear time.
+ */
+const ADDRESSES = /(?:\b[a-z][a-z\d+.-]{0,30}:)?\/\/[^\s<>"'()[\]{}]+|\bwww\.[^\s<>"'()[\]{}]+/gi
 
 /** A word that is a domain or an IP address, perhaps with a path: `bank.example/login`. */
 const DOMAIN =
@@ -7,16 +12,32 @@ const DOMAIN =
 
 const MAIL = /^[^\s@/]+@[^\s@/]+\.[^\s@/]+$/
 
+/** The longest mail address, in characters: RFC 5321. */
+const longestMail = 320
+
+/** Invisible, zero width. After the colon of an address, no platform makes it a link. */
+const joiner = '\u2060'
+
 /** Names like `index.ts` are files, not domains. None of these is a top-level domain. */
 const FILE =
   /^[^/]*\.(?:[cm]?[jt]sx?|jsonc?|css|s[ac]ss|html?|xml|ya?ml|toml|lock|txt|csv|cpp|hpp|kts?|swift|sql|vue|svelte|log|env|svg|png|jpe?g|gif|pdf)$/i
 
+/** The address of a link or a picture as Markdown means it: with its character references resolved. */
+export function addressOf({ href }: { readonly href: string }): string {
+  return href.includes('&') ? textOf(href) : href
+}
+
 /**
- * Whether an address may become a link. Others act in an app, run a script or name a file, or hide characters that can't
- * be seen.
+ * Whether an address may become a link. Others act in an app, run a script or name a file, hide characters that can't be
+ * seen, or have a name before their host, so that `https://bank.example@evil.example` looks like another host.
  */
 export function isOpenable(href: string): boolean {
-  return /^(?:https?:\/\/|mailto:)\S+$/i.test(href) && !/\p{C}/u.test(href)
+  return /^(?:https?:\/\/(?![^/?#]*@)|mailto:)\S+$/i.test(href) && !/\p{C}/u.test(href)
+}
+
+/** An address as text from which no platform makes a link by itself. */
+export function asText(href: string): string {
+  return href.replace(/:(?=\/\/)/g, `:${joiner}`)
 }
 
 /**
@@ -29,8 +50,9 @@ export function isMisleading(text: string, href: string): boolean {
     .normalize('NFKC')
     .replace(/\p{Cf}/gu, '')
     .trim()
-  if (MAIL.test(shown)) return shown.toLowerCase() !== href.replace(/^mailto:/i, '').toLowerCase()
-  const words = shown.split(/[\s"'()<>[\]{}]+/).map((word) => word.replace(/^\p{P}+|[.,;:!?]+$/gu, ''))
+  if (shown.length <= longestMail && MAIL.test(shown))
+    return shown.toLowerCase() !== href.replace(/^mailto:/i, '').toLowerCase()
+  const words = shown.split(/[\s"'()<>[\]{}]+/).map((word) => word.replace(/^\p{P}+|(?<![.,;:!?])[.,;:!?]+$/gu, ''))
   const named = [...(shown.match(ADDRESSES) ?? []), ...words.filter((word) => DOMAIN.test(word) && !FILE.test(word))]
   const target = hostOf(href)
   return named.some((address) => hostOf(address) !== target)

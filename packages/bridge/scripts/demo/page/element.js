@@ -66,7 +66,7 @@ export function markupNode(markup) {
  * @param {string | undefined} href
  */
 function safe(href) {
-  return href !== undefined && /^(?:https?:\/\/|mailto:)/i.test(href) ? href : undefined
+  return href !== undefined && /^(?:https?:\/\/(?![^/?#]*@)|mailto:)/i.test(href) ? href : undefined
 }
 
 /**

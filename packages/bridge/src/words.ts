@@ -21,7 +21,7 @@ export const words = {
   unaskedCommand:
     'Nothing was run: with these words the command could run a shell command, read a file or call a sub-agent without asking. A person with the right `approve` can send it. You can write it as a message instead.',
   unguarded:
-    'Nothing was run: this agent would run commands and edit files without asking, so only people with the right `approve` can prompt it. Its operator finds the cure in the log of the bridge.',
+    'Nothing was run: the agent would run commands or edit files without asking. A person with the right `approve` can send it. The operator finds the reason and the cure in the log of the bridge.',
   commandHasNoFiles: 'The agent’s commands take no files, so the command ran without them.',
   unknownRun: 'The bridge was restarted, and the server can’t tell whether this ran. Run it again?',
   runAgain: 'Run it again',

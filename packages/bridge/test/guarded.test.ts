@@ -101,7 +101,7 @@ test('an agent that cannot be told to ask is for people with `approve` alone, an
   const chats = await startChats({ platforms: [platform], connectTo: agent.connectTo })
   await chats.start({ server: { trustPrompt: false } })
   platform.say('bob', 'from Bob')
-  await expect.poll(() => platform.texts('bob').join()).toContain('this agent would run commands and edit files')
+  await expect.poll(() => platform.texts('bob').join()).toContain('the agent would run commands or edit files')
   platform.say('ann', 'from Ann')
   await expect.poll(() => platform.texts('ann').join()).toContain('You said: from Ann.')
   expect(agent.heard).toEqual(['from Ann'])

@@ -213,7 +213,8 @@ function countOf(pattern: RegExp, text: string): number {
 
 /** Elements in each other, with a paragraph around text that has none of its own. */
 function depthOf(html: string): number {
-  let [depth, most] = [0, 0]
+  let depth = 0
+  let most = 0
   for (let at = html.indexOf('<'); at >= 0; at = html.indexOf('<', at + 1)) {
     if (html.charAt(at + 1) === '/') depth -= 1
     else if (!isVoid(html, at + 1)) most = Math.max(most, ++depth)
@@ -282,7 +283,8 @@ function withoutMore(text: string, addressOf: (href: string) => string): string 
   if (entitiesOf(text) <= mostEntities) return text
   const open: { readonly isOver: boolean; readonly href: string | undefined; readonly from: number }[] = []
   const written: string[] = []
-  let [at, count] = [0, 0]
+  let at = 0
+  let count = 0
   for (const { 0: tag, 1: close, 2: name, 3: attributes = '', index } of text.matchAll(/<(\/?)([a-z]+)([^>]*)>/g)) {
     written.push(text.slice(at, index))
     at = index + tag.length

@@ -53,7 +53,8 @@ export function watchConfig(options: ConfigWatchOptions): ConfigWatch {
   const { path, config, load, setPeople, onNotice, onError, clock } = options
   let people = config.people
   /** What was read last, and what could not be used: that is reported when it is still the same at the next look. */
-  let [known, suspect] = [options.stamp, '']
+  let known = options.stamp
+  let suspect = ''
   let told = ''
   let stopTimer = (): void => {}
   let isStopped = false

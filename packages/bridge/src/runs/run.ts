@@ -109,8 +109,6 @@ export function beginRun(options: BeginOptions): ActiveRun {
     if (!people.mayAll(prompt, 'prompt')) return await refuse()
     const { sessionID, agent, model } = route
     const guarded = mustBeGuarded()
-    if (guarded && !(await isGuarded(agent))) return await end(words.mayNot('approve'))
-    if (isCanceled) return await end('Aborted')
     const target = { sessionID, title: route.title, agent, model, guarded }
     const command = prompt.isCommand || context.isAgent(server) ? agentCommandOf(prompt.text) : undefined
     const known = command && (await agentCommand(opencode, command.name))
@@ -118,6 +116,8 @@ export function beginRun(options: BeginOptions): ActiveRun {
       await say({ text: words.unaskedCommand, replyTo: prompt.messageRef })
       return await end(words.mayNot('approve'))
     }
+    if (guarded && !(await isGuarded({ agent, command: known?.name }))) return await end(words.mayNot('approve'))
+    if (isCanceled) return await end('Aborted')
     if (command && known) {
       if (prompt.files.length > 0) await say({ text: words.commandHasNoFiles })
       const run = runOptions(guarded)
@@ -141,9 +141,9 @@ export function beginRun(options: BeginOptions): ActiveRun {
   }
 
   /** The cure is the operator's matter, so the log has it. */
-  async function isGuarded(agent: string | undefined): Promise<boolean> {
+  async function isGuarded(target: Parameters<OpenCode['requireGuard']>[0]): Promise<boolean> {
     try {
-      await Promise.race([opencode.requireGuard({ agent }), canceled.promise])
+      await Promise.race([opencode.requireGuard(target), canceled.promise])
       return true
     } catch (error) {
       if (!(error instanceof ReplyError) || error.type !== 'unguarded') throw error

@@ -53,12 +53,12 @@ const betweenCommands = /[\n;&|(){}`]+|\$\(/
 
 /** The program of a command or pattern if it can run anything. */
 function anythingIn(command: string): string | undefined {
-  const words = command
+  const parts = command
     .trim()
     .replace(/["'\\]/g, '')
     .split(/\s+/)
-  const named = words.findIndex((word) => word !== '' && !/^\w+\+?=/.test(word))
-  const word = words[named]
+  const named = parts.findIndex((word) => word !== '' && !/^\w+\+?=/.test(word))
+  const word = parts[named]
   if (word === undefined) return undefined
   const [folder, name] = split(word)
   const program = name.toLowerCase().replace(/\.(?:exe|cmd|bat)$/, '')
@@ -66,7 +66,7 @@ function anythingIn(command: string): string | undefined {
   if (!/^[\w.+-]+$|^\[{1,2}$/.test(name)) return word
   // A file of its own, which the agent may have written.
   if (folder !== '' && !/^\/(?:usr\/(?:local\/)?|opt\/homebrew\/)?s?bin\/$/.test(folder)) return word
-  if (program === 'git') return isNarrowGit(words[named + 1]) ? undefined : program
+  if (program === 'git') return isNarrowGit(parts[named + 1]) ? undefined : program
   return programs.has(program) || versioned.test(program) ? program : undefined
 }
 
@@ -78,16 +78,16 @@ function split(word: string): readonly [folder: string, name: string] {
 /**
  * Git's options before the command set aliases and pagers (`-c`). Commands that are missing here run what they are told
  * (`rebase --exec`, `bisect run`, `submodule foreach`, `grep -O`), name a program for the other side
- * (`push --receive-pack`, `fetch --upload-pack`) or set what others run (`config`). https://git-scm.com/docs
+ * (`push --receive-pack`, `fetch --upload-pack`), run hooks, which may be files of the project (`commit`, `checkout`,
+ * `merge`), or set what others run (`config`). https://git-scm.com/docs
  */
 function isNarrowGit(command: string | undefined): boolean {
   return command !== undefined && narrowGit.has(command)
 }
 
 const narrowGit: ReadonlySet<string> = new Set([
-  ...['add', 'blame', 'branch', 'cat-file', 'checkout', 'cherry-pick', 'commit', 'describe', 'diff', 'log', 'ls-files'],
-  ...['ls-tree', 'merge', 'merge-base', 'mv', 'reflog', 'reset', 'restore', 'rev-list', 'rev-parse', 'revert', 'rm'],
-  ...['shortlog', 'show', 'stash', 'status', 'switch', 'tag', 'worktree'],
+  ...words('add blame branch cat-file describe diff log ls-files ls-tree merge-base mv reflog reset restore rev-list'),
+  ...words('rev-parse rm shortlog show stash status tag'),
 ])
 
 /** Names that carry a version: `python3.12`, `lua5.4`, `gcc-13`. */
@@ -100,313 +100,52 @@ const versioned =
  */
 const programs: ReadonlySet<string> = new Set([
   // Shells.
-  ...[
-    'sh',
-    'bash',
-    'rbash',
-    'zsh',
-    'dash',
-    'ash',
-    'fish',
-    'ksh',
-    'ksh93',
-    'mksh',
-    'csh',
-    'tcsh',
-    'elvish',
-    'nu',
-    'xonsh',
-  ],
-  ...['busybox', 'toybox', 'pwsh', 'powershell', 'cmd', 'wsl'],
+  ...words(
+    'sh bash rbash zsh dash ash fish ksh ksh93 mksh csh tcsh elvish nu xonsh busybox toybox pwsh powershell cmd',
+  ),
+  ...words('wsl'),
   // Shell builtins.
-  ...['eval', 'exec', 'command', 'builtin', 'source', '.', 'trap', 'alias', 'coproc', 'enable', 'function', 'time'],
-  ...['if', 'for', 'while', 'until', 'case', 'do', 'then', 'else'],
+  ...words('eval exec command builtin source . trap alias coproc enable function time if for while until case do then'),
+  ...words('else'),
   // Languages.
-  ...[
-    'python',
-    'pypy',
-    'ipython',
-    'pythonw',
-    'py',
-    'ruby',
-    'irb',
-    'perl',
-    'php',
-    'lua',
-    'luajit',
-    'node',
-    'nodejs',
-    'deno',
-  ],
-  ...[
-    'bun',
-    'bunx',
-    'tsx',
-    'ts-node',
-    'tclsh',
-    'wish',
-    'expect',
-    'guile',
-    'racket',
-    'sbcl',
-    'clisp',
-    'emacs',
-    'r',
-    'rscript',
-  ],
-  ...[
-    'julia',
-    'octave',
-    'ghci',
-    'runghc',
-    'runhaskell',
-    'scala',
-    'groovy',
-    'jshell',
-    'java',
-    'kotlin',
-    'elixir',
-    'iex',
-    'erl',
-  ],
-  ...[
-    'osascript',
-    'swift',
-    'dart',
-    'dotnet',
-    'mono',
-    'awk',
-    'gawk',
-    'mawk',
-    'nawk',
-    'sed',
-    'gsed',
-    'jrunscript',
-    'm4',
-    'dc',
-  ],
+  ...words(
+    'python pypy ipython pythonw py ruby irb perl php lua luajit node nodejs deno bun bunx tsx ts-node tclsh wish',
+  ),
+  ...words(
+    'expect guile racket sbcl clisp emacs r rscript julia octave ghci runghc runhaskell scala groovy jshell java',
+  ),
+  ...words('kotlin elixir iex erl osascript swift dart dotnet mono awk gawk mawk nawk sed gsed jrunscript m4 dc'),
   // Programs that run another one.
-  ...[
-    'env',
-    'xargs',
-    'sudo',
-    'doas',
-    'su',
-    'runuser',
-    'pkexec',
-    'nohup',
-    'timeout',
-    'nice',
-    'ionice',
-    'chrt',
-    'taskset',
-  ],
-  ...[
-    'setsid',
-    'stdbuf',
-    'unbuffer',
-    'watch',
-    'parallel',
-    'entr',
-    'find',
-    'fd',
-    'fdfind',
-    'flock',
-    'script',
-    'screen',
-    'tmux',
-  ],
-  ...[
-    'chroot',
-    'unshare',
-    'nsenter',
-    'setarch',
-    'strace',
-    'ltrace',
-    'gdb',
-    'lldb',
-    'perf',
-    'valgrind',
-    'capsh',
-    'at',
-    'batch',
-  ],
-  ...[
-    'crontab',
-    'systemd-run',
-    'systemctl',
-    'launchctl',
-    'start-stop-daemon',
-    'run-parts',
-    'caffeinate',
-    'open',
-    'xdg-open',
-  ],
-  ...['nodemon', 'watchexec', 'dotenv', 'direnv', 'nix', 'nix-shell', 'nix-env', 'hyperfine'],
+  ...words('env xargs sudo doas su runuser pkexec nohup timeout nice ionice chrt taskset setsid stdbuf unbuffer watch'),
+  ...words(
+    'parallel entr find fd fdfind flock script screen tmux chroot unshare nsenter setarch strace ltrace gdb lldb',
+  ),
+  ...words(
+    'perf valgrind capsh at batch crontab systemd-run systemctl launchctl start-stop-daemon run-parts caffeinate',
+  ),
+  ...words(
+    'open xdg-open fakeroot bwrap firejail gnuplot nodemon watchexec dotenv direnv nix nix-shell nix-env hyperfine',
+  ),
   // Tools with an option that names a program: `rg --pre`, `sort --compress-program`, `split --filter`, `ip netns exec`.
-  ...['rg', 'ag', 'ack', 'sort', 'split', 'wget', 'ip', 'fzf', 'bat', 'delta'],
+  ...words('rg ag ack sort split wget ip fzf bat delta'),
   // Other machines and containers.
-  ...[
-    'ssh',
-    'scp',
-    'sftp',
-    'mosh',
-    'rsync',
-    'telnet',
-    'nc',
-    'ncat',
-    'netcat',
-    'socat',
-    'docker',
-    'podman',
-    'nerdctl',
-    'kubectl',
-  ],
-  ...[
-    'oc',
-    'helm',
-    'lxc',
-    'vagrant',
-    'ansible',
-    'ansible-playbook',
-    'terraform',
-    'tofu',
-    'pulumi',
-    'aws',
-    'gcloud',
-    'az',
-  ],
+  ...words('ssh scp sftp mosh rsync telnet nc ncat netcat socat docker podman nerdctl kubectl oc helm lxc vagrant'),
+  ...words('ansible ansible-playbook terraform tofu pulumi aws gcloud az'),
   // Builds, tests and packages: they run what the project's files say, or a package's scripts.
-  ...[
-    'make',
-    'gmake',
-    'cmake',
-    'ctest',
-    'ninja',
-    'meson',
-    'just',
-    'task',
-    'rake',
-    'bundle',
-    'gem',
-    'gradle',
-    'gradlew',
-    'mvn',
-  ],
-  ...[
-    'mvnw',
-    'ant',
-    'sbt',
-    'bazel',
-    'buck',
-    'cargo',
-    'rustc',
-    'go',
-    'zig',
-    'gcc',
-    'cc',
-    'clang',
-    'g++',
-    'c++',
-    'ld',
-    'cabal',
-  ],
-  ...[
-    'stack',
-    'mix',
-    'composer',
-    'npm',
-    'npx',
-    'pnpm',
-    'pnpx',
-    'yarn',
-    'yarnpkg',
-    'corepack',
-    'lerna',
-    'nx',
-    'turbo',
-    'grunt',
-  ],
-  ...[
-    'gulp',
-    'jest',
-    'vitest',
-    'mocha',
-    'ava',
-    'cypress',
-    'playwright',
-    'webpack',
-    'vite',
-    'rollup',
-    'eslint',
-    'babel',
-    'tsup',
-  ],
-  ...[
-    'pytest',
-    'tox',
-    'nox',
-    'pip',
-    'pipx',
-    'uv',
-    'uvx',
-    'poetry',
-    'pdm',
-    'hatch',
-    'conda',
-    'mamba',
-    'easy_install',
-    'invoke',
-  ],
-  ...[
-    'fab',
-    'pre-commit',
-    'husky',
-    'apt',
-    'apt-get',
-    'dpkg',
-    'rpm',
-    'yum',
-    'dnf',
-    'apk',
-    'pacman',
-    'brew',
-    'snap',
-    'flatpak',
-  ],
+  ...words('make gmake cmake ctest ninja meson just task rake bundle gem gradle gradlew mvn mvnw ant sbt bazel buck'),
+  ...words(
+    'cargo rustc go zig gcc cc clang g++ c++ ld cabal stack mix composer npm npx pnpm pnpx yarn yarnpkg corepack',
+  ),
+  ...words('lerna nx turbo grunt gulp jest vitest mocha ava cypress playwright webpack vite rollup eslint babel tsup'),
+  ...words('pytest tox nox pip pipx uv uvx poetry pdm hatch conda mamba easy_install invoke fab pre-commit husky apt'),
+  ...words('apt-get dpkg rpm yum dnf apk pacman brew snap flatpak'),
   // Editors, pagers, archives and databases that have a way out to a shell.
-  ...[
-    'vi',
-    'vim',
-    'nvim',
-    'view',
-    'ex',
-    'ed',
-    'nano',
-    'pico',
-    'less',
-    'more',
-    'man',
-    'tar',
-    'bsdtar',
-    'zip',
-    'cpio',
-    'sqlite3',
-  ],
-  ...[
-    'psql',
-    'mysql',
-    'mariadb',
-    'mongo',
-    'mongosh',
-    'redis-cli',
-    'ftp',
-    'tcpdump',
-    'mail',
-    'mutt',
-    'gh',
-    'hg',
-    'svn',
-    'jj',
-  ],
+  ...words(
+    'vi vim nvim view ex ed nano pico less more man tar bsdtar zip cpio sqlite3 psql mysql mariadb mongo mongosh',
+  ),
+  ...words('redis-cli ftp tcpdump mail mutt gh hg svn jj'),
 ])
+
+function words(list: string): readonly string[] {
+  return list.split(' ')
+}

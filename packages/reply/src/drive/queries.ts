@@ -53,7 +53,7 @@ export interface Queries {
    * Resolves if guarded prompts (see `PromptInput.guarded`) can run in new sessions of a directory, by default the
    * connection's. Rejects with `unguarded`, and the cure.
    */
-  requireGuard(target?: Pick<GuardTarget, 'directory' | 'agent'>): Promise<void>
+  requireGuard(target?: Pick<GuardTarget, 'directory' | 'agent' | 'command'>): Promise<void>
   /** What the server allows because a person answered `always`. Rejects with `unsupported` if it does not say. */
   savedRules(): Promise<readonly SavedRule[]>
   /** Has the server ask again for what a saved rule allowed. Rejects with `gone` if there is none of that id. */
@@ -79,9 +79,9 @@ export function createQueries(options: QueriesOptions): Queries {
     models: async (directory) => await source.models(await home(directory)),
     agents: async (directory) => (await source.agents?.(await home(directory))) ?? lacks('agents'),
     commands: async (directory) => (await source.commands?.(await home(directory))) ?? lacks('commands'),
-    requireGuard: async ({ directory, agent } = {}) => {
+    requireGuard: async ({ directory, ...what } = {}) => {
       await options.whenLive()
-      await options.sessions.guard({ directory: await home(directory), agent })
+      await options.sessions.guard({ ...what, directory: await home(directory) })
     },
     savedRules: async () => (await source.savedRules?.()) ?? lacks('savedRules'),
     removeRule: async (id) => {

@@ -27,6 +27,7 @@ test.each([
   ...['rg *', 'sort *', 'split *', 'wget *', 'ip *'],
   ...['tmux *', 'nohup *', 'timeout 5 *', 'nice *', 'watch *', 'parallel *', 'cargo *', 'go *', 'pytest *', 'tar *'],
   ...['git *', 'git', 'git -c *', 'git push *', 'git config *', 'git rebase *', 'git bisect run *', 'git submodule *'],
+  ...['git commit *', 'git checkout *', 'git merge *'],
   // However the name is written.
   ...['"bash" *', "b'as'h *", 'b\\ash *', 'FOO=1 sh *', 'A=1 B="2" /bin/bash *', 'BASH *', 'bash.exe *', ' sh *'],
   ...['$SHELL *', '`which sh` *', 'b* x', 'ba?h *', 'b\u0430sh *', 'sh; ls', '(sh) *'],
@@ -49,7 +50,7 @@ test.each(['*', '**', ' * ', '/*', '~/*', '?', '', '/', './*'])(
 )
 
 test.each([
-  ...['ls *', 'touch *', 'mkdir -p *', 'git status *', 'git log *', 'git commit *', 'cat *', 'grep *', 'curl *'],
+  ...['ls *', 'touch *', 'mkdir -p *', 'git status *', 'git log *', 'git diff *', 'cat *', 'grep *', 'curl *'],
   ...[
     '/bin/ls *',
     '/usr/bin/touch *',

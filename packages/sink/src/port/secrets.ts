@@ -96,9 +96,12 @@ function partsOf(secret: string, text: string): readonly Part[] {
   return parts
 }
 
-/** What a server or a client's library said, without the secrets that were kept, and without what looks like a token. */
+/**
+ * What a server or a client's library said, without the secrets that were kept, and without what looks like a token. Tokens
+ * first: what is left of one that shares its beginning with a secret no longer looks like a token.
+ */
 export function quotable(text: string): string {
-  return redactTokens(withoutSecrets(text))
+  return withoutSecrets(redactTokens(text))
 }
 
 /** An error whose message and cause have none of the secrets that were kept. The base of this project's own errors. */

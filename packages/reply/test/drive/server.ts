@@ -57,6 +57,7 @@ const scripts: Scripts = {
     ],
   },
   structured: { steps: [[tool('StructuredOutput', { count: 3 })], [text('Counted.')]] },
+  writes: { steps: [[tool('write', { filePath: 'written.txt', content: 'x' })], [text('Written.')]] },
   tool: { steps: [[tool('bash', { command: 'sleep 30', description: 'Sleep' })], [text('Slept.')]] },
 }
 

@@ -73,7 +73,7 @@ export function testSourceOn(
           endless: '[scenario:forever]',
           permission: '[scenario:permission]',
           always: '[scenario:always]',
-          unasked: '[scenario:tool]',
+          unasked: '[scenario:writes]',
           question: '[scenario:question]',
           delegate: '[scenario:child]',
           command: 'greet',

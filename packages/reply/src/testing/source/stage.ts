@@ -41,7 +41,7 @@ export interface StagePrompts {
   readonly permission?: string | undefined
   /** The same for a permission that no other prompt needs, and that can be allowed for good. Absent if there is none. */
   readonly always?: string | undefined
-  /** The agent runs a command for which it doesn't ask by itself. Absent if it asks for all. */
+  /** The agent edits a file, for which it doesn't ask by itself. Absent if it asks for all. */
   readonly unasked?: string | undefined
   /** The agent asks one question with at least one option, then ends. Absent if it never asks. */
   readonly question?: string | undefined

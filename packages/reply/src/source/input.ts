@@ -13,10 +13,11 @@ export interface SessionInput {
   /** A variant of the model, such as `high` for its reasoning effort. Default: the agent's. Servers before 1.2 ignore it. */
   readonly variant?: string | undefined
   /**
-   * Runs the prompt only in a session in which the agent asks before it acts: before it runs a command, edits a file,
-   * fetches a page, uses an MCP tool or starts a sub-agent. Reading files of the project is not asked. For prompts of
-   * people who may not approve. On OpenCode 1 the session gets permission rules for that, and keeps them; it has no shell
-   * then, as OpenCode 1 doesn't ask for all that a shell runs. OpenCode 2 needs the rules in its own config. The reply fails with `unguarded` where the agent can't be told so. Default false.
+   * Runs the prompt only in a session in which the agent asks before it acts: before it edits a file, fetches a page, uses
+   * an MCP tool or starts a sub-agent. Reading files of the project is not asked. For prompts of people who may not
+   * approve. From OpenCode 1.14 on the session gets permission rules for that, and keeps them. It has no shell then, as
+   * OpenCode 1 doesn't ask for all that a shell runs. Other servers need the rules in their own config. The reply fails
+   * with `unguarded` where the agent can't be told so. Default false.
    */
   readonly guarded?: boolean | undefined
 }

@@ -21,9 +21,9 @@ const againMs = 60_000
 const maxPauseMs = 8000
 
 /**
- * Posts so that the server takes it once, and a guarded prompt only where the agent asks at that moment. A post that got no connection is tried again. One whose connection was cut off
- * is looked for by its id first, as after a restart of this process, and posted again only if the server doesn't have
- * it. Rejects with the error of the last try.
+ * Posts so that the server takes it once, and a guarded prompt only where the agent asks at that moment. A post that got
+ * no connection is tried again. One whose connection was cut off is looked for by its id first, as after a restart of this
+ * process, and posted again only if the server doesn't have it. Rejects with the error of the last try.
  */
 export async function postPrompt(options: PostOptions): Promise<void> {
   const { server, request, place, messageID, over, isPointless } = options

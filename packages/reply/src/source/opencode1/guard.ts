@@ -25,9 +25,10 @@ export interface SessionGuard {
 const noShell: PermissionRule = { permission: 'bash', pattern: '*', action: 'deny' }
 
 /**
- * Sessions of OpenCode 1 carry permission rules that come after those of their agent. Measured on 1.14.41,
- * 1.17.19, 1.18.33 and 1.18.34: `POST /session` takes them, `PATCH` appends them. A run reads them once, when it begins. A fork loses them. A sub-agent's session doesn't inherit rules that ask, and a command with
- * `subtask` starts one without asking.
+ * Sessions of OpenCode 1 carry permission rules that come after those of their agent. Measured on 1.14.41, 1.17.19,
+ * 1.18.33 and 1.18.34: `POST /session` takes them, `PATCH` appends them. A run reads them once, when it begins. A fork
+ * loses them. A sub-agent's session doesn't inherit rules that ask, and a command with `subtask` starts one without
+ * asking.
  */
 export function createSessionGuard(options: {
   readonly rest: Pick<Rest, 'health' | 'agents' | 'commands' | 'session' | 'addRules'>

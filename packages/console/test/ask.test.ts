@@ -13,6 +13,12 @@ test.each([
   ['other words', one, 'My\u202eSQL', '"My\\u202eSQL" is not one of the options: type 1 to 3'],
   ['several where one is wanted', one, '1, 2', 'pick one: type 1 to 3'],
   ['one wrong of several', several, '1,9', 'there is no option 9: type 1 to 3, separate several with commas'],
+  [
+    'a number that is not there, where own words count too',
+    { ...one, custom: true },
+    '7',
+    'there is no option 7: type 1 to 3, or your own answer; quote a number to send it as your own words',
+  ],
   ['commas alone', several, ',', 'type 1 to 3, separate several with commas'],
 ])('says what to type instead of %s', (_, asked, typed, error) => {
   const read = readQuestionAnswer(typed, asked)

@@ -98,7 +98,8 @@ export const words: Words = {
   answered: (answer, name) => `✅ ${answer}${by(name)}`,
   refused: (name) => `🚫 Rejected${by(name)}`,
   withdrawn: 'No longer needed.',
-  notAnOption: (given, options) => `"${given}" is not an option. Options: ${options.join(', ')}.`,
+  notAnOption: (given, options, custom) =>
+    `"${given}" is not an option. Options: ${options.join(', ')}.${custom ? ` To send a number as your own words, quote it: "${given}".` : ''}`,
   oneOnly: 'Only one answer is allowed here.',
   alreadyResolved: 'This was already resolved.',
   notWaiting: 'Nothing is known to wait for this answer. If the message keeps its buttons, try again in a moment.',

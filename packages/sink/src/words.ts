@@ -133,8 +133,11 @@ export interface Words {
   refused: (by: string | undefined) => string
   /** The end of an ask that closed without an answer. */
   withdrawn: string
-  /** In answer to a text that is none of the question's options. */
-  notAnOption: (given: string, options: readonly string[]) => string
+  /**
+   * In answer to a text that is none of the question's options. `custom`: the question takes free text too, so the text is
+   * a number, which counts as free text in quotes only.
+   */
+  notAnOption: (given: string, options: readonly string[], custom: boolean) => string
   /** In answer to several options where one may be picked. */
   oneOnly: string
   /** In answer to a press on a message that is not known to be one of the ask's. */

@@ -37,7 +37,7 @@ describe('a typed answer', () => {
     ['a list by lines', 'red\ngreen', several, ['Red', 'Green']],
     ['one twice', '1, red', several, ['Red']],
     ['words of its own', 'something darker', open, ['something darker']],
-    ['a number that is not an option', '7', open, ['7']],
+    ['a number in quotes', '"7"', open, ['7']],
     ['a list of its own', 'black, white', openSeveral, ['black, white']],
   ])('may be %s', (_, said, ask, picked) => {
     expect(answerTo(ask, said)).toEqual([picked])
@@ -67,6 +67,11 @@ describe('a typed answer', () => {
       error: 'This was already resolved.',
     })
   })
+})
+
+test.each([['7'], ['1,9'], ['2-9']])('numbers that no option has ask again, own words or not: %s', (text) => {
+  const taken = take(asks([questionOf({ custom: true, multiple: true })]), text)
+  expect(taken).toMatchObject({ type: 'error', error: expect.stringContaining('To send a number as your own words') })
 })
 
 describe('several questions', () => {
@@ -174,7 +179,7 @@ describe('a form', () => {
 
   test.each<[string, readonly (readonly string[])[], string]>([
     ['nothing', [['Red'], []], words.replyWith({ options: 0, multiple: false, custom: true })],
-    ['an unknown option', [['Pink'], ['Ada']], words.notAnOption('Pink', ['1 (Red)', '2 (Green)', '3 (Blue)'])],
+    ['an unknown option', [['Pink'], ['Ada']], words.notAnOption('Pink', ['1 (Red)', '2 (Green)', '3 (Blue)'], false)],
     ['two for one', [['Red'], ['Ada', 'Bob']], words.oneOnly],
   ])('does not take %s', (_, values, error) => {
     expect(fill(values)).toEqual({ type: 'error', error })

@@ -65,32 +65,75 @@ function reasonOf(typed: string, word: string): string | undefined {
 }
 
 /**
- * Reads what a person typed in answer to a question: option numbers from 1 or labels, separated by commas if several
- * may be picked; otherwise free text if the question allows it. A number without an option counts as free text. Text in
- * "double quotes" is taken literally; an option's number keeps its quotes, as `checkAnswers` expects.
+ * Reads what a person typed in answer to a question: option numbers from 1 or labels; otherwise free text if the question
+ * allows it. Of several options a person may write "1, 3 and 12", "1-3", "1 & sqlite" or "all". Numbers that no option
+ * has are an error, also where free text is allowed. Text in "double quotes" is taken literally; an option's number keeps
+ * its quotes, as `checkAnswers` expects.
  *
  * `given` of an error is the piece that didn't fit.
  */
 export function readQuestionAnswer(typed: string, question: Question): ReadQuestionAnswer {
   const whole = typed.trim()
   if (whole === '') return { type: 'error', reason: 'empty', given: '' }
-  const isFree = question.custom || question.options.length === 0
+  const { options, custom, multiple } = question
   const one = optionOf(question, whole) ?? quoted(question, whole)
   if (one !== undefined) return { type: 'answer', answers: [one] }
-  const separator = /^[\d\s,;#.)]+$/.test(whole) ? /[\s,;]+/ : /[,;\n]+/
-  const pieces = whole.split(separator).flatMap((piece) => (piece.trim() === '' ? [] : [piece.trim()]))
-  const known = pieces.map((piece) => optionOf(question, piece) ?? quoted(question, piece))
-  const isList = pieces.length > 1 && known.every((answer) => answer !== undefined)
-  if (isList && !question.multiple) return { type: 'error', reason: 'one-only', given: whole }
+  if (options.length === 0) return { type: 'answer', answers: [whole] }
+  if (multiple && everything.has(fold(whole))) return { type: 'answer', answers: options.map(({ label }) => label) }
+  const pieces = piecesOf(whole, question)
+  const known = pieces.map((piece) => labelsOf(question, piece))
+  const isListed = known.some((labels) => labels !== undefined)
   // "as you like, but quickly" names no option: it is a single free-text answer.
-  if (question.multiple && known.some((answer) => answer !== undefined)) {
-    const strange = isFree ? undefined : pieces.find((_, at) => known[at] === undefined)
-    if (strange !== undefined) return { type: 'error', reason: 'not-an-option', given: strange }
-    return { type: 'answer', answers: [...new Set(pieces.map((piece, at) => known[at] ?? piece))] }
+  if (custom && !isNumbers(whole) && !(multiple && isListed)) {
+    const isList = pieces.length > 1 && !known.includes(undefined)
+    return isList ? { type: 'error', reason: 'one-only', given: whole } : { type: 'answer', answers: [whole] }
   }
-  if (isFree) return { type: 'answer', answers: [whole] }
   if (pieces.length === 0) return { type: 'error', reason: 'empty', given: whole }
-  return { type: 'error', reason: 'not-an-option', given: whole }
+  const strange = pieces.find((piece, at) => known[at] === undefined && (!custom || isNumbers(piece)))
+  if (strange !== undefined) {
+    const isPart = isNumbers(whole) || (multiple && isListed)
+    return { type: 'error', reason: 'not-an-option', given: isPart ? strange : whole }
+  }
+  const answers = [...new Set(pieces.flatMap((piece, at) => known[at] ?? [piece]))]
+  if (!multiple && (pieces.length > 1 || answers.length > 1)) return { type: 'error', reason: 'one-only', given: whole }
+  return { type: 'answer', answers }
+}
+
+/** What stands for every option of a question that takes several. */
+const everything: ReadonlySet<string> = new Set(['all', 'all of them', 'everything'])
+
+/** Numbers and what people write between them: never free text. */
+const numbers = /^(?=.*\d)(?:[\d\s,;#.)&+–—-]|\b(?:and|to)\b)+$/is
+
+function isNumbers(text: string): boolean {
+  return numbers.test(text)
+}
+
+/** The options that a text lists, as written. Of own words, the pieces between commas. */
+function piecesOf(whole: string, question: Question): readonly string[] {
+  if (isNumbers(whole)) {
+    const ranges = whole.replace(/(\d)\s*(?:[–—-]|\bto\b)\s*(?=#?\d)/gi, '$1-')
+    return ranges.split(/(?:[\s,;&+]|\band\b)+/i).filter((piece) => piece !== '')
+  }
+  return whole.split(/[,;\n]+\s*(?:(?:and|&)\s)?/i).flatMap((text) => {
+    const piece = text.trim()
+    if (piece === '') return []
+    if (labelsOf(question, piece) !== undefined) return [piece]
+    // One space each: a pattern of runs takes quadratic time for long ones.
+    const parts = piece.replace(/\s+/g, ' ').split(/ (?:and|[&+]) /i)
+    return parts.every((part) => labelsOf(question, part) !== undefined) ? parts : [piece]
+  })
+}
+
+/** The labels that a piece names: one option, or a range of their numbers. */
+function labelsOf(question: Question, piece: string): readonly string[] | undefined {
+  const one = optionOf(question, piece) ?? quoted(question, piece)
+  if (one !== undefined) return [one]
+  const [, first, last] = /^#?(\d+)-#?(\d+)[.)]?$/.exec(piece) ?? []
+  const from = Number(first)
+  const to = Number(last)
+  if (!(from >= 1 && from <= to && to <= question.options.length)) return undefined
+  return question.options.slice(from - 1, to).map(({ label }) => label)
 }
 
 /**

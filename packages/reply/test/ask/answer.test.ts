@@ -38,6 +38,7 @@ describe('an answer to a permission', () => {
 })
 
 const options = ['Postgres', 'SQLite', 'Redis, hosted'].map((label) => ({ label, description: '' }))
+const labels = options.map(({ label }) => label)
 const one = { header: '', question: '?', options, multiple: false, custom: false }
 const several = { ...one, multiple: true }
 const own = { ...one, custom: true }
@@ -51,7 +52,8 @@ describe('an answer to a question', () => {
     ['a label with a comma', one, 'redis, hosted', ['Redis, hosted']],
     ['own words', own, 'MySQL', ['MySQL']],
     ['own words with commas and numbers', own, 'MySQL, version 8', ['MySQL, version 8']],
-    ['a number that no option has, as own words', own, '7', ['7']],
+    ['a version as own words', own, 'v7', ['v7']],
+    ['a time as own words', own, '16:30', ['16:30']],
     ['a number in quotes', own, '"7"', ['7']],
     ["an option's number in quotes, with its quotes", own, '"2"', ['"2"']],
     ['an option in quotes', one, '"SQLite"', ['SQLite']],
@@ -60,6 +62,16 @@ describe('an answer to a question', () => {
     ['several numbers', several, '1,3', ['Postgres', 'Redis, hosted']],
     ['several numbers with spaces, each once', several, '1 2 1', ['Postgres', 'SQLite']],
     ['numbers and labels', several, '1, sqlite', ['Postgres', 'SQLite']],
+    ['numbers and the word "and"', several, '1, 2 and 3', ['Postgres', 'SQLite', 'Redis, hosted']],
+    ['numbers with an ampersand', several, '1 & 3', ['Postgres', 'Redis, hosted']],
+    ['a range', several, '2-3', ['SQLite', 'Redis, hosted']],
+    ['a range in words, and a number again', several, '1 to 2, #2.', ['Postgres', 'SQLite']],
+    ['a range with a dash and spaces', { ...several, custom: true }, '1 – 3', labels],
+    ['all', several, 'All', labels],
+    ['all where own words may be given', { ...several, custom: true }, 'all', labels],
+    ['labels and the word "and"', several, 'postgres and sqlite', ['Postgres', 'SQLite']],
+    ['labels, the last after a comma and the word "and"', several, 'postgres, and 2', ['Postgres', 'SQLite']],
+    ['"all" of a question with one answer, in own words', own, 'all', ['all']],
     ['a label with a comma among several', several, 'Redis, hosted', ['Redis, hosted']],
     ['an option and own words', { ...several, custom: true }, '2, MySQL', ['SQLite', 'MySQL']],
     ['own words with commas among several', { ...several, custom: true }, 'cheap, but quick', ['cheap, but quick']],
@@ -73,6 +85,15 @@ describe('an answer to a question', () => {
     ['a number that is not there', one, '7', 'not-an-option', '7'],
     ['other words', one, 'MySQL', 'not-an-option', 'MySQL'],
     ['one wrong of several', several, '1,9', 'not-an-option', '9'],
+    ['one wrong of several, own words or not', { ...several, custom: true }, '1,9', 'not-an-option', '9'],
+    ['a number that no option has, own words or not', own, '7', 'not-an-option', '7'],
+    ['zero', own, '0', 'not-an-option', '0'],
+    ['a wrong number after own words', { ...several, custom: true }, '1, MySQL, 9', 'not-an-option', '9'],
+    ['a range that ends too late', several, '2-12', 'not-an-option', '2-12'],
+    ['a range backwards', { ...several, custom: true }, '3-1', 'not-an-option', '3-1'],
+    ['an endless range', several, '1-99999999999', 'not-an-option', '1-99999999999'],
+    ['a range where one is asked for', own, '1-2', 'one-only', '1-2'],
+    ['numbers with "and" where one is asked for', own, '1 and 2', 'one-only', '1 and 2'],
     ['commas alone', several, ',', 'empty', ','],
     ['two where one is asked for', one, '1, 2', 'one-only', '1, 2'],
     ['two where one is asked for, own words or not', own, '1 2', 'one-only', '1 2'],

@@ -196,7 +196,7 @@ function takeForm(
     const strange = picked.find((value) => !question.custom && !question.options.some(({ label }) => label === value))
     if (strange !== undefined)
       return {
-        error: words.notAnOption(strange, namesOf(question)),
+        error: words.notAnOption(strange, namesOf(question), question.custom),
       }
     if (picked.length > 1 && !question.multiple) return { error: words.oneOnly }
     if (picked.length === 0) return { error: words.replyWith({ ...question, options: question.options.length }) }
@@ -231,7 +231,7 @@ function readAnswer(
     case 'one-only':
       return { error: words.oneOnly }
     case 'not-an-option':
-      return { error: words.notAnOption(read.given, namesOf(question)) }
+      return { error: words.notAnOption(read.given, namesOf(question), question.custom) }
     default:
       return read.reason satisfies never
   }

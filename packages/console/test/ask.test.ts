@@ -17,7 +17,7 @@ test.each([
     'a number that is not there, where own words count too',
     { ...one, custom: true },
     '7',
-    'there is no option 7: type 1 to 3, or your own answer; quote a number to send it as your own words',
+    'there is no option 7: type 1 to 3, or your own answer; if it is your own answer, quote it',
   ],
   ['commas alone', several, ',', 'type 1 to 3, separate several with commas'],
 ])('says what to type instead of %s', (_, asked, typed, error) => {

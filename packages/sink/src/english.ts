@@ -99,7 +99,7 @@ export const words: Words = {
   refused: (name) => `🚫 Rejected${by(name)}`,
   withdrawn: 'No longer needed.',
   notAnOption: (given, options, custom) =>
-    `"${given}" is not an option. Options: ${options.join(', ')}.${custom ? ` To send a number as your own words, quote it: "${given}".` : ''}`,
+    `"${given}" is not an option. Options: ${options.join(', ')}.${custom ? ` If it is your own answer, quote it: "${given}".` : ''}`,
   oneOnly: 'Only one answer is allowed here.',
   alreadyResolved: 'This was already resolved.',
   notWaiting: 'Nothing is known to wait for this answer. If the message keeps its buttons, try again in a moment.',

@@ -71,7 +71,7 @@ describe('a typed answer', () => {
 
 test.each([['7'], ['1,9'], ['2-9']])('numbers that no option has ask again, own words or not: %s', (text) => {
   const taken = take(asks([questionOf({ custom: true, multiple: true })]), text)
-  expect(taken).toMatchObject({ type: 'error', error: expect.stringContaining('To send a number as your own words') })
+  expect(taken).toMatchObject({ type: 'error', error: expect.stringContaining('If it is your own answer, quote it') })
 })
 
 describe('several questions', () => {

@@ -37,8 +37,7 @@ export function wrongAnswer(question: Question, wrong: Extract<ReadQuestionAnswe
     case 'one-only':
       return `pick one: ${how}`
     case 'not-an-option':
-      if (question.custom)
-        return `there is no option ${wrong.given}: ${how}; quote a number to send it as your own words`
+      if (question.custom) return `there is no option ${wrong.given}: ${how}; if it is your own answer, quote it`
       return /^\d+$/.test(wrong.given)
         ? `there is no option ${wrong.given}: ${how}`
         : `"${visibleLine(wrong.given)}" is not one of the options: ${how}`

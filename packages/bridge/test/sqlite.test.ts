@@ -2,8 +2,10 @@ import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, stat, writeFile } from '
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createHandClock } from '@reply/testing'
+import fc from 'fast-check'
 import Libsql from 'libsql'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createMemoryStore } from '../src/store/memory.ts'
 import { openDatabase } from '../src/store/sqlite/database.ts'
 import { failureOf } from '../src/store/sqlite/failure.ts'
 import { migrate } from '../src/store/sqlite/migrate.ts'
@@ -122,6 +124,67 @@ describe('another process that is writing', () => {
       await store.close()
     })
     await holder.close()
+  })
+})
+
+describe('commits that wait for the disk together, until their turn ends or something of theirs is read', () => {
+  const calls: readonly [string, (store: Store) => Promise<unknown>, unknown, boolean][] = [
+    ['a read of another key', (store) => store.read('ke'), undefined, false],
+    ['a read of their key', (store) => store.read('key'), 'new', true],
+    ['a list of other keys', (store) => store.list('l'), [], false],
+    ['a list with their key', (store) => store.list('ke'), [{ key: 'key', value: 'new' }], true],
+    ['another queue', (store) => store.queue('chat'), [], false],
+    ['their queue', (store) => store.queue('chat/1'), [{ id: 'a', value: '' }], true],
+    ['the names of other queues', (store) => store.queues('d'), [], false],
+    ['the names of their queues', (store) => store.queues('chat'), ['chat/1'], true],
+  ]
+
+  test.each(calls)('%s', async (_, call, answer, isEnd) => {
+    const folder = await writtenFolder()
+    const [store, file] = [await open(folder), new Libsql(fileIn(folder))]
+    const commits = [
+      store.commit([put('key', 'new')]),
+      store.commit([{ type: 'enqueue', queue: 'chat/1', id: 'a', value: '' }]),
+    ]
+    const answered = call(store)
+    // Another connection sees what is in the file: nothing of a group that is open.
+    const seen = file.prepare('SELECT value FROM stored').all()
+    file.close()
+    expect(seen).toEqual([{ value: isEnd ? 'new' : 'value' }])
+    expect(await answered).toEqual(answer)
+    expect(await Promise.all(commits)).toEqual([{ type: 'done' }, { type: 'done' }])
+    await store.close()
+  })
+
+  test('answer all calls in their order as the memory store does, whatever they are', async () => {
+    const key = fc.constantFrom('a', 'a/1', 'a/2', 'b', 'b/1')
+    const value = fc.constantFrom('0', '1')
+    const write = fc.oneof(
+      fc.record({ type: fc.constant('put' as const), key, value }),
+      fc.record({ type: fc.constant('put-if-absent' as const), key, value }),
+      fc.record({ type: fc.constant('remove' as const), key }),
+      fc.record({ type: fc.constant('compare-and-set' as const), key, expected: value, value }),
+      fc.record({ type: fc.constantFrom('enqueue' as const, 'replace' as const), queue: key, id: value, value }),
+      fc.record({ type: fc.constant('dequeue' as const), queue: key, id: value }),
+    )
+    const call = fc.oneof(
+      fc.array(write, { maxLength: 3 }).map((writes) => (store: Store) => store.commit(writes)),
+      key.map((name) => (store: Store) => store.read(name)),
+      key.map((name) => (store: Store) => store.list(name)),
+      key.map((name) => (store: Store) => store.queue(name)),
+      key.map((name) => async (store: Store) => [...(await store.queues(name))].toSorted()),
+    )
+    const store = await open(newFolder())
+    const model = createMemoryStore({ clock: createHandClock() })
+    const all = (calls: readonly ((store: Store) => Promise<unknown>)[], one: Store) =>
+      Promise.all(calls.map((run) => run(one)))
+    await fc.assert(
+      fc.asyncProperty(fc.array(call, { maxLength: 12 }), async (calls) => {
+        expect(await all(calls, store)).toEqual(await all(calls, model))
+      }),
+      { numRuns: 150 },
+    )
+    await store.close()
   })
 })
 

@@ -69,6 +69,16 @@ describe('the contract', () => {
     await expect(run).rejects.toThrow('put-if-absent: found')
   })
 
+  test('finds a store whose reads miss what was committed right before', async () => {
+    const run = check('shows a commit to each call that is made after it, also before it has resolved', (store) => ({
+      commit: async (writes) => {
+        await Promise.resolve()
+        return await store.commit(writes)
+      },
+    }))
+    await expect(run).rejects.toThrow('The keys between: found ["before","before"], expected ["one",null].')
+  })
+
   test('finds a store that loses everything', async () => {
     const run = check('has everything again when it is opened again', () =>
       createMemoryStore({ clock: createHandClock() }),

@@ -26,7 +26,8 @@ export interface SqliteStoreOptions {
 /**
  * A store in one SQLite file, `bridge.db`, for one machine. Rejects with a `StoreError`: `newer` for a state that a newer
  * version wrote, `failed` for a folder or file that can't be used. Calls are made in their order, and a commit resolves
- * when the disk has it; commits of one turn of the event loop wait for the disk once. This process does nothing else
+ * when the disk has it; commits of one turn of the event loop wait for the disk once, unless one of them writes what is read
+ * before its end. This process does nothing else
  * meanwhile.
  */
 export async function sqliteStore(options: SqliteStoreOptions): Promise<Store> {
@@ -65,10 +66,10 @@ function storeOf(database: Database, clock: Clock): Store {
     isBusy: (error) => error instanceof StoreError && error.type === 'busy',
   })
   return {
-    read: async (key) => settled().read(key),
-    list: async (prefix) => settled().list(prefix),
-    queue: async (name) => settled().queue(name),
-    queues: async (prefix) => settled().queues(prefix),
+    read: async (key) => after((write) => 'key' in write && write.key === key).read(key),
+    list: async (prefix) => after((write) => 'key' in write && write.key.startsWith(prefix)).list(prefix),
+    queue: async (name) => after((write) => 'queue' in write && write.queue === name).queue(name),
+    queues: async (prefix) => after((write) => 'queue' in write && write.queue.startsWith(prefix)).queues(prefix),
     commit: async (writes, lease, { survives = 'machine' } = {}) => {
       tables()
       return await commits.add({ writes, lease, survives })
@@ -88,6 +89,15 @@ function storeOf(database: Database, clock: Clock): Store {
         database.close()
       }
     },
+  }
+
+  /**
+   * The tables as all earlier commits left them, for who reads what `isRead` says. Commits that write nothing of it may
+   * stay open: the answer is the same before and after them, and each group that ends costs a wait for the disk.
+   */
+  function after(isRead: (write: Write) => boolean): Tables {
+    const isChanged = commits.waiting().some(({ writes }) => writes.some(isRead))
+    return isChanged ? settled() : tables()
   }
 
   /** Calls are made in their order. */

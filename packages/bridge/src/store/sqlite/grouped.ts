@@ -2,6 +2,8 @@
 export interface Grouped<Task, Result> {
   /** Resolves with the result of the task, once its transaction is on the disk. */
   add(task: Task): Promise<Result>
+  /** What was added and not done yet, in its order. */
+  waiting(): readonly Task[]
   /** Does at once what was added so far, so that what follows sees it. */
   flush(): void
 }
@@ -21,7 +23,7 @@ interface Waiting<Task, Result> {
 
 export function createGrouped<Task, Result>({ run, isBusy }: GroupedOptions<Task, Result>): Grouped<Task, Result> {
   let waiting: readonly Waiting<Task, Result>[] = []
-  return { add, flush }
+  return { add, flush, waiting: () => waiting.map(({ task }) => task) }
 
   async function add(task: Task): Promise<Result> {
     return await new Promise((resolve, reject) => {

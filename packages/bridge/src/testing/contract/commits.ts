@@ -57,6 +57,45 @@ export const committing = [
     },
   },
   {
+    name: 'shows a commit to each call that is made after it, also before it has resolved',
+    run: async (stage) => {
+      const store = await stage.open()
+      await done(store, [
+        put('kept', 'before'),
+        put('gone', 'before'),
+        enqueue('1'),
+        enqueue('2'),
+        enqueue('1', '', 'b'),
+      ])
+      const first = store.commit([put('kept', 'one'), { type: 'remove', key: 'gone' }, dequeue('1')])
+      const before = [store.read('kept'), store.read('gone'), store.list(''), store.queue('chat'), store.queues('')]
+      const more: readonly Write[] = [
+        { type: 'compare-and-set', key: 'kept', expected: 'one', value: 'two' },
+        { type: 'put-if-absent', key: 'new', value: 'two' },
+        { type: 'replace', queue: 'chat', id: '2', value: 'two' },
+        dequeue('1', 'b'),
+        enqueue('1', 'two', 'c'),
+      ]
+      const second = store.commit(more)
+      const conflict = store.commit([put('kept', 'three'), dequeue('none')])
+      const after = [store.read('kept'), store.list('n'), store.queue('chat'), store.queue('c'), store.queues('')]
+      same(
+        (await Promise.all([first, second, conflict])).map(({ type }) => type),
+        ['done', 'done', 'conflict'],
+        'Commits',
+      )
+      const [kept, gone, list, queue, queues] = await Promise.all(before)
+      same([kept, gone], ['one', null], 'The keys between')
+      same(list, [{ key: 'kept', value: 'one' }], 'The list between')
+      same(queue, [{ id: '2', value: 'value of 2' }], 'The queue between')
+      same([...(queues ?? [])].toSorted(), ['b', 'chat'], 'The queues between')
+      const [last, added, rest, other, names] = await Promise.all(after)
+      same([last, added], ['two', [{ key: 'new', value: 'two' }]], 'The keys after')
+      same([rest, other], [[{ id: '2', value: 'two' }], [{ id: '1', value: 'two' }]], 'The queues after')
+      same([...(names ?? [])].toSorted(), ['c', 'chat'], 'The names of the queues after')
+    },
+  },
+  {
     name: 'is done without writes',
     run: async (stage) => await done(await stage.open(), []),
   },

@@ -25,7 +25,10 @@ export interface Policy {
   readonly toolThrottleMs: number
   /** Without edits: silence after which a heartbeat message is posted, in ms. Default 60,000. */
   readonly heartbeatMs: number
-  /** How long the first text waits for more before it is posted, in ms. Default 200. */
+  /**
+   * How long the first text waits for a sentence or forty characters before it is posted, in ms. With
+   * `delivery: 'append'` each message waits as long for more. Default 200.
+   */
   readonly firstFlushMs: number
   /** Minimum time between edits of growing text, in ms. Default: the port's limit. */
   readonly editIntervalMs?: number | undefined
@@ -107,7 +110,8 @@ const descriptions: Readonly<Record<keyof Policy, string>> = {
   reactions: 'Reactions on the message that asked: seen, done. Default: false.',
   toolThrottleMs: 'Minimum time between two notices of tools, in ms. Default: 5000.',
   heartbeatMs: 'Without edits: silence after which a heartbeat message is posted, in ms. Default: 60000.',
-  firstFlushMs: 'How long the first text waits for more before it is posted, in ms. Default: 200.',
+  firstFlushMs:
+    'How long the first text waits for a sentence or forty characters before it is posted, in ms. Default: 200.',
   editIntervalMs: "Minimum time between edits of growing text, in ms. Default: the platform's limit.",
   appendIntervalMs: "With delivery 'append': minimum time between messages of growing text, in ms. Default: 1000.",
   appendLength: "With delivery 'append': the most of one message, in the platform's units. Default: 3500.",

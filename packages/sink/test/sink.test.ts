@@ -1,3 +1,4 @@
+import { createHandClock } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
 import type { TakenAsk } from '../src/asks/answering.ts'
 import type { Delivery } from '../src/deliver/delivery.ts'
@@ -23,6 +24,56 @@ describe('growing text', () => {
     expect(textsOf(scene)).toEqual([])
     await scene.pass(1)
     expect(textsOf(scene)).toEqual(['It'])
+  })
+
+  test.each([
+    ['a sentence', 'Yes, it is.', 'Yes, it i'],
+    ['a sentence that goes on', 'It is. And', 'It is'],
+    ['a sentence in bold', '**Done.** And', '**Done'],
+    ['a sentence in Chinese', '可以。', '可以'],
+    ['forty characters', 'x'.repeat(40), 'x'.repeat(39)],
+  ])('is shown at once from %s', async (_, enough, less) => {
+    const scene = createScene()
+    scene.show(growing(less))
+    await scene.pass(50)
+    expect(textsOf(scene)).toEqual([])
+    scene.show(growing(enough))
+    await scene.pass(0)
+    expect(callsOf(scene, 'post')).toEqual([50])
+  })
+
+  test.each(['1.', '3.14', 'v1.2.', '...', 'e'])('waits for more than %j', async (less) => {
+    const scene = createScene()
+    scene.show(growing(less))
+    await scene.pass(199)
+    expect(textsOf(scene)).toEqual([])
+    await scene.pass(1)
+    expect(textsOf(scene)).toEqual([less])
+  })
+
+  test.each([
+    ['looks at each of the few deltas while it gathers', { calls: 5, perMs: 5000 }, 30],
+    ['looks once while the platform lets it wait', { calls: 1, perMs: 5000 }, 1],
+  ])('%s', async (_, perChat, times) => {
+    const clock = createHandClock(beginning)
+    const [pacer, fake] = [createPacer({ clock }), { limits: { perChat } }]
+    const before = createScene({ clock, fake, sink: { pacer } })
+    before.show(settledWith([text('Before.')]))
+    await before.pass(0)
+    expect(textsOf(before)).toEqual(['Before.'])
+    const looks = new Set<string>()
+    const render: typeof fakeRender = (source) => {
+      if (/^x+$/.test(source)) looks.add(source)
+      return fakeRender(source)
+    }
+    const scene = createScene({ clock, fake, sink: { pacer, render } })
+    const { asks } = growing('')
+    for (let letters = 1; letters <= 30; letters++) {
+      // The asks are the same object until they change.
+      scene.show({ ...growing('x'.repeat(letters)), asks })
+      await scene.pass(1)
+    }
+    expect(looks.size).toBe(times)
   })
 
   test('is edited as often as the channel allows, each time to the newest text', async () => {

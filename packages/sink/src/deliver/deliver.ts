@@ -162,7 +162,8 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
       if (giveUpAt !== undefined && giveUpAt <= now) return giveUp()
       const next = operations.find((operation) => schedule.readyAt(operation) <= now)
       if (!next) {
-        waiting = operations.length > 0 ? reply : undefined
+        // A first text that gathers is looked at for each delta: it is short, and may be enough at any of them.
+        waiting = operations.length > 0 && !operations.some(schedule.isGathering) ? reply : undefined
         if (turn.isHeld()) pace.onFree(work)
         return wake.at(earliest(nextAt, native.nextAt(reply, ledger), giveUpAt), operations)
       }

@@ -21,6 +21,8 @@ export interface ScheduleOptions {
 export interface Schedule {
   /** In ms since the epoch; a past time means now. */
   readyAt(operation: Operation): number
+  /** It waits for more of its first text alone: a sentence or forty characters end that wait. */
+  isGathering(operation: Operation): boolean
   /** False while a text that was refused as it grew is still the same. */
   isDue(operation: Operation): boolean
   /** The slot's text is still growing, and was refused the last time. */
@@ -46,6 +48,15 @@ interface RefusedText {
   readonly retryAt: number
 }
 
+/** How much of a text is shown at once, in UTF-16 units, and the end of a sentence, which is also enough. */
+const enough = 40
+const sentenceEnd = /\p{L}["'”’)\]*_`]*[.!?…:]["'”’)\]*_`]*(?:\s|$)|[。！？]/u
+
+function isEnough({ card, piece }: Slot): boolean {
+  const text = card.source.slice(piece?.from, piece?.to).trim()
+  return text.length >= enough || sentenceEnd.test(text)
+}
+
 export function createSchedule({ pace, policy, limits, mode, clock }: ScheduleOptions): Schedule {
   const intervalMs = Math.max(
     policy.editIntervalMs ?? limits.editIntervalMs,
@@ -63,7 +74,9 @@ export function createSchedule({ pace, policy, limits, mode, clock }: ScheduleOp
     gaveUp: () => {
       waiting = undefined
     },
-    readyAt,
+    readyAt: (operation) => Math.max(allowedAt(operation), gatheredAt(operation)),
+    isGathering: (operation) =>
+      mode !== 'append' && gatheredAt(operation) > clock.now() && allowedAt(operation) <= clock.now(),
     isDue,
     isRefused: ({ key, isGrowing }) => isGrowing && refused.has(key),
     isHeldBack: () => retryAt > clock.now(),
@@ -72,14 +85,21 @@ export function createSchedule({ pace, policy, limits, mode, clock }: ScheduleOp
   }
 
   /** Growing text keeps the platform's interval; final text and asks do not wait for it. */
-  function readyAt(operation: Operation): number {
-    const { priority } = operation
-    const at = Math.max(pace.readyAt(priority), retryAt)
-    if ((priority !== 'text' && priority !== 'status') || operation.type === 'remove' || operation.type === 'look-up')
-      return at
-    const isFirst = operation.type === 'post' && operation.slot.isGrowing
-    const gathered = isFirst ? seenAt(operation.slot.key) + policy.firstFlushMs : 0
-    return Math.max(at, writtenAt + intervalMs, gathered, refusedIn(operation)?.retryAt ?? 0)
+  function allowedAt(operation: Operation): number {
+    const at = Math.max(pace.readyAt(operation.priority), retryAt)
+    if (!isPatient(operation) || operation.type === 'remove' || operation.type === 'look-up') return at
+    return Math.max(at, writtenAt + intervalMs, refusedIn(operation)?.retryAt ?? 0)
+  }
+
+  /** A first text of a few letters waits for more. Where it can't be edited, so does each message. */
+  function gatheredAt(operation: Operation): number {
+    if (operation.type !== 'post' || !operation.slot.isGrowing || !isPatient(operation)) return 0
+    const at = seenAt(operation.slot.key) + policy.firstFlushMs
+    return mode !== 'append' && isEnough(operation.slot) ? 0 : at
+  }
+
+  function isPatient({ priority }: Operation): boolean {
+    return priority === 'text' || priority === 'status'
   }
 
   function giveUpAt(reply: Reply, { length }: readonly Operation[]): number | undefined {

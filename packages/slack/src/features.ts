@@ -12,6 +12,10 @@ export interface Features {
   /** Times of the recent stream openings and closings, in ms since the epoch. */
   readonly opened: number[]
   readonly closed: number[]
+  /** The `ts` of the streams that this process knows: each belongs to a reply. */
+  readonly streamed: Recent<true>
+  /** The app's own user, once known. */
+  me?: string
   /** Forms by token, the newest last: some are too long for their message to carry. */
   readonly forms: Recent<Form>
 }
@@ -23,15 +27,16 @@ interface Feature {
   restUntil: number
 }
 
-/** How many forms to keep; the oldest are dropped. */
+/** How many forms and streams to keep; the oldest are dropped. */
 const mostForms = 500
+const mostStreams = 1000
 
 const features = new WeakMap<SlackApi, Features>()
 
 export function featuresOf(api: SlackApi): Features {
   const known = features.get(api) ?? {
     ...{ streams: true, statuses: fresh(), sessions: fresh() },
-    ...{ opened: [], closed: [], forms: createRecent<Form>(mostForms) },
+    ...{ opened: [], closed: [], streamed: createRecent<true>(mostStreams), forms: createRecent<Form>(mostForms) },
   }
   features.set(api, known)
   return known

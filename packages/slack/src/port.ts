@@ -56,7 +56,7 @@ export function createSlackPort(
   let stream = threadTs === undefined ? undefined : streamIn(threadTs)
   return {
     ...{ limits: limits(), post, edit, remove, upload: file, react },
-    lookUp: (options) => lookUp(options, { call, channelId: channel, threadTs, startsThreads }),
+    lookUp: (options) => lookUp(options, { call, channelId: channel, threadTs, startsThreads, features, clock }),
     ...(status && { typing: (on: boolean, typing: TypingOptions) => status.set(on, typing) }),
     /** Streams exist only in threads, and not in every workspace. */
     get stream(): AppendStream | undefined {

@@ -2,7 +2,7 @@ import type { SlackFault } from '@reply/testing'
 import { WebClient } from '@slack/web-api'
 import { describe, expect, test } from 'vitest'
 import { createSlackPort, slackLimits } from '../src/index.ts'
-import { clientOf, editing, ending, open, posting, start, token, until } from './app.ts'
+import { clientOf, editing, ending, open, posting, recipient, start, token, until } from './app.ts'
 
 const ours = ({ slack }: Awaited<ReturnType<typeof open>>) => slack.screen('C1').filter(({ from }) => from === 'bot')
 
@@ -45,6 +45,35 @@ describe('a post', () => {
     const ref = await port.post(bubble('a'), { ...posting, replyTo })
     expect(await port.lookUp?.({ ...looking, key: posting.key, replyTo })).toEqual({ type: 'there', ref })
     expect(await port.lookUp?.({ ...looking, key: 'another', replyTo })).toEqual({ type: 'absent' })
+  })
+
+  test('an open stream is found by its app and its time, unless another reply has it', async () => {
+    const { port, slack, clock } = await open()
+    const looking = { ...editing, kind: 'stream', key: 'k', since: clock.now() } as const
+    const piece = { text: 'It', tasks: [] }
+    expect(await port.lookUp?.(looking)).toEqual({ type: 'absent' })
+    const known = await port.stream?.open(piece, posting)
+    expect(await port.lookUp?.(looking)).toEqual({ type: 'absent' })
+    slack.inject({ type: 'accept-then-drop', method: 'chat.startStream' })
+    await ending(port.stream?.open(piece, posting))
+    const [, , lost] = slack.screen('C1')
+    expect(await port.lookUp?.(looking)).toEqual({ type: 'there', ref: { id: lost?.ts, postedAt: expect.any(Number) } })
+    expect(lost?.ts).not.toBe(known?.id)
+    // It belongs to that reply now.
+    expect(await port.lookUp?.(looking)).toEqual({ type: 'absent' })
+  })
+
+  test('of two streams that could be meant, and of one that Slack may have closed, it can not tell', async () => {
+    const { port, slack, clock, api, root } = await open()
+    const looking = { ...editing, kind: 'stream', key: 'k', since: clock.now() } as const
+    for (const text of ['One', 'Two']) {
+      slack.inject({ type: 'accept-then-drop', method: 'chat.startStream' })
+      await ending(port.stream?.open({ text, tasks: [] }, posting))
+    }
+    expect(await port.lookUp?.(looking)).toEqual({ type: 'unknown' })
+    await clock.advance(300_000)
+    const later = createSlackPort({ api, clock, channelId: 'C1', threadTs: root, recipient })
+    expect(await later.lookUp?.(looking)).toEqual({ type: 'unknown' })
   })
 
   test('mentions no one, in the fallback text neither', async () => {

@@ -32,6 +32,24 @@ test('the replies have the first message and then its answers', async () => {
   expect(await call('conversations.replies', { channel: 'C1', ts: '1.1' })).toMatchObject({ error: 'thread_not_found' })
 })
 
+// `ConversationsRepliesResponse` of `@slack/web-api`, and `events/message.d.ts` of `@slack/types`.
+test('the replies say who streams a message, and how far it got', async () => {
+  const { call, slack } = await workspace()
+  const thread_ts = slack.say('C1', 'one')
+  const stream = { channel: 'C1', thread_ts, recipient_user_id: 'U1', recipient_team_id: 'T0FAKE', markdown_text: 'It' }
+  const { ts } = await call('chat.startStream', stream)
+  await call('chat.startStream', stream)
+  await call('chat.stopStream', { channel: 'C1', ts })
+  const { user_id: user, bot_id } = await call('auth.test', {})
+  const { messages } = await call('conversations.replies', { channel: 'C1', ts: thread_ts })
+  expect(messages).toMatchObject([
+    { text: 'one' },
+    { user, bot_id, streaming_state: 'completed' },
+    { user, bot_id, streaming_state: 'in_progress' },
+  ])
+  expect(JSON.stringify(messages).match(/streaming_state/g)).toHaveLength(2)
+})
+
 test('reading takes a scope, and metadata a type and a payload', async () => {
   const { call } = await workspace({ features: { history: false } })
   expect(await call('conversations.history', { channel: 'C1' })).toMatchObject({ error: 'missing_scope' })

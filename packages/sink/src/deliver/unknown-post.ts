@@ -27,6 +27,9 @@ export function lookedUp(ledger: Ledger, { entry, isWanted }: LookUp, found: Loo
       )
     }
     case 'absent':
+      // It stays an intent, so that the text of a stream that did not open becomes a message.
+      if (isWanted && entry.kind === 'stream' && entry.tries === 1)
+        return withChanged(ledger, entry, { ...intent, tries: 0 })
       return untried(ledger, intent)
     case 'unknown': {
       const counted = { ...ledger, doubtful: ledger.doubtful + 1 }

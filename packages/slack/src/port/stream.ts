@@ -65,6 +65,7 @@ export function createStream(options: StreamOptions): AppendStream {
       call('chat.startStream', { channel, thread_ts: threadTs, ...more }, { verb: 'stream', signal }),
     )
     const ref = refOf(String(ts))
+    features.streamed.set(ref.id, true)
     open.set(ref.id, sent)
     return ref
   }
@@ -72,6 +73,7 @@ export function createStream(options: StreamOptions): AppendStream {
   async function append(ref: MessageRef, piece: StreamPiece, { signal }: EditOptions): Promise<void> {
     const chunks = chunksOf(piece, open.get(ref.id))
     if (chunks.length === 0) return
+    features.streamed.set(ref.id, true)
     await sure(call('chat.appendStream', { channel, ts: ref.id, chunks }, { verb: 'append', signal }))
   }
 
@@ -79,6 +81,7 @@ export function createStream(options: StreamOptions): AppendStream {
     take(features.closed)
     const chunks = chunksOf(piece, open.get(ref.id))
     const more = { ...(chunks.length > 0 && { chunks }), session_status: isWorking() ? 'processing' : 'active' }
+    features.streamed.set(ref.id, true)
     await sure(call('chat.stopStream', { channel, ts: ref.id, ...more }, { verb: 'close', signal }))
     open.delete(ref.id)
   }

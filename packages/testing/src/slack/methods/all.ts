@@ -2,7 +2,7 @@ import type { Payload } from '../payload.ts'
 import type { SlackState } from '../state.ts'
 import { postEphemeral, postMessage, type Result, remove, update } from './chat.ts'
 import { completeUpload, fileInfo, getUploadUrl } from './file.ts'
-import { history, replies } from './history.ts'
+import { botID, history, replies } from './history.ts'
 import { addReaction, removeReaction } from './reaction.ts'
 import { appendStream, startStream, stopStream } from './stream.ts'
 import { setSession, setStatus } from './thread.ts'
@@ -15,7 +15,7 @@ const methods: ReadonlyMap<string, Method> = new Map<string, Method>([
   [
     'auth.test',
     ({ team, bot }) => ({
-      ...{ team_id: team, user_id: bot, bot_id: 'B0BOT' },
+      ...{ team_id: team, user_id: bot, bot_id: botID },
       ...{ url: 'https://fake.slack.invalid/', team: 'Fake', user: 'fake_bot' },
     }),
   ],

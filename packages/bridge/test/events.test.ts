@@ -76,7 +76,7 @@ test('a run tells when it was posted, first heard of, shown and over, counted fr
   const heardAt = clock.now()
   const told: BridgeEvent[] = []
   const execution: Execution = {
-    ...{ id: 'abc123', server: 'home', phase: 'planned', status: 'running', startedAt: heardAt, lines: [] },
+    ...{ id: 'abc123', server: 'home', phase: 'planned', status: 'running', startedAt: heardAt },
     prompt: {
       ...{ id: '5', channel: 'tg', chat: { id: '7' }, actor: { id: '1', name: 'Ann' }, text: 'Hi', files: [] },
       ...{ isCommand: false, messageRef: { id: '5' }, heardAt },

@@ -63,18 +63,21 @@ test('what an earlier config stored is moved to where this one looks for it', as
     ...{ messageRef: { id: '9' }, heardAt: 1 },
   }
   const execution: Execution = {
-    ...{ id: 'abc123', prompt, server: 'home', phase: 'planned', status: 'running', startedAt: 1, lines: [] },
+    ...{ id: 'abc123', prompt, server: 'home', phase: 'planned', status: 'running', startedAt: 1 },
   }
   const before = createRegistry({ state, mirrors: createMirrors([]), clock: systemClock, random: Math.random })
   const old = `prompts/${placeKey(slack)}`
-  await state.commit([before.write(execution), { type: 'enqueue', queue: old, id: '9', value: JSON.stringify(prompt) }])
+  const log = [{ from: 'stdout', text: 'Done.' }] as const
+  const stored = [before.write(execution), before.writeLog(execution, log)]
+  await state.commit([...stored, { type: 'enqueue', queue: old, id: '9', value: JSON.stringify(prompt) }])
   const mirrors = createMirrors([['tg:1', 'sl:C1']])
   const registry = createRegistry({ state, mirrors, clock: systemClock, random: Math.random })
   const enqueue = (one: QueuedPrompt) =>
     ({ type: 'enqueue', queue: `prompts/${mirrors.keyOf(one)}`, id: 'sl/9', value: JSON.stringify(one) }) as const
   expect(await realign({ state, registry, enqueue })).toEqual([prompt])
   expect((await registry.list(telegram)).map(({ id }) => id)).toEqual(['abc123'])
-  expect(await store.list(`execution/${placeKey(slack)}/`)).toEqual([])
+  expect(await registry.lines(execution)).toEqual(log)
+  for (const kind of ['execution', 'log']) expect(await store.list(`${kind}/${placeKey(slack)}/`)).toEqual([])
   expect(await store.queue(old)).toEqual([])
   expect(await store.queue(`prompts/${placeKey(telegram)}`)).toHaveLength(1)
 })

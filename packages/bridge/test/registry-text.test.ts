@@ -10,7 +10,7 @@ const execution = (change: Partial<Execution> = {}): Execution => ({
     ...{ id: '1', channel: 'tg', chat: { id: '7' }, actor: { id: '7', name: 'Ann' }, text: 'Hi', files: [] },
     ...{ isCommand: false, messageRef: { id: '1' }, heardAt: startedAt },
   },
-  ...{ server: 'home', phase: 'posting', status: 'running', startedAt, lines: [] },
+  ...{ server: 'home', phase: 'posting', status: 'running', startedAt },
   ...change,
 })
 

@@ -31,7 +31,7 @@ async function begun(reply: Reply, isStopping: () => boolean) {
   const none = (): void => {}
   const context = {
     ...{ clock, mirrors: createMirrors([]), people: {}, emit: none, router: { timeoutMs: 60_000, progress: {} } },
-    registry: { newID: async () => 'abc234', write, follow: () => none, lines: () => [] },
+    registry: { newID: async () => 'abc234', write, writeLog: () => undefined, follow: () => none },
     routes: { of: async () => undefined, writeAuthor: none },
     channels: { sinkFields: () => ({}), of: () => ({ sinkFor: () => ({ settled: () => shown.promise }) }) },
     ...{

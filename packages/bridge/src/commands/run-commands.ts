@@ -22,7 +22,7 @@ export function runCommands(context: CommandContext): readonly Command[] {
       run: async ({ place, rest }) => {
         const execution = rest === '' ? (await registry.list(place))[0] : await registry.find(place, rest)
         if (!execution) return { text: rest === '' ? words.nothingRuns : unknownText(rest), isPlain: true }
-        const last = registry.lines(execution).findLast(({ from }) => from === 'stdout')
+        const last = (await registry.lines(execution)).findLast(({ from }) => from === 'stdout')
         return { text: statusText(execution, clock.now(), last), isPlain: true }
       },
     },
@@ -33,16 +33,16 @@ export function runCommands(context: CommandContext): readonly Command[] {
       run: async ({ place, rest }) => {
         const execution = rest === '' ? (await registry.list(place))[0] : await registry.find(place, rest)
         if (!execution) return { text: rest === '' ? words.nothingRuns : unknownText(rest), isPlain: true }
-        return { text: logText(execution.id, registry.lines(execution)), isPlain: true }
+        return { text: logText(execution.id, await registry.lines(execution)), isPlain: true }
       },
     },
     {
       name: 'list',
       description: 'the recent runs of this chat',
-      run: async ({ place }) => {
-        await registry.evict()
-        return { text: listText((await registry.list(place)).slice(0, mostListed)), isPlain: true }
-      },
+      run: async ({ place }) => ({
+        text: listText((await registry.list(place)).slice(0, mostListed)),
+        isPlain: true,
+      }),
     },
     ...['cancel', 'stop'].map(
       (name): Command => ({

@@ -1,17 +1,37 @@
 import * as z from 'zod'
 import type { QueuedPrompt } from '../intake/queued-prompt.ts'
-import type { Execution } from './execution.ts'
+import type { Execution, LogLine } from './execution.ts'
 
 /** Checks the basic shape only: the store holds what this package wrote. */
 const prompt = z.looseObject({ id: z.string(), channel: z.string(), chat: z.looseObject({ id: z.string() }) })
 
-const execution = z.looseObject({ id: z.string(), phase: z.string(), status: z.string(), prompt })
+const lines = z.array(z.looseObject({ from: z.string(), text: z.string() }))
+
+const execution = z.looseObject({
+  id: z.string(),
+  phase: z.string(),
+  status: z.string(),
+  prompt,
+  lines: lines.optional(),
+})
+
+/** An execution as an earlier version wrote it: its log was in it, and so was written and read with it each time. */
+export interface LoggedExecution extends Execution {
+  readonly lines?: readonly LogLine[] | undefined
+}
 
 /** Throws if the text isn't an execution. */
-export function toExecution(text: string): Execution {
+export function toExecution(text: string): LoggedExecution {
   const value: unknown = JSON.parse(text)
   execution.parse(value)
-  return value as Execution
+  return value as LoggedExecution
+}
+
+/** Throws if the text isn't a log. */
+export function toLog(text: string): readonly LogLine[] {
+  const value: unknown = JSON.parse(text)
+  lines.parse(value)
+  return value as readonly LogLine[]
 }
 
 /** Throws if the text isn't a prompt. */

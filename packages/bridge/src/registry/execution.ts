@@ -30,8 +30,6 @@ export interface Execution {
   readonly finishedAt?: number | undefined
   /** Why it failed. Set exactly with `error`. */
   readonly reason?: string | undefined
-  /** The last lines of what the agent said and did. Empty while it runs: then they are read from the reply. */
-  readonly lines: readonly LogLine[]
   /** A person stopped it from the chat. */
   readonly isCanceled?: true | undefined
   /** All whose words it has had the right `approve` when it began. */

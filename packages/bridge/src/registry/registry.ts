@@ -3,7 +3,7 @@ import type { Mirrors } from '../mirrors.ts'
 import type { ChatPlace } from '../place.ts'
 import type { State } from '../state.ts'
 import type { PutWrite } from '../store/writing.ts'
-import { toExecution } from './decode.ts'
+import { toExecution, toLog } from './decode.ts'
 import type { Execution, LogLine } from './execution.ts'
 import { logLines } from './log-lines.ts'
 
@@ -14,8 +14,10 @@ import { logLines } from './log-lines.ts'
 export interface Registry {
   /** An id that is not in use in that place. */
   newID(place: ChatPlace): Promise<string>
-  /** The write that stores an execution. */
+  /** The write that stores an execution, without its log. */
   write(execution: Execution): PutWrite
+  /** The write that stores the log of an execution, by default that of the reply that it follows. Made once, at its end. */
+  writeLog(execution: Execution, lines?: readonly LogLine[]): PutWrite
   /** Those of all places, oldest first. */
   all(): Promise<readonly Execution[]>
   /** Those of a place, newest first. */
@@ -24,13 +26,15 @@ export interface Registry {
   find(place: ChatPlace, id: string): Promise<Execution | undefined>
   /** Tells the registry how to read the reply of a running execution. Returns a function that ends it. */
   follow(execution: Execution, reply: () => Reply | undefined): () => void
-  /** The last lines of an execution. */
-  lines(execution: Execution): readonly LogLine[]
+  /** The last lines of what the agent said and did: of the reply while it runs, then as they were stored. */
+  lines(execution: Execution): Promise<readonly LogLine[]>
   /** Forgets what is neither listed nor the newest of a session. */
   evict(): Promise<void>
 }
 
 const prefix = 'execution/'
+/** A log is up to 200 kB, and read only by who asks for it: all executions are read at each start and each sweep. */
+const logPrefix = 'log/'
 /** How long finished executions are listed, and how long the newest of a session is kept, in ms. */
 const listedMs = 3_600_000
 const keptMs = 86_400_000
@@ -48,10 +52,14 @@ export function createRegistry(options: {
 }): Registry {
   const { state, mirrors, clock, random } = options
   const replies = new Map<string, () => Reply | undefined>()
-  return { newID, write, all: async () => await all(), list, find, follow, lines, evict }
+  return { newID, write, writeLog, all: async () => await all(), list, find, follow, lines, evict }
 
   function keyOf(place: ChatPlace, id: string): string {
     return `${prefix}${mirrors.keyOf(place)}/${id}`
+  }
+
+  function logKeyOf({ prompt, id }: Execution): string {
+    return `${logPrefix}${mirrors.keyOf(prompt)}/${id}`
   }
 
   async function newID(place: ChatPlace): Promise<string> {
@@ -63,6 +71,10 @@ export function createRegistry(options: {
 
   function write(execution: Execution): PutWrite {
     return { type: 'put', key: keyOf(execution.prompt, execution.id), value: JSON.stringify(execution) }
+  }
+
+  function writeLog(execution: Execution, log = followed(execution) ?? []): PutWrite {
+    return { type: 'put', key: logKeyOf(execution), value: JSON.stringify(log) }
   }
 
   async function all(within = ''): Promise<readonly Execution[]> {
@@ -88,16 +100,24 @@ export function createRegistry(options: {
     return () => replies.delete(key)
   }
 
-  function lines({ prompt, id, lines: stored }: Execution): readonly LogLine[] {
+  async function lines(execution: Execution): Promise<readonly LogLine[]> {
+    const newest = followed(execution)
+    if (newest) return newest
+    const stored = await state.read(logKeyOf(execution))
+    return stored === undefined ? [] : toLog(stored)
+  }
+
+  function followed({ prompt, id }: Execution): readonly LogLine[] | undefined {
     const reply = replies.get(keyOf(prompt, id))?.()
-    return reply ? logLines(reply) : stored
+    return reply && logLines(reply)
   }
 
   async function evict(): Promise<void> {
     const stored = await all()
     const newest = new Map(stored.flatMap((one) => (one.isSteer ? [] : [[one.sessionID, one] as const])))
     const old = stored.filter((one) => isOld(one, newest.get(one.sessionID) === one ? keptMs : listedMs))
-    if (old.length > 0) await state.commit(old.map(({ prompt, id }) => ({ type: 'remove', key: keyOf(prompt, id) })))
+    const keys = old.flatMap((one) => [keyOf(one.prompt, one.id), logKeyOf(one)])
+    if (old.length > 0) await state.commit(keys.map((key) => ({ type: 'remove', key })))
   }
 
   function isOld({ phase, finishedAt }: Execution, afterMs = listedMs): boolean {

@@ -235,12 +235,12 @@ export function beginRun(options: BeginOptions): ActiveRun {
   }
 
   async function settle(reply: Reply): Promise<void> {
-    const lines = registry.lines(execution)
+    const log = registry.writeLog(execution)
     if (execution.isSteer && !stream?.joined) await update({ isSteer: undefined })
     if (execution.phase !== 'delivering') {
       const [promptID] = reply.promptIDs
       const authors = stream?.joined || promptID === undefined ? [] : [routes.writeAuthor(promptID, prompt)]
-      await update({ phase: 'delivering', ...endOf(reply), finishedAt: clock.now(), lines }, authors)
+      await update({ phase: 'delivering', ...endOf(reply), finishedAt: clock.now() }, [log, ...authors])
     }
     if (!execution.isSteer && !isShownElsewhere) {
       events.delivered(execution, await shows[0].sink.settled())

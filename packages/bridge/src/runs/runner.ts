@@ -178,7 +178,6 @@ export function createRunner(context: RunContext): Runner {
       phase: 'planned',
       status: 'running',
       startedAt: clock.now(),
-      lines: [],
       ...(prompt.isSteer && { isSteer: true }),
       ...(people.mayAll(prompt, 'approve') && { isByApprovers: true }),
     }

@@ -2,6 +2,7 @@ import { type Observation, type OpenCode, observerOf, pendingAsks, type Reply, t
 import { withResolvers } from '@reply/sink/channel'
 import { createRunEvents } from '../events/run-events.ts'
 import type { Execution } from '../registry/execution.ts'
+import type { Write } from '../store/store.ts'
 import type { ActiveRun } from './active-run.ts'
 import type { RunContext } from './context.ts'
 import type { HeldRun } from './ended-runs.ts'
@@ -58,7 +59,7 @@ export async function beginWake(reply: Reply, options: WakeOptions): Promise<Rep
   let execution: Execution = stored ?? {
     ...{ id: await registry.newID(prompt), prompt, server, sessionID, agent, wokenBy: wakeNamesOf(reply)[0] },
     isByApprovers: last.isByApprovers,
-    ...{ phase: 'delivering', status: 'running', startedAt: clock.now(), lines: [] },
+    ...{ phase: 'delivering', status: 'running', startedAt: clock.now() },
   }
   const [promptID] = reply.promptIDs
   const authors = promptID === undefined ? [] : [routes.writeAuthor(promptID, prompt)]
@@ -117,7 +118,7 @@ export async function beginWake(reply: Reply, options: WakeOptions): Promise<Rep
     await settled.promise
     if (isStopping()) return
     const end = isLate ? ({ status: 'error', reason: 'Timed out' } as const) : endOf(newest)
-    await update({ ...end, finishedAt: clock.now(), lines: registry.lines(execution) })
+    await update({ ...end, finishedAt: clock.now() }, [registry.writeLog(execution)])
     events.delivered(execution, await shows[0].sink.settled())
     delivered.resolve()
     await shownInMirrors(shows, clock)
@@ -141,10 +142,10 @@ export async function beginWake(reply: Reply, options: WakeOptions): Promise<Rep
     return newest
   }
 
-  async function update(change: Partial<Execution>): Promise<void> {
+  async function update(change: Partial<Execution>, more: readonly Write[] = []): Promise<void> {
     const before = execution
     execution = { ...execution, ...change }
-    await state.commit([registry.write(execution)])
+    await state.commit([registry.write(execution), ...more])
     events.changed(before, execution)
   }
 }

@@ -22,7 +22,7 @@ export const words: Words = {
   toolPrefix: '🔧 ',
   toolFailed: (error) => (error === '' ? 'failed' : `failed: ${error}`),
   toolDenied: ({ by, reason }) => (by === 'rule' ? 'denied by a rule' : reason ? `denied: ${reason}` : 'denied'),
-  heartbeat: (activity, elapsed) => `Still working: ${activity} (${elapsed})`,
+  heartbeat: (activity = 'nothing new from the agent yet', elapsed) => `Still working: ${activity} (${elapsed})`,
   compacted: ({ tokens, duration }) =>
     ['Context compacted', tokens && `${tokens} tokens`, duration].filter(Boolean).join(' · '),
   contextWarning: ({ percent, tokens, limit }) =>

@@ -38,9 +38,9 @@ export interface Words {
   toolDenied: (facts: { by: 'person' | 'rule'; reason: string | undefined }) => string
   /**
    * A message after `Policy.heartbeatMs` of silence, in a chat whose messages can't be edited. `activity` is one of the
-   * status words or a tool call.
+   * status words or a tool call, and undefined if nothing is known of what the agent does.
    */
-  heartbeat: (activity: string, elapsed: string) => string
+  heartbeat: (activity: string | undefined, elapsed: string) => string
   /**
    * A message: the context was compacted. `tokens` is its size before, in short: `195.3k`; undefined if unknown.
    * `duration` is undefined below a second.

@@ -1,6 +1,7 @@
 import type { Outcome, Reply } from '@reply/core'
 import { describe, expect, test } from 'vitest'
 import { emptyLedger } from '../src/ledger/ledger.ts'
+import { createActivityTimes } from '../src/view/status.ts'
 import type { Mode } from '../src/view/view.ts'
 import { shownEntry } from './entries.ts'
 import {
@@ -65,6 +66,22 @@ describe('the status', () => {
     ])
   })
 
+  test.each<[string, (since: number) => Partial<Reply>]>([
+    ['a sub-agent', (startedAt) => ({ children: [{ ...child, reply: replyWith([running], { startedAt }) }] })],
+    ['a compaction', (startedAt) => ({ compaction: { state: 'running', auto: true, startedAt } })],
+    ['an ask', () => ({ phase: 'blocked', asks: [asks()] })],
+  ])('begins a new time for what follows on %s', (_, during) => {
+    const times = createActivityTimes()
+    const at = (atMs: number, more: Partial<Reply> = {}) => {
+      const now = beginning + atMs
+      return statusOf(replyWith([], more), { atMs, activitySince: (activity) => times.since(activity, now) })
+    }
+    expect(at(2000)).toBe('Working')
+    at(4000, during(beginning + 4000))
+    expect(at(14_000)).toBe('Working')
+    expect(at(19_000)).toBe('Working · 5s')
+  })
+
   test('is updated at its beginning and at each tick', () => {
     expect(viewOf(replyWith([running]), { atMs: 0 }).nextAt).toBe(beginning + 1500)
     expect(viewOf(replyWith([running]), { atMs: 7000 }).nextAt).toBe(beginning + 10_000)
@@ -116,6 +133,12 @@ describe('a heartbeat', () => {
       'Still working: bash: npm test \\(1m 00s\\)',
     ])
     expect(beatOf(replyWith([running]), { mode: 'live', atMs: 60_000 })).toEqual([])
+  })
+
+  test('says that nothing is known of what the agent does, not that it works', () => {
+    expect(beatOf(replyWith([]), { mode: 'sealed', atMs: 60_000 })).toEqual([
+      'Still working: nothing new from the agent yet \\(1m 00s\\)',
+    ])
   })
 
   test('is not shown while a person is asked', () => {

@@ -49,9 +49,10 @@ export function statusCard(reply: Reply, options: ViewOptions): Timed {
   const { mode, policy, words, now } = options
   const { startedAt = now, phase } = reply
   const { statusTickMs } = policy
-  if (mode !== 'live' || policy.verbosity === 'quiet' || phase === 'settled' || phase === 'blocked') return {}
-  // Read also before the status is shown, as the time counts from when the activity was first seen.
+  if (mode !== 'live' || policy.verbosity === 'quiet' || phase === 'settled') return {}
+  // Read also before the status is shown and while an ask waits: the time counts from when the activity was first seen.
   const begin = beginOf(reply, options)
+  if (phase === 'blocked') return {}
   const due = startedAt + policy.statusAfterMs
   if (now < due) return { nextAt: due }
   const { activity, step, context } = statusFacts(reply, { now, stepMs: statusTickMs, words })
@@ -68,15 +69,19 @@ export function statusCard(reply: Reply, options: ViewOptions): Timed {
   return { card: { type: 'status', key: statusKey, source }, nextAt }
 }
 
+const blocked: Activity = { key: 'blocked', text: '' }
+
 /** When what the reply does now began, in ms since the epoch. */
 function beginOf(reply: Reply, { now, words, activitySince }: ViewOptions): number {
-  const activity = activityOf(reply, { now, words })
-  return Math.min(now, activity.since ?? activitySince?.(activity) ?? reply.startedAt ?? now)
+  const activity = reply.phase === 'blocked' ? blocked : activityOf(reply, { now, words })
+  // Each activity is noted, also one with a time of its own: what comes after it is not what came before it.
+  const seen = activitySince?.(activity)
+  return Math.min(now, activity.since ?? seen ?? reply.startedAt ?? now)
 }
 
 /** When activities began that the reply itself gives no time for: when they were first seen. */
 export interface ActivityTimes {
-  /** The time of that activity, in ms since the epoch. `now` if it is another than before. */
+  /** The time of that activity, in ms since the epoch. `now` if it is another than before: call it for each one. */
   since(activity: Activity, now: number): number
 }
 

@@ -52,7 +52,8 @@ export function heartbeatCard(reply: Reply, options: ViewOptions): Timed {
   if (reply.phase === 'settled' || reply.phase === 'blocked' || reply.startedAt === undefined) return {}
   const due = Math.max(shown.postedAt ?? 0, reply.startedAt) + policy.heartbeatMs
   if (now < due) return { nextAt: due }
-  const source = literal(words.heartbeat(activityOf(reply, options).text, words.elapsed(now - reply.startedAt)))
+  const { key, text } = activityOf(reply, options)
+  const source = literal(words.heartbeat(key === 'working' ? undefined : text, words.elapsed(now - reply.startedAt)))
   return { card: { type: 'heartbeat', key: heartbeatKey(shown.heartbeats), source } }
 }
 

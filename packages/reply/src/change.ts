@@ -42,7 +42,17 @@ export type Change =
       /** `payload`: the status stayed, something else changed. */
       readonly changed: 'status' | 'payload'
     }
-  | { readonly type: 'stepFinished'; readonly messageID: string; readonly cost: number; readonly tokens: Tokens }
+  | {
+      readonly type: 'stepFinished'
+      /** The step's message. */
+      readonly messageID: string
+      /** The cost of this step alone, in US dollars. */
+      readonly cost: number
+      /** The tokens of this step alone. */
+      readonly tokens: Tokens
+      /** The step wrote the summary of a compaction: its message is not one of the reply's. */
+      readonly summary?: true | undefined
+    }
   | { readonly type: 'todosChanged'; readonly todos: readonly Todo[] }
   | { readonly type: 'usageChanged'; readonly usage: Usage }
   | { readonly type: 'questionAsked'; readonly ask: QuestionAsk }

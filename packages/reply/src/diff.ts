@@ -76,6 +76,9 @@ function reportRemoved(before: Reply, message: Message, changes: Change[]): void
 }
 
 function reportRun(before: Reply, after: Reply, changes: Change[]): void {
+  const counted = new Set(before.summaries?.map(({ messageID }) => messageID))
+  for (const { messageID, cost, tokens } of after.summaries ?? [])
+    if (!counted.has(messageID)) changes.push({ type: 'stepFinished', messageID, cost, tokens, summary: true })
   if (!same(before.usage, after.usage)) changes.push({ type: 'usageChanged', usage: after.usage })
   if (!same(before.todos, after.todos)) changes.push({ type: 'todosChanged', todos: after.todos })
   if (after.compaction && !same(before.compaction, after.compaction)) {

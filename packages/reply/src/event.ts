@@ -1,6 +1,6 @@
 import type { PermissionAsk, PermissionReply, QuestionAsk } from './ask.ts'
 import type { Part, ReplyFailure } from './part.ts'
-import type { LostReason, Message, Model, Todo } from './reply.ts'
+import type { LostReason, Message, Model, SummaryStep, Todo } from './reply.ts'
 
 /** What all events have in common. */
 interface EventFields {
@@ -188,7 +188,8 @@ export type SessionScopedEvent =
       readonly nextAt?: number | undefined
     })
   | (SessionFields & EndFields & { readonly type: 'error'; readonly error: ReplyFailure })
-  | (SessionFields & { readonly type: 'compacted' })
+  /** A compaction is done. `summary`: the call behind it, if no message of the stream tells of it. */
+  | (SessionFields & { readonly type: 'compacted'; readonly summary?: SummaryStep | undefined })
   | (SessionFields & { readonly type: 'message-removed'; readonly messageID: string })
   | (SessionFields & { readonly type: 'part-removed'; readonly messageID: string; readonly partID: string })
   /** `isOwn`: the current run wrote them, and none before it. Absent if the source doesn't know. */

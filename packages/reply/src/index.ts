@@ -74,6 +74,7 @@ export type {
   PromptPart,
   Reply,
   Retry,
+  SummaryStep,
   Todo,
   Usage,
 } from './reply.ts'

@@ -3,7 +3,7 @@ import type { PartEvent, SessionScopedEvent, SnapshotEvent } from './event.ts'
 import { applyAskClosed, applyAsked, askAt } from './reduce/ask.ts'
 import { applyCall } from './reduce/call.ts'
 import { adoptChild, childAt, linkChild, startChild } from './reduce/child.ts'
-import { applyCompacted, endsCompaction, withoutCompaction } from './reduce/compaction.ts'
+import { applyCompacted, applySummary, endsCompaction, withoutCompaction } from './reduce/compaction.ts'
 import { applyMessage, applyPromptPart, messageIDOf, removeMessage } from './reduce/message.ts'
 import { applyPart, growPart, messageAt, removePart } from './reduce/part.ts'
 import { abandonOpen } from './reduce/retry.ts'
@@ -116,7 +116,7 @@ function apply(reply: Reply, event: SessionScopedEvent, changes: Change[]): Repl
       return reply.phase === 'waiting' ? settle(failed, { by: 'idle', at: event.at }, reduce, changes) : failed
     }
     case 'compacted':
-      return applyCompacted(reply, event.at, changes)
+      return applyCompacted(event.summary ? applySummary(reply, event.summary, changes) : reply, event.at, changes)
     case 'todos':
       return applyTodos(reply, event, changes)
     case 'asked':

@@ -62,7 +62,9 @@ export interface Reply {
   readonly todos: readonly Todo[]
   /** The run itself wrote the checklist, as its source says. Servers don't say it: see `ownTodosOf`. */
   readonly wroteTodos?: true | undefined
-  /** This session's own tokens and cost; `totalUsage` adds the children's. */
+  /** The summaries that compactions wrote in this run, in order. Their calls of the model count in `usage`. Absent if there are none. */
+  readonly summaries?: readonly SummaryStep[] | undefined
+  /** This session's own tokens and cost, compactions included; `totalUsage` adds the children's. */
   readonly usage: Usage
   /** Set while the server waits to retry the model. */
   readonly retry?: Retry | undefined
@@ -123,12 +125,24 @@ export interface Compaction {
   readonly state: 'running' | 'done'
   /** Started by the server because the context was full, not by a person. */
   readonly auto: boolean
+  /** The last message before it. Absent if the reply had none. */
+  readonly afterMessageID?: string | undefined
   /** Tokens in the context before it, if a step had reported them. */
   readonly tokensBefore?: number | undefined
   /** When its start was received, in ms since the epoch. Its end if only that was seen. */
   readonly startedAt: number
   /** When its end was received, in ms since the epoch. Absent while it runs. */
   readonly endedAt?: number | undefined
+}
+
+/** The model's call that wrote the summary of a compaction. */
+export interface SummaryStep {
+  /** The summary's message, which is not one of `Reply.messages`. */
+  readonly messageID: string
+  /** The tokens of this call alone. */
+  readonly tokens: Tokens
+  /** The cost of this call alone, in US dollars. */
+  readonly cost: number
 }
 
 /** One assistant message: OpenCode writes one per model step. */
@@ -171,13 +185,13 @@ export interface Todo {
   readonly priority?: string | undefined
 }
 
-/** Tokens and cost of the finished steps, added up. */
+/** Tokens and cost of the finished steps and of the summaries, added up. */
 export interface Usage extends Tokens {
   /** As the server computes it from the model's prices, in US dollars. 0 for a model without prices. */
   readonly cost: number
-  /** Finished model steps. */
+  /** Finished model steps, summaries of compactions included. */
   readonly steps: number
-  /** Tokens in the context after the last finished step. */
+  /** Tokens in the context after the last finished step. Absent before the first, and from a compaction to the next. */
   readonly contextTokens?: number | undefined
   /** The model's context window, if the driver could read it. */
   readonly contextLimit?: number | undefined

@@ -355,6 +355,44 @@ describe('compaction and errors', () => {
     expect(reply.compaction).toMatchObject({ tokensBefore: 6, startedAt: 1000 })
   })
 
+  const tokens = { input: 180_000, output: 150, reasoning: 0, cacheRead: 0, cacheWrite: 0 }
+  const summed = message('s1', { summary: true, finish: 'stop', tokens, cost: 0.5, completedAt: 5 })
+  const compactions = [stepFinish('m1', 5), user('u2'), compacting]
+
+  test('the call that writes a summary counts once, and is told as the step of a summary', () => {
+    const { reply, changes } = after(...compactions, summed, compacted, summed)
+    const { summaries, usage } = reply
+    expect(summaries).toEqual([{ messageID: 's1', tokens, cost: 0.5 }])
+    expect(usage).toMatchObject({ input: 180_005, output: 151, cost: 1, steps: 2 })
+    const steps = changes.filter((change) => change.type === 'stepFinished')
+    expect(steps.map(({ messageID, summary }) => [messageID, summary])).toEqual([
+      ['m1', undefined],
+      ['s1', true],
+    ])
+    expect(reply.messages.map(({ id }) => id)).toEqual(['m1'])
+  })
+
+  test('after a compaction the size of the context is unknown until the next step ends', () => {
+    const { reply } = after(...compactions)
+    expect(reply.usage.contextTokens).toBe(6)
+    const { reply: done, changes } = reduced([summed], reply)
+    expect(done.usage.contextTokens).toBeUndefined()
+    expect(changes.at(-1)).toMatchObject({ type: 'usageChanged', usage: { contextTokens: undefined } })
+    // The step before the compaction says nothing of the context after it, also when it is read again.
+    const { part: first } = stepFinish('m1', 7)
+    expect(reduced([part(first)], done).reply.usage.contextTokens).toBeUndefined()
+    const next = reduced([message('m2'), stepFinish('m2', 2)], done).reply
+    expect(next.usage).toMatchObject({ contextTokens: 3, steps: 3 })
+    const gone = { type: 'message-removed', at: 9, sessionID: root, messageID: 'm2' } as const
+    expect(reduced([gone], next).reply.usage).toMatchObject({ contextTokens: undefined, steps: 2 })
+  })
+
+  test('a compaction that no message tells of brings its own call', () => {
+    const manual = { ...compacted, summary: { messageID: 's1', tokens, cost: 0.5 } }
+    const { reply } = after(stepFinish('m1', 5), ended('m1'), idle(), manual)
+    expect(reply).toMatchObject({ phase: 'settled', usage: { input: 180_005, steps: 2, contextTokens: undefined } })
+  })
+
   test('an error is reported once, although the session and the message both carry it', () => {
     const { changes } = after(
       failed('APIError', 'no'),

@@ -9,6 +9,7 @@ import {
   type Head,
   idle,
   message,
+  part,
   permission,
   reasoning,
   root,
@@ -16,6 +17,7 @@ import {
   running,
   session,
   snapshot,
+  stepFinish,
   text,
   tool,
   typesOf,
@@ -47,6 +49,27 @@ describe('a REST snapshot', () => {
     const messages = [read(user('u1', { createdAt: 5 })), read(ended('m1', { parentID: 'u1', createdAt: 6 }))]
     const { replies } = run([snapshot({ status, messages, since: 1 })], heard)
     expect(replies).toMatchObject([{ phase: 'settled', promptIDs: ['u1'] }])
+  })
+
+  test('counts the call behind a summary, once with the one that was heard', () => {
+    const tokens = { input: 100, output: 20, reasoning: 0, cacheRead: 0, cacheWrite: 0 }
+    const summary = ended('s1', { parentID: 'u2', createdAt: 4, summary: true, finish: 'stop', tokens, cost: 0 })
+    const compacting = part({ ...sealed, id: 'c', messageID: 'u2', raw: {}, type: 'compaction', auto: true })
+    const first = ended('m1', { parentID: 'u1', createdAt: 2 })
+    const second = message('m2', { parentID: 'u3', createdAt: 6 })
+    const messages = [
+      read(user('u1', { createdAt: 1 }), text('u1', 'Do it', sealed)),
+      read(first, stepFinish('m1', 5)),
+      read(user('u2', { createdAt: 3 }), compacting),
+      read(summary),
+      read(user('u3', { createdAt: 5 }), text('u3', 'Go on', { ...sealed, synthetic: true })),
+      read(second),
+    ]
+    const late = run([snapshot({ messages })])
+    const heard = run([snapshot({ messages })], run([session(), busy(), first, stepFinish('m1', 5), summary]))
+    for (const { replies } of [late, heard])
+      expect(replies).toMatchObject([{ usage: { input: 105, steps: 2 }, compaction: { state: 'done' } }])
+    expect(late.replies[0]?.usage.contextTokens).toBeUndefined()
   })
 
   test('does not include older runs in this one', () => {

@@ -5,13 +5,17 @@ import { outcomesOf, scenarios, tellOutcomes } from './outcomes.ts'
 import { framesOf, recorded, type Tape } from './recorded.ts'
 import {
   allReplies,
+  copiesIn,
   lastTold,
   ourMessage,
+  plus,
   remembered,
   repliesIn,
+  spentOn,
   takenBack,
   toldMessage,
   toldMessages,
+  toldSpent,
   toldText,
 } from './truth.ts'
 import { hiddenWords, wordsOf } from './words.ts'
@@ -100,6 +104,14 @@ describe.each(recorded)('$name', ({ version, scenario, read }) => {
       expect(todos).toEqual(told.todos.map(({ content, status, priority }) => ({ content, status, priority })))
       const children = own.flatMap((reply) => reply.children.map((child) => child.reply.sessionID))
       expect(new Set(children)).toEqual(new Set(told.children))
+    }
+  })
+
+  test("its tokens and cost are the server's", () => {
+    for (const { told, own } of pairs()) {
+      const { tokens, cost } = told.info
+      // Servers count a session from 1.17 on. A fork's count includes the copies that it begins with.
+      if (tokens) expect(plus(spentOn(own), ...copiesIn(told).map(toldSpent))).toEqual(toldSpent({ tokens, cost }))
     }
   })
 

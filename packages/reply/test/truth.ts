@@ -1,5 +1,5 @@
 import type { AssistantMessage, Event, Part as WirePart } from '@opencode-ai/sdk/v2'
-import type { Message, Part, Reply } from '@reply/core'
+import type { Message, Part, Reply, Usage } from '@reply/core'
 import type { Told } from './recorded.ts'
 
 /**
@@ -131,6 +131,46 @@ export function repliesIn(all: readonly Reply[], sessionID: string): readonly Re
     const next = own[index + 1]
     return reply.phase === 'settled' || next === undefined || next.startedAt !== reply.startedAt
   })
+}
+
+export type Spent = Omit<Usage, 'steps' | 'contextTokens' | 'contextLimit'>
+
+/** What the replies of one session cost in all, without their sub-agents. */
+export function spentOn(own: readonly Reply[]): Spent {
+  return plus(
+    { input: 0, output: 0, reasoning: 0, cacheRead: 0, cacheWrite: 0, cost: 0 },
+    ...own.map(({ usage }) => usage),
+  )
+}
+
+export function plus(first: Spent, ...more: readonly Spent[]): Spent {
+  return more.reduce<Spent>(
+    (sum, one) => ({
+      input: sum.input + one.input,
+      output: sum.output + one.output,
+      reasoning: sum.reasoning + one.reasoning,
+      cacheRead: sum.cacheRead + one.cacheRead,
+      cacheWrite: sum.cacheWrite + one.cacheWrite,
+      cost: sum.cost + one.cost,
+    }),
+    first,
+  )
+}
+
+/** What a session or a message cost according to its server. */
+export function toldSpent({
+  tokens,
+  cost = 0,
+}: Pick<AssistantMessage, 'tokens'> & { cost?: number | undefined }): Spent {
+  const { input, output, reasoning, cache } = tokens
+  return { input, output, reasoning, cacheRead: cache.read, cacheWrite: cache.write, cost }
+}
+
+/** The steps that a fork copied from its origin. */
+export function copiesIn({ info, messages }: Told): readonly AssistantMessage[] {
+  return messages.flatMap(({ info: head }) =>
+    head.role === 'assistant' && head.time.created < info.time.created ? [head] : [],
+  )
 }
 
 /**

@@ -1,15 +1,21 @@
 import type { Change } from '../change.ts'
 import type { MessageHead } from '../event.ts'
-import type { Reply } from '../reply.ts'
-import { withFields } from './shape.ts'
+import type { Reply, SummaryStep } from '../reply.ts'
+import { same } from './same.ts'
+import { replaceAt, withFields } from './shape.ts'
+import { usageOf } from './usage.ts'
 
-/** Ends a compaction and clears the error that led to it, if any. */
+/** Ends a compaction and clears the error that led to it, if any. How large the context is now, the next step tells. */
 export function applyCompacted(reply: Reply, at: number, changes: Change[]): Reply {
   if (reply.compaction?.state === 'done') return reply
-  const running = reply.compaction ?? { auto: false, startedAt: at }
+  const running = reply.compaction ?? { auto: false, afterMessageID: reply.messages.at(-1)?.id, startedAt: at }
   const compaction = { ...running, state: 'done', endedAt: at } as const
   changes.push({ type: 'compactionChanged', compaction })
-  return withFields(reply, { compaction, error: undefined })
+  const next = withFields(reply, { compaction, error: undefined })
+  if (reply.usage.contextTokens === undefined) return next
+  const usage = { ...reply.usage, contextTokens: undefined }
+  changes.push({ type: 'usageChanged', usage })
+  return withFields(next, { usage })
 }
 
 /** A compaction that failed replaced nothing. */
@@ -25,4 +31,23 @@ export function withoutCompaction(reply: Reply, partID: string): Reply {
 export function endsCompaction(reply: Reply, { summary, completedAt, error }: MessageHead, isNew: boolean): boolean {
   const isSummed = summary && completedAt !== undefined && error === undefined
   return (isSummed || isNew) && reply.compaction?.state === 'running'
+}
+
+/** The call of the model that a summary's message tells of. Undefined until it has ended: its tokens are zeros. */
+export function summaryStepOf({ id, finish, tokens, cost = 0 }: MessageHead): SummaryStep | undefined {
+  return finish === undefined || tokens === undefined ? undefined : { messageID: id, tokens, cost }
+}
+
+/** Counts the call that wrote a summary. A summary reported twice counts once. */
+export function applySummary(reply: Reply, step: SummaryStep, changes: Change[]): Reply {
+  const known = reply.summaries ?? []
+  const at = known.findIndex(({ messageID }) => messageID === step.messageID)
+  if (at !== -1 && same(known[at], step)) return reply
+  const next = withFields(reply, { summaries: at === -1 ? [...known, step] : replaceAt(known, at, step) })
+  // The context is not this call's: it shrinks when the compaction is done.
+  const usage = { ...usageOf(next), contextTokens: reply.usage.contextTokens }
+  const { messageID, cost, tokens } = step
+  changes.push({ type: 'stepFinished', messageID, cost, tokens, summary: true })
+  changes.push({ type: 'usageChanged', usage })
+  return withFields(next, { usage })
 }

@@ -2,6 +2,7 @@ import type { Change } from '../change.ts'
 import type { MessageHead, SessionScopedEvent } from '../event.ts'
 import type { Part } from '../part.ts'
 import type { Message, Prompt, PromptPart, Reply } from '../reply.ts'
+import { applySummary, summaryStepOf } from './compaction.ts'
 import { carryMessages, indexOf, messageAt } from './part.ts'
 import { withPartsOf } from './parts.ts'
 import { reportError } from './run.ts'
@@ -9,11 +10,14 @@ import { same, sameHead } from './same.ts'
 import { replaceAt, withFields } from './shape.ts'
 import { usagesBefore } from './usage.ts'
 
-/** Applies a message. User messages join the run as prompts; a compaction's summary is left out. */
+/** Applies a message. User messages join the run as prompts. Of a compaction's summary only its call of the model counts. */
 export function applyMessage(reply: Reply, head: MessageHead, changes: Change[]): Reply {
   const named = withAgent(reply, head)
   if (head.role === 'user') return joinPrompt(named, head.id)
-  if (head.summary) return named
+  if (head.summary) {
+    const step = summaryStepOf(head)
+    return step ? applySummary(named, step, changes) : named
+  }
   const at = messageAt(named.messages, head.id)
   const before = at === -1 ? undefined : named.messages[at]
   if (before && isOlder(head, before)) return named
@@ -103,7 +107,9 @@ export function applyPromptPart(reply: Reply, part: Part, at: number, changes: C
   if (part.type === 'compaction') {
     if (reply.compaction?.partID === part.id) return reply
     const tokensBefore = reply.usage.contextTokens
-    const compaction = { partID: part.id, state: 'running', auto: part.auto, tokensBefore, startedAt: at } as const
+    const afterMessageID = reply.messages.at(-1)?.id
+    const begun = { partID: part.id, state: 'running', auto: part.auto } as const
+    const compaction = { ...begun, afterMessageID, tokensBefore, startedAt: at }
     changes.push({ type: 'compactionChanged', compaction })
     return withFields(reply, { compaction })
   }

@@ -1,10 +1,11 @@
 import type { Part, StepFinishPart } from '../part.ts'
-import type { Message, Reply, Usage } from '../reply.ts'
+import type { Message, Reply, SummaryStep, Usage } from '../reply.ts'
 import { partLists } from './parts.ts'
 
-/** The sum over the reply's finished steps. A step reported twice is one part, so it counts once. */
+/** The sum over the reply's summaries and finished steps. A step reported twice is one part, so it counts once. */
 export function usageOf(reply: Reply): Usage {
-  return withLimitOf(reply, sumOf(reply.messages))
+  const { messages } = reply
+  return withContextOf(reply, sumOf(reply, messages.length), lastWithSteps(messages, messages.length))
 }
 
 /**
@@ -12,14 +13,17 @@ export function usageOf(reply: Reply): Usage {
  * step `n` and the message's steps after it.
  */
 export function usagesBefore(reply: Reply, at: number): Usage[] {
-  let sum = sumOf(reply.messages.slice(0, at))
+  let sum = sumOf(reply, at)
   const later = stepsOf(reply.messages.slice(at + 1))
   const laterSum = plusSteps(noUsage, later)
   const laterCosts = Float64Array.from(later, ({ cost }) => cost)
-  return stepsOf(reply.messages.slice(at, at + 1)).map((step) => {
+  const lastBefore = lastWithSteps(reply.messages, at)
+  const lastLater = lastWithSteps(reply.messages, reply.messages.length)
+  return stepsOf(reply.messages.slice(at, at + 1)).map((step, place) => {
     const before = later.length === 0 ? sum : plusLater(sum, laterSum, laterCosts)
     sum = plusStep(sum, step)
-    return withLimitOf(reply, before)
+    const last = later.length > 0 ? lastLater : place > 0 ? at : lastBefore
+    return withContextOf(reply, before, last)
   })
 }
 
@@ -48,18 +52,35 @@ export function plusStep(usage: Usage, step: StepFinishPart): Usage {
 
 const noUsage: Usage = { input: 0, output: 0, reasoning: 0, cacheRead: 0, cacheWrite: 0, cost: 0, steps: 0 }
 
-function withLimitOf({ usage: { contextLimit } }: Reply, sum: Usage): Usage {
-  return { ...sum, contextLimit }
+/** `last`: the message of the last step in the sum. A step from before a compaction says nothing of the context now. */
+function withContextOf({ usage: { contextLimit }, messages, compaction }: Reply, sum: Usage, last: number): Usage {
+  const isBefore =
+    compaction?.state === 'done' && last <= messages.findIndex(({ id }) => id === compaction.afterMessageID)
+  return { ...sum, contextTokens: isBefore ? undefined : sum.contextTokens, contextLimit }
+}
+
+/** The index of the last message before `end` that has a finished step. -1 if none has. */
+function lastWithSteps(messages: readonly Message[], end: number): number {
+  for (let at = end - 1; at >= 0; at--) {
+    const message = messages[at]
+    if (message && partLists(message).some((list) => stepsIn(list).steps.length > 0)) return at
+  }
+  return -1
 }
 
 /**
  * Adds from the first step to the last, never as a sum of sums: costs are floating-point, so another order could change
  * the last digit.
  */
-function sumOf(messages: readonly Message[]): Usage {
-  let sum = noUsage
-  for (const message of messages) for (const list of partLists(message)) sum = sumAfter(sum, list)
+function sumOf({ messages, summaries = [] }: Reply, end: number): Usage {
+  let sum = summaries.length === 0 ? noUsage : plusSummaries(summaries)
+  for (const message of messages.slice(0, end)) for (const list of partLists(message)) sum = sumAfter(sum, list)
   return sum
+}
+
+/** First in the sum, so that a step at the end only adds to it. The context is not theirs. */
+function plusSummaries(summaries: readonly SummaryStep[]): Usage {
+  return { ...plusSteps(noUsage, summaries), contextTokens: undefined }
 }
 
 interface ListSteps {
@@ -98,7 +119,7 @@ function stepsOf(messages: readonly Message[]): readonly StepFinishPart[] {
  * Returns the same object if there are no steps. Creates one new object in total: one for each step would dominate the
  * time.
  */
-function plusSteps(usage: Usage, steps: readonly StepFinishPart[]): Usage {
+function plusSteps(usage: Usage, steps: readonly Pick<StepFinishPart, 'tokens' | 'cost'>[]): Usage {
   const last = steps[steps.length - 1]?.tokens
   if (!last) return usage
   let { input, output, reasoning, cacheRead, cacheWrite, cost } = usage

@@ -10,7 +10,8 @@ export function comparable(reply: Reply): Picture {
     outcome: reply.outcome,
     finish: reply.finish,
     todos: reply.todos,
-    steps: reply.usage.steps,
+    // On OpenCode 2 only the stream tells of a summary's call.
+    steps: reply.usage.steps - (reply.summaries?.length ?? 0),
     messages: reply.messages.map((message) => ({
       id: message.id,
       error: message.error?.name,

@@ -3,10 +3,10 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { type Reply, replay, textOf } from '../../src/index.ts'
 import { observing } from '../observing.ts'
 import { tellOutcomes } from '../outcomes.ts'
-import { allReplies, repliesIn } from '../truth.ts'
+import { allReplies, plus, repliesIn, spentOn } from '../truth.ts'
 import { outcomes } from './outcomes.ts'
 import { asStable, readTape, secondRecordings, type Tape } from './recorded.ts'
-import { ourMessage, toldMessage, toldMessages, toldText } from './truth.ts'
+import { ourMessage, spentAside, toldMessage, toldMessages, toldSpent, toldText } from './truth.ts'
 
 test('at least 60 scenarios are recorded, and the outcome of each is stated', () => {
   expect(secondRecordings.length).toBeGreaterThanOrEqual(60)
@@ -41,11 +41,19 @@ describe.each(secondRecordings.map(({ scenario }) => scenario))(`${secondVersion
       expect(ours.map(({ message }) => message.id)).toEqual(theirs.map(({ id }) => id))
       for (const [index, { message, reply }] of ours.entries())
         expect(ourMessage(message)).toEqual(toldMessage(theirs[index] ?? {}, { reply, frames: tape.frames }))
-      const cost = own.reduce((sum, { usage }) => sum + usage.cost, 0)
-      expect(cost).toBeCloseTo(theirs.reduce((sum, message) => sum + Number(message.cost ?? 0), 0))
       expect(own.flatMap(({ children }) => children.map((child) => child.reply.sessionID))).toEqual(
         expect.arrayContaining([...told.children]),
       )
+    }
+  })
+
+  test("its tokens and cost are the server's, but for titles and what was reverted", () => {
+    for (const told of tape.sessions) {
+      const ours = spentOn(repliesIn(allReplies(replies), told.id))
+      const { cost, ...tokens } = plus(ours, ...spentAside(told, tape.frames))
+      const { cost: theirCost, ...theirTokens } = toldSpent(told.info)
+      expect(tokens).toEqual(theirTokens)
+      expect(cost).toBeCloseTo(theirCost, 9)
     }
   })
 

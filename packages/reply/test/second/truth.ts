@@ -1,5 +1,6 @@
 import type { Fields } from '../../src/fields.ts'
 import type { Message, Part, Reply } from '../../src/index.ts'
+import { plus, type Spent } from '../truth.ts'
 import { type Frame, fieldsOf, type Told } from './recorded.ts'
 
 /**
@@ -116,6 +117,48 @@ function ourPart(part: Part) {
   const { tool, callID, state } = part
   const { status, input, output, error } = state
   return { id, type, tool, callID, status, input, output, error }
+}
+
+/** What a session, a step or a change of the sum cost according to its server. */
+export function toldSpent({ tokens, cost }: Fields): Spent {
+  const { input, output, reasoning, cache } = fieldsOf(tokens)
+  const { read, write } = fieldsOf(cache)
+  return {
+    input: Number(input ?? 0),
+    output: Number(output ?? 0),
+    reasoning: Number(reasoning ?? 0),
+    cacheRead: Number(read ?? 0),
+    cacheWrite: Number(write ?? 0),
+    cost: Number(cost ?? 0),
+  }
+}
+
+/**
+ * What a session's count includes besides its replies: the calls that made its titles, the steps that were reverted,
+ * and those whose end is in REST only.
+ */
+export function spentAside(told: Told, frames: readonly Frame[]): readonly Spent[] {
+  const own = frames.filter(({ data }) => data.sessionID === told.id)
+  const titles = own.flatMap((frame, at) => {
+    const counted = own[at - 1]
+    if (frame.type !== 'session.renamed' || counted?.type !== 'session.usage.updated') return []
+    const before = own.slice(0, at - 1).findLast(({ type }) => type === 'session.usage.updated')
+    return [minus(toldSpent(counted.data), toldSpent(before?.data ?? {}))]
+  })
+  const ended = new Map(
+    own
+      .filter(({ type }) => /^session\.step\.(ended|failed)$/.test(type))
+      .map(({ data }) => [data.assistantMessageID, data]),
+  )
+  const steps = toldMessages(told)
+  const reverted = [...ended].filter(([id]) => steps.every((step) => step.id !== id)).map(([, data]) => data)
+  const unheard = steps.filter(({ id }) => !ended.has(id))
+  return [...titles, ...[...reverted, ...unheard].map(toldSpent)]
+}
+
+function minus(all: Spent, { input, output, reasoning, cacheRead, cacheWrite, cost }: Spent): Spent {
+  const less = { input: -input, output: -output, reasoning: -reasoning, cost: -cost }
+  return plus(all, { ...less, cacheRead: -cacheRead, cacheWrite: -cacheWrite })
 }
 
 /** What the server's own clients show of a session: the texts of its steps. */

@@ -1,4 +1,5 @@
 import type { MessageHead } from '../../../event.ts'
+import type { SummaryStep } from '../../../reply.ts'
 import { putNewest } from '../../decode/newest.ts'
 import type { SessionInfo } from '../../port.ts'
 import type { WireForm, WirePrompt } from './schema.ts'
@@ -20,6 +21,16 @@ export interface Call {
   readonly isCalled: boolean
   readonly metadata?: Readonly<Record<string, unknown>> | undefined
   readonly startedAt?: number | undefined
+}
+
+/** Tokens and cost, in US dollars. */
+export type Spent = Omit<SummaryStep, 'messageID'>
+
+/** A compaction at work. Its end doesn't repeat its message, nor what it cost. */
+interface SummaryMemory {
+  readonly messageID: string
+  /** What the newest call of the model cost. Undefined until one has ended since the compaction began. */
+  call: Spent | undefined
 }
 
 export interface SessionMemory {
@@ -46,6 +57,10 @@ export interface SessionMemory {
   promptID: string | undefined
   /** Counts the compactions of the run since that prompt. */
   compactions: number
+  /** What all calls of the model cost so far, those for titles and summaries included. Undefined until it was told. */
+  spent: Spent | undefined
+  /** The compaction at work. */
+  summary: SummaryMemory | undefined
   /** The steps of the execution, by their messages. */
   readonly steps: Map<string, Pick<MessageHead, 'agent' | 'createdAt' | 'parentID'>>
   /** Steps that were cut off with their server. */
@@ -82,6 +97,8 @@ export function createMemory(): Memory {
       for (const session of sessions.values()) {
         session.execution = 'unseen'
         session.seq = undefined
+        session.spent = undefined
+        session.summary = undefined
       }
     },
   }
@@ -108,6 +125,8 @@ function freshOf(sessionID: string): SessionMemory {
     isStopped: false,
     promptID: undefined,
     compactions: 0,
+    spent: undefined,
+    summary: undefined,
     steps: new Map(),
     cutIDs: new Set(),
     seq: undefined,

@@ -1,7 +1,7 @@
 import type * as z from 'zod/mini'
 import type { MessageHead, ReplyEvent } from '../../../event.ts'
 import { toAnswers, toPermission, toQuestion } from './ask.ts'
-import { beginCompaction, compactionOf } from './compaction.ts'
+import { beginCompaction, compactionOf, endCompaction, noteSpent } from './compaction.ts'
 import { accept, forgetFrom, noteMessage, type SessionMemory } from './memory.ts'
 import {
   head,
@@ -105,13 +105,23 @@ export const readers: Readers = {
     { type: 'retry', at, raw, sessionID, attempt: attempt - 1, message: error?.message ?? '', nextAt },
   ],
   // One that a person asks for is an execution of its own, and no part of a run.
-  'session.compaction.started': ({ sessionID, reason }, { at, raw, memory }) => {
+  'session.usage.updated': (data, { memory }) => {
+    noteSpent(memory.of(data.sessionID), data)
+    return []
+  },
+  'session.compaction.started': ({ sessionID, reason, inputID }, { at, raw, frame, memory }) => {
     const session = memory.of(sessionID)
+    // The message of one that the server starts has the id of this event, as REST shows.
+    const messageID = inputID ?? frame.id?.replace(/^evt_/, 'msg_')
+    session.summary = messageID === undefined ? undefined : { messageID, call: undefined }
     const part = reason === 'manual' ? undefined : beginCompaction(session)
     return part ? [{ type: 'part', at, raw, sessionID, part }] : []
   },
-  'session.compaction.ended': ({ sessionID }, { at, raw }) => [{ type: 'compacted', at, raw, sessionID }],
+  'session.compaction.ended': ({ sessionID }, { at, raw, memory }) => [
+    { type: 'compacted', at, raw, sessionID, summary: endCompaction(memory.of(sessionID)) },
+  ],
   'session.compaction.failed': ({ sessionID }, { at, raw, memory }) => {
+    memory.of(sessionID).summary = undefined
     const part = compactionOf(memory.of(sessionID))
     return part ? [{ type: 'part-removed', at, raw, sessionID, messageID: part.messageID, partID: part.id }] : []
   },

@@ -213,7 +213,12 @@ export const eventSchemas = {
     at: z.number(),
     error: z.optional(errorSchema),
   }),
-  'session.compaction.started': z.looseObject({ ...session, reason: z.optional(z.string()) }),
+  'session.usage.updated': z.looseObject({ ...session, cost: z.number(), tokens: tokensSchema }),
+  'session.compaction.started': z.looseObject({
+    ...session,
+    reason: z.optional(z.string()),
+    inputID: z.optional(z.string()),
+  }),
   'session.compaction.ended': z.looseObject(session),
   'session.compaction.failed': z.looseObject(session),
   'session.revert.staged': z.looseObject({ ...session, revert: z.looseObject({ messageID: id }) }),

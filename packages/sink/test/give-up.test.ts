@@ -15,7 +15,7 @@ test.each(['ambiguous', 'unreachable'] as const)('a delivery that is %s for too 
   scene.show(answer)
   const { undelivered, shown } = await scene.end()
   const reason = 'It could not be shown for too long.'
-  expect([undelivered, shown]).toEqual([[{ key: 'answer#0', type: 'given-up', reason }], 0])
+  expect([undelivered, shown]).toEqual([[{ key: 'answer#0', card: 'answer', type: 'given-up', reason }], 0])
   const calls = scene.fake.calls.length
   await scene.pass(3_600_000)
   expect(scene.fake.calls.length).toBe(calls)
@@ -99,7 +99,9 @@ test('a stream that was closed early goes on by edits, and is not reported', asy
 test('a missing message has the type of its failure', async () => {
   const scene = createScene({ fake: { faults: [{ call: 1, type: 'gone' }] } })
   scene.show(answer)
-  expect((await scene.end()).undelivered).toEqual([{ key: 'answer#0', type: 'gone', reason: 'Injected fault: gone.' }])
+  expect((await scene.end()).undelivered).toEqual([
+    { key: 'answer#0', card: 'answer', type: 'gone', reason: 'Injected fault: gone.' },
+  ])
 })
 
 test('settled() waits for the first reply, and stop() ends that wait', async () => {

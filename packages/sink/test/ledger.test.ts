@@ -39,7 +39,9 @@ describe('a ledger', () => {
 describe('a delivery', () => {
   test('names failures with their reasons, but leaves out a status', () => {
     const ledger = ledgerOf(failedEntry('answer#0'), failedEntry('status', { type: 'status' }))
-    expect(deliveryOf(ledger).undelivered).toEqual([{ key: 'answer#0', type: 'refused', reason: 'It may not.' }])
+    expect(deliveryOf(ledger).undelivered).toEqual([
+      { key: 'answer#0', card: 'answer', type: 'refused', reason: 'It may not.' },
+    ])
   })
 
   test('counts messages that are there, and those that may be', () => {

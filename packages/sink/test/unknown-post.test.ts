@@ -43,7 +43,8 @@ test('a post that is confirmed after the platform has forgotten its key counts a
   const [short, long] = [sceneOf(outage('done', 4), { limits }), sceneOf(outage('done', 9), { limits })]
   for (const scene of [short, long]) scene.show(answer)
   expect([await short.end(), postsIn(short)]).toMatchObject([{ doubtful: 0 }, 1])
-  expect([await long.end(), postsIn(long)]).toMatchObject([{ doubtful: 1, undelivered: [] }, 2])
+  // Each minute in which it was tried, another message may have been made.
+  expect([await long.end(), postsIn(long)]).toMatchObject([{ doubtful: 4, undelivered: [] }, 2])
 })
 
 /** The platform answers each look-up, but the posts between them have no result. */
@@ -209,4 +210,39 @@ test('after a restart during a post, the post is found', async () => {
   scene.show(answer)
   expect(await scene.end()).toMatchObject({ doubtful: 0, undelivered: [] })
   expect(postsIn(scene)).toBe(1)
+})
+
+describe('a long answer whose first messages had no result while it grew', () => {
+  const lines = Array.from({ length: 150 }, (_, index) => `Line ${index} of it.`)
+  const part = (count: number, status: 'open' | 'sealed') => ({
+    ...text(lines.slice(0, count).join('\n\n'), { status }),
+    id: 'prt_a',
+  })
+
+  test('is posted as it is at the end: that text was never tried', async () => {
+    const scene = createScene({
+      fake: { faults: posts('ambiguous', 2), lookUp: 'probe', limits: { maxLength: 4000 } },
+      sink: { policy: { statusAfterMs: 3_600_000, notifyAfterMs: 10_000 } },
+    })
+    for (let count = 1; count <= 150; count++) {
+      scene.show(replyWith([part(count, 'open')]))
+      await scene.pass(300)
+    }
+    scene.show(settledWith([part(150, 'sealed')], {}, 47_000))
+    expect((await scene.end()).undelivered).toEqual([])
+    const said = textsOf(scene).join('\n\n').split('\n\n')
+    expect(lines.filter((line) => !said.includes(line))).toEqual([])
+  })
+
+  test('is not called done while a message of it may be missing', async () => {
+    const scene = createScene({
+      fake: { faults: posts('ambiguous', 9), lookUp: 'probe', limits: { maxLength: 4000 } },
+      sink: { policy: { statusAfterMs: 3_600_000, notifyAfterMs: 10_000 } },
+    })
+    scene.show(replyWith([part(1, 'open')]))
+    await scene.pass(40_000)
+    scene.show(settledWith([part(150, 'sealed')], {}, 47_000))
+    expect((await scene.end()).undelivered).toMatchObject([{ card: 'answer', type: 'ambiguous' }])
+    expect(textsOf(scene)).toEqual([])
+  })
 })

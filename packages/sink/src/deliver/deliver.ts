@@ -182,9 +182,10 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   }
 
   function finish({ outcome }: Reply): void {
-    reaction.set(outcome === 'completed' ? 'done' : undefined)
+    const delivery = deliveryOf(ledger)
+    reaction.set(outcome === 'completed' && delivery.undelivered.length === 0 ? 'done' : undefined)
     isResolved = true
-    result.resolve(deliveryOf(ledger))
+    result.resolve(delivery)
   }
 
   /** Nothing could be shown for `giveUpMs`, so it probably never can be. An amendment tries again. */
@@ -245,7 +246,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   /** Ends the delivery with what is missing. */
   function resolveWithout(type: Missing['type']): void {
     const slots = reply ? pictureOf(reply, clock.now()).slots : []
-    result.resolve(deliveryOf(ledger, { keys: missingIn(ledger, slots), type }))
+    result.resolve(deliveryOf(ledger, { messages: missingIn(ledger, slots), type }))
   }
 
   async function stop(): Promise<void> {

@@ -1,9 +1,10 @@
 import type { Slot } from '../layout/slot.ts'
+import type { CardType } from '../ledger/card.ts'
 import { type Entry, isEditable, isThere } from '../ledger/entry.ts'
 import { entriesByKey, type Ledger } from '../ledger/ledger.ts'
 import type { PortErrorType } from '../port/port-error.ts'
 import { isDone, needsEdit } from './reconcile.ts'
-import { isWorthAnotherTry } from './transitions.ts'
+import { isAwaited, isWorthAnotherTry } from './transitions.ts'
 
 /** What a reply left in the chat when it ended. */
 export interface Delivery {
@@ -23,6 +24,8 @@ export interface Delivery {
 export interface Undelivered {
   /** Identifies the message within its reply. */
   readonly key: string
+  /** What it shows: an `answer` or `ending` is what people wait for, others stand beside it. */
+  readonly card: CardType
   /** Why it is missing: decide by it, not by the reason. */
   readonly type: UndeliveredType
   /** The same in plain words. */
@@ -37,7 +40,7 @@ export type UndeliveredType = PortErrorType | 'stopped' | 'given-up'
 
 /** Messages that were not shown, and why. */
 export interface Missing {
-  readonly keys: readonly string[]
+  readonly messages: readonly Pick<Undelivered, 'key' | 'card'>[]
   readonly type: 'stopped' | 'given-up'
 }
 
@@ -50,35 +53,34 @@ const unconfirmed = 'It was posted twice, and the platform confirmed neither.'
 
 /** An answer or an ending that may not be there after all its tries. Others are not tried as often, or shown as text. */
 function isUncertain(entry: Entry): boolean {
-  const { type, state } = entry
-  return state === 'doubtful' && (type === 'answer' || type === 'ending') && !isWorthAnotherTry(entry)
+  return entry.state === 'doubtful' && isAwaited(entry) && !entry.isReplaced && !isWorthAnotherTry(entry)
 }
 
 /** Messages that should stay but are missing or outdated. A status does not count. */
-export function missingIn(ledger: Ledger, slots: readonly Slot[]): readonly string[] {
+export function missingIn(ledger: Ledger, slots: readonly Slot[]): Missing['messages'] {
   const known = entriesByKey(ledger)
   const missing = slots.filter((slot) => {
     const entry = known.get(slot.key)
     const isOld = entry !== undefined && isEditable(entry) && needsEdit(entry, slot) && entry.content.body !== slot.body
     return slot.card.type !== 'status' && (isOld || !isDone(entry, slot))
   })
-  return missing.map(({ key }) => key)
+  return missing.map(({ key, card }) => ({ key, card: card.type }))
 }
 
 /** The delivery that a ledger records. `missing`: messages that it does not. */
-export function deliveryOf(ledger: Ledger, missing: Missing = { keys: [], type: 'stopped' }): Delivery {
+export function deliveryOf(ledger: Ledger, missing: Missing = { messages: [], type: 'stopped' }): Delivery {
   // Code of a refused file is shown as text.
   const failed = ledger.entries
     .filter((entry) => entry.state === 'failed')
     .filter(({ type }) => type !== 'status' && type !== 'file')
   const uncertain = ledger.entries.filter(isUncertain)
-  const { keys, type } = missing
+  const { messages, type } = missing
   return {
     shown: ledger.entries.filter((entry) => isThere(entry) && entry.state !== 'doubtful').length,
     undelivered: [
-      ...failed.map(({ key, reason, failure = 'refused' }) => ({ key, type: failure, reason })),
-      ...uncertain.map(({ key }) => ({ key, type: 'ambiguous', reason: unconfirmed }) as const),
-      ...keys.map((key) => ({ key, type, reason: reasons[type] })),
+      ...failed.map(({ key, type: card, reason, failure = 'refused' }) => ({ key, card, type: failure, reason })),
+      ...uncertain.map(({ key, type: card }) => ({ key, card, type: 'ambiguous', reason: unconfirmed }) as const),
+      ...messages.map(({ key, card }) => ({ key, card, type, reason: reasons[type] })),
     ],
     doubtful: ledger.doubtful + ledger.entries.filter(({ state }) => state === 'intent').length,
     calls: ledger.calls,

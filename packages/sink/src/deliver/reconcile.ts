@@ -5,6 +5,7 @@ import { messageIndex, statusKey } from '../ledger/keys.ts'
 import { entriesByKey, entryAt, type Ledger } from '../ledger/ledger.ts'
 import type { Edit, LookUp, Operation, Post, Priority, Remove } from './operation.ts'
 import { flowingOf, flows, isStreamed } from './streaming.ts'
+import { isAwaited, isWorthAnotherTry } from './transitions.ts'
 
 export interface ReconcileOptions {
   readonly isSettled: boolean
@@ -116,8 +117,18 @@ function rankOf(operation: Operation): number {
 /** It has a message, or will never have one. */
 export function isDone(entry: Entry | undefined, slot: Slot): boolean {
   if (!entry || entry.state === 'intent') return false
+  if (isWrongDoubt(entry, slot)) return false
   // A person removed it while it grew, so it is posted again.
   return !(entry.state === 'gone' && slot.card.type === 'answer' && entry.content.body !== slot.body && isLastOf(slot))
+}
+
+/**
+ * It may show a text that was tried, and certainly not the one that it should show now: that one is posted. A text that
+ * still grows would leave a copy of each of its lengths, so it waits for its end.
+ */
+function isWrongDoubt(entry: Entry, slot: Slot): boolean {
+  if (entry.state !== 'doubtful' || !isAwaited(entry) || slot.isGrowing || slot.isKept) return false
+  return entry.content.body !== slot.body || isWorthAnotherTry(entry)
 }
 
 function isLastOf(slot: Slot): boolean {

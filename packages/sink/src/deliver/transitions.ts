@@ -75,8 +75,9 @@ export function posted(
 ): Ledger {
   const intent = intentOf(before, slot)
   if (!intent) return before
-  const isLate = at - (intent.unsureSince ?? at) > keyMs
-  const ledger = isLate ? { ...before, doubtful: before.doubtful + 1 } : before
+  // Each time that the platform has forgotten the key, a try may have made another message.
+  const forgotten = Math.min(intent.tries - 1, Math.floor((at - (intent.unsureSince ?? at)) / keyMs))
+  const ledger = forgotten > 0 ? { ...before, doubtful: before.doubtful + forgotten } : before
   const shown = shownEntry(intent, { ref, at })
   if (intent.kind !== 'stream') return withResult(ledger, intent, shown)
   // An earlier try may have succeeded, with less text.
@@ -175,10 +176,15 @@ export function isWorthAnotherTry({ type, tries }: Pick<EntryFields, 'type' | 't
   return tries < mostTries[type]
 }
 
+/** People wait for what it says, so that it is not left out silently. */
+export function isAwaited({ type }: Pick<EntryFields, 'type'>): boolean {
+  return type === 'answer' || type === 'ending'
+}
+
 /**
- * How often a post is tried, in all, while its result stays unknown. An answer is posted once more when the platform
- * answers again, so that an outage loses nothing and doubles at most one message. If that has no result either, more
- * copies are likelier than a loss. Copies of an ask carry the same tokens, and the run waits for it, so it has no limit.
+ * How often a text is tried, in all, while the result of its post stays unknown. An answer is posted once more when the
+ * platform answers again, so that an outage loses nothing and doubles at most one message. If that has no result either,
+ * more copies are likelier than a loss, so the delivery names it instead. Copies of an ask carry the same tokens, and the run waits for it, so it has no limit.
  * Code whose file is uncertain is shown as text. Tries that certainly failed don't count.
  */
 const mostTries: Readonly<Record<CardType, number>> = {

@@ -45,6 +45,7 @@ export type AnswerCard = Extract<Card, { type: 'answer' }>
 
 export type AskCard = Extract<Card, { type: 'ask' }>
 
+/** What a message of a reply shows. */
 export type CardType = Card['type']
 
 /** Everything that a permission shows. None of it is ever shortened. */
@@ -79,6 +80,8 @@ export interface Shown {
   readonly ends?: ReadonlyMap<string, number> | undefined
   /** Cards whose posts were all refused, and files whose posts have no result. */
   readonly lost?: ReadonlySet<string> | undefined
+  /** A message of an answer is missing, or may be. Default: none is. */
+  readonly isIncomplete?: boolean | undefined
   /** Requests of asks with at least one posted message, of this content or an earlier one. */
   readonly requests: ReadonlySet<string>
   /** Calls that notices reported, as `partID:status`. */

@@ -94,6 +94,9 @@ export function shownOf(ledger: Ledger): Shown {
         .toSorted(([, a], [, b]) => a - b),
     ),
     lost: new Set(ledger.entries.filter((entry) => isLost(entry) && !posted.has(entry.card)).map(({ card }) => card)),
+    isIncomplete: ledger.entries.some(
+      ({ type, state, isReplaced }) => type === 'answer' && !isReplaced && (state === 'doubtful' || state === 'failed'),
+    ),
     requests: new Set(there.flatMap(({ card }) => requestOf(card) ?? [])),
     reported: new Set(ledger.reported),
     noticeAt: ledger.noticeAt,

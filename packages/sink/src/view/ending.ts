@@ -74,11 +74,12 @@ function contextCard(reply: Reply, { words, policy, small }: ViewOptions): Card 
   return { type: 'note', key: contextKey, source: smallPrint(text, small) }
 }
 
-/** Edits don't notify, so a reply that took long ends with a new message. */
+/** Edits don't notify, so a reply that took long ends with a new message. What is not all there is not called done. */
 function doneCard(reply: Reply, { words, policy, shown, mode }: ViewOptions): Card | undefined {
   const { startedAt, settledAt, outcome } = reply
   if (mode !== 'live' || outcome !== 'completed' || startedAt === undefined || settledAt === undefined) return undefined
   if (settledAt - startedAt <= policy.notifyAfterMs || reply.messages.length === 0) return undefined
+  if (shown.isIncomplete && !shown.posted.has(doneKey)) return undefined
   const wasHeard = !shown.posted.has(doneKey) && (shown.loudAt ?? 0) >= settledAt
   return wasHeard
     ? undefined

@@ -109,15 +109,44 @@ test('mentions are counted, and a quote without its text fails as in Baileys', a
   await expect(socket.sendMessage(group, { text: 'a' }, { quoted: { key: own('A') } })).rejects.toThrow(TypeError)
 })
 
+// `sendRawMessage` in Baileys' `Socket/socket.ts`: a call resolves once its bytes are written.
 test.each<[SocketFault, unknown, number]>([
   [{ type: 'refused', statusCode: 403 }, 403, 0],
   [{ type: 'drop' }, 428, 0],
   [{ type: 'unanswered' }, 408, 1],
-  [{ type: 'accept-then-drop' }, 428, 1],
-])('%j fails with %j and leaves %i messages', async (fault, status, count) => {
+  [{ type: 'accept-then-drop' }, 'done', 1],
+  [{ type: 'silent' }, 'done', 0],
+  [{ type: 'silent', isTaken: true }, 'done', 1],
+])('%j ends with %j, leaves %i messages and acknowledges none', async (fault, status, count) => {
   const { baileys, socket } = open([fault])
+  const acks: unknown[] = []
+  socket.ws.on('CB:ack,class:message', (ack) => acks.push(ack))
   expect(await statusOf(socket.sendMessage(jid, { text: 'one' }))).toBe(status)
+  for (let turn = 0; turn < 20; turn++) await Promise.resolve()
   expect([baileys.screen(jid).length, baileys.isConnected]).toEqual([count, !fault.type.endsWith('drop')])
+  expect(acks).toEqual([])
+})
+
+test('messages, edits and removals are acknowledged, and a refusal says why', async () => {
+  const { clock, baileys, socket } = open([{ type: 'nack', error: '463', nth: 4 }])
+  const acks: { readonly attrs: Readonly<Record<string, string>> }[] = []
+  const told: unknown[] = []
+  socket.ws.on('CB:ack,class:message', (ack) => acks.push(ack))
+  socket.ev.on('messages.update', (updates) => told.push(...updates))
+  await socket.sendMessage(jid, { text: 'one' }, { messageId: 'A' })
+  await socket.sendMessage(jid, { text: 'two', edit: own('A') }, { messageId: 'B' })
+  await socket.sendMessage(jid, { delete: own('A') }, { messageId: 'C' })
+  await socket.sendMessage(jid, { text: 'three' }, { messageId: 'D' })
+  for (let turn = 0; turn < 20; turn++) await Promise.resolve()
+  const t = String(Math.floor(clock.now() / 1000))
+  expect(acks.map(({ attrs: { id, error, t } }) => [id, error, t])).toEqual([
+    ['A', undefined, t],
+    ['B', undefined, t],
+    ['C', undefined, t],
+    ['D', '463', t],
+  ])
+  expect(told).toMatchObject([{ key: own('D'), update: { status: 0, messageStubParameters: ['463'] } }])
+  expect(baileys.screen(jid)).toEqual([])
 })
 
 test('a revoked or refused message disappears, with an event', async () => {

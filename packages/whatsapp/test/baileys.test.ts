@@ -114,13 +114,56 @@ describe('the port', () => {
       { type: 'refused', message: expect.stringMatching(/link it again/) },
     ],
     [{ type: 'refused', statusCode: 403 }, { type: 'refused' }],
-    [{ type: 'drop' }, { type: 'unreachable' }],
-    [{ type: 'accept-then-drop' }, { type: 'unreachable' }],
+    [{ type: 'drop' }, { type: 'ambiguous' }],
+    [
+      { type: 'accept-then-drop' },
+      { type: 'ambiguous', message: expect.stringMatching(/before WhatsApp acknowledged/) },
+    ],
     [{ type: 'unanswered' }, { type: 'ambiguous' }],
+    [
+      { type: 'nack', error: '463' },
+      { type: 'refused', message: expect.stringMatching(/463.*restricts this account/) },
+    ],
+    [{ type: 'nack', error: '500' }, { type: 'unreachable' }],
     [{ type: 'refused', statusCode: 500, message: 'odd' }, { type: 'ambiguous' }],
   ])('fails by its kind: %j', async (fault, expected) => {
     const { port } = open([fault])
     expect(await ending(port.post(bubble('Hi.'), posting))).toMatchObject(expected)
+  })
+
+  test.each(['post', 'edit', 'remove'] as const)(
+    'a %s without an acknowledgement is unknown, not done',
+    async (verb) => {
+      const { clock, baileys, port } = open()
+      const ref = await port.post(bubble('Hi.'), posting)
+      await clock.advance(3000)
+      baileys.inject({ type: 'silent' })
+      const call = {
+        post: () => port.post(bubble('More.'), { ...posting, key: 'more' }),
+        edit: () => port.edit?.(ref, bubble('Changed.'), editing),
+        remove: () => port.remove?.(ref, editing),
+      }[verb]
+      const end = ending(call())
+      await clock.advance(10_000, rest)
+      expect(await end).toMatchObject({
+        type: 'ambiguous',
+        message: expect.stringMatching(/not acknowledge.*10000 ms/),
+      })
+      expect(baileys.screen(jid)).toMatchObject([{ text: 'Hi.' }])
+    },
+  )
+
+  test('a late acknowledgement of an earlier try says nothing of the next', async () => {
+    const { clock, baileys, port } = open([
+      { type: 'nack', error: '500' },
+      { type: 'silent', nth: 2 },
+    ])
+    expect(await ending(port.post(bubble('Hi.'), posting))).toMatchObject({ type: 'unreachable' })
+    const again = ending(port.post(bubble('Hi.'), posting))
+    await clock.advance(10_000, rest)
+    expect(await again).toMatchObject({ message: expect.stringMatching(/not acknowledge/) })
+    await port.post(bubble('Hi.'), posting)
+    expect(baileys.screen(jid)).toHaveLength(1)
   })
 
   test('times out without an answer', async () => {

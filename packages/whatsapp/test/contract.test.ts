@@ -95,8 +95,7 @@ const cloud: ContractOptions['skip'] = {
 const socketFaults: Partial<Readonly<Record<StageFault, SocketFault>>> = {
   'rate-limited': { type: 'refused', statusCode: 429 },
   refused: { type: 'refused', statusCode: 403 },
-  unreachable: { type: 'refused', statusCode: 428 },
-  unanswered: { type: 'unanswered' },
+  unanswered: { type: 'accept-then-drop' },
 }
 
 /** A chat of the fake Baileys. */
@@ -105,12 +104,13 @@ function baileysStage(jid: string): Stage {
   let aheadMs = 0
   const clock = { ...hand, now: () => hand.now() + aheadMs }
   const baileys = createFakeBaileys({ clock })
-  const socket = baileys.connect()
+  let socket = baileys.connect()
+  let isAway = false
   /** The port's ids of messages that people wrote. */
   const refs = new Map<string, string>()
   let isBare = true
   let inFlight = 0
-  const slow: typeof socket = {
+  const slowed = (): typeof socket => ({
     ...socket,
     sendMessage: async (to, content, options) => {
       inFlight += 1
@@ -120,6 +120,19 @@ function baileysStage(jid: string): Stage {
         inFlight -= 1
       })
     },
+  })
+  let slow = slowed()
+  /** The host connects again at once; without a socket for one call. */
+  function source(): typeof socket | undefined {
+    if (isAway) {
+      isAway = false
+      return undefined
+    }
+    if (!baileys.isConnected) {
+      socket = baileys.connect()
+      slow = slowed()
+    }
+    return slow
   }
   async function rest(): Promise<void> {
     isBare = false
@@ -128,7 +141,7 @@ function baileysStage(jid: string): Stage {
   }
   const named = createNews(() => baileys.mentioned)
   return {
-    port: createBaileysPort({ socket: slow, jid, clock }),
+    port: createBaileysPort({ socket: source, jid, clock }),
     mentions: { actor: { id: '5@s.whatsapp.net', name: 'Ann' }, in: () => named() },
     render: renderWhatsApp,
     chat: { id: jid },
@@ -147,6 +160,7 @@ function baileysStage(jid: string): Stage {
     failNext: (fault) => {
       // WhatsApp doesn't refuse a late edit, so this makes it late.
       if (fault === 'fixed') aheadMs += 900_001
+      if (fault === 'unreachable') isAway = true
       const planned = socketFaults[fault]
       if (planned) baileys.inject(planned)
     },

@@ -153,21 +153,4 @@ describe('a post has the time when it was accepted', () => {
       postedAt: ref.postedAt,
     })
   })
-
-  test.each<[string, BaileysOptions, (socket: BaileysSocket) => BaileysSocket]>([
-    ['the socket shows no frames', { aheadMs: 5000 }, (socket) => ({ ...socket, ws: undefined })],
-    ['no acknowledgement comes within 2 s', { aheadMs: 5000, acks: false }, (socket) => socket],
-  ])("by the computer's clock if %s", async (_, options, change) => {
-    const { clock, port } = open(options, change)
-    const posted = port.post(bubble, posting)
-    const at = clock.now()
-    for (let turn = 0; turn < 20; turn++) await Promise.resolve()
-    await clock.advance(2000)
-    expect((await posted).postedAt).toBe(at + 5000)
-  })
-
-  test('unless the socket returns no message either', async () => {
-    const { port } = open({}, (socket) => ({ ...socket, ws: undefined, sendMessage: async () => undefined }))
-    expect((await port.post(bubble, posting)).postedAt).toBeUndefined()
-  })
 })

@@ -1,7 +1,14 @@
 import { createFakeBaileys, createHandClock, until } from '@reply/testing'
 import { generateWAMessage, normalizeMessageContent, type WAMessage } from 'baileys'
 import { expect, test } from 'vitest'
-import { type BaileysSocket, baileysChannel, createBaileysPort, type Inbound, renderWhatsApp } from '../src/index.ts'
+import {
+  type BaileysAck,
+  type BaileysSocket,
+  baileysChannel,
+  createBaileysPort,
+  type Inbound,
+  renderWhatsApp,
+} from '../src/index.ts'
 
 const jid = '4917000000002@s.whatsapp.net'
 const group = '120363000000000000@g.us'
@@ -14,15 +21,16 @@ function real() {
   const clock = createHandClock()
   const sent: WAMessage[] = []
   const fake = createFakeBaileys({ clock }).connect()
+  const acks = new Set<(ack: BaileysAck) => void>()
   const socket: BaileysSocket = {
     ...fake,
-    // Nothing is sent, so nothing is acknowledged.
-    ws: undefined,
+    ws: { on: (_, listener) => acks.add(listener), off: (_, listener) => acks.delete(listener) },
     sendMessage: async (to, content, options = {}) => {
       const upload = async () => ({ mediaUrl: 'https://mmg.whatsapp.net/a', directPath: '/a' })
       // A copy, because Baileys changes the message.
       const made = await generateWAMessage(to, { ...content } as Content, { userJid: me, upload, ...options })
       sent.push(made)
+      for (const ack of acks) ack({ attrs: { id: made.key.id ?? '' } })
       return made
     },
   }

@@ -3,6 +3,7 @@ import { type Delivery, memoryStore } from '@reply/sink'
 import { type CloudFault, createFakeBaileys, createHandClock, type SocketFault, startWhatsApp } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
 import { createInFlight } from '../../sink/test/in-flight.ts'
+import { replyWith, settledWith, text } from '../../sink/test/make.ts'
 import { beginning, showTimeline, type Timeline, timelinesOf } from '../../sink/test/timeline.ts'
 import { baileysSink, createCloudClient, renderWhatsApp, whatsappSink } from '../src/index.ts'
 import { person, token } from './cloud.ts'
@@ -124,6 +125,9 @@ const socketPlans: readonly (readonly [string, readonly SocketFault[]])[] = [
     ],
   ],
   ['answers that do not come', [{ type: 'unanswered', times: 3 }]],
+  ['a dead connection', [{ type: 'silent', times: 3 }]],
+  ['acknowledgements that do not come', [{ type: 'silent', isTaken: true, times: 3 }]],
+  ['failures of the server', [{ type: 'nack', error: '500', times: 3 }]],
   ['a call that hangs', [{ type: 'stall', nth: 2 }]],
 ]
 
@@ -134,6 +138,78 @@ describe.each(socketPlans)('Baileys under %s', (name, faults) => {
     expect(shownTimes(shown).filter((times) => times !== 1)).toEqual([])
     expect([shown.lateEdits, shown.floods > 0 && name !== 'a flood']).toEqual([0, false])
   })
+})
+
+/** A text in three states: it grows while the first post has no result. */
+async function grow(faults: readonly SocketFault[]): Promise<Shown> {
+  const part = (words: string, isOpen: boolean) => ({ ...text(words, isOpen ? { status: 'open' } : {}), id: 'prt_a' })
+  const states = [
+    { atMs: 0, reply: replyWith([part('It begins,', true)]) },
+    { atMs: 400, reply: replyWith([part('It begins, grows', true)]) },
+    { atMs: 20_000, reply: settledWith([part('It begins, grows and is done.', false)]) },
+  ]
+  return await showBaileys({ name: 'growing', states }, faults)
+}
+
+test.each<[string, readonly SocketFault[]]>([
+  ['taken, then the connection drops', [{ type: 'accept-then-drop' }]],
+  ['taken twice, then the connection drops', [{ type: 'accept-then-drop', times: 2 }]],
+  ['taken without an end of the call', [{ type: 'unanswered' }]],
+  ['taken without an acknowledgement', [{ type: 'silent', isTaken: true }]],
+  ['taken, then not reachable', [{ type: 'accept-then-drop' }, { type: 'drop', nth: 2, times: 2 }]],
+  ['taken, and refused when tried again', [{ type: 'accept-then-drop' }, { type: 'nack', error: '500', nth: 2 }]],
+  ['lost', [{ type: 'silent' }]],
+  ['lost with its edit', [{ type: 'silent' }, { type: 'silent', kind: 'edit' }]],
+  ['dropped before it was written', [{ type: 'drop' }]],
+])('a post that is %s shows the end of its text, once', async (_, faults) => {
+  const { texts, delivery } = await grow(faults)
+  expect(texts).toEqual(['It begins, grows and is done.'])
+  expect(delivery).toMatchObject({ shown: 1, undelivered: [], doubtful: 0 })
+})
+
+test('over a dead connection nothing counts as shown, and what was to be shown is named', async () => {
+  const clock = createHandClock(beginning)
+  const baileys = createFakeBaileys({ clock, faults: [{ type: 'silent', times: 1000 }] })
+  const errors: Error[] = []
+  const sink = baileysSink({ socket: baileys.connect(), jid, clock, onError: (error) => errors.push(error) })
+  sink.replyStarted?.({ type: 'replyStarted', reply: settledWith([text('It is done.')]) })
+  const rest = async (): Promise<void> => {
+    for (let turn = 0; turn < 40; turn++) await Promise.resolve()
+  }
+  await clock.advance(60_000, rest)
+  expect(errors.map(({ message }) => message)).toContainEqual(expect.stringMatching(/not acknowledge/))
+  const stopped = sink.stop()
+  await clock.advance(10_000, rest)
+  await stopped
+  const { shown, undelivered } = await sink.settled()
+  expect([shown, undelivered.map(({ key, type }) => [key, type]), baileys.screen(jid)]).toEqual([
+    0,
+    [['answer#0', 'stopped']],
+    [],
+  ])
+})
+
+test('a post that may stand there since its first try is edited only as long as WhatsApp shows edits of that', async () => {
+  const clock = createHandClock(beginning)
+  const baileys = createFakeBaileys({ clock, faults: [{ type: 'accept-then-drop' }] })
+  let socket = baileys.connect()
+  const sink = baileysSink({ socket: () => socket, jid, clock })
+  const rest = async (): Promise<void> => {
+    for (let turn = 0; turn < 40; turn++) await Promise.resolve()
+  }
+  const part = (words: string, isOpen: boolean) => ({ ...text(words, isOpen ? { status: 'open' } : {}), id: 'prt_a' })
+  sink.replyStarted?.({ type: 'replyStarted', reply: replyWith([part('It begins', true)]) })
+  await clock.advance(600_000, rest)
+  socket = baileys.connect()
+  await clock.advance(120_000, rest)
+  sink.replyAmended?.({ type: 'replyAmended', reply: replyWith([part('It begins and grows', true)]) })
+  await clock.advance(200_000, rest)
+  sink.replyAmended?.({ type: 'replyAmended', reply: settledWith([part('It begins and grows. It is done.', false)]) })
+  await clock.advance(60_000, rest)
+  const said = baileys.screen(jid).map(({ text }) => text)
+  expect(said.join(' ')).toContain('It is done.')
+  expect(baileys.lateEdits).toEqual([])
+  expect(await sink.settled()).toMatchObject({ undelivered: [] })
 })
 
 test.each(['accept-then-drop', 'refuse'] as const)(

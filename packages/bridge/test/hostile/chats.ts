@@ -16,6 +16,7 @@ import {
   type TelegramMessage,
 } from '@reply/testing'
 import {
+  type BaileysAck,
   type BaileysSocket,
   createBaileysPort,
   createCloudClient,
@@ -296,9 +297,10 @@ async function baileys(way: 'text' | 'plain' | 'caption'): Promise<Place> {
   const sent: string[] = []
   const upload = async () => ({ mediaUrl: 'https://mmg.whatsapp.net/a', directPath: '/a' })
   const getUrlInfo = async (address: string): Promise<undefined> => void loads.push(address)
+  const acks = new Set<(ack: BaileysAck) => void>()
   const socket: BaileysSocket = {
     ...fake.connect(),
-    ws: undefined,
+    ws: { on: (_, listener) => acks.add(listener), off: (_, listener) => acks.delete(listener) },
     sendMessage: async (to, content, options = {}) => {
       const how = { userJid: '4915100000000@s.whatsapp.net', upload, getUrlInfo, ...options }
       const made = await generateWAMessage(to, { ...content } as Parameters<typeof generateWAMessage>[1], how)
@@ -308,6 +310,7 @@ async function baileys(way: 'text' | 'plain' | 'caption'): Promise<Place> {
       if (said?.matchedText || said?.jpegThumbnail) odd.push('a preview')
       if (said?.contextInfo?.mentionedJid?.length) odd.push('a mention')
       odd.push(...Object.keys(rest).filter((name) => !/^(?:messageContextInfo|editedMessage)$/.test(name)))
+      for (const ack of acks) ack({ attrs: { id: made.key.id ?? '' } })
       return made
     },
   }

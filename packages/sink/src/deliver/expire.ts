@@ -8,7 +8,9 @@ import { fixed } from './failure.ts'
 
 /** Marks entries that are too old to edit. Platforms may accept such an edit without showing it. */
 export function expired(ledger: Ledger, { now, limits }: { readonly now: number; readonly limits: Windows }): Ledger {
-  const old = ledger.entries.filter(isEditable).filter(({ at, type }) => now - at >= windowOf(type, limits))
+  const old = ledger.entries
+    .filter(isEditable)
+    .filter(({ at, since = at, type }) => now - since >= windowOf(type, limits))
   return old.reduce((next, entry) => (entry.key === statusKey ? retired(next, entry) : fixed(next, entry)), ledger)
 }
 

@@ -91,8 +91,11 @@ interface Acceptance {
   readonly at: number
 }
 
-export function shownEntry({ unsureSince: _, kind: __, ...intent }: IntentEntry, { ref, at }: Acceptance): ShownEntry {
-  return { ...intent, state: 'shown', ref, at, access: { type: 'editable' } }
+export function shownEntry(
+  { unsureSince: since, kind: _, ...intent }: IntentEntry,
+  { ref, at }: Acceptance,
+): ShownEntry {
+  return { ...intent, state: 'shown', ref, at, access: { type: 'editable' }, ...(since !== undefined && { since }) }
 }
 
 /** Until the result of an edit is known, the message may show either version. */

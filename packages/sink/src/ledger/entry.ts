@@ -23,6 +23,8 @@ export interface ShownEntry extends EntryFields {
   readonly access: Access
   /** A change may have been applied without confirmation. */
   readonly isUnsure?: true | undefined
+  /** When its first try was made, if that had no result: the message may be as old. In ms since the epoch. */
+  readonly since?: number | undefined
 }
 
 /** Unknown whether it is there; its post is not tried again. */

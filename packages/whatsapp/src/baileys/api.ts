@@ -27,6 +27,8 @@ export interface BaileysEvents {
   'messages.upsert': { readonly messages: readonly unknown[]; readonly type: string }
   /** Messages that changed: edited, revoked, or refused by WhatsApp. */
   'messages.update': readonly unknown[]
+  /** The connection opened, or closed for good. */
+  'connection.update': { readonly connection?: string | undefined }
 }
 
 /** The server's acknowledgement of a message. */
@@ -65,13 +67,11 @@ export interface BaileysSocket {
     on<E extends keyof BaileysEvents>(event: E, listener: (payload: BaileysEvents[E]) => void): void
     off<E extends keyof BaileysEvents>(event: E, listener: (payload: BaileysEvents[E]) => void): void
   }
-  /** Raw frames. Without it, `postedAt` comes from the computer's clock instead of WhatsApp's. */
-  readonly ws?:
-    | {
-        on(event: 'CB:ack,class:message', listener: (ack: BaileysAck) => void): unknown
-        off(event: 'CB:ack,class:message', listener: (ack: BaileysAck) => void): unknown
-      }
-    | undefined
+  /** Raw frames: `sendMessage` resolves once its bytes are written, and only these say that WhatsApp has the message. */
+  readonly ws: {
+    on(event: 'CB:ack,class:message', listener: (ack: BaileysAck) => void): unknown
+    off(event: 'CB:ack,class:message', listener: (ack: BaileysAck) => void): unknown
+  }
   /** The login's mapping of LIDs to phone numbers. Without it, only mappings found in messages are known. */
   readonly signalRepository?: { readonly lidMapping: { getPNForLID(lid: string): Promise<string | null> } } | undefined
   /** The account that the socket is logged in with. Absent before the login. */

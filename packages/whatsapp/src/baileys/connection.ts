@@ -17,9 +17,12 @@ export interface BaileysConnection {
   recall(ref: string): { readonly message: BaileysQuoted; readonly at: number } | undefined
   /** True if the account's own message in that chat was deleted for everyone. */
   isGone(jid: string, id: string): boolean
+  /** Forgets what WhatsApp said of a message, before it is sent again under its id. */
+  forgetAck(id: string): void
   /**
-   * When WhatsApp accepted the message, by its clock, in ms since the epoch. Undefined without an acknowledgement in
-   * time.
+   * When WhatsApp accepted the message, by its clock, in ms since the epoch; undefined if it accepted it without a time.
+   * Rejects with `ambiguous` if the connection closes first or no acknowledgement comes in time, and if WhatsApp
+   * refused the message.
    */
   takenAt(id: string, clock: Clock): Promise<number | undefined>
   readonly identities: Identities
@@ -31,7 +34,27 @@ export interface BaileysConnection {
 const most = 1000
 
 /** How long to wait for an acknowledgement, in ms. The server sends it within a round trip. */
-const ackMs = 2000
+const ackMs = 10_000
+
+/** Who waits for an acknowledgement. */
+interface Waiting {
+  resolve(attrs: BaileysAck['attrs']): void
+  reject(error: PortError): void
+}
+
+const lost = new PortError('ambiguous', 'The connection closed before WhatsApp acknowledged the message.')
+
+/** Codes of `SERVER_ERROR_CODES` in Baileys' `Utils/decode-wa-message.ts`, and what to do. */
+const cures: Readonly<Record<string, string>> = {
+  463: 'WhatsApp restricts this account: it may not write to new people for a while. Let the person write first.',
+  479: 'Link the device again if this goes on.',
+}
+
+/** As in HTTP, codes from 500 on are failures of the server. */
+function refusalOf(code: string): PortError {
+  const says = [`WhatsApp refused the message (${code}).`, cures[code]].filter(Boolean).join(' ')
+  return new PortError(Number(code) >= 500 ? 'unreachable' : 'refused', says)
+}
 
 /** Baileys' event for acknowledgements. */
 const ackEvent = 'CB:ack,class:message'
@@ -48,13 +71,15 @@ export function connectionOf(source: BaileysSource): BaileysConnection {
 function createConnection(source: BaileysSource): BaileysConnection {
   const known = createRecent<{ readonly message: BaileysQuoted; readonly at: number }>(most)
   const gone = createRecent<true>(most)
-  const acks = createRecent<number | undefined>(most)
-  const waiting = new Map<string, (at: number | undefined) => void>()
+  const acks = createRecent<BaileysAck['attrs'] | undefined>(most)
+  const waiting = new Map<string, Waiting>()
   let current: BaileysSocket | undefined
+  let isClosed = false
   const now = (): BaileysSocket | undefined => (typeof source === 'function' ? source() : source)
   const identities = createIdentities(now)
   return {
     socket,
+    forgetAck: (id) => acks.set(id, undefined),
     takenAt,
     identities,
     remember,
@@ -73,32 +98,54 @@ function createConnection(source: BaileysSource): BaileysConnection {
   function listen(next: BaileysSocket | undefined): void {
     if (next === current) return
     current?.ev.off('messages.update', receive)
-    current?.ws?.off(ackEvent, acknowledge)
+    current?.ev.off('connection.update', lookAt)
+    current?.ws.off(ackEvent, acknowledge)
     next?.ev.on('messages.update', receive)
-    next?.ws?.on(ackEvent, acknowledge)
+    next?.ev.on('connection.update', lookAt)
+    next?.ws.on(ackEvent, acknowledge)
     current = next
+    isClosed = false
+    loseAll()
+  }
+
+  function lookAt({ connection }: BaileysEvents['connection.update']): void {
+    if (connection !== 'close') return
+    isClosed = true
+    loseAll()
+  }
+
+  /** No acknowledgement comes over another connection. */
+  function loseAll(): void {
+    for (const { reject } of [...waiting.values()]) reject(lost)
   }
 
   function acknowledge({ attrs }: BaileysAck): void {
-    const { id = '', t, error } = attrs
-    const seconds = error === undefined ? Number(t) : Number.NaN
-    const at = seconds > 0 ? seconds * 1000 : undefined
-    waiting.get(id)?.(at)
-    acks.set(id, at)
+    const { id = '' } = attrs
+    acks.set(id, attrs)
+    waiting.get(id)?.resolve(attrs)
   }
 
-  /** The acknowledgement may arrive before the sending call resolves. */
   async function takenAt(id: string, clock: Clock): Promise<number | undefined> {
-    if (acks.has(id) || !current?.ws) return acks.get(id)
-    return await new Promise((resolve) => {
-      const done = (at: number | undefined): void => {
-        stop()
-        waiting.delete(id)
-        resolve(at)
-      }
-      const stop = clock.after(ackMs, () => done(undefined))
-      waiting.set(id, done)
-    })
+    // The acknowledgement may arrive before the sending call resolves.
+    const { t, error } = acks.get(id) ?? (await acknowledged(id, clock))
+    if (error !== undefined) throw refusalOf(error)
+    const seconds = Number(t)
+    return seconds > 0 ? seconds * 1000 : undefined
+  }
+
+  async function acknowledged(id: string, clock: Clock): Promise<BaileysAck['attrs']> {
+    if (isClosed) throw lost
+    let stop = (): void => {}
+    try {
+      return await new Promise<BaileysAck['attrs']>((resolve, reject) => {
+        const late = `WhatsApp did not acknowledge the message within ${ackMs} ms.`
+        stop = clock.after(ackMs, () => reject(new PortError('ambiguous', late)))
+        waiting.set(id, { resolve, reject })
+      })
+    } finally {
+      stop()
+      waiting.delete(id)
+    }
   }
 
   function receive(updates: BaileysEvents['messages.update']): void {

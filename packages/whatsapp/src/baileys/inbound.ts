@@ -169,16 +169,6 @@ export async function placed(
   return { ...received, chat: chatOf(isPerson(jid) ? id : jid), actor }
 }
 
-const timed = z.object({ messageTimestamp: time })
-
-/**
- * When a message was sent, by the computer's clock, in ms since the epoch. Undefined if the socket returned no message.
- */
-export function toTime(sent: unknown): number | undefined {
-  const { data } = timed.safeParse(sent)
-  return data?.messageTimestamp && data.messageTimestamp * 1000
-}
-
 /** A message that was deleted for everyone, if its sender may do that. */
 export interface Revoked {
   readonly jid: string

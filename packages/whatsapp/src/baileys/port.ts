@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import type { Clock } from '@reply/core'
 import type { ChannelPort, MessageRef } from '@reply/sink'
 import {
@@ -12,10 +12,9 @@ import {
   systemClock,
 } from '@reply/sink/channel'
 import { asWritten } from '../render.ts'
-import type { BaileysContent, BaileysQuoted, BaileysSource } from './api.ts'
+import type { BaileysContent, BaileysQuoted, BaileysSendOptions, BaileysSource } from './api.ts'
 import { connectionOf, keyOf, quotableIn } from './connection.ts'
 import { toBaileysPortError } from './failure.ts'
-import { toTime } from './inbound.ts'
 import { baileysLimits, editWindowMs, textLength } from './limits.ts'
 
 /** Options of `createBaileysPort`. */
@@ -48,15 +47,15 @@ export function createBaileysPort(options: BaileysPortOptions): ChannelPort {
     const text = textOf(bubble)
     refuseLate(ref)
     const key = ownKey(ref)
-    await call('edit', editing, () =>
-      connection.socket().sendMessage(jid, { text, linkPreview: null, edit: key, ...mentionsOf(bubble) }),
-    )
+    await deliver('edit', { text, linkPreview: null, edit: key, ...mentionsOf(bubble) }, editing, {
+      messageId: ownID(randomBytes(9)),
+    })
     connection.remember(ref.id, { key, message: { conversation: text } }, clock.now())
   }
 
   async function remove(ref: MessageRef, removing: EditOptions): Promise<void> {
     if (connection.isGone(jid, ref.id)) return
-    await call('remove', removing, () => connection.socket().sendMessage(jid, { delete: ownKey(ref) }))
+    await deliver('remove', { delete: ownKey(ref) }, removing, { messageId: ownID(randomBytes(9)) })
   }
 
   async function typing(on: boolean, options: EditOptions): Promise<void> {
@@ -94,14 +93,27 @@ export function createBaileysPort(options: BaileysPortOptions): ChannelPort {
   ): Promise<MessageRef> {
     const messageId = messageIdOf(jid, key)
     const quoted = answered && { quoted: quotableIn(jid, quotedOf(answered.id)) }
-    const at = clock.now()
-    const sent = await call(verb, { signal }, () =>
-      connection.socket().sendMessage(jid, content, { messageId, ...quoted }),
-    )
-    const ref = { id: messageId }
-    connection.remember(ref.id, { key: ownKey(ref), message: { conversation: shown } }, at)
-    // Without an acknowledgement, falls back to the sent message's time, from the computer's clock.
-    return { ...ref, postedAt: (await connection.takenAt(messageId, clock)) ?? toTime(sent) }
+    // From its first try on: the message may be as old, and WhatsApp shows edits only for a while.
+    connection.remember(messageId, { key: ownKey({ id: messageId }), message: { conversation: shown } }, clock.now())
+    return { id: messageId, postedAt: await deliver(verb, content, { signal }, { messageId, ...quoted }) }
+  }
+
+  /** Baileys' own call resolves once the bytes are written: only an acknowledgement says that WhatsApp has them. */
+  async function deliver(
+    verb: string,
+    content: BaileysContent,
+    { signal }: Pick<EditOptions, 'signal'>,
+    options: BaileysSendOptions & { readonly messageId: string },
+  ): Promise<number | undefined> {
+    const { messageId } = options
+    connection.forgetAck(messageId)
+    return await call(verb, { signal }, async () => {
+      const socket = connection.socket()
+      await socket.sendMessage(jid, content, options).catch((error: unknown) => {
+        throw unlessWritten(toBaileysPortError(error, `${verb} in chat ${jid}`))
+      })
+      return await connection.takenAt(messageId, clock)
+    })
   }
 
   function quotedOf(ref: string): BaileysQuoted {
@@ -144,7 +156,17 @@ function mentionsOf({ mentions = [] }: Bubble): { mentions?: string[] } {
   return mentions.length === 0 ? {} : { mentions: mentions.map(({ id }) => id) }
 }
 
-/** The same id for each retry of a post, because receivers ignore a known id. Has the form of Baileys' own ids. */
+/** A connection may close after the message was written. A retry costs nothing: it has the same id, or changes nothing. */
+function unlessWritten(error: PortError): PortError {
+  return error.type === 'unreachable' ? new PortError('ambiguous', error.message, { cause: error.cause }) : error
+}
+
+/** The same id for each retry of a post, because receivers ignore a known id. */
 function messageIdOf(jid: string, key: string): string {
-  return `3EB0${createHash('sha256').update(`${jid}\n${key}`).digest('hex').toUpperCase().slice(0, 18)}`
+  return ownID(createHash('sha256').update(`${jid}\n${key}`).digest())
+}
+
+/** In the form of Baileys' own ids: `generateMessageIDV2`. */
+function ownID(bytes: Buffer): string {
+  return `3EB0${bytes.toString('hex').toUpperCase().slice(0, 18)}`
 }

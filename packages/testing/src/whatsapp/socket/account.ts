@@ -28,8 +28,10 @@ export interface SocketChat {
 /** WhatsApp's state of an account, independent of the connected socket. */
 export interface SocketAccount {
   chat(jid: string): SocketChat
-  /** Executes `sendMessage` and returns the sent message. Throws the server's refusals. */
-  send(jid: string, content: Fields, options: Fields): Fields
+  /** The message that `sendMessage` makes of its arguments. */
+  make(jid: string, content: Fields, options: Fields): Fields
+  /** Does what such a message says. Throws the server's refusals. */
+  send(jid: string, made: Fields, content: Fields, options: Fields): void
   put(jid: string, post: Omit<SocketPost, 'at' | 'editedTimes'>): SocketPost
   changed(jid: string): void
   /** People mentioned in a message, who would be notified. */
@@ -61,7 +63,7 @@ export function createAccount({ clock, aheadMs }: AccountOptions, changed: (jid:
   const mentioned: string[] = []
   const lateEdits: string[] = []
   let sent = 0
-  return { chat, send, put, changed, mentioned, lateEdits }
+  return { chat, make, send, put, changed, mentioned, lateEdits }
 
   function chat(jid: string): SocketChat {
     const known = chats.get(jid)
@@ -83,20 +85,24 @@ export function createAccount({ clock, aheadMs }: AccountOptions, changed: (jid:
     return whole
   }
 
-  function send(jid: string, content: Fields, options: Fields): Fields {
+  function make(jid: string, content: Fields, options: Fields): Fields {
     const id = typeof options.messageId === 'string' ? options.messageId : nextId()
-    const full = {
+    return {
       key: { remoteJid: jid, fromMe: true, id },
       // The computer's time, as in `generateWAMessageFromContent` of Baileys.
       messageTimestamp: Math.floor((clock.now() + aheadMs) / 1000),
       status: 1,
+      message: { conversation: String(content.text ?? content.caption ?? '') },
     }
+  }
+
+  function send(jid: string, made: Fields, content: Fields, options: Fields): void {
+    const id = String(fieldsOf(made.key).id)
     if (content.delete !== undefined) remove(jid, fieldsOf(content.delete))
     else if (content.react !== undefined) react(jid, fieldsOf(content.react))
     else if (content.edit !== undefined) edit(jid, content)
     // An existing message with that id is kept.
     else if (!chat(jid).posts.has(id)) post(jid, { id, content, options })
-    return { ...full, message: { conversation: textIn(content) } }
   }
 
   function post(jid: string, { id, content, options }: { id: string; content: Fields; options: Fields }): void {

@@ -10,12 +10,22 @@ export type SocketFault = Befalling & {
         readonly statusCode: number
         readonly message?: string
       }
-    /** The connection closes before anything was sent, and this socket stays closed. */
+    /** The connection closes before anything was written, and this socket stays closed: 428. */
     | { readonly type: 'drop' }
-    /** It is done, and the answer does not come in time: 408. */
+    /** It is done, but writing it does not end in time: 408. */
     | { readonly type: 'unanswered' }
-    /** It is done, and the connection closes. */
+    /**
+     * It is done, and the connection closes before the acknowledgement. The call resolves: `sendMessage` of Baileys does
+     * once the bytes are written (`sendRawMessage` in its `Socket/socket.ts`).
+     */
     | { readonly type: 'accept-then-drop' }
+    /**
+     * The call resolves, and no acknowledgement comes. Nothing was done, unless it `isTaken`: the connection is dead, which
+     * Baileys notices after a missed keep-alive, half a minute later.
+     */
+    | { readonly type: 'silent'; readonly isTaken?: boolean }
+    /** The call resolves, and the acknowledgement says why nothing was done: `handleBadAck` of Baileys. */
+    | { readonly type: 'nack'; readonly error: string }
     /** Not done, and never answered. */
     | { readonly type: 'stall' }
   )

@@ -40,8 +40,8 @@ export interface FakeSocketEvents {
 type Listeners = { readonly [E in keyof FakeSocketEvents]: Set<(payload: FakeSocketEvents[E]) => void> }
 
 /**
- * The server's acknowledgement of a message. https://github.com/tulir/whatsmeow/blob/main/send.go reads its `t`: Unix
- * time in seconds, by the server's clock.
+ * The server's acknowledgement of a message, also of an edit or a removal. https://github.com/tulir/whatsmeow/blob/main/send.go
+ * waits for it after each message, and reads its `t`: Unix time in seconds, by the server's clock; and its `error`.
  */
 export interface FakeAck {
   readonly tag: 'ack'
@@ -93,8 +93,6 @@ export interface SocketOptions {
   readonly plan: SocketFaultPlan
   readonly number: number
   readonly now: () => number
-  /** Whether posts are acknowledged with the server's time. */
-  readonly acks: boolean
   /** The number of a LID, in the login's format. */
   readonly numberOf: (lid: string) => string | undefined
   /** The administrators of a group. */
@@ -104,7 +102,7 @@ export interface SocketOptions {
 }
 
 export function createSocket(options: SocketOptions): SocketHandle {
-  const { account, user, plan, number, now, acks, numberOf, adminsOf, calls } = options
+  const { account, user, plan, number, now, numberOf, adminsOf, calls } = options
   const listeners: Listeners = {
     'messages.upsert': new Set(),
     'messages.update': new Set(),
@@ -155,18 +153,23 @@ export function createSocket(options: SocketOptions): SocketHandle {
 
   async function sendMessage(jid: string, content: object, options: object = {}): Promise<unknown> {
     const fields = fieldsOf(content)
-    const full = await call(kindOf(fields), jid, () => account.send(jid, fields, fieldsOf(options)))
-    // The socket receives its own messages as history.
-    queueMicrotask(() => emit('messages.upsert', { messages: [full], type: 'append' }))
-    const { id } = fieldsOf(full.key)
-    const ack: FakeAck = { tag: 'ack', attrs: { class: 'message', id: String(id), from: jid, t: secondsOf(now()) } }
+    const made = account.make(jid, fields, fieldsOf(options))
+    const heard = await call(kindOf(fields), jid, () => account.send(jid, made, fields, fieldsOf(options)))
+    // The socket receives its own messages as history, whatever the server does with them.
+    queueMicrotask(() => emit('messages.upsert', { messages: [made], type: 'append' }))
+    const id = String(fieldsOf(made.key).id)
+    const attrs = { class: 'message', id, from: jid, t: secondsOf(now()) }
     // The call resolves before the acknowledgement, once the message is written to the connection.
-    if (acks) void later().then(() => isOpen && acknowledge(ack))
-    return full
+    if (heard !== 'nothing') void later().then(() => isOpen && acknowledge(attrs, heard.error))
+    return made
   }
 
-  function acknowledge(ack: FakeAck): void {
+  function acknowledge(attrs: FakeAck['attrs'], error: string | undefined): void {
+    const ack: FakeAck = { tag: 'ack', attrs: { ...attrs, ...(error !== undefined && { error }) } }
     for (const listener of [...ackListeners]) listener(ack)
+    if (error === undefined) return
+    const key = { remoteJid: attrs.from, fromMe: true, id: attrs.id }
+    emit('messages.update', [{ key, update: { status: 0, messageStubParameters: [error] } }])
   }
 
   async function sendPresenceUpdate(type: string, jid = ''): Promise<void> {
@@ -188,21 +191,22 @@ export function createSocket(options: SocketOptions): SocketHandle {
     }
   }
 
-  async function call<T>(kind: SocketCallKind, jid: string, run: () => T): Promise<T> {
+  /** Resolves with what the server says of it later. */
+  async function call(kind: SocketCallKind, jid: string, run: () => void): Promise<Heard> {
     const fault = plan.next(kind)
     const tried: BaileysCall = { at: now(), kind, jid, socket: number, ok: false, ...(fault && { fault: fault.type }) }
     const index = calls.push(tried) - 1
-    const done = (): T => {
-      const result = run()
+    const done = (): void => {
+      run()
       calls[index] = { ...tried, ok: true }
-      return result
     }
     // Asynchronous, because the real one looks up device keys first.
     await Promise.resolve()
     if (!isOpen) throw closed()
     switch (fault?.type) {
       case undefined:
-        return done()
+        done()
+        return {}
       case 'refused':
         throw new SocketBoom(fault.statusCode, fault.message ?? 'not-acceptable')
       case 'drop':
@@ -214,7 +218,12 @@ export function createSocket(options: SocketOptions): SocketHandle {
       case 'accept-then-drop':
         done()
         close()
-        throw closed()
+        return 'nothing'
+      case 'silent':
+        if (fault.isTaken) done()
+        return 'nothing'
+      case 'nack':
+        return { error: fault.error }
       case 'stall':
         return await new Promise<never>(() => {})
       default:
@@ -222,6 +231,9 @@ export function createSocket(options: SocketOptions): SocketHandle {
     }
   }
 }
+
+/** An acknowledgement, with the reason of a refusal; or none. */
+type Heard = { readonly error?: string } | 'nothing'
 
 function kindOf(content: Fields): SocketCallKind {
   const kinds = ['edit', 'delete', 'react', 'document'] as const

@@ -12,8 +12,6 @@ export interface BaileysOptions {
   readonly clock?: Clock
   /** The faults to apply. Default: none. */
   readonly faults?: readonly SocketFault[]
-  /** Whether posts are acknowledged with the server's time. Default true. */
-  readonly acks?: boolean
   /**
    * How far the computer's clock is ahead of the server's, in ms: Baileys stamps sent messages with its time. Default
    * 0.
@@ -92,7 +90,7 @@ const user = { id: '4915100000000:7@s.whatsapp.net', lid: '999999999999999:7@lid
 
 /** Makes an account without chats or sockets. */
 export function createFakeBaileys(options: BaileysOptions = {}): FakeBaileys {
-  const { clock = realClock, faults = [], acks = true, aheadMs = 0, numbers = {}, admins = {} } = options
+  const { clock = realClock, faults = [], aheadMs = 0, numbers = {}, admins = {} } = options
   const calls: BaileysCall[] = []
   const observers = new Set<(jid: string) => void>()
   const plan = createSocketFaultPlan(faults)
@@ -141,7 +139,7 @@ export function createFakeBaileys(options: BaileysOptions = {}): FakeBaileys {
     current?.close()
     sockets += 1
     const handle = createSocket({
-      ...{ account, user, plan, number: sockets, now: clock.now, acks, calls },
+      ...{ account, user, plan, number: sockets, now: clock.now, calls },
       numberOf: (lid) => numbers[lid],
       adminsOf: (jid) => admins[jid] ?? [],
     })

@@ -36,7 +36,7 @@ export interface BridgeOptions {
   readonly onNotice?: ((notice: string) => void) | undefined
   /** Get what happens, for logs, metrics and traces: see `bridgeLog`. What they throw is reported. */
   readonly observers?: readonly BridgeObserver[] | undefined
-  /** Called when the bridge can't go on, because another process took over its state. */
+  /** Called when the bridge can't go on, because another process took over its state: for no other reason. */
   readonly onEnd?: ((error: BridgeError) => void) | undefined
   /** Loads channels. Default: `@reply/<type>`. */
   readonly load?: LoadChannel | undefined
@@ -60,8 +60,13 @@ export interface Bridge {
    * fit a channel, or if a platform refuses its token.
    */
   start(): Promise<void>
-  /** `starting` until it hears the chats, also while it waits for another process; `stopped` once `stop` was called. */
-  status(): 'starting' | 'ready' | 'stopped'
+  /**
+   * `starting` until it hears the chats, also while it waits for another process; `stalled` while it makes no calls, as it
+   * can't write its state; `stopped` once `stop` was called.
+   */
+  status(): 'starting' | 'ready' | 'stalled' | 'stopped'
+  /** What is wrong now, a sentence each, without secrets. Empty if nothing is. */
+  problems(): readonly string[]
   /** Hears nothing more, and resolves when all is written down, within 10 s. What runs on the servers goes on. */
   stop(): Promise<void>
   /**

@@ -62,16 +62,19 @@ export function createBridge(options: BridgeOptions): Bridge {
   const keeper = createLeaseKeeper({
     ...{ store, clock, holder: randomUUID() },
     onWaiting: () => onNotice('Another process works with this state. Waiting until it ends.'),
+    onStalled: onError,
+    onBack: () => onNotice('The state can be written again. Going on.'),
     onLost: end,
   })
-  const state = createState({ store, clock, lease: keeper.lease, retake: keeper.retake, onFenced: end })
+  const { hold } = keeper
+  const state = createState({ store, keeper, clock, stopping: starting.signal, onError })
   const connections = new Map<string, BridgeConnection>()
   const hooks = new Map<string, Webhook>()
   const servers = new Map<string, OpenCode>()
   const mirrors = createMirrors(config.mirrors)
   const routes = createRoutes({ state, clock, mirrors, servers: Object.keys(config.servers), routes: config.routes })
   const channels = createChannels({
-    ...{ connections, state, routes, clock, onError },
+    ...{ connections, state, hold, routes, clock, onError },
     sinkFields: sinkFieldsIn(config),
   })
   const registry = createRegistry({ state, mirrors, clock, random })
@@ -82,6 +85,8 @@ export function createBridge(options: BridgeOptions): Bridge {
     trustsPrompt: (server) => config.servers[server]?.trustPrompt === true,
     isAgent: (server) => config.servers[server]?.agent !== undefined,
     state,
+    hold,
+    isHeld: keeper.isHeld,
     registry,
     routes,
     mirrors,
@@ -92,7 +97,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     router,
     words,
     clock,
-    wallNow: () => options.clock?.now() ?? Date.now(),
+    wallNow: clock.wall,
     answeredBy: createAnsweredBy(),
     emit: emitTo(options.observers ?? [], onError),
     onError,
@@ -118,11 +123,18 @@ export function createBridge(options: BridgeOptions): Bridge {
   const webhooks = (): readonly string[] => [...connections].flatMap(([name, one]) => (one.webhook ? [name] : []))
   return {
     ...{ start, stop, webhooks, setPeople },
-    status: () => (stopped ? 'stopped' : isHearing ? 'ready' : 'starting'),
+    status,
+    problems: () => [keeper.problem()].filter((problem) => problem !== undefined),
     refuse: (channel, head) => webhookOf(channel).refuse(head),
     webhook: async (channel, request) => await webhookOf(channel).take(request),
     listener: (channel) => (request, response) => webhookOf(channel).listener(request, response),
     fetch: (channel) => async (request) => await webhookOf(channel).fetch(request),
+  }
+
+  function status(): ReturnType<Bridge['status']> {
+    if (stopped) return 'stopped'
+    if (!isHearing) return 'starting'
+    return keeper.problem() === undefined ? 'ready' : 'stalled'
   }
 
   function setPeople(list: BridgeConfig['people']): void {
@@ -170,6 +182,7 @@ export function createBridge(options: BridgeOptions): Bridge {
   ): Promise<[string, BridgeConnection]> {
     const ledgers = ledgersOf({
       state,
+      hold,
       routes,
       channel: name,
       serverOf: runner.serverOf,
@@ -193,7 +206,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     // A prompt waits as long for its server as a run may go without progress.
     const connectTimeoutMs = router.timeoutMs
     return await connectServer(server, {
-      ...{ secret, secretNames: secretNamesIn(config), connectTimeoutMs, onError, clock },
+      ...{ secret, secretNames: secretNamesIn(config), connectTimeoutMs, hold, onError, clock },
     })
   }
 
@@ -217,20 +230,25 @@ export function createBridge(options: BridgeOptions): Bridge {
 
   async function stopOnce(): Promise<void> {
     starting.abort()
+    keeper.quit()
     isHearing = false
     stopSweep()
     backlog.stop()
     asks.stop()
     const deadline = clock.now() + stopMs
     for (const step of [
-      () => [...connections.values()].map(async (connection) => await connection.stop()),
+      // Sinks post through the connections.
       () => [runner.stop()],
+      () => [...connections.values()].map(async (connection) => await connection.stop()),
       () => [intake.rest()],
       () => [...servers.values()].map(async (server) => await server.close()),
     ]) {
       await atMost(Promise.allSettled(step()), Math.max(0, deadline - clock.now()), clock)
     }
-    await keeper.release().finally(async () => await store.close())
+    await keeper
+      .release()
+      .catch(onError)
+      .finally(async () => await store.close())
   }
 
   /** One for each channel: it bounds what is read at the same time. */
@@ -241,7 +259,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     if (!connected) return isHearing || config.channels[channel] === undefined ? unknown : early
     const made = createWebhook({
       // The platform delivers it again.
-      refuse: (head) => (isHearing ? connected.refuse(head) : { status: 503 }),
+      refuse: (head) => (isHearing && keeper.isHeld() ? connected.refuse(head) : { status: 503 }),
       take: connected.take,
       maxBytes: connected.maxBytes,
       clock,

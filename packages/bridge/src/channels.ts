@@ -1,6 +1,6 @@
 import type { Clock } from '@reply/core'
 import type { Chat, MessageRef } from '@reply/sink'
-import type { BridgeConnection, Note, SinkFields } from '@reply/sink/channel'
+import { type BridgeConnection, type Hold, type Note, type SinkFields, whileHeld } from '@reply/sink/channel'
 import { BridgeError } from './error.ts'
 import { createOwnButtons } from './own-buttons.ts'
 import { type ChatPlace, chatKey } from './place.ts'
@@ -41,11 +41,12 @@ export function createChannels(options: {
   readonly connections: ReadonlyMap<string, BridgeConnection>
   readonly sinkFields: (name: string) => SinkFields
   readonly state: State
+  readonly hold: Hold
   readonly routes: Routes
   readonly clock: Clock
   readonly onError: (error: Error) => void
 }): Channels {
-  const { connections, sinkFields, state, routes, clock, onError } = options
+  const { connections, sinkFields, state, hold, routes, clock, onError } = options
   const ownButtons = createOwnButtons(state, () => clock.now())
   /** By chat: the last post with buttons, until its message is noted. */
   const posting = new Map<string, Promise<unknown>>()
@@ -70,12 +71,14 @@ export function createChannels(options: {
 
   async function sayOnce(...[place, note, session]: Parameters<Channels['say']>): Promise<readonly MessageRef[]> {
     try {
-      const refs = await of(place.channel).post({ ...note, chat: place.chat })
+      const refs = await whileHeld(hold, note.signal, (signal) =>
+        of(place.channel).post({ ...note, signal, chat: place.chat }),
+      )
       const last = refs.at(-1)
       if (!last) return refs
       const remembered = remember(place, refs, session ?? (await routes.of(place)))
       const writes = [...(note.buttons ? ownButtons.note(place, last, note.buttons) : []), ...remembered]
-      if (writes.length > 0) await state.commit(writes)
+      if (writes.length > 0) await state.persist(() => state.commit(writes))
       return refs
     } catch (error) {
       onError(error instanceof Error ? error : new Error(String(error)))
@@ -96,8 +99,11 @@ export function createChannels(options: {
 
   async function edit(...[place, message, note]: Parameters<Channels['edit']>): Promise<void> {
     await state.commit(await ownButtons.add(place, message, note.buttons))
-    await of(place.channel).edit(message, { ...note, chat: place.chat })
-    await state.commit(ownButtons.note(place, message, note.buttons))
+    await whileHeld(hold, note.signal, (signal) =>
+      of(place.channel).edit(message, { ...note, signal, chat: place.chat }),
+    )
+    const noted = ownButtons.note(place, message, note.buttons)
+    await state.persist(() => state.commit(noted))
   }
 
   async function hasButton(...given: Parameters<Channels['hasButton']>): Promise<boolean> {
@@ -109,6 +115,6 @@ export function createChannels(options: {
   }
 
   function typing({ channel, chat }: { readonly channel: string; readonly chat: Chat }): void {
-    void of(channel).typing(chat)
+    void whileHeld(hold, undefined, () => of(channel).typing(chat)).catch(() => {})
   }
 }

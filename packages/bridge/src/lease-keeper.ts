@@ -1,46 +1,77 @@
-import type { Clock } from '@reply/core'
-import { pause } from '@reply/sink/channel'
+import { setMaxListeners } from 'node:events'
+import type { SteadyClock } from '@reply/core'
+import { PortError, pause, withResolvers } from '@reply/sink/channel'
+import { BridgeError, wordsOf } from './error.ts'
 import type { Lease, Store } from './store/store.ts'
 
 /** Holds the right to work with a state, and renews it. */
 export interface LeaseKeeper {
   /** Resolves when this process has the lease; another's runs out soon after it died. */
   take(signal?: AbortSignal): Promise<void>
-  /** Takes it again if it ran out. `false`: another process had it meanwhile. */
-  retake(): Promise<boolean>
-  /** The newest lease; undefined while it is not held. */
+  /** The newest lease, to write with; undefined before it is taken, and after it was lost or given back. */
   lease(): Lease | undefined
+  /**
+   * Asks for it at once, as after a commit that was fenced. `false`: another process had it meanwhile. Rejects if the
+   * store can't tell.
+   */
+  renew(): Promise<boolean>
+  /** Whether calls may be made now: by this process's own count, the lease still runs. */
+  isHeld(): boolean
+  /**
+   * Resolves when calls may be made, with a signal that aborts when they may not any more. Ask right before each call.
+   * Rejects with `taken-over` once another process has the lease, and with a `PortError` if it would wait after `quit`.
+   */
+  hold(): Promise<AbortSignal>
+  /** Why calls wait; undefined while they don't. */
+  problem(): string | undefined
+  /** The bridge is stopping: what waits to be called is not called any more. */
+  quit(): void
   /** Gives it back. */
   release(): Promise<void>
 }
 
 /** A dead process's lease runs out within this time, in ms. */
 const leaseMs = 4000
+/** How long before its end no call is begun any more, and those under way are aborted, in ms. */
+const marginMs = 500
 /** How often it is renewed, and asked for while another has it, in ms. */
 const renewMs = 1000
 const askMs = 250
 
 export function createLeaseKeeper(options: {
-  readonly store: Store
+  readonly store: Pick<Store, 'lease' | 'release'>
   readonly holder: string
-  readonly clock: Clock
+  readonly clock: Omit<SteadyClock, 'wall'>
   /** Another process has the lease: called once. */
   readonly onWaiting: () => void
-  /** The lease was lost. */
+  /** The lease ran out, as the store failed: calls wait. Called once, until `onBack`. */
+  readonly onStalled: (error: BridgeError) => void
+  /** Calls go on. */
+  readonly onBack: () => void
+  /** Another process has, or had, the lease. */
   readonly onLost: () => void
 }): LeaseKeeper {
-  const { store, holder, clock, onWaiting, onLost } = options
+  const { store, holder, clock, onWaiting, onStalled, onBack, onLost } = options
   const request = { name: 'bridge', holder, forMs: leaseMs }
   let lease: Lease | undefined
-  let stopTimer = (): void => {}
-  return { take, retake, lease: () => lease, release }
+  /** Until when calls may be made, by the monotonic clock: no correction of the computer's clock moves it. */
+  let until = Number.NEGATIVE_INFINITY
+  let held = newSignal()
+  let back = withResolvers<void>()
+  let renewing: Promise<boolean> | undefined
+  let failure: unknown
+  let problem: string | undefined
+  let isLost = false
+  let isQuitting = false
+  let stopRenewal = (): void => {}
+  let stopDeadline = (): void => {}
+  return { take, lease: () => lease, renew, isHeld, hold, problem: () => problem, quit, release }
 
   async function take(signal?: AbortSignal): Promise<void> {
     let isTold = false
     for (;;) {
       signal?.throwIfAborted()
-      lease = await store.lease(request)
-      if (lease) break
+      if (await ask()) break
       if (!isTold) onWaiting()
       isTold = true
       await pause(clock, askMs, signal)
@@ -49,34 +80,124 @@ export function createLeaseKeeper(options: {
   }
 
   function schedule(): void {
-    stopTimer = clock.after(renewMs, () => void renew())
+    stopRenewal()
+    stopRenewal = clock.after(renewMs, () => {
+      void renew()
+        .catch(() => {})
+        .then(() => lease && schedule())
+    })
   }
 
-  async function renew(): Promise<void> {
-    await retake()
-    if (lease) schedule()
+  /** Undefined while another holds it. The time counts from before the question: the answer may take long. */
+  async function ask(): Promise<Lease | undefined> {
+    const askedAt = clock.monotonic()
+    const given = await store.lease(request)
+    if (!given || isLost || (lease && given.fence > lease.fence + 1)) return given
+    lease = given
+    until = askedAt + given.validForMs - marginMs
+    stopDeadline()
+    stopDeadline = clock.after(Math.max(0, until - clock.monotonic()), expire)
+    if (isHeld()) resume()
+    return given
+  }
+
+  async function renew(): Promise<boolean> {
+    renewing ??= renewOnce().finally(() => {
+      renewing = undefined
+    })
+    return await renewing
   }
 
   /** The next fence means that it ran out, as after a sleep, and that no other process had it in between. */
-  async function retake(): Promise<boolean> {
+  async function renewOnce(): Promise<boolean> {
     const before = lease
     if (!before) return false
-    const renewed = await store.lease(request).catch(() => before)
-    if (!lease) return false
-    if (renewed && renewed.fence <= lease.fence + 1) {
-      lease = renewed
-      return true
+    try {
+      const given = await ask()
+      if (!lease) return false
+      if (given && given.fence <= before.fence + 1) return true
+      lose()
+      if (given) await store.release(given).catch(() => {})
+      return false
+    } catch (error) {
+      failure = error
+      throw error
     }
-    lease = undefined
-    if (renewed) await store.release(renewed).catch(() => {})
+  }
+
+  function isHeld(): boolean {
+    return lease !== undefined && clock.monotonic() < until
+  }
+
+  async function hold(): Promise<AbortSignal> {
+    while (!isHeld()) {
+      if (isLost) throw takenOver()
+      if (isQuitting) throw new PortError('unreachable', 'Not sent, because the bridge is stopping.')
+      expire()
+      // After a sleep the timer may be late, and another process may have taken over.
+      void renew().catch(() => {})
+      await back.promise
+    }
+    return held.signal
+  }
+
+  function expire(): void {
+    if (isHeld() || isLost) return
+    held.abort()
+    if (problem !== undefined || failure === undefined) return
+    problem = `The state can't be written, so no calls are made until it can: ${wordsOf(failure)}`
+    onStalled(new BridgeError('state', problem, { cause: failure }))
+  }
+
+  function resume(): void {
+    failure = undefined
+    if (held.signal.aborted) held = newSignal()
+    wake()
+    if (problem === undefined) return
+    problem = undefined
+    onBack()
+  }
+
+  function wake(): void {
+    back.resolve()
+    back = withResolvers<void>()
+  }
+
+  function lose(): void {
+    if (isLost) return
+    isLost = true
+    drop()
     onLost()
-    return false
+  }
+
+  function drop(): void {
+    lease = undefined
+    stopRenewal()
+    stopDeadline()
+    held.abort()
+    wake()
+  }
+
+  function quit(): void {
+    isQuitting = true
+    wake()
   }
 
   async function release(): Promise<void> {
-    stopTimer()
-    const held = lease
-    lease = undefined
-    if (held) await store.release(held)
+    const given = lease
+    isQuitting = true
+    drop()
+    if (given) await store.release(given)
   }
+}
+
+export function takenOver(): BridgeError {
+  return new BridgeError('taken-over', 'Another process took over this state, so this one does nothing more with it.')
+}
+
+/** Many calls listen to it. */
+function newSignal(): AbortController {
+  const made = new AbortController()
+  setMaxListeners(0, made.signal)
+  return made
 }

@@ -1,5 +1,7 @@
-import type { LedgerStore } from '@reply/sink'
+import { type LedgerStore, SinkError } from '@reply/sink'
 import { ledgerKeyOf, messageRefsOf } from '@reply/sink/channel'
+import { isTakenOver } from './error.ts'
+import type { LeaseKeeper } from './lease-keeper.ts'
 import type { ChatPlace } from './place.ts'
 import type { Routes } from './routes/routes.ts'
 import type { State } from './state.ts'
@@ -11,6 +13,7 @@ const mostKnown = 1000
 
 export interface LedgerOptions {
   readonly state: State
+  readonly hold: LeaseKeeper['hold']
   readonly routes: Routes
   /** The channel's name in the config. */
   readonly channel: string
@@ -26,11 +29,26 @@ export interface LedgerOptions {
  * The ledgers of a channel, in the bridge's state. With each ledger the messages that it names are remembered, so that a
  * reply to any of them finds its session.
  */
-export function ledgersOf({ state, routes, channel, serverOf, onShown, now }: LedgerOptions): LedgerStore {
+export function ledgersOf({ state, hold, routes, channel, serverOf, onShown, now }: LedgerOptions): LedgerStore {
   /** The messages of each ledger that are remembered. */
   const known = new Map<string, ReadonlySet<string>>()
   const keyOf = (key: string): string => `ledger/${channel}/${key}`
-  return { read: async (key) => await state.read(keyOf(key)), write }
+  return {
+    // What is not known to be shown would be shown twice, so a store that fails is asked again.
+    read: async (key) => await state.persist(() => state.read(keyOf(key))),
+    write: async (key, text) => await ending(() => write(key, text)),
+    hold: async () => await ending(hold),
+  }
+
+  /** Sinks end when another process took over. */
+  async function ending<T>(call: () => Promise<T>): Promise<T> {
+    try {
+      return await call()
+    } catch (cause) {
+      if (!isTakenOver(cause)) throw cause
+      throw new SinkError('taken-over', 'Another process shows the replies of this state.', { cause })
+    }
+  }
 
   async function write(key: string, text: string): Promise<void> {
     const refs = messageRefsOf(text)
@@ -42,7 +60,8 @@ export function ledgersOf({ state, routes, channel, serverOf, onShown, now }: Le
       place && server !== undefined
         ? routes.remember({ channel, chat: place.chat }, fresh, { server, sessionID: place.sessionID })
         : []
-    await state.commit([{ type: 'put', key: keyOf(key), value: text, expiresAt: now() + keptMs }, ...remembered])
+    const put = { type: 'put', key: keyOf(key), value: text, expiresAt: now() + keptMs } as const
+    await state.persist(() => state.commit([put, ...remembered]))
     if (server === undefined) return
     known.delete(key)
     known.set(key, new Set(refs.map(({ id }) => id)))

@@ -7,7 +7,8 @@ import type { Execution } from '../src/registry/execution.ts'
 import { createRegistry } from '../src/registry/registry.ts'
 import { createRoutes } from '../src/routes/routes.ts'
 import { realign } from '../src/runs/realign.ts'
-import type { Write } from '../src/store/store.ts'
+import type { State } from '../src/state.ts'
+import type { Store } from '../src/store/store.ts'
 import { createMemoryStore } from '../src/testing.ts'
 
 const telegram = { channel: 'tg', chat: { id: '1' } }
@@ -38,7 +39,7 @@ describe('mirrors', () => {
 
 test('a thread of a mirrored chat is still ours after a restart', async () => {
   const store = createMemoryStore()
-  const state = { ...store, commit: async (writes: readonly Write[]) => (await store.commit(writes)).type === 'done' }
+  const state = stateOf(store)
   const open = () => {
     const mirrors = createMirrors([['tg:1', 'sl:C1']])
     return createRoutes({ state, mirrors, clock: systemClock, servers: ['home'], routes: {} })
@@ -54,10 +55,7 @@ test('a thread of a mirrored chat is still ours after a restart', async () => {
 
 test('what an earlier config stored is moved to where this one looks for it', async () => {
   const store = createMemoryStore()
-  const state = {
-    ...store,
-    commit: async (writes: Parameters<typeof store.commit>[0]) => (await store.commit(writes)).type === 'done',
-  }
+  const state = stateOf(store)
   const prompt: QueuedPrompt = {
     ...{ ...slack, id: '9', actor: { id: 'U1', name: 'Ann' }, text: 'Go on', files: [], isCommand: false },
     ...{ messageRef: { id: '9' }, heardAt: 1 },
@@ -81,3 +79,11 @@ test('what an earlier config stored is moved to where this one looks for it', as
   expect(await store.queue(old)).toEqual([])
   expect(await store.queue(`prompts/${placeKey(telegram)}`)).toHaveLength(1)
 })
+
+function stateOf(store: Store): State {
+  return {
+    ...store,
+    commit: async (writes) => (await store.commit(writes)).type === 'done',
+    persist: (call) => call(),
+  }
+}

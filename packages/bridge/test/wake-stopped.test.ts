@@ -35,7 +35,7 @@ async function begun(reply: Reply, isStopping: () => boolean) {
     routes: { of: async () => undefined, writeAuthor: none },
     channels: { sinkFields: () => ({}), of: () => ({ sinkFor: () => ({ settled: () => shown.promise }) }) },
     ...{
-      state: { commit: async () => true },
+      state: { commit: async () => true, persist: (call: () => unknown) => call() },
       asks: { observerFor: () => ({}) },
       onError: (error: Error) => errors.push(error),
     },

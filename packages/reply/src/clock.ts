@@ -8,6 +8,11 @@ export interface Clock {
    */
   monotonic?(): number
   /**
+   * What the computer's clock shows, in ms since the epoch, also after it was set back: to compare with times of others.
+   * Default: `now`.
+   */
+  wall?(): number
+  /**
    * Calls `run` once after `delayMs`; never if that is more than 24 days. Returns a function that cancels it; canceling
    * after the call does nothing.
    */
@@ -18,6 +23,8 @@ export interface Clock {
 export interface SteadyClock extends Clock {
   /** As in `Clock`, but always present. */
   monotonic(): number
+  /** As in `Clock`, but always present. */
+  wall(): number
 }
 
 /**
@@ -27,6 +34,7 @@ export interface SteadyClock extends Clock {
  */
 export function steadyClock(clock: Clock): SteadyClock {
   const monotonic = (): number => clock.monotonic?.() ?? clock.now()
+  const wall = (): number => clock.wall?.() ?? clock.now()
   let aheadMs = Number.NEGATIVE_INFINITY
   let latest = Number.NEGATIVE_INFINITY
   return {
@@ -37,6 +45,7 @@ export function steadyClock(clock: Clock): SteadyClock {
       return latest
     },
     monotonic: () => monotonic(),
+    wall: () => wall(),
     after: (delayMs, run) => clock.after(delayMs, run),
   }
 }

@@ -58,6 +58,7 @@ export { type Table, tableText } from './markdown/table.ts'
 export type { Actor } from './port/actor.ts'
 export { cachedRender, lazyPlain } from './port/cached-render.ts'
 export { type CallOptions, callPlatform, callTimeoutMs, lookUpByProbe } from './port/call.ts'
+export { type Hold, whileHeld } from './port/held.ts'
 export { type Budget, type ButtonLimits, type Limits, requireLength } from './port/limits.ts'
 export {
   createToPortError,

@@ -7,11 +7,13 @@ import { SafeError } from './port/secrets.ts'
  * - `port`: a call to the platform failed; the cause is the port's own error.
  * - `given-up`: nothing of a settled reply could be shown for `Policy.giveUpMs`; the delivery names what is missing.
  * - `may-answer`: the host's `mayAnswer` threw or rejected, which counts as no.
+ * - `taken-over`: another process shows the replies. A `LedgerStore` rejects with it; the sink reports it in its delivery.
  */
-export type SinkErrorType = 'invalid' | 'store' | 'port' | 'given-up' | 'may-answer'
+export type SinkErrorType = 'invalid' | 'store' | 'port' | 'given-up' | 'may-answer' | 'taken-over'
 
 /**
- * An error of the sink. Reported to `onError`, except `invalid`, which is thrown by the call with the invalid options.
+ * An error of the sink. Reported to `onError`, except `taken-over`, and `invalid`, which is thrown by the call with the
+ * invalid options.
  */
 export class SinkError extends SafeError {
   override readonly name = 'SinkError'
@@ -22,6 +24,11 @@ export class SinkError extends SafeError {
     super(message, options)
     this.type = type
   }
+}
+
+/** Whether another process shows the replies, so that this one has to end. */
+export function isTakenOver(error: unknown): boolean {
+  return error instanceof SinkError && error.type === 'taken-over'
 }
 
 /**

@@ -20,6 +20,7 @@ import { withResolvers } from './deliver/with-resolvers.ts'
 import type { SinkError } from './error.ts'
 import { type LedgerStore, memoryStore } from './ledger/ledger.ts'
 import type { Actor } from './port/actor.ts'
+import { heldPort } from './port/held.ts'
 import type { ChannelPort, Chat, MessageRef, Render } from './port/port.ts'
 import { wellFormedPort } from './port/well-formed.ts'
 import type { Words } from './words.ts'
@@ -114,7 +115,8 @@ export interface Sink extends ReplyObserver {
 /** Creates a sink. Throws `SinkError` of type `invalid` for an invalid policy. */
 export function createSink(options: SinkOptions): Sink {
   const { chat, store = memoryStore(), secret = randomWord } = options
-  const port = wellFormedPort(options.port)
+  const wellFormed = wellFormedPort(options.port)
+  const port = store.hold ? heldPort(wellFormed, store.hold) : wellFormed
   const onError = safeOnError(options.onError)
   const policy = toPolicy(options.policy)
   const words = toWords(options.words)

@@ -9,7 +9,7 @@ import { createScene, rest } from './scene.ts'
 const growing = (said: string) => replyWith([{ ...text(said, { status: 'open' }), id: 'prt_a' }])
 
 /** A store whose next write waits until it is released. */
-function slowStore(): LedgerStore & { hold(): () => void } {
+function slowStore(): LedgerStore & { slow(): () => void } {
   const store = memoryStore()
   let held = Promise.resolve()
   return {
@@ -18,7 +18,7 @@ function slowStore(): LedgerStore & { hold(): () => void } {
       await held
       await store.write(key, words)
     },
-    hold: () => {
+    slow: () => {
       let release = (): void => {}
       held = new Promise((resolve) => {
         release = resolve
@@ -34,7 +34,7 @@ test('a sink that was stopped while its ledger was written does nothing more', a
   scene.show(growing('It'))
   await scene.pass(1000)
   const calls = fake.calls.length
-  const release = store.hold()
+  const release = store.slow()
   scene.show(replyWith([text('It asks.')], { asks: [asks()] }))
   await scene.pass(1000)
   const stopped = scene.sink().stop()

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { OpenCode, PermissionAsk, SavedRule } from '@reply/core'
 import type { BridgeContext } from '../runs/context.ts'
+import type { Write } from '../store/store.ts'
 import type { Answering } from './answered-by.ts'
 import { type Grant, toGrant } from './decode.ts'
 
@@ -48,7 +49,8 @@ export function createAllowed({ state, servers, clock }: Pick<BridgeContext, 'st
   }
 
   async function confirm(grant: Grant): Promise<void> {
-    await put({ ...grant, isConfirmed: true })
+    // The server has it: the person is not told that it failed.
+    await state.persist(() => put({ ...grant, isConfirmed: true }))
   }
 
   async function put(grant: Grant): Promise<void> {
@@ -57,7 +59,8 @@ export function createAllowed({ state, servers, clock }: Pick<BridgeContext, 'st
   }
 
   async function forget(...grants: readonly Grant[]): Promise<void> {
-    await state.commit(grants.map((grant) => ({ type: 'remove', key: keyOf(grant) })))
+    const writes: readonly Write[] = grants.map((grant) => ({ type: 'remove', key: keyOf(grant) }))
+    await state.persist(() => state.commit(writes))
   }
 
   async function of(server: string): Promise<AllowedList> {

@@ -63,7 +63,7 @@ export function createAskWatch(context: Omit<BridgeContext, 'registry' | 'server
     waiting.set(requestID, () => {})
     try {
       if (!progress.enabled) return await reject({ run, ask, said: words.askOff, message: words.askOffMessage })
-      const since = await sinceOf(requestID)
+      const since = await state.persist(() => sinceOf(requestID))
       // An earlier process may have had a clock that was ahead.
       const leftMs = Math.min(askTimeoutMs, since.at + askTimeoutMs - clock.now())
       if (!waiting.has(requestID)) return

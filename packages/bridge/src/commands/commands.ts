@@ -84,7 +84,7 @@ export function createCommands(context: CommandContext, backlog: Backlog, allowe
       : entry.isTried && command.isOnce
         ? { text: words.restartedCommand(`/${command.name}`) }
         : await attempt(async () => await command.run(call))
-    await state.commit(taken)
+    await state.persist(() => state.commit(taken))
     // Not awaited: a long text takes the platform a while, and what comes after must not wait for it.
     if (said) void say(entry, { replyTo: entry.messageRef, ...said })
   }

@@ -6,7 +6,7 @@ import type { BridgeMetrics } from '../events/metrics.ts'
 /** What to serve, and where. */
 export interface ServeOptions {
   /** Tells its state, and takes the requests of platforms. */
-  readonly bridge: Pick<Bridge, 'status' | 'listener'>
+  readonly bridge: Pick<Bridge, 'status' | 'listener'> & Partial<Pick<Bridge, 'problems'>>
   /** Shown at `/metrics`. Default: no metrics, and 404 there. */
   readonly metrics?: Pick<BridgeMetrics, 'text' | 'contentType'> | undefined
   /** Default `127.0.0.1`: this computer alone. */
@@ -52,7 +52,7 @@ const maxHeaders = 100
 
 /**
  * Serves what operators and platforms ask a bridge: `/healthz` (200 until it has stopped), `/readyz` (200 while it hears
- * the chats), `/metrics` (Prometheus text), and `/webhooks/<channel>` for channels that hear by requests. Health and
+ * the chats, else 503; says what is wrong), `/metrics` (Prometheus text), and `/webhooks/<channel>` for channels that hear by requests. Health and
  * metrics get 421 for a `Host` that is not allowed. Put TLS in front of it for platforms. Rejects if the address can't be
  * listened on.
  */
@@ -102,7 +102,8 @@ export async function serveBridge(options: ServeOptions): Promise<ServedBridge> 
     if (request.method !== 'GET' && request.method !== 'HEAD') return answer(response, 405, 'Use GET.')
     const status = bridge.status()
     if (path === '/healthz') return answer(response, status === 'stopped' ? 503 : 200, status)
-    if (path === '/readyz') return answer(response, status === 'ready' ? 200 : 503, status)
+    if (path === '/readyz')
+      return answer(response, status === 'ready' ? 200 : 503, [status, ...(bridge.problems?.() ?? [])].join('\n'))
     if (!metrics) return answer(response, 404, 'not found')
     answer(response, 200, await metrics.text(), metrics.contentType)
   }

@@ -68,10 +68,12 @@ export function createBacklog(context: BridgeContext, runner: Runner): Backlog {
     timers.set(
       key,
       clock.after(gatherMs, () => {
-        void decide(place, () => timers.delete(key)).catch((error) => {
-          timers.delete(key)
-          onError(error)
-        })
+        void state
+          .persist(() => decide(place, () => timers.delete(key)))
+          .catch((error) => {
+            timers.delete(key)
+            onError(error)
+          })
       }),
     )
   }
@@ -137,7 +139,7 @@ export function createBacklog(context: BridgeContext, runner: Runner): Backlog {
     const entries = (await kept(place)).filter(({ left }) => left !== undefined)
     const own = entries.filter(isOwn)
     // Each on its own: one may have been chosen meanwhile.
-    for (const { id } of own) await state.commit([{ type: 'dequeue', queue, id }])
+    for (const { id } of own) await state.persist(() => state.commit([{ type: 'dequeue', queue, id }]))
     const others = entries.filter((entry) => !isOwn(entry))
     return { dropped: own.length, list: others.length > 0 ? listOf(others, false) : undefined }
   }

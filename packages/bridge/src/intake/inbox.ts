@@ -4,7 +4,7 @@ import { placeKey } from '../place.ts'
 import { toQueuedPrompt } from '../registry/decode.ts'
 import { atMost } from '../runs/at-most.ts'
 import type { BridgeContext } from '../runs/context.ts'
-import type { Write } from '../store/store.ts'
+import { StoreError, type Write } from '../store/store.ts'
 import type { QueuedPrompt } from './queued-prompt.ts'
 
 type Text = Extract<Inbound, { type: 'text' }>
@@ -59,12 +59,15 @@ export function createInbox({ context, handle }: InboxOptions): Inbox {
   /** One that can't be handled must not hold up those behind it. */
   async function handleSafely(entry: QueuedPrompt, text: Text): Promise<void> {
     try {
-      await handle(entry, text)
+      // A state that can't be read or written is not the message's fault.
+      await state.persist(() => handle(entry, text))
     } catch (cause) {
-      if (isTakenOver(cause)) return
+      if (isTakenOver(cause) || cause instanceof StoreError) return
       onError(cause instanceof Error ? cause : new Error(String(cause)))
-      await text.answer(words.failed(chatWordsOf(cause, words)))
-      await state.commit([{ type: 'dequeue', queue: queueOf(entry), id: entry.id }]).catch(onError)
+      const taken = [{ type: 'dequeue', queue: queueOf(entry), id: entry.id }] as const
+      // First, as what is told to have failed must not run after a restart.
+      const isTaken = await state.persist(() => state.commit(taken)).catch(onError)
+      if (isTaken !== undefined) await text.answer(words.failed(chatWordsOf(cause, words)))
     }
   }
 

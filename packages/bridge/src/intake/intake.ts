@@ -1,5 +1,5 @@
 import type { Actor, Inbound } from '@reply/sink'
-import { NotTakenError } from '@reply/sink/channel'
+import { type Answering, NotTakenError } from '@reply/sink/channel'
 import type { Answerer } from '../asks/answering.ts'
 import type { Commands } from '../commands/commands.ts'
 import type { Busy } from '../config/schema.ts'
@@ -11,7 +11,7 @@ import { type ChatPlace, entryFor, placeKey } from '../place.ts'
 import { type ActiveRun, cancelFor, mayActOn, maySteer } from '../runs/active-run.ts'
 import type { BridgeContext } from '../runs/context.ts'
 import type { Runner } from '../runs/runner.ts'
-import type { Write } from '../store/store.ts'
+import { StoreError, type Write } from '../store/store.ts'
 import type { Backlog } from './backlog.ts'
 import { createInbox } from './inbox.ts'
 import { judge } from './judge.ts'
@@ -22,7 +22,7 @@ import type { TakenMessages } from './taken-messages.ts'
 export interface Intake {
   /**
    * Resolves when it is written down, or needs no writing. Rejects only with a `NotTakenError`, if another process took
-   * over.
+   * over, or while the state can't be written.
    */
   receive(channel: string, inbound: Inbound): Promise<void>
   /** Handles what an earlier process wrote down. */
@@ -49,21 +49,34 @@ const mostRefused = 1000
 
 export function createIntake(options: IntakeOptions): Intake {
   const { context, runner, commands, answer, backlog, messages } = options
-  const { state, routes, channels, people, router, words, clock, onError } = context
+  const { state, hold, isHeld, routes, channels, people, router, words, clock, onError } = context
   const rate = createRate({ perMinute: router.messagesPerMinute, clock })
   const inbox = createInbox({ context, handle })
   const refusedAt = new Map<string, number>()
   return { receive, restore: inbox.restore, rest: inbox.rest }
 
-  async function receive(channel: string, inbound: Inbound): Promise<void> {
+  async function receive(channel: string, given: Inbound): Promise<void> {
+    // The platform delivers it again, to this process or to another.
+    if (!isHeld()) throw new NotTakenError()
+    const inbound = heldAnswer(given)
     try {
       if (inbound.type === 'text') await receiveText(channel, inbound)
       else await receivePress(channel, inbound)
     } catch (error) {
       onError(error instanceof Error ? error : new Error(String(error)))
-      if (isTakenOver(error)) throw new NotTakenError()
+      if (isTakenOver(error) || (error instanceof StoreError && !isHeld())) throw new NotTakenError()
       if (inbound.type !== 'stop') await inbound.answer(words.notTaken)
     }
+  }
+
+  /** Answers only while this process may make calls. */
+  function heldAnswer<One extends Inbound>(inbound: One): One {
+    if (inbound.type === 'stop') return inbound
+    const answer: Answering = async (text) => {
+      const held = await hold().catch(() => undefined)
+      if (held) await inbound.answer(text)
+    }
+    return { ...inbound, answer }
   }
 
   async function receiveText(channel: string, text: Text): Promise<void> {
@@ -159,22 +172,23 @@ export function createIntake(options: IntakeOptions): Intake {
   async function handle(entry: QueuedPrompt, text: Text): Promise<void> {
     const person = people.find(entry.channel, entry.actor)
     const taken = [inbox.dequeue(entry)]
-    if (!person) return void (await state.commit(taken))
+    const take = async (): Promise<void> => void (await state.persist(() => state.commit(taken)))
+    if (!person) return await take()
     const { isOld } = entry
     if (entry.isCommand && commands.isOwn(entry.text)) {
       // A stop holds back the agent: too late is better than never, and a clock that is ahead makes all messages old.
       if (!isOld || commands.isStop(entry.text)) return await commands.run({ entry, person, taken })
-      await state.commit(taken)
+      await take()
       return await text.answer(words.oldCommand)
     }
     await runner.restored(entry)
     const noteAnswer = async (): Promise<void> =>
-      void (await state.commit([inbox.replace({ ...entry, isAnswer: true })]))
+      void (await state.persist(() => state.commit([inbox.replace({ ...entry, isAnswer: true })])))
     const isAnswer = !entry.isCommand && (await answer(entry.channel, text, noteAnswer))
     // Before a crash it may have reached the server, and then the ask no longer waits.
-    if (isAnswer || entry.isAnswer) return void (await state.commit(taken))
+    if (isAnswer || entry.isAnswer) return await take()
     if (!people.find(entry.channel, entry.actor)?.may.has('prompt')) {
-      await state.commit(taken)
+      await take()
       return await text.answer(words.mayNot('prompt'))
     }
     if (isOld || backlog.isGathering(entry)) return await backlog.keep(entry, taken)
@@ -203,7 +217,7 @@ export function createIntake(options: IntakeOptions): Intake {
 
   /** Begins an album when no message of it came for a while. */
   function gather(latest: QueuedPrompt, isSteering: boolean): void {
-    clock.after(albumMs, () => void beginAlbum(latest, isSteering).catch(onError))
+    clock.after(albumMs, () => void state.persist(() => beginAlbum(latest, isSteering)).catch(onError))
   }
 
   async function beginAlbum(latest: QueuedPrompt, isSteering: boolean): Promise<void> {

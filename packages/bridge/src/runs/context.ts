@@ -4,6 +4,7 @@ import type { AskWatch } from '../asks/ask-watch.ts'
 import type { Channels } from '../channels.ts'
 import type { RouterConfig } from '../config/schema.ts'
 import type { BridgeEvent } from '../events/event.ts'
+import type { LeaseKeeper } from '../lease-keeper.ts'
 import type { Mirrors } from '../mirrors.ts'
 import type { People } from '../people/people.ts'
 import type { Registry } from '../registry/registry.ts'
@@ -15,6 +16,9 @@ import type { BridgeWords } from '../words.ts'
 /** What everything in a bridge works with. */
 export interface BridgeContext {
   readonly state: State
+  /** Awaited before each call to a platform or a server. */
+  readonly hold: LeaseKeeper['hold']
+  readonly isHeld: LeaseKeeper['isHeld']
   readonly registry: Registry
   readonly routes: Routes
   readonly mirrors: Mirrors

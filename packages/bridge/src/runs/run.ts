@@ -197,6 +197,7 @@ export function beginRun(options: BeginOptions): ActiveRun {
         ? routes.note(prompt, { server, sessionID })
         : routes.use(prompt, { ...(now ?? route), server, sessionID })
     await update({ phase: 'posting', posted, sessionID }, used)
+    await context.hold()
   }
 
   async function find(posted: PostedPrompt): Promise<ReplyStream | undefined> {
@@ -212,7 +213,7 @@ export function beginRun(options: BeginOptions): ActiveRun {
         await update({ phase: 'planned', posted: undefined })
         return await post()
       case 'unknown':
-        await state.commit([keepUnknown(execution, clock.now())])
+        await state.persist(() => state.commit([keepUnknown(execution, clock.now())]))
         await say({ text: words.unknownRun, replyTo: prompt.messageRef, buttons: unknownButtons(execution, words) })
         await update({ phase: 'done', status: 'error', reason: 'Unknown after a restart', finishedAt: clock.now() })
         return undefined
@@ -243,7 +244,10 @@ export function beginRun(options: BeginOptions): ActiveRun {
       await update({ phase: 'delivering', ...endOf(reply), finishedAt: clock.now() }, [log, ...authors])
     }
     if (!execution.isSteer && !isShownElsewhere) {
-      events.delivered(execution, await shows[0].sink.settled())
+      const delivery = await shows[0].sink.settled()
+      // What it does not show is shown by the next process.
+      if (isStopping()) return
+      events.delivered(execution, delivery)
       delivered.resolve()
       await shownInMirrors(shows, clock)
     }
@@ -282,7 +286,8 @@ export function beginRun(options: BeginOptions): ActiveRun {
   async function update(change: Partial<Execution>, more: Parameters<typeof state.commit>[0] = []): Promise<void> {
     const before = execution
     execution = { ...execution, ...change }
-    await state.commit([registry.write(execution), ...more])
+    const writes = [registry.write(execution), ...more]
+    await state.persist(() => state.commit(writes))
     events.changed(before, execution)
   }
 

@@ -181,12 +181,13 @@ export function createRunner(context: RunContext): Runner {
       ...(prompt.isSteer && { isSteer: true }),
       ...(people.mayAll(prompt, 'approve') && { isByApprovers: true }),
     }
+    const { sessionID: chosen, title } = (await routes.of(prompt)) ?? {}
     // If the machine forgets it, the prompt is still where it was taken from. Conflicts if a person dropped it meanwhile.
-    if (!(await state.commit([...taken, registry.write(execution)], { survives: 'process' }))) return undefined
+    const writes = [...taken, registry.write(execution)]
+    if (!(await state.persist(() => state.commit(writes, { survives: 'process' })))) return undefined
     if (router.receipts && !prompt.isSteer)
       await channels.say(prompt, { text: words.started(execution.id), silent: true })
     const told = tellMirrors(context, prompt, route)
-    const { sessionID: chosen, title } = (await routes.of(prompt)) ?? {}
     return start({ execution, route, opencode, chosen, title }, told)
   }
 

@@ -119,7 +119,9 @@ export async function beginWake(reply: Reply, options: WakeOptions): Promise<Rep
     if (isStopping()) return
     const end = isLate ? ({ status: 'error', reason: 'Timed out' } as const) : endOf(newest)
     await update({ ...end, finishedAt: clock.now() }, [registry.writeLog(execution)])
-    events.delivered(execution, await shows[0].sink.settled())
+    const delivery = await shows[0].sink.settled()
+    if (isStopping()) return
+    events.delivered(execution, delivery)
     delivered.resolve()
     await shownInMirrors(shows, clock)
     if (!isStopping()) await update({ phase: 'done' })
@@ -145,7 +147,8 @@ export async function beginWake(reply: Reply, options: WakeOptions): Promise<Rep
   async function update(change: Partial<Execution>, more: readonly Write[] = []): Promise<void> {
     const before = execution
     execution = { ...execution, ...change }
-    await state.commit([registry.write(execution), ...more])
+    const writes = [registry.write(execution), ...more]
+    await state.persist(() => state.commit(writes))
     events.changed(before, execution)
   }
 }

@@ -1,5 +1,6 @@
 import { type Clock, connect, type OnError, type OpenCode } from '@reply/core'
 import { connectSource, type Source } from '@reply/core/source'
+import { type Hold, whileHeld } from '@reply/sink/channel'
 import type { LoadedConfig } from '../config/load.ts'
 import type { BridgeConfig } from '../config/schema.ts'
 import { BridgeError, wordsOf } from '../error.ts'
@@ -22,20 +23,31 @@ export interface ConnectServerOptions {
   /** Environment variables that hold the bridge's own secrets: an agent runs commands, so it doesn't get them. */
   readonly secretNames: readonly string[]
   readonly connectTimeoutMs: number
+  /** Awaited before each request that changes something. Default: such requests are always made. */
+  readonly hold?: Hold | undefined
   readonly clock: Clock
   readonly onError?: OnError | undefined
 }
 
 /** Connects to a server, or to an agent that is started. Rejects with `BridgeError` of type `config`. */
 export async function connectServer(server: ServerConfig, options: ConnectServerOptions): Promise<OpenCode> {
-  const { secret, secretNames, ...rest } = options
+  const { secret, secretNames, hold, ...rest } = options
   const { url, agent, directory, username, password } = server
   if (agent !== undefined) {
     const env = Object.fromEntries(secretNames.map((name) => [name, undefined]))
     const source = (await loadAgents())(agent, { cwd: directory, env, onError: rest.onError })
     return connectSource(source, { ...rest, directory, firstFrameMs: rest.connectTimeoutMs })
   }
-  return connect({ ...rest, url, directory, username, password: password && secret(password) })
+  const own = hold && { fetch: heldFetch(hold) }
+  return connect({ ...rest, ...own, url, directory, username, password: password && secret(password) })
+}
+
+/** What only reads goes on, also while nothing may be changed. */
+function heldFetch(hold: Hold): typeof fetch {
+  return async (input, init = {}) => {
+    if (init.method === undefined || init.method === 'GET') return await fetch(input, init)
+    return await whileHeld(hold, init.signal ?? undefined, (signal) => fetch(input, { ...init, signal }))
+  }
 }
 
 async function loadAgents(): Promise<AgentSource> {

@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from '@reply/core'
-import { isHeld, leaseAfter } from './leasing.ts'
+import { granted, isHeld, type KeptLease, leaseAfter } from './leasing.ts'
 import { type Committed, type Lease, type QueuedValue, type Store, StoreError, type Write } from './store.ts'
 import { type Rows, writeAll } from './writing.ts'
 
@@ -10,7 +10,7 @@ export interface StoreMemory {
   /** By name, then by id, in the order of arrival. */
   readonly queues: Map<string, Map<string, string>>
   /** By name, also those that ran out. */
-  readonly leases: Map<string, Lease>
+  readonly leases: Map<string, KeptLease>
 }
 
 /** The options of `createMemoryStore`. */
@@ -40,7 +40,7 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
       opened()
       const next = leaseAfter(memory.leases.get(request.name), request, clock.now())
       if (next) memory.leases.set(request.name, next)
-      return next
+      return next && granted(next, request)
     },
     release: async (lease) => {
       opened()

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Clock, systemClock } from '@reply/core'
-import { isHeld, leaseAfter } from './leasing.ts'
+import { granted, isHeld, leaseAfter } from './leasing.ts'
 import { type Database, isOpenToOthers, openDatabase, requireUnread } from './sqlite/database.ts'
 import { damaged } from './sqlite/failure.ts'
 import { createGrouped } from './sqlite/grouped.ts'
@@ -149,11 +149,14 @@ function lease(
   { request, clock }: { readonly request: LeaseRequest; readonly clock: Clock },
 ): Lease | undefined {
   // A process that waits for a lease asks often, and doesn't hold up its holder.
-  if (!leaseAfter(tables.leased(request.name), request, clock.now())) return undefined
-  database.waitForDisk(true)
+  const stands = tables.leased(request.name)
+  const expected = leaseAfter(stands, request, clock.now())
+  if (!expected) return undefined
+  // A renewal that the machine forgets in a crash was of a process that is gone, too: an idle bridge spares the disk.
+  database.waitForDisk(expected.fence !== stands?.fence)
   return database.transact(() => {
     const next = leaseAfter(tables.leased(request.name), request, clock.now())
     if (next) tables.take(next)
-    return { keep: next !== undefined, result: next }
+    return { keep: next !== undefined, result: next && granted(next, request) }
   })
 }

@@ -17,14 +17,15 @@ export interface Store {
    * Makes all writes in their order, each seeing those before it, or none: `conflict` names the first that could not be
    * made, by its index. `fenced`: the lease is no longer held, whatever the writes are, and nothing was written. What was
    * `done` survives a crash of the process and of the machine, unless `options` ask for less. Without writes it tells
-   * whether the lease is held. After a rejection of type `failed`, read to know whether the writes were made.
+   * whether the lease is held. After a rejection surely nothing was written, now or after a crash: a store that lost the
+   * answer of its engine finds out what became of the commit before it resolves or rejects.
    */
   commit(writes: readonly Write[], lease?: Lease, options?: CommitOptions): Promise<Committed>
   /**
    * Takes a lease that is free or has run out, or renews the holder's own: for `forMs` from now. Resolves with undefined
    * while another holds it. One that would run for more than a minute counts as run out: the clock was set back. A
-   * renewal keeps the fence, so that the lease from before it can still write. A lease that ran out is taken anew, with a
-   * new fence, even by its last holder.
+   * renewal keeps the fence, so that the lease from before it can still write; a crash of the machine may undo it. A
+   * lease that ran out is taken anew, with the next fence, even by its last holder.
    */
   lease(request: LeaseRequest): Promise<Lease | undefined>
   /** Gives a lease back at once. Does nothing if it is no longer held. */
@@ -104,10 +105,16 @@ export interface Lease {
   readonly name: string
   /** Who has it. */
   readonly holder: string
-  /** Greater than all earlier ones of that name, each time the lease is taken; the same while it is renewed. */
+  /**
+   * One more than the last of that name, each time the lease is taken; the same while it is renewed. So its holder can
+   * tell whether another had it in between.
+   */
   readonly fence: number
-  /** When it runs out unless it is renewed, in ms since the epoch. */
-  readonly expiresAt: number
+  /**
+   * How long it is valid unless it is renewed, in ms. Its holder counts from before the call that gave it, by a clock
+   * that no one sets.
+   */
+  readonly validForMs: number
 }
 
 /** What `Store.lease` asks for. */
@@ -122,7 +129,7 @@ export interface LeaseRequest {
 
 /**
  * What went wrong: `closed`; `newer` (a newer version wrote the state); `busy` (another process kept the state locked:
- * nothing was changed, and a later try may succeed); or `failed` (the engine or its disk).
+ * a later try may succeed); or `failed` (the engine or its disk).
  */
 export type StoreErrorType = 'closed' | 'newer' | 'busy' | 'failed'
 

@@ -3,7 +3,7 @@ import { type AskTaker, createAskTaker, type MayAnswer } from '../asks/answering
 import { withAsks } from '../asks/asks.ts'
 import { cardSecrets } from '../asks/token.ts'
 import type { Policy } from '../config.ts'
-import { SinkError } from '../error.ts'
+import { isTakenOver, SinkError } from '../error.ts'
 import type { LayoutOptions } from '../layout/slot.ts'
 import type { AskState } from '../ledger/card.ts'
 import { type GuardOptions, guardOf, withGuard, withReasons } from '../ledger/guard.ts'
@@ -114,7 +114,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   }
 
   function answered(requestID: string, state: AskState): void {
-    void keep({ ...ledger, asks: { ...ledger.asks, [requestID]: state } })
+    keep({ ...ledger, asks: { ...ledger.asks, [requestID]: state } }).catch(lose)
     work()
   }
 
@@ -130,10 +130,12 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     if (isWorking || isStopped || !isLoaded) return
     isWorking = true
     isCalled = false
-    ended = workOn().finally(() => {
-      isWorking = false
-      if (isCalled) work()
-    })
+    ended = workOn()
+      .catch(lose)
+      .finally(() => {
+        isWorking = false
+        if (isCalled) work()
+      })
   }
 
   async function workOn(): Promise<void> {
@@ -225,8 +227,24 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
       native.did(operation)
       await keep(succeeded(ledger, operation, done, { at: clock.now(), port }))
     } catch (error) {
+      if (isTakenOver(error)) throw error
       await fail(operation, toPortError(error))
     }
+  }
+
+  /** Another process shows the reply from here on: a call of this one would show it twice. */
+  function lose(error: unknown): void {
+    if (!isTakenOver(error)) throw error
+    if (isStopped) return
+    end()
+    resolveWithout('taken-over')
+  }
+
+  function end(): void {
+    isStopped = true
+    wake.stop()
+    typing.set(false)
+    turn.release()
   }
 
   async function fail(operation: Operation, error: PortError): Promise<void> {
@@ -250,10 +268,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   }
 
   async function stop(): Promise<void> {
-    isStopped = true
-    wake.stop()
-    typing.set(false)
-    turn.release()
+    end()
     await stopping.stop(loaded.then(() => ended))
     resolveWithout('stopped')
   }

@@ -33,20 +33,21 @@ export interface Undelivered {
 }
 
 /**
- * Why a message is missing: the type of the error that ended its delivery, `stopped` by the sink's `stop()`, or
- * `given-up` after `Policy.giveUpMs`.
+ * Why a message is missing: the type of the error that ended its delivery, `stopped` by the sink's `stop()`,
+ * `given-up` after `Policy.giveUpMs`, or `taken-over` by another process, which shows it.
  */
-export type UndeliveredType = PortErrorType | 'stopped' | 'given-up'
+export type UndeliveredType = PortErrorType | Missing['type']
 
 /** Messages that were not shown, and why. */
 export interface Missing {
   readonly messages: readonly Pick<Undelivered, 'key' | 'card'>[]
-  readonly type: 'stopped' | 'given-up'
+  readonly type: 'stopped' | 'given-up' | 'taken-over'
 }
 
 const reasons: Readonly<Record<Missing['type'], string>> = {
   stopped: 'The sink was stopped before showing it.',
   'given-up': 'It could not be shown for too long.',
+  'taken-over': 'Another process took over, and shows it.',
 }
 
 const unconfirmed = 'It was posted twice, and the platform confirmed neither.'

@@ -1,4 +1,4 @@
-import { SinkError } from '../error.ts'
+import { isTakenOver, SinkError } from '../error.ts'
 import { toLedger } from './decode.ts'
 import { emptyLedger, type Ledger, type LedgerStore } from './ledger.ts'
 
@@ -6,7 +6,8 @@ export interface LedgerStorage {
   /** Reads the ledger of an earlier process; empty if there is none. Never rejects. */
   load(key: string): Promise<Ledger>
   /**
-   * Resolves when this and all earlier writes are done. Never rejects: if the store fails, the answer is still shown.
+   * Resolves when this and all earlier writes are done, also if the store failed: the answer is still shown. Rejects only
+   * with `taken-over`, and then for each later write, too.
    */
   write(key: string, ledger: Ledger): Promise<void>
 }
@@ -42,6 +43,7 @@ export function createLedgerStorage({ store, onError }: LedgerStorageOptions): L
       await store.write(key, text)
       isReported = false
     } catch (cause) {
+      if (isTakenOver(cause)) throw cause
       if (isReported) return
       isReported = true
       const words = `The ledger ${key} could not be written: after a restart, what this chat shows would be unknown.`

@@ -1,3 +1,4 @@
+import type { Hold } from '../port/held.ts'
 import type { AskState, Break, Shown } from './card.ts'
 import { type Entry, isThere } from './entry.ts'
 import { requestOf } from './keys.ts'
@@ -6,8 +7,17 @@ import { requestOf } from './keys.ts'
 export interface LedgerStore {
   /** The text last written under the key. Undefined if there is none. */
   read(key: string): Promise<string | undefined>
-  /** Replaces the text under the key. A rejection is reported to `onError` as `store`. */
+  /**
+   * Replaces the text under the key. A rejection is reported to `onError` as `store`. With a `SinkError` of type
+   * `taken-over` the sink ends without a call, and its delivery names what is missing.
+   */
   write(key: string, text: string): Promise<void>
+  /**
+   * For a store that several processes share: resolves when this one may make calls to the platform, with a signal that
+   * aborts as soon as it may not any more. Asked right before each call. Rejects with a `SinkError` of type `taken-over`
+   * once another process shows the replies. Default: it always may.
+   */
+  readonly hold?: Hold | undefined
 }
 
 /** From `from` in its source on, no message may measure more than `most`. */

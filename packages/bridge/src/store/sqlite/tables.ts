@@ -1,4 +1,5 @@
 import type { Clock } from '@reply/core'
+import type { KeptLease } from '../leasing.ts'
 import type { Lease, QueuedValue, StoredValue } from '../store.ts'
 import type { Rows } from '../writing.ts'
 import type { Database } from './database.ts'
@@ -9,8 +10,8 @@ export interface Tables extends Rows {
   list(prefix: string): readonly StoredValue[]
   queue(name: string): readonly QueuedValue[]
   queues(prefix: string): readonly string[]
-  leased(name: string): Lease | undefined
-  take(lease: Lease): void
+  leased(name: string): KeptLease | undefined
+  take(lease: KeptLease): void
   /** Lets a lease run out, if it is still this one. Its row stays, so that its fence goes on. */
   release(lease: Lease): void
   sweep(): number

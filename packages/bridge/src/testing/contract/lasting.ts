@@ -9,7 +9,7 @@ const calls: readonly ((store: Store) => Promise<unknown>)[] = [
   (store) => store.queues(''),
   (store) => store.commit([]),
   (store) => store.lease({ name: 'bridge', holder: 'one', forMs: 1 }),
-  (store) => store.release({ name: 'bridge', holder: 'one', fence: 1, expiresAt: 1 }),
+  (store) => store.release({ name: 'bridge', holder: 'one', fence: 1, validForMs: 1 }),
   (store) => store.sweep(),
 ]
 

@@ -9,7 +9,7 @@ export const leasing = [
     run: async (stage) => {
       const [one, other] = [await stage.open(), await stage.open()]
       const lease = await leaseOf(one, 'one')
-      const expected: Lease = { name: 'bridge', holder: 'one', fence: lease.fence, expiresAt: stage.now() + 1000 }
+      const expected: Lease = { name: 'bridge', holder: 'one', fence: lease.fence, validForMs: 1000 }
       same(sorted(lease), sorted(expected), 'The lease')
       same(await other.lease({ name: 'bridge', holder: 'other', forMs: 1000 }), undefined, "Another's request")
       await stage.pass(999)
@@ -23,10 +23,12 @@ export const leasing = [
       const first = await leaseOf(store, 'one')
       await stage.pass(900)
       const second = await leaseOf(store, 'one')
-      same(second, { ...first, expiresAt: stage.now() + 1000 }, 'The renewed lease')
+      same(sorted(second), sorted(first), 'The renewed lease')
       await stage.pass(900)
       await done(store, [put('key', 'by the lease from before')], first)
-      same((await leaseOf(store, 'one', 10)).expiresAt, stage.now() + 10, 'The end of a shorter renewal')
+      same((await leaseOf(store, 'one', 10)).validForMs, 10, 'The time of a shorter renewal')
+      await stage.pass(10)
+      await fenced(store, first)
     },
   },
   {
@@ -38,6 +40,17 @@ export const leasing = [
       const second = await leaseOf(other, 'other')
       grows(first, second)
       same(await one.lease({ name: 'bridge', holder: 'one', forMs: 1000 }), undefined, 'The request of the first')
+    },
+  },
+  {
+    name: 'tells by the fence whether another held a lease in between',
+    run: async (stage) => {
+      const [one, other] = [await stage.open(), await stage.open()]
+      const first = await leaseOf(one, 'one')
+      await stage.pass(1000)
+      const second = await leaseOf(other, 'other')
+      await other.release(second)
+      same((await leaseOf(one, 'one')).fence, first.fence + 2, 'The fence after another had the lease')
     },
   },
   {
@@ -115,7 +128,7 @@ export const leasing = [
       await fenced(store, { ...lease, fence: lease.fence + 1 })
       await fenced(store, { ...lease, holder: 'other' })
       await fenced(store, { ...lease, name: 'none' })
-      await fenced(store, { ...lease, fence: lease.fence - 1, expiresAt: stage.now() + 9999 })
+      await fenced(store, { ...lease, fence: lease.fence - 1, validForMs: 9999 })
     },
   },
   {
@@ -159,8 +172,9 @@ async function fenced(store: Store, lease: Lease): Promise<void> {
   same(await store.read('fenced'), undefined, 'What a fenced commit wrote')
 }
 
+/** By one: by it a holder tells whether another had the lease in between. */
 function grows(first: Lease, second: Lease): void {
-  same(second.fence > first.fence, true, `That the fence ${second.fence} is greater than ${first.fence}`)
+  same(second.fence, first.fence + 1, 'The next fence')
 }
 
 function sorted(lease: Lease): readonly (readonly [string, unknown])[] {

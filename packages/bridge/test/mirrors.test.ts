@@ -7,9 +7,8 @@ import type { Execution } from '../src/registry/execution.ts'
 import { createRegistry } from '../src/registry/registry.ts'
 import { createRoutes } from '../src/routes/routes.ts'
 import { realign } from '../src/runs/realign.ts'
-import type { State } from '../src/state.ts'
-import type { Store } from '../src/store/store.ts'
 import { createMemoryStore } from '../src/testing.ts'
+import { stateOf } from './state-of.ts'
 
 const telegram = { channel: 'tg', chat: { id: '1' } }
 const slack = { channel: 'sl', chat: { id: 'C1' } }
@@ -79,11 +78,3 @@ test('what an earlier config stored is moved to where this one looks for it', as
   expect(await store.queue(old)).toEqual([])
   expect(await store.queue(`prompts/${placeKey(telegram)}`)).toHaveLength(1)
 })
-
-function stateOf(store: Store): State {
-  return {
-    ...store,
-    commit: async (writes) => (await store.commit(writes)).type === 'done',
-    persist: (call) => call(),
-  }
-}

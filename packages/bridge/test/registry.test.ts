@@ -6,8 +6,8 @@ import { placeKey } from '../src/place.ts'
 import type { Execution } from '../src/registry/execution.ts'
 import { createRegistry } from '../src/registry/registry.ts'
 import { realign } from '../src/runs/realign.ts'
-import type { Write } from '../src/store/store.ts'
 import { createMemoryStore } from '../src/testing.ts'
+import { stateOf } from './state-of.ts'
 
 const place = { channel: 'tg', chat: { id: '1' } }
 const prompt: QueuedPrompt = {
@@ -21,8 +21,7 @@ function setUp() {
   const store = createMemoryStore({ clock })
   const read: string[] = []
   const state = {
-    ...store,
-    commit: async (writes: readonly Write[]) => (await store.commit(writes)).type === 'done',
+    ...stateOf(store),
     list: async (within: string) => {
       const found = await store.list(within)
       read.push(...found.map(({ value }) => value))

@@ -1,0 +1,11 @@
+import type { State } from '../src/state.ts'
+import type { Store } from '../src/store/store.ts'
+
+/** A store that is written without a lease. */
+export function stateOf(store: Store): State {
+  return {
+    ...store,
+    commit: async (writes) => (await store.commit(writes)).type === 'done',
+    persist: (call) => call(),
+  }
+}

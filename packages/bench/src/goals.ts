@@ -8,6 +8,7 @@ import { heapGoals } from './goals/heap.ts'
 import { historyGoals } from './goals/history.ts'
 import { hostileGoals } from './goals/hostile.ts'
 import { liveGoals } from './goals/live.ts'
+import { paceGoals } from './goals/pace.ts'
 import { peerGoals } from './goals/peer.ts'
 import { pieceGoals } from './goals/pieces.ts'
 import { resyncGoals } from './goals/resync.ts'
@@ -27,6 +28,7 @@ export const goals: readonly Goal[] = [
   ...heapGoals,
   ...deliveryGoals,
   ...channelGoals,
+  ...paceGoals,
   ...bridgeGoals,
   ...hostileGoals,
   ...sizeGoals,

@@ -54,7 +54,7 @@ export const discordLimits: Limits = {
   // texts and statuses go on in new messages.
   // https://discord.com/developers/docs/topics/opcodes-and-status-codes#json
   growWindowMs: 50 * 60_000,
-  // Two a second, for readability, as far as the budget allows.
+  // Two a second, for readability. The pacer spaces text further: it may use four of the five calls.
   editIntervalMs: 500,
   // The headers allow five posts and five edits per 5 s. A window starts with a call and ends slightly late.
   perChat: { calls: 5, perMs: 5200 },

@@ -2,6 +2,7 @@ import { createHandClock } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
 import type { Priority } from '../src/deliver/operation.ts'
 import { type ChatPace, createPacer } from '../src/deliver/pace.ts'
+import type { CallKind } from '../src/port/limits.ts'
 import { fakeLimits } from '../src/testing/fake-options.ts'
 import { beginning } from './timeline.ts'
 
@@ -25,7 +26,7 @@ describe('a budget of five calls in five seconds', () => {
     [0, [0, 0, 0, 0]],
     [2, [0, 0, 0, 0]],
     [3, [0, 0, 0, 5000]],
-    [4, [0, 5000, 5000, 5000]],
+    [4, [0, 0, 5000, 5000]],
     [5, [5000, 5000, 5000, 5000]],
   ])('after %i calls: ask, final, text and status wait', (calls, expected) => {
     const { pace } = setUp()
@@ -39,7 +40,7 @@ describe('a budget of five calls in five seconds', () => {
     await clock.advance(1000)
     spend(pace, 4)
     expect(waits(pace, 'ask', clock.now())).toBe(4000)
-    expect(waits(pace, 'final', clock.now())).toBe(5000)
+    expect(waits(pace, 'text', clock.now())).toBe(5000)
     await clock.advance(4000)
     expect(waits(pace, 'ask', clock.now())).toBe(0)
   })
@@ -107,7 +108,9 @@ test('one call is in flight per chat, and waiting callers are told when it is ov
 
 test('tells when the last of several calls may be sent', () => {
   const { pace } = setUp({ perChat: { calls: 2, perMs: 1000 } })
-  expect([1, 2, 3, 5].map((calls) => Math.max(0, pace.readyAt('ask', calls) - beginning))).toEqual([0, 0, 1000, 2000])
+  expect([1, 2, 3, 5].map((calls) => Math.max(0, pace.readyAt('ask', 'post', calls) - beginning))).toEqual([
+    0, 0, 1000, 2000,
+  ])
 })
 
 test('a freeze of unknown scope applies to the client once a second chat is frozen in its time', async () => {
@@ -165,4 +168,74 @@ test('the oldest ask of a chat goes first, until it is shown', () => {
   pace.claim(one, undefined)
   expect(notified).toBe(1)
   expect([one, two, three].map((owner) => pace.isBehind(owner, 'ask'))).toEqual([true, false, true])
+})
+
+describe('growing text', () => {
+  const spaced = (pace: ChatPace, owner: object, kind: CallKind = 'edit') =>
+    pace.spacedAt(owner, kind, beginning) - beginning
+
+  test("is spaced evenly over a text's share of the budget", () => {
+    const { pace } = setUp()
+    const owner = {}
+    expect(pace.spacedAt(owner, 'edit', Number.NEGATIVE_INFINITY)).toBe(Number.NEGATIVE_INFINITY)
+    spend(pace, 1)
+    expect(spaced(pace, owner)).toBe(1250)
+  })
+
+  test('of a window that other calls have used is spaced by what is left of it', () => {
+    const { pace } = setUp()
+    spend(pace, 3)
+    expect(spaced(pace, {})).toBe(2500)
+  })
+
+  test('of several replies shares a budget evenly, until one has had no more text for three seconds', async () => {
+    const { clock, of } = setUp({ perClient: { calls: 10, perMs: 5000 } })
+    const owners = [1, 2, 3, 4].map((id) => ({ pace: of(`${id}`) }))
+    for (const owner of owners) owner.pace.grow(owner, 'edit')
+    const [one, two] = owners
+    if (!one || !two) throw new Error('There are four.')
+    expect(spaced(one.pace, one)).toBe(2500)
+    two.pace.grow(two, undefined)
+    expect(spaced(one.pace, one)).toBe(2500)
+    await clock.advance(3000)
+    expect(spaced(one.pace, one)).toBe(1875)
+  })
+})
+
+describe('kinds of calls that the platform counts apart', () => {
+  const perKind = {
+    append: { scope: 'client', calls: 10, perMs: 5000 },
+    edit: { scope: 'chat', calls: 2, perMs: 1000 },
+  } as const
+  const spendOf = (pace: ChatPace, kind: CallKind, calls: number) => {
+    for (let count = 0; count < calls; count++) pace.enter(kind)?.()
+  }
+
+  test('have a budget of their own, for each chat or for all', () => {
+    const { of, pace } = setUp({ perKind })
+    spendOf(pace, 'append', 10)
+    expect([pace.readyAt('text', 'append'), of('another').readyAt('text', 'append')]).toEqual([
+      beginning + 5000,
+      beginning + 5000,
+    ])
+    expect(pace.readyAt('text', 'edit')).toBeLessThanOrEqual(beginning)
+    spendOf(pace, 'edit', 2)
+    expect(pace.readyAt('final', 'edit')).toBe(beginning + 1000)
+    expect(of('another').readyAt('final', 'edit')).toBeLessThanOrEqual(beginning)
+    expect(waits(pace, 'text')).toBe(0)
+  })
+
+  test('leave nothing for more urgent calls where only growing text is written', () => {
+    const { pace } = setUp({ perKind })
+    spendOf(pace, 'append', 9)
+    expect(pace.readyAt('text', 'append')).toBeLessThanOrEqual(beginning)
+  })
+
+  test('pause alone when the platform asks for a pause after one of them', () => {
+    const { of, pace } = setUp({ perKind })
+    pace.freeze(3000, 'client', 'append')
+    expect(of('another').readyAt('text', 'append')).toBe(beginning + 3000)
+    expect(waits(pace, 'final')).toBe(0)
+    expect(pace.pausedUntil()).toBe(beginning + 3000)
+  })
 })

@@ -76,15 +76,15 @@ describe('growing text', () => {
     expect(looks.size).toBe(times)
   })
 
-  test('is edited as often as the channel allows, each time to the newest text', async () => {
+  test('is edited evenly, as often as its share of the budget allows, each time to the newest text', async () => {
     const scene = createScene()
     for (let letters = 1; letters <= 30; letters++) {
       scene.show(growing('x'.repeat(letters)))
       await scene.pass(100)
     }
     expect(callsOf(scene, 'post')).toEqual([200])
-    expect(callsOf(scene, 'edit')).toEqual([1200, 2200])
-    expect(textsOf(scene)[0]).toMatch(/^x{22}/)
+    expect(callsOf(scene, 'edit')).toEqual([1450, 2700])
+    expect(textsOf(scene)[0]).toMatch(/^x{27}/)
     scene.show(whole('x'.repeat(30)))
     await scene.end()
     expect(textsOf(scene)).toEqual(['x'.repeat(30)])

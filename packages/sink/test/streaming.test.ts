@@ -21,7 +21,7 @@ function stream(faults: readonly FakeFault[] = []): Scene {
 async function grow(scene: Scene, ...texts: readonly string[]): Promise<void> {
   for (const words of texts) {
     scene.show(growing(words))
-    await scene.pass(1200)
+    await scene.pass(1300)
   }
 }
 

@@ -9,9 +9,6 @@ export interface Features {
   readonly statuses: Feature
   /** Agent sessions. */
   readonly sessions: Feature
-  /** Times of the recent stream openings and closings, in ms since the epoch. */
-  readonly opened: number[]
-  readonly closed: number[]
   /** The `ts` of the streams that this process knows: each belongs to a reply. */
   readonly streamed: Recent<true>
   /** The app's own user, once known. */
@@ -36,7 +33,7 @@ const features = new WeakMap<SlackApi, Features>()
 export function featuresOf(api: SlackApi): Features {
   const known = features.get(api) ?? {
     ...{ streams: true, statuses: fresh(), sessions: fresh() },
-    ...{ opened: [], closed: [], streamed: createRecent<true>(mostStreams), forms: createRecent<Form>(mostForms) },
+    ...{ streamed: createRecent<true>(mostStreams), forms: createRecent<Form>(mostForms) },
   }
   features.set(api, known)
   return known

@@ -81,7 +81,7 @@ export function createSlackPort(
       stream = undefined
     }
     const who = { call, channelId: channel, threadTs: thread, recipient }
-    return createStream({ ...who, features, isWorking, onMisplaced, clock })
+    return createStream({ ...who, features, isWorking, onMisplaced })
   }
 
   async function post(bubble: Bubble, { replyTo, key, signal }: PostOptions): Promise<MessageRef> {

@@ -272,10 +272,15 @@ test('no error contains a wrong token', async () => {
 })
 
 test("the budgets stay below Slack's limits", () => {
-  const { perChat, perClient, editIntervalMs, maxLength, buttons } = slackLimits
+  const { perChat, perClient, perKind = {}, maxLength, buttons } = slackLimits
+  const perMinute = ({ calls, perMs }: { readonly calls: number; readonly perMs: number }): number =>
+    (calls * 60_000) / perMs
   expect(perChat.perMs / perChat.calls).toBeGreaterThan(1000)
-  expect(((perClient?.calls ?? 0) / (perClient?.perMs ?? 1)) * 60_000).toBeLessThan(50)
-  expect(60_000 / editIntervalMs).toBeLessThan((perClient?.calls ?? 0) * 0.75)
+  expect(perClient && perMinute(perClient)).toBeLessThan(200)
+  const tiers = { edit: 50, remove: 50, 'look-up': 50, open: 20, append: 100, close: 20 } as const
+  for (const [kind, budget] of Object.entries(perKind))
+    expect(perMinute(budget)).toBeLessThan(tiers[kind as keyof typeof tiers])
+  expect(Object.keys(perKind)).toEqual(Object.keys(tiers))
   expect([maxLength, buttons?.data, buttons?.label]).toEqual([12_000, 2000, 75])
 })
 

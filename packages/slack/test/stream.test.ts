@@ -101,16 +101,6 @@ describe('a stream', () => {
   })
 })
 
-test("streams of one client stay within Slack's limit per minute", async () => {
-  const { stream, clock, slack } = await begin()
-  for (let count = 0; count < 18; count++) await openOne(stream)
-  const failure = await ending(openOne(stream))
-  expect(failure).toMatchObject({ type: 'rate-limited', retryAfterMs: 61_000, scope: 'chat' })
-  expect(slack.count('chat.startStream')).toBe(18)
-  await clock.advance(61_000)
-  expect(await ending(openOne(stream))).toEqual({ type: 'done' })
-})
-
 describe('there are no streams', () => {
   test('in a workspace without them, and they are not tried again', async () => {
     const { stream, port, api, slack } = await begin({ features: { streams: false } })

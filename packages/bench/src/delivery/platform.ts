@@ -30,3 +30,11 @@ export interface Platform {
   readonly name: string
   open(): Promise<Opened>
 }
+
+/** The visible text of the bot's messages. */
+export function textOf(screen: readonly { readonly from: string; readonly text: string }[]): string {
+  return screen
+    .filter(({ from }) => from !== 'user' && from !== 'person')
+    .map(({ text }) => text)
+    .join('\n')
+}

@@ -4,8 +4,7 @@ import { startSlack } from '@reply/testing'
 import { WebClient } from '@slack/web-api'
 import { showOn } from './ours.ts'
 import { postThrough, quiet } from './peer.ts'
-import type { Platform } from './platform.ts'
-import { textOf } from './telegram.ts'
+import { type Platform, textOf } from './platform.ts'
 
 /** A direct message, where streams need no recipient. */
 const channelId = 'D0000000001'

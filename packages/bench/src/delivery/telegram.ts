@@ -4,7 +4,7 @@ import { startTelegram } from '@reply/testing'
 import { Api } from 'grammy'
 import { showOn } from './ours.ts'
 import { postThrough, quiet } from './peer.ts'
-import type { Platform } from './platform.ts'
+import { type Platform, textOf } from './platform.ts'
 
 const token = '1:bench'
 const chatID = 1001
@@ -38,14 +38,6 @@ export const telegram: Platform = {
       close: () => fake.close(),
     }
   },
-}
-
-/** The visible text of the bot's messages. */
-export function textOf(screen: readonly { readonly from: string; readonly text: string }[]): string {
-  return screen
-    .filter(({ from }) => from !== 'user' && from !== 'person')
-    .map(({ text }) => text)
-    .join('\n')
 }
 
 /** The words of a rich message, which has Markdown or HTML. */

@@ -1,5 +1,6 @@
 import type { Clock } from '@reply/core'
-import type { Limits } from '../port/limits.ts'
+import type { CallKind, Limits } from '../port/limits.ts'
+import { createWriters, type Writers } from './writers.ts'
 
 /** An ask or a final text that waits to be shown. */
 export interface Claim {
@@ -22,10 +23,18 @@ export interface Calls {
   /** When the calls were made, oldest first, and by which sink. */
   times: { readonly at: number; readonly by: object }[]
   frozenUntil: number
+  /** Calls that are not over: they count against the budget, too. */
+  inFlight: number
+  readonly writers: Writers
+}
+
+/** The calls of a chat or a client: those that the platform counts together, and kinds that it counts apart. */
+export interface CallsByKind extends Calls {
+  readonly kinds: Map<CallKind, Calls>
 }
 
 /** The calls of one chat, and what waits to be shown there. */
-export interface ChatCalls extends Calls {
+export interface ChatCalls extends CallsByKind {
   isBusy: boolean
   waiting: (() => void)[]
   readonly claims: Map<object, Claim>
@@ -53,10 +62,11 @@ export function createChats(clock: Clock): Chats {
     of,
     isFrozenExcept: (calls) => {
       const now = clock.now()
-      return [...chats.values()].some((other) => other !== calls && other.frozenUntil > now)
+      return [...chats.values()].some((other) => other !== calls && frozenUntil(other) > now)
     },
-    useLimits: ({ perChat, burst }) => {
-      budgetMs = Math.max(budgetMs, perChat.perMs, burst?.perMs ?? 0)
+    useLimits: ({ perChat, burst, perKind = {} }) => {
+      const apart = Object.values(perKind).map(({ perMs }) => perMs)
+      budgetMs = Math.max(budgetMs, perChat.perMs, burst?.perMs ?? 0, ...apart)
     },
     get size() {
       return chats.size
@@ -67,7 +77,8 @@ export function createChats(clock: Clock): Chats {
     const known = chats.get(id)
     if (known) return known
     if (chats.size >= sweepAt) sweep()
-    const fresh = { times: [], frozenUntil: 0, isBusy: false, waiting: [], claims: new Map(), held: new Map() }
+    const none = { isBusy: false, waiting: [], claims: new Map(), held: new Map() }
+    const fresh = { ...createCalls(clock), ...none }
     chats.set(id, fresh)
     return fresh
   }
@@ -80,8 +91,31 @@ export function createChats(clock: Clock): Chats {
   }
 
   /** Whether it is like a chat that is not known. */
-  function isAtRest({ times, frozenUntil, isBusy, waiting, claims, held }: ChatCalls, now: number): boolean {
-    if (isBusy || waiting.length > 0 || claims.size > 0 || held.size > 0 || frozenUntil > now) return false
-    return times.every(({ at }) => at <= now - budgetMs)
+  function isAtRest(calls: ChatCalls, now: number): boolean {
+    const { isBusy, waiting, claims, held } = calls
+    if (isBusy || waiting.length > 0 || claims.size > 0 || held.size > 0 || frozenUntil(calls) > now) return false
+    return [calls, ...calls.kinds.values()].every(({ times }) => times.every(({ at }) => at <= now - budgetMs))
   }
+}
+
+export function createCalls(clock: Clock): CallsByKind {
+  return { times: [], frozenUntil: 0, inFlight: 0, writers: createWriters(clock), kinds: new Map() }
+}
+
+/** The calls that a kind is counted with: its own, if the platform counts it apart. */
+export function callsOfKind(calls: CallsByKind, kind: CallKind, { limits, clock }: KindOptions): Calls {
+  if (!limits.perKind?.[kind]) return calls
+  const known = calls.kinds.get(kind) ?? createCalls(clock)
+  calls.kinds.set(kind, known)
+  return known
+}
+
+interface KindOptions {
+  readonly limits: Limits
+  readonly clock: Clock
+}
+
+/** When the last pause of any kind is over, in ms since the epoch. */
+export function frozenUntil(calls: CallsByKind): number {
+  return Math.max(calls.frozenUntil, ...[...calls.kinds.values()].map((one) => one.frozenUntil))
 }

@@ -9,6 +9,7 @@ import type { AskState } from '../ledger/card.ts'
 import { type GuardOptions, guardOf, withGuard, withReasons } from '../ledger/guard.ts'
 import { emptyLedger, type Ledger, type LedgerStore } from '../ledger/ledger.ts'
 import { createLedgerStorage } from '../ledger/ledger-store.ts'
+import type { CallKind } from '../port/limits.ts'
 import type { ChannelPort, Chat, MessageRef, Render } from '../port/port.ts'
 import type { PortError } from '../port/port-error.ts'
 import { earliest } from '../view/view.ts'
@@ -18,7 +19,7 @@ import { type Delivery, deliveryOf, type Missing, missingIn } from './delivery.t
 import { expired } from './expire.ts'
 import { failed } from './failure.ts'
 import { createNative } from './native.ts'
-import type { Operation } from './operation.ts'
+import { callKindOf, type Operation } from './operation.ts'
 import type { ChatPace } from './pace.ts'
 import { isReported, perform, toPortError } from './perform.ts'
 import { createPainter, modeOf, type Picture } from './picture.ts'
@@ -71,7 +72,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   const { signal, stopped } = stopping
   const typing = createTyping({ port, chat, clock, pace, signal })
   const reaction = createReaction({ ...options, signal, stopped }, policy.reactions)
-  const schedule = createSchedule({ pace, policy, limits: port.limits, mode, clock })
+  const schedule = createSchedule({ pace, policy, limits: port.limits, mode, clock, callOf })
   const turn = createTurn({ pace, chat, limits: port.limits })
   const { facts, optionsOf, kindOf } = createAbilities({ port, mode, native, turn, schedule })
   const storage = createLedgerStorage(options)
@@ -159,6 +160,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
       const all = reconcile(ledger, slots, optionsOf(reply))
       const operations = all.filter((operation) => native.isDue(operation) && schedule.isDue(operation))
       turn.claim(operations, schedule.isHeldBack())
+      schedule.wait(operations)
       const giveUpAt = schedule.giveUpAt(reply, operations)
       if (operations.length === 0 && reply.phase === 'settled') finish(reply)
       if (giveUpAt !== undefined && giveUpAt <= now) return giveUp()
@@ -169,7 +171,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
         if (turn.isHeld()) pace.onFree(work)
         return wake.at(earliest(nextAt, native.nextAt(reply, ledger), giveUpAt), operations)
       }
-      const endCall = turn.isBehind(next.priority) ? undefined : pace.enter()
+      const endCall = turn.isBehind(next.priority) ? undefined : pace.enter(callOf(next))
       if (!endCall) {
         waiting = reply
         return pace.onFree(work)
@@ -194,6 +196,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   function giveUp(): void {
     isResolved = true
     turn.release()
+    schedule.wait([])
     schedule.gaveUp()
     resolveWithout('given-up')
     onError(new SinkError('given-up', `chat ${chat.id}: nothing could be shown for ${policy.giveUpMs} ms, so it ends.`))
@@ -210,6 +213,10 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
       canEdit: optionsOf(of).canEdit,
       isHeld: turn.isHeld(),
     })
+  }
+
+  function callOf(operation: Operation): CallKind {
+    return callKindOf(operation, operation.type === 'post' ? kindOf(operation.slot, ledger) : undefined)
   }
 
   async function act(operation: Operation, reply: Reply): Promise<void> {
@@ -245,6 +252,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     wake.stop()
     typing.set(false)
     turn.release()
+    schedule.wait([])
   }
 
   async function fail(operation: Operation, error: PortError): Promise<void> {

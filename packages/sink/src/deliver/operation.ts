@@ -1,5 +1,6 @@
 import type { Slot } from '../layout/slot.ts'
 import type { IntentEntry, ShownEntry } from '../ledger/entry.ts'
+import type { CallKind } from '../port/limits.ts'
 import type { Flowing } from './streaming.ts'
 
 /** How urgent an operation is. Under a tight budget the last ones wait first. */
@@ -44,4 +45,21 @@ export interface LookUp {
   /** The message should still be shown. */
   readonly isWanted: boolean
   readonly priority: Priority
+}
+
+/** What performing it calls. A post may open a stream: `kind` says how its slot is posted. */
+export function callKindOf(operation: Operation, kind?: IntentEntry['kind']): CallKind {
+  switch (operation.type) {
+    case 'post':
+      return kind === 'stream' ? 'open' : 'post'
+    case 'edit':
+      if (operation.flowing === undefined) return 'edit'
+      return operation.flowing === 'append' ? 'append' : 'close'
+    case 'remove':
+    case 'preview':
+    case 'look-up':
+      return operation.type
+    default:
+      return operation satisfies never
+  }
 }

@@ -1,9 +1,18 @@
 import type { Clock } from '@reply/core'
-import type { Budget, Limits } from '../port/limits.ts'
+import type { Budget, CallKind, Limits } from '../port/limits.ts'
 import type { Chat } from '../port/port.ts'
 import { type LimitScope, PortError } from '../port/port-error.ts'
 import { createRecent } from '../recent.ts'
-import { type Calls, type ChatCalls, type Claim, createChats, type Held } from './chat-calls.ts'
+import {
+  type Calls,
+  type ChatCalls,
+  type Claim,
+  callsOfKind,
+  createCalls,
+  createChats,
+  frozenUntil,
+  type Held,
+} from './chat-calls.ts'
 import type { Priority } from './operation.ts'
 
 /** Decides when calls may be made. One per platform client, shared by all its sinks. */
@@ -16,9 +25,16 @@ export interface Pacer {
 export interface ChatPace {
   /**
    * When a call of that priority may be sent, in ms since the epoch; a past time means now. With `calls`: when the last
-   * of that many calls in a row may be sent, as far as is known now. Default 1.
+   * of that many calls in a row may be sent, as far as is known now. Default: one post.
    */
-  readyAt(priority: Priority, calls?: number): number
+  readyAt(priority: Priority, kind?: CallKind, calls?: number): number
+  /**
+   * When growing text may follow what its owner wrote last, in ms since the epoch: all that write now share what is left
+   * of the budget evenly, so that none of them stands still until the budget is free again.
+   */
+  spacedAt(owner: object, kind: CallKind, writtenAt: number): number
+  /** Registers that an owner's growing text waits for a call of that kind. Undefined: none waits. */
+  grow(owner: object, kind: CallKind | undefined): void
   /**
    * Registers what waits to be shown: an owner's ask, which goes before all other calls, or its final text, which goes
    * before growing texts and statuses. Undefined: nothing waits any more.
@@ -35,12 +51,14 @@ export interface ChatPace {
    * reports when to look again.
    */
   isHeld(owner: object): boolean
-  /** Starts a call and returns a function that ends it. Undefined while another call is in flight. */
-  enter(): (() => void) | undefined
+  /**
+   * Starts a call and returns a function that ends it. Undefined while another call is in flight. Default: a post.
+   */
+  enter(kind?: CallKind): (() => void) | undefined
   /** Calls the listener once, when the current call is over or an ask no longer blocks others. */
   onFree(listener: () => void): void
-  /** The platform asked for a pause. */
-  freeze(forMs: number, scope: LimitScope): void
+  /** The platform asked for a pause after a call of that kind: it applies to all that is counted with it. */
+  freeze(forMs: number, scope: LimitScope, kind?: CallKind): void
   /** When the pause that the platform asked for is over, in ms since the epoch; a past time means that there is none. */
   pausedUntil(): number
   /** True the first time that this process asks for the topic: for things that a chat is shown only once. */
@@ -48,13 +66,19 @@ export interface ChatPace {
 }
 
 /** The share of a budget that each priority leaves for higher ones. */
-const reserves: Readonly<Record<Priority, number>> = { ask: 0, final: 1 / 5, text: 1 / 4, status: 1 / 2 }
+const reserves: Readonly<Record<Priority, number>> = { ask: 0, final: 1 / 10, text: 1 / 5, status: 1 / 2 }
+
+/** What counts against a budget, and its budget. */
+interface Counted {
+  readonly calls: Calls
+  readonly budget: Budget
+}
 
 interface Room {
   readonly by: object
   readonly priority: Priority
+  readonly kind: CallKind
   readonly count: number
-  readonly inFlight?: number | undefined
 }
 
 /** Of how many topics it is remembered that a chat was shown them. */
@@ -62,9 +86,7 @@ const mostReported = 10_000
 
 /** Makes the pacer of one platform client. */
 export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
-  const client: Calls = { times: [], frozenUntil: 0 }
-  /** Calls in flight in all chats: they count against the budget before they are over. */
-  let inFlight = 0
+  const client = createCalls(clock)
   const chats = createChats(clock)
   /** Topics that chats were already shown. */
   const reported = createRecent<true>(mostReported)
@@ -74,15 +96,28 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
     // Threads share their chat's budget.
     const callsHere = (): ChatCalls => chats.of(place.id)
     const by = {}
+    const bothOf = (kind: CallKind): readonly [Calls, Calls] => [
+      callsOfKind(callsHere(), kind, { limits, clock }),
+      callsOfKind(client, kind, { limits, clock }),
+    ]
+    /** The owners' growing texts, and what they wait for. */
+    const growing = new WeakMap<object, CallKind>()
     chats.useLimits(limits)
     return {
-      readyAt: (priority, count = 1) => {
-        const calls = callsHere()
-        return Math.max(
-          roomAt(calls, limits.perChat, { by, priority, count }),
-          limits.burst ? roomAt(calls, limits.burst, { by, priority, count }) : 0,
-          limits.perClient ? roomAt(client, limits.perClient, { by, priority, count, inFlight }) : client.frozenUntil,
-        )
+      readyAt: (priority, kind = 'post', count = 1) => {
+        const room = { by, priority, kind, count }
+        const paused = bothOf(kind).map((calls) => calls.frozenUntil)
+        return Math.max(...paused, ...countedFor(kind).map((counted) => roomAt(counted, room)))
+      },
+      spacedAt: (owner, kind, writtenAt) =>
+        Math.max(...countedFor(kind).map((counted) => evenlyAt(counted, { by, owner, kind, writtenAt }))),
+      grow: (owner, kind) => {
+        const before = growing.get(owner)
+        if (before === kind) return
+        if (before) for (const { writers } of bothOf(before)) writers.pause(owner)
+        if (kind) for (const { writers } of bothOf(kind)) writers.begin(owner)
+        if (kind) growing.set(owner, kind)
+        else growing.delete(owner)
       },
       claim: (owner, claim) => {
         const calls = callsHere()
@@ -109,31 +144,31 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
         const [first] = here.toSorted(([, a], [, b]) => Number(b.isShown) - Number(a.isShown) || a.since - b.since)
         return first !== undefined && first[0] !== owner
       },
-      enter: () => {
+      enter: (kind = 'post') => {
         const calls = callsHere()
         if (calls.isBusy) return undefined
         calls.isBusy = true
-        inFlight += 1
+        const both = bothOf(kind)
+        for (const one of both) one.inFlight += 1
         return () => {
           calls.isBusy = false
-          inFlight -= 1
-          const now = clock.now()
+          for (const one of both) one.inFlight -= 1
           // Recorded at the end of the call: the platform counts its arrival, which is later than its start.
-          note(calls, limits.perChat, { at: now, by })
-          if (limits.perClient) note(client, limits.perClient, { at: now, by })
+          const made = { at: clock.now(), by }
+          for (const counted of countedFor(kind)) if (counted.budget !== limits.burst) note(counted, made)
           wake(calls)
         }
       },
       onFree: (listener) => {
         callsHere().waiting.push(listener)
       },
-      freeze: (forMs, scope) => {
-        const calls = callsHere()
-        const isWide = scope === 'client' || (scope === 'unknown' && chats.isFrozenExcept(calls))
-        const frozen = isWide ? client : calls
+      freeze: (forMs, scope, kind = 'post') => {
+        const isWide = scope === 'client' || (scope === 'unknown' && chats.isFrozenExcept(callsHere()))
+        const [here, everywhere] = bothOf(kind)
+        const frozen = isWide ? everywhere : here
         frozen.frozenUntil = Math.max(frozen.frozenUntil, clock.now() + forMs)
       },
-      pausedUntil: () => Math.max(callsHere().frozenUntil, client.frozenUntil),
+      pausedUntil: () => Math.max(frozenUntil(callsHere()), frozenUntil(client)),
       isFirst: (topic) => {
         const key = `${place.id} ${topic}`
         const isFirst = reported.get(key) === undefined
@@ -141,9 +176,19 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
         return isFirst
       },
     }
+
+    /** What a call of that kind counts against. */
+    function countedFor(kind: CallKind): readonly Counted[] {
+      const [here, everywhere] = bothOf(kind)
+      const own = limits.perKind?.[kind]
+      if (own) return [{ calls: own.scope === 'chat' ? here : everywhere, budget: own }]
+      const ofChat = [limits.perChat, ...(limits.burst ? [limits.burst] : [])]
+      const counted = ofChat.map((budget) => ({ calls: here, budget }))
+      return limits.perClient ? [...counted, { calls: everywhere, budget: limits.perClient }] : counted
+    }
   }
 
-  function note(calls: Calls, { perMs }: Budget, made: Calls['times'][number]): void {
+  function note({ calls, budget: { perMs } }: Counted, made: Calls['times'][number]): void {
     calls.times = [...calls.times.filter(({ at }) => at > made.at - perMs), made]
   }
 
@@ -151,17 +196,11 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
     for (const listener of waiting.splice(0)) listener()
   }
 
-  function roomAt(
-    { times, frozenUntil }: Calls,
-    { calls, perMs }: Budget,
-    { by, priority, count, inFlight = 0 }: Room,
-  ): number {
+  function roomAt({ calls: { times, inFlight }, budget }: Counted, { count, ...room }: Room): number {
     const now = clock.now()
-    const from = times.findIndex(({ at }) => at > now - perMs)
-    const made = from === -1 ? 0 : times.length - from
-    const isShared = made > 0 && times.some((one, index) => index >= from && one.by !== by)
-    const most = Math.max(1, calls - reserveOf(calls, { priority, isShared }))
-    let at = frozenUntil
+    const { perMs } = budget
+    const { from, made, most } = usedOf({ times, budget }, room)
+    let at = 0
     // After those that were made come those in flight, then those before the last one. Asked for each waiting call.
     const ahead: number[] = []
     for (let call = 0; call < count; call++) {
@@ -172,34 +211,73 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
     }
     return at
   }
+
+  /** The oldest call in the window, how many there are, and how many that priority may make. */
+  function usedOf(
+    { times, budget: { calls, perMs } }: { readonly times: Calls['times']; readonly budget: Budget },
+    room: Pick<Room, 'by' | 'priority' | 'kind'>,
+  ): { readonly from: number; readonly made: number; readonly most: number } {
+    const now = clock.now()
+    const from = times.findIndex(({ at }) => at > now - perMs)
+    const made = from === -1 ? 0 : times.length - from
+    const isShared = made > 0 && times.some((one, index) => index >= from && one.by !== room.by)
+    return { from, made, most: Math.max(1, calls - reserveOf(calls, { ...room, isShared })) }
+  }
+
+  /**
+   * Each writer's share of the budget, used evenly. If this chat's other calls or other chats have used more of the
+   * window, what is left of it until its oldest call no longer counts.
+   */
+  function evenlyAt({ calls: { times, writers }, budget }: Counted, { by, owner, kind, writtenAt }: Spacing): number {
+    if (writtenAt === Number.NEGATIVE_INFINITY) return writtenAt
+    const { perMs } = budget
+    const { from, made, most } = usedOf({ times, budget }, { by, priority: 'text', kind })
+    const share = most / writers.count(owner)
+    const own = times.slice(made === 0 ? times.length : from).filter((one) => one.by === by)
+    const [oldest] = own
+    const evenly = writtenAt + perMs / share
+    if (!oldest) return evenly
+    const left = Math.max(0, Math.min(share - own.length, most - made))
+    return Math.max(evenly, writtenAt + (oldest.at + perMs - writtenAt) / (left + 1))
+  }
+}
+
+interface Spacing {
+  readonly by: object
+  readonly owner: object
+  readonly kind: CallKind
+  readonly writtenAt: number
 }
 
 /**
  * The calls that a priority leaves for higher ones. A sink alone in its chat orders its own calls, so its share may be
- * none; beside others one call is left.
+ * none; beside others one call is left. Only growing text is appended, so appends leave none.
  */
 function reserveOf(
   calls: number,
-  { priority, isShared }: { readonly priority: Priority; readonly isShared: boolean },
+  { priority, kind, isShared }: Pick<Room, 'priority' | 'kind'> & { readonly isShared: boolean },
 ): number {
-  if (priority === 'ask') return 0
+  if (priority === 'ask' || kind === 'append') return 0
   return Math.max(Math.floor(calls * reserves[priority]), isShared ? 1 : 0)
 }
 
-/** Makes a call. If the platform limits its rate, all calls of the chat, or of the client, wait as long as it says. */
-export async function heeding<T>(pace: ChatPace, call: () => Promise<T>): Promise<T> {
+/**
+ * Makes a call. If the platform limits its rate, all calls that it counts with that kind wait as long as it says: those
+ * of the chat, or of the client.
+ */
+export async function heeding<T>(pace: ChatPace, call: () => Promise<T>, kind?: CallKind): Promise<T> {
   try {
     return await call()
   } catch (error) {
-    heed(pace, error)
+    heed(pace, error, kind)
     throw error
   }
 }
 
 /** Makes the chat, or the client, wait after a failure that is a rate limit. */
-export function heed(pace: ChatPace, error: unknown): void {
+export function heed(pace: ChatPace, error: unknown, kind?: CallKind): void {
   if (!(error instanceof PortError) || error.retryAfterMs === undefined) return
-  pace.freeze(error.retryAfterMs, error.scope)
+  pace.freeze(error.retryAfterMs, error.scope, kind)
 }
 
 const pacers = new WeakMap<object, Pacer>()

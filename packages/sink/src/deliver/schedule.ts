@@ -2,7 +2,7 @@ import type { Clock, Reply } from '@reply/core'
 import { backOffMs } from '../back-off.ts'
 import type { Policy } from '../config.ts'
 import type { Slot } from '../layout/slot.ts'
-import type { Limits } from '../port/limits.ts'
+import type { CallKind, Limits } from '../port/limits.ts'
 import type { PortError } from '../port/port-error.ts'
 import type { Mode } from '../view/view.ts'
 import { isTriedAgain } from './failure.ts'
@@ -15,6 +15,8 @@ export interface ScheduleOptions {
   readonly limits: Limits
   readonly mode: Mode
   readonly clock: Clock
+  /** What performing the operation calls. */
+  readonly callOf: (operation: Operation) => CallKind
 }
 
 /** When each operation of one reply may be sent. */
@@ -23,6 +25,8 @@ export interface Schedule {
   readyAt(operation: Operation): number
   /** It waits for more of its first text alone: a sentence or forty characters end that wait. */
   isGathering(operation: Operation): boolean
+  /** Announces to the other replies that share a budget which text waits to be written here. */
+  wait(operations: readonly Operation[]): void
   /** False while a text that was refused as it grew is still the same. */
   isDue(operation: Operation): boolean
   /** The slot's text is still growing, and was refused the last time. */
@@ -57,7 +61,8 @@ function isEnough({ card, piece }: Slot): boolean {
   return text.length >= enough || sentenceEnd.test(text)
 }
 
-export function createSchedule({ pace, policy, limits, mode, clock }: ScheduleOptions): Schedule {
+export function createSchedule({ pace, policy, limits, mode, clock, callOf }: ScheduleOptions): Schedule {
+  const owner = {}
   const intervalMs = Math.max(
     policy.editIntervalMs ?? limits.editIntervalMs,
     mode === 'append' ? policy.appendIntervalMs : 0,
@@ -77,6 +82,10 @@ export function createSchedule({ pace, policy, limits, mode, clock }: ScheduleOp
     readyAt: (operation) => Math.max(allowedAt(operation), gatheredAt(operation)),
     isGathering: (operation) =>
       mode !== 'append' && gatheredAt(operation) > clock.now() && allowedAt(operation) <= clock.now(),
+    wait: (operations) => {
+      const text = operations.find((one) => one.priority === 'text' && isGrowth(one))
+      pace.grow(owner, text && callOf(text))
+    },
     isDue,
     isRefused: ({ key, isGrowing }) => isGrowing && refused.has(key),
     isHeldBack: () => retryAt > clock.now(),
@@ -84,22 +93,20 @@ export function createSchedule({ pace, policy, limits, mode, clock }: ScheduleOp
     failed,
   }
 
-  /** Growing text keeps the platform's interval; final text and asks do not wait for it. */
+  /** Growing text keeps the platform's interval and its share of the budget; final text and asks do not wait for it. */
   function allowedAt(operation: Operation): number {
-    const at = Math.max(pace.readyAt(operation.priority), retryAt)
-    if (!isPatient(operation) || operation.type === 'remove' || operation.type === 'look-up') return at
-    return Math.max(at, writtenAt + intervalMs, refusedIn(operation)?.retryAt ?? 0)
+    const kind = callOf(operation)
+    const at = Math.max(pace.readyAt(operation.priority, kind), retryAt)
+    if (!isGrowth(operation)) return at
+    const spaced = Math.max(writtenAt + intervalMs, pace.spacedAt(owner, kind, writtenAt))
+    return Math.max(at, spaced, refusedIn(operation)?.retryAt ?? 0)
   }
 
   /** A first text of a few letters waits for more. Where it can't be edited, so does each message. */
   function gatheredAt(operation: Operation): number {
-    if (operation.type !== 'post' || !operation.slot.isGrowing || !isPatient(operation)) return 0
+    if (operation.type !== 'post' || !operation.slot.isGrowing || !isGrowth(operation)) return 0
     const at = seenAt(operation.slot.key) + policy.firstFlushMs
     return mode !== 'append' && isEnough(operation.slot) ? 0 : at
-  }
-
-  function isPatient({ priority }: Operation): boolean {
-    return priority === 'text' || priority === 'status'
   }
 
   function giveUpAt(reply: Reply, { length }: readonly Operation[]): number | undefined {
@@ -135,7 +142,7 @@ export function createSchedule({ pace, policy, limits, mode, clock }: ScheduleOp
 
   function failed(operation: Operation, error: PortError): void {
     writtenAt = clock.now()
-    heed(pace, error)
+    heed(pace, error, callOf(operation))
     if (isTriedAgain(operation, error)) {
       const { key, body } = operation.slot
       const count = refused.get(key)?.count ?? 0
@@ -145,4 +152,9 @@ export function createSchedule({ pace, policy, limits, mode, clock }: ScheduleOp
     retryAt = clock.now() + backOffMs(failures)
     failures += 1
   }
+}
+
+/** It writes what still grows or changes. */
+function isGrowth({ type, priority }: Operation): boolean {
+  return (priority === 'text' || priority === 'status') && type !== 'remove' && type !== 'look-up'
 }

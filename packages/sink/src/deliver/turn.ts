@@ -72,7 +72,7 @@ export function createTurn({ pace, chat, limits }: TurnOptions): Turn {
       const final: Claim | undefined = hasFinal ? { priority: 'final', since: 0 } : undefined
       pace.claim(owner, isHeldBack ? undefined : (ask ?? final))
     },
-    hasTimeFor: (posts) => since === undefined || pace.readyAt('ask', posts + 1) <= since + withinMs,
+    hasTimeFor: (posts) => since === undefined || pace.readyAt('ask', 'post', posts + 1) <= since + withinMs,
     isBehind: (priority) => pace.isBehind(owner, priority),
     release: () => {
       pace.hold(owner, undefined)

@@ -1,4 +1,5 @@
 import { type Clock, pause } from '@reply/core'
+import type { CallKind } from '../port/limits.ts'
 import { PortError } from '../port/port-error.ts'
 import { type ChatPace, heeding } from './pace.ts'
 
@@ -10,6 +11,8 @@ export interface TurnLimits {
   readonly until?: number | undefined
   /** Names the call in the error if it gives up. */
   readonly what?: string | undefined
+  /** What the call does. Default: it posts. */
+  readonly kind?: CallKind | undefined
 }
 
 /**
@@ -22,20 +25,20 @@ export async function waitForTurn<T>(
   call: () => Promise<T>,
   limits: TurnLimits = {},
 ): Promise<T> {
-  const { signal, until = Number.POSITIVE_INFINITY } = limits
+  const { signal, until = Number.POSITIVE_INFINITY, kind } = limits
   const owner = {}
   for (;;) {
     signal?.throwIfAborted()
-    if (await hasWaited(pace.readyAt('ask'), clock, limits)) continue
+    if (await hasWaited(pace.readyAt('ask', kind), clock, limits)) continue
     // Enter only now, as entering counts as a call even if none follows.
-    const endCall = pace.isBehind(owner, 'ask') ? undefined : pace.enter()
+    const endCall = pace.isBehind(owner, 'ask') ? undefined : pace.enter(kind)
     if (!endCall) {
       if (clock.now() >= until) throw tooLate(limits)
       await freed(pace, clock, until)
       continue
     }
     try {
-      return await heeding(pace, call)
+      return await heeding(pace, call, kind)
     } finally {
       endCall()
     }

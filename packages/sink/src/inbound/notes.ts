@@ -57,7 +57,7 @@ export function createNotes({
       const bubble = bubbleOf(slice.source.trim(), isLast ? note : { ...note, buttons: [] }, { port, render })
       const posting = { chat, silent, signal, key: keyOf(), ...(refs.length === 0 && { replyTo }) }
       try {
-        refs.push(await repeated(note, bubble, (one) => port.post(one, posting), port.limits.idempotent))
+        refs.push(await repeated(note, bubble, (one) => port.post(one, posting), 'post'))
       } catch (error) {
         most >>= 1
         if (most < leastLength || toPortError(error).type !== 'too-long') throw error
@@ -76,7 +76,7 @@ export function createNotes({
     const bubble = bubbleOf(note.text, note, { port, render })
     if (bubble.length > mostOf(port, note)) throw new PortError('too-long', 'The text does not fit into one message.')
     // An edit that was made already changes nothing.
-    await repeated(note, bubble, async (one) => await port.edit?.(ref, one, { chat, signal }), true)
+    await repeated(note, bubble, async (one) => await port.edit?.(ref, one, { chat, signal }), 'edit')
   }
 
   async function typing(chat: Chat): Promise<void> {
@@ -101,10 +101,12 @@ export function createNotes({
     { chat, signal, until = clock.now() + noteMs }: Note,
     given: Bubble,
     make: (bubble: Bubble) => Promise<T>,
-    isRepeatable: boolean,
+    kind: 'post' | 'edit',
   ): Promise<T> {
-    const pace = paceOf(chat, writerOf(chat).port)
-    const turn = { signal, until, what: `a note in chat ${chat.id}` }
+    const { port } = writerOf(chat)
+    const pace = paceOf(chat, port)
+    const isRepeatable = kind === 'edit' || port.limits.idempotent
+    const turn = { signal, until, what: `a note in chat ${chat.id}`, kind }
     let bubble = given
     for (let failures = 0; ; failures++) {
       try {

@@ -23,12 +23,17 @@ export interface Limits {
   readonly growWindowMs?: number | undefined
   /** Minimum time between edits of growing text in one chat, in ms. */
   readonly editIntervalMs: number
-  /** The budget of one chat. */
+  /** The budget of one chat: all its calls but typing. */
   readonly perChat: Budget
   /** A second budget of one chat, for a shorter time. Both hold. Default: none. */
   readonly burst?: Budget | undefined
   /** The budget of all chats of one client together. Undefined: no limit. */
   readonly perClient?: Budget | undefined
+  /**
+   * Kinds of calls that the platform counts apart. Such a call counts against this budget alone, and none of the three
+   * above. Default: all calls count together.
+   */
+  readonly perKind?: Readonly<Partial<Record<CallKind, KindBudget>>> | undefined
   /** A typing notice expires after this time, in ms; the sink renews it before that. Undefined: no typing notice. */
   readonly typingMs?: number | undefined
   /** The typing notice says what the agent is doing, so no status message is needed. */
@@ -61,6 +66,18 @@ export interface Budget {
   readonly calls: number
   /** In ms. */
   readonly perMs: number
+}
+
+/**
+ * What a call does: `ChannelPort.post` and `upload`; `edit`; `remove`; `lookUp`; a preview's `write`; a stream's `open`,
+ * `append` and `close`.
+ */
+export type CallKind = 'post' | 'edit' | 'remove' | 'look-up' | 'preview' | 'open' | 'append' | 'close'
+
+/** The budget of one kind of calls. */
+export interface KindBudget extends Budget {
+  /** `chat`: each chat has it. `client`: all chats of a client share it. */
+  readonly scope: 'chat' | 'client'
 }
 
 /** What a platform allows of buttons. */

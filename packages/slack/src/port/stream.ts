@@ -1,10 +1,9 @@
-import type { Clock } from '@reply/core'
 import type { MessageRef } from '@reply/sink'
 import { type AppendStream, type EditOptions, PortError, type StreamPiece, type Task } from '@reply/sink/channel'
 import type { SlackFields } from '../api.ts'
 import { type Call, saysOf } from '../call.ts'
 import { type Features, isLacking, isMisplaced } from '../features.ts'
-import { bytesOf, mostTasks, streamCalls, streamLength, streamMs, tasksLength } from '../limits.ts'
+import { bytesOf, mostTasks, streamLength, streamMs, tasksLength } from '../limits.ts'
 import { refOf } from '../place.ts'
 import { clipped, quieted } from '../render.ts'
 
@@ -26,7 +25,6 @@ export interface StreamOptions {
   readonly isWorking: () => boolean
   /** Called if this channel has no streams although the workspace may have them. */
   readonly onMisplaced: () => void
-  readonly clock: Clock
 }
 
 /** The tasks sent in one stream, and the bytes of their titles. */
@@ -42,7 +40,7 @@ const statuses = { pending: 'pending', running: 'in_progress', done: 'complete',
 
 /** Slack's native streams. Sends only chunks, because a stream that began with chunks can't continue as text. */
 export function createStream(options: StreamOptions): AppendStream {
-  const { call, channelId: channel, threadTs, recipient, features, isWorking, onMisplaced, clock } = options
+  const { call, channelId: channel, threadTs, recipient, features, isWorking, onMisplaced } = options
   /** Open streams, by message id. */
   const open = new Map<string, SentTasks>()
   return {
@@ -56,7 +54,6 @@ export function createStream(options: StreamOptions): AppendStream {
   }
 
   async function begin(piece: StreamPiece, { signal }: EditOptions): Promise<MessageRef> {
-    take(features.opened)
     const sent: SentTasks = { tasks: new Set(), length: 0 }
     const chunks = chunksOf(piece, sent)
     const to = recipient && { recipient_user_id: recipient.userId, recipient_team_id: recipient.teamId }
@@ -78,25 +75,11 @@ export function createStream(options: StreamOptions): AppendStream {
   }
 
   async function close(ref: MessageRef, piece: StreamPiece, { signal }: EditOptions): Promise<void> {
-    take(features.closed)
     const chunks = chunksOf(piece, open.get(ref.id))
     const more = { ...(chunks.length > 0 && { chunks }), session_status: isWorking() ? 'processing' : 'active' }
     features.streamed.set(ref.id, true)
     await sure(call('chat.stopStream', { channel, ts: ref.id, ...more }, { verb: 'close', signal }))
     open.delete(ref.id)
-  }
-
-  /** Throws `rate-limited` before Slack would: the limit counts the calls of all channels together. */
-  function take(times: number[]): void {
-    const now = clock.now()
-    const { calls, perMs } = streamCalls
-    const recent = times.filter((time) => time > now - perMs)
-    const oldest = recent.at(-calls)
-    if (oldest !== undefined) {
-      const retryAfterMs = oldest + perMs - now
-      throw new PortError('rate-limited', `The limit of ${calls} streams in ${perMs} ms is reached.`, { retryAfterMs })
-    }
-    times.splice(0, times.length, ...recent, now)
   }
 
   /** Stops trying streams where the workspace or channel has none; the sink then edits messages instead. */

@@ -21,7 +21,8 @@ export const baileysLimits: Limits = {
   editWindowMs,
   editIntervalMs: 3000,
   perChat: { calls: 1, perMs: 3000 },
-  perClient: { calls: 5, perMs: 5000 },
+  // One a second in all chats together: a number that writes to more people at once looks like a machine. No source.
+  perClient: { calls: 12, perMs: 12_000 },
   // The apps show it for about 10 s after the last update.
   typingMs: 10_000,
   // The apps don't show buttons posted by linked devices.

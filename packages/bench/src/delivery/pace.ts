@@ -1,0 +1,150 @@
+import { emptyReply, type Reply } from '@reply/core'
+import type { Sink } from '@reply/sink'
+import { createHandClock, type HandClock } from '@reply/testing'
+import { type PacedChat, type PacedPlatform, pacedPlatforms } from './paced-platforms.ts'
+
+/** What people see of texts that grow in several chats of one bot at once. All times in ms. */
+export interface Paced {
+  readonly platform: string
+  readonly chats: number
+  /** The longest time for which a chat did not change while its text grew. */
+  readonly freezeMs: number
+  /** How long a piece of text stayed unseen, on average over all pieces and chats. */
+  readonly lateMs: number
+  /** From a reply's end until all of it was on the screen, of the chat that was last. */
+  readonly finalMs: number
+  readonly rateLimited: number
+  /** The shortest time between two texts of a chat that the platform's own budget allows, for that many chats. */
+  readonly budgetMs: number
+}
+
+/** A piece arrives every 100 ms for 30 s. */
+const pieceMs = 100
+const pieces = 300
+
+/** The longest that a final text may take, in ms. */
+const patienceMs = 120_000
+
+/** Sentences of a paragraph. */
+const perParagraph = 30
+
+/** A numbered word that no other contains, and some text. */
+const word = (index: number): string => `n${index}e so`
+
+const endings = Array.from({ length: pieces + 1 }, (_, count) =>
+  Array.from({ length: count }, (_unused, index) => word(index) + (index % perParagraph === 29 ? '.\n\n' : ' ')).join(
+    '',
+  ),
+)
+
+/** Shows growing texts by a clock that only moves once all calls are over, so the machine's load doesn't count. */
+export async function measurePace(platform: PacedPlatform, chats: number): Promise<Paced> {
+  const clock = createHandClock()
+  const opened = await platform.open(clock, chats)
+  try {
+    const watched = opened.chats.map((chat) => watchChat(chat))
+    await play(watched, clock, opened.rest)
+    return {
+      platform: platform.name,
+      chats,
+      freezeMs: Math.max(...watched.map(({ freezeMs }) => freezeMs())),
+      lateMs: mean(watched.flatMap(({ lateMs }) => lateMs())),
+      finalMs: Math.max(...watched.map(({ finalMs }) => finalMs())),
+      rateLimited: opened.rateLimited(),
+      budgetMs: platform.budgetMs(chats),
+    }
+  } finally {
+    await opened.close()
+  }
+}
+
+interface WatchedChat {
+  readonly sink: Sink
+  /** Records what is new on the screen. */
+  look(now: number): void
+  arrived(count: number, now: number): void
+  isWhole(): boolean
+  freezeMs(): number
+  lateMs(): readonly number[]
+  finalMs(): number
+}
+
+function watchChat({ sink, screen }: PacedChat): WatchedChat {
+  const arrivedAt: number[] = []
+  const seenAt: number[] = []
+  const gaps: number[] = []
+  let changedAt: number | undefined
+  return {
+    sink,
+    look: (now) => {
+      const text = screen()
+      const before = seenAt.length
+      while (seenAt.length < arrivedAt.length && text.includes(`n${seenAt.length}e`)) seenAt.push(now)
+      if (seenAt.length === before) return
+      const until = arrivedAt.length === pieces ? Math.min(now, arrivedAt.at(-1) ?? now) : now
+      gaps.push(until - (changedAt ?? until))
+      changedAt = now
+    },
+    arrived: (count, now) => {
+      changedAt ??= now
+      while (arrivedAt.length < count) arrivedAt.push(now)
+    },
+    isWhole: () => seenAt.length === pieces,
+    freezeMs: () => Math.max(...gaps),
+    lateMs: () => arrivedAt.map((at, index) => (seenAt[index] ?? Number.POSITIVE_INFINITY) - at),
+    finalMs: () => (seenAt.at(-1) ?? Number.POSITIVE_INFINITY) - (arrivedAt.at(-1) ?? 0),
+  }
+}
+
+async function play(chats: readonly WatchedChat[], clock: HandClock, rest: () => Promise<void>): Promise<void> {
+  const startedAt = clock.now()
+  const look = (): void => {
+    for (const chat of chats) chat.look(clock.now())
+  }
+  const settle = async (): Promise<void> => {
+    await rest()
+    look()
+  }
+  for (let count = 1; count <= pieces + 1; count++) {
+    await clock.advance(pieceMs, settle)
+    for (const [index, chat] of chats.entries()) {
+      chat.arrived(Math.min(count, pieces), clock.now())
+      show(chat.sink, replyAt(index, count, { startedAt, now: clock.now() }), count === 1)
+    }
+    await settle()
+  }
+  for (let waited = 0; waited < patienceMs && !chats.every((chat) => chat.isWhole()); waited += pieceMs)
+    await clock.advance(pieceMs, settle)
+}
+
+function show(sink: Sink, reply: Reply, isNew: boolean): void {
+  if (isNew) sink.replyStarted?.({ type: 'replyStarted', reply })
+  else sink.phaseChanged?.({ type: 'phaseChanged', phase: reply.phase, before: 'working', reply })
+}
+
+/** `count` above `pieces`: the reply is over. */
+function replyAt(
+  chat: number,
+  count: number,
+  { startedAt, now }: { readonly startedAt: number; readonly now: number },
+): Reply {
+  const isOver = count > pieces
+  const status = isOver ? 'sealed' : 'open'
+  const text = endings[Math.min(count, pieces)] ?? ''
+  const part = { id: `prt_${chat}`, messageID: `msg_${chat}`, raw: undefined, type: 'text', status, text } as const
+  const messages = [{ id: `msg_${chat}`, parts: [part], raw: undefined }]
+  const reply: Reply = { ...emptyReply(`ses_${chat}`), promptIDs: [`msg_0_${chat}`], startedAt, messages }
+  if (!isOver) return { ...reply, phase: 'working' }
+  return { ...reply, phase: 'settled', outcome: 'completed', finish: 'stop', settledAt: now }
+}
+
+function mean(numbers: readonly number[]): number {
+  return numbers.reduce((sum, number) => sum + number, 0) / numbers.length
+}
+
+/** Measures all platforms with one chat and with ten. */
+export async function allPaces(): Promise<readonly Paced[]> {
+  const all: Paced[] = []
+  for (const platform of pacedPlatforms) for (const chats of [1, 10]) all.push(await measurePace(platform, chats))
+  return all
+}

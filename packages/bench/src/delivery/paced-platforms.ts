@@ -1,0 +1,229 @@
+import { REST } from '@discordjs/rest'
+import { discordRestOptions, discordSink } from '@reply/discord'
+import type { Sink } from '@reply/sink'
+import { slackSink } from '@reply/slack'
+import { telegramSink } from '@reply/telegram'
+import {
+  createFakeBaileys,
+  type HandClock,
+  startDiscord,
+  startSlack,
+  startTelegram,
+  startWhatsApp,
+} from '@reply/testing'
+import { baileysSink, createCloudClient, whatsappSink } from '@reply/whatsapp'
+import { WebClient } from '@slack/web-api'
+import { Api } from 'grammy'
+import { textOf } from './platform.ts'
+
+/** One chat, and our sink in it. */
+export interface PacedChat {
+  readonly sink: Sink
+  /** The text that a person sees there. */
+  screen(): string
+}
+
+export interface OpenedChats {
+  readonly chats: readonly PacedChat[]
+  /** Resolves when no call is in flight and nothing more happens at this time of the clock. */
+  rest(): Promise<void>
+  rateLimited(): number
+  close(): Promise<void>
+}
+
+/** A fake platform by a clock, with several chats of one bot. */
+export interface PacedPlatform {
+  readonly id: string
+  readonly name: string
+  /** Messages can be edited, so growing text appears as it comes. */
+  readonly edits: boolean
+  /** The shortest time between two texts of one chat that the platform's own budget allows for that many chats, in ms. */
+  budgetMs(chats: number): number
+  open(clock: HandClock, chats: number): Promise<OpenedChats>
+}
+
+const token = '1:bench'
+
+/** Counts calls in flight. */
+function createTracker() {
+  let inFlight = 0
+  return { track, rest }
+
+  async function track<T>(called: Promise<T>): Promise<T> {
+    inFlight += 1
+    try {
+      return await called
+    } finally {
+      inFlight -= 1
+    }
+  }
+
+  /** A call is followed by others within a few turns of the event loop. */
+  async function rest(): Promise<void> {
+    for (let calm = 0; calm < 3; calm = inFlight > 0 ? 0 : calm + 1)
+      await new Promise<void>((resolve) => setImmediate(resolve))
+  }
+}
+
+function times<T>(count: number, make: (index: number) => T): readonly T[] {
+  return Array.from({ length: count }, (_, index) => make(index))
+}
+
+/** Sends and edits to one chat: 1 a second; in groups 20 a minute. To all chats: 30 a second. */
+function telegram(kind: 'private' | 'group'): PacedPlatform {
+  const perChatMs = kind === 'private' ? 1000 : 3000
+  return {
+    id: kind === 'private' ? 'telegram' : 'telegram-group',
+    name: kind === 'private' ? 'Telegram' : 'Telegram, groups',
+    edits: true,
+    budgetMs: (chats) => Math.max(perChatMs, (chats * 1000) / 30),
+    async open(clock, count) {
+      const fake = await startTelegram({ token, clock })
+      const { track, rest } = createTracker()
+      const api = new Api(token, { apiRoot: fake.url })
+      api.config.use((call, method, payload, signal) => track(call(method, payload, signal)))
+      const idOf = (index: number): number => (kind === 'private' ? 1001 + index : -1001 - index)
+      return {
+        chats: times(count, (index) => ({
+          sink: telegramSink({ api, chatId: idOf(index), clock }),
+          screen: () => textOf(fake.screen(idOf(index))),
+        })),
+        rest,
+        rateLimited: () => fake.calls.filter(({ status }) => status === 429).length,
+        close: () => fake.close(),
+      }
+    },
+  }
+}
+
+/** 5 edits in 5 s in a channel; 50 calls a second in all. */
+const discord: PacedPlatform = {
+  id: 'discord',
+  name: 'Discord',
+  edits: true,
+  budgetMs: (chats) => Math.max(1000, (chats * 1000) / 50),
+  async open(clock, count) {
+    const fake = await startDiscord({ token, clock })
+    const { track, rest } = createTracker()
+    // The client counts calls a second by the machine's clock, which is slower than this one.
+    const options = { ...discordRestOptions, api: fake.url, globalRequestsPerSecond: Number.POSITIVE_INFINITY }
+    const real = new REST(options).setToken(token)
+    const api = {
+      post: (...given: Parameters<REST['post']>) => track(real.post(...given)),
+      put: (...given: Parameters<REST['put']>) => track(real.put(...given)),
+      patch: (...given: Parameters<REST['patch']>) => track(real.patch(...given)),
+      delete: (...given: Parameters<REST['delete']>) => track(real.delete(...given)),
+      on: real.on.bind(real),
+    }
+    const idOf = (index: number): string => `${100_000_000_000_000_001n + BigInt(index)}`
+    return {
+      chats: times(count, (index) => ({
+        sink: discordSink({ rest: api, channelId: idOf(index), clock }),
+        screen: () => textOf(fake.screen(idOf(index))),
+      })),
+      rest,
+      rateLimited: () => fake.calls.filter(({ status }) => status === 429).length,
+      close: () => fake.close(),
+    }
+  },
+}
+
+/** Appends to streams: 100 a minute in a workspace. Edits, without streams: 50. */
+function slack(delivery: 'native' | 'edit'): PacedPlatform {
+  const perMinute = delivery === 'native' ? 100 : 50
+  return {
+    id: delivery === 'native' ? 'slack' : 'slack-edit',
+    name: delivery === 'native' ? 'Slack' : 'Slack, by edits',
+    edits: true,
+    budgetMs: (chats) => (chats * 60_000) / perMinute,
+    async open(clock, count) {
+      const fake = await startSlack({ clock })
+      const { track, rest } = createTracker()
+      const real = new WebClient(fake.token, {
+        slackApiUrl: fake.url,
+        retryConfig: { retries: 0 },
+        rejectRateLimitedCalls: true,
+      })
+      const api = {
+        token: fake.token,
+        apiCall: (...given: Parameters<WebClient['apiCall']>) => track(real.apiCall(...given)),
+      }
+      const places = times(count, (index) => {
+        const channelId = `D000000000${index}`
+        return { channelId, threadTs: fake.say(channelId, 'Go on.') }
+      })
+      return {
+        chats: places.map((place) => ({
+          sink: slackSink({ api, ...place, clock, policy: { delivery } }),
+          screen: () => textOf(fake.screen(place.channelId, place.threadTs)),
+        })),
+        rest,
+        rateLimited: () => fake.calls.filter(({ status }) => status === 429).length,
+        close: () => fake.close(),
+      }
+    },
+  }
+}
+
+/** WhatsApp documents no limits of linked devices: one call in 3 s to a chat and one a second in all count as safe. */
+const baileys: PacedPlatform = {
+  id: 'baileys',
+  name: 'WhatsApp, Baileys',
+  edits: true,
+  budgetMs: (chats) => Math.max(3000, chats * 1000),
+  async open(clock, count) {
+    const fake = createFakeBaileys({ clock })
+    const { rest } = createTracker()
+    const socket = fake.connect()
+    // Sinks on the same function share the limits.
+    const current = (): typeof socket => socket
+    const idOf = (index: number): string => `49170000000${index}@s.whatsapp.net`
+    return {
+      chats: times(count, (index) => ({
+        sink: baileysSink({ socket: current, jid: idOf(index), clock }),
+        screen: () => textOf(fake.screen(idOf(index))),
+      })),
+      rest,
+      rateLimited: () => 0,
+      close: async () => fake.drop(),
+    }
+  },
+}
+
+/** One message in 6 s to a person. */
+const cloud: PacedPlatform = {
+  id: 'cloud',
+  name: 'WhatsApp, Cloud API',
+  edits: false,
+  budgetMs: () => 6000,
+  async open(clock, count) {
+    const fake = await startWhatsApp({ token, clock })
+    const { track, rest } = createTracker()
+    const client = createCloudClient({
+      token,
+      phoneNumberId: fake.phoneNumberId,
+      apiUrl: fake.url,
+      fetch: (...given) => track(fetch(...given)),
+    })
+    const idOf = (index: number): string => `4917000000${10 + index}`
+    return {
+      chats: times(count, (index) => ({
+        sink: whatsappSink({ client, to: idOf(index), clock }),
+        screen: () => textOf(fake.screen(idOf(index))),
+      })),
+      rest,
+      rateLimited: () => fake.calls.filter(({ status }) => status === 429).length,
+      close: () => fake.close(),
+    }
+  },
+}
+
+export const pacedPlatforms: readonly PacedPlatform[] = [
+  telegram('private'),
+  telegram('group'),
+  discord,
+  slack('native'),
+  slack('edit'),
+  baileys,
+  cloud,
+]

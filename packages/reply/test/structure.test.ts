@@ -57,10 +57,10 @@ const homes: Readonly<Record<string, RegExp>> = {
   chat: /^packages\/bench\/src\/delivery\/peer\.ts$/,
   '@chat-adapter/telegram': /^packages\/bench\/src\/delivery\/telegram\.ts$/,
   '@chat-adapter/slack': /^packages\/bench\/src\/delivery\/slack\.ts$/,
-  '@chat-adapter/discord': /^packages\/bench\/src\/delivery\/discord\.ts$/,
+  '@chat-adapter/discord': /^packages\/bench\/src\/delivery\/(discord|paced-platforms)\.ts$/,
   '@chat-adapter/whatsapp': /^packages\/bench\/src\/delivery\/whatsapp\.ts$/,
   '@slack/web-api': /^packages\/bench\/src\/delivery\/slack\.ts$/,
-  '@discordjs/rest': /^packages\/bench\/src\/delivery\/discord\.ts$/,
+  '@discordjs/rest': /^packages\/bench\/src\/delivery\/(discord|paced-platforms)\.ts$/,
   '@chat-adapter/state-memory': /^packages\/bench\/src\/delivery\/peer\.ts$/,
 }
 

@@ -204,7 +204,7 @@ test('a channel that accepts no posts is named in the delivery', async () => {
   })
   expect(screen).toEqual([])
   const reason = expect.stringContaining('is_archived')
-  expect(delivery.undelivered).toContainEqual({ key: 'answer#0', type: 'refused', reason })
+  expect(delivery.undelivered).toContainEqual({ key: 'answer#0', card: 'answer', type: 'refused', reason })
 })
 
 test.each(['native', 'edit'] as const)(

@@ -80,6 +80,7 @@ test('the asks of a run that another client began are left to it', async () => {
   const [joined, own] = [start(true), start(false)]
   joined.ask()
   own.ask()
+  await new Promise(setImmediate)
   expect(joined.calls).toEqual([])
   expect(own.calls).toEqual(['reject per_1', 'reject que_1'])
   expect(joined.stdout()).toContain('Waiting for an answer to "bash: npm publish" from the client that began this run.')
@@ -96,6 +97,7 @@ test('a sink without a terminal rejects asks only of a run that it saw begin', a
   late.sink.permissionAsked?.(asked)
   tell(early.sink, emptyReply('ses_root'))
   early.sink.permissionAsked?.(asked)
+  await new Promise(setImmediate)
   expect(late.sent).toEqual([])
   expect(early.sent).toEqual([['per_1', 'reject', expect.any(String)]])
   const words = (await late.terminal.rows()).join(' ').replace(/\s+/g, ' ')

@@ -1,3 +1,4 @@
+import { ReplyError } from '@reply/core'
 import { expect, test } from 'vitest'
 import { consoleSink } from '../src/sink.ts'
 import { fakeClock } from './fixture/clock.ts'
@@ -158,7 +159,7 @@ test('a log shows what would run, once it is known', () => {
 })
 
 test('without a terminal asks are rejected and the log says so, or they wait', async () => {
-  const play = (options: Parameters<typeof consoleSink>[0]) => {
+  const play = async (options: Parameters<typeof consoleSink>[0]) => {
     const { stdout, written } = fakeTerminal(60, 16)
     const refused: string[] = []
     const opencode = {
@@ -170,10 +171,29 @@ test('without a terminal asks are rejected and the log says so, or they wait', a
     tell(sink, replyOf([], { messages: [] }))
     sink.permissionAsked?.({ type: 'permissionAsked', ask, reply: blocked(ask) })
     sink.questionAsked?.({ type: 'questionAsked', ask: question(), reply: replyOf([], { asks: [question()] }) })
+    await new Promise(setImmediate)
     return { refused, written }
   }
-  const plain = play({})
+  const plain = await play({})
   expect(plain.refused).toEqual(['per_1', 'que_1'])
   expect(plain.written()).toContain(`Rejected "bash: npm publish", because it cannot be answered here`)
-  expect(play({ asks: 'wait' }).refused).toEqual([])
+  expect((await play({ asks: 'wait' })).refused).toEqual([])
+})
+
+test('without a terminal the log does not say that it rejected what another observer answered', async () => {
+  const { stdout, written } = fakeTerminal(60, 16)
+  const answered = new Set<string>()
+  const first = async ({ requestID }: { readonly requestID: string }) => {
+    if (answered.has(requestID)) throw new ReplyError('already-resolved', 'It is resolved.')
+    answered.add(requestID)
+  }
+  const opencode = { answer: first, reject: first }
+  const sink = consoleSink({ stdout, env: {}, clock: fakeClock(START), opencode, live: false })
+  const ask = permission()
+  tell(sink, replyOf([], { messages: [] }))
+  sink.permissionAsked?.({ type: 'permissionAsked', ask, reply: blocked(ask) })
+  // The next observer of the same run, told of the same ask.
+  await opencode.answer(ask)
+  await new Promise(setImmediate)
+  expect(written()).not.toContain('Rejected')
 })

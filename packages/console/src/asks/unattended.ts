@@ -31,8 +31,12 @@ export function unattended(what: Unattended, { opencode, note, clock, cure, isOw
     if (!isOwn()) return say(`Waiting for an answer to "${askTitle(ask)}" from the client that began this run.`)
     if (what === 'wait') say(`Waiting for an answer to "${askTitle(ask)}", for example from \`reply watch\`.`)
     if (what === 'reject') {
-      say(`Rejected "${askTitle(ask)}", because it cannot be answered here; ${cure}.`)
-      void settle(ask, () => opencode.reject(ask, UNANSWERABLE))
+      void settle(ask, async () => {
+        // Other observers of the run may answer it: those that do so at once come first.
+        await Promise.resolve()
+        await opencode.reject(ask, UNANSWERABLE)
+        say(`Rejected "${askTitle(ask)}", because it cannot be answered here; ${cure}.`)
+      })
     }
     if (what === 'first') {
       say('This cannot be answered here: taking the first option.')

@@ -1,3 +1,4 @@
+export { serverOf } from './drive/connect.ts'
 export { guarded } from './drive/guard-callback.ts'
 export { hideValues } from './recording/hide-values.ts'
 export { createSecretFilter, type ProgramInput, secretsIn } from './recording/known-secrets.ts'

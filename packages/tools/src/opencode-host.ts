@@ -1,18 +1,21 @@
 import { randomBytes } from 'node:crypto'
-import { type OnError, ReplyError } from '@reply/core'
-import { toAddress } from '@reply/core/internal'
-import type { OfferedTools, ToolHost } from '@reply/core/thoughts'
+import { type OnError, type PromptInput, ReplyError } from '@reply/core'
+import { serverOf, toAddress } from '@reply/core/internal'
+import type { OfferedTools, ToolHost, Tools } from '@reply/core/thoughts'
 import { serveTools } from './serve-tools.ts'
 
-/** The server, as for `connect`, and the project's directory. */
+/** The server that is told of the tools, if it is not that of the agent's connection, and the project's directory. */
 export interface OpenCodeHostOptions {
-  /** Default: the environment's `OPENCODE_URL`, else `http://127.0.0.1:4096`. It must run on this machine. */
+  /**
+   * The server's address. It must run on this machine. Default: the address and the credentials of the connection that
+   * `createAgent` got from `connect`; for any other connection the defaults of `connect`.
+   */
   readonly url?: string | undefined
-  /** Default: `opencode`. */
+  /** With a `url`. Default: `opencode`. */
   readonly username?: string | undefined
-  /** Default: none, or without a `url` the environment's. */
+  /** With a `url`. Default: none. */
   readonly password?: string | undefined
-  /** The directory of the sessions that get tools. Default: the server's own. */
+  /** The directory of the sessions that get tools. Default: the connection's, else the server's own. */
   readonly directory?: string | undefined
   /** Receives what tools throw. */
   readonly onError?: OnError | undefined
@@ -27,30 +30,46 @@ const deadlineMs = 30_000
  * directory see them too. Their names begin with a random prefix.
  */
 export function openCodeHost(options: OpenCodeHostOptions = {}): ToolHost {
-  const { url, authorization } = toAddress(options)
-  const { directory, onError } = options
-
+  // A wrong address is told at once.
+  const given = options.url === undefined ? undefined : toAddress(options)
   return {
-    offer: async (tools, input): Promise<OfferedTools> => {
-      const served = await serveTools(tools, { onError })
-      const name = `reply_${randomBytes(4).toString('hex')}`
-      let second: boolean | undefined
-      try {
-        second = await isSecond()
-        const config = { type: 'remote', url: served.url, headers: served.headers, oauth: false }
-        await (second ? addToSecond(name, config) : addToFirst(name, config))
-        return { input, close }
-      } catch (error) {
-        await close()
-        throw error
-      }
-
-      async function close(): Promise<void> {
-        // A server that has ended has no tools either, nor has one that was never told.
-        if (second !== undefined) await forget(name, second).catch(() => {})
-        await served.close()
-      }
+    offer: async (tools, input, driver) => {
+      const own = serverOf(driver)
+      const directory = options.directory ?? own?.directory
+      return await offer(tools, input, { ...(given ?? own ?? toAddress(options)), directory, onError: options.onError })
     },
+  }
+}
+
+interface Target {
+  readonly url: string
+  readonly authorization?: string | undefined
+  readonly directory: string | undefined
+  readonly onError: OnError | undefined
+}
+
+async function offer(
+  tools: Tools,
+  input: PromptInput,
+  { url, authorization, directory, onError }: Target,
+): Promise<OfferedTools> {
+  const served = await serveTools(tools, { onError })
+  const name = `reply_${randomBytes(4).toString('hex')}`
+  let second: boolean | undefined
+  try {
+    second = await isSecond()
+    const config = { type: 'remote', url: served.url, headers: served.headers, oauth: false }
+    await (second ? addToSecond(name, config) : addToFirst(name, config))
+    return { input, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+
+  async function close(): Promise<void> {
+    // A server that has ended has no tools either, nor has one that was never told.
+    if (second !== undefined) await forget(name, second).catch(() => {})
+    await served.close()
   }
 
   async function forget(name: string, second: boolean): Promise<void> {

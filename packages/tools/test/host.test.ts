@@ -1,4 +1,5 @@
 import { createServer } from 'node:http'
+import { connect } from '@reply/core'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { openCodeHost } from '../src/index.ts'
@@ -23,7 +24,9 @@ test('a server that can not reach the tools is told to forget them', async () =>
   const address = server.address()
   const url = `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`
   const tools = { add: { description: 'Adds.', schema: z.object({}), handler: () => 'ok' } }
-  await expect(openCodeHost({ url }).offer(tools, { text: 'Go.' })).rejects.toThrow('Connection refused')
+  const opencode = connect({ url: 'http://127.0.0.1:1', onError: () => {} })
+  await expect(openCodeHost({ url }).offer(tools, { text: 'Go.' }, opencode)).rejects.toThrow('Connection refused')
   expect(asked.at(-1)).toMatch(/^POST \/mcp\/reply_\w+\/disconnect$/)
+  await opencode.close()
   server.close()
 })

@@ -27,7 +27,8 @@ export function playTools({ version, password }: Played): void {
       model = await startModel({ scripts, generation: password === undefined ? 1 : 2 })
       server = await launchOpencode({ model, version })
       opencode = connect({ url: server.url, password, directory: server.directory })
-      real = openCodeHost({ url: server.url, password, directory: server.directory })
+      // Its server is that of the connection.
+      real = openCodeHost()
     })
 
     afterAll(async () => {
@@ -53,8 +54,8 @@ export function playTools({ version, password }: Played): void {
     /** The script learns the tools' names when they are offered. */
     function scripted(script: string, play: (named: (tool: string) => string) => Scripts[string]): ToolHost {
       return {
-        offer: async (tools, input) => {
-          const offered = await real.offer(tools, input)
+        offer: async (tools, input, driver) => {
+          const offered = await real.offer(tools, input, driver)
           const [host = ''] = await hosts()
           scripts[script] = play((name) => `${host}_${name}`)
           return offered

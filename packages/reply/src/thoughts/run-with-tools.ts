@@ -40,7 +40,7 @@ export function runWithTools({ driver, host, prompt, output, tools, runOptions }
 
   async function begin(): Promise<ReplyStream> {
     const all = { ...tools, ...(returned && { [returnTool]: returned.tool }) }
-    const offered = await host.offer(all, returned ? withWords(prompt) : prompt)
+    const offered = await host.offer(all, returned ? withWords(prompt) : prompt, driver)
     try {
       const stream = driver.prompt(offered.input, runOptions)
       void stream.result.then(() => offered.close())

@@ -44,10 +44,10 @@ const kindByTool: ReadonlyMap<string, ToolKind> = new Map([
   ['exitplanmode', 'switch_mode'],
 ])
 
-/** The kind that the source tells in `metadata.kind`, else by the tool's name. */
+/** The kind that the source tells in `metadata.kind`, else by the tool's name: `other` tells nothing. */
 export function kindOf({ tool, state }: ToolPart): ToolKind {
   const told = state.metadata?.kind
-  return isKind(told) ? told : (kindByTool.get(tool.toLowerCase()) ?? 'other')
+  return isKind(told) && told !== 'other' ? told : (kindByTool.get(tool.toLowerCase()) ?? 'other')
 }
 
 function isKind(value: unknown): value is ToolKind {

@@ -1,3 +1,4 @@
+import type { OpenCode } from '../drive/opencode.ts'
 import type { PromptInput } from '../source/input.ts'
 import type { ValueSchema } from './decode/schema.ts'
 
@@ -21,9 +22,10 @@ export type Tools = Readonly<Record<string, Tool>>
 export interface ToolHost {
   /**
    * Offers tools for one run. Resolves once the agent can call them, with the prompt as it must be posted: it may name
-   * another session. Rejects with a `ReplyError` if the agent can't call tools.
+   * another session. `driver` is the connection of `createAgent`. Rejects with a `ReplyError` if the agent can't call
+   * tools.
    */
-  offer(tools: Tools, input: PromptInput): Promise<OfferedTools>
+  offer(tools: Tools, input: PromptInput, driver: Pick<OpenCode, 'prompt'>): Promise<OfferedTools>
 }
 
 /** Tools that an agent can call until they are closed. */

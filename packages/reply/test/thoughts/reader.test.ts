@@ -162,6 +162,12 @@ describe('a tool call', () => {
     expect(thoughtsOf(tool('m1', { tool: name }))[0]).toMatchObject({ type: 'tool_start', kind })
   })
 
+  test('of which the source tells no more than "other" has the kind of its name', () => {
+    // OpenCode's checklist as its own protocol and as ACP tell it.
+    for (const metadata of [{}, { kind: 'other' }])
+      expect(thoughtsOf(tool('m1', { tool: 'todowrite', metadata }))[0]).toMatchObject({ kind: 'think' })
+  })
+
   test('shows the content that an ACP agent gives it, and leaves out what is malformed', () => {
     const content = [
       { type: 'content', content: { type: 'text', text: 'done' } },

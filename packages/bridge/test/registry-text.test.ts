@@ -1,6 +1,8 @@
+import { emptyReply } from '@reply/core'
 import { expect, test } from 'vitest'
 import type { Execution } from '../src/registry/execution.ts'
 import { listText, logText, statusText, unknownText } from '../src/registry/format.ts'
+import { endOf } from '../src/runs/outcome.ts'
 
 const startedAt = Date.UTC(2026, 1, 24, 8, 0, 1)
 
@@ -37,6 +39,13 @@ test('a failed one says why', () => {
     reason: 'The provider failed',
   })
   expect(statusText(failed, startedAt, undefined)).toBe('❌ Error (5s) · abc123\nReason: The provider failed')
+})
+
+test('one that a person stopped is no error', () => {
+  const aborted = { ...emptyReply('ses_1'), phase: 'settled', outcome: 'aborted' } as const
+  const stopped = execution({ ...endOf(aborted), phase: 'done', finishedAt: startedAt + 5000 })
+  expect(statusText(stopped, startedAt, undefined)).toBe('⏹️ Stopped (5s) · abc123\nReason: Aborted')
+  expect(listText([stopped])).toContain('• abc123 ⏹️ Stopped 08:00:06Z')
 })
 
 test('the list has a line each, and an unknown id is named', () => {

@@ -82,7 +82,9 @@ test('a stop works on a run of before', async () => {
   stage.telegram.say(chat, '/stop')
   await answered('Stopped.')
   stage.telegram.say(chat, '/status')
-  await answered('❌ Error')
+  await answered('⏹️ Stopped')
+  stage.telegram.say(chat, '/list')
+  expect((await answered('Recent executions')).text).toContain('⏹️ Stopped')
 })
 
 test('an ask of before is answered by its old button', async () => {

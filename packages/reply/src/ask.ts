@@ -20,7 +20,11 @@ interface AskFields {
   readonly messageID?: string | undefined
   /** Only `pending` asks can be answered. */
   readonly status: AskStatus
-  /** When it was first seen, ms since the epoch. Absent if only its end was seen. */
+  /**
+   * When it was first seen, in ms since the epoch. Absent if only its end was seen. A time of day, not of a monotonic
+   * clock: other processes compare it, also after a restart. It never goes back here; the time between it and
+   * `closedAt` includes the step if the computer's clock is set forward meanwhile.
+   */
   readonly askedAt?: number | undefined
   /** When its end was received, in ms since the epoch. Absent while it is pending. */
   readonly closedAt?: number | undefined

@@ -23,12 +23,13 @@ export interface Execution {
   readonly phase: 'planned' | 'posting' | 'delivering' | 'done'
   /** Set from `posting` on. */
   readonly posted?: PostedPrompt | undefined
-  readonly status: 'running' | 'complete' | 'error'
+  /** `stopped`: a person ended it, from the chat or elsewhere, or by a rejection. */
+  readonly status: 'running' | 'complete' | 'stopped' | 'error'
   /** In ms since the epoch. */
   readonly startedAt: number
   /** In ms since the epoch. Absent while it runs. */
   readonly finishedAt?: number | undefined
-  /** Why it failed. Set exactly with `error`. */
+  /** Why it was stopped or failed. Set exactly with `stopped` and `error`. */
   readonly reason?: string | undefined
   /** A person stopped it from the chat. */
   readonly isCanceled?: true | undefined

@@ -17,6 +17,8 @@ export function statusText(execution: Execution, now: number, last: LogLine | un
       return `⏳ Running (${time}) · ${id}\nLast output: ${last ? oneLine(last.text, lineLength) : 'none yet'}`
     case 'complete':
       return `✅ Complete (${time}) · ${id}\nFinished: ${stamp(finishedAt)}`
+    case 'stopped':
+      return `⏹️ Stopped (${time}) · ${id}\nReason: ${oneLine(reason, lineLength)}`
     case 'error':
       return `❌ Error (${time}) · ${id}\nReason: ${oneLine(reason, lineLength)}`
   }
@@ -35,6 +37,7 @@ export function listText(executions: readonly Execution[]): string {
 const labels: Readonly<Record<Execution['status'], string>> = {
   running: '⏳ Running',
   complete: '✅ Complete',
+  stopped: '⏹️ Stopped',
   error: '❌ Error',
 }
 

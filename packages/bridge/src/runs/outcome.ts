@@ -9,9 +9,9 @@ export function endOf(reply: Reply): Pick<Execution, 'status' | 'reason'> {
     case 'completed':
       return { status: 'complete' }
     case 'stopped':
-      return { status: 'error', reason: 'Stopped before the end' }
+      return { status: 'stopped', reason: 'Stopped before the end' }
     case 'aborted':
-      return { status: 'error', reason: 'Aborted' }
+      return { status: 'stopped', reason: 'Aborted' }
     case 'timed-out':
       return { status: 'error', reason: 'Timed out' }
     case 'lost':

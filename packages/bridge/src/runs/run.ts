@@ -85,7 +85,7 @@ export function beginRun(options: BeginOptions): ActiveRun {
   }
 
   async function begin(): Promise<void> {
-    if (isCanceled && execution.posted === undefined) return await end('Aborted')
+    if (isCanceled && execution.posted === undefined) return await end('Aborted', 'stopped')
     stream = execution.posted === undefined ? await post() : await find(execution.posted)
     if (!stream) return
     found.resolve()
@@ -117,7 +117,7 @@ export function beginRun(options: BeginOptions): ActiveRun {
       return await end(words.mayNot('approve'))
     }
     if (guarded && !(await isGuarded({ agent, command: known?.name }))) return await end(words.mayNot('approve'))
-    if (isCanceled) return await end('Aborted')
+    if (isCanceled) return await end('Aborted', 'stopped')
     if (command && known) {
       if (prompt.files.length > 0) await say({ text: words.commandHasNoFiles })
       const run = runOptions(guarded)
@@ -130,7 +130,7 @@ export function beginRun(options: BeginOptions): ActiveRun {
       return opencode.command({ ...target, command: command.name, arguments: command.rest }, { ...run, onPosting })
     }
     const files = await readFiles(channels.of(prompt.channel), prompt.files, router.maxFileBytes)
-    if (isCanceled) return await end('Aborted')
+    if (isCanceled) return await end('Aborted', 'stopped')
     if (!people.mayAll(prompt, 'prompt')) return await refuse()
     return opencode.prompt({ ...target, text: prompt.text, files }, runOptions(guarded))
   }
@@ -254,8 +254,8 @@ export function beginRun(options: BeginOptions): ActiveRun {
     if (!isStopping()) await finish()
   }
 
-  async function end(reason: string): Promise<undefined> {
-    await update({ phase: 'done', status: 'error', reason, finishedAt: clock.now() })
+  async function end(reason: string, status: 'stopped' | 'error' = 'error'): Promise<undefined> {
+    await update({ phase: 'done', status, reason, finishedAt: clock.now() })
     return undefined
   }
 

@@ -95,8 +95,8 @@ export const words = {
   noApprover:
     'No one in this chat may allow that: it takes the right `approve`. Work in a chat with a person who has it, or write /stop.',
   askReminder: (left: string) => `⏳ The request above still waits for an answer: ${left} left.`,
-  askTimedOut: (after: string) => `No answer within ${after}, so the request was rejected.`,
-  askOff: 'Requests are not passed on here, so it was rejected.',
+  askTimedOut: (after: string) => `No answer within ${after}, so the request is rejected.`,
+  askOff: 'Requests are not passed on here, so this one is rejected.',
   askRejectedMessage: (after: string) => `There was no answer within ${after}. Go on without it, or say what you need.`,
   askOffMessage: 'There is no person to ask here. Go on without it.',
   backlog: (count: number) =>

@@ -95,7 +95,7 @@ test('a session that was deleted is replaced, and only that is said', async () =
 test('without progress, asks are rejected and never shown', async () => {
   await stage.start({ router: { progress: { enabled: false } } })
   stage.telegram.say(chat, 'Ask [scenario:question]')
-  await answered(chat, 'so it was rejected')
+  await answered(chat, 'so this one is rejected')
   expect(stage.said(chat).join()).not.toContain('Which colour?')
 })
 

@@ -2,6 +2,7 @@ import { type Ask, type OpenCode, pendingAsks, type Reply, type ReplyObserver } 
 import type { Actor } from '@reply/sink'
 import { elapsed } from '@reply/sink/channel'
 import type { ChatPlace } from '../place.ts'
+import { atMost } from '../runs/at-most.ts'
 import type { BridgeContext } from '../runs/context.ts'
 
 /** Rejects asks that stay unanswered for too long. */
@@ -22,6 +23,8 @@ export interface WatchedRun {
 
 /** When a rejection that failed is tried again, in ms. */
 const againMs = 5000
+/** How long a rejection waits for the chat to say so, in ms. */
+const saidMs = 5000
 /** How long the store remembers since when an ask waits, at least, in ms: a day. */
 const rememberedMs = 86_400_000
 
@@ -110,23 +113,27 @@ export function createAskWatch(context: Omit<BridgeContext, 'registry' | 'server
     return { at: Number((await state.read(key)) ?? now), isNew: false }
   }
 
+  /** Says so first: what the agent goes on to say comes after it. A chat that takes no message now holds nothing up. */
   async function reject(what: Rejection): Promise<void> {
-    const { run, ask, said, message } = what
+    const { run, ask, said } = what
+    await atMost(channels.say(run.place, { text: said }, sessionOf(run, ask)), saidMs, clock)
+    if (waiting.has(ask.requestID)) await send(what)
+  }
+
+  async function send(what: Rejection): Promise<void> {
+    const { run, ask, message } = what
     try {
       await run.opencode.reject(ask, ask.type === 'permission' ? message : undefined)
     } catch (error) {
       // Answered at the last moment.
       const isLate = error instanceof Error && 'type' in error && error.type === 'already-resolved'
-      if (!isLate && waiting.has(ask.requestID)) {
-        onError(error instanceof Error ? error : new Error(String(error)))
-        waiting.set(
-          ask.requestID,
-          clock.after(againMs, () => void reject(what)),
-        )
-      }
-      return
+      if (isLate || !waiting.has(ask.requestID)) return
+      onError(error instanceof Error ? error : new Error(String(error)))
+      waiting.set(
+        ask.requestID,
+        clock.after(againMs, () => void send(what)),
+      )
     }
-    await channels.say(run.place, { text: said }, sessionOf(run, ask))
   }
 
   function stop(): void {

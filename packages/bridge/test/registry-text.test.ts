@@ -41,7 +41,7 @@ test('a failed one says why', () => {
   expect(statusText(failed, startedAt, undefined)).toBe('❌ Error (5s) · abc123\nReason: The provider failed')
 })
 
-test('one that a person stopped is no error', () => {
+test('a stopped execution is not called an error', () => {
   const aborted = { ...emptyReply('ses_1'), phase: 'settled', outcome: 'aborted' } as const
   const stopped = execution({ ...endOf(aborted), phase: 'done', finishedAt: startedAt + 5000 })
   expect(statusText(stopped, startedAt, undefined)).toBe('⏹️ Stopped (5s) · abc123\nReason: Aborted')

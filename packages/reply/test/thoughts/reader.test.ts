@@ -162,7 +162,7 @@ describe('a tool call', () => {
     expect(thoughtsOf(tool('m1', { tool: name }))[0]).toMatchObject({ type: 'tool_start', kind })
   })
 
-  test('of which the source tells no more than "other" has the kind of its name', () => {
+  test('has the kind of its name if its source says "other"', () => {
     // OpenCode's checklist as its own protocol and as ACP tell it.
     for (const metadata of [{}, { kind: 'other' }])
       expect(thoughtsOf(tool('m1', { tool: 'todowrite', metadata }))[0]).toMatchObject({ kind: 'think' })

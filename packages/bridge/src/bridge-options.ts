@@ -2,6 +2,7 @@ import type { Clock, OpenCode } from '@reply/core'
 import type {
   BridgeConnection,
   ChannelHost,
+  Hearing,
   SecretSource,
   Webhook,
   WebhookAnswer,
@@ -53,6 +54,23 @@ export interface BridgeOptions {
   readonly random?: (() => number) | undefined
 }
 
+/** What a bridge does now. */
+export interface BridgeStatus {
+  /**
+   * `starting` until it hears the chats, also while it waits for another process; `ready` while it hears all of them; `deaf`
+   * while a channel gets nothing and tries again; `stalled` while it makes no calls, as it can't write its state; `stopped`
+   * once `stop` was called.
+   */
+  readonly state: 'starting' | 'ready' | 'deaf' | 'stalled' | 'stopped'
+  /** What is wrong now, a sentence each, without secrets. Empty if nothing is. */
+  readonly problems: readonly string[]
+  /**
+   * Each channel by its name, once it listens. A channel that hears by requests, or by a client of the program's own,
+   * always counts as hearing.
+   */
+  readonly channels: Readonly<Record<string, Hearing>>
+}
+
 /** Chats and servers, connected. */
 export interface Bridge {
   /**
@@ -60,13 +78,8 @@ export interface Bridge {
    * fit a channel, or if a platform refuses its token.
    */
   start(): Promise<void>
-  /**
-   * `starting` until it hears the chats, also while it waits for another process; `stalled` while it makes no calls, as it
-   * can't write its state; `stopped` once `stop` was called.
-   */
-  status(): 'starting' | 'ready' | 'stalled' | 'stopped'
-  /** What is wrong now, a sentence each, without secrets. Empty if nothing is. */
-  problems(): readonly string[]
+  /** What it does now, what is wrong, and which channels hear. */
+  status(): BridgeStatus
   /** Hears nothing more, and resolves when all is written down, within 10 s. What runs on the servers goes on. */
   stop(): Promise<void>
   /**

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { type OpenCode, steadyClock, systemClock } from '@reply/core'
-import type { BridgeConnection, Inbound, KnownChat, Webhook } from '@reply/sink/channel'
+import type { BridgeConnection, Hearing, Inbound, KnownChat, Webhook } from '@reply/sink/channel'
 import { createWebhook, keepSecret, safeError, safeOnError } from '@reply/sink/channel'
 import { createAllowed } from './asks/allowed.ts'
 import { createAnsweredBy } from './asks/answered-by.ts'
 import { createAnswerer } from './asks/answering.ts'
 import { createAskWatch } from './asks/ask-watch.ts'
-import type { Bridge, BridgeOptions } from './bridge-options.ts'
+import type { Bridge, BridgeOptions, BridgeStatus } from './bridge-options.ts'
 import { loadChannel } from './channel-loader.ts'
 import { createChannels } from './channels.ts'
 import { createCommands } from './commands/commands.ts'
@@ -15,6 +15,7 @@ import { secretsOf } from './config/load.ts'
 import type { BridgeConfig } from './config/schema.ts'
 import { BridgeError } from './error.ts'
 import { emitTo } from './events/emit.ts'
+import { createHearingStates, deafWords } from './hearing.ts'
 import { createBacklog } from './intake/backlog.ts'
 import { createIntake } from './intake/intake.ts'
 import { createTakenMessages } from './intake/taken-messages.ts'
@@ -80,6 +81,8 @@ export function createBridge(options: BridgeOptions): Bridge {
   const registry = createRegistry({ state, mirrors, clock, random })
   const people = createPeople(config.people)
   const directoryOf = (server: string): string | undefined => config.servers[server]?.directory
+  const emit = emitTo(options.observers ?? [], onError)
+  const hearing = createHearingStates({ emit, onNotice, wallNow: clock.wall })
   const context: BridgeContext = {
     directoryOf,
     trustsPrompt: (server) => config.servers[server]?.trustPrompt === true,
@@ -99,7 +102,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     clock,
     wallNow: clock.wall,
     answeredBy: createAnsweredBy(),
-    emit: emitTo(options.observers ?? [], onError),
+    emit,
     onError,
   }
   const asks = createAskWatch(context)
@@ -124,17 +127,30 @@ export function createBridge(options: BridgeOptions): Bridge {
   return {
     ...{ start, stop, webhooks, setPeople },
     status,
-    problems: () => [keeper.problem()].filter((problem) => problem !== undefined),
     refuse: (channel, head) => webhookOf(channel).refuse(head),
     webhook: async (channel, request) => await webhookOf(channel).take(request),
     listener: (channel) => (request, response) => webhookOf(channel).listener(request, response),
     fetch: (channel) => async (request) => await webhookOf(channel).fetch(request),
   }
 
-  function status(): ReturnType<Bridge['status']> {
+  function status(): BridgeStatus {
+    const channels = hearing.all()
+    const stalled = keeper.problem()
+    const deaf = Object.entries(channels).flatMap(([name, one]) =>
+      one.status === 'deaf' ? [deafWords(name, one)] : [],
+    )
+    return {
+      state: stateNow(stalled !== undefined, deaf.length > 0),
+      channels,
+      problems: [stalled, ...deaf].filter((one) => one !== undefined),
+    }
+  }
+
+  function stateNow(isStalled: boolean, isDeaf: boolean): BridgeStatus['state'] {
     if (stopped) return 'stopped'
     if (!isHearing) return 'starting'
-    return keeper.problem() === undefined ? 'ready' : 'stalled'
+    if (isStalled) return 'stalled'
+    return isDeaf ? 'deaf' : 'ready'
   }
 
   function setPeople(list: BridgeConfig['people']): void {
@@ -163,7 +179,12 @@ export function createBridge(options: BridgeOptions): Bridge {
       await step()
       starting.signal.throwIfAborted()
     }
-    await Promise.all([...connections.values()].map((connection) => connection.start()))
+    await Promise.all(
+      [...connections].map(async ([name, connection]) => {
+        await connection.start()
+        hearing.began(name)
+      }),
+    )
     starting.signal.throwIfAborted()
     isHearing = true
     for (const { setCommands } of connections.values()) void setCommands?.(commands.menu).catch(onError)
@@ -191,7 +212,8 @@ export function createBridge(options: BridgeOptions): Bridge {
     })
     const onInbound = async (inbound: Inbound): Promise<void> => await intake.receive(name, inbound)
     const chats = async (): Promise<readonly KnownChat[]> => await messages.chatsOf(name)
-    const host = { name, secret, onInbound, chats, onError, store: ledgers, clock }
+    const onHearing = (state: Hearing): void => hearing.told(name, state)
+    const host = { name, secret, onInbound, onHearing, chats, onError, store: ledgers, clock }
     const own = options.connections?.[name]
     if (own) return [name, await own(host)]
     const { schema, create } = await load(entry.type)

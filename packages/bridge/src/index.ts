@@ -1,5 +1,5 @@
 export { createBridge } from './bridge.ts'
-export type { Bridge, BridgeOptions, Connect } from './bridge-options.ts'
+export type { Bridge, BridgeOptions, BridgeStatus, Connect } from './bridge-options.ts'
 export { type LoadChannel, loadChannel } from './channel-loader.ts'
 export { configJsonSchema, parseConfig } from './config/config.ts'
 export { type LoadedConfig, loadConfig } from './config/load.ts'
@@ -9,6 +9,7 @@ export type { BridgeObserver } from './events/emit.ts'
 export type {
   AskEvent,
   BridgeEvent,
+  ChannelEvent,
   DeliveryEvent,
   EventPlace,
   InboundEvent,

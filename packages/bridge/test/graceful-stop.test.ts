@@ -48,7 +48,7 @@ test('a bridge stops at once when its channels do', async () => {
   const { bridge, isClosed } = await startedWith({ stop: none })
   await bridge.stop()
   expect(isClosed()).toBe(true)
-  expect(bridge.status()).toBe('stopped')
+  expect(bridge.status().state).toBe('stopped')
 })
 
 test('a channel that does not stop holds up the stop for ten seconds and no longer', async () => {

@@ -1,13 +1,14 @@
 import { get as httpGet, type IncomingMessage, type ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
+import type { BridgeStatus } from '../src/bridge-options.ts'
 import { bridgeMetrics } from '../src/events/metrics.ts'
 import { type ServedBridge, type ServeLimits, serveBridge } from '../src/http/serve-bridge.ts'
 
 let served: ServedBridge | undefined
 afterEach(async () => await served?.close())
 
-let status: 'starting' | 'ready' | 'stopped' = 'starting'
+let status: BridgeStatus = { state: 'starting', problems: [], channels: {} }
 const bridge = {
   status: () => status,
   listener:
@@ -29,13 +30,30 @@ test('health and readiness follow the bridge', async () => {
     [200, 'starting\n'],
     [503, 'starting\n'],
   ])
-  status = 'ready'
+  status = { state: 'ready', problems: [], channels: { tg: { status: 'hearing' } } }
   expect(await get('/readyz')).toEqual([200, 'ready\n'])
-  status = 'stopped'
+  status = { state: 'stopped', problems: [], channels: {} }
   expect([await get('/healthz'), await get('/readyz')]).toEqual([
     [503, 'stopped\n'],
     [503, 'stopped\n'],
   ])
+})
+
+test('a channel that hears nothing is named, and does not speak for the others', async () => {
+  served = await serveBridge({ bridge, port: 0 })
+  const reason = "Telegram rejected the bot's token (401)."
+  const line = `tg hears nothing since 1970-01-01T00:00:00.000Z: ${reason}`
+  const channels = { tg: { status: 'deaf', since: 0, reason }, wa: { status: 'hearing' } } as const
+  status = { state: 'deaf', problems: [line], channels }
+  expect(await get('/readyz')).toEqual([503, `deaf\n${line}\n`])
+  expect(await get('/readyz/tg')).toEqual([503, `deaf\n${line}\n`])
+  expect(await get('/readyz/wa')).toEqual([200, 'hearing\n'])
+  expect([await get('/readyz/none'), await get('/readyz/constructor')]).toEqual([
+    [404, 'not found\n'],
+    [404, 'not found\n'],
+  ])
+  expect(await get('/healthz')).toEqual([200, 'deaf\n'])
+  status = { state: 'stopped', problems: [], channels: {} }
 })
 
 test('metrics, webhooks, and nothing else', async () => {
@@ -117,7 +135,7 @@ test('health and webhooks can have an address each', async () => {
   served = await serveBridge({ bridge, metrics: bridgeMetrics(), port: 0, serves: 'health' })
   const codes = async () =>
     await Promise.all(['/healthz', '/readyz', '/metrics', '/webhooks/tg'].map(async (path) => (await get(path))[0]))
-  status = 'ready'
+  status = { state: 'ready', problems: [], channels: { tg: { status: 'hearing' } } }
   expect(await codes()).toEqual([200, 200, 200, 404])
   await served.close()
   served = await serveBridge({ bridge, metrics: bridgeMetrics(), port: 0, serves: 'webhooks' })

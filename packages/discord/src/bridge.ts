@@ -1,5 +1,5 @@
 import type { REST } from '@discordjs/rest'
-import { type BridgeChannel, type ChannelHost, loadClient, systemClock } from '@reply/sink/channel'
+import { type BridgeChannel, type ChannelHost, createHearing, loadClient, systemClock } from '@reply/sink/channel'
 import { discordRestOptions } from './api.ts'
 import { type DiscordConfig, discordConfig } from './config.ts'
 import { gatewayConnection, me } from './connection.ts'
@@ -44,6 +44,6 @@ async function gatewayFor({ updates, token, apiUrl }: DiscordConfig, host: Chann
   }
   return createGateway({
     connect: () => new Client({ intents, ws, rest: restOptions(apiUrl) }),
-    ...{ token: host.secret(token), clock, onError },
+    ...{ token: host.secret(token), hearing: createHearing(host), clock, onError },
   })
 }

@@ -4,6 +4,7 @@ import * as z from 'zod'
 const schema = z.object({ id: z.string() })
 const named = z.object({ username: z.string() })
 const ready = z.object({ t: z.literal('READY') })
+const connected = z.object({ t: z.enum(['READY', 'RESUMED']) })
 
 /** The bot's name in its own account. */
 export function accountIn(account: unknown): string {
@@ -21,6 +22,11 @@ export function idIn(posted: unknown, call: string): string {
 /** Discord began a new session: what happened before it is not replayed. A session that resumes gets `RESUMED`. */
 export function isReady(packet: unknown): boolean {
   return ready.safeParse(packet).success
+}
+
+/** Discord began a session, or goes on with one: events come from now on. */
+export function isConnected(packet: unknown): boolean {
+  return connected.safeParse(packet).success
 }
 
 const snowflake = z

@@ -23,6 +23,7 @@ export { loadClient, type SinkFields, sinkOptionsOf } from './inbound/bridge-opt
 export { type ChannelOptions, type InboundOptions, inboundOptionsOf } from './inbound/channel-options.ts'
 export { type SecretSource, secretSource, sinkFields } from './inbound/config.ts'
 export { downloadFile, type FileRequest, tooLong } from './inbound/download.ts'
+export { createHearing, type Hearing, type HearingWatch } from './inbound/hearing.ts'
 export type { Answering, Inbound, InboundFile } from './inbound/inbound.ts'
 export { jsonOf, utf8Of } from './inbound/json.ts'
 export { NotTakenError } from './inbound/not-taken.ts'

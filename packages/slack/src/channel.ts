@@ -2,6 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { words as defaultWords, type Inbound, type Sink } from '@reply/sink'
 import {
   type ChannelOptions,
+  createHearing,
+  type Hearing,
   inboundOptionsOf,
   placeOf,
   type SinkPlace,
@@ -31,6 +33,11 @@ export interface SlackChannelOptions extends ChannelOptions, Pick<SlackSinkOptio
    * With `socket`: `new SocketModeClient({ appToken, autoReconnectEnabled: false })`. The channel reconnects by itself.
    */
   readonly socket?: SlackSocket | undefined
+  /**
+   * With `socket`: told when events come, when Slack refuses the app or can't be reached for a minute, and when they come
+   * again. The channel goes on trying by itself. Default: not told.
+   */
+  readonly onHearing?: ((hearing: Hearing) => void) | undefined
   /** With `http`: the Signing Secret on the app's page. */
   readonly signingSecret?: string | undefined
   /**
@@ -98,8 +105,9 @@ export function slackChannel(options: SlackChannelOptions): SlackChannel {
     const isTaken = receive(body)
     return isLate ? await isTaken : true
   }
+  const hearing = createHearing({ onHearing: options.onHearing, onError, clock })
   const listening =
-    events === 'socket' ? createListening({ socket: requireSocket(socket), take, onError, clock }) : undefined
+    events === 'socket' ? createListening({ socket: requireSocket(socket), take, onError, hearing, clock }) : undefined
   requireToken(api)
   if (events === 'http' || signingSecret !== undefined) requireSecret(signingSecret)
   const webhook = signingSecret ? createSlackWebhook({ signingSecret, take, maxBytes, clock }) : undefined

@@ -30,10 +30,10 @@ export interface SlackConnection extends BridgeConnection, Pick<SlackChannel, 'h
 
 /** Connects an app of the program's own with a bridge, as one of its `connections`. Makes no call before `start`. */
 export function slackConnection(options: SlackConnectionOptions, host: ChannelHost): SlackConnection {
-  const { clock, onInbound, onError } = host
+  const { clock, onInbound, onError, onHearing } = host
   const { api, events, socket, signingSecret, ...fields } = options
   const channel = slackChannel({
-    ...{ api, events, socket, signingSecret, onInbound, onError, clock },
+    ...{ api, events, socket, signingSecret, onInbound, onError, onHearing, clock },
     ...{ onlyFiles: true, hearsAll: true, acknowledges: 'handled', commands: 'all' },
   })
   const notes = createNotes({

@@ -1,3 +1,4 @@
+import { backOffMs, type Hearing } from '@reply/sink/channel'
 import { WebClient } from '@slack/web-api'
 import { afterEach, describe, expect, test } from 'vitest'
 import { settledWith, text } from '../../sink/test/make.ts'
@@ -319,6 +320,42 @@ describe('the socket', () => {
     channel.start()
     await until(() => errors.length === 1)
     expect(await ending(Promise.reject(errors[0]))).toMatchObject({ type: 'unauthorized' })
+  })
+
+  test('that Slack refuses for a while is tried again and again, told, and works again', async () => {
+    const told: Hearing[] = []
+    const { slack, errors, clock, received } = await receive({ onHearing: (state) => void told.push(state) })
+    slack.inject({ method: 'apps.connections.open', type: 'error', error: 'invalid_auth', times: 9 })
+    slack.recycle()
+    await until(() => slack.sockets === 0 && clock.pending > 0)
+    await clock.advance(1000)
+    for (let count = 1; count <= 9; count++) {
+      await until(() => errors.length === count && clock.pending > 0)
+      await clock.advance(Math.min(300_000, 5000 * 2 ** (count - 1)))
+    }
+    await until(() => slack.sockets === 1)
+    slack.say('D1', 'after it')
+    await until(() => received.length === 1)
+    expect(told).toMatchObject([
+      { status: 'hearing' },
+      { status: 'deaf', reason: expect.stringContaining("rejected the app's token (invalid_auth)") },
+      { status: 'hearing' },
+    ])
+  })
+
+  test('that can not connect for a minute is told', async () => {
+    const told: Hearing[] = []
+    const { slack, errors, clock } = await receive({ onHearing: (state) => void told.push(state) })
+    slack.inject({ method: 'apps.connections.open', type: 'status', code: 503, times: 6 })
+    slack.recycle()
+    await until(() => slack.sockets === 0)
+    // The first wait, of a second, is the one after the connection ended.
+    for (let count = 0; count <= 6; count++) {
+      await until(() => errors.length === count && clock.pending > 0)
+      await clock.advance(backOffMs(count))
+    }
+    await until(() => told.at(-1)?.status === 'hearing')
+    expect(told).toMatchObject([{}, { status: 'deaf', reason: 'The socket to Slack failed: status 503.' }, {}])
   })
 
   test('without a server reports it, but not the token', async () => {

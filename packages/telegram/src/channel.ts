@@ -2,6 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Inbound, type Sink, words } from '@reply/sink'
 import {
   type ChannelOptions,
+  createHearing,
+  type Hearing,
   inboundOptionsOf,
   placeOf,
   type SinkPlace,
@@ -29,6 +31,11 @@ export interface TelegramChannelOptions
    * (`handleUpdate`).
    */
   readonly updates: 'polling' | 'webhook' | 'own'
+  /**
+   * With `polling`: told when updates come, when Telegram refuses the token or can't be reached for a minute, and when
+   * they come again. Polling goes on by itself. Default: not told.
+   */
+  readonly onHearing?: ((hearing: Hearing) => void) | undefined
   /** With `webhook`: the `secret_token` given to `setWebhook`, 1 to 256 characters of `A-Z a-z 0-9 _ -`. */
   readonly secretToken?: string | undefined
   /** Largest webhook request body, in bytes. Default 1 MiB. */
@@ -70,7 +77,8 @@ export function telegramChannel(options: TelegramChannelOptions): TelegramChanne
   if (updates === 'webhook' || secretToken !== undefined) requireSecret(secretToken)
   const receiver: ReceiverOptions = { api, words: { ...words, ...options.words }, ...inbound }
   const { read, receive, rest } = createReceiver(receiver)
-  const polling = createPolling({ ...receiver, read, receive })
+  const hearing = createHearing({ onHearing: options.onHearing, onError, clock })
+  const polling = createPolling({ api, read, receive, onError, hearing, clock })
   const webhook =
     secretToken === undefined
       ? undefined

@@ -34,8 +34,11 @@ export function telegramConnection(
   { api, updates, secretToken, ...fields }: TelegramConnectionOptions,
   host: ChannelHost,
 ): TelegramConnection {
-  const { clock, onInbound, onError } = host
-  const channel = telegramChannel({ api, updates, secretToken, onInbound, onError, clock, onlyFiles: true })
+  const { clock, onInbound, onError, onHearing } = host
+  const channel = telegramChannel({
+    ...{ api, updates, secretToken, onInbound, onError, onHearing, clock },
+    onlyFiles: true,
+  })
   const notes = createNotes({
     client: botOf(api),
     clock,

@@ -1,5 +1,5 @@
 import type { Clock } from '@reply/core'
-import { backOffMs, callPlatform, createOpenTasks, PortError, pause } from '@reply/sink/channel'
+import { callPlatform, createOpenTasks, type HearingWatch, PortError, pause } from '@reply/sink/channel'
 import type { TelegramFields, TelegramInboundApi } from './api.ts'
 import { TelegramError, unreadableUpdate } from './error.ts'
 import { type ErrorResponse, responseOf, toPortError } from './failure.ts'
@@ -11,6 +11,7 @@ export interface PollOptions {
   readonly read: Receiver['read']
   readonly receive: Receiver['receive']
   readonly onError: (error: TelegramError) => void
+  readonly hearing: HearingWatch
   readonly clock: Clock
 }
 
@@ -23,7 +24,7 @@ export interface Polling {
 /** Long-poll timeout in seconds: Telegram answers after it even without updates. */
 const pollS = 30
 
-/** A gateway that restarts answers 404 as well, so only that many in a row end the polling: two minutes. */
+/** A gateway that restarts answers 404 as well, so only that many in a row, within two minutes, mean the token. */
 const mostMisses = 8
 
 /** The deadline of a poll: a connection can die silently, and grammY itself waits for 500 s. */
@@ -36,7 +37,7 @@ const againMs = 500
  * Fetches updates in batches. Updates are handled concurrently, begun in their order, and each poll confirms those before
  * the oldest one that is still being handled. Telegram sends the others again, and does not wait for new ones then.
  */
-export function createPolling({ api, read, receive, onError, clock }: PollOptions): Polling {
+export function createPolling({ api, read, receive, onError, hearing, clock }: PollOptions): Polling {
   /** The updates that Telegram does not know as handled yet, by id: whether they are. */
   const open = new Map<number, boolean>()
   const tasks = createOpenTasks()
@@ -46,28 +47,28 @@ export function createPolling({ api, read, receive, onError, clock }: PollOption
     start: () => {
       if (abort) return
       abort = new AbortController()
-      // A rejected token ends it too; it may be started again.
-      ended = run(abort.signal).finally(() => {
-        abort = undefined
-      })
+      ended = run(abort.signal)
     },
     stop: async () => {
       abort?.abort()
       await ended
+      abort = undefined
     },
   }
 
   async function run(signal: AbortSignal): Promise<void> {
     let offset: number | undefined
-    let failures = 0
+    let hasFailed = false
     let misses = 0
     while (!signal.aborted) {
       try {
         const isBusy = [...open.values()].includes(false)
-        const timeout = isBusy ? 0 : pollS
+        // After a failure, the first answer tells at once that Telegram can be heard again.
+        const timeout = isBusy || hasFailed ? 0 : pollS
         const batch = await poll({ offset, timeout, allowed_updates: updateTypes }, signal)
-        failures = 0
+        hasFailed = false
         misses = 0
+        hearing.heard()
         for (const id of open.keys()) if (id < (offset ?? 0)) open.delete(id)
         for (const update of batch) begin(update)
         await restOr(againMs, signal)
@@ -76,13 +77,13 @@ export function createPolling({ api, read, receive, onError, clock }: PollOption
         if (signal.aborted) break
         const code = responseIn(error)?.code
         misses = code === 404 ? misses + 1 : 0
-        // Retrying doesn't fix a wrong token.
-        const isOver = code !== undefined && (code === 401 || misses === mostMisses)
-        onError(isOver ? rejected(code, error) : toError(error))
-        if (isOver) return
-        const { retryAfterMs } = toPortError(error, 'getUpdates')
-        await pause(clock, retryAfterMs ?? backOffMs(failures), signal)
-        failures += 1
+        hasFailed = true
+        // A person has to mend a wrong token. Telegram may also refuse a right one for a while.
+        const isRefused = code !== undefined && (code === 401 || misses >= mostMisses)
+        const reason = isRefused ? rejected(code, error) : toError(error)
+        onError(reason)
+        const waitMs = isRefused ? hearing.refused(reason) : hearing.failed(reason)
+        await pause(clock, toPortError(error, 'getUpdates').retryAfterMs ?? waitMs, signal)
       }
     }
     await tasks.rest()

@@ -354,18 +354,6 @@ describe('polling', () => {
     expect(await ending(Promise.reject(errors[0]))).toMatchObject({ type: 'unauthorized' })
   })
 
-  test('ends when Telegram answers 401 to the token, and can be started again', async () => {
-    const faults = [{ method: 'getUpdates', type: 'status', code: 401, description: 'Unauthorized' }] as const
-    const { telegram, channel, errors, received } = await receive({}, undefined, { faults })
-    await until(() => errors.length === 1)
-    expect(errors).toMatchObject([{ type: 'unauthorized' }])
-    await until(() => {
-      channel.start()
-      return telegram.count('getUpdates') > 1
-    })
-    expect([errors.length, received]).toEqual([1, []])
-  })
-
   test('reports a missing server without the token', async () => {
     const { telegram, errors } = await receive()
     await telegram.close()

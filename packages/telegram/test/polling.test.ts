@@ -1,5 +1,5 @@
 import { getEventListeners } from 'node:events'
-import { backOffMs } from '@reply/sink/channel'
+import { backOffMs, type Hearing } from '@reply/sink/channel'
 import type { TelegramFault } from '@reply/testing'
 import { describe, expect, test, vi } from 'vitest'
 import { type TelegramChannelOptions, telegramChannel } from '../src/index.ts'
@@ -8,11 +8,13 @@ import { start, until } from './bot.ts'
 async function poll(onInbound: TelegramChannelOptions['onInbound'], faults: readonly TelegramFault[] = []) {
   const started = await start({ faults })
   const errors: Error[] = []
+  const told: Hearing[] = []
+  const onHearing = (hearing: Hearing): void => void told.push(hearing)
   const { api, clock } = started
   const onError = (error: Error): void => void errors.push(error)
-  const channel = telegramChannel({ api, clock, updates: 'polling', onInbound, onError })
+  const channel = telegramChannel({ api, clock, updates: 'polling', onInbound, onError, onHearing })
   channel.start()
-  return { ...started, channel, errors }
+  return { ...started, channel, errors, told }
 }
 
 describe('while an update is being handled', () => {
@@ -73,17 +75,47 @@ describe('a 404 to a poll', () => {
     expect(new Set(errors.map((error) => 'type' in error && error.type))).toEqual(new Set(['updates']))
   })
 
-  test('ends it when it comes eight times in a row', async () => {
-    const { telegram, clock, errors } = await poll(() => {}, [missing(90)])
+  test('counts as a refused token when it comes eight times in a row', async () => {
+    const { clock, errors, told } = await poll(() => {}, [missing(8)])
     for (let count = 1; count <= 7; count++) {
       await until(() => errors.length === count)
       await clock.advance(backOffMs(count - 1))
     }
     await until(() => errors.length === 8)
     expect(errors.at(-1)).toMatchObject({ type: 'unauthorized', message: expect.stringContaining('@BotFather') })
-    await clock.advance(600_000)
-    expect(telegram.count('getUpdates')).toBe(8)
+    expect(told.at(-1)).toMatchObject({ status: 'deaf' })
+    await clock.advance(5000)
+    await until(() => told.at(-1)?.status === 'hearing')
   })
+})
+
+test('a token that Telegram refuses for a while is tried again and again, told, and works again', async () => {
+  const received: string[] = []
+  const refused: TelegramFault = { type: 'status', code: 401, method: 'getUpdates', times: 12 }
+  const { telegram, clock, errors, told, channel } = await poll((one) => void received.push(one.type), [refused])
+  telegram.say(7, 'Hi')
+  for (let count = 1; count <= 12; count++) {
+    await until(() => errors.length === count && clock.pending > 0)
+    expect(told).toMatchObject([{ status: 'deaf', reason: expect.stringContaining('rejected the bot') }])
+    await clock.advance(Math.min(300_000, 5000 * 2 ** (count - 1)))
+  }
+  await until(() => received.length === 1)
+  expect(told.slice(1)).toEqual([{ status: 'hearing' }])
+  expect(new Set(errors.map((error) => 'type' in error && error.type))).toEqual(new Set(['unauthorized']))
+  await channel.stop()
+})
+
+test('after an outage the first poll that is answered says so, without waiting for an update', async () => {
+  const away: TelegramFault = { type: 'status', code: 502, method: 'getUpdates', times: 7 }
+  const { clock, errors, told, telegram, channel } = await poll(() => {}, [away])
+  for (let count = 1; count <= 7; count++) {
+    await until(() => errors.length === count && clock.pending > 0)
+    await clock.advance(backOffMs(count - 1))
+  }
+  await until(() => told.at(-1)?.status === 'hearing')
+  expect(told).toMatchObject([{ status: 'deaf', reason: expect.stringContaining('502') }, {}])
+  expect(telegram.count('getUpdates')).toBe(8)
+  await channel.stop()
 })
 
 test('polls leave nothing behind on the signal that ends them all', async () => {

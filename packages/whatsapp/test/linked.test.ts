@@ -1,9 +1,9 @@
-import { type Inbound, systemClock } from '@reply/sink/channel'
+import { type Hearing, type Inbound, systemClock } from '@reply/sink/channel'
 import { type BridgeStage, bridgeChannelContract } from '@reply/sink/testing'
 import { createFakeBaileys, createHandClock, type FakeBaileys } from '@reply/testing'
 import { expect, test } from 'vitest'
 import { checkBaileys, connectBaileys } from '../src/baileys/bridge.ts'
-import type { BaileysLibrary, LinkListener } from '../src/baileys/library.ts'
+import type { BaileysLibrary, BaileysLogin, LinkListener } from '../src/baileys/library.ts'
 import { bridgeChannel, memoryStore } from '../src/index.ts'
 import { until } from './cloud.ts'
 
@@ -13,29 +13,36 @@ const config = { type: 'whatsapp', api: 'baileys', auth: './login', number: '491
 interface Library extends BaileysLibrary {
   /** The listener of the newest socket. */
   readonly listener: () => LinkListener | undefined
+  /** How often the login was read. */
+  readonly logins: () => number
 }
 
 /** What Baileys does, with the sockets of the fake account. */
 function libraryOf(baileys: FakeBaileys, isLinked = true): Library {
   let listener: LinkListener | undefined
+  let logins = 0
   return {
     listener: () => listener,
+    logins: () => logins,
     download: async ({ directPath = '' }) => {
       const bytes = Buffer.from(directPath.slice(1), 'base64url')
       return (async function* chunks() {
         for (const byte of bytes) yield new Uint8Array([byte])
       })()
     },
-    login: async () => ({
-      number: () => (isLinked ? config.number : undefined),
-      save: async () => {},
-      connect: (given) => {
-        listener = given
-        const socket = baileys.connect()
-        socket.ev.on('connection.update', given.onUpdate)
-        return { socket, pair: async () => 'ABCD-EFGH', end: () => baileys.drop() }
-      },
-    }),
+    login: async (): Promise<BaileysLogin> => {
+      logins += 1
+      return {
+        number: () => (isLinked ? config.number : undefined),
+        save: async () => {},
+        connect: (given) => {
+          listener = given
+          const socket = baileys.connect()
+          socket.ev.on('connection.update', given.onUpdate)
+          return { socket, pair: async () => 'ABCD-EFGH', end: () => baileys.drop() }
+        },
+      }
+    },
   }
 }
 
@@ -79,6 +86,7 @@ async function opened(isLinked: boolean, onInbound: (inbound: Inbound) => void =
   const baileys = createFakeBaileys({ clock })
   const library = libraryOf(baileys, isLinked)
   const errors: Error[] = []
+  const told: Hearing[] = []
   const connection = await connectBaileys(
     config,
     {
@@ -88,11 +96,12 @@ async function opened(isLinked: boolean, onInbound: (inbound: Inbound) => void =
       clock,
       onInbound,
       onError: (error) => errors.push(error),
+      onHearing: (hearing) => told.push(hearing),
     },
     library,
   )
   await connection.start()
-  return { baileys, library, errors, connection, clock }
+  return { baileys, library, errors, told, connection, clock }
 }
 
 test('a device that is not linked says which code to enter where', async () => {
@@ -105,21 +114,59 @@ test('a device that is not linked says which code to enter where', async () => {
   await expect(checkBaileys(config, library)).rejects.toMatchObject({ type: 'unlinked' })
 })
 
-test('a broken connection is made again, and one that the phone ended is not', async () => {
-  const { library, errors, connection, clock } = await opened(true)
+const closed = (statusCode: number) => ({ error: Object.assign(new Error('closed'), { output: { statusCode } }) })
+
+// The codes are Baileys' own `DisconnectReason`.
+test.each([
+  [428, 1000, 'updates'],
+  [408, 1000, 'updates'],
+  [503, 1000, 'updates'],
+  [500, 1000, 'updates'],
+])('a connection that ends with %i is made again after %i ms', async (code, waitMs, type) => {
+  const { library, errors, connection, clock, told } = await opened(true)
   const first = library.listener()
-  const closed = (statusCode: number) => ({ error: Object.assign(new Error('closed'), { output: { statusCode } }) })
-  first?.onUpdate({ connection: 'close', lastDisconnect: closed(428) })
-  expect(errors).toMatchObject([{ type: 'updates' }])
-  await clock.advance(1000)
-  const second = library.listener()
-  expect(second).not.toBe(first)
-  second?.onUpdate({ connection: 'close', lastDisconnect: closed(401) })
-  expect(errors[1]).toMatchObject({ type: 'unauthorized' })
-  await clock.advance(60_000)
-  expect(library.listener()).toBe(second)
+  first?.onUpdate({ connection: 'close', lastDisconnect: closed(code) })
+  expect(errors).toMatchObject([{ type }])
+  await clock.advance(waitMs)
+  await until(() => library.listener() !== first)
+  expect(told.filter(({ status }) => status === 'deaf')).toEqual([])
   await connection.stop()
 })
+
+test('a restart that WhatsApp asks for is made without an error', async () => {
+  const { library, errors, connection, clock } = await opened(true)
+  const first = library.listener()
+  first?.onUpdate({ connection: 'close', lastDisconnect: closed(515) })
+  await clock.advance(1000)
+  await until(() => library.listener() !== first)
+  expect(errors).toEqual([])
+  await connection.stop()
+})
+
+test.each([
+  [401, 'was unlinked on the phone'],
+  [403, 'has blocked this account'],
+  [411, 'can have no linked devices'],
+  [440, 'Another process uses the login'],
+])(
+  'what a person has to mend after %i is told, and tried again slowly with the login as it is then',
+  async (code, words) => {
+    const { library, errors, connection, clock, told } = await opened(true)
+    for (let count = 1; count <= 8; count++) {
+      const last = library.listener()
+      const logins = library.logins()
+      last?.onUpdate({ connection: 'close', lastDisconnect: closed(code) })
+      expect(errors).toHaveLength(count)
+      expect(told.at(-1)).toMatchObject({ status: 'deaf', reason: expect.stringContaining(words) })
+      await clock.advance(300_000)
+      await until(() => library.listener() !== last)
+      expect(library.logins()).toBe(logins + 1)
+    }
+    library.listener()?.onUpdate({ connection: 'open' })
+    expect(told.at(-1)).toEqual({ status: 'hearing' })
+    await connection.stop()
+  },
+)
 
 // Baileys' `messages-recv.ts` passes on what WhatsApp kept for a device that was away as `append`.
 test('what people wrote in the two days before a start is heard, with its time; what is older is reported', async () => {

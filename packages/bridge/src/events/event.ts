@@ -106,5 +106,18 @@ export interface DeliveryEvent extends EventPlace {
   readonly deliveredMs: number
 }
 
+/** A channel gets what people write, or does not any more. It tries again by itself. */
+export interface ChannelEvent {
+  readonly type: 'channel'
+  /** In ms since the epoch. */
+  readonly at: number
+  /** The channel's name in the config. */
+  readonly channel: string
+  /** `deaf`: the platform refuses it, or could not be reached for a minute. */
+  readonly status: 'hearing' | 'deaf'
+  /** What failed and the cure. Absent while it hears. */
+  readonly reason?: string | undefined
+}
+
 /** What an operator may want to know of a bridge: for logs, metrics and traces. */
-export type BridgeEvent = InboundEvent | RunEvent | AskEvent | DeliveryEvent
+export type BridgeEvent = ChannelEvent | InboundEvent | RunEvent | AskEvent | DeliveryEvent

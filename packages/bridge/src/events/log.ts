@@ -11,7 +11,7 @@ export interface BridgeLogOptions {
 }
 
 /**
- * Logs as JSON lines through pino: one for each inbound, run, ask and delivery, with the ids that tie them together
+ * Logs as JSON lines through pino: one for each inbound, run, ask and delivery, and for a channel that hears or doesn't, with the ids that tie them together
  * (`executionID`, `sessionID`, `messageID`, `requestID`), for failures and for what an operator should know. What people
  * and agents wrote is not logged. Spread it into the options of `openBridge`.
  */
@@ -38,6 +38,7 @@ const names = ['token', 'password', 'secret', 'authorization', 'text']
 const secretPaths = names.flatMap((name) => [name, `*.${name}`])
 
 function levelOf(event: BridgeEvent): 'debug' | 'info' | 'warn' {
+  if (event.type === 'channel') return event.status === 'deaf' ? 'warn' : 'info'
   if (event.type === 'inbound' && event.verdict === 'ignored') return 'debug'
   if (event.type === 'delivery' && event.undelivered > 0) return 'warn'
   return event.type === 'run' && event.phase === 'ended' && event.outcome !== 'completed' ? 'warn' : 'info'
@@ -45,6 +46,8 @@ function levelOf(event: BridgeEvent): 'debug' | 'info' | 'warn' {
 
 function messageOf(event: BridgeEvent): string {
   switch (event.type) {
+    case 'channel':
+      return `channel ${event.status}`
     case 'inbound':
       return `inbound ${event.verdict}`
     case 'run':

@@ -40,12 +40,20 @@ export function bridgeMetrics(): BridgeMetrics {
   const open = new Gauge({
     ...{ name: 'reply_bridge_runs', help: 'Runs under way.', labelNames: ['channel'] as const, registers },
   })
+  const hearing = new Gauge({
+    name: 'reply_bridge_channel_hearing',
+    help: '1 while the channel gets what people write, 0 while it tries again.',
+    labelNames: ['channel'] as const,
+    registers,
+  })
   const under = new Map<string, ReadonlySet<string>>()
   return { observe, text: async () => await register.metrics(), contentType: register.contentType }
 
   function observe(event: BridgeEvent): void {
     const { channel } = event
     switch (event.type) {
+      case 'channel':
+        return hearing.set({ channel }, event.status === 'hearing' ? 1 : 0)
       case 'inbound':
         return inbounds.inc({ channel, kind: event.kind, verdict: event.verdict })
       case 'ask':

@@ -1,6 +1,6 @@
 import { context, type Span, SpanStatusCode, type Tracer, trace } from '@opentelemetry/api'
 import type { BridgeObserver } from './emit.ts'
-import type { AskEvent, BridgeEvent, DeliveryEvent, RunEvent } from './event.ts'
+import type { AskEvent, DeliveryEvent, RunEvent } from './event.ts'
 
 /** How to trace a bridge. */
 export interface TracingOptions {
@@ -21,6 +21,7 @@ export function bridgeTracing({ tracer = trace.getTracer('@reply/bridge') }: Tra
   const asks = createOpenSpans()
   return (event) => {
     switch (event.type) {
+      case 'channel':
       case 'inbound':
         return
       case 'run':
@@ -81,11 +82,11 @@ export function bridgeTracing({ tracer = trace.getTracer('@reply/bridge') }: Tra
   }
 }
 
-function runKey({ channel, chat, thread = '', executionID }: Exclude<BridgeEvent, { type: 'inbound' }>): string {
+function runKey({ channel, chat, thread = '', executionID }: AskEvent | DeliveryEvent | RunEvent): string {
   return [channel, chat, thread, executionID].join('/')
 }
 
-function placeOf(event: Exclude<BridgeEvent, { type: 'inbound' }>): Record<string, string> {
+function placeOf(event: AskEvent | DeliveryEvent | RunEvent): Record<string, string> {
   const { channel, chat, thread, executionID } = event
   const ids = { 'reply.channel': channel, 'reply.chat': chat, 'reply.execution': executionID }
   return thread === undefined ? ids : { ...ids, 'reply.thread': thread }

@@ -1,12 +1,13 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { isIP } from 'node:net'
-import type { Bridge } from '../bridge-options.ts'
+import type { Bridge, BridgeStatus } from '../bridge-options.ts'
 import type { BridgeMetrics } from '../events/metrics.ts'
+import { deafWords } from '../hearing.ts'
 
 /** What to serve, and where. */
 export interface ServeOptions {
   /** Tells its state, and takes the requests of platforms. */
-  readonly bridge: Pick<Bridge, 'status' | 'listener'> & Partial<Pick<Bridge, 'problems'>>
+  readonly bridge: Pick<Bridge, 'status' | 'listener'>
   /** Shown at `/metrics`. Default: no metrics, and 404 there. */
   readonly metrics?: Pick<BridgeMetrics, 'text' | 'contentType'> | undefined
   /** Default `127.0.0.1`: this computer alone. */
@@ -52,7 +53,7 @@ const maxHeaders = 100
 
 /**
  * Serves what operators and platforms ask a bridge: `/healthz` (200 until it has stopped), `/readyz` (200 while it hears
- * the chats, else 503; says what is wrong), `/metrics` (Prometheus text), and `/webhooks/<channel>` for channels that hear by requests. Health and
+ * all chats, else 503 with what is wrong), `/readyz/<channel>` (the same for one), `/metrics` (Prometheus text), and `/webhooks/<channel>` for channels that hear by requests. Health and
  * metrics get 421 for a `Host` that is not allowed. Put TLS in front of it for platforms. Rejects if the address can't be
  * listened on.
  */
@@ -96,14 +97,15 @@ export async function serveBridge(options: ServeOptions): Promise<ServedBridge> 
     const [path = ''] = (request.url ?? '').split('?')
     const [, channel] = /^\/webhooks\/([\w-]+)$/.exec(path) ?? []
     if (channel !== undefined && serves !== 'health') return bridge.listener(channel)(request, response)
-    if (serves === 'webhooks' || !['/healthz', '/readyz', '/metrics'].includes(path))
+    if (serves === 'webhooks' || !/^\/(?:healthz|readyz|readyz\/[\w-]+|metrics)$/.test(path))
       return answer(response, 404, 'not found')
     if (!isAllowed(request.headers.host)) return answer(response, 421, wrongHost)
     if (request.method !== 'GET' && request.method !== 'HEAD') return answer(response, 405, 'Use GET.')
     const status = bridge.status()
-    if (path === '/healthz') return answer(response, status === 'stopped' ? 503 : 200, status)
-    if (path === '/readyz')
-      return answer(response, status === 'ready' ? 200 : 503, [status, ...(bridge.problems?.() ?? [])].join('\n'))
+    const { state, problems } = status
+    if (path === '/healthz') return answer(response, state === 'stopped' ? 503 : 200, state)
+    if (path === '/readyz') return answer(response, state === 'ready' ? 200 : 503, [state, ...problems].join('\n'))
+    if (path !== '/metrics') return answerFor(path.slice('/readyz/'.length), status, response)
     if (!metrics) return answer(response, 404, 'not found')
     answer(response, 200, await metrics.text(), metrics.contentType)
   }
@@ -117,6 +119,15 @@ export async function serveBridge(options: ServeOptions): Promise<ServedBridge> 
 }
 
 const wrongHost = 'This name is not allowed as Host. Use an IP address or localhost, or allow it with --allow-host.'
+
+/** Whether one channel hears, whatever the others do. */
+function answerFor(channel: string, { state, channels }: BridgeStatus, response: ServerResponse): void {
+  if (state !== 'ready' && state !== 'deaf') return answer(response, 503, state)
+  const one = Object.hasOwn(channels, channel) ? channels[channel] : undefined
+  if (!one) return answer(response, 404, 'not found')
+  if (one.status === 'hearing') return answer(response, 200, one.status)
+  answer(response, 503, `${one.status}\n${deafWords(channel, one)}`)
+}
 
 /** Names ignore case, and may end with the root's dot. */
 function plainName(name: string): string {

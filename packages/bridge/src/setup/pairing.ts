@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto'
 import { type Clock, systemClock } from '@reply/core'
 import { type Actor, type Inbound, memoryStore } from '@reply/sink'
 import { type BridgeChannel, createWebhook, type SecretSource } from '@reply/sink/channel'
+import type { Bridge } from '../bridge-options.ts'
 import { BridgeError } from '../error.ts'
 import { type ServedBridge, serveBridge } from '../http/serve-bridge.ts'
 import { createRate } from '../people/rate.ts'
@@ -70,7 +71,8 @@ export async function pair<Config>(options: PairingOptions<Config>): Promise<Act
     await start()
     if (webhook && listen) {
       const { listener } = createWebhook({ ...webhook, clock })
-      served = await serveBridge({ bridge: { status: () => 'ready', listener: () => listener }, ...listen })
+      const status: Bridge['status'] = () => ({ state: 'ready', problems: [], channels: {} })
+      served = await serveBridge({ bridge: { status, listener: () => listener }, ...listen })
       onWebhook(`${served.url}/webhooks/${channel.type}`)
     }
     onCode(code)

@@ -1,7 +1,8 @@
 import type { Clock } from '@reply/core'
-import { backOffMs, pause } from '@reply/sink/channel'
+import type { HearingWatch } from '@reply/sink/channel'
 import type { Client } from 'discord.js'
 import type { DiscordClient } from '../api.ts'
+import { isConnected } from '../decode.ts'
 import { DiscordError } from '../error.ts'
 
 export interface GatewayOptions {
@@ -9,24 +10,32 @@ export interface GatewayOptions {
   /** Makes a client, with its intents. */
   readonly connect: () => Client
   readonly onError: (error: DiscordError) => void
+  readonly hearing: HearingWatch
   readonly clock: Clock
 }
 
 export interface Gateway {
   /** Passes on the events of whichever client is logged in. */
   readonly client: DiscordClient
-  /** Resolves once logged in. Rejects if Discord refuses the token or an intent; other failures are tried again. */
+  /** Resolves after the first try. Rejects if Discord refuses the token or an intent in it; later failures are tried again. */
   start(): Promise<void>
   stop(): Promise<void>
 }
 
 type Listener = (packet: unknown) => void
 
-/** A client of discord.js can't log in again once it is destroyed, so each start makes another. */
-export function createGateway({ token, connect, onError, clock }: GatewayOptions): Gateway {
+/**
+ * How long a client may take to log in, or to be back after its connection broke, in ms. discord.js connects again by
+ * itself, but waits without an end for the answer to a resume, and gives up for good after codes such as 4004.
+ */
+const silentMs = 60_000
+
+/** A client of discord.js can't log in again once it is destroyed, so each try makes another. */
+export function createGateway({ token, connect, onError, hearing, clock }: GatewayOptions): Gateway {
   const listeners = new Set<Listener>()
   let current: Client | undefined
-  let abort = new AbortController()
+  let stopTimer = (): void => {}
+  let leave = (): void => {}
   const client: DiscordClient = {
     get user() {
       return current?.user
@@ -37,45 +46,96 @@ export function createGateway({ token, connect, onError, clock }: GatewayOptions
   return { client, start, stop }
 
   async function start(): Promise<void> {
-    abort = new AbortController()
-    const { signal } = abort
-    for (let failures = 0; !signal.aborted; failures++) {
-      const made = connect()
-      current = made
+    const error = await logIn(true)
+    if (error?.type !== 'unauthorized') return
+    await stop()
+    throw error
+  }
+
+  /** Logs a new client in. Resolves with the reason if it failed; it is tried again then, unless `start` rejects with it. */
+  async function logIn(mayReject: boolean): Promise<DiscordError | undefined> {
+    const made = connect()
+    current = made
+    let isUp = false
+    let isFirst = mayReject
+    let isOver = false
+    let reason = silent()
+    return await new Promise((resolve) => {
+      leave = () => {
+        isOver = true
+        resolve(undefined)
+      }
+      waitForIt()
       made.on('raw', (packet: unknown) => {
+        if (isOver) return
+        if (isConnected(packet)) connected()
         for (const listener of listeners) listener(packet)
       })
-      // Without a listener, an error would end the process. The client connects again by itself.
+      // Without a listener, an error would end the process.
       made.on('error', (error) => onError(toError(error)))
-      try {
-        await made.login(token)
-        return
-      } catch (reason) {
-        await made.destroy()
-        if (signal.aborted) return
-        const error = toError(reason)
-        if (error.type === 'unauthorized') throw error
-        onError(error)
-        await pause(clock, backOffMs(failures), signal)
+      made.on('shardError', (error) => {
+        reason = toError(error)
+      })
+      made.on('shardReconnecting', () => {
+        if (!isUp || isOver) return
+        isUp = false
+        hearing.failed(reason)
+        waitForIt()
+      })
+      // It comes before the error that says why.
+      made.on('shardDisconnect', () => setImmediate(() => over(reason)))
+      made.login(token).catch((error: unknown) => over(toError(error)))
+
+      function connected(): void {
+        isUp = true
+        isFirst = false
+        stopTimer()
+        hearing.heard()
+        resolve(undefined)
       }
-    }
+
+      function waitForIt(): void {
+        stopTimer = clock.after(silentMs, () => over(reason))
+      }
+
+      function over(error: DiscordError): void {
+        if (isOver) return
+        isOver = true
+        stopTimer()
+        made.destroy().catch(onError)
+        if (!(isFirst && error.type === 'unauthorized')) again(error)
+        resolve(error)
+      }
+    })
+  }
+
+  /** A person has to mend a wrong token or intent. Discord may also refuse a right one for a while. */
+  function again(error: DiscordError): void {
+    onError(error)
+    const waitMs = error.type === 'unauthorized' ? hearing.refused(error) : hearing.failed(error)
+    stopTimer = clock.after(waitMs, () => void logIn(false))
   }
 
   async function stop(): Promise<void> {
-    abort.abort()
+    stopTimer()
+    leave()
     await current?.destroy()
     current = undefined
   }
 }
 
+function silent(): DiscordError {
+  return new DiscordError('updates', 'The gateway of Discord does not answer.')
+}
+
 /** discord.js has no type for these; the messages are its own. */
 function toError(reason: unknown): DiscordError {
   const words = reason instanceof Error ? reason.message : String(reason)
-  if (/disallowed intents/i.test(words)) {
+  if (/disallowed intents|invalid intents/i.test(words)) {
     const cure = "Turn on the Message Content Intent on the page Bot of Discord's developer portal."
     return new DiscordError('unauthorized', `Discord refused the bot's intents. ${cure}`)
   }
-  if (/invalid token/i.test(words)) return refusedToken()
+  if (/invalid token|authentication failed/i.test(words)) return refusedToken()
   return new DiscordError('updates', `The gateway of Discord failed: ${words}`)
 }
 

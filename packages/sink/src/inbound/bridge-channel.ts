@@ -4,6 +4,7 @@ import type { LedgerStore } from '../ledger/ledger.ts'
 import type { Button, Chat, MessageRef } from '../port/port.ts'
 import type { ChannelSinkOptions, Sink } from '../sink.ts'
 import type { SecretSource } from './config.ts'
+import type { Hearing } from './hearing.ts'
 import type { Inbound, InboundFile } from './inbound.ts'
 import type { SinkPlace } from './place.ts'
 import type { Webhook } from './webhook.ts'
@@ -48,6 +49,8 @@ export interface ChannelHost {
   readonly chats?: (() => Promise<readonly KnownChat[]>) | undefined
   /** Gets the errors that the channel and its sinks recovered from. */
   readonly onError: (error: Error) => void
+  /** Told whether the channel gets what people write: see `Hearing`. Default: not told. */
+  readonly onHearing?: ((hearing: Hearing) => void) | undefined
   /** Stores what the chats show. */
   readonly store: LedgerStore
   /** The source of all times and timers. */
@@ -67,7 +70,10 @@ export type BridgeSinkOptions = Omit<ChannelSinkOptions, 'store' | 'clock' | 'on
 
 /** Both directions of one account on one platform. */
 export interface BridgeConnection {
-  /** Begins to receive. Rejects if the platform refuses the token; other failures are reported and tried again. */
+  /**
+   * Begins to receive. Rejects if the platform refuses the token; other failures are reported and tried again, and so is
+   * a token that the platform refuses later.
+   */
   start(): Promise<void>
   /** Resolves when what was received is handled, at most 5 s each. It does not stop sinks. May be started again. */
   stop(): Promise<void>

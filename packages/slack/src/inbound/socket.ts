@@ -1,5 +1,5 @@
 import type { Clock } from '@reply/core'
-import { backOffMs, networkCodeOf } from '@reply/sink/channel'
+import { type HearingWatch, networkCodeOf } from '@reply/sink/channel'
 import type { SlackEnvelope, SlackSocket } from '../api.ts'
 import { SlackError } from '../error.ts'
 import { responseOf } from '../failure.ts'
@@ -9,6 +9,7 @@ export interface SocketOptions {
   /** Takes an envelope's body. Resolves with false if it was not taken: then it is not acknowledged. */
   readonly take: (body: unknown) => Promise<boolean>
   readonly onError: (error: SlackError) => void
+  readonly hearing: HearingWatch
   readonly clock: Clock
 }
 
@@ -34,9 +35,9 @@ export const unauthorized: ReadonlySet<string> = new Set([
 /**
  * Socket Mode: passes on each envelope and acknowledges it. It reconnects, because the client is set not to.
  */
-export function createListening({ socket, take, onError, clock }: SocketOptions): Listening {
-  let [isOn, isWaiting] = [false, false]
-  let failures = 0
+export function createListening({ socket, take, onError, hearing, clock }: SocketOptions): Listening {
+  let isOn = false
+  let isWaiting = false
   let stopTimer = (): void => {}
   return { start, stop }
 
@@ -44,7 +45,7 @@ export function createListening({ socket, take, onError, clock }: SocketOptions)
     if (isOn) return
     isOn = true
     socket.on('slack_event', listen)
-    socket.on('disconnected', again)
+    socket.on('disconnected', ended)
     connect()
   }
 
@@ -53,7 +54,7 @@ export function createListening({ socket, take, onError, clock }: SocketOptions)
     isOn = false
     stopTimer()
     socket.off('slack_event', listen)
-    socket.off('disconnected', again)
+    socket.off('disconnected', ended)
     await leave()
   }
 
@@ -70,16 +71,17 @@ export function createListening({ socket, take, onError, clock }: SocketOptions)
     let isLate = false
     const stopTimeout = clock.after(connectMs, () => {
       isLate = true
-      onError(new SlackError('updates', `The socket to Slack failed: no connection within ${connectMs} ms.`))
+      const late = new SlackError('updates', `The socket to Slack failed: no connection within ${connectMs} ms.`)
+      onError(late)
+      again(late)
       // Best effort: disconnecting should also end the pending start.
       void leave()
-      again()
     })
     stopTimer = stopTimeout
     socket.start().then(
       () => {
         stopTimeout()
-        failures = 0
+        hearing.heard()
         // `stop` was called while connecting, which the client doesn't cancel.
         if (!isOn) void leave()
       },
@@ -88,18 +90,22 @@ export function createListening({ socket, take, onError, clock }: SocketOptions)
         if (!isOn || isLate) return
         const error = toSocketError(reason)
         onError(error)
-        // Retrying doesn't fix a wrong token.
-        if (error.type === 'updates') again()
+        again(error)
       },
     )
   }
 
-  /** Reconnects. Slack ends each connection after some hours, and delivers missed events later. */
-  function again(): void {
+  /** Slack ends each connection after some hours, and delivers missed events later. */
+  function ended(): void {
+    again(new SlackError('updates', 'The socket to Slack ended.'))
+  }
+
+  /** Reconnects. A person has to mend a wrong token. Slack may also refuse a right one for a while. */
+  function again(error: SlackError): void {
     if (!isOn || isWaiting) return
     isWaiting = true
-    stopTimer = clock.after(backOffMs(failures), connect)
-    failures += 1
+    const waitMs = error.type === 'unauthorized' ? hearing.refused(error) : hearing.failed(error)
+    stopTimer = clock.after(waitMs, connect)
   }
 
   function listen({ ack, body }: SlackEnvelope): void {

@@ -18,12 +18,27 @@ export interface Gateway {
   dispatch(type: 'MESSAGE_CREATE' | 'INTERACTION_CREATE', event: Fields, place: { readonly isDirect: boolean }): void
   /** Sends that text to all clients as a frame, whatever it is. */
   push(text: string): void
-  /** Breaks all connections; clients reconnect and get what they missed. */
-  drop(): void
+  /**
+   * Breaks all connections, or closes them with that code. After most codes clients reconnect and get what they missed.
+   * After 4004 and 4014 they may not: https://docs.discord.com/developers/topics/opcodes-and-status-codes#gateway-gateway-close-event-codes
+   */
+  drop(code?: number): void
+  /** What clients meet from now on. */
+  set(mood: GatewayMood): void
+  /** Ends all sessions: a client has to identify anew, and misses what happened meanwhile. */
+  invalidate(): void
   /** How many identified clients are connected. */
   readonly connected: number
+  /** How many connections are open, identified or not. */
+  readonly connections: number
   close(): void
 }
+
+/**
+ * `open`: as usual. A code: it closes a connection whose client identifies itself. `silent`: takes connections and says nothing on them, and
+ * nothing more on those that are open, as a half-open connection does.
+ */
+export type GatewayMood = 'open' | 'silent' | number
 
 interface Session {
   readonly id: string
@@ -36,23 +51,41 @@ export interface GatewayOptions {
   readonly token: string
   readonly me: Me
   readonly url: () => string
+  /** How often clients have to send a heartbeat, in ms. */
+  readonly heartbeatMs: number
 }
 
 /** JSON, without compression. Answers heartbeats, but never disconnects a client for missing one. */
-export function createGateway({ token, me, url }: GatewayOptions): Gateway {
+export function createGateway({ token, me, url, heartbeatMs }: GatewayOptions): Gateway {
   const server = new WebSocketServer({ noServer: true })
   const sessions = new Map<string, Session>()
+  let count = 0
+  let mood: GatewayMood = 'open'
   return {
     upgrade: (request, socket, head) => server.handleUpgrade(request, socket, head, welcome),
     dispatch,
     push: (text) => {
       for (const { socket } of sessions.values()) socket?.send(text)
     },
-    drop: () => {
-      for (const client of server.clients) client.terminate()
+    drop: (code) => {
+      for (const client of server.clients) {
+        if (code === undefined) client.terminate()
+        else client.close(code)
+      }
+    },
+    set: (given) => {
+      mood = given
+    },
+    // https://docs.discord.com/developers/events/gateway-events#invalid-session
+    invalidate: () => {
+      for (const { socket } of sessions.values()) if (socket) send(socket, { op: op.invalid, d: false })
+      sessions.clear()
     },
     get connected() {
       return [...sessions.values()].filter(({ socket }) => socket !== undefined).length
+    },
+    get connections() {
+      return server.clients.size
     },
     close: () => {
       for (const client of server.clients) client.terminate()
@@ -62,8 +95,9 @@ export function createGateway({ token, me, url }: GatewayOptions): Gateway {
 
   function welcome(socket: WebSocket): void {
     let session: Session | undefined
-    send(socket, { op: op.hello, d: { heartbeat_interval: 41_250 } })
+    send(socket, { op: op.hello, d: { heartbeat_interval: heartbeatMs } })
     socket.on('message', (bytes) => {
+      if (mood === 'silent') return
       const { op: code, d } = fieldsOf(JSON.parse(String(bytes)))
       if (code === op.heartbeat) send(socket, { op: op.acknowledged })
       if (code === op.identify) session = identify(socket, fieldsOf(d))
@@ -79,7 +113,12 @@ export function createGateway({ token, me, url }: GatewayOptions): Gateway {
       socket.close(4004, 'Authentication failed.')
       return undefined
     }
-    const id = `session-${sessions.size + 1}`
+    if (typeof mood === 'number') {
+      socket.close(mood)
+      return undefined
+    }
+    count += 1
+    const id = `session-${count}`
     const session = { id, intents: Number(intents), sent: [], socket }
     sessions.set(id, session)
     sendEvent(session, 'READY', {
@@ -116,10 +155,10 @@ export function createGateway({ token, me, url }: GatewayOptions): Gateway {
   function sendEvent({ sent, socket }: Session, type: string, event: Fields): void {
     const text = JSON.stringify({ op: op.dispatch, t: type, s: sent.length + 1, d: event })
     sent.push(text)
-    socket?.send(text)
+    if (mood !== 'silent') socket?.send(text)
   }
-}
 
-function send(socket: WebSocket, payload: Fields): void {
-  socket.send(JSON.stringify(payload))
+  function send(socket: WebSocket, payload: Fields): void {
+    if (mood !== 'silent') socket.send(JSON.stringify(payload))
+  }
 }

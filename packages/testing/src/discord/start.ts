@@ -4,7 +4,7 @@ import { TestingError } from '../error.ts'
 import type { DiscordChannel } from './channel.ts'
 import { createEndpoint } from './endpoint.ts'
 import { createFaultPlan, type DiscordFault } from './fault.ts'
-import { createGateway } from './gateway.ts'
+import { createGateway, type GatewayMood } from './gateway.ts'
 import { type DiscordAllowance, type DiscordBucket, limits } from './limits.ts'
 import { channelOr, createPerson, type Person } from './person.ts'
 import type { DiscordCallName } from './routes/all.ts'
@@ -26,6 +26,8 @@ export interface DiscordOptions {
   readonly allowances?: Partial<Readonly<Record<DiscordBucket, DiscordAllowance>>>
   /** How long a nonce is remembered, in ms. Default 300,000. */
   readonly nonceMs?: number
+  /** How often clients of the gateway have to send a heartbeat, in ms. Default 41,250. */
+  readonly heartbeatMs?: number
 }
 
 /** Discord's REST API and gateway, and the people that the bot talks to. */
@@ -61,10 +63,19 @@ export interface FakeDiscord extends Person {
   observe(observer: (channelId: string) => void): () => void
   /** How many clients are connected to the gateway. */
   readonly connected: number
+  /** How many connections to the gateway are open, also those whose client has not identified itself. */
+  readonly connections: number
   /** Sends that text to the connected clients as a frame, whatever it is. Nothing about it is kept for a resume. */
   pushFrame(text: string): void
-  /** Breaks the gateway's connections; clients reconnect. */
-  dropGateway(): void
+  /** Breaks the gateway's connections, or closes them with that code. After 4004 and 4014, clients may not reconnect. */
+  dropGateway(code?: number): void
+  /**
+   * What clients of the gateway meet from now on. `open`: as usual. A code: it closes a connection that identifies.
+   * `silent`: it takes connections and says nothing on any.
+   */
+  setGateway(mood: GatewayMood): void
+  /** Ends the gateway's sessions: clients identify anew, and miss what happens until then. */
+  invalidateSessions(): void
   /** The public key for signatures, as the portal shows it. */
   readonly publicKey: string
   /** The headers with which Discord signs a body, now or at the given time. */
@@ -77,7 +88,15 @@ export interface FakeDiscord extends Person {
 
 /** Starts a fake Discord on loopback. Several may run at once. */
 export async function startDiscord(options: DiscordOptions): Promise<FakeDiscord> {
-  const { token, clock = realClock, faults = [], channels, allowances, nonceMs = limits.nonceMs } = options
+  const {
+    token,
+    clock = realClock,
+    faults = [],
+    channels,
+    allowances,
+    nonceMs = limits.nonceMs,
+    heartbeatMs = 41_250,
+  } = options
   const calls: DiscordCall[] = []
   const observers = new Set<(channelId: string) => void>()
   const plan = createFaultPlan(faults)
@@ -88,7 +107,7 @@ export async function startDiscord(options: DiscordOptions): Promise<FakeDiscord
   const cdn = (): string => `http://127.0.0.1:${port}`
   const state = createState({ clock, channels, allowances, nonceMs, cdn, onChange })
   const gatewayUrl = (): string => `ws://127.0.0.1:${port}/gateway`
-  const gateway = createGateway({ token, me: state.me, url: gatewayUrl })
+  const gateway = createGateway({ token, me: state.me, url: gatewayUrl, heartbeatMs })
   const endpoint = createEndpoint(clock)
   const server = createRest({ state, token, plan, calls, gatewayUrl })
   server.on('upgrade', gateway.upgrade)
@@ -116,8 +135,13 @@ export async function startDiscord(options: DiscordOptions): Promise<FakeDiscord
     get connected() {
       return gateway.connected
     },
+    get connections() {
+      return gateway.connections
+    },
     pushFrame: gateway.push,
     dropGateway: gateway.drop,
+    setGateway: gateway.set,
+    invalidateSessions: gateway.invalidate,
     publicKey: endpoint.publicKey,
     signed: endpoint.signed,
     setEndpoint: endpoint.set,

@@ -2,6 +2,7 @@ import {
   type BridgeConnection,
   type ChannelHost,
   type CheckedChannel,
+  createHearing,
   createNotes,
   type DownloadLimits,
   type InboundFile,
@@ -14,7 +15,7 @@ import { WhatsAppError } from '../error.ts'
 import { renderWhatsApp } from '../render.ts'
 import { baileysChannel } from './channel.ts'
 import { toFileRef } from './inbound/file.ts'
-import type { BaileysLibrary } from './library.ts'
+import type { BaileysLibrary, BaileysLogin } from './library.ts'
 import { createLink } from './link.ts'
 import { createBaileysPort } from './port.ts'
 
@@ -39,7 +40,9 @@ export async function connectBaileys(
   const { auth, number } = config
   const channel = baileysChannel({ onInbound, onError, clock, onlyFiles: true, maxAgeMs })
   const { source } = channel
-  const link = createLink({ login: await library.login(auth), number, channel, onError, clock })
+  const reload = async (): Promise<BaileysLogin> => await library.login(auth)
+  const hearing = createHearing(host)
+  const link = createLink({ login: await reload(), reload, number, channel, onError, hearing, clock })
   const notes = createNotes({
     client: source,
     clock,

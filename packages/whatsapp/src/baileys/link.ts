@@ -1,5 +1,5 @@
 import type { Clock } from '@reply/core'
-import { backOffMs } from '@reply/sink/channel'
+import type { HearingWatch } from '@reply/sink/channel'
 import { WhatsAppError } from '../error.ts'
 import type { BaileysChannel } from './channel.ts'
 import { statusOf } from './failure.ts'
@@ -7,10 +7,13 @@ import type { BaileysLogin, Linked, LinkUpdate } from './library.ts'
 
 export interface LinkOptions {
   readonly login: BaileysLogin
+  /** Reads the login anew. A person may have removed its folder, to link the device again. */
+  readonly reload: () => Promise<BaileysLogin>
   /** The number to link, if the login has none yet. */
   readonly number: string
   readonly channel: Pick<BaileysChannel, 'setSocket'>
   readonly onError: (error: WhatsAppError) => void
+  readonly hearing: HearingWatch
   readonly clock: Clock
 }
 
@@ -20,12 +23,25 @@ export interface Link {
   stop(): void
 }
 
-/** Codes of Baileys' `DisconnectReason`: the device was unlinked, and WhatsApp wants another connection after linking. */
-const [loggedOut, restartRequired] = [401, 515]
+/** WhatsApp wants another connection after linking. This and the codes below are Baileys' `DisconnectReason`. */
+const restartRequired = 515
+
+/** What a person has to mend, by the code that ended the connection. Everything else passes, and is tried again soon. */
+const refusals: ReadonlyMap<number, string> = new Map([
+  [
+    401,
+    'This device was unlinked on the phone. Remove the folder of the login, and enter the code that the log then says.',
+  ],
+  [403, 'WhatsApp has blocked this account. Open WhatsApp on the phone, and see what it says.'],
+  [411, 'This account can have no linked devices. Update WhatsApp on the phone.'],
+  [440, 'Another process uses the login of this device. Stop it, or link this device with a folder of its own.'],
+])
 
 /** A closed socket can't reopen, so each connection has its own. */
-export function createLink({ login, number, channel, onError, clock }: LinkOptions): Link {
-  let [isOn, isPairing, failures] = [false, false, 0]
+export function createLink({ reload, number, channel, onError, hearing, clock, ...options }: LinkOptions): Link {
+  let { login } = options
+  let isOn = false
+  let isPairing = false
   let linked: Linked | undefined
   let stopTimer = (): void => {}
   return { start, stop }
@@ -45,8 +61,9 @@ export function createLink({ login, number, channel, onError, clock }: LinkOptio
   }
 
   function open(): void {
-    const made = login.connect({
-      onLogin: () => void login.save().catch(failed),
+    const used = login
+    const made = used.connect({
+      onLogin: () => void used.save().catch(failed),
       onUpdate: (update) => {
         if (linked === made) changed(update)
       },
@@ -57,7 +74,7 @@ export function createLink({ login, number, channel, onError, clock }: LinkOptio
 
   function changed({ connection, qr, lastDisconnect }: LinkUpdate): void {
     if (qr !== undefined && login.number() === undefined) pair()
-    if (connection === 'open') failures = 0
+    if (connection === 'open') hearing.heard()
     if (connection === 'close' && isOn) closed(lastDisconnect?.error)
   }
 
@@ -65,13 +82,20 @@ export function createLink({ login, number, channel, onError, clock }: LinkOptio
     linked = undefined
     channel.setSocket(undefined)
     const status = statusOf(error)
-    if (status === loggedOut) {
-      const cure = 'Remove the folder of the login, and start again to link it.'
-      return onError(new WhatsAppError('unauthorized', `This device was unlinked on the phone. ${cure}`))
+    const refusal = refusals.get(status ?? 0)
+    const reason = refusal === undefined ? failureOf(error) : new WhatsAppError('unauthorized', refusal)
+    if (status !== restartRequired) onError(reason)
+    const waitMs = refusal === undefined ? hearing.failed(reason) : hearing.refused(reason)
+    stopTimer = clock.after(waitMs, () => void again(refusal !== undefined))
+  }
+
+  async function again(isNew: boolean): Promise<void> {
+    try {
+      if (isNew) login = await reload()
+    } catch (error) {
+      onError(failureOf(error))
     }
-    if (status !== restartRequired) failed(error)
-    stopTimer = clock.after(backOffMs(failures), open)
-    failures += 1
+    if (isOn) open()
   }
 
   function pair(): void {
@@ -79,6 +103,7 @@ export function createLink({ login, number, channel, onError, clock }: LinkOptio
     isPairing = true
     const asked = linked?.pair(number) ?? Promise.reject(new Error('there is no connection'))
     asked.then((code) => {
+      hearing.refused(new WhatsAppError('unlinked', 'This device is not linked yet. The log says which code to enter.'))
       const how = `On the phone of ${number}, open "Linked devices", "Link with phone number instead"`
       onError(new WhatsAppError('unlinked', `This device is not linked yet. ${how}, and enter ${code}.`))
     }, failed)
@@ -90,7 +115,11 @@ export function createLink({ login, number, channel, onError, clock }: LinkOptio
   }
 
   function failed(error: unknown): void {
-    const words = error instanceof Error ? error.message : String(error)
-    onError(new WhatsAppError('updates', `The connection to WhatsApp failed: ${words}`))
+    onError(failureOf(error))
   }
+}
+
+function failureOf(error: unknown): WhatsAppError {
+  const words = error instanceof Error ? error.message : String(error)
+  return new WhatsAppError('updates', `The connection to WhatsApp failed: ${words}`)
 }

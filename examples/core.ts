@@ -1,6 +1,6 @@
 // The core in a bot: send a prompt, watch it run, use the settled reply.
 //   OPENCODE_URL=http://127.0.0.1:4096 npx tsx examples/core.ts "What does this project do?"
-import { type Ask, answerOf, askDetails, connect, currentActivity, ReplyError } from '@reply/core'
+import { type Ask, answerOf, askDetails, askTitle, connect, currentActivity, ReplyError } from '@reply/core'
 
 const text = process.argv[2] ?? 'What does this project do?'
 const opencode = connect()
@@ -38,7 +38,7 @@ try {
 function describe(ask: Ask): string {
   if (ask.type === 'question') return ask.questions.map(({ question }) => question).join(' · ')
   const details = askDetails(ask) ?? []
-  return [ask.permission, ...details.map(({ label, text }) => `${label}: ${text}`)].join('\n  ')
+  return [askTitle(ask), ...details.map(({ label, text }) => (label === '' ? text : `${label}: ${text}`))].join('\n  ')
 }
 
 /** A refusal settles the session's other permissions too. */

@@ -1,7 +1,7 @@
 // An observer of your own: every method is optional. This one rings the bell when an ask waits, on any session. Its policy is to
 // answer nothing: asks are left to other clients.
 //   OPENCODE_URL=http://127.0.0.1:4096 npx tsx examples/observer.ts
-import { type Ask, askDetails, connect, type ReplyObserver, visible } from '@reply/core'
+import { type Ask, askDetails, askTitle, connect, type ReplyObserver, visible } from '@reply/core'
 
 const attention: ReplyObserver = {
   replyStarted: ({ reply }) => console.log(`${reply.sessionID} started`),
@@ -10,7 +10,7 @@ const attention: ReplyObserver = {
   permissionAsked: ({ ask, reply }) => {
     // A sub-agent's ask reaches the reply that a person started, at any depth.
     const who = ask.sessionID === reply.sessionID ? 'it' : 'a sub-agent'
-    console.log(`\u0007${who} requests the permission ${visible(ask.permission)}`)
+    console.log(`\u0007${who} asks for a permission`)
     showDetails(ask)
   },
   // What a permission would run often becomes known only after it was asked.
@@ -21,10 +21,11 @@ const attention: ReplyObserver = {
   replySettled: ({ reply, outcome }) => console.log(`${outcome}: ${reply.prompt?.text ?? reply.sessionID}`),
 }
 
-/** Everything that a permission would run. Its title and patterns omit parts of a command. */
+/** Everything that a permission would run. Its patterns omit parts of a command. */
 function showDetails(ask: Ask): void {
   if (ask.type === 'question') return
-  for (const { label, text } of askDetails(ask) ?? []) console.log(`${label}: ${text}`)
+  console.log(askTitle(ask))
+  for (const { label, text } of askDetails(ask) ?? []) console.log(label === '' ? text : `${label}: ${text}`)
 }
 
 const opencode = connect({ onError: (error) => console.error(error.message) })

@@ -1,4 +1,4 @@
-import { askDetails, causeOf, textOf, toolsOf } from '@reply/core'
+import { askDetails, askTitle, causeOf, textOf, toolsOf } from '@reply/core'
 import { expect, test } from 'vitest'
 import { play } from './play.ts'
 import { readRecording, replayed } from './replay.ts'
@@ -32,10 +32,10 @@ test('Gemini CLI sends no arguments: a person sees the title and the text of the
   const { reply } = await settled('permission-allowed')
   const [ask] = reply.asks
   expect(ask).toMatchObject({ status: 'answered', call: { tool: 'bash', input: { title: 'touch made.txt' } } })
-  const shown = ask?.type === 'permission' ? askDetails(ask) : []
-  expect(shown?.map(({ text }) => text)).toEqual([
-    'touch made.txt',
-    '[current working directory /project] (Make a file)',
+  if (ask?.type !== 'permission') throw new Error('It is a permission.')
+  expect([askTitle(ask), ...(askDetails(ask) ?? []).map(({ text }) => text)]).toEqual([
+    'bash: touch made.txt',
+    'Content: "[current working directory /project] (Make a file)"',
   ])
   expect(toolsOf(reply)).toMatchObject([{ tool: 'bash', state: { status: 'completed' } }])
 })

@@ -201,8 +201,8 @@ const ownWords = [
   /^Write what the agent should do\.|^[-•] \/\w+/,
   // The question, and the permission.
   /^❓ Colour$|^Which colour\?$|^✅ Blue · (Person|Ann)$/,
-  /^❓ Allow this\? bash: touch asked-for\.txt$|^Command$|^bash$|^touch asked-for\.txt$/,
-  /^description$|^Touch$|^"Always" allows, for everyone who uses this server, until it is revoked$|^touch $|^✅ Allow once · Ann$/,
+  /^❓ Allow this\? bash$|^bash$|^touch asked-for\.txt$/,
+  /^Also$|^Description: Touch$|^"Always" also allows calls that fit touch \*, for everyone who uses this server, until it is revoked\.$|^✅ Allow once · Ann$/,
 ]
 
 const linesOf = (texts: readonly string[]): readonly string[] =>

@@ -49,7 +49,11 @@ test.each([
   ['maybe', seen, 'type 1, 2 or 3; you can add a reason after the 3'],
   ['2', once, '"always" is not offered here: type 1 or 3; you can add a reason after the 3'],
   ['2', shell, '"always" is not offered, because sh can run anything: type 1 or 3; you can add a reason after the 3'],
-  ['always', wide, '"always" is not offered, because * has no limit: type 1 or 3; you can add a reason after the 3'],
+  [
+    'always',
+    wide,
+    '"always" is not offered, because it would allow every call of bash: type 1 or 3; you can add a reason after the 3',
+  ],
   ['yes', unseen, 'what it would run is not known, so it cannot be allowed: type 3; you can add a reason after the 3'],
   ['2', unseen, 'what it would run is not known, so it cannot be allowed: type 3; you can add a reason after the 3'],
 ])('%s for a permission: what is wrong with it', (typed, ask, error) => {

@@ -34,24 +34,24 @@ test('a terminal asks once, and not again while the answer is on its way to both
   }
   const { terminal, show, type } = setup([60, 16], { opencode })
   show(blocked(pair()))
-  const asked = (await terminal.screen()).filter((row) => row.startsWith('! Allow bash?'))
+  const asked = (await terminal.screen()).filter((row) => row.startsWith('! Allow this?'))
   expect(asked).toHaveLength(1)
   expect((await terminal.screen()).at(-1)).toContain('Waiting for an answer')
   await type('1\r')
   show(blocked(pair(answered)))
-  expect((await terminal.screen()).join('\n')).not.toContain('Allow bash?')
+  expect((await terminal.screen()).join('\n')).not.toContain('Allow this?')
   arrive()
   await type('')
   show(blocked(pair(answered, { askedAt: START + 10 })))
-  expect((await terminal.screen()).join('\n')).toContain('Allow bash?')
+  expect((await terminal.screen()).join('\n')).toContain('Allow this?')
 })
 
 test('a log asks once and prints the answer once', () => {
   const options = { live: false }
-  const asked = picture(blocked(pair()), options).filter((row) => row.startsWith('! Allow bash?'))
+  const asked = picture(blocked(pair()), options).filter((row) => row.startsWith('! Allow this?'))
   expect(asked).toHaveLength(1)
   const rows = picture(settledOf(done, { asks: pair(answered, { ...answered, closedAt: START + 3010 }) }), options)
-  expect(rows.filter((row) => row.startsWith('! Allow bash?'))).toHaveLength(1)
+  expect(rows.filter((row) => row.startsWith('! Allow this?'))).toHaveLength(1)
   expect(rows.filter((row) => row.includes('allowed once'))).toHaveLength(1)
 })
 
@@ -69,7 +69,7 @@ test('one answer to both is one line, two different results are two', () => {
 test('a permission that is asked for again after its answer is a new question', () => {
   const again = pair(answered, { askedAt: START + 4000, status: 'answered', reply: 'once', closedAt: START + 5000 })
   const rows = picture(settledOf(done, { asks: again }), { live: false })
-  expect(rows.filter((row) => row.startsWith('! Allow bash?'))).toHaveLength(2)
+  expect(rows.filter((row) => row.startsWith('! Allow this?'))).toHaveLength(2)
   expect(rows.filter((row) => row.includes('allowed once'))).toHaveLength(2)
 })
 

@@ -15,11 +15,11 @@ test('a permission shows the whole command, not the patterns that the server der
   const command = "[[ -v 'a[$(touch X)]' ]]; ls\nexport A=1"
   show(blocked(permission({ patterns: ['ls'], title: 'bash: ls', always: ['ls *'], call: bash(command) })))
   expect(await terminal.screen()).toEqual([
-    '! Allow bash?',
+    '! Allow this? shell',
     "    [[ -v 'a[$(touch X)]' ]]; ls",
     '    export A=1',
     '  1. once — this time only',
-    '  2. always — for everyone who uses this server, until it is revoked: ls *',
+    '  2. always — calls that fit ls *, for everyone who uses this server, until it is revoked',
     '  3. reject — add a reason if you like; the agent continues with it in mind',
     '  type 1, 2 or 3; you can add a reason after the 3',
     '  › █',
@@ -35,7 +35,7 @@ test('what would push the rest off the screen, or looks like other letters, is w
   )
   const rows = await terminal.screen()
   expect(rows.slice(0, 5)).toEqual([
-    '! Allow bash?',
+    '! Allow this? shell',
     '  Patterns: \\u0441at *',
     '    ls',
     '    ⟨120 empty lines⟩',
@@ -54,7 +54,7 @@ test('"always" is not offered for a shell, and a line says why', async () => {
 test('a line wider than the terminal is cut anywhere, without losing a character', async () => {
   const { terminal, show } = setup([30, 20])
   const command = 'echo  one   two    three     four'
-  show(blocked(permission({ patterns: [], call: bash(command) })))
+  show(blocked(permission({ patterns: [], title: 'bash', call: bash(command) })))
   const [first = '', second = ''] = (await terminal.screen()).slice(1, 3)
   expect([first.length, second.slice(0, 4)]).toEqual([29, '  ↪ '])
   expect(first.slice(2) + second.slice(4)).toBe(command)
@@ -82,9 +82,9 @@ test('hidden characters are written out, in the ask, in tool lines and in file n
   const shown = 'rm x\\u202ey\\u200b\\u001b[31m'
   const { terminal, show } = setup([140, 30])
   const [asked] = question().questions
-  show(blocked(permission({ permission: 'a\u200bb', always: [hidden], call: bash(hidden) })))
+  show(blocked(permission({ permission: 'a\u200bb', title: '', always: [`${hidden} *`], call: bash(hidden) })))
   const screen = (await terminal.screen()).join('\n')
-  expect(screen).toContain('! Allow a\\u200bb?')
+  expect(screen).toContain('! Allow this? shell (a\\u200bb)')
   expect(screen.split(shown)).toHaveLength(3)
   const options = [{ label: hidden, description: hidden }]
   const asks = [question({ questions: asked ? [{ ...asked, question: `Is it \u202e?`, options }] : [] })]

@@ -104,7 +104,7 @@ test("a sub-agent's ask names the sub-agent", async () => {
   const ask = permission({ sessionID: 'ses_c', path: ['ses_root', 'ses_c'] })
   const child = childOf('call_t', replyOf([], { sessionID: 'ses_c', asks: [ask] }))
   show(replyOf([tool('t', 'task', { status: 'running' })], { phase: 'blocked', asks: [ask], children: [child] }))
-  expect(await terminal.screen()).toContain('! Allow bash? · asked by general(Explore the code)')
+  expect(await terminal.screen()).toContain('! Allow this? bash · asked by general(Explore the code)')
 })
 
 test('a question taller than the screen scrolls away once, and the input stays', async () => {

@@ -1,4 +1,4 @@
-export { type AlwaysOffer, alwaysOffer, startsSubagent } from './ask/always.ts'
+export { type AlwaysOffer, type AlwaysReach, alwaysOffer, alwaysReach, startsSubagent } from './ask/always.ts'
 export {
   type PermissionWords,
   type ReadPermissionAnswer,
@@ -6,7 +6,7 @@ export {
   readPermissionAnswer,
   readQuestionAnswer,
 } from './ask/answer.ts'
-export { type AskDetail, askDetails } from './ask/details.ts'
+export { type AskDetail, askDetails, askTitle } from './ask/details.ts'
 export { isEqualAsk } from './ask/equal.ts'
 export { isTodoTool } from './ask/tool-name.ts'
 export type {

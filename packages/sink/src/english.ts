@@ -88,11 +88,16 @@ export const words: Words = {
   replyPermission: (always) =>
     `Reply 1 to allow it once${always ? ', 2 to allow it always' : ''}, or 3 to reject it. You can also write "reject" and a reason.`,
   replyReject: 'Reply 3 to reject it.',
-  alwaysCovers: '"Always" allows, for everyone who uses this server, until it is revoked',
-  title: 'Title',
+  alwaysAllows: (what) => {
+    const reach = 'for everyone who uses this server, until it is revoked.'
+    if (what.type === 'same') return `"Always" also allows this command again, ${reach}`
+    if (what.type === 'patterns') return `"Always" also allows calls that fit ${what.text}, ${reach}`
+    return `"Always" chooses ${what.text}, ${reach}`
+  },
+  alwaysCovers: '"Always" also allows calls that fit these, for everyone who uses this server, until it is revoked',
   patterns: 'Patterns',
   metadata: 'Metadata',
-  goesOn: (label, isMidLine) => `${label} (${isMidLine ? 'same line, continued' : 'continued'})`,
+  goesOn: (label, isMidLine) => `${label} (${isMidLine ? 'same line, continued' : 'continued'})`.trim(),
   inFile: (name) => `The file above, ${name}, is part of this request. Read it before you answer.`,
   superseded: 'This request is no longer valid.',
   answered: (answer, name) => `✅ ${answer}${by(name)}`,
@@ -112,10 +117,12 @@ export const words: Words = {
   pressOrReply: 'In a shared chat, press a button, or reply to the request.',
   alwaysNotOffered: '"Always" is not offered here. Reply 1 to allow it once, or 3 to reject it.',
   subagentActs: 'What the sub-agent then does is asked only where its own rules say so.',
-  alwaysTooWide: ({ pattern, program }) =>
-    pattern === undefined
-      ? `"Always" is not offered, because ${program} can run anything.`
-      : `"Always" is not offered, because ${pattern} has no limit.`,
+  alwaysTooWide: (what) => {
+    if (what.pattern === undefined) return `"Always" is not offered, because ${what.program} can run anything.`
+    const why =
+      what.pattern === '*' ? `it would allow every call of ${what.permission}` : `${what.pattern} has no limit`
+    return `"Always" is not offered, because ${why}.`
+  },
   notAllowedHere:
     'This cannot be allowed here: the chat is shared, and the bot has no list of people who may answer. You can only reject it.',
   rejectOnly: 'This cannot be allowed here. You can only reject it.',

@@ -83,7 +83,7 @@ export interface Words {
   file: (name: string, lines: number) => string
   /** Below the beginning of code that will be posted as a file, with that many lines so far. */
   fileFollows: (name: string, lines: number) => string
-  /** The first line of a permission. `title` is one line, such as `bash: npm test`. */
+  /** The first line of a permission. `title` is one line: what and where, such as `edit: src/a.ts`. */
   permission: (title: string) => string
   /** A button, and how an answered permission reads. */
   allowOnce: string
@@ -113,15 +113,24 @@ export interface Words {
   replyPermission: (always: boolean) => string
   /** How to reject by text, after a sentence that says why no more is possible. */
   replyReject: string
-  /** Heading of the patterns that the answer "always" would allow. It names the reach. */
+  /**
+   * A sentence: what the answer "always" would allow besides this call, and for which people. As Markdown.
+   *
+   * - `same`: the same command again.
+   * - `patterns`: later calls that fit them. They are code spans, joined by commas.
+   * - `option`: what the agent calls an option of its own, in quotes.
+   */
+  alwaysAllows: (what: { type: 'same' } | { type: 'patterns' | 'option'; text: string }) => string
+  /** The same as the heading of patterns that are too long for a sentence. */
   alwaysCovers: string
-  /** Heading of a permission's title, if that is too long for the first line. */
-  title: string
   /** Heading of what a permission asks for, if what it would run is unknown. */
   patterns: string
   /** Heading of what the tool reports about its call, if what it would run is unknown. */
   metadata: string
-  /** Heading of a permission's detail that continues in another message. `isMidLine`: the cut is within a line. */
+  /**
+   * Heading of a permission's detail that continues in another message. `label` is empty if it has no heading.
+   * `isMidLine`: the cut is within a line.
+   */
   goesOn: (label: string, isMidLine: boolean) => string
   /** In a permission with a file: the request includes it. */
   inFile: (name: string) => string
@@ -162,8 +171,13 @@ export interface Words {
   alwaysNotOffered: string
   /** Below a permission to start a sub-agent: allowing it may allow more than is shown. */
   subagentActs: string
-  /** Why "always" is not offered: it would cover that pattern without a limit, or that program, which can run anything. */
-  alwaysTooWide: (what: { pattern: string; program?: undefined } | { program: string; pattern?: undefined }) => string
+  /**
+   * Why "always" is not offered: the pattern has no limit, such as `*`, which is every call of that `permission`; or it
+   * would cover that program, which can run anything.
+   */
+  alwaysTooWide: (
+    what: { permission: string; pattern: string; program?: undefined } | { program: string; pattern?: undefined },
+  ) => string
   /** Why a permission can only be rejected: nothing says who may answer in this shared chat. */
   notAllowedHere: string
   /** The same in short, once the chat has read the long form. */

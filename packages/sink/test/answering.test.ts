@@ -132,10 +132,15 @@ describe('typed text', () => {
   })
 
   test('that fits several asks gets an error that asks which one; a reply says which', async () => {
-    const second = permits({ ...known, requestID: 'per_2', title: 'bash: ls', patterns: ['ls'] })
+    const second = permits({
+      ...known,
+      requestID: 'per_2',
+      patterns: ['ls'],
+      call: { tool: 'bash', input: { command: 'ls' } },
+    })
     const scene = await asking(blocked(permission, second))
     expect(await scene.sink().take(typed(scene, 'yes'), ada)).toMatchObject({ type: 'error', error: words.whichOne })
-    const replyTo = { id: askedBy(scene, 'bash: ls') }
+    const replyTo = { id: askedBy(scene, '\nls\n') }
     expect(await scene.sink().take(typed(scene, 'yes', { replyTo }), ada)).toMatchObject({
       type: 'answer',
       ask: { requestID: 'per_2' },
@@ -159,7 +164,12 @@ describe('typed text', () => {
 
 describe('the actor who answers', () => {
   test('must be known in a shared chat to allow anything, and the chat is told why once', async () => {
-    const second = permits({ ...known, requestID: 'per_2', title: 'bash: ls', patterns: ['ls'] })
+    const second = permits({
+      ...known,
+      requestID: 'per_2',
+      patterns: ['ls'],
+      call: { tool: 'bash', input: { command: 'ls' } },
+    })
     const scene = await asking(blocked(permission, second), { chat: group })
     expect(
       scene.fake
@@ -169,7 +179,7 @@ describe('the actor who answers', () => {
     ).toEqual(['Reject', 'Reject'])
     const explained = scene.fake.screen().filter(({ text }) => text.includes('has no list of people'))
     expect(explained).toHaveLength(1)
-    const replyTo = { id: askedBy(scene, 'bash: ls') }
+    const replyTo = { id: askedBy(scene, '\nls\n') }
     expect(await scene.sink().take(typed(scene, '1', { replyTo }), ada)).toMatchObject({ type: 'error' })
   })
 

@@ -1,7 +1,6 @@
-import { alwaysOffer, askDetails, legible, type PermissionAsk, type Reply } from '@reply/core'
+import { alwaysOffer, askDetails, askTitle, legible, type PermissionAsk, type Reply } from '@reply/core'
 import { randomBy } from '@reply/testing'
 import { expect, test } from 'vitest'
-import { words } from '../src/english.ts'
 import type { FakeFault, FakeOptions } from '../src/testing/fake-options.ts'
 import { literal } from '../src/view/format.ts'
 import { permits, replyWith } from './make.ts'
@@ -136,34 +135,35 @@ async function allowedIn(scene: Scene): Promise<readonly string[]> {
   return allowed
 }
 
-/** Which part of it is not on the screen: its details, all of its input, and what "always" covers. */
+/** Which part of it is not on the screen: its title, its details, all of its input, and what "always" covers. */
 function unreadIn(scene: Scene, ask: PermissionAsk): readonly string[] {
   const texts = scene.fake.posted.map(({ text }) => text)
-  const blocks = blocksOf(texts)
   // A message whose post was not confirmed may be there twice.
-  const once = blocksOf(texts.filter((text, at) => text !== texts[at - 1]))
+  const once = texts.filter((text, at) => text !== texts[at - 1])
   const files = compact(scene.fake.posted.map(({ file }) => file?.text ?? '').join('\n'))
   const details = askDetails(ask)
   if (!details) return ['its input']
-  const all = compact([...blocks.values()].join('')) + files
-  const covers = { label: words.alwaysCovers, text: legible(ask.always.join('\n')) }
-  const unread = [...details, ...(alwaysOffer(ask).type === 'offered' ? [covers] : [])].filter(({ label, text }) => {
-    const isShown = [blocks, once].some((each) => compact(each.get(literal(label)) ?? '').includes(compact(text)))
-    return !isShown && !files.includes(compact(text))
-  })
+  const codes = [compact(codeIn(texts)), compact(codeIn(once)), files]
+  const unread = details.filter(({ text }) => !codes.some((code) => code.includes(compact(text))))
+  const title = askTitle(ask)
+  const isTitled = texts.some((text) => text.includes(literal(title)))
+  const command = alwaysOffer(ask).type === 'offered' ? ask.call?.input.command : undefined
+  const always = alwaysOffer(ask).type === 'offered' ? ask.always.filter((pattern) => pattern !== command) : []
+  const shown = compact(texts.join('\n'))
   const lines = [...leavesOf(ask.call?.input), ...leavesOf(ask.metadata.note)].flatMap((leaf) => leaf.split('\n'))
-  const missing = lines.filter((line) => !all.includes(compact(legible(line))))
-  return [...unread.map(({ label }) => label), ...missing]
+  const missing = lines.filter((line) => !compact([title, ...codes].join('\n')).includes(compact(legible(line))))
+  return [
+    ...(isTitled ? [] : [title]),
+    ...unread.map(({ label, text }) => `${label}: ${text}`),
+    ...always.filter((pattern) => ![shown, files].some((one) => one.includes(compact(legible(pattern))))),
+    ...missing,
+  ]
 }
 
-/** The code blocks of the messages by title. A block continued in another message continues here. */
-function blocksOf(texts: readonly string[]): ReadonlyMap<string, string> {
-  const blocks = new Map<string, string>()
-  const found = texts
-    .join('\n')
-    .matchAll(/^\*\*(.+?)(?: \\\((?:continued|same line, continued)\\\))?\*\*\n(`{3,})[^\n]*\n([\s\S]*?)\n\2(?!`)/gm)
-  for (const [, label = '', , code = ''] of found) blocks.set(label, (blocks.get(label) ?? '') + code)
-  return blocks
+/** The code blocks of the messages, without their headings: one that continues in another message is whole here. */
+function codeIn(texts: readonly string[]): string {
+  const found = texts.join('\n').matchAll(/^(`{3,})[^\n]*\n([\s\S]*?)\n\1(?!`)/gm)
+  return [...found].map(([, , code]) => code).join('')
 }
 
 function leavesOf(value: unknown): readonly string[] {

@@ -22,7 +22,7 @@ function scene({ faults = [], threads = [] }: { faults?: readonly FakeFault[]; t
   if (!first || !second) throw new Error('There are two.')
   const pass = async (): Promise<void> => await clock.advance(20_000, rest)
   const shown = (): readonly string[] =>
-    ['ls', 'make', 'pwd'].filter((word) => fake.screen().some(({ text }) => text.includes(`bash: ${word}`)))
+    ['ls', 'make', 'pwd'].filter((word) => fake.screen().some(({ text }) => text.includes(`\n${word}\n`)))
   return { first, second, pass, shown }
 }
 

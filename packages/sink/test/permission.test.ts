@@ -45,7 +45,7 @@ describe('a permission', () => {
     scene.show(asking(running(command, { title: 'bash: ls' })))
     await scene.pass(1000)
     expect(textsOn(scene)).toEqual([
-      `❓ Allow this? bash: ls\n\n**Command**\n\`\`\`bash\n${command}\n\`\`\`\n\n**${words.alwaysCovers}**\n\`\`\`\ntouch *\n\`\`\``,
+      `❓ Allow this? bash\n\n\`\`\`bash\n${command}\n\`\`\`\n\n"Always" also allows calls that fit \`touch *\`, for everyone who uses this server, until it is revoked.`,
     ])
     expect(labelsOn(scene)).toEqual([every])
   })
@@ -67,7 +67,8 @@ describe('a permission', () => {
 
   test.each([
     ['bash *', '"Always" is not offered, because bash can run anything.'],
-    ['*', '"Always" is not offered, because * has no limit.'],
+    ['*', '"Always" is not offered, because it would allow every call of bash.'],
+    ['/*', '"Always" is not offered, because /* has no limit.'],
   ])('does not offer always for %s, and says why, to a press and a text alike', async (pattern, why) => {
     const scene = privately()
     const ask = permits({ always: ['touch *', pattern] })
@@ -75,7 +76,7 @@ describe('a permission', () => {
     await scene.pass(1000)
     expect(labelsOn(scene)).toEqual([['Allow once', 'Reject']])
     expect(textsOn(scene)[0]?.replaceAll('\\', '')).toContain(why)
-    expect(textsOn(scene)[0]).not.toContain(words.alwaysCovers)
+    expect(textsOn(scene)[0]).not.toContain('also allows')
     const [once] = scene.fake.screen()[0]?.buttons.flat() ?? []
     const allowing = pressing(scene, once?.data ?? '')
     const press = { ...allowing, token: allowing.token.replace(/once$/, 'always') }
@@ -95,6 +96,37 @@ describe('a permission', () => {
       scene.show(asking(permits({ permission, always: ['x *'] })))
       await scene.pass(2000)
       expect(textsOn(scene).join().replaceAll('\\', '').includes(words.subagentActs)).toBe(isSaid)
+    }
+  })
+
+  test.each([
+    ['this command again', { always: ['touch a'] }, '"Always" also allows this command again, '],
+    ['patterns', { always: ['touch *', 'ls *'] }, '"Always" also allows calls that fit `touch *`, `ls *`, '],
+    [
+      'an option of the agent',
+      { patterns: [], always: ['Yes, for this session'] },
+      '"Always" chooses "Yes, for this session", ',
+    ],
+    ['more than a sentence holds', { always: ['x'.repeat(205), 'y'] }, `**\n\`\`\`\n${'x'.repeat(205)}\ny\n\`\`\``],
+    ['what a code span would change', { always: ['a  b', 'c`d'] }, '**\n```\na  b\nc`d\n```'],
+  ])('says what "always" would allow: %s', async (_, more, text) => {
+    const scene = privately()
+    scene.show(asking(running('touch a', more)))
+    await scene.pass(3000)
+    expect(labelsOn(scene).at(-1)).toEqual(every)
+    expect(textsOn(scene).join('\n')).toContain(text)
+    expect(textsOn(scene).join('\n')).toContain('for everyone who uses this server, until it is revoked')
+  })
+
+  test('does not say what "always" would allow where only "Reject" is offered', async () => {
+    const shared = createScene()
+    shared.show(asking(permits({ always: ['npm *'] })))
+    const unknown = privately()
+    unknown.show(asking(permits({ always: ['npm *'], call: undefined })))
+    for (const scene of [shared, unknown]) {
+      await scene.pass(3000)
+      expect(labelsOn(scene)).toEqual([['Reject']])
+      expect(textsOn(scene)[0]).not.toContain('npm *')
     }
   })
 

@@ -1,8 +1,8 @@
 import {
   type Ask,
-  type AskDetail,
   alwaysOffer,
   askDetails,
+  askTitle,
   isEqualAsk,
   type PermissionAsk,
   type Question,
@@ -54,7 +54,7 @@ export interface Offer {
 
 /** Allowing requires that the input is readable, or that unseen input may be allowed. */
 export function offerOf(ask: PermissionAsk, { allowUnseen }: { readonly allowUnseen: boolean }): Offer {
-  const isKnown = detailsOf(ask) !== undefined
+  const isKnown = askDetails(ask) !== undefined
   if (!isKnown && !allowUnseen) return { isKnown, numbers: [3] }
   return { isKnown, numbers: alwaysOffer(ask).type === 'offered' ? [1, 2, 3] : [1, 3] }
 }
@@ -66,8 +66,13 @@ export function whyNotAlways(ask: PermissionAsk): string | undefined {
     case 'offered':
     case 'none':
       return undefined
-    case 'everything':
-      return `"always" is not offered, because ${legibleLine(offer.pattern)} has no limit`
+    case 'everything': {
+      const isAll = offer.pattern === '*'
+      const why = isAll
+        ? `it would allow every call of ${legibleLine(ask.permission)}`
+        : `${legibleLine(offer.pattern)} has no limit`
+      return `"always" is not offered, because ${why}`
+    }
     case 'runs-anything':
       return `"always" is not offered, because ${legibleLine(offer.program)} can run anything`
     default:
@@ -91,22 +96,14 @@ export function wrongPermission(read: ReadPermissionAnswer, offer: Offer, ask: P
   return `what it would run is not known, so it cannot be allowed: ${how}`
 }
 
-const knownDetails = new WeakMap<PermissionAsk, { readonly details: readonly AskDetail[] | undefined }>()
-
-/** `askDetails`, computed once per state of an ask: every repaint needs it. */
-export function detailsOf(ask: PermissionAsk): readonly AskDetail[] | undefined {
-  const known = knownDetails.get(ask) ?? { details: askDetails(ask) }
-  knownDetails.set(ask, known)
-  return known.details
-}
-
 const knownContents = new WeakMap<Ask, string>()
 
 /** Everything that a person reads before answering. Asks with equal content are the same decision. */
 export function contentOf(ask: Ask): string {
   const known = knownContents.get(ask)
   if (known !== undefined) return known
-  const read = ask.type === 'question' ? ask.questions : [ask.title, ask.patterns, ask.always, detailsOf(ask)]
+  const read =
+    ask.type === 'question' ? ask.questions : [ask.title, askTitle(ask), ask.patterns, ask.always, askDetails(ask)]
   const content = JSON.stringify(read)
   knownContents.set(ask, content)
   return content
@@ -119,7 +116,7 @@ export function firstAnswer(ask: Ask): Answer {
 }
 
 /** One line that says what was asked. */
-export function askTitle(ask: Ask): string {
+export function summaryOf(ask: Ask): string {
   return ask.type === 'question' ? questionTitle(ask) : permissionTitle(ask)
 }
 

@@ -3,7 +3,7 @@ import { cleanLine } from '../format/sanitize.ts'
 import { clip, type Line, line, span } from '../format/styled-line.ts'
 import type { Focus, Keyboard } from '../terminal/keyboard.ts'
 import { type Entry, emptyEntry, failed, press, renewed } from './answer-entry.ts'
-import { type Answer, askTitle, contentOf } from './ask.ts'
+import { type Answer, contentOf, summaryOf } from './ask.ts'
 import { askLines, inputLines } from './panel.ts'
 
 /** Where answers go. The result of `connect()` fits. */
@@ -118,7 +118,7 @@ export function createAsking(options: {
         return { key: `ask:${current.requestID}:full:${changes}`, question, input: [] }
       }
       if (!focus.has()) {
-        const waiting = [span('? ', 'yellow'), ...line(`${askTitle(current)} (next in line)`, 'dim')]
+        const waiting = [span('? ', 'yellow'), ...line(`${summaryOf(current)} (next in line)`, 'dim')]
         return { key: `ask:${current.requestID}:waiting`, question: [], input: [clip(waiting, width)] }
       }
       return {

@@ -1,4 +1,14 @@
-import { type Ask, type AskDetail, type PermissionAsk, type QuestionAsk, type Reply, visible } from '@reply/core'
+import {
+  type Ask,
+  type AskDetail,
+  alwaysReach,
+  askDetails,
+  askTitle,
+  type PermissionAsk,
+  type QuestionAsk,
+  type Reply,
+  visible,
+} from '@reply/core'
 import { markdown } from '../format/markdown.ts'
 import { toned } from '../format/patch.ts'
 import { givenTitle } from '../format/reply-label.ts'
@@ -6,7 +16,7 @@ import { legibleLine, visibleLine } from '../format/sanitize.ts'
 import { chop, clip, type Line, line, type Span, span, widthOf, wrap } from '../format/styled-line.ts'
 import { SYMBOLS } from '../format/symbols.ts'
 import { currentQuestion, type Entry, picked } from './answer-entry.ts'
-import { askTitle, detailsOf, howToAnswer, howToPermit, offerOf, whyNotAlways } from './ask.ts'
+import { howToAnswer, howToPermit, offerOf, summaryOf, whyNotAlways } from './ask.ts'
 
 export interface PanelOptions {
   readonly width: number
@@ -39,14 +49,14 @@ export function inputLines(
 /** One line for a closed ask: what was asked, and the result. */
 export function closedLines(ask: Ask, width: number): readonly Line[] {
   if (ask.status === 'withdrawn') {
-    return wrap([SYMBOLS.withdrawn, ...line(`no longer needed: ${askTitle(ask)}`, 'dim')], width, [], line('  '))
+    return wrap([SYMBOLS.withdrawn, ...line(`no longer needed: ${summaryOf(ask)}`, 'dim')], width, [], line('  '))
   }
   if (ask.status === 'rejected') {
-    return wrap([SYMBOLS.denied, span(`rejected: ${askTitle(ask)}`, 'yellow')], width, [], line('  '))
+    return wrap([SYMBOLS.denied, span(`rejected: ${summaryOf(ask)}`, 'yellow')], width, [], line('  '))
   }
   if (ask.type === 'permission') {
     const how = ask.reply === 'always' ? 'always allowed' : 'allowed once'
-    return wrap([SYMBOLS.done, span(`${how}: `, 'dim'), span(askTitle(ask))], width, [], line('  '))
+    return wrap([SYMBOLS.done, span(`${how}: `, 'dim'), span(summaryOf(ask))], width, [], line('  '))
   }
   return ask.questions.flatMap((question, index) => {
     const answer = (ask.answers?.[index] ?? []).map(visibleLine).join(', ') || 'no answer'
@@ -80,7 +90,7 @@ function questionLines(ask: QuestionAsk, { width, reply, entry }: PanelOptions):
 function permissionLines(ask: PermissionAsk, { width, reply, entry, allowUnseen }: PanelOptions): readonly Line[] {
   const title: Line = [
     span('! ', 'yellow', 'bold'),
-    span(`Allow ${legibleLine(ask.permission)}?`, 'bold'),
+    span(`Allow this? ${askTitle(ask)}`, 'bold'),
     ...whoAsks(ask, reply),
   ]
   const { isKnown, numbers } = offerOf(ask, { allowUnseen })
@@ -88,26 +98,30 @@ function permissionLines(ask: PermissionAsk, { width, reply, entry, allowUnseen 
   const chosen = /^\d$/.test(entry?.input.trim() ?? '') ? Number(entry?.input) : 0
   const choices = {
     1: { label: 'once', description: 'this time only' },
-    2: { label: 'always', description: `${reach}: ${ask.always.map(legibleLine).join(', ')}` },
+    2: { label: 'always', description: `${whatAlways(ask)}, for everyone who uses this server, until it is revoked` },
     3: { label: 'reject', description: 'add a reason if you like; the agent continues with it in mind' },
   } as const
   return [
-    clip(title, width),
-    ...(detailsOf(ask) ?? []).flatMap((detail) => detailLines(detail, width)),
+    ...chop(title, width, { lead: [], hang: line('  ↪ ', 'dim') }),
+    ...(askDetails(ask) ?? []).flatMap((detail) => detailLines(detail, width)),
     ...(isKnown ? [] : unknownLines(ask, width)),
     ...(why === undefined ? [] : wrap(line(why, 'yellow'), width, line('  '), line('  '))),
     ...numbers.flatMap((number) => optionLines({ number, ...choices[number], marked: chosen === number }, width)),
   ]
 }
 
-/** The reach of "always". */
-const reach = 'for everyone who uses this server, until it is revoked'
+function whatAlways(ask: PermissionAsk): string {
+  const reach = alwaysReach(ask)
+  if (reach.type === 'same') return 'this command again'
+  const names = reach.names.map(legibleLine).join(', ')
+  return reach.type === 'option' ? names : `calls that fit ${names}`
+}
 
 /** Verbatim: each line on its own row, with a mark where the terminal's width broke it. */
 function detailLines({ label, format, text }: AskDetail, width: number): readonly Line[] {
   const lines = text.split('\n')
   const tone = (row: string): Line => (format === 'diff' ? toned(row) : line(row, 'cyan'))
-  const name = format === 'code' ? [] : [span(`${label}: `, 'dim')]
+  const name = label === '' ? [] : [span(`${label}: `, 'dim')]
   if (lines.length === 1) return chop([...name, ...tone(text)], width, { lead: line('  '), hang: line('  ↪ ', 'dim') })
   const rows = lines.flatMap((row) => chop(tone(row), width, { lead: line('    '), hang: line('  ↪ ', 'dim') }))
   return [...(name.length === 0 ? [] : chop(name, width, { lead: line('  '), hang: line('    ') })), ...rows]
@@ -119,7 +133,9 @@ function unknownLines(ask: PermissionAsk, width: number): readonly Line[] {
     ask.callID === undefined
       ? 'The server does not say what it would run.'
       : 'What it would run is not known yet; asking the server.'
-  return [...wrap(line(askTitle(ask), 'cyan'), width, line('  ')), ...wrap(line(words, 'yellow'), width, line('  '))]
+  const patterns = legibleLine(ask.patterns.join(', '))
+  const asked = askTitle(ask).includes(patterns) ? [] : wrap(line(patterns, 'cyan'), width, line('  '))
+  return [...asked, ...wrap(line(words, 'yellow'), width, line('  '))]
 }
 
 function optionLines(

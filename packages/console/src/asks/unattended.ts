@@ -1,5 +1,5 @@
 import { type Ask, type Clock, pendingAsks, type Reply, ReplyError, type ReplyObserver } from '@reply/core'
-import { askTitle, firstAnswer } from './ask.ts'
+import { firstAnswer, summaryOf } from './ask.ts'
 import type { AskPort } from './asking.ts'
 
 /** How asks are handled when a person cannot answer them here. */
@@ -28,14 +28,14 @@ export function unattended(what: Unattended, { opencode, note, clock, cure, isOw
     // An ask that is merged with a pending one is announced only once; its answer may already be on its way.
     const isNew = pendingAsks(reply).some(({ requestID }) => requestID === ask.requestID)
     const say = isNew ? note : (): void => {}
-    if (!isOwn()) return say(`Waiting for an answer to "${askTitle(ask)}" from the client that began this run.`)
-    if (what === 'wait') say(`Waiting for an answer to "${askTitle(ask)}", for example from \`reply watch\`.`)
+    if (!isOwn()) return say(`Waiting for an answer to "${summaryOf(ask)}" from the client that began this run.`)
+    if (what === 'wait') say(`Waiting for an answer to "${summaryOf(ask)}", for example from \`reply watch\`.`)
     if (what === 'reject') {
       void settle(ask, async () => {
         // Other observers of the run may answer it: those that do so at once come first.
         await Promise.resolve()
         await opencode.reject(ask, UNANSWERABLE)
-        say(`Rejected "${askTitle(ask)}", because it cannot be answered here; ${cure}.`)
+        say(`Rejected "${summaryOf(ask)}", because it cannot be answered here; ${cure}.`)
       })
     }
     if (what === 'first') {
@@ -56,7 +56,7 @@ export function unattended(what: Unattended, { opencode, note, clock, cure, isOw
     } catch (error) {
       if (error instanceof ReplyError && error.type === 'already-resolved') return
       const reason = error instanceof Error ? error.message : String(error)
-      note(`The answer to "${askTitle(ask)}" was not sent: ${reason}`)
+      note(`The answer to "${summaryOf(ask)}" was not sent: ${reason}`)
     }
   }
 

@@ -1,4 +1,5 @@
 import type { PermissionAsk } from '../ask.ts'
+import { legible } from '../text/legible.ts'
 import { isShellTool, isSubagentTool } from './tool-name.ts'
 
 /**
@@ -25,16 +26,35 @@ export function alwaysOffer({ permission, patterns, always, call }: PermissionAs
   if (wide !== undefined) return { type: 'everything', pattern: wide }
   const command = call?.input.command
   const isCommand = isShellTool(permission) || typeof command === 'string' || isShellTool(call?.tool ?? '')
-  const covered = isCommand
-    ? always.map((pattern) => pattern.replace(/^bash\((.*)\)$/i, '$1').replace(/:\*$/, ' *'))
-    : []
-  // Agents that name no patterns ask for the command as it is.
+  const covered =
+    isCommand && patterns.length > 0
+      ? always.map((pattern) => pattern.replace(/^bash\((.*)\)$/i, '$1').replace(/:\*$/, ' *'))
+      : []
+  // Agents that name no patterns ask for the command as it is. Their option is a sentence: "Yes, for this session".
   const own = patterns.length === 0 && typeof command === 'string' ? [command] : []
   const program = [...covered, ...own]
     .flatMap((one) => one.split(betweenCommands))
     .map(anythingIn)
     .find((found) => found !== undefined)
   return program === undefined ? { type: 'offered' } : { type: 'runs-anything', program }
+}
+
+/**
+ * What "always" would allow besides this call.
+ *
+ * - `same`: the same command again.
+ * - `patterns`: later calls that fit them.
+ * - `option`: whatever the agent means by an option of its own; it names no patterns.
+ */
+export type AlwaysReach =
+  | { readonly type: 'same' }
+  | { readonly type: 'patterns' | 'option'; readonly names: readonly string[] }
+
+/** Reads what "always" would allow, for an ask that offers it. The names are as `legible` writes them. */
+export function alwaysReach({ always, patterns, call }: PermissionAsk): AlwaysReach {
+  const command = call?.input.command
+  if (always.length > 0 && always.every((pattern) => pattern === command)) return { type: 'same' }
+  return { type: patterns.length === 0 ? 'option' : 'patterns', names: always.map((pattern) => legible(pattern)) }
 }
 
 /**

@@ -1,14 +1,15 @@
-import type { PermissionAsk } from '../ask.ts'
+import type { AskCall, PermissionAsk } from '../ask.ts'
 import { type Fields, textIn } from '../fields.ts'
 import { same } from '../reduce/same.ts'
 import { legible } from '../text/legible.ts'
 import { editLayout } from './edit.ts'
-import { isShallow, leavesOf, readable, without } from './readable.ts'
+import { type Place, placeOf } from './place.ts'
+import { isShallow, leavesOf, readableFields, without } from './readable.ts'
 import { isShellTool } from './tool-name.ts'
 
 /** One piece of what a permission would run. */
 export interface AskDetail {
-  /** A few English words: `Command`, `Change`, `URL`, or the field's own name. */
+  /** A few English words: `File`, `Also`, or the field's own name. Empty if the text speaks for itself. */
   readonly label: string
   /** `code`: show verbatim. `diff`: lines begin with `+`, `-` or a space. `text`: everything else. */
   readonly format: 'code' | 'diff' | 'text'
@@ -27,29 +28,88 @@ export interface Layout {
 }
 
 /**
- * What a permission would run, in reading order. Undefined if that is unknown: without `call`, or if its values are
- * nested deeper than 256 levels.
- *
- * Complete: the texts contain every string of the call's input, as `legible` writes it, each of its lines on a line of
- * its own. The same goes for every string of the metadata, except diffs that only repeat the input. Patterns are added
- * if no other text contains them.
+ * What a permission is for, in one line of at most 120 UTF-16 units: `bash`, `bash in packages/web`, `edit: src/a.ts`,
+ * `read outside the project: /etc/*`. Paths in the ask's directory are relative to it. What doesn't fit is in the details.
  */
-export function askDetails(ask: PermissionAsk): readonly AskDetail[] | undefined {
-  const { call, metadata } = ask
-  if (!call || !isShallow(call.input) || !isShallow(metadata)) return undefined
-  const { details, covered, coveredMetadata = [] } = layoutOf(ask, call.tool, call.input)
-  const own = [...details, ...fieldDetails(call.input, new Set(covered))]
-  const known = new Set([...leavesOf(call.input), ...coveredMetadata])
-  const added = Object.entries(metadata).flatMap(([name, value]) => {
-    const rest = same(value, call.input[name]) ? undefined : without(value, known)
-    return rest === undefined ? [] : [[name, rest] as const]
-  })
-  const all = [...own, ...fieldDetails(Object.fromEntries(added), new Set())]
-  const patterns = ask.patterns.filter((pattern) => !all.some(({ text }) => text.includes(legible(pattern))))
-  return [...detail('Patterns', patterns.join('\n')), ...all, ...(all.length === 0 ? detail('Tool', call.tool) : [])]
+export function askTitle(ask: PermissionAsk): string {
+  return cardOf(ask).title
 }
 
-function layoutOf({ metadata }: PermissionAsk, tool: string, input: Fields): Layout {
+/**
+ * What a permission would run, in reading order, below its `askTitle`. Undefined if that is unknown: without `call`, or if
+ * its values are nested deeper than 256 levels. Empty if the title says all.
+ *
+ * Complete: the title and the texts contain every string of the call's input, as `legible` writes it, each of its lines on
+ * a line of its own. The same goes for every string of the metadata, except diffs that only repeat the input. A path that
+ * is there in one form, and the lines of a diff that name its file, are not repeated. Patterns are added if no other text
+ * contains them.
+ */
+export function askDetails(ask: PermissionAsk): readonly AskDetail[] | undefined {
+  return cardOf(ask).details
+}
+
+interface Card {
+  readonly title: string
+  readonly details: readonly AskDetail[] | undefined
+}
+
+const cards = new WeakMap<PermissionAsk, Card>()
+
+/** Computed once per state of an ask: every repaint needs it. */
+function cardOf(ask: PermissionAsk): Card {
+  const before = cards.get(ask)
+  if (before) return before
+  const { call, metadata } = ask
+  const card =
+    call && isShallow(call.input) && isShallow(metadata)
+      ? knownCard(ask, call)
+      : {
+          title: titleOf(whatOf(ask), ask.patterns.join(', ') || (isDerived(ask) ? '' : ask.title)),
+          details: undefined,
+        }
+  cards.set(ask, card)
+  return card
+}
+
+function knownCard(ask: PermissionAsk, call: AskCall): Card {
+  const { metadata, patterns } = ask
+  const { tool, input } = call
+  const what = whatOf(ask)
+  const place = placeOf(tool, input, ask.directory)
+  const { details, covered, coveredMetadata = [] } = layoutOf(tool, input, metadata, place)
+  const isPlace = (text: string): boolean => place?.isSame(text) === true
+  const said = [`${what}: `, `${ask.permission}: `].reduce(withoutPrefix, ask.title)
+  const own = isDerived(ask) || isPlace(said) || isIn(said, [what, ...textsOf(details)]) ? '' : said
+  const where = isOutside(ask) ? patterns.join(', ') : place?.shown || own
+  const isFolder = place?.isFolder === true && where === place.shown && !isOutside(ask)
+  const title = titleOf(what, where, isFolder)
+  const hasWhere = title === lineOf(what, where, isFolder)
+  const isSaid = own === '' || (hasWhere && where === own)
+  const isPlaced = place === undefined || place.shown === '' || (hasWhere && !isOutside(ask))
+  const before = [
+    ...(title.startsWith(legible(what)) ? [] : detail('Tool', what)),
+    ...(isSaid ? [] : detail('Title', own)),
+    ...(isPlaced ? [] : detail(place.isFolder ? 'Directory' : 'File', place.shown)),
+  ]
+  const known = new Set([...leavesOf(input), ...coveredMetadata, ...patterns.filter((pattern) => pattern !== '*')])
+  const seen = [title, ...textsOf(before), ...textsOf(details)]
+  const isKnown = (leaf: string): boolean =>
+    known.has(leaf) || (leaf.startsWith('/') && (isPlace(leaf) || isIn(leaf, seen)))
+  const rest = Object.entries(input).filter(
+    ([name, value]) => !covered.includes(name) && name !== place?.field && !(value === own && isSaid),
+  )
+  const added = Object.entries(metadata).flatMap(([name, value]) => {
+    const more = same(value, input[name]) ? undefined : without(value, isKnown)
+    return more === undefined ? [] : [[name, more] as const]
+  })
+  const all = [...before, ...details, ...fieldDetails([...rest, ...added], details.length > 0)]
+  const hidden = patterns.filter(
+    (pattern) => pattern !== '*' && !isPlace(pattern) && !isIn(pattern, [title, ...textsOf(all)]),
+  )
+  return { title, details: [...detail('Patterns', hidden.join('\n')), ...all] }
+}
+
+function layoutOf(tool: string, input: Fields, metadata: Fields, place: Place | undefined): Layout {
   if (isShellTool(tool)) return commandLayout(input)
   switch (tool) {
     case 'edit':
@@ -57,33 +117,95 @@ function layoutOf({ metadata }: PermissionAsk, tool: string, input: Fields): Lay
     case 'write':
     case 'apply_patch':
     case 'patch':
-      return editLayout(input, metadata)
+      return editLayout(input, metadata, place)
     case 'webfetch':
-      return { details: detail('URL', textIn(input.url)), covered: isText(input.url) ? ['url'] : [] }
+      return { details: detail('', textIn(input.url)), covered: isText(input.url) ? ['url'] : [] }
     default:
       return { details: [], covered: [] }
   }
 }
 
-function commandLayout({ command, workdir }: Fields): Layout {
-  const details: AskDetail[] = []
-  const covered: string[] = []
-  if (isText(command)) {
-    details.push({ label: 'Command', format: 'code', language: 'bash', text: legible(command) })
-    covered.push('command')
-  }
-  if (isText(workdir)) {
-    details.push(...detail('Directory', workdir))
-    covered.push('workdir')
-  }
-  return { details, covered }
+function commandLayout({ command }: Fields): Layout {
+  if (!isText(command)) return { details: [], covered: [] }
+  return { details: [{ label: '', format: 'code', language: 'bash', text: legible(command) }], covered: ['command'] }
 }
 
-/** One detail per field. Skips empty strings. */
-function fieldDetails(fields: Fields, covered: ReadonlySet<string>): readonly AskDetail[] {
-  return Object.entries(fields).flatMap(([name, value]) =>
-    covered.has(name) || value === undefined ? [] : detail(legible(name), readable(value)),
+/** The tool, and the permission if that is another one. OpenCode asks for `edit` also before it writes a file. */
+function whatOf({ permission, call }: PermissionAsk): string {
+  const tool = call?.tool ?? permission
+  if (permission === 'external_directory') return `${call?.tool ?? 'access'} outside the project`
+  if (permission === 'doom_loop') return `the same ${call?.tool ?? 'call'} again`
+  const isSame = tool === permission || (isShellTool(tool) && isShellTool(permission))
+  return isSame || permission === '' || permission === 'edit' ? tool : `${tool} (${permission})`
+}
+
+function isOutside({ permission }: PermissionAsk): boolean {
+  return permission === 'external_directory'
+}
+
+/** The server made the title of the permission and its patterns, which are shown anyway. */
+function isDerived({ title, permission, patterns }: PermissionAsk): boolean {
+  return title === permission || title === `${permission}: ${patterns.join(', ')}`
+}
+
+function withoutPrefix(text: string, prefix: string): string {
+  return text.startsWith(prefix) ? text.slice(prefix.length) : text
+}
+
+/** UTF-16 units of a title. */
+const titleLength = 120
+
+/** The line with where it happens if both fit, or what it is alone, or the beginning of that. */
+function titleOf(what: string, where: string, isFolder = false): string {
+  const name = legible(what)
+  const titles = [lineOf(what, where, isFolder), name]
+  return (
+    titles.find(isLine) ??
+    `${name
+      .replace(/\s+/g, ' ')
+      .trim()
+      .slice(0, titleLength - 1)}…`
   )
+}
+
+function lineOf(what: string, where: string, isFolder: boolean): string {
+  return where === '' ? legible(what) : `${legible(what)}${isFolder ? ' in' : ':'} ${legible(where)}`
+}
+
+/** One line, in which no space would be lost. */
+function isLine(text: string): boolean {
+  return text.length <= titleLength && /^\S+(?: \S+)*$/.test(text)
+}
+
+function textsOf(details: readonly AskDetail[]): readonly string[] {
+  return details.map(({ text }) => text)
+}
+
+function isIn(text: string, texts: readonly string[]): boolean {
+  const written = legible(text)
+  return texts.some((one) => one.includes(written))
+}
+
+/** Texts of several lines as details of their own; all other fields in one. Skips empty strings. */
+function fieldDetails(fields: readonly (readonly [string, unknown])[], isMore: boolean): readonly AskDetail[] {
+  const present = fields.filter(([, value]) => value !== undefined && value !== '')
+  const names = present.map(([name]) => nameOf(name))
+  const named = present.map(
+    ([name, value]) => [new Set(names).size === names.length ? nameOf(name) : name, value] as const,
+  )
+  const isLong = ([, value]: readonly [string, unknown]): boolean => isText(value) && value.includes('\n')
+  const short = named.filter((field) => !isLong(field))
+  return [
+    ...detail(isMore ? 'Also' : '', readableFields(short)),
+    ...named.filter(isLong).flatMap(([name, value]) => detail(legible(name), textIn(value))),
+  ]
+}
+
+/** "Replace all" for `replaceAll`. Names that aren't made of words stay as they are. */
+function nameOf(field: string): string {
+  if (!/^[a-z]+(?:_[a-z]+|[A-Z][a-z]+)*$/.test(field)) return field
+  const words = field.replace(/_|(?=[A-Z])/g, ' ').toLowerCase()
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}`
 }
 
 /** Returns no detail for an empty text. */

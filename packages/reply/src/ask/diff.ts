@@ -55,3 +55,14 @@ function bodyOf(diff: string): readonly string[] {
   }
   return body
 }
+
+/** Drops the lines above the first hunk of a diff if all they do is name that file. */
+export function withoutNames(diff: string, isFile: (path: string) => boolean): string {
+  const lines = diff.split('\n')
+  const start = lines.findIndex((line) => line.startsWith('@@'))
+  const isName = (line: string): boolean => {
+    const [, path] = /^(?:Index:|---|\+\+\+) ([^\t]+)(?:\t.*)?$/.exec(line) ?? []
+    return path === undefined ? /^={3,}$/.test(line) : isFile(path) || isFile(path.replace(/^[ab]\//, ''))
+  }
+  return start > 0 && lines.slice(0, start).every(isName) ? lines.slice(start).join('\n') : diff
+}

@@ -1,7 +1,8 @@
 import { type Fields, isFields, textIn } from '../fields.ts'
 import { legible } from '../text/legible.ts'
 import type { AskDetail, Layout } from './details.ts'
-import { coversText, isCoveredBy, linesOf } from './diff.ts'
+import { coversText, isCoveredBy, linesOf, withoutNames } from './diff.ts'
+import type { Place } from './place.ts'
 
 /** One replacement; without `before` it writes the whole file. Or a patch, which already is a diff. */
 type Edit = {
@@ -16,23 +17,20 @@ type Edit = {
 /**
  * Shows an edit as a diff: the server's diff if it says everything that the input does; otherwise one made from the input,
  * followed by the server's if that adds anything. OpenCode cuts its diff to a few lines around each change and removes
- * the common indentation.
+ * the common indentation. The place is named by the card's title, so a diff of that file doesn't.
  */
-export function editLayout(input: Fields, metadata: Fields): Layout {
-  const name = typeof input.filePath === 'string' ? 'filePath' : 'path'
-  const path = textIn(input[name])
-  const file = path === '' ? [] : [{ label: 'File', format: 'text', text: legible(path) } as const]
-  const { edits, fields } = wantedOf(input, path)
-  const covered = [...(path === '' ? [] : [name]), ...fields]
+export function editLayout(input: Fields, metadata: Fields, place: Place | undefined): Layout {
+  const { edits, fields: covered } = wantedOf(input, place?.given ?? '')
   const server = textIn(metadata.diff)
-  if (edits.length === 0) return { details: file, covered }
+  const shown = place === undefined ? server : withoutNames(server, place.isSame)
+  if (edits.length === 0) return { details: [], covered }
   if (server !== '' && edits.every((edit) => covers(server, edit))) {
-    return { details: [...file, diff('Change', server)], covered, coveredMetadata: coveredDiffs(metadata, server) }
+    return { details: [diff('', shown)], covered, coveredMetadata: [server, ...coveredDiffs(metadata, server)] }
   }
   const own = edits.flatMap(diffOf).join('\n')
   const isRepeated = server === '' || isCoveredBy(server, own)
   return {
-    details: [...file, diff('Change', own), ...(isRepeated ? [] : [diff("The server's diff", server)])],
+    details: [diff('', own), ...(isRepeated ? [] : [diff("The server's diff", shown)])],
     covered,
     coveredMetadata: [server, ...coveredDiffs(metadata, `${own}\n${server}`)],
   }

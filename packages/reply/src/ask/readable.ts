@@ -22,44 +22,44 @@ function collect(value: unknown, leaves: string[]): void {
   else if (typeof value === 'object' && value !== null) for (const item of Object.values(value)) collect(item, leaves)
 }
 
-/** Removes the strings in `known` from a value. Undefined if no other string is left. */
-export function without(value: unknown, known: ReadonlySet<string>): unknown {
-  if (typeof value === 'string') return value === '' || known.has(value) ? undefined : value
+/** Removes the known strings from a value. Undefined if no other string is left. */
+export function without(value: unknown, isKnown: (leaf: string) => boolean): unknown {
+  if (typeof value === 'string') return value === '' || isKnown(value) ? undefined : value
   if (typeof value !== 'object' || value === null) return value ?? undefined
-  if (!leavesOf(value).some((leaf) => leaf !== '' && !known.has(leaf))) return undefined
-  if (Array.isArray(value)) return value.map((item) => without(item, known)).filter((item) => item !== undefined)
-  const fields = Object.entries(value).map(([name, item]) => [name, without(item, known)] as const)
+  if (!leavesOf(value).some((leaf) => leaf !== '' && !isKnown(leaf))) return undefined
+  if (Array.isArray(value)) return value.map((item) => without(item, isKnown)).filter((item) => item !== undefined)
+  const fields = Object.entries(value).map(([name, item]) => [name, without(item, isKnown)] as const)
   return Object.fromEntries(fields.filter(([, item]) => item !== undefined))
 }
 
 /**
- * A value as text: a string stays as it is, everything else becomes an outline with one field or item per line. Strings
- * in it are verbatim, quoted only if they would be read as something else; multi-line strings are indented.
+ * Fields as an outline with one field or item per line. Strings in it are verbatim, quoted only if they would be read as
+ * something else; multi-line strings are indented.
  */
-export function readable(value: unknown): string {
-  if (typeof value === 'string') return value
-  if (!isNested(value)) return JSON.stringify(value) ?? ''
+export function readableFields(fields: readonly (readonly [name: string, value: unknown])[]): string {
   const lines: string[] = []
-  outline(value, 0, lines)
+  outline(labelled(fields), 0, lines)
   return lines.join('\n')
 }
 
-function outline(value: object, depth: number, lines: string[]): void {
+type Labelled = readonly (readonly [label: string, value: unknown])[]
+
+function outline(entries: Labelled, depth: number, lines: string[]): void {
   const indent = '  '.repeat(Math.min(depth, maxIndent))
-  const entries = Array.isArray(value) ? value.map((item) => ['-', item] as const) : fieldsOf(value)
   for (const [name, item] of entries) {
     if (isNested(item)) {
       lines.push(`${indent}${name}`)
-      outline(item, depth + 1, lines)
+      const inner = Array.isArray(item) ? item.map((one) => ['-', one] as const) : labelled(Object.entries(item))
+      outline(inner, depth + 1, lines)
     } else if (typeof item === 'string' && item.includes('\n')) {
       lines.push(`${indent}${name} |`, ...item.split('\n').map((line) => `${indent}  ${line}`))
     } else lines.push(`${indent}${name} ${scalar(item)}`)
   }
 }
 
-function fieldsOf(value: object): readonly (readonly [string, unknown])[] {
-  const fields = Object.entries(value).filter(([, item]) => item !== undefined)
-  return fields.map(([key, item]) => [`${/[\n:]/.test(key) ? JSON.stringify(key) : key}:`, item] as const)
+function labelled(fields: readonly (readonly [string, unknown])[]): Labelled {
+  const present = fields.filter(([, item]) => item !== undefined)
+  return present.map(([key, item]) => [`${/[\n:]/.test(key) ? JSON.stringify(key) : key}:`, item] as const)
 }
 
 /** Quotes a string that looks like another value: "1" is not 1. */

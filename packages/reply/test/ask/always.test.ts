@@ -74,7 +74,11 @@ test('other tools are judged by their patterns’ limits alone', () => {
 
 test('of an agent that names an option instead of patterns, the command counts', () => {
   const told = (command: string): string =>
-    offer(['Always allow'], { patterns: [], permission: 'execute', call: { tool: 'execute', input: { command } } })
+    offer(["Yes, and don't ask again for commands that start with `touch`"], {
+      patterns: [],
+      permission: 'execute',
+      call: { tool: 'execute', input: { command } },
+    })
   expect(told('ls -l')).toBe('offered')
   for (const command of ['bash x', 'ls && sh x', 'ls | xargs rm', 'echo $(node -e 1)', 'ls\npython x'])
     expect(told(command)).toBe('runs-anything')

@@ -1,14 +1,85 @@
-import { askDetails, legible, type PermissionAsk, visible } from '@reply/core'
+import { askDetails, askTitle, legible, type PermissionAsk, visible } from '@reply/core'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { permission, root } from '../make.ts'
 
 function askOf(tool: string, input: Record<string, unknown>, more: Partial<PermissionAsk> = {}): PermissionAsk {
-  const { ask } = permission('p1', root, { permission: tool, patterns: [], call: { tool, input }, ...more })
+  const { ask } = permission('p1', root, {
+    permission: tool,
+    title: tool,
+    patterns: [],
+    call: { tool, input },
+    ...more,
+  })
   return ask.type === 'permission' ? ask : expect.fail('It is a permission.')
 }
 
 const detailsOf = (...given: Parameters<typeof askOf>) => askDetails(askOf(...given)) ?? expect.fail('They are known.')
+
+/** The title, then each detail below its label. */
+const cardOf = (...given: Parameters<typeof askOf>): readonly string[] => {
+  const ask = askOf(...given)
+  const details = askDetails(ask) ?? expect.fail('They are known.')
+  return [askTitle(ask), ...details.map(({ label, text }) => (label === '' ? text : `${label}: ${text}`))]
+}
+
+describe('the title of a permission', () => {
+  const directory = '/project'
+
+  test.each([
+    ['a command', 'bash', { command: 'ls' }, 'bash'],
+    ['a command elsewhere', 'bash', { command: 'ls', workdir: '/project/src' }, 'bash in src'],
+    ['a command outside', 'shell', { command: 'ls', workdir: '/usr' }, 'shell in /usr'],
+    ['a command in the project itself', 'bash', { command: 'ls', cwd: '/project/' }, 'bash'],
+    ['a command in what a link may lead to', 'bash', { command: 'ls', cwd: '/project/a/..' }, 'bash in /project/a/..'],
+    ['a file of the project', 'read', { filePath: '/project/a/b.ts' }, 'read: a/b.ts'],
+    ['a file outside', 'read', { path: '/etc/passwd' }, 'read: /etc/passwd'],
+    ['a path that leaves the project', 'read', { path: '/project/../b' }, 'read: /project/../b'],
+    ['a folder with a longer name', 'read', { path: '/projects/b' }, 'read: /projects/b'],
+    ['a hidden character', 'read', { path: 'a\u202eb' }, 'read: a\\u202eb'],
+    ['any other tool', 'issues_create', { path: '/project/a' }, 'issues_create'],
+  ])('of %s', (_, tool, input, title) => {
+    expect(askTitle(askOf(tool, input, { directory }))).toBe(title)
+  })
+
+  test('names no place that is too long for it, or that a line would change: a detail does', () => {
+    for (const path of ['a/'.repeat(70), 'a  b', 'a\nb', ' a']) {
+      expect(cardOf('read', { filePath: path })).toEqual(['read', `File: ${path}`])
+    }
+  })
+
+  test('names the other permission of a tool', () => {
+    const outside = { permission: 'external_directory', patterns: ['/usr/*'], directory }
+    expect(cardOf('bash', { command: 'ls', workdir: '/usr' }, outside)).toEqual([
+      'bash outside the project: /usr/*',
+      'Directory: /usr',
+      'ls',
+    ])
+    expect(askTitle(askOf('bash', {}, { permission: 'doom_loop' }))).toBe('the same bash again')
+    expect(askTitle(askOf('write', {}, { permission: 'edit' }))).toBe('write')
+    expect(askTitle(askOf('run', {}, { permission: 'x' }))).toBe('run (x)')
+  })
+
+  test("has an agent's own words that are nowhere else", () => {
+    const title = 'May I make a file?'
+    expect(cardOf('bash', { command: 'touch a' }, { title })).toEqual([`bash: ${title}`, 'touch a'])
+    expect(cardOf('edit', { path: 'a', newString: 'b' }, { title })).toEqual(['edit: a', `Title: ${title}`, '+b'])
+    expect(cardOf('bash', { command: 'touch a' }, { title: 'touch a' })).toEqual(['bash', 'touch a'])
+    expect(cardOf('edit', { path: '/project/a', newString: 'b' }, { title: '/project/a', directory })).toEqual([
+      'edit: a',
+      '+b',
+    ])
+  })
+
+  test('has the patterns while the input is unknown', () => {
+    const unknown = { call: undefined, patterns: ['npm test', 'git status'] }
+    expect(askTitle(askOf('bash', {}, unknown))).toBe('bash: npm test, git status')
+  })
+
+  test('is one line of at most 120 units, whatever the tool is called', () => {
+    expect(cardOf('x'.repeat(200), {})).toEqual([`${'x'.repeat(119)}…`, `Tool: ${'x'.repeat(200)}`])
+  })
+})
 
 describe('the details of a permission', () => {
   test('are not known before its call is', () => {
@@ -26,10 +97,8 @@ describe('the details of a permission', () => {
         { patterns: ['ls'] },
       )
       expect(details).toEqual([
-        { label: 'Command', format: 'code', language: 'bash', text: command },
-        { label: 'Directory', format: 'text', text: '/srv' },
-        { label: 'timeout', format: 'text', text: '5' },
-        { label: 'description', format: 'text', text: 'List' },
+        { label: '', format: 'code', language: 'bash', text: command },
+        { label: 'Also', format: 'text', text: 'Timeout: 5\nDescription: List' },
       ])
     },
   )
@@ -37,45 +106,50 @@ describe('the details of a permission', () => {
   test('contain what the metadata adds, and only that', () => {
     const details = detailsOf('bash', { command: 'ls' }, { metadata: { command: 'ls', risk: 'none', files: [] } })
     expect(details.map(({ label, text }) => [label, text])).toEqual([
-      ['Command', 'ls'],
-      ['risk', 'none'],
+      ['', 'ls'],
+      ['Also', 'Risk: none'],
     ])
     const changed = detailsOf('bash', { command: 'ls' }, { metadata: { command: 'rm -r .' } })
-    expect(changed.map(({ text }) => text)).toEqual(['ls', 'rm -r .'])
+    expect(changed.map(({ text }) => text)).toEqual(['ls', 'Command: rm -r .'])
+  })
+
+  test('keep the names of fields that would read the same', () => {
+    expect(cardOf('any', { oneTwo: 1, one_two: 2 })).toEqual(['any', 'oneTwo: 1\none_two: 2'])
+    expect(cardOf('any', { one: 1 }, { metadata: { one: 2 } })).toEqual(['any', 'one: 1\none: 2'])
   })
 
   test('begin with the patterns that no other text contains', () => {
-    const outside = detailsOf(
-      'bash',
-      { command: 'ls /usr/bin' },
-      { permission: 'external_directory', patterns: ['/usr/*'] },
-    )
-    expect(outside.map(({ label }) => label)).toEqual(['Patterns', 'Command'])
+    const outside = detailsOf('bash', { command: 'ls /usr/bin' }, { patterns: ['cat *', 'ls', '*'] })
+    expect(outside.map(({ label, text }) => [label, text])).toEqual([
+      ['Patterns', 'cat *'],
+      ['', 'ls /usr/bin'],
+    ])
   })
 
   test('of a fetch are the address and every other field', () => {
     const details = detailsOf('webfetch', { url: 'https://example.org/?a=1', format: 'text', timeout: 5 })
-    expect(details.map(({ label, text }) => `${label}: ${text}`)).toEqual([
-      'URL: https://example.org/?a=1',
-      'format: text',
-      'timeout: 5',
+    expect(details.map(({ label, text }) => [label, text])).toEqual([
+      ['', 'https://example.org/?a=1'],
+      ['Also', 'Format: text\nTimeout: 5'],
     ])
   })
 
-  test('of any other tool are its fields, with every string as it is', () => {
+  test('of any other tool are its fields, with every string as it is, and long ones last', () => {
     const input = {
+      body: 'It fails.\nSee the log.',
       query: 'say "hi" \\ bye',
       options: { tags: ['a "b"', 'two\nlines'], deep: { on: true, off: 'true' } },
     }
-    const details = detailsOf('db_query', input)
-    expect(details.map(({ label }) => label)).toEqual(['query', 'options'])
-    expect(details[1]?.text).toBe(
-      ['tags:', '  - a "b"', '  - |', '    two', '    lines', 'deep:', '  on: true', '  off: "true"'].join('\n'),
-    )
+    const outline = [
+      'Query: say "hi" \\ bye',
+      ...['Options:', '  tags:', '    - a "b"', '    - |', '      two', '      lines'],
+      ...['  deep:', '    on: true', '    off: "true"'],
+    ]
+    expect(cardOf('db_query', input)).toEqual(['db_query', outline.join('\n'), 'Body: It fails.\nSee the log.'])
   })
 
-  test('of a call without input name the tool', () => {
-    expect(detailsOf('todoread', {})).toEqual([{ label: 'Tool', format: 'text', text: 'todoread' }])
+  test('of a call without input are none: the title says all', () => {
+    expect(cardOf('todoread', {})).toEqual(['todoread'])
   })
 
   test('are unknown if values are nested too deeply', () => {
@@ -93,11 +167,15 @@ describe('the details of an edit', () => {
   test("are the server's diff if it has all of the input", () => {
     const diff = `${head}@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n`
     const details = detailsOf('edit', input, { metadata: { filepath: '/project/list.txt', diff } })
-    expect(details.map(({ label, format }) => [label, format])).toEqual([
-      ['File', 'text'],
-      ['Change', 'diff'],
-    ])
-    expect(details[1]?.text).toBe(diff)
+    expect(details.map(({ label, format }) => [label, format])).toEqual([['', 'diff']])
+    expect(details[0]?.text).toBe('@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n')
+  })
+
+  test("keep the names in the server's diff if one is another file's, or it has more above it", () => {
+    for (const above of [head.replace('+++ /project/list', '+++ /project/other'), `rename from x\n${head}`]) {
+      const diff = `${above}@@ -1 +1 @@\n-b\n+B\n`
+      expect(detailsOf('edit', input, { metadata: { diff } })[0]?.text).toBe(diff)
+    }
   })
 
   test('name the file also if the tool calls it a path', () => {
@@ -112,9 +190,8 @@ describe('the details of an edit', () => {
     for (const metadata of [{}, { diff }]) {
       const details = detailsOf('edit', more, { metadata })
       expect(details.map(({ label, text }) => [label, text])).toEqual([
-        ['File', '/project/list.txt'],
-        ['Change', own],
-        ['replaceAll', 'true'],
+        ['', own],
+        ['Also', 'Replace all: true'],
       ])
     }
   })
@@ -123,14 +200,14 @@ describe('the details of an edit', () => {
     const diff = `${head}@@ -1,2 +1,2 @@\n-x = b;\n-y = b;\n+x = B;\n+y = B;\n`
     const indented = { ...input, oldString: '  b', newString: '  B' }
     const details = detailsOf('edit', { ...indented, replaceAll: true }, { metadata: { diff } })
-    expect(details.map(({ label }) => label)).toEqual(['File', 'Change', "The server's diff", 'replaceAll'])
+    expect(details.map(({ label }) => label)).toEqual(['', "The server's diff", 'Also'])
   })
 
   test('contain other diffs and texts of the metadata', () => {
     const edit = { ...input, oldString: 'a', newString: 'b' }
     const hunk = '@@ -1 +1 @@\n-a\n+b'
     const told = detailsOf('edit', edit, { metadata: { diff: hunk, note: hunk } })
-    expect(told.map(({ label }) => label)).toEqual(['File', 'Change'])
+    expect(told.map(({ label }) => label)).toEqual([''])
     for (const metadata of [{ diff: hunk, note: `${hunk}\nthen rm -r .` }, { diff: `${hunk}\nthen rm -r .` }]) {
       const texts = detailsOf('edit', edit, { metadata }).map(({ text }) => text)
       expect(texts.join('\n')).toContain('then rm -r .')
@@ -140,8 +217,8 @@ describe('the details of an edit', () => {
   test('of a written file are its lines, and the lines that it loses', () => {
     const diff = `${head}@@ -1,2 +1,1 @@\n keep\n-lost\n`
     const written = detailsOf('write', { filePath: 'a', content: 'keep\nmany\n' }, { metadata: { diff } })
-    expect(written.map(({ text }) => text)).toEqual(['a', '+keep\n+many', diff])
-    expect(detailsOf('write', { filePath: 'a', content: '' }).map(({ text }) => text)).toEqual(['a', '@@ empty @@'])
+    expect(written.map(({ text }) => text)).toEqual(['+keep\n+many', diff])
+    expect(detailsOf('write', { filePath: 'a', content: '' }).map(({ text }) => text)).toEqual(['@@ empty @@'])
   })
 
   test('of several edits list each, its place, and whether it replaces all', () => {
@@ -150,8 +227,8 @@ describe('the details of an edit', () => {
       { filePath: 'other', oldString: 'c', newString: '' },
     ]
     const details = detailsOf('multiedit', { filePath: 'a', edits })
-    expect(details[1]?.text).toBe('@@ edit 1, every occurrence @@\n-a\n+b\n@@ edit 2 of other @@\n-c')
-    expect(detailsOf('multiedit', { filePath: 'a', edits: [{ ...edits[0], mode: 'x' }] }).at(-1)?.label).toBe('edits')
+    expect(details[0]?.text).toBe('@@ edit 1, every occurrence @@\n-a\n+b\n@@ edit 2 of other @@\n-c')
+    expect(detailsOf('multiedit', { filePath: 'a', edits: [{ ...edits[0], mode: 'x' }] }).at(-1)?.label).toBe('Also')
   })
 
   test.each([
@@ -160,7 +237,7 @@ describe('the details of an edit', () => {
   ])("of several edits name what the server's diff does not: %s", (_, more, named) => {
     const edits = [{ oldString: 'b', newString: 'B', ...more }]
     const details = detailsOf('multiedit', { filePath: 'a.txt', edits }, { metadata: { diff: '@@ -1 +1 @@\n-b\n+B' } })
-    expect(details.map(({ text }) => text)).toEqual(['a.txt', `${named}\n-b\n+B`])
+    expect(details.map(({ text }) => text)).toEqual([`${named}\n-b\n+B`])
   })
 
   test('of a patch are the patch; whole files before and after are not repeated', () => {
@@ -174,8 +251,8 @@ describe('the details of an edit', () => {
     }
     const details = detailsOf('apply_patch', { patchText }, { metadata: { diff: file.diff, files: [file] } })
     expect(details.map(({ label, text }) => [label, text])).toEqual([
-      ['Change', patchText],
-      ['files', '-\n  filePath: /project/a\n  type: update'],
+      ['', patchText],
+      ['Also', 'Files:\n  -\n    filePath: /project/a\n    type: update'],
     ])
   })
 })
@@ -220,7 +297,8 @@ describe('everything that will run is in the details', () => {
   test('for every tool, input and metadata: each line of each string is on one of their lines', () => {
     fc.assert(
       fc.property(tool, input, fields, (name, given, metadata) => {
-        const texts = detailsOf(name, given, { metadata }).map((detail) => detail.text)
+        const ask = askOf(name, given, { metadata })
+        const texts = [askTitle(ask), ...(askDetails(ask) ?? []).map((detail) => detail.text)]
         expect(texts.every((one) => one !== '' && visible(one) === one)).toBe(true)
         const lines = texts.flatMap((one) => one.split('\n'))
         for (const string of [...stringsIn(given), ...stringsIn(metadata)]) {
@@ -265,12 +343,13 @@ describe('everything that will run is in the details', () => {
     )
     fc.assert(
       fc.property(fc.constantFrom('edit', 'multiedit', 'write'), pair, (name, { given, diff: one }) => {
-        const lines = detailsOf(name, given, { metadata: { diff: one } }).flatMap((detail) => detail.text.split('\n'))
+        const ask = askOf(name, given, { metadata: { diff: one } })
+        const lines = [askTitle(ask), ...(askDetails(ask) ?? []).flatMap((detail) => detail.text.split('\n'))]
         for (const string of stringsIn(given)) {
           for (const line of legible(string).split('\n')) expect(lines.some((other) => other.includes(line))).toBe(true)
         }
         const isForAll = JSON.stringify(given).includes('"replaceAll":true')
-        if (isForAll) expect(lines.join('\n')).toMatch(/every occurrence|replaceAll: true/)
+        if (isForAll) expect(lines.join('\n')).toMatch(/every occurrence|Replace all: true/)
       }),
       { numRuns: 1000 },
     )

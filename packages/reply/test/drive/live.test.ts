@@ -142,7 +142,7 @@ describe('an ask', () => {
     const ask = await seenPermission(stream)
     expect(ask.patterns).toEqual(['ls'])
     expect(askDetails(ask)?.[0]).toEqual({
-      label: 'Command',
+      label: '',
       format: 'code',
       language: 'bash',
       text: "[[ -v 'a[$(touch hidden.txt)]' ]]; ls",

@@ -45,7 +45,7 @@ export function whyNotAlways(ask: PermissionAsk, words: Words): string | undefin
     case 'none':
       return undefined
     case 'everything':
-      return words.alwaysTooWide({ pattern: legible(offer.pattern) })
+      return words.alwaysTooWide({ permission: legible(ask.permission), pattern: legible(offer.pattern) })
     case 'runs-anything':
       return words.alwaysTooWide({ program: legible(offer.program) })
     default:

@@ -1,6 +1,6 @@
 import { sha256 } from '@noble/hashes/sha2.js'
 import { utf8ToBytes } from '@noble/hashes/utils.js'
-import { type AskDetail, askDetails, legible, type PermissionAsk } from '@reply/core'
+import { type AskDetail, askDetails, askTitle, legible, type PermissionAsk } from '@reply/core'
 import { base64url } from '../base64url.ts'
 import { permissionKey } from '../ledger/keys.ts'
 import type { Words } from '../words.ts'
@@ -33,25 +33,16 @@ export function permissionCardKey(ask: PermissionAsk): string {
 
 /** The input of the call is known. */
 export function isInputKnown(ask: PermissionAsk): boolean {
-  return knownDetails(ask) !== undefined
-}
-
-/** Boxed, so that unknown details are cached too. */
-const details = new WeakMap<PermissionAsk, { readonly known: readonly AskDetail[] | undefined }>()
-
-function knownDetails(ask: PermissionAsk): readonly AskDetail[] | undefined {
-  const before = details.get(ask)
-  if (before) return before.known
-  const known = askDetails(ask)
-  details.set(ask, { known })
-  return known
+  return askDetails(ask) !== undefined
 }
 
 /** What it would run. While that is unknown, its patterns and metadata. */
 export function detailsOf(ask: PermissionAsk, words: Words): readonly AskDetail[] {
-  const { patterns, metadata } = ask
-  const known = knownDetails(ask)
+  const known = askDetails(ask)
   if (known) return known
+  const { metadata } = ask
+  const title = askTitle(ask)
+  const patterns = ask.patterns.filter((pattern) => !title.includes(legible(pattern)))
   return [
     ...(patterns.length > 0
       ? [

@@ -1,4 +1,3 @@
-import type { AskDetail } from '../asks/permission.ts'
 import type { AskContent } from '../ledger/card.ts'
 import type { Attachment } from '../port/port.ts'
 import { literal } from '../view/format.ts'
@@ -29,9 +28,11 @@ const mostPages = 5
 /** UTF-16 units reserved below the last page: for how to answer, and for the answer. */
 const footLength = 240
 
+type Block = AskContent['details'][number]
+
 /** Every detail verbatim: in messages, else in a file, else not at all. Pure. */
 export function pagesOf({ head, details, documentLength }: AskContent, options: PagesOptions): AskPages {
-  const isLong = ({ format, text }: AskDetail): boolean =>
+  const isLong = ({ format, text }: Block): boolean =>
     format === 'diff' && documentLength !== undefined && text.length > documentLength
   const long = details.filter(isLong)
   const rest = details.filter((detail) => !isLong(detail))
@@ -52,27 +53,40 @@ export function lengthOfFoot(maxLength: number): number {
   return Math.min(footLength, maxLength >> 1)
 }
 
-function withFile(head: string, details: readonly AskDetail[], { words }: PagesOptions): Headed {
+function withFile(head: string, details: readonly Block[], { words }: PagesOptions): Headed {
   const [only] = details
   const isOne = details.length === 1 && only !== undefined
-  const text = isOne ? only.text : details.map((detail) => `${detail.label}\n\n${detail.text}`).join('\n\n')
+  const text = isOne ? only.text : details.map(plainOf).join('\n\n')
   const name = isOne && only.format === 'diff' ? 'request.diff' : 'request.txt'
   const caption = words.file(name, text.trimEnd().split('\n').length)
   const file = { name, text: `${text}\n`, caption }
   return { head: `${head}\n\n${literal(words.inFile(name))}`, file }
 }
 
+/** A detail as it is written in a file. */
+function plainOf(detail: Block): string {
+  return detail.format === 'note' || detail.label === '' ? detail.text : `${detail.label}\n\n${detail.text}`
+}
+
 /** Undefined if it takes too many messages or does not fit at all. */
 function cut(
   head: string,
-  details: readonly AskDetail[],
+  details: readonly Block[],
   { measure, maxLength, lastLength, words }: PagesOptions,
 ): readonly string[] | undefined {
   const most = mostPages * maxLength
   if (details.reduce((sum, { text }) => sum + text.length, head.length) > most || measure(head) > maxLength) return
   const done: string[] = []
   let page = head
-  for (const { label, text, format, language = format } of details) {
+  for (const detail of details) {
+    if (detail.format === 'note') {
+      const isFitting = measure(joined(page, detail.text)) <= maxLength
+      if (!isFitting && (measure(detail.text) > maxLength || done.length + 1 >= mostPages)) return
+      if (!isFitting) done.push(page)
+      page = isFitting ? joined(page, detail.text) : detail.text
+      continue
+    }
+    const { label, text, format, language = format } = detail
     let from = 0
     do {
       const isMidLine = from > 0 && text.charAt(from - 1) !== '\n'
@@ -139,7 +153,7 @@ function block(label: string, text: string, language: string): string {
   const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length))
   const fence = '`'.repeat(longest + 1)
   const info = /^[\w+#.-]{1,32}$/.test(language) && language !== 'code' && language !== 'text' ? language : ''
-  return `**${literal(label)}**\n${fence}${info}\n${text.replace(/\n$/, '')}\n${fence}`
+  return `${label === '' ? '' : `**${literal(label)}**\n`}${fence}${info}\n${text.replace(/\n$/, '')}\n${fence}`
 }
 
 export function joined(page: string, more: string): string {

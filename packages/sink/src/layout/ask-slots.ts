@@ -1,5 +1,5 @@
 import { isConfirmed } from '../asks/offer.ts'
-import { type AskDetail, digestOfText } from '../asks/permission.ts'
+import { digestOfText } from '../asks/permission.ts'
 import type { AskCard, AskContent, AskFoot } from '../ledger/card.ts'
 import { type Entry, isThere } from '../ledger/entry.ts'
 import { askMessageKey, messageIndex, questionKey, requestOf } from '../ledger/keys.ts'
@@ -58,7 +58,7 @@ function permissionSlots(card: AskCard, content: AskContent, options: LayoutOpti
       page === undefined
         ? { ...slotOf({ ...card, buttons: [] }, key, file?.caption ?? '', options), file }
         : isLast
-          ? lastOf(card, key, { page: isPosted(own, key) || card.isPending ? page : content.head, foot }, options)
+          ? lastOf(card, key, { page: isPosted(own, key) || card.isPending ? page : content.summary, foot }, options)
           : slotOf({ ...card, buttons: [] }, key, page, options)
     return { ...slot, isLast, ...(isWhole && { part: { of, index, count } }) }
   })
@@ -125,14 +125,14 @@ interface Cut {
 }
 
 /** Cached cuts: an ask stays in the view as long as its reply. */
-const cuts = new WeakMap<Render, WeakMap<readonly AskDetail[], Cut>>()
+const cuts = new WeakMap<Render, WeakMap<AskContent['details'], Cut>>()
 
 function remembered(content: AskContent, card: AskCard, options: LayoutOptions): AskPages {
   const { render, limits, words } = options
   const maxLength = maxLengthOf(card, options)
   const lastLength = Math.min(maxLength, limits.buttons?.maxLength ?? maxLength)
   const key = JSON.stringify([content.head, content.documentLength, maxLength, lastLength])
-  const byDetails = cuts.get(render) ?? new WeakMap<readonly AskDetail[], Cut>()
+  const byDetails = cuts.get(render) ?? new WeakMap<AskContent['details'], Cut>()
   cuts.set(render, byDetails)
   const known = byDetails.get(content.details)
   if (known?.key === key) return known.pages

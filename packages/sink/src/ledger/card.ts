@@ -52,13 +52,21 @@ export type CardType = Card['type']
 export interface AskContent {
   /** In Markdown, one line. */
   readonly head: string
-  readonly details: readonly AskDetail[]
+  /** The same line with the command, for a message that has none of the details. It may be shortened. */
+  readonly summary: string
+  readonly details: readonly (AskDetail | AskNote)[]
   /** Diffs of more UTF-16 units are posted as a file. Undefined if the port has no `upload`. */
   readonly documentLength: number | undefined
   /** Shown below the content once all of it is on the screen. */
   readonly open: AskFoot
   /** Shown below the content until then. */
   readonly closed: AskFoot
+}
+
+/** A sentence among the details, in Markdown. It is not cut. */
+export interface AskNote {
+  readonly format: 'note'
+  readonly text: string
 }
 
 /** The end of the last message of a permission. */

@@ -1,7 +1,7 @@
-import { alwaysOffer, legible, type PermissionAsk, startsSubagent } from '@reply/core'
+import { alwaysOffer, alwaysReach, askTitle, legible, type PermissionAsk, startsSubagent } from '@reply/core'
 import { tokens } from '../asks/asks.ts'
 import { whyNotAlways } from '../asks/offer.ts'
-import { type AskDetail, detailsOf, isInputKnown, permissionCardKey } from '../asks/permission.ts'
+import { detailsOf, isInputKnown, permissionCardKey } from '../asks/permission.ts'
 import type { AskCard, AskContent, AskFoot, AskState } from '../ledger/card.ts'
 import { requestOf } from '../ledger/keys.ts'
 import type { Button } from '../port/port.ts'
@@ -10,7 +10,7 @@ import { endOf, rowsOf } from './ask.ts'
 import { literal, oneLine } from './format.ts'
 import type { ViewOptions } from './view.ts'
 
-/** UTF-16 units of a title in the head; a longer one is a detail of its own. */
+/** UTF-16 units of a summary. */
 const titleLength = 120
 
 /**
@@ -36,7 +36,7 @@ export function permissionCards(ask: PermissionAsk, state: AskState, options: Vi
   const isPosted = shown.posted.has(key)
   const before = [...shown.posted].filter((card) => card !== key && requestOf(card) === ask.requestID)
   const end = isPending || isPosted ? words.superseded : endOf(ask, state, words)
-  const old = before.map((card) => retiredCard(card, `${headOf(ask, words)}\n\n${literal(end)}`))
+  const old = before.map((card) => retiredCard(card, `${summaryOf(ask, words)}\n\n${literal(end)}`))
   const shownAt = (state.seenAt ?? 0) + inputWaitMs
   if (isPending && !isKnown && !isPosted && now < shownAt) return { cards: old, shownAt }
   const content = contentOf(ask, state, options)
@@ -51,14 +51,17 @@ export function retiredCard(key: string, source: string): AskCard {
 function contentOf(ask: PermissionAsk, state: AskState, options: ViewOptions): AskContent {
   const { words, uploads, policy } = options
   const documentLength = uploads ? policy.documentLength : undefined
-  const content = { head: headOf(ask, words), details: allDetailsOf(ask, words), documentLength }
+  const why = whyClosed(ask, state, options)
+  const hasAlways = why === undefined && alwaysOffer(ask).type === 'offered'
+  const details = allDetailsOf(ask, hasAlways, words)
+  const head = `❓ ${literal(words.permission(askTitle(ask)))}`
+  const content = { head, summary: summaryOf(ask, words), details, documentLength }
   if (ask.status !== 'pending') {
     const end = { source: literal(endOf(ask, state, words)), buttons: [], isAllowing: false }
     return { ...content, open: end, closed: end }
   }
   const secret = options.secretOf(permissionCardKey(ask))
   const closed = rejecting(words.notAllShown, secret, options)
-  const why = whyClosed(ask, state, options)
   return {
     ...content,
     open: why === undefined ? allowing(ask, secret, options) : rejecting(why, secret, options),
@@ -93,31 +96,44 @@ function rejecting(why: string, secret: string, { words, buttons }: ViewOptions)
   return { source: literal(why), buttons: rowsOf([choice], buttons), isAllowing: false }
 }
 
-function headOf(ask: PermissionAsk, words: Words): string {
-  const title = legible(ask.title)
-  return `❓ ${literal(words.permission(title.length <= titleLength ? title : oneLine(legible(ask.permission), titleLength)))}`
+/** For a message without the details: it names the command, shortened if it is long. */
+function summaryOf(ask: PermissionAsk, words: Words): string {
+  return `❓ ${literal(words.permission(oneLine(legible(ask.title || askTitle(ask)), titleLength)))}`
 }
 
-const known = new WeakMap<PermissionAsk, { readonly words: Words; readonly details: readonly AskDetail[] }>()
+interface Details {
+  readonly words: Words
+  readonly hasAlways: boolean
+  readonly list: AskContent['details']
+}
+
+const known = new WeakMap<PermissionAsk, Details>()
 
 /** Returns the same list for the same ask, so that it is cut into messages only once. */
-function allDetailsOf(ask: PermissionAsk, words: Words): readonly AskDetail[] {
+function allDetailsOf(ask: PermissionAsk, hasAlways: boolean, words: Words): AskContent['details'] {
   const before = known.get(ask)
-  if (before?.words === words) return before.details
-  const title = legible(ask.title)
-  const details: readonly AskDetail[] = [
-    ...(title.length > titleLength ? [{ label: words.title, format: 'text' as const, text: title }] : []),
-    ...detailsOf(ask, words),
-    ...(alwaysOffer(ask).type === 'offered'
-      ? [
-          {
-            label: words.alwaysCovers,
-            format: 'text' as const,
-            text: ask.always.map((pattern) => legible(pattern)).join('\n'),
-          },
-        ]
-      : []),
-  ]
-  known.set(ask, { words, details })
-  return details
+  if (before?.words === words && before.hasAlways === hasAlways) return before.list
+  const list = [...detailsOf(ask, words), ...(hasAlways ? [alwaysOf(ask, words)] : [])]
+  known.set(ask, { words, hasAlways, list })
+  return list
+}
+
+/** UTF-16 units of the patterns in a sentence; longer ones are a block. */
+const sentenceLength = 200
+
+/** What "always" would allow. */
+function alwaysOf(ask: PermissionAsk, words: Words): AskContent['details'][number] {
+  const reach = alwaysReach(ask)
+  if (reach.type === 'same') return { format: 'note', text: words.alwaysAllows(reach) }
+  const { type, names } = reach
+  const text = names.map((name) => (type === 'option' ? `"${literal(name)}"` : `\`${name}\``)).join(', ')
+  const isVerbatim = names.every((name) => isLine(name) && (type === 'option' || !name.includes('`')))
+  const isShort = text.length <= sentenceLength && isVerbatim
+  if (isShort) return { format: 'note', text: words.alwaysAllows({ type, text }) }
+  return { label: words.alwaysCovers, format: 'text', text: names.join('\n') }
+}
+
+/** No space in it would be lost. */
+function isLine(text: string): boolean {
+  return /^\S+(?: \S+)*$/.test(text)
 }

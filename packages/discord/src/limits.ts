@@ -61,7 +61,8 @@ export const discordLimits: Limits = {
   // 50 are documented, not counting responses to interactions.
   // https://discord.com/developers/docs/topics/rate-limits#global-rate-limit
   perClient: { calls: 45, perMs: 1000 },
-  // "10 seconds". https://discord.com/developers/docs/resources/channel#trigger-typing-indicator
+  // "10 seconds": https://discord.com/developers/docs/resources/channel#trigger-typing-indicator. The apps end it with the
+  // bot's next message: https://github.com/hikari-py/hikari/issues/1542
   typingMs: 10_000,
   // Discord takes five rows of five; the fifth row is for the button that opens a dialog. Labels have at most 80 units;
   // data is shorter than `customIdLength` because of its prefix.

@@ -87,7 +87,8 @@ describe('beside nine growing replies in the chat,', () => {
 
   test('typing goes on all the time', async () => {
     const { fake } = await crowd((all) => all.grow(20_000))
-    const at = fake.calls.filter(({ verb }) => verb === 'typing').map((call) => (call.at - beginning) / 1000)
-    expect([...new Set(at)]).toEqual([0, 4, 8, 12, 16, 20])
+    const at = fake.calls.filter(({ verb }) => verb === 'typing').map((call) => call.at - beginning)
+    expect(Math.max(...at.map((time, index) => time - (at[index - 1] ?? 0)))).toBeLessThanOrEqual(4000)
+    expect(at.at(-1)).toBeGreaterThan(16_000)
   })
 })

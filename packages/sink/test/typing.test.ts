@@ -1,5 +1,9 @@
+import { createHandClock } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
-import type { ChannelPort } from '../src/port/port.ts'
+import { createPacer } from '../src/deliver/pace.ts'
+import type { ChannelPort, Chat } from '../src/port/port.ts'
+import { createSink } from '../src/sink.ts'
+import { createFake, fakeRender } from '../src/testing/fake.ts'
 import { asks, call, questionOf, replyWith, settledWith, text } from './make.ts'
 import { createScene, rest, type Scene } from './scene.ts'
 import { beginning } from './timeline.ts'
@@ -68,11 +72,35 @@ describe('typing', () => {
     await rest()
     expect(callsOf(scene, 'typing')).toEqual([0])
     await scene.pass(20_000)
-    expect(callsOf(scene, 'typing')).toEqual([0, 4000, 8000, 12_000, 16_000, 20_000])
+    // The status is a message, which ended it.
+    expect(callsOf(scene, 'post')).toEqual([1500])
+    expect(callsOf(scene, 'typing')).toEqual([0, 1500, 5500, 9500, 13_500, 17_500])
     expect(scene.fake.isTyping()).toBe(true)
     scene.show(whole('Done.'))
     await scene.end()
     expect(scene.fake.isTyping()).toBe(false)
+  })
+
+  test('is renewed right after each message, once for all replies of the chat', async () => {
+    const clock = createHandClock(beginning)
+    const pacer = createPacer({ clock })
+    const fake = createFake({ clock })
+    const show = (id: string, chat: Chat) => {
+      const sink = createSink({ port: fake.port, render: fakeRender, chat, clock, pacer })
+      const reply = { ...replyWith([{ ...text('It goes on.', { status: 'open' as const }), id }]), sessionID: id }
+      sink.replyStarted?.({ type: 'replyStarted', reply })
+    }
+    const typingAt = () => fake.calls.filter(({ verb }) => verb === 'typing').map(({ at }) => at - beginning)
+    show('one', { id: 'chat' })
+    await clock.advance(0, rest)
+    expect([fake.isTyping(), typingAt()]).toEqual([true, [0, 0]])
+    await clock.advance(2000, rest)
+    show('another', { id: 'chat' })
+    show('in a thread', { id: 'chat', thread: 'a thread' })
+    await clock.advance(0, rest)
+    // Both begin to type, and both messages end what was shown: in the chat, and in the thread.
+    expect(fake.calls.filter(({ verb }) => verb === 'post')).toHaveLength(3)
+    expect([fake.isTyping(), typingAt().slice(2)]).toEqual([true, [2000, 2000, 2000, 2000]])
   })
 
   test.each(['completed', 'stopped', 'aborted', 'failed', 'timed-out', 'lost'] as const)(

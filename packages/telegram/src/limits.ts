@@ -59,7 +59,8 @@ export function telegramLimits(kind: TelegramChatKind, rich: boolean): Limits {
     editIntervalMs: 1100,
     ...(kind === 'private' ? { perChat: burst } : { perChat: { calls: 19, perMs: 61_000 }, burst }),
     perClient: { calls: 25, perMs: 1000 },
-    // "for 5 seconds or less". https://core.telegram.org/bots/api#sendchataction
+    // "for 5 seconds or less (when a message arrives from your bot, Telegram clients clear its typing status)".
+    // https://core.telegram.org/bots/api#sendchataction
     typingMs: 5000,
     // `data`: 64 bytes, documented. Telegram takes 8 buttons a row and 100 in all; 3 in each of 8 rows are readable on
     // a phone.

@@ -37,6 +37,8 @@ export interface CallsByKind extends Calls {
 export interface ChatCalls extends CallsByKind {
   isBusy: boolean
   waiting: (() => void)[]
+  /** Who hears of each message that is posted, and in which thread. */
+  readonly posted: Map<() => boolean, string | undefined>
   readonly claims: Map<object, Claim>
   readonly held: Map<object, Held & { readonly thread: string | undefined }>
 }
@@ -77,7 +79,7 @@ export function createChats(clock: Clock): Chats {
     const known = chats.get(id)
     if (known) return known
     if (chats.size >= sweepAt) sweep()
-    const none = { isBusy: false, waiting: [], claims: new Map(), held: new Map() }
+    const none = { isBusy: false, waiting: [], claims: new Map(), held: new Map(), posted: new Map() }
     const fresh = { ...createCalls(clock), ...none }
     chats.set(id, fresh)
     return fresh
@@ -92,8 +94,9 @@ export function createChats(clock: Clock): Chats {
 
   /** Whether it is like a chat that is not known. */
   function isAtRest(calls: ChatCalls, now: number): boolean {
-    const { isBusy, waiting, claims, held } = calls
-    if (isBusy || waiting.length > 0 || claims.size > 0 || held.size > 0 || frozenUntil(calls) > now) return false
+    const { isBusy, waiting, claims, held, posted } = calls
+    if (isBusy || waiting.length > 0 || frozenUntil(calls) > now) return false
+    if (claims.size > 0 || held.size > 0 || posted.size > 0) return false
     return [calls, ...calls.kinds.values()].every(({ times }) => times.every(({ at }) => at <= now - budgetMs))
   }
 }

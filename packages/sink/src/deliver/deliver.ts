@@ -171,16 +171,20 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
         if (turn.isHeld()) pace.onFree(work)
         return wake.at(earliest(nextAt, native.nextAt(reply, ledger), giveUpAt), operations)
       }
-      const endCall = turn.isBehind(next.priority) ? undefined : pace.enter(callOf(next))
+      const kind = callOf(next)
+      const endCall = turn.isBehind(next.priority) ? undefined : pace.enter(kind)
       if (!endCall) {
         waiting = reply
         return pace.onFree(work)
       }
+      let hasPosted = false
       try {
-        called = act(next, reply)
+        called = act(next, reply, kind).then((isDone) => {
+          hasPosted = isDone && next.type === 'post'
+        })
         await called
       } finally {
-        endCall()
+        endCall(hasPosted)
       }
     }
   }
@@ -219,7 +223,8 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     return callKindOf(operation, operation.type === 'post' ? kindOf(operation.slot, ledger) : undefined)
   }
 
-  async function act(operation: Operation, reply: Reply): Promise<void> {
+  /** Resolves with whether it was done. */
+  async function act(operation: Operation, reply: Reply, call: CallKind): Promise<boolean> {
     ledger = { ...ledger, calls: ledger.calls + 1 }
     if (operation.type === 'post') {
       const { canEdit } = optionsOf(reply)
@@ -227,15 +232,17 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
       await keep(intending(ledger, operation, { id: options.secret(24), at: clock.now(), canEdit, kind }))
     }
     if (operation.type === 'edit') await keep(editing(ledger, operation))
-    if (isStopped) return
+    if (isStopped) return false
     try {
       const done = await perform(operation, { ...options, ledger, signal, stream: native.streaming })
       schedule.succeeded(operation)
       native.did(operation)
       await keep(succeeded(ledger, operation, done, { at: clock.now(), port }))
+      return true
     } catch (error) {
       if (isTakenOver(error)) throw error
-      await fail(operation, toPortError(error))
+      await fail(operation, call, toPortError(error))
+      return false
     }
   }
 
@@ -255,8 +262,8 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     schedule.wait([])
   }
 
-  async function fail(operation: Operation, error: PortError): Promise<void> {
-    schedule.failed(operation, error)
+  async function fail(operation: Operation, call: CallKind, error: PortError): Promise<void> {
+    schedule.failed(operation, call, error)
     if (operation.type === 'preview') native.did(operation)
     const next = failed(ledger, { ...facts, operation, error, at: clock.now() })
     await keep({ ...next, rateLimited: next.rateLimited + (error.type === 'rate-limited' ? 1 : 0) })

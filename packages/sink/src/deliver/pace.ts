@@ -52,11 +52,17 @@ export interface ChatPace {
    */
   isHeld(owner: object): boolean
   /**
-   * Starts a call and returns a function that ends it. Undefined while another call is in flight. Default: a post.
+   * Starts a call and returns a function that ends it, and says whether a message was posted. Undefined while another
+   * call is in flight. Default: a post.
    */
-  enter(kind?: CallKind): (() => void) | undefined
+  enter(kind?: CallKind): ((hasPosted?: boolean) => void) | undefined
   /** Calls the listener once, when the current call is over or an ask no longer blocks others. */
   onFree(listener: () => void): void
+  /**
+   * Calls the listener after each message that is posted in this chat and thread, unless another one returned true before
+   * it. Returns a function that stops it.
+   */
+  onPosted(listener: () => boolean): () => void
   /** The platform asked for a pause after a call of that kind: it applies to all that is counted with it. */
   freeze(forMs: number, scope: LimitScope, kind?: CallKind): void
   /** When the pause that the platform asked for is over, in ms since the epoch; a past time means that there is none. */
@@ -150,17 +156,23 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
         calls.isBusy = true
         const both = bothOf(kind)
         for (const one of both) one.inFlight += 1
-        return () => {
+        return (hasPosted = false) => {
           calls.isBusy = false
           for (const one of both) one.inFlight -= 1
           // Recorded at the end of the call: the platform counts its arrival, which is later than its start.
           const made = { at: clock.now(), by }
           for (const counted of countedFor(kind)) if (counted.budget !== limits.burst) note(counted, made)
           wake(calls)
+          if (hasPosted) tellPosted(calls, place.thread)
         }
       },
       onFree: (listener) => {
         callsHere().waiting.push(listener)
+      },
+      onPosted: (listener) => {
+        const { posted } = callsHere()
+        posted.set(listener, place.thread)
+        return () => posted.delete(listener)
       },
       freeze: (forMs, scope, kind = 'post') => {
         const isWide = scope === 'client' || (scope === 'unknown' && chats.isFrozenExcept(callsHere()))
@@ -190,6 +202,10 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
 
   function note({ calls, budget: { perMs } }: Counted, made: Calls['times'][number]): void {
     calls.times = [...calls.times.filter(({ at }) => at > made.at - perMs), made]
+  }
+
+  function tellPosted({ posted }: ChatCalls, thread: string | undefined): void {
+    for (const [listener, where] of posted) if (where === thread && listener()) return
   }
 
   function wake({ waiting }: ChatCalls): void {

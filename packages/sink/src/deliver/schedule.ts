@@ -41,7 +41,7 @@ export interface Schedule {
   /** What comes next has its own time. */
   gaveUp(): void
   succeeded(operation: Operation): void
-  failed(operation: Operation, error: PortError): void
+  failed(operation: Operation, call: CallKind, error: PortError): void
 }
 
 /** A text that was refused while it grew. */
@@ -140,9 +140,9 @@ export function createSchedule({ pace, policy, limits, mode, clock, callOf }: Sc
     if ('slot' in operation) refused.delete(operation.slot.key)
   }
 
-  function failed(operation: Operation, error: PortError): void {
+  function failed(operation: Operation, call: CallKind, error: PortError): void {
     writtenAt = clock.now()
-    heed(pace, error, callOf(operation))
+    heed(pace, error, call)
     if (isTriedAgain(operation, error)) {
       const { key, body } = operation.slot
       const count = refused.get(key)?.count ?? 0

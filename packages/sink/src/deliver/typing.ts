@@ -21,13 +21,17 @@ const minChangeMs = 5000
 /** A notice is renewed this long before it expires, in ms. */
 const aheadMs = 1000
 
-/** Keeps the typing notice on while the agent works. Failed calls are ignored. */
+/**
+ * Keeps the typing notice on while the agent works. A message of the bot ends it on every platform, so it is renewed right
+ * after each. Failed calls are ignored.
+ */
 export function createTyping({ port, chat, clock, pace, signal }: TypingOptions): Typing {
   const { typingMs, typingHasStatus } = port.limits
   let isOn = false
   let doing: string | undefined
   let sent = { doing, at: Number.NEGATIVE_INFINITY }
   let stopTimer = (): void => {}
+  let stopHearing = (): void => {}
   return { set }
 
   function set(on: boolean, now?: string): void {
@@ -36,8 +40,16 @@ export function createTyping({ port, chat, clock, pace, signal }: TypingOptions)
     if (on === isOn || !port.typing || typingMs === undefined) return
     isOn = on
     stopTimer()
+    stopHearing()
     if (on) renew()
     else send(false)
+    if (on) stopHearing = pace.onPosted(restore)
+  }
+
+  /** The notice of a chat is the same for all its replies, so one of them renews it. */
+  function restore(): boolean {
+    renew()
+    return true
   }
 
   /** Sends the new activity as soon as `minChangeMs` allows. */

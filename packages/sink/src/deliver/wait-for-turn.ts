@@ -37,10 +37,13 @@ export async function waitForTurn<T>(
       await freed(pace, clock, until)
       continue
     }
+    let hasPosted = false
     try {
-      return await heeding(pace, call, kind)
+      const done = await heeding(pace, call, kind)
+      hasPosted = kind === undefined || kind === 'post'
+      return done
     } finally {
-      endCall()
+      endCall(hasPosted)
     }
   }
 }

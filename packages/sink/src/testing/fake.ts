@@ -195,6 +195,8 @@ export function createFake({ clock, limits: given = {}, faults = [], lacks = [],
     })
     if (!silent) notifications += 1
     preview = undefined
+    // As on all platforms: see `typingMs` in each channel's limits.
+    typingUntil = 0
     postedAt.set(id, clock.now())
     const ref = { id, postedAt: clock.now() }
     byKey.set(options.key, ref)

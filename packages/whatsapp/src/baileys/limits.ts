@@ -23,7 +23,8 @@ export const baileysLimits: Limits = {
   perChat: { calls: 1, perMs: 3000 },
   // One a second in all chats together: a number that writes to more people at once looks like a machine. No source.
   perClient: { calls: 12, perMs: 12_000 },
-  // The apps show it for about 10 s after the last update.
+  // The apps show it for about 10 s after the last update, and end it with the next message:
+  // https://github.com/adiwajshing/Baileys/issues/49
   typingMs: 10_000,
   // The apps don't show buttons posted by linked devices.
   buttons: undefined,

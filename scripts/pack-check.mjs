@@ -1,6 +1,7 @@
-// Packs each published package and looks at the tarball as a user would get it: publint, and attw for the types.
+// Packs each published package and looks at the tarball as a user would get it: publint, attw for the types, and each of
+// its exports and the `reply` command, unpacked and run.
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -9,9 +10,14 @@ import { formatMessage } from 'publint/utils'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'reply-pack-'))
+const modules = join(folder, 'node_modules')
+const entries = []
 let failures = 0
 
 try {
+  mkdirSync(join(modules, '@reply'), { recursive: true })
+  for (const name of readdirSync(join(root, 'node_modules')))
+    if (name !== '@reply' && !name.startsWith('.')) symlinkSync(join(root, 'node_modules', name), join(modules, name))
   for (const name of readdirSync(join(root, 'packages'))) {
     const path = join(root, 'packages', name)
     const manifest = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8'))
@@ -23,6 +29,7 @@ try {
     )
     const listed = JSON.parse(packed.stdout)
     const [tarball] = Array.isArray(listed) ? listed : Object.values(listed)
+    unpack(manifest, join(folder, tarball.filename), path)
     const lacking = missingIn(manifest, tarball, path)
     for (const what of lacking) process.stdout.write(`${manifest.name}: lacks ${what}\n`)
     const { messages } = await publint({
@@ -48,10 +55,29 @@ try {
       `${manifest.name}: ${tarball.entryCount} files, ${Math.round(tarball.size / 1024)} kB packed\n`,
     )
   }
+  failures += run('--input-type=module', '--eval', entries.map((entry) => `await import('${entry}')`).join('\n'))
+  for (const args of [['--version'], ['bridge', '--help']])
+    failures += run(join(modules, '@reply/console/bin/reply.mjs'), ...args)
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }
 process.exit(failures === 0 ? 0 : 1)
+
+/** Puts a package where an installation would, beside what it depends on. */
+function unpack({ name, exports }, tarball, path) {
+  const to = join(modules, name)
+  mkdirSync(to)
+  spawnSync('tar', ['-xzf', tarball, '--strip-components=1', '-C', to], { stdio: 'inherit' })
+  if (existsSync(join(path, 'node_modules'))) symlinkSync(join(path, 'node_modules'), join(to, 'node_modules'))
+  for (const [key, { default: file }] of Object.entries(exports)) if (file !== undefined) entries.push(join(name, key))
+}
+
+/** Runs Node where the packages are unpacked. 1 if it fails. */
+function run(...args) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8' })
+  if (status !== 0) process.stdout.write(`node ${args.join(' ')}: ${stdout}${stderr}\n`)
+  return status === 0 ? 0 : 1
+}
 
 /** What a visitor of the package's page would miss. */
 function missingIn(manifest, { files }, path) {

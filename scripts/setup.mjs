@@ -14,10 +14,15 @@ if (major < oldest[0] || (major === oldest[0] && minor < oldest[1])) {
   fail(`reply needs Node ${oldest.join('.')} or newer; this is ${process.versions.node}.`)
 }
 
+/** The last file of scripts/bundle.mjs. */
+const bundled = 'packages/console/dist/node/cli/main.js'
 const tsc = ['node_modules/typescript/bin/tsc', '-b']
 
 install('.', 'the packages (once; about 460 MB, 180 of them an OpenCode server to show and test against)')
-if (isOutdated(packages())) build(packages(), 'Building', tsc)
+if (isOutdated(packages()) || timeOf(bundled) < newestSource(packages())) {
+  build(packages(), 'Building', tsc)
+  run('Bundling', process.execPath, ['scripts/bundle.mjs'])
+}
 if (process.argv.includes('--bench')) {
   install('packages/bench', "the benchmarks' peers (once; about 100 MB)")
   if (isOutdated(['bench'])) build(['bench'], 'Building the benchmarks', [...tsc, 'packages/bench'])

@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs'
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
-const built = new URL('../dist/cli/main.js', import.meta.url)
+const built = new URL('../dist/node/cli/main.js', import.meta.url)
 
 if (major < 20 || (major === 20 && minor < 19)) {
   process.stderr.write(`reply: Node ${process.versions.node} is too old: it needs 20.19 or newer.\n`)

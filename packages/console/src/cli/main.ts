@@ -1,39 +1,45 @@
 import { readFileSync } from 'node:fs'
-import { systemClock } from '@reply/core'
+import { createRequire } from 'node:module'
+import type { Clock } from '@reply/core'
 import { CommanderError } from 'commander'
-import { EXIT, exitOfError, sayError } from './exit-code.ts'
 import { watchStdout } from './output-errors.ts'
-import type { ProcessIO } from './process-io.ts'
+import type { ProcessIO, Terminal } from './process-io.ts'
 import { createProgram } from './program.ts'
 
 /**
  * Runs the `reply` command with the arguments after its name, and returns its exit code. Reads and writes only through
- * the given `ProcessIO`.
+ * the given terminal. `clock`: default the computer's.
  */
-export async function main(args: readonly string[], given: ProcessIO): Promise<number> {
+export async function main(args: readonly string[], given: Terminal & { readonly clock?: Clock }): Promise<number> {
   const stdout = watchStdout(given)
-  const code = await run(args, stdout.io)
+  const clock = async (): Promise<Clock> => given.clock ?? (await import('@reply/core')).systemClock
+  const code = await run(args, stdout.io, clock)
   const failure = await stdout.failure()
-  if (failure === undefined) return code
-  given.stderr.write(`${sayError(failure, given.env)}\n`)
-  return exitOfError(failure)
+  return failure === undefined ? code : await sayFailure(failure, given)
 }
 
-async function run(args: readonly string[], io: ProcessIO): Promise<number> {
-  let code: number = EXIT.done
-  const program = createProgram({ io, version: version(), exit: (value) => (code = value) })
+async function run(args: readonly string[], io: Terminal, clock: () => Promise<Clock>): Promise<number> {
+  let code = 0
+  const ready = async (): Promise<ProcessIO> => ({ ...io, clock: await clock() })
+  const program = createProgram({ io, ready, version: version(), exit: (value) => (code = value) })
   try {
     await program.parseAsync(args, { from: 'user' })
     return code
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage
-    io.stderr.write(`${sayError(error, io.env)}\n`)
-    return exitOfError(error)
+    if (!(error instanceof CommanderError)) return await sayFailure(error, io)
+    return error.exitCode === 0 ? 0 : (await import('./exit-code.ts')).EXIT.usage
   }
 }
 
+/** Loads late: a help text needs none of it. */
+async function sayFailure(error: unknown, { stderr, env }: Terminal): Promise<number> {
+  const { exitOfError, sayError } = await import('./exit-code.ts')
+  stderr.write(`${sayError(error, env)}\n`)
+  return exitOfError(error)
+}
+
 /** The real process. */
-export function processIO(): ProcessIO {
+export function processIO(): Terminal {
   // A closed stderr must not end the process.
   process.stderr.on('error', () => {})
   return {
@@ -41,7 +47,6 @@ export function processIO(): ProcessIO {
     stdout: process.stdout,
     stderr: process.stderr,
     env: process.env,
-    clock: systemClock,
     onSignal(signal, run) {
       process.on(signal, run)
       return () => void process.off(signal, run)
@@ -50,7 +55,8 @@ export function processIO(): ProcessIO {
 }
 
 function version(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
+  const require = createRequire(import.meta.url)
+  const text = readFileSync(require.resolve('@reply/console/package.json'), 'utf8')
   const found: unknown = JSON.parse(text)
   const isNamed = typeof found === 'object' && found !== null && 'version' in found && typeof found.version === 'string'
   return isNamed ? String(found.version) : 'unknown'

@@ -1,5 +1,5 @@
 import { ConsoleError } from './error.ts'
-import type { ProcessIO, Signal } from './process-io.ts'
+import type { Signal, Terminal } from './process-io.ts'
 
 /** One sentence: what can't be written, why, and the cure. */
 export function unwritable(what: string, cause: unknown): ConsoleError {
@@ -12,14 +12,14 @@ export function unwritable(what: string, cause: unknown): ConsoleError {
 }
 
 export interface Stdout {
-  /** The given `ProcessIO`, but it signals commands to exit when writing fails: SIGPIPE if the reader left, else SIGTERM. */
-  readonly io: ProcessIO
+  /** The given terminal, but it signals commands to exit when writing fails: SIGPIPE if the reader left, else SIGTERM. */
+  readonly io: Terminal
   /** Why some output was not written. Undefined if all was. Waits for pending writes. */
   failure(): Promise<ConsoleError | undefined>
 }
 
 /** Detects when standard output can no longer be written. A reader that left a pipe does not count as a failure. */
-export function watchStdout(io: ProcessIO): Stdout {
+export function watchStdout(io: Terminal): Stdout {
   const { stdout } = io
   const listeners = new Set<{ readonly signal: Signal; readonly run: () => void }>()
   let failed: ConsoleError | undefined

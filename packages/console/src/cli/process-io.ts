@@ -5,13 +5,17 @@ import type { Environment, Output } from '../terminal/surface.ts'
 /** `SIGPIPE` is also raised when the reader of standard output has left. */
 export type Signal = 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'SIGPIPE'
 
-/** Everything that a command uses of the machine it runs on. */
-export interface ProcessIO {
+/** What is used of the machine before a command runs: what comes with the core loads late, for the sake of `--help`. */
+export interface Terminal {
   readonly stdin: Input
   readonly stdout: Output
   readonly stderr: Output
   readonly env: Environment
-  readonly clock: Clock
   /** Calls `run` on every such signal. Returns a function that stops listening. */
   onSignal(signal: Signal, run: () => void): () => void
+}
+
+/** Everything that a command uses of the machine it runs on. */
+export interface ProcessIO extends Terminal {
+  readonly clock: Clock
 }

@@ -6,11 +6,13 @@ import type { RecordCommandOptions } from './commands/record.ts'
 import type { ReplayCommandOptions } from './commands/replay.ts'
 import type { WatchCommandOptions } from './commands/watch.ts'
 import { parseDuration, parseListen, parseModel, parseName, parseSpeed } from './parse.ts'
-import type { ProcessIO } from './process-io.ts'
+import type { ProcessIO, Terminal } from './process-io.ts'
 import { DEFAULT_URL } from './server-url.ts'
 
 export interface ProgramOptions {
-  readonly io: ProcessIO
+  readonly io: Terminal
+  /** What a command runs with. */
+  readonly ready: () => Promise<ProcessIO>
   readonly version: string
   readonly exit: (code: number) => void
 }
@@ -34,7 +36,7 @@ Environment:
   NO_COLOR, CI, TERM=dumb                              plain text, nothing repainted`
 
 /** Every command with its options and help. Throws a `CommanderError` instead of ending the process. */
-export function createProgram({ io, version, exit }: ProgramOptions): Command {
+export function createProgram({ io, ready, version, exit }: ProgramOptions): Command {
   const program = new Command('reply')
     .description('Watch OpenCode replies in the terminal, send prompts, record and replay what a server sent.')
     .version(version)
@@ -52,7 +54,7 @@ export function createProgram({ io, version, exit }: ProgramOptions): Command {
       ]),
     )
     .action(async (options: WatchCommandOptions) =>
-      exit(await (await import('./commands/watch.ts')).watch(options, io)),
+      exit(await (await import('./commands/watch.ts')).watch(options, await ready())),
     )
 
   withAsks(withOutput(withServer(command('prompt'))))
@@ -87,7 +89,9 @@ export function createProgram({ io, version, exit }: ProgramOptions): Command {
       ]),
     )
     .action(async (text: string, { timeout, ...options }: PromptCommandOptions & { timeout?: number }) =>
-      exit(await (await import('./commands/prompt.ts')).prompt(text, { ...options, timeoutMs: timeout }, io)),
+      exit(
+        await (await import('./commands/prompt.ts')).prompt(text, { ...options, timeoutMs: timeout }, await ready()),
+      ),
     )
 
   withOutput(command('replay'))
@@ -103,7 +107,7 @@ export function createProgram({ io, version, exit }: ProgramOptions): Command {
       ]),
     )
     .action(async (files: string[], options: ReplayCommandOptions) =>
-      exit(await (await import('./commands/replay.ts')).replay(files, options, io)),
+      exit(await (await import('./commands/replay.ts')).replay(files, options, await ready())),
     )
 
   withLines(withServer(command('record')))
@@ -112,7 +116,7 @@ export function createProgram({ io, version, exit }: ProgramOptions): Command {
     .option('--force', 'overwrite an existing file')
     .addHelpText('after', examples(['reply record session.sse', 'reply record - | gzip > session.sse.gz']))
     .action(async (file: string, options: RecordCommandOptions) =>
-      exit(await (await import('./commands/record.ts')).record(file, options, io)),
+      exit(await (await import('./commands/record.ts')).record(file, options, await ready())),
     )
 
   withOutput(command('demo'))
@@ -122,7 +126,7 @@ export function createProgram({ io, version, exit }: ProgramOptions): Command {
     .option('--url <url>', 'watch this server instead')
     .addHelpText('after', examples(['reply demo', 'reply demo permission', 'reply demo --url http://127.0.0.1:4096']))
     .action(async (scenario: string | undefined, options: DemoCommandOptions) =>
-      exit(await (await import('./commands/demo.ts')).demo(scenario, options, io)),
+      exit(await (await import('./commands/demo.ts')).demo(scenario, options, await ready())),
     )
 
   const bridge = command('bridge')
@@ -163,7 +167,7 @@ export function createProgram({ io, version, exit }: ProgramOptions): Command {
     )
     .action(async ({ check, ...options }: BridgeCommandOptions & { readonly check?: true }) => {
       const commands = await import('./commands/bridge.ts')
-      exit(await (check ? commands.checkConfig(options, io) : commands.bridge(options, io)))
+      exit(await (check ? commands.checkConfig(options, await ready()) : commands.bridge(options, await ready())))
     })
 
   bridge.addCommand(
@@ -171,7 +175,7 @@ export function createProgram({ io, version, exit }: ProgramOptions): Command {
       .description('ask for a server, a channel and the first person, check them, and write the config')
       .option('--force', 'overwrite an existing config')
       .action(async (_: unknown, init: Command) =>
-        exit(await (await import('./commands/bridge-init.ts')).bridgeInit(init.optsWithGlobals(), io)),
+        exit(await (await import('./commands/bridge-init.ts')).bridgeInit(init.optsWithGlobals(), await ready())),
       ),
   )
 

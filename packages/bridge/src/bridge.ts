@@ -15,6 +15,8 @@ import { secretsOf } from './config/load.ts'
 import type { BridgeConfig } from './config/schema.ts'
 import { BridgeError } from './error.ts'
 import { emitTo } from './events/emit.ts'
+import { createFailedDeliveries } from './failed/deliveries.ts'
+import { readableState } from './failed/readable.ts'
 import { createHearingStates, deafWords } from './hearing.ts'
 import { createBacklog } from './intake/backlog.ts'
 import { createIntake } from './intake/intake.ts'
@@ -68,7 +70,12 @@ export function createBridge(options: BridgeOptions): Bridge {
     onLost: end,
   })
   const { hold } = keeper
-  const state = createState({ store, keeper, clock, stopping: starting.signal, onError })
+  const emit = emitTo(options.observers ?? [], onError)
+  const written = createState({ store, keeper, clock, stopping: starting.signal, onError })
+  const state = readableState({
+    ...{ state: written, now: () => clock.now(), onError },
+    onAside: () => void failed.count().catch(onError),
+  })
   const connections = new Map<string, BridgeConnection>()
   const hooks = new Map<string, Webhook>()
   const servers = new Map<string, OpenCode>()
@@ -79,9 +86,9 @@ export function createBridge(options: BridgeOptions): Bridge {
     sinkFields: sinkFieldsIn(config),
   })
   const registry = createRegistry({ state, mirrors, clock, random })
+  const failed = createFailedDeliveries({ state, registry, channels, words, clock, emit, onError })
   const people = createPeople(config.people)
   const directoryOf = (server: string): string | undefined => config.servers[server]?.directory
-  const emit = emitTo(options.observers ?? [], onError)
   const hearing = createHearingStates({ emit, onNotice, wallNow: clock.wall })
   const context: BridgeContext = {
     directoryOf,
@@ -102,6 +109,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     clock,
     wallNow: clock.wall,
     answeredBy: createAnsweredBy(),
+    failed,
     emit,
     onError,
   }
@@ -188,6 +196,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     starting.signal.throwIfAborted()
     isHearing = true
     for (const { setCommands } of connections.values()) void setCommands?.(commands.menu).catch(onError)
+    void failed.restore().catch(onError)
     sweep()
     for (const name of Object.keys(config.servers)) for (const warning of warningsOf(config, name)) onNotice(warning)
     onNotice(`Listening on ${[...connections.keys()].join(', ')}.`)
@@ -257,6 +266,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     stopSweep()
     backlog.stop()
     asks.stop()
+    failed.stop()
     const deadline = clock.now() + stopMs
     for (const step of [
       // Sinks post through the connections.

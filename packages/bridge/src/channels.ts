@@ -23,6 +23,8 @@ export interface Channels {
    * `next`: the one that the place uses next. Never rejects: what could not be said is reported.
    */
   say(place: ChatPlace, note: Saying, session?: SessionRef | 'next'): Promise<readonly MessageRef[]>
+  /** The same, but rejects as `BridgeConnection.post` does, and resolves when all of it is in the chat. */
+  post(place: ChatPlace, note: Saying, session?: SessionRef | 'next'): Promise<readonly MessageRef[]>
   /** Replaces a message of the bridge's own, with its buttons. Rejects as `BridgeConnection.edit` does. */
   edit(place: ChatPlace, message: MessageRef, note: Saying): Promise<void>
   /** Whether a message of the bridge's own has the button with that data. Waits a little for a post that is not confirmed. */
@@ -50,7 +52,7 @@ export function createChannels(options: {
   const ownButtons = createOwnButtons(state, () => clock.now())
   /** By chat: the last post with buttons, until its message is noted. */
   const posting = new Map<string, Promise<unknown>>()
-  return { of, sinkFields, has: (name) => connections.has(name), say, edit, hasButton, typing }
+  return { of, sinkFields, has: (name) => connections.has(name), say, post, edit, hasButton, typing }
 
   function of(name: string): BridgeConnection {
     const connection = connections.get(name)
@@ -71,19 +73,23 @@ export function createChannels(options: {
 
   async function sayOnce(...[place, note, session]: Parameters<Channels['say']>): Promise<readonly MessageRef[]> {
     try {
-      const refs = await whileHeld(hold, note.signal, (signal) =>
-        of(place.channel).post({ ...note, signal, chat: place.chat }),
-      )
-      const last = refs.at(-1)
-      if (!last) return refs
-      const remembered = remember(place, refs, session ?? (await routes.of(place)))
-      const writes = [...(note.buttons ? ownButtons.note(place, last, note.buttons) : []), ...remembered]
-      if (writes.length > 0) await state.persist(() => state.commit(writes))
-      return refs
+      return await post(place, note, session)
     } catch (error) {
       onError(error instanceof Error ? error : new Error(String(error)))
       return []
     }
+  }
+
+  async function post(...[place, note, session]: Parameters<Channels['say']>): Promise<readonly MessageRef[]> {
+    const refs = await whileHeld(hold, note.signal, (signal) =>
+      of(place.channel).post({ ...note, signal, chat: place.chat }),
+    )
+    const last = refs.at(-1)
+    if (!last) return refs
+    const remembered = remember(place, refs, session ?? (await routes.of(place)))
+    const writes = [...(note.buttons ? ownButtons.note(place, last, note.buttons) : []), ...remembered]
+    if (writes.length > 0) await state.persist(() => state.commit(writes))
+    return refs
   }
 
   function remember(

@@ -5,11 +5,12 @@ import type { BridgeWords } from './words.ts'
  * What went wrong:
  * - `config`: the config can't be used; the message names the path, the value and the cure.
  * - `channel`: a channel could not be loaded or started.
- * - `state`: the state is not usable.
+ * - `state`: the state is not usable, or a row of it.
+ * - `delivery`: an answer may be missing in its chat.
  * - `taken-over`: another process works with the state now.
  * - `inbound`: something that a person did could not be handled.
  */
-export type BridgeErrorType = 'config' | 'channel' | 'state' | 'taken-over' | 'inbound'
+export type BridgeErrorType = 'config' | 'channel' | 'state' | 'delivery' | 'taken-over' | 'inbound'
 
 /** The package's own error. The message says what failed and the cure, and never contains a secret. */
 export class BridgeError extends SafeError {

@@ -12,12 +12,14 @@ export type {
   ChannelEvent,
   DeliveryEvent,
   EventPlace,
+  FailuresEvent,
   InboundEvent,
   RunEvent,
   RunTimes,
 } from './events/event.ts'
 export { type BridgeLogOptions, bridgeLog } from './events/log.ts'
 export { type BridgeMetrics, bridgeMetrics } from './events/metrics.ts'
+export { type FailedThing, type ListFailedOptions, listFailed } from './failed/list-failed.ts'
 export { type ServedBridge, type ServeLimits, type ServeOptions, serveBridge } from './http/serve-bridge.ts'
 export { type OpenBridgeOptions, type OpenedBridge, openBridge } from './open-bridge.ts'
 export { type Checked, type CheckOptions, checkBridge } from './setup/check-bridge.ts'

@@ -10,6 +10,13 @@ export const words = {
   tooMany: 'Too many messages in a minute. Wait a little, then send it again.',
   tooLong: (length: number, most: number) =>
     `The message has ${length.toLocaleString('en')} characters, and at most ${most.toLocaleString('en')} are taken. Send it as a file.`,
+  undelivered: (ids: readonly string[]) =>
+    ids.length === 1
+      ? `An answer may be missing here, or a part of it: run ${ids[0]}. The chat did not confirm it. /resend posts it again.`
+      : `${ids.length} answers may be missing here, or parts of them: runs ${ids.join(', ')}. The chat did not confirm them. /resend posts them again.`,
+  resent: (id: string) => `Posted again, as it may not have arrived · ${id}`,
+  notResent: (why: string) => `It could not be posted, and stays listed: ${why}`,
+  nothingMissing: 'No answer is known to be missing here.',
   notTaken: 'The bridge could not take this. Try again in a moment.',
   oldCommand: 'This command came while the bridge was down, and was not carried out. Send it again if it still counts.',
   noRoute: (id: string) => `This chat has no project. Ask the operator to add \`${id}\` to \`routes\` in the config.`,

@@ -33,6 +33,7 @@ async function begun(reply: Reply, isStopping: () => boolean) {
     ...{ clock, mirrors: createMirrors([]), people: {}, emit: none, router: { timeoutMs: 60_000, progress: {} } },
     registry: { newID: async () => 'abc234', write, writeLog: () => undefined, follow: () => none },
     routes: { of: async () => undefined, writeAuthor: none },
+    failed: { of: () => [], keep: () => [], kept: none },
     channels: { sinkFields: () => ({}), of: () => ({ sinkFor: () => ({ settled: () => shown.promise }) }) },
     ...{
       state: { commit: async () => true, persist: (call: () => unknown) => call() },

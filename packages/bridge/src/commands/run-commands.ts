@@ -13,7 +13,7 @@ const mostListed = 10
 
 /** Commands about what runs and ran in the chat. */
 export function runCommands(context: CommandContext): readonly Command[] {
-  const { registry, runner, words, clock } = context
+  const { registry, runner, failed, words, clock, onError } = context
   return [
     {
       name: 'status',
@@ -34,6 +34,20 @@ export function runCommands(context: CommandContext): readonly Command[] {
         const execution = rest === '' ? (await registry.list(place))[0] : await registry.find(place, rest)
         if (!execution) return { text: rest === '' ? words.nothingRuns : unknownText(rest), isPlain: true }
         return { text: logText(execution.id, await registry.lines(execution)), isPlain: true }
+      },
+    },
+    {
+      name: 'resend',
+      description: 'post answers again that may not have arrived',
+      isOnce: true,
+      isPrompting: true,
+      run: async ({ place }) => {
+        try {
+          return (await failed.resend(place)) > 0 ? undefined : { text: words.nothingMissing }
+        } catch (error) {
+          onError(error instanceof Error ? error : new Error(String(error)))
+          return { text: words.notResent(plain(chatWordsOf(error, words))) }
+        }
       },
     },
     {

@@ -119,5 +119,16 @@ export interface ChannelEvent {
   readonly reason?: string | undefined
 }
 
+/** What failed for good and waits for a person, whenever that changes and after each start. `reply bridge failed` lists it. */
+export interface FailuresEvent {
+  readonly type: 'failures'
+  /** In ms since the epoch. */
+  readonly at: number
+  /** Answers that their chats may not show. */
+  readonly deliveries: number
+  /** Rows of the state that could not be read. */
+  readonly rows: number
+}
+
 /** What an operator may want to know of a bridge: for logs, metrics and traces. */
-export type BridgeEvent = ChannelEvent | InboundEvent | RunEvent | AskEvent | DeliveryEvent
+export type BridgeEvent = ChannelEvent | InboundEvent | RunEvent | AskEvent | DeliveryEvent | FailuresEvent

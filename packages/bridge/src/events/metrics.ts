@@ -46,10 +46,17 @@ export function bridgeMetrics(): BridgeMetrics {
     labelNames: ['channel'] as const,
     registers,
   })
+  const failed = new Gauge({
+    ...{ name: 'reply_bridge_failed', help: 'What failed for good.', labelNames: ['kind'] as const, registers },
+  })
   const under = new Map<string, ReadonlySet<string>>()
   return { observe, text: async () => await register.metrics(), contentType: register.contentType }
 
   function observe(event: BridgeEvent): void {
+    if (event.type === 'failures') {
+      failed.set({ kind: 'delivery' }, event.deliveries)
+      return failed.set({ kind: 'row' }, event.rows)
+    }
     const { channel } = event
     switch (event.type) {
       case 'channel':

@@ -59,6 +59,7 @@ export function createIntake(options: IntakeOptions): Intake {
     // The platform delivers it again, to this process or to another.
     if (!isHeld()) throw new NotTakenError()
     const inbound = heldAnswer(given)
+    context.failed.heard({ channel, chat: inbound.chat })
     try {
       if (inbound.type === 'text') await receiveText(channel, inbound)
       else await receivePress(channel, inbound)

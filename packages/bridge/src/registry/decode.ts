@@ -1,16 +1,27 @@
 import * as z from 'zod'
 import type { QueuedPrompt } from '../intake/queued-prompt.ts'
-import type { Execution, LogLine } from './execution.ts'
+import { type Execution, type LogLine, phases } from './execution.ts'
 
-/** Checks the basic shape only: the store holds what this package wrote. */
-const prompt = z.looseObject({ id: z.string(), channel: z.string(), chat: z.looseObject({ id: z.string() }) })
+/** Checks what every prompt and execution has: the store holds what this package wrote, unless it was damaged. */
+const prompt = z.looseObject({
+  id: z.string(),
+  channel: z.string(),
+  chat: z.looseObject({ id: z.string() }),
+  actor: z.looseObject({ id: z.string() }),
+  text: z.string(),
+  files: z.array(z.looseObject({})),
+  messageRef: z.looseObject({ id: z.string() }),
+  heardAt: z.number(),
+})
 
 const lines = z.array(z.looseObject({ from: z.string(), text: z.string() }))
 
 const execution = z.looseObject({
   id: z.string(),
-  phase: z.string(),
-  status: z.string(),
+  phase: z.enum(phases),
+  status: z.enum(['running', 'complete', 'error']),
+  server: z.string(),
+  startedAt: z.number(),
   prompt,
   lines: lines.optional(),
 })

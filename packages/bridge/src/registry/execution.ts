@@ -7,6 +7,7 @@ import type { QueuedPrompt } from '../intake/queued-prompt.ts'
  * - `planned`: written down, nothing was posted yet.
  * - `posting`: it was, or was about to be, posted; `posted` finds it again.
  * - `delivering`: the run is over, and the chat may not show all of it yet.
+ * - `undelivered`: the same, but the chat may not show all of its answer, which is kept as a failed delivery.
  * - `done`: nothing is left to do.
  */
 export interface Execution {
@@ -20,7 +21,7 @@ export interface Execution {
   readonly sessionID?: string | undefined
   /** The agent that answers, if one was chosen. */
   readonly agent?: string | undefined
-  readonly phase: 'planned' | 'posting' | 'delivering' | 'done'
+  readonly phase: (typeof phases)[number]
   /** Set from `posting` on. */
   readonly posted?: PostedPrompt | undefined
   /** `stopped`: a person ended it, from the chat or elsewhere, or by a rejection. */
@@ -42,6 +43,14 @@ export interface Execution {
    * message that this began with.
    */
   readonly wokenBy?: string | undefined
+}
+
+/** All of `Execution.phase`, in their order. */
+export const phases = ['planned', 'posting', 'delivering', 'undelivered', 'done'] as const
+
+/** No process has to go on with it: it is done, or a person decides about its answer. */
+export function isOver({ phase }: Pick<Execution, 'phase'>): boolean {
+  return phase === 'done' || phase === 'undelivered'
 }
 
 /** One line of a log. */

@@ -10,8 +10,10 @@ const mostOfLog = 12_000
 
 /** `⏳ Running (42s) · abc123` and its second line. `last` is the newest line of a running execution. */
 export function statusText(execution: Execution, now: number, last: LogLine | undefined): string {
-  const { id, status, startedAt, finishedAt = now, reason = '' } = execution
+  const { id, phase, status, startedAt, finishedAt = now, reason = '' } = execution
   const time = elapsed(finishedAt - startedAt)
+  if (phase === 'undelivered')
+    return `⚠️ Not delivered (${time}) · ${id}\nIts answer may be missing here. /resend posts it again.`
   switch (status) {
     case 'running':
       return `⏳ Running (${time}) · ${id}\nLast output: ${last ? oneLine(last.text, lineLength) : 'none yet'}`
@@ -28,8 +30,9 @@ export function statusText(execution: Execution, now: number, last: LogLine | un
 /** `Recent executions (this chat):` with a line each. */
 export function listText(executions: readonly Execution[]): string {
   if (executions.length === 0) return 'No recent executions in this chat.'
-  const lines = executions.map(({ id, status, startedAt, finishedAt = startedAt }) => {
-    return `• ${id} ${labels[status]} ${stamp(finishedAt).slice(11)}`
+  const lines = executions.map(({ id, phase, status, startedAt, finishedAt = startedAt }) => {
+    const label = phase === 'undelivered' ? '⚠️ Not delivered' : labels[status]
+    return `• ${id} ${label} ${stamp(finishedAt).slice(11)}`
   })
   return ['Recent executions (this chat):', ...lines].join('\n')
 }

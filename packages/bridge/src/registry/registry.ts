@@ -38,6 +38,8 @@ const logPrefix = 'log/'
 /** How long finished executions are listed, and how long the newest of a session is kept, in ms. */
 const listedMs = 3_600_000
 const keptMs = 86_400_000
+/** As long as its answer can be posted again: 30 days. */
+const undeliveredMs = 2_592_000_000
 
 /** Without letters and digits that look alike. */
 const letters = 'abcdefghjkmnpqrstuvwxyz23456789'
@@ -121,6 +123,7 @@ export function createRegistry(options: {
   }
 
   function isOld({ phase, finishedAt }: Execution, afterMs = listedMs): boolean {
-    return phase === 'done' && finishedAt !== undefined && clock.now() - finishedAt > afterMs
+    if (finishedAt === undefined || (phase !== 'done' && phase !== 'undelivered')) return false
+    return clock.now() - finishedAt > (phase === 'undelivered' ? undeliveredMs : afterMs)
   }
 }

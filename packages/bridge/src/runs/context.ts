@@ -4,6 +4,7 @@ import type { AskWatch } from '../asks/ask-watch.ts'
 import type { Channels } from '../channels.ts'
 import type { RouterConfig } from '../config/schema.ts'
 import type { BridgeEvent } from '../events/event.ts'
+import type { FailedDeliveries } from '../failed/deliveries.ts'
 import type { LeaseKeeper } from '../lease-keeper.ts'
 import type { Mirrors } from '../mirrors.ts'
 import type { People } from '../people/people.ts'
@@ -44,6 +45,7 @@ export interface BridgeContext {
   /** What the computer's clock shows, in ms since the epoch, also after it was set back: for times that platforms tell. */
   readonly wallNow: () => number
   readonly answeredBy: AnsweredBy
+  readonly failed: FailedDeliveries
   /** Tells what happened. Never throws. */
   readonly emit: (event: BridgeEvent) => void
   /** Never throws. */

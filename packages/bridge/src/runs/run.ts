@@ -13,7 +13,9 @@ import { pause, withResolvers } from '@reply/sink/channel'
 import type { Saying } from '../channels.ts'
 import { BridgeError, chatWordsOf, isTakenOver } from '../error.ts'
 import { createRunEvents } from '../events/run-events.ts'
+import type { FailedDelivery } from '../failed/decode.ts'
 import { plain } from '../markdown.ts'
+import { placeKey } from '../place.ts'
 import type { Execution } from '../registry/execution.ts'
 import type { Route } from '../routes/decode.ts'
 import type { ActiveRun } from './active-run.ts'
@@ -21,7 +23,7 @@ import type { RunContext } from './context.ts'
 import type { HeldRun } from './ended-runs.ts'
 import { type AgentCommand, agentCommand, agentCommandOf, FileFailure, readFiles } from './input.ts'
 import { endOf, isGone } from './outcome.ts'
-import { shownBy, shownInMirrors } from './shown-by.ts'
+import { isCutShort, shownBy, shownInMirrors } from './shown-by.ts'
 import { keepUnknown, unknownButtons } from './unknown-run.ts'
 
 /** A run that is planned, or was begun by an earlier process. */
@@ -52,7 +54,7 @@ export interface BeginOptions extends Planned {
 /** Posts what was planned, or finds again what an earlier process posted, and follows it to its end. */
 export function beginRun(options: BeginOptions): ActiveRun {
   const { context, opencode, shows, chosen, title, onSession, isStopping } = options
-  const { state, registry, routes, channels, people, guard, router, words, clock, asks, onError } = context
+  const { state, registry, routes, channels, people, guard, router, words, clock, asks, failed, onError } = context
   const { prompt, server } = options.execution
   let { execution, route } = options
   let stream: ReplyStream | undefined
@@ -243,15 +245,14 @@ export function beginRun(options: BeginOptions): ActiveRun {
       const authors = stream?.joined || promptID === undefined ? [] : [routes.writeAuthor(promptID, prompt)]
       await update({ phase: 'delivering', ...endOf(reply), finishedAt: clock.now() }, [log, ...authors])
     }
-    if (!execution.isSteer && !isShownElsewhere) {
-      const delivery = await shows[0].sink.settled()
-      // What it does not show is shown by the next process.
-      if (isStopping()) return
-      events.delivered(execution, delivery)
-      delivered.resolve()
-      await shownInMirrors(shows, clock)
-    }
-    if (!isStopping()) await finish()
+    if (execution.isSteer || isShownElsewhere) return isStopping() ? undefined : void (await finish())
+    const own = await shows[0].sink.settled()
+    // What it does not show is shown by the next process.
+    if (isStopping() || isCutShort(own)) return
+    events.delivered(execution, own)
+    delivered.resolve()
+    const shown = [{ place: shows[0], delivery: own }, ...(await shownInMirrors(shows, clock))]
+    if (!isStopping()) await finish(failed.of(execution, stream?.reply ?? reply, shown))
   }
 
   async function end(reason: string, status: 'stopped' | 'error' = 'error'): Promise<undefined> {
@@ -264,8 +265,10 @@ export function beginRun(options: BeginOptions): ActiveRun {
     return await end(words.mayNot('prompt'))
   }
 
-  async function finish(): Promise<undefined> {
-    await update({ phase: 'done' })
+  async function finish(missing: readonly FailedDelivery[] = []): Promise<undefined> {
+    const isMissing = missing.some((one) => placeKey(one) === placeKey(prompt))
+    await update({ phase: isMissing ? 'undelivered' : 'done' }, failed.keep(missing))
+    failed.kept(missing)
     return undefined
   }
 

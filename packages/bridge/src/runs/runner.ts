@@ -2,7 +2,7 @@ import { createRecent, pause } from '@reply/sink/channel'
 import { isOlder, leftToGather, type QueuedPrompt } from '../intake/queued-prompt.ts'
 import { type ChatPlace, placeKey } from '../place.ts'
 import { toQueuedPrompt } from '../registry/decode.ts'
-import type { Execution } from '../registry/execution.ts'
+import { type Execution, isOver } from '../registry/execution.ts'
 import type { QueuedValue, Write } from '../store/store.ts'
 import type { EnqueueWrite } from '../store/writing.ts'
 import type { ActiveRun } from './active-run.ts'
@@ -215,7 +215,7 @@ export function createRunner(context: RunContext): Runner {
     const waiting = await realign({ state, registry, enqueue })
     const all = await registry.all()
     for (const { sessionID, server } of all) if (sessionID !== undefined) serverBySession.set(sessionID, server)
-    const unfinished = all.filter(({ phase, wokenBy }) => phase !== 'done' && wokenBy === undefined)
+    const unfinished = all.filter((one) => !isOver(one) && one.wokenBy === undefined)
     const begun = unfinished.map(async (execution) => {
       const { prompt, server, sessionID } = execution
       const opencode = servers.get(server)
@@ -236,9 +236,9 @@ export function createRunner(context: RunContext): Runner {
       restoring.set(key, atMost(Promise.allSettled(both), restoreMs, clock))
     }
     const woken = wakes.restore(all).catch(onError)
-    for (const { prompt, phase, wokenBy } of all) {
-      const key = mirrors.keyOf(prompt)
-      const isWaited = wokenBy !== undefined && phase !== 'done'
+    for (const one of all) {
+      const key = mirrors.keyOf(one.prompt)
+      const isWaited = one.wokenBy !== undefined && !isOver(one)
       if (isWaited) restoring.set(key, atMost(Promise.allSettled([restoring.get(key), woken]), restoreMs, clock))
     }
     for (const place of waiting) kick(place)

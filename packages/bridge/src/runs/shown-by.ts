@@ -1,4 +1,6 @@
 import { type Clock, type Observation, observerOf, type Reply, type ReplyObserver } from '@reply/core'
+import type { Delivery } from '@reply/sink'
+import type { Delivered } from '../failed/deliveries.ts'
 import type { ActiveRun, Shown } from './active-run.ts'
 import { atMost } from './at-most.ts'
 
@@ -43,12 +45,22 @@ function heldUntil(
   return (observation) => (held ? void held.push(observation) : pass(observation))
 }
 
+/** A sink that was stopped leaves the rest to the next process. */
+export function isCutShort({ undelivered }: Delivery): boolean {
+  return undelivered.some(({ type }) => type === 'stopped')
+}
+
 /** How long a mirror may take longer than the run's own place, in ms. After a restart it is not shown there again. */
 const mirrorMs = 60_000
 
-/** Resolves when the mirrors show the reply, or take too long. */
-export async function shownInMirrors([, ...mirrors]: ActiveRun['shows'], clock: Clock): Promise<void> {
-  await atMost(Promise.all(mirrors.map(async ({ sink }) => await sink.settled())), mirrorMs, clock)
+/** Resolves when the mirrors show the reply, or take too long, with what those left that do not. */
+export async function shownInMirrors([, ...mirrors]: ActiveRun['shows'], clock: Clock): Promise<readonly Delivered[]> {
+  const delivered: Delivered[] = []
+  const all = mirrors.map(async ({ channel, chat, sink }) => {
+    delivered.push({ place: { channel, chat }, delivery: await sink.settled() })
+  })
+  await atMost(Promise.all(all), mirrorMs, clock)
+  return [...delivered]
 }
 
 /** Tells an observer of a change, if it has a method for it. */

@@ -1,13 +1,14 @@
 import { type Observation, type OpenCode, observerOf, pendingAsks, type Reply, type ReplyObserver } from '@reply/core'
 import { withResolvers } from '@reply/sink/channel'
 import { createRunEvents } from '../events/run-events.ts'
+import { placeKey } from '../place.ts'
 import type { Execution } from '../registry/execution.ts'
 import type { Write } from '../store/store.ts'
 import type { ActiveRun } from './active-run.ts'
 import type { RunContext } from './context.ts'
 import type { HeldRun } from './ended-runs.ts'
 import { endOf } from './outcome.ts'
-import { passOn, shownBy, shownInMirrors } from './shown-by.ts'
+import { isCutShort, passOn, shownBy, shownInMirrors } from './shown-by.ts'
 import { sinksFor } from './sink-for.ts'
 import type { Timers } from './timers.ts'
 
@@ -53,7 +54,7 @@ export function wakeNamesOf({ promptIDs, messages, asks }: Reply): readonly stri
 /** Shows what a session does by itself. The observer gets its reply from now on. */
 export async function beginWake(reply: Reply, options: WakeOptions): Promise<ReplyObserver> {
   const { context, held, opencode, last, stored, add, timers, isStopping } = options
-  const { state, registry, routes, router, clock, asks, onError } = context
+  const { state, registry, routes, router, clock, asks, failed, onError } = context
   const { prompt, server, sessionID, agent } = last
   let newest = reply
   let execution: Execution = stored ?? {
@@ -119,12 +120,16 @@ export async function beginWake(reply: Reply, options: WakeOptions): Promise<Rep
     if (isStopping()) return
     const end = isLate ? ({ status: 'error', reason: 'Timed out' } as const) : endOf(newest)
     await update({ ...end, finishedAt: clock.now() }, [registry.writeLog(execution)])
-    const delivery = await shows[0].sink.settled()
-    if (isStopping()) return
-    events.delivered(execution, delivery)
+    const own = await shows[0].sink.settled()
+    if (isStopping() || isCutShort(own)) return
+    events.delivered(execution, own)
     delivered.resolve()
-    await shownInMirrors(shows, clock)
-    if (!isStopping()) await update({ phase: 'done' })
+    const shown = [{ place: shows[0], delivery: own }, ...(await shownInMirrors(shows, clock))]
+    if (isStopping()) return
+    const missing = failed.of(execution, newest, shown)
+    const isMissing = missing.some((one) => placeKey(one) === placeKey(prompt))
+    await update({ phase: isMissing ? 'undelivered' : 'done' }, failed.keep(missing))
+    failed.kept(missing)
   }
 
   function endLate(): void {

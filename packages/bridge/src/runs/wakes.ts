@@ -2,7 +2,7 @@ import { type OpenCode, observerOf, type Reply, type ReplyObserver } from '@repl
 import { backOffMs, createRecent, pause } from '@reply/sink/channel'
 import { BridgeError, wordsOf } from '../error.ts'
 import type { ChatPlace } from '../place.ts'
-import type { Execution } from '../registry/execution.ts'
+import { type Execution, isOver } from '../registry/execution.ts'
 import type { ActiveRun } from './active-run.ts'
 import type { RunContext } from './context.ts'
 import type { EndedRuns } from './ended-runs.ts'
@@ -142,11 +142,11 @@ export function createWakes({ context, endedRuns, isFollowed, add }: WakesOption
   async function restore(executions: readonly Execution[]): Promise<void> {
     for (const execution of executions) {
       ran(execution)
-      const { wokenBy, phase, sessionID } = execution
-      if (wokenBy !== undefined && phase !== 'done' && sessionID !== undefined) unfinished.set(sessionID, execution)
+      const { wokenBy, sessionID } = execution
+      if (wokenBy !== undefined && !isOver(execution) && sessionID !== undefined) unfinished.set(sessionID, execution)
     }
     for (const [server, opencode] of servers) watch(server, opencode)
-    const done = new Set(executions.flatMap(({ wokenBy, phase }) => (wokenBy && phase === 'done' ? [wokenBy] : [])))
+    const done = new Set(executions.flatMap((one) => (one.wokenBy && isOver(one) ? [one.wokenBy] : [])))
     const latest = executions.toReversed()
     const sessions = new Set(latest.flatMap(({ sessionID, isSteer }) => (sessionID && !isSteer ? [sessionID] : [])))
     await Promise.all([...sessions].slice(0, mostRestored).map(async (sessionID) => await find(sessionID, done)))

@@ -7,7 +7,15 @@ import { damaged } from './sqlite/failure.ts'
 import { createGrouped } from './sqlite/grouped.ts'
 import { checkVersion, migrate } from './sqlite/migrate.ts'
 import { type Tables, tablesOf } from './sqlite/tables.ts'
-import { type Committed, type Lease, type LeaseRequest, type Store, StoreError, type Write } from './store.ts'
+import {
+  type Committed,
+  type Lease,
+  type LeaseRequest,
+  type Store,
+  type StoredValue,
+  StoreError,
+  type Write,
+} from './store.ts'
 import { writeAll } from './writing.ts'
 
 /** The options of `sqliteStore`. */
@@ -54,6 +62,25 @@ export async function hasState(folder: string): Promise<boolean> {
     checkVersion(database, file)
     if (database.pragma('quick_check(1)') !== 'ok') throw damaged(file)
     return true
+  } finally {
+    database.close()
+  }
+}
+
+/**
+ * The values below a prefix, ordered by key, also while another process works with the state. Empty without a state.
+ * Nothing is written. Rejects with a `StoreError` if this version can't read it.
+ */
+export async function readState(folder: string, prefix: string): Promise<readonly StoredValue[]> {
+  const file = join(folder, 'bridge.db')
+  if (!existsSync(file)) return []
+  requireUnread(file)
+  const database = await openDatabase(file, 2000)
+  try {
+    // A file without tables is one that a bridge is about to fill.
+    if (checkVersion(database, file) === 0) return []
+    database.exec('PRAGMA query_only = ON')
+    return tablesOf(database, systemClock).list(prefix)
   } finally {
     database.close()
   }

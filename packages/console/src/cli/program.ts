@@ -160,6 +160,7 @@ export function createProgram({ io, ready, version, exit }: ProgramOptions): Com
       examples([
         'reply bridge init',
         'reply bridge --check',
+        'reply bridge failed',
         'reply bridge',
         'reply bridge --config /etc/reply/reply.json',
         'reply bridge --listen 0.0.0.0:8080 --listen-health 9464',
@@ -176,6 +177,16 @@ export function createProgram({ io, ready, version, exit }: ProgramOptions): Com
       .option('--force', 'overwrite an existing config')
       .action(async (_: unknown, init: Command) =>
         exit(await (await import('./commands/bridge-init.ts')).bridgeInit(init.optsWithGlobals(), await ready())),
+      ),
+  )
+
+  bridge.addCommand(
+    quiet(new Command('failed'))
+      .description(
+        'list what failed for good: answers that may not have arrived, and rows of the state that were put aside',
+      )
+      .action(async (_: unknown, failed: Command) =>
+        exit(await (await import('./commands/bridge.ts')).listFailures(failed.optsWithGlobals(), await ready())),
       ),
   )
 

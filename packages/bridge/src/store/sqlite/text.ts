@@ -27,8 +27,9 @@ export function packed(value: string): string | Buffer {
   return unsafe.test(value) ? Buffer.from(value, 'utf16le') : value
 }
 
-/** The value of `packed`. */
+/** The value of `packed`. A number was put there by hand. */
 export function unpacked(column: unknown): string {
+  if (typeof column === 'number') return String(column)
   return typeof column === 'string' ? column : Buffer.from(bytesOf(column)).toString('utf16le')
 }
 

@@ -120,6 +120,18 @@ export async function checkConfig(options: ConfigChoice, io: ProcessIO): Promise
   return checked.every(({ isUsable }) => isUsable) ? EXIT.done : EXIT.failed
 }
 
+/** Lists what failed for good, also beside a running bridge. Ends with 1 if there is anything. */
+export async function listFailures(options: ConfigChoice, io: ProcessIO): Promise<number> {
+  const { listFailed } = await loadBridge()
+  const failed = await listFailed({ path: await configPathOf(options, io), env: io.env })
+  for (const { at, what, why } of failed) {
+    const when = at === 0 ? '' : `${new Date(at).toISOString().slice(0, 19)}Z `
+    io.stdout.write(`✗ ${when}${cleanLine(what)}\n  ${cleanLine(why)}\n`)
+  }
+  if (failed.length === 0) io.stdout.write('Nothing failed for good.\n')
+  return failed.length === 0 ? EXIT.done : EXIT.failed
+}
+
 export async function configPathOf({ name, config }: ConfigChoice, io: ProcessIO): Promise<string> {
   return config ?? (await loadBridge()).defaultConfigPath(name, io.env)
 }

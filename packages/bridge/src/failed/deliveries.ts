@@ -1,0 +1,159 @@
+import { type Reply, textOf } from '@reply/core'
+import type { Delivery } from '@reply/sink'
+import { backOffMs, PortError } from '@reply/sink/channel'
+import { BridgeError, isTakenOver } from '../error.ts'
+import { type ChatPlace, placeKey } from '../place.ts'
+import type { Execution } from '../registry/execution.ts'
+import type { BridgeContext } from '../runs/context.ts'
+import type { Write } from '../store/store.ts'
+import type { FailedDelivery } from './decode.ts'
+import { deliveriesOf, failedPrefix, failureKey, failuresIn, keepFailure } from './failure.ts'
+
+/** Answers that did not reach their chat for certain: kept, told there once it answers, and posted again on demand. */
+export interface FailedDeliveries {
+  /** What the places are missing of a reply that people wait for. */
+  of(execution: Execution, reply: Reply, delivered: readonly Delivered[]): readonly FailedDelivery[]
+  /** The writes that keep it. Call `kept` once they are made. */
+  keep(failed: readonly FailedDelivery[]): readonly Write[]
+  /** Reports it, and tells each chat as soon as it answers. */
+  kept(failed: readonly FailedDelivery[]): void
+  /** A person wrote in that place, so its platform answers. */
+  heard(place: ChatPlace): void
+  /** Posts the answers of a place again, oldest first. Rejects with what failed; those before it are posted. */
+  resend(place: ChatPlace): Promise<number>
+  /** Tells what an earlier process could not tell. */
+  restore(): Promise<void>
+  /** Counts what failed, and tells the observers. */
+  count(): Promise<void>
+  stop(): void
+}
+
+/** What a sink left in a place. */
+export interface Delivered {
+  readonly place: ChatPlace
+  readonly delivery: Delivery
+}
+
+export type FailedContext = Pick<
+  BridgeContext,
+  'state' | 'registry' | 'channels' | 'words' | 'clock' | 'emit' | 'onError'
+>
+
+/** How long a chat that refuses everything is left alone unless a person writes there, in ms. */
+const refusedMs = 3_600_000
+
+export function createFailedDeliveries(context: FailedContext): FailedDeliveries {
+  const { state, registry, channels, words, clock, emit, onError } = context
+  /** By place: ends the pause before the next try to tell it. */
+  const telling = new Map<string, () => void>()
+  let isStopped = false
+  return {
+    of,
+    keep: (failed) => failed.map(keepFailure),
+    kept,
+    heard: (place) => telling.get(placeKey(place))?.(),
+    resend,
+    restore,
+    count,
+    stop,
+  }
+
+  function of(...[execution, reply, delivered]: Parameters<FailedDeliveries['of']>): readonly FailedDelivery[] {
+    const { id, server, sessionID, reason: ending = '' } = execution
+    const text = [textOf(reply), ending].filter((one) => one.trim() !== '').join('\n\n')
+    return delivered.flatMap(({ place: { channel, chat }, delivery }): readonly FailedDelivery[] => {
+      const missing = delivery.undelivered.filter(({ card }) => card === 'answer' || card === 'ending')
+      const [first] = missing
+      if (!first || text === '') return []
+      const why = { missing: missing.length, reason: first.reason, at: clock.now() }
+      return [{ type: 'delivery', id, channel, chat, server, sessionID, text, ...why }]
+    })
+  }
+
+  function kept(failed: readonly FailedDelivery[]): void {
+    for (const one of failed) {
+      const what = `The answer of run ${one.id} may be missing in ${one.channel}:${one.chat.id}: ${one.reason}`
+      onError(new BridgeError('delivery', `${what} "reply bridge failed" lists it, and /resend posts it again there.`))
+      void tell(one)
+    }
+    if (failed.length > 0) void count().catch(onError)
+  }
+
+  async function untold(place: ChatPlace): Promise<readonly FailedDelivery[]> {
+    return (await deliveriesIn(deliveriesOf(place))).filter(({ isTold }) => !isTold)
+  }
+
+  async function deliveriesIn(prefix: string): Promise<readonly FailedDelivery[]> {
+    return failuresIn(await state.list(prefix)).filter((one) => one.type === 'delivery')
+  }
+
+  /** Tries until the chat has taken it: whatever kept the answer from it may last. */
+  async function tell(place: ChatPlace): Promise<void> {
+    const key = placeKey(place)
+    if (telling.has(key)) return
+    telling.set(key, () => {})
+    try {
+      for (let failures = 0; !isStopped && channels.has(place.channel); failures++) {
+        const failed = await untold(place)
+        const [first] = failed
+        if (!first) return
+        try {
+          await channels.post(place, { text: words.undelivered(failed.map(({ id }) => id)) }, sessionOf(first))
+          await state.commit(failed.map((one) => keepFailure({ ...one, isTold: true })))
+        } catch (error) {
+          if (isTakenOver(error)) return
+          if (failures === 0) onError(error instanceof Error ? error : new Error(String(error)))
+          const isRefused = error instanceof PortError && (error.type === 'refused' || error.type === 'gone')
+          await untilLater(key, isRefused ? refusedMs : backOffMs(failures))
+        }
+      }
+    } catch (error) {
+      onError(error instanceof Error ? error : new Error(String(error)))
+    } finally {
+      telling.delete(key)
+    }
+  }
+
+  function untilLater(key: string, delayMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const stopTimer = clock.after(delayMs, resolve)
+      telling.set(key, () => {
+        stopTimer()
+        resolve()
+      })
+    })
+  }
+
+  async function resend(place: ChatPlace): Promise<number> {
+    const failed = await deliveriesIn(deliveriesOf(place))
+    for (const one of failed) {
+      await channels.post(place, { text: `${words.resent(one.id)}\n\n${one.text}` }, sessionOf(one))
+      const execution = (await registry.find(place, one.id)) ?? undefined
+      const done = execution?.phase === 'undelivered' ? [registry.write({ ...execution, phase: 'done' })] : []
+      await state.commit([{ type: 'remove', key: failureKey(one) }, ...done])
+    }
+    if (failed.length > 0) await count()
+    return failed.length
+  }
+
+  async function restore(): Promise<void> {
+    const left = (await deliveriesIn(`${failedPrefix}delivery/`)).filter(({ isTold }) => !isTold)
+    for (const one of new Map(left.map((failed) => [placeKey(failed), failed])).values()) void tell(one)
+    await count()
+  }
+
+  async function count(): Promise<void> {
+    const failures = failuresIn(await state.list(failedPrefix))
+    const deliveries = failures.filter(({ type }) => type === 'delivery').length
+    emit({ type: 'failures', at: clock.now(), deliveries, rows: failures.length - deliveries })
+  }
+
+  function stop(): void {
+    isStopped = true
+    for (const end of telling.values()) end()
+  }
+}
+
+function sessionOf({ server, sessionID }: FailedDelivery): { server: string; sessionID: string } | undefined {
+  return sessionID === undefined ? undefined : { server, sessionID }
+}

@@ -1,0 +1,90 @@
+import { afterEach, expect, test } from 'vitest'
+import type { BridgeEvent } from '../src/events/event.ts'
+import { type HandDriven, startHandDriven } from './hand-driven.ts'
+import { answer } from './local-agent.ts'
+
+let open: HandDriven
+afterEach(async () => await open.chats.close())
+
+const post = /^send(Rich)?Message$/
+const missing = 'An answer may be missing here'
+
+async function opened(events: BridgeEvent[] = []): Promise<HandDriven> {
+  open = await startHandDriven((run, text) => answer(run, `You said: ${text}.`), {
+    observers: [(event) => events.push(event)],
+  })
+  return open
+}
+
+const notices = ({ said }: HandDriven): readonly string[] => said(1).filter((text) => text.startsWith(missing))
+const copies = ({ said }: HandDriven): readonly string[] => said(1).filter((text) => text.includes('You said: one.'))
+const listed = (events: readonly BridgeEvent[]): readonly number[] =>
+  events.flatMap((event) => (event.type === 'failures' ? [event.deliveries] : []))
+
+test('an answer whose posts had no result is told in its chat, which may have it posted again, once', async () => {
+  const events: BridgeEvent[] = []
+  const { telegram, chats, said, passes } = await opened(events)
+  telegram.inject({ type: 'status', code: 502, chatId: 1, method: post, times: 2 })
+  telegram.say(1, 'one')
+  await passes(() => notices(open).length > 0)
+  expect(copies(open)).toEqual([])
+  expect(chats.errors.filter((error) => 'type' in error && error.type === 'delivery')).toHaveLength(1)
+  expect(listed(events)).toEqual([0, 1])
+  telegram.say(1, '/resend')
+  await passes(() => copies(open).length > 0)
+  telegram.say(1, '/resend')
+  await passes(() => said(1).includes('No answer is known to be missing here.'))
+  expect([copies(open).length, notices(open).length]).toEqual([1, 1])
+  expect(listed(events)).toEqual([0, 1, 0])
+})
+
+test('a run is listed as not delivered until its answer is posted again', async () => {
+  const { telegram, said, passes } = await opened()
+  telegram.inject({ type: 'status', code: 502, chatId: 1, method: post, times: 2 })
+  telegram.say(1, 'one')
+  await passes(() => notices(open).length > 0)
+  telegram.say(1, '/status')
+  await passes(() => said(1).some((text) => text.startsWith('⚠️ Not delivered')))
+  telegram.say(1, '/resend')
+  await passes(() => copies(open).length > 0)
+  telegram.say(1, '/status')
+  await passes(() => said(1).some((text) => text.startsWith('✅ Complete')))
+})
+
+test('a chat that answers nothing is told by the next process, once it answers', async () => {
+  const { telegram, chats, clock, passes } = await opened()
+  telegram.inject({ type: 'status', code: 502, chatId: 1, method: post, times: 8 })
+  telegram.say(1, 'one')
+  await passes(() => chats.errors.some((error) => 'type' in error && error.type === 'delivery'))
+  await chats.stop()
+  expect(notices(open)).toEqual([])
+  await chats.start({ clock })
+  await passes(() => notices(open).length > 0)
+  telegram.say(1, '/resend')
+  await passes(() => copies(open).length > 0)
+  expect([notices(open).length, copies(open).length]).toEqual([1, 1])
+})
+
+test('a person of the chat without the right to prompt there has nothing posted again', async () => {
+  const { telegram, chats, said, passes } = await opened()
+  telegram.inject({ type: 'status', code: 502, chatId: 1, method: post, times: 2 })
+  telegram.say(1, 'one')
+  await passes(() => notices(open).length > 0)
+  chats.setPeople({ ann: { ids: ['telegram:1'], may: ['admin'] } })
+  telegram.say(1, '/resend')
+  await passes(() => said(1).some((text) => text.includes('right `prompt`') || text.includes('right prompt')))
+  expect(copies(open)).toEqual([])
+})
+
+test('what can’t be posted again stays listed', async () => {
+  const { telegram, said, passes } = await opened()
+  telegram.inject({ type: 'status', code: 502, chatId: 1, method: post, times: 2 })
+  telegram.say(1, 'one')
+  await passes(() => notices(open).length > 0)
+  telegram.inject({ type: 'status', code: 502, chatId: 1, method: post })
+  telegram.say(1, '/resend')
+  await passes(() => said(1).some((text) => text.startsWith('It could not be posted, and stays listed')))
+  expect(copies(open)).toEqual([])
+  telegram.say(1, '/resend')
+  await passes(() => copies(open).length > 0)
+})

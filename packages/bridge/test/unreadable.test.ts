@@ -1,0 +1,142 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createHandClock } from '@reply/testing'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { failedPrefix, failuresIn } from '../src/failed/failure.ts'
+import { readable, readableQueues, readableState } from '../src/failed/readable.ts'
+import { createState, type State } from '../src/state.ts'
+import { sqliteStore } from '../src/store/sqlite.ts'
+import type { Lease, Store, Write } from '../src/store/store.ts'
+import { startHandDriven } from './hand-driven.ts'
+import { answer } from './local-agent.ts'
+
+/** Where a row of each kind is, in the chat of the test. */
+const keys: Readonly<Record<string, string>> = {
+  'execution/': 'execution/telegram/1//abcdef',
+  'log/': 'log/telegram/1//abcdef',
+  'route/': 'route/telegram/1/',
+  'session/': 'session/telegram/1//ses_0',
+  'message/': 'message/telegram/1/7',
+  'allowed/': 'allowed/home/0000000000000001/abc',
+  'unknown/': 'unknown/telegram/1//abcdef',
+  'ask/': 'ask/per_0',
+  'seen/': 'seen/telegram/1/7',
+  'ledger/': 'ledger/telegram/1/ses_0/msg_0',
+}
+const queues: Readonly<Record<string, string>> = {
+  'inbox/': 'inbox/telegram/1/',
+  'prompts/': 'prompts/telegram/1/',
+  'backlog/': 'backlog/telegram/1/',
+}
+
+/** JSON that was cut off, JSON of another kind, and no JSON. */
+const values = ['{"id":"abcdef","phase":"do', '{}', '[{}]', 'null', 'oops', '']
+
+test('every kind of row that a bridge decodes has a row here', () => {
+  expect(Object.keys(keys)).toEqual(Object.keys(readable))
+  expect(Object.keys(queues)).toEqual(Object.keys(readableQueues))
+})
+
+describe('in a real state', () => {
+  let folder = ''
+  let store: Store
+  let state: State
+  let errors: readonly Error[] = []
+  let asides = 0
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'reply-bridge-'))
+    const clock = createHandClock()
+    store = await sqliteStore({ folder, clock })
+    const lease: Lease | undefined = await store.lease({ name: 'bridge', holder: 'test', forMs: 60_000 })
+    const keeper = { lease: () => lease, renew: async () => false }
+    const stopping = new AbortController().signal
+    const onError = (error: Error): void => {
+      errors = [...errors, error]
+    }
+    const written = createState({ store, keeper, clock, stopping, onError })
+    errors = []
+    asides = 0
+    state = readableState({ state: written, now: clock.now, onError, onAside: () => asides++ })
+  })
+  afterEach(async () => {
+    await store.close()
+    rmSync(folder, { recursive: true })
+  })
+  const failures = async () => failuresIn(await store.list(failedPrefix))
+
+  test.each(Object.values(keys).flatMap((key) => values.map((value) => ({ key, value }))))(
+    '$value in $key is put aside with its key, and absent from then on',
+    async ({ key, value }) => {
+      await store.commit([{ type: 'put', key, value }])
+      expect(await state.read(key)).toBeUndefined()
+      expect(await state.list(key)).toEqual([])
+      expect([await store.read(key), await failures()]).toMatchObject([undefined, [{ type: 'row', key, value }]])
+      expect([errors.length, asides]).toEqual([1, 1])
+      expect(errors[0]?.message).toContain(`The row ${key} of the state can't be read`)
+      expect(errors[0]?.message).not.toContain('abcdef","phase')
+    },
+  )
+
+  test.each(Object.values(queues).flatMap((key) => values.map((value) => ({ key, value }))))(
+    '$value in the queue $key is put aside with its id, and the others stay in their order',
+    async ({ key, value }) => {
+      const entry = (id: string): Write => ({ type: 'enqueue', queue: key, id, value: promptText(id) })
+      await store.commit([entry('1'), { type: 'enqueue', queue: key, id: '2', value }, entry('3')])
+      expect((await state.queue(key)).map(({ id }) => id)).toEqual(['1', '3'])
+      expect((await store.queue(key)).map(({ id }) => id)).toEqual(['1', '3'])
+      expect(await failures()).toMatchObject([{ type: 'row', key, id: '2', value }])
+    },
+  )
+
+  test('two reads of a row at the same time put it aside once', async () => {
+    await store.commit([{ type: 'put', key: 'route/telegram/1/', value: 'oops' }])
+    const both = ['route/telegram/1/', 'route/telegram/1/'].map((key) => state.read(key))
+    expect(await Promise.all(both)).toEqual([undefined, undefined])
+    expect([(await failures()).length, errors.length]).toEqual([1, 1])
+  })
+
+  test('a failure that can’t be read itself is listed as a row', async () => {
+    await store.commit([{ type: 'put', key: 'failed/delivery/telegram/1//abc', value: 'oops' }])
+    expect(await failures()).toMatchObject([{ type: 'row', key: 'failed/delivery/telegram/1//abc', value: 'oops' }])
+  })
+})
+
+function promptText(id: string): string {
+  const place = { channel: 'telegram', chat: { id: '1' } }
+  return JSON.stringify({
+    ...{ ...place, id, actor: { id: '1', name: 'Ann' }, text: 'one', files: [], isCommand: false },
+    ...{ messageRef: { id }, heardAt: 1 },
+  })
+}
+
+test.each(values)('a bridge starts with %j in every kind of row, answers, and lists them all', async (value) => {
+  let store: Store | undefined
+  const { telegram, chats, said, passes } = await startHandDriven((run, text) => answer(run, `You said: ${text}.`), {
+    storeOf: (made) => {
+      store = made
+      let isWritten = false
+      const writes: readonly Write[] = [
+        ...Object.values(keys).map((key) => ({ type: 'put', key, value }) as const),
+        ...Object.values(queues).map((queue) => ({ type: 'enqueue', queue, id: '9', value }) as const),
+      ]
+      const lease: Store['lease'] = async (request) => {
+        const taken = await made.lease(request)
+        // Before the bridge reads anything.
+        if (!isWritten) await made.commit(writes)
+        isWritten = true
+        return taken
+      }
+      return { ...made, lease }
+    },
+  })
+  telegram.say(1, 'one')
+  await passes(() => said(1).includes('You said: one.'))
+  for (const command of ['/list', '/sessions', '/allowed', '/queue', '/status']) telegram.say(1, command)
+  await passes(() => said(1).length >= 6)
+  expect(said(1).filter((text) => text.startsWith('That failed'))).toEqual([])
+  const aside = failuresIn((await store?.list(failedPrefix)) ?? []).map((one) => one.type === 'row' && one.key)
+  const atStart = ['execution/', 'route/', 'session/', 'allowed/'].map((kind) => keys[kind])
+  expect(aside).toEqual(expect.arrayContaining([...atStart, ...Object.values(queues)]))
+  await chats.close()
+})

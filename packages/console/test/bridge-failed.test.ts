@@ -1,0 +1,78 @@
+import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Store, sqliteStore } from '@reply/bridge'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { main } from '../src/cli/main.ts'
+import { fakeProcess } from './fixture/io.ts'
+
+let folder = ''
+let path = ''
+const stateFolder = (): string => join(folder, 'state')
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'reply-failed-'))
+  chmodSync(folder, 0o700)
+  path = join(folder, 'reply.json')
+  const channel = { type: 'telegram', token: { env: 'TOKEN' } }
+  const people = { ann: { ids: ['tg:1'], may: ['prompt'] } }
+  const config = { servers: { home: { url: 'http://127.0.0.1:1' } }, channels: { tg: channel }, people }
+  writeFileSync(path, JSON.stringify({ ...config, state: './state' }))
+})
+afterEach(() => rmSync(folder, { recursive: true }))
+
+const answer = {
+  ...{ type: 'delivery', id: 'abc234', channel: 'tg', chat: { id: '7', thread: '3' }, server: 'home' },
+  ...{ sessionID: 'ses_1', missing: 2, reason: 'The platform confirmed neither.', at: Date.UTC(2026, 0, 2) },
+  text: 'What the agent said.',
+}
+const row = { type: 'row', key: 'route/tg/8/', value: 'oops', reason: 'it is not JSON', at: Date.UTC(2026, 0, 1) }
+
+async function written(): Promise<Store> {
+  const store = await sqliteStore({ folder: stateFolder() })
+  await store.commit([
+    { type: 'put', key: 'failed/delivery/tg/7/3/abc234', value: JSON.stringify(answer) },
+    { type: 'put', key: 'failed/row/route/tg/8/', value: JSON.stringify(row) },
+    { type: 'put', key: 'route/tg/9/', value: 'oops' },
+  ])
+  return store
+}
+
+async function failed(): Promise<{ readonly code: number; readonly said: string }> {
+  const fake = fakeProcess({ env: { TOKEN: '42:secret' } })
+  const code = await main(['bridge', 'failed', '--config', path], fake.io)
+  return { code, said: fake.stdout() + fake.stderr() }
+}
+
+const all = [
+  "✗ 2026-01-01T00:00:00Z row route/tg/8/\n  It can't be read: it is not JSON. It was put aside, and its value is kept in the state.\n",
+  '✗ 2026-01-02T00:00:00Z answer of run abc234 in tg:7/3, session ses_1 on home: 2 messages may be missing\n',
+  '  The platform confirmed neither. The chat is told as soon as it answers. /resend there posts it again.\n',
+].join('')
+
+test('lists what failed beside a process that works with the state, and changes nothing', async () => {
+  const store = await written()
+  const lease = await store.lease({ name: 'bridge', holder: 'a bridge', forMs: 60_000 })
+  expect(await failed()).toEqual({ code: 1, said: all })
+  expect(await store.commit([], lease)).toEqual({ type: 'done' })
+  // It reads no other row, and puts none aside.
+  expect(await store.read('route/tg/9/')).toBe('oops')
+  await store.close()
+})
+
+test('lists the same when no bridge runs', async () => {
+  await (await written()).close()
+  expect(await failed()).toEqual({ code: 1, said: all })
+})
+
+test('says so if nothing failed, and makes no state', async () => {
+  expect(await failed()).toEqual({ code: 0, said: 'Nothing failed for good.\n' })
+  expect(existsSync(stateFolder())).toBe(false)
+})
+
+test('a state that can’t be read ends in a sentence with its file and the cure', async () => {
+  await (await written()).close()
+  writeFileSync(join(stateFolder(), 'bridge.db'), 'The notes of a meeting.\n'.repeat(500))
+  const { code, said } = await failed()
+  expect(code).toBe(1)
+  expect(said).toMatch(/The state .*bridge\.db is not a state of the bridge\. Name another folder/)
+})

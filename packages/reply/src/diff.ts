@@ -86,7 +86,12 @@ function reportRun(before: Reply, after: Reply, changes: Change[]): void {
   }
   if (after.retry && !same(before.retry, after.retry)) changes.push({ type: 'sessionRetried', ...after.retry })
   const { error } = after
-  if (error && (before.error?.name !== error.name || before.error.message !== error.message)) {
+  // What a lost reply says of its own end was never reported as an error.
+  if (
+    error &&
+    error.name !== after.lostReason &&
+    (before.error?.name !== error.name || before.error.message !== error.message)
+  ) {
     const text = error.message === '' ? error.name : `${error.name}: ${error.message}`
     changes.push({ type: 'sessionErrored', text, error })
   }

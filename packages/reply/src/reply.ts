@@ -70,7 +70,10 @@ export interface Reply {
   readonly retry?: Retry | undefined
   /** The last compaction of the context in this run. Absent if there was none. */
   readonly compaction?: Compaction | undefined
-  /** The last error. Absent if there was none, or if a later step or a compaction came after it. */
+  /**
+   * The last error. Absent if there was none, or if a later step or a compaction came after it. Always set if the outcome
+   * is `failed` or `lost`: a lost reply without another error has its `lostReason` as the name, and a sentence.
+   */
   readonly error?: ReplyFailure | undefined
   /** Why the run is being ended from here: on request, or because its time is up. Its outcome will say so. */
   readonly aborting?: 'requested' | 'timed-out' | undefined

@@ -68,6 +68,15 @@ describe('a lost reply says why', () => {
   test.each(table)('%s, %s: %s', (lostReason, outcome, _, events) => {
     expect(after(...events).reply).toMatchObject({ lostReason, outcome })
   })
+
+  test.each(table.filter(([, outcome]) => outcome === 'lost'))('%s, %s: %s has words', (lostReason, _, __, events) => {
+    const { reply } = after(...events)
+    expect(reply.error).toMatchObject({ name: lostReason, message: expect.stringMatching(/^The .*\.$/) })
+  })
+
+  test('the error that came before the end stays', () => {
+    expect(after(failed('APIError'), lost('unreachable')).reply.error).toMatchObject({ name: 'APIError' })
+  })
 })
 
 describe('the outcome is the first that applies', () => {

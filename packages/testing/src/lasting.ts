@@ -25,11 +25,14 @@ const passing = new Set([
 export const lasting = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(lasting)
   if (typeof value !== 'object' || value === null) return value
+  const lostReason = 'lostReason' in value ? value.lostReason : undefined
   return Object.fromEntries(
     Object.entries(value)
       .filter(
         ([key, item]) => !passing.has(key) && item !== undefined && !(key === 'directory' && 'requestID' in value),
       )
+      // The words for the reason for giving up.
+      .filter(([key, item]) => !(key === 'error' && lostReason !== undefined && item?.name === lostReason))
       .map(([key, item]) => [key, lasting(item)]),
   )
 }

@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events'
 import type { SteadyClock } from '@reply/core'
 import { PortError, pause, withResolvers } from '@reply/sink/channel'
 import { BridgeError, wordsOf } from './error.ts'
-import type { Lease, Store } from './store/store.ts'
+import { type Lease, type Store, StoreError } from './store/store.ts'
 
 /** Holds the right to work with a state, and renews it. */
 export interface LeaseKeeper {
@@ -42,7 +42,7 @@ export function createLeaseKeeper(options: {
   readonly store: Pick<Store, 'lease' | 'release'>
   readonly holder: string
   readonly clock: Omit<SteadyClock, 'wall'>
-  /** Another process has the lease: called once. */
+  /** Another process has the lease, or keeps the state locked: called once. */
   readonly onWaiting: () => void
   /** The lease ran out, as the store failed: calls wait. Called once, until `onBack`. */
   readonly onStalled: (error: BridgeError) => void
@@ -71,12 +71,22 @@ export function createLeaseKeeper(options: {
     let isTold = false
     for (;;) {
       signal?.throwIfAborted()
-      if (await ask()) break
+      if (await askUnlessBusy()) break
       if (!isTold) onWaiting()
       isTold = true
       await pause(clock, askMs, signal)
     }
     schedule()
+  }
+
+  /** A process that was stopped within a write keeps the state locked until it is woken or ended. */
+  async function askUnlessBusy(): Promise<Lease | undefined> {
+    try {
+      return await ask()
+    } catch (error) {
+      if (error instanceof StoreError && error.type === 'busy') return undefined
+      throw error
+    }
   }
 
   function schedule(): void {

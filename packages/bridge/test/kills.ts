@@ -164,7 +164,7 @@ async function ended(child: ChildProcess): Promise<void> {
 }
 
 /** Posts whose result is not known, as the ledgers count them. */
-async function doubtfulIn(folder: string): Promise<number> {
+export async function doubtfulIn(folder: string): Promise<number> {
   const store = await sqliteStore({ folder })
   const ledgers = await store.list('ledger/')
   await store.close()

@@ -34,7 +34,6 @@ export interface SteadyClock extends Clock {
  */
 export function steadyClock(clock: Clock): SteadyClock {
   const monotonic = (): number => clock.monotonic?.() ?? clock.now()
-  const wall = (): number => clock.wall?.() ?? clock.now()
   let aheadMs = Number.NEGATIVE_INFINITY
   let latest = Number.NEGATIVE_INFINITY
   return {
@@ -45,7 +44,7 @@ export function steadyClock(clock: Clock): SteadyClock {
       return latest
     },
     monotonic: () => monotonic(),
-    wall: () => wall(),
+    wall: () => wallTime(clock),
     after: (delayMs, run) => clock.after(delayMs, run),
   }
 }
@@ -61,6 +60,11 @@ export const systemClock: SteadyClock = steadyClock({
     return () => clearTimeout(timer)
   },
 })
+
+/** What the computer's clock shows: for comparisons with the times of servers and platforms. */
+export function wallTime(clock: Clock): number {
+  return clock.wall?.() ?? clock.now()
+}
 
 /** Resolves to the promise's value, or to undefined after `limitMs`. */
 export function within<T>(clock: Clock, limitMs: number, promise: Promise<T>): Promise<T | undefined> {

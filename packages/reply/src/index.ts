@@ -20,7 +20,7 @@ export type {
   QuestionOption,
 } from './ask.ts'
 export type { Change, ChangeOf, ChangeType, OwnChange } from './change.ts'
-export { type Clock, pause, type SteadyClock, steadyClock, systemClock } from './clock.ts'
+export { type Clock, pause, type SteadyClock, steadyClock, systemClock, wallTime } from './clock.ts'
 export { diff } from './diff.ts'
 export { createDispatcher, type Dispatcher } from './dispatch.ts'
 export { type Answer, checkAnswers } from './drive/asks/check-answers.ts'

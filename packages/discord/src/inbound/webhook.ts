@@ -8,6 +8,7 @@ import {
   type WebhookAnswer,
   type WebhookHead,
   type WebhookRequest,
+  wallTime,
 } from '@reply/sink/channel'
 import type { Body } from '../body.ts'
 import { DiscordError } from '../error.ts'
@@ -44,7 +45,7 @@ export function createDiscordWebhook(options: DiscordWebhookOptions): Webhook {
   function refuse(head: WebhookHead): WebhookAnswer | undefined {
     if (head.method.toUpperCase() !== 'POST') return { status: 405 }
     const signed = signedIn(head)
-    if (!signed || Math.abs(clock.now() - Number(signed.timestamp) * 1000) > signatureMs) return { status: 401 }
+    if (!signed || Math.abs(wallTime(clock) - Number(signed.timestamp) * 1000) > signatureMs) return { status: 401 }
     return undefined
   }
 

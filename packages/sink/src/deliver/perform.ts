@@ -1,3 +1,4 @@
+import { type Clock, wallTime } from '@reply/core'
 import type { Policy } from '../config.ts'
 import { safeFileName } from '../file-name.ts'
 import { type IntentEntry, openStream, refOf } from '../ledger/entry.ts'
@@ -23,6 +24,7 @@ export interface PerformOptions {
   readonly ledger: Ledger
   readonly port: ChannelPort
   readonly render: Render
+  readonly clock: Clock
   readonly chat: Chat
   readonly replyTo?: MessageRef | undefined
   readonly policy: Pick<Policy, 'repliesToPrompt'>
@@ -93,8 +95,10 @@ async function closeAnyway(stream: AppendStream | undefined, ref: MessageRef, ed
 }
 
 /** An idempotent platform answers a post under a known key with the message that has it. */
-async function lookUp({ id: key, kind, at: since }: IntentEntry, options: PerformOptions): Promise<LookedUp> {
-  const { port, chat, signal, replyTo } = options
+async function lookUp({ id: key, kind, at }: IntentEntry, options: PerformOptions): Promise<LookedUp> {
+  const { port, chat, signal, replyTo, clock } = options
+  // The platform has times of its own, and ours may have been ahead of them for a while.
+  const since = wallTime(clock) - Math.max(0, clock.now() - at)
   const looking = { chat, signal, key, kind: kind ?? 'message', since, replyTo } as const
   if (!port.limits.idempotent) return (await port.lookUp?.(looking)) ?? { type: 'unknown' }
   return { type: 'there', ref: await port.post(placeholder(options), { chat, signal, key, silent: true }) }

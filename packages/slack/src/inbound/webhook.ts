@@ -6,6 +6,7 @@ import {
   type WebhookAnswer,
   type WebhookHead,
   type WebhookRequest,
+  wallTime,
 } from '@reply/sink/channel'
 import { secretComparer } from '@reply/sink/node'
 import { readRequest } from '../inbound.ts'
@@ -39,7 +40,7 @@ export function createSlackWebhook({ signingSecret, take: receive, maxBytes, clo
     const time = headers[timeHeader]
     if (typeof signature !== 'string' || !/^v0=[\da-f]{64}$/.test(signature)) return { status: 401 }
     if (typeof time !== 'string' || !/^\d{1,12}$/.test(time)) return { status: 401 }
-    return Math.abs(clock.now() / 1000 - Number(time)) > requestAgeS ? { status: 401 } : undefined
+    return Math.abs(wallTime(clock) / 1000 - Number(time)) > requestAgeS ? { status: 401 } : undefined
   }
 
   async function take({ headers, body }: WebhookRequest): Promise<WebhookAnswer> {

@@ -1,5 +1,5 @@
 import type { Clock } from '@reply/core'
-import { type LookedUp, type LookUpOptions, PortError } from '@reply/sink/channel'
+import { type LookedUp, type LookUpOptions, PortError, wallTime } from '@reply/sink/channel'
 import type { SlackFields } from '../api.ts'
 import type { Call } from '../call.ts'
 import type { Features } from '../features.ts'
@@ -95,7 +95,7 @@ async function streamAmong(
     return { type: 'there', ref: refOf(ts) }
   }
   // Slack may have closed an older one by itself.
-  return { type: found.length === 0 && clock.now() < since + streamMs ? 'absent' : 'unknown' }
+  return { type: found.length === 0 && wallTime(clock) < since + streamMs ? 'absent' : 'unknown' }
 }
 
 function keyIn({ metadata }: SlackFields): unknown {

@@ -1,5 +1,5 @@
 import type { Inbound } from '@reply/sink'
-import { clip, createInboundReceiver, type InboundOptions } from '@reply/sink/channel'
+import { clip, createInboundReceiver, type InboundOptions, wallTime } from '@reply/sink/channel'
 import { WhatsAppError } from '../error.ts'
 import { asWritten } from '../render.ts'
 import type { BaileysEvents, BaileysSource } from './api.ts'
@@ -71,7 +71,7 @@ export function createBaileysReceiver(options: BaileysReceiverOptions): BaileysR
     const one = toReceived(message, { own, unwrap })
     if (!one) return onError(new WhatsAppError('malformed', "Skipped a message that can't be read."))
     const { id, received } = one
-    const isStale = clock.now() - (received?.messageRef.postedAt ?? 0) > maxAgeMs
+    const isStale = wallTime(clock) - (received?.messageRef.postedAt ?? 0) > maxAgeMs
     if (received && isLate && isStale) {
       const what = `Skipped a message in chat ${received.jid}, written while the socket was away`
       return onError(new WhatsAppError('stale', `${what}: it is older than ${maxAgeMs} ms.`))

@@ -1,5 +1,5 @@
 import type { Answering, Inbound } from '@reply/sink'
-import { clip, createInboundReceiver, type InboundOptions, type InboundPlace } from '@reply/sink/channel'
+import { clip, createInboundReceiver, type InboundOptions, type InboundPlace, wallTime } from '@reply/sink/channel'
 import { WhatsAppError } from '../error.ts'
 import { asWritten } from '../render.ts'
 import type { CloudClient } from './api.ts'
@@ -44,7 +44,7 @@ export function createCloudReceiver(options: CloudReceiverOptions): ReceiveCloud
       return true
     }
     const { id, at, received } = event
-    const ageMs = clock.now() - at
+    const ageMs = wallTime(clock) - at
     if (received && ageMs > maxAgeMs) {
       const what = `Skipped a message from ${received.actor.id} that arrived ${ageMs} ms late.`
       onError(new WhatsAppError('stale', what))

@@ -1,0 +1,160 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { launchOpencode, randomBy, type Scripts, startModel, startTelegram, text, tool } from '@reply/testing'
+import { words } from '../src/words.ts'
+import { doubtfulIn } from './kills.ts'
+
+const command = fileURLToPath(new URL('../../console/bin/reply.mjs', import.meta.url))
+const token = '42:secret'
+const chats = [1000, 1001, 1002]
+const { notTaken } = words
+
+/**
+ * What happens to the process that owns the state: it is killed; it is stopped past its lease and woken; or it alone can
+ * write no file any more.
+ */
+export type Fault = 'killed' | 'stopped' | 'cut-off'
+
+const nameOf = (round: number, chat: number): string => `r${round}c${chat}`
+const endingOf = (name: string): string => `This is the whole answer of ${name}.`
+
+/** A bridge as a process of its own. */
+interface Process {
+  readonly child: ChildProcess
+  said(): string
+  readonly ended: Promise<unknown>
+}
+
+/** Two bridges on one state, in front of a real server. Resolves with what the chats show wrongly, in words. */
+export async function playTwoBridges(fault: Fault, rounds: number, seed: number): Promise<readonly string[]> {
+  const random = randomBy(seed)
+  const names = Array.from({ length: rounds }, (_, round) => chats.map((chat) => nameOf(round, chat))).flat()
+  const model = await startModel({ scripts: Object.fromEntries(names.map((name) => [name, scriptOf(name)])) })
+  const server = await launchOpencode({ model, config: { permission: { bash: 'allow' }, extra: { snapshot: false } } })
+  const telegram = await startTelegram({
+    token,
+    chats: chats.map((id) => ({ id, type: 'private', title: 'Ann' })),
+  })
+  const folder = mkdtempSync(join(tmpdir(), 'reply-two-'))
+  const path = join(folder, 'reply.json')
+  const config = {
+    servers: { home: { url: server.url, directory: server.directory } },
+    channels: { tg: { type: 'telegram', token: { env: 'TOKEN' }, apiRoot: telegram.url, updates: 'polling' } },
+    people: { ann: { ids: chats.map((chat) => `tg:${chat}`), may: ['prompt', 'approve'] } },
+    router: { messagesPerMinute: 1000 },
+  }
+  writeFileSync(path, JSON.stringify(config))
+  const said = (chat: number): readonly string[] =>
+    telegram.screen(chat).flatMap((one) => (one.from === 'bot' ? [one.text] : []))
+  const refusals = new Map<number, number>()
+  let owner = open(path)
+  await says(owner, 'Listening')
+  let other = open(path)
+  const faults: string[] = []
+  for (let round = 0; round < rounds; round++) {
+    await says(other, 'Waiting until it ends')
+    for (const chat of chats) telegram.say(chat, `Go [scenario:${nameOf(round, chat)}]`)
+    await pause(random() * 4000)
+    await strike(owner, other)
+    owner = other
+    other = open(path)
+    for (const chat of chats) {
+      const ending = endingOf(nameOf(round, chat))
+      // A loaded machine is slow, but goes on.
+      for (let waitedMs = 0; waitedMs < 120_000 && !isOver(chat, ending); waitedMs += 200) await pause(200)
+    }
+  }
+  for (const one of [other, owner]) {
+    one.child.kill('SIGTERM')
+    await one.ended
+  }
+  const doubtful = await doubtfulIn(join(folder, 'state'))
+  const counts = chats.flatMap((chat) =>
+    Array.from({ length: rounds }, (_, round) => {
+      const name = nameOf(round, chat)
+      const count = said(chat).filter((one) => one.includes(endingOf(name))).length
+      return { name, count }
+    }),
+  )
+  const copies = counts.reduce((sum, { count }) => sum + Math.max(0, count - 1), 0)
+  const missing = counts.filter(({ count }) => count === 0).map(({ name }) => name)
+  // It is told, and then does not run.
+  const refused = chats.flatMap(said).filter((one) => one.includes(notTaken)).length
+  if (missing.length !== refused) faults.push(`missing: ${missing.join()}, and ${refused} were refused`)
+  if (copies > doubtful) faults.push(`${copies} finals are shown twice, of which ${doubtful} are counted`)
+  await telegram.close()
+  await server.stop()
+  await model.close()
+  rmSync(folder, { recursive: true, force: true })
+  return faults
+
+  /** Whether it is answered, or refused as one that could not be written down. */
+  function isOver(chat: number, ending: string): boolean {
+    if (said(chat).some((one) => one.includes(ending))) return true
+    const count = said(chat).filter((one) => one.includes(notTaken)).length
+    if (count === (refusals.get(chat) ?? 0)) return false
+    refusals.set(chat, count)
+    return true
+  }
+
+  async function strike(stopped: Process, next: Process): Promise<void> {
+    switch (fault) {
+      case 'killed':
+        stopped.child.kill('SIGKILL')
+        return await says(next, 'Listening')
+      case 'stopped':
+        // One that is stopped within a write keeps the state locked.
+        do {
+          stopped.child.kill('SIGCONT')
+          await pause(random() * 100)
+          stopped.child.kill('SIGSTOP')
+        } while (!(await isSaid(next, 'Listening', 15_000)))
+        // While the other shows what is open.
+        await pause(random() * 1000)
+        stopped.child.kill('SIGCONT')
+        break
+      case 'cut-off':
+        execFileSync('prlimit', ['--pid', `${stopped.child.pid}`, '--fsize=0'])
+        await says(next, 'Listening')
+        break
+      default:
+        fault satisfies never
+    }
+    await stopped.ended
+    if (stopped.child.exitCode !== 1 || !stopped.said().includes('Another process took over'))
+      faults.push(`the first ended with ${stopped.child.exitCode}: ${stopped.said()}`)
+  }
+}
+
+function scriptOf(name: string): Scripts[string] {
+  const bash = tool('bash', { command: 'sleep 1', description: 'Work' })
+  return { steps: [[text(`Beginning of ${name}.`, 4), bash], [text(endingOf(name), 3)]] }
+}
+
+function open(path: string): Process {
+  const child = spawn(process.execPath, [command, 'bridge', '--config', path], {
+    env: { ...process.env, TOKEN: token },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  let words = ''
+  child.stderr.on('data', (chunk: Buffer) => {
+    words += String(chunk)
+  })
+  return { child, said: () => words, ended: new Promise((resolve) => child.once('exit', resolve)) }
+}
+
+async function says(one: Process, what: string): Promise<void> {
+  if (!(await isSaid(one, what, 120_000))) throw new Error(`A bridge never said "${what}": ${one.said()}`)
+}
+
+async function isSaid({ said, child }: Process, what: string, withinMs: number): Promise<boolean> {
+  for (let waitedMs = 0; !said().includes(what) && waitedMs < withinMs; waitedMs += 50) {
+    if (child.exitCode !== null) throw new Error(`A bridge ended before it said "${what}": ${said()}`)
+    await pause(50)
+  }
+  return said().includes(what)
+}

@@ -13,10 +13,11 @@ export interface Policy {
    */
   readonly delivery: 'edit' | 'native' | 'append' | 'final'
   /**
-   * `quiet`: answers, asks and endings. `normal`: also the activity, and tool calls that failed or were denied. `verbose`:
-   * also each tool call with its output. Default `normal`.
+   * `quiet`: answers, asks and endings. `normal`: also the activity, and tool calls that failed or were denied; without
+   * edits, all calls by name. `calls`: also a short line for each call that has ended, which stays. `verbose`: also each
+   * call with its output. Default `normal`.
    */
-  readonly verbosity: 'quiet' | 'normal' | 'verbose'
+  readonly verbosity: 'quiet' | 'normal' | 'calls' | 'verbose'
   /** Shows the model's reasoning. Default false. */
   readonly reasoning: boolean
   /** Reactions on the message that asked, if the port supports them: seen, done. Default false. */
@@ -78,7 +79,7 @@ const fields = {
     .enum({ edit: 'edit', native: 'native', append: 'append', final: 'final' } satisfies Named<Policy['delivery']>)
     .default('edit'),
   verbosity: z
-    .enum({ quiet: 'quiet', normal: 'normal', verbose: 'verbose' } satisfies Named<Policy['verbosity']>)
+    .enum({ quiet: 'quiet', normal: 'normal', calls: 'calls', verbose: 'verbose' } satisfies Named<Policy['verbosity']>)
     .default('normal'),
   reasoning: z.boolean().default(false),
   reactions: z.boolean().default(false),
@@ -105,7 +106,7 @@ const descriptions: Readonly<Record<keyof Policy, string>> = {
   delivery:
     "How text grows: 'edit' by edits, 'native' by the platform's own stream, 'append' in pieces without edits, 'final' at the end. Default: edit.",
   verbosity:
-    "'quiet': answers, asks and endings. 'normal': also the activity and failed tool calls. 'verbose': also each tool call. Default: normal.",
+    "'quiet': answers, asks and endings. 'normal': also the activity and failed tool calls. 'calls': also a line for each tool call. 'verbose': also its output. Default: normal.",
   reasoning: "Shows the model's reasoning. Default: false.",
   reactions: 'Reactions on the message that asked: seen, done. Default: false.',
   toolThrottleMs: 'Minimum time between two notices of tools, in ms. Default: 5000.',

@@ -142,23 +142,66 @@ describe('a notice of tools', () => {
     expect(noticeOf(replyWith([running]), { ledger, atMs: 5000 })).toHaveLength(1)
   })
 
-  test('leaves out successful calls, the checklist and questions', () => {
-    const parts = [call('bash', { status: 'completed' }), call('todowrite'), call('todoread'), call('question')]
+  test('leaves out the checklist and questions, and where messages can be edited, successful calls', () => {
+    const parts = [call('todowrite'), call('todoread'), call('question')]
     expect(noticeOf(replyWith(parts))).toEqual([])
+    expect(noticeOf(replyWith([...parts, done]), live)).toEqual([])
   })
 
-  test.each<[Mode, 'quiet' | 'normal' | 'verbose', readonly string[]]>([
+  test('names calls that began and ended since the last one, each once', () => {
+    const ledger = { ...emptyLedger, reported: [`${done.id}:running`] }
+    const quick = call('read', { status: 'completed', title: 'a.ts' })
+    expect(noticeOf(replyWith([done, quick, running]), { ledger })).toEqual(['🔧 read: a.ts\n🔧 bash: npm test'])
+    expect(noticeOf(replyWith([done, quick]), { ledger })).toEqual(['🔧 read: a.ts'])
+  })
+
+  test('has no such calls alone where each post rings', () => {
+    const quick = call('read', { status: 'completed', title: 'a.ts' })
+    expect(noticeOf(settledWith([quick]), { rings: true })).toEqual([])
+    expect(noticeOf(replyWith([quick, running]), { rings: true })).toEqual(['🔧 read: a.ts\n🔧 bash: npm test'])
+    expect(noticeOf(replyWith([quick]), { rings: true, policy: { verbosity: 'verbose' } })).toHaveLength(1)
+  })
+
+  test.each([
+    ['that edits, with a line for each call', {}, { verbosity: 'calls' }],
+    ['without edits', { lacks: ['edit'] }, {}],
+    ['that appends', {}, { delivery: 'append' }],
+    ['with the answer at the end', {}, { delivery: 'final' }],
+  ] as const)('names each of six short calls in a chat %s', async (_, fake, policy) => {
+    const scene = createScene({ fake: { ...fake, limits: { maxLength: 2000 } }, sink: { policy } })
+    const names = ['one', 'two', 'three', 'four', 'five', 'six']
+    const made = names.map((name) => call('bash', { title: name, status: 'completed' }))
+    const begun = names.map((name, at) => ({
+      ...running,
+      id: made[at]?.id ?? '',
+      state: { ...running.state, title: name },
+    }))
+    for (const [at, part] of begun.entries()) {
+      scene.show(replyWith([...made.slice(0, at), part]))
+      await scene.pass(1500)
+    }
+    scene.show(settledWith([...made, text('Done.')]))
+    await scene.end()
+    const said = scene.fake.screen().map((message) => message.text)
+    for (const name of names) expect(said.join('\n').split(`bash: ${name}`)).toHaveLength(2)
+    expect(said.at(-1)).toContain('Done.')
+  })
+
+  test.each<[Mode, 'quiet' | 'normal' | 'calls' | 'verbose', readonly string[]]>([
     ['live', 'quiet', []],
     ['live', 'normal', ['ls failed']],
-    ['live', 'verbose', ['ls done', 'ls failed']],
+    ['live', 'calls', ['ls done', 'ls failed']],
+    ['live', 'verbose', ['ls done with output', 'ls failed']],
     ['sealed', 'quiet', []],
-    ['sealed', 'normal', ['npm test', 'ls failed']],
-    ['sealed', 'verbose', ['npm test', 'ls done', 'ls failed']],
-    ['append', 'normal', ['npm test', 'ls failed']],
-    ['final', 'normal', ['npm test', 'ls failed']],
+    ['sealed', 'normal', ['npm test', 'ls done', 'ls failed']],
+    ['sealed', 'calls', ['npm test', 'ls done', 'ls failed']],
+    ['sealed', 'verbose', ['npm test', 'ls done with output', 'ls failed']],
+    ['append', 'normal', ['npm test', 'ls done', 'ls failed']],
+    ['final', 'normal', ['npm test', 'ls done', 'ls failed']],
   ])('in mode %s, %s: %j', (mode, verbosity, said) => {
     const [source = ''] = noticeOf(replyWith([running, done, broken]), { mode, policy: { verbosity } })
-    const found = [source.includes('npm test') && 'npm test', source.includes('a.ts') && 'ls done']
+    const isDone = /bash: ls(?!~)/.test(source) && (source.includes('a.ts') ? 'ls done with output' : 'ls done')
+    const found = [source.includes('npm test') && 'npm test', isDone]
     expect([...found, source.includes('exit 1') && 'ls failed'].filter(Boolean)).toEqual(said)
   })
 

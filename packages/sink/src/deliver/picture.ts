@@ -45,10 +45,26 @@ export function createPainter(): (reply: Reply, options: PictureOptions) => Pict
     } = options
     const { limits } = port
     const { buttons, forms, typingHasStatus, small } = limits
+    const rings = limits.silent === false
     const { streaming: stream } = native
     const shown = shownOf(ledger)
     const { cards, flow, ...rest } = view(reply, {
-      ...{ policy, words, mode, now, shown, secretOf, buttons, forms, edits, typingHasStatus, isHeld, small, label },
+      ...{
+        policy,
+        words,
+        mode,
+        now,
+        shown,
+        secretOf,
+        buttons,
+        forms,
+        edits,
+        typingHasStatus,
+        rings,
+        isHeld,
+        small,
+        label,
+      },
       activitySince: (activity) => times.since(activity, now),
       uploads: port.upload !== undefined,
       mayAllow: (state) => mayAllow(state, options),

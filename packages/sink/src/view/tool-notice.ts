@@ -20,15 +20,17 @@ export interface Notice extends Timed {
 /**
  * One message for calls that were not reported yet, at most one per throttle interval. Where messages can be edited, the
  * status shows calls that run, so only their end is reported: before the text below them, even if that is sooner.
+ * Elsewhere calls are named when they run. Those that began and ended since the last notice are named in the next one: if
+ * posts can be silent, at the end of the run at the latest.
  */
 export function noticeCard(reply: Reply, options: ViewOptions): Notice {
-  const { mode, policy, shown, now } = options
+  const { mode, policy, shown, now, rings = false } = options
   const news = newsIn(reply, options)
   const [first] = news
   const texts = partsOf(reply).filter(isShownText).length
-  if (!first) return { at: texts }
+  if (!first || !news.some(({ part }) => isDue(part, options))) return { at: texts }
   const due = (shown.noticeAt ?? 0) + policy.toolThrottleMs
-  const hasTextBelow = mode === 'live' && texts > first.at
+  const hasTextBelow = (mode === 'live' || (mode !== 'final' && !rings)) && texts > first.at
   if (now < due && reply.phase !== 'settled' && !hasTextBelow) return { nextAt: due, at: first.at }
   const [lines, reported]: [string[], string[]] = [[], []]
   let length = 0
@@ -80,8 +82,16 @@ function isNews(part: ToolPart, reply: Reply, options: ViewOptions): boolean {
   const end = toolEndOf(part, reply)
   if (end?.type === 'interrupted') return false
   if (end) return !isInStream(part, reply, options)
-  if (part.state.status === 'completed') return verbosity === 'verbose'
-  return mode !== 'live' && part.state.status === 'running'
+  const isSeen = mode === 'live' || shown.reported.has(runningKey(part))
+  if (part.state.status !== 'completed') return !isSeen && part.state.status === 'running'
+  if (verbosity === 'verbose') return true
+  if (mode === 'live') return verbosity === 'calls' && !isInStream(part, reply, options)
+  return !isSeen
+}
+
+/** Where each post rings, a call that went unnoticed is worth none; the next one names it. */
+function isDue({ state }: ToolPart, { mode, policy, rings = false }: ViewOptions): boolean {
+  return state.status !== 'completed' || mode === 'live' || policy.verbosity === 'verbose' || !rings
 }
 
 /** The stream of the text shows the call as a task. */
@@ -92,6 +102,10 @@ function isInStream(part: ToolPart, { phase }: Reply, { isStreaming, shown, poli
 
 function stateKey(part: ToolPart): string {
   return `${part.id}:${part.state.status}`
+}
+
+function runningKey(part: ToolPart): string {
+  return `${part.id}:running`
 }
 
 function lineOf(part: ToolPart, reply: Reply, { words, policy, mode, small }: ViewOptions): string {

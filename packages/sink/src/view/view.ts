@@ -44,6 +44,8 @@ export interface ViewOptions {
   readonly isHeld?: boolean | undefined
   /** The port shows forms. */
   readonly forms?: boolean | undefined
+  /** Posts can't be silent: each one notifies. */
+  readonly rings?: boolean | undefined
   /** Growing text is streamed, and the stream shows the activity. */
   readonly isStreaming?: boolean | undefined
   /** The typing notice shows the activity. */

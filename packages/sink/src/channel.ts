@@ -85,6 +85,8 @@ export type {
   MessageRef,
   NativeStream,
   PostOptions,
+  PostReport,
+  PostReports,
   PreviewStream,
   Render,
   Rendered,

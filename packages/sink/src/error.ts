@@ -6,10 +6,11 @@ import { SafeError } from './port/secrets.ts'
  * - `store`: the ledger's store failed.
  * - `port`: a call to the platform failed; the cause is the port's own error.
  * - `given-up`: nothing of a settled reply could be shown for `Policy.giveUpMs`; the delivery names what is missing.
+ * - `held`: the chat takes no messages until a person writes there; what is to be shown waits for that.
  * - `may-answer`: the host's `mayAnswer` threw or rejected, which counts as no.
  * - `taken-over`: another process shows the replies. A `LedgerStore` rejects with it; the sink reports it in its delivery.
  */
-export type SinkErrorType = 'invalid' | 'store' | 'port' | 'given-up' | 'may-answer' | 'taken-over'
+export type SinkErrorType = 'invalid' | 'store' | 'port' | 'given-up' | 'held' | 'may-answer' | 'taken-over'
 
 /**
  * An error of the sink. Reported to `onError`, except `taken-over`, and `invalid`, which is thrown by the call with the

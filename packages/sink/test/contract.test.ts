@@ -14,6 +14,7 @@ const kinds: Readonly<Record<StageFault, FakeFault['type']>> = {
   unanswered: 'done',
   unparsable: 'unparsable',
   fixed: 'fixed',
+  undelivered: 'undelivered',
 }
 
 function stageOf(options: Omit<FakeOptions, 'clock' | 'faults'>): Stage {
@@ -26,6 +27,7 @@ function stageOf(options: Omit<FakeOptions, 'clock' | 'faults'>): Stage {
     lacks: options.lacks,
     stream: options.stream,
     lookUp: options.lookUp,
+    reports: options.reports,
     limits: { perChat, ...options.limits },
   })
   return {
@@ -36,7 +38,7 @@ function stageOf(options: Omit<FakeOptions, 'clock' | 'faults'>): Stage {
     pass: async (ms) => await clock.advance(ms, rest),
     screen: () =>
       fake.screen().map((message) => ({ ...message, fileName: message.file?.name, fileText: message.file?.text })),
-    faults: ['rate-limited', 'refused', 'unreachable', 'unanswered', 'unparsable', 'fixed'],
+    faults: ['rate-limited', 'refused', 'unreachable', 'unanswered', 'unparsable', 'fixed', 'undelivered'],
     failNext: (fault) => {
       const calls = fake.calls.filter(({ verb }) => verb !== 'typing').length
       faults.push({ call: calls + 1, type: kinds[fault] })
@@ -59,6 +61,7 @@ function stageOf(options: Omit<FakeOptions, 'clock' | 'faults'>): Stage {
 const unsought: ContractOptions['skip'] = {
   'finds a post with an unknown result, or cannot tell': 'it looks nothing up',
 }
+const silent: ContractOptions['skip'] = { 'says later what became of a post': 'it reports nothing' }
 const previews: ContractOptions['skip'] = {
   'appends to a stream, which can be edited once closed': 'it writes previews',
 }
@@ -66,7 +69,7 @@ const onlyThere: ContractOptions['skip'] = {
   'posts once per key': 'it is not idempotent',
   'shows an unconfirmed post once when repeated with its key': 'it is not idempotent',
 }
-const unkeyed: ContractOptions['skip'] = { ...previews, ...onlyThere, ...unsought }
+const unkeyed: ContractOptions['skip'] = { ...silent, ...previews, ...onlyThere, ...unsought }
 const unedited: ContractOptions['skip'] = {
   'edits in place': 'nothing is edited',
   'treats an edit without changes as done': 'nothing is edited',
@@ -83,14 +86,16 @@ const unremoved: ContractOptions['skip'] = {
 
 const shapes: readonly [string, Omit<FakeOptions, 'clock'>, ContractOptions['skip']][] = [
   ['that edits', {}, unkeyed],
-  ['that is idempotent', { limits: { idempotent: true } }, { ...previews, ...unsought }],
-  ['that finds its posts', { lookUp: 'exact' }, { ...previews, ...onlyThere }],
-  ['that can only be asked whether it answers', { lookUp: 'probe' }, { ...previews, ...onlyThere }],
+  ['that is idempotent', { limits: { idempotent: true } }, { ...silent, ...previews, ...unsought }],
+  ['that finds its posts', { lookUp: 'exact' }, { ...silent, ...previews, ...onlyThere }],
+  ['that can only be asked whether it answers', { lookUp: 'probe' }, { ...silent, ...previews, ...onlyThere }],
+  ['that reports what became of posts', { reports: true, lookUp: 'probe' }, { ...previews, ...onlyThere }],
   ['without edits', { limits: { edits: false }, lacks: ['edit', 'remove'] }, { ...unkeyed, ...unedited, ...unremoved }],
   [
     'with streams',
     { stream: 'append' },
     {
+      ...silent,
       ...onlyThere,
       ...unsought,
       'writes a preview that is not a message': 'it has streams',

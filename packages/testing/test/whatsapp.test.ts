@@ -212,6 +212,26 @@ test('a person with a username is identified by user id alone', async () => {
   expect((await started.send({ ...text('Hi'), to: undefined, recipient: 'DE.123' })).status).toBe(200)
 })
 
+// https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/status
+test('statuses repeat what was posted with a message, also one that is not delivered', async () => {
+  const started = await start({ faults: [{ type: 'undelivered', code: 131026, nth: 2 }] })
+  const { whatsapp, clock, send } = started
+  const { told } = await hookOf(started)
+  const marked = (mark: string): object => ({ ...text('Hi'), biz_opaque_callback_data: mark })
+  await send(marked('one'))
+  await clock.advance(6000)
+  expect((await send(marked('two'))).status).toBe(200)
+  await until(() => told.length === 3)
+  expect(told.map((one) => changeIn(one).statuses)).toMatchObject([
+    [{ status: 'sent', biz_opaque_callback_data: 'one' }],
+    [{ status: 'delivered', biz_opaque_callback_data: 'one' }],
+    [{ status: 'failed', biz_opaque_callback_data: 'two', errors: [{ code: 131026 }] }],
+  ])
+  expect(whatsapp.screen(ada)).toHaveLength(1)
+  await clock.advance(6000)
+  expect((await send(marked('x'.repeat(513)))).body.error?.code).toBe(131009)
+})
+
 test('after 24 h a message is accepted and reported as failed, or rejected at once', async () => {
   const started = await start()
   const { whatsapp, clock, send } = started

@@ -25,6 +25,7 @@ import { isReported, perform, toPortError } from './perform.ts'
 import { createPainter, modeOf, type Picture } from './picture.ts'
 import { createReaction } from './reaction.ts'
 import { reconcile } from './reconcile.ts'
+import { reportedBy, withReports } from './reports.ts'
 import { createSchedule } from './schedule.ts'
 import { createStopping } from './stopping.ts'
 import { succeeded } from './succeeded.ts'
@@ -89,6 +90,8 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   const wake = createWake({ clock, readyAt: schedule.readyAt, work })
   let result = withResolvers<Delivery>()
   let [loaded, ended, called] = [Promise.resolve(), Promise.resolve(), Promise.resolve()]
+  let isHeld = false
+  const stopReports = port.reports?.observe(work)
   return {
     show,
     find,
@@ -147,7 +150,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
       const now = clock.now()
       const asked = withGuard(withAsks(ledger, reply, now), guardOf(options))
       const explained = withReasons(asked, options, () => pace.isFirst('closed'))
-      const known = expired(explained, { now, limits: port.limits })
+      const known = withReports(expired(explained, { now, limits: port.limits }), port.reports)
       if (known !== ledger) {
         await keep(known)
         // It may have been stopped or replaced while writing.
@@ -155,21 +158,27 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
       }
       turn.hold(reply, ledger)
       const { slots, nextAt, isTyping, doing } = pictureOf(reply, now)
-      typing.set(isTyping, doing)
+      const isClosed = port.reports?.isClosed() === true
+      typing.set(isTyping && !isClosed, doing)
       turn.look(ledger, slots)
       const all = reconcile(ledger, slots, optionsOf(reply))
       const operations = all.filter((operation) => native.isDue(operation) && schedule.isDue(operation))
+      if (isClosed && all.length > 0) return hold(reply)
+      isHeld = false
       turn.claim(operations, schedule.isHeldBack())
       schedule.wait(operations)
       const giveUpAt = schedule.giveUpAt(reply, operations)
-      if (operations.length === 0 && reply.phase === 'settled') finish(reply)
+      const reportedAt = operations.length === 0 ? reportedBy(ledger, port.reports) : undefined
+      const isReported = reportedAt === undefined || reportedAt <= now
+      if (operations.length === 0 && reply.phase === 'settled' && isReported) finish(reply)
       if (giveUpAt !== undefined && giveUpAt <= now) return giveUp()
       const next = operations.find((operation) => schedule.readyAt(operation) <= now)
       if (!next) {
         // A first text that gathers is looked at for each delta: it is short, and may be enough at any of them.
         waiting = operations.length > 0 && !operations.some(schedule.isGathering) ? reply : undefined
         if (turn.isHeld()) pace.onFree(work)
-        return wake.at(earliest(nextAt, native.nextAt(reply, ledger), giveUpAt), operations)
+        const awaitedAt = isReported ? undefined : reportedAt
+        return wake.at(earliest(nextAt, native.nextAt(reply, ledger), giveUpAt, awaitedAt), operations)
       }
       const kind = callOf(next)
       const endCall = turn.isBehind(next.priority) ? undefined : pace.enter(kind)
@@ -187,6 +196,18 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
         endCall(hasPosted)
       }
     }
+  }
+
+  /** Nothing is shown or given up until the chat takes messages again, which the port's reports say. */
+  function hold(held: Reply): void {
+    waiting = held
+    turn.claim([], true)
+    schedule.wait([])
+    schedule.gaveUp()
+    if (isHeld) return
+    isHeld = true
+    const cure = 'What is to be shown waits until a person writes there.'
+    onError(new SinkError('held', `chat ${chat.id}: the platform takes no messages for it at the moment. ${cure}`))
   }
 
   function finish({ outcome }: Reply): void {
@@ -256,6 +277,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
 
   function end(): void {
     isStopped = true
+    stopReports?.()
     wake.stop()
     typing.set(false)
     turn.release()

@@ -25,6 +25,8 @@ export interface ShownEntry extends EntryFields {
   readonly isUnsure?: true | undefined
   /** When its first try was made, if that had no result: the message may be as old. In ms since the epoch. */
   readonly since?: number | undefined
+  /** How many further messages the platform reported of its tries: each is counted as doubtful. */
+  readonly copies?: number | undefined
 }
 
 /** Unknown whether it is there; its post is not tried again. */

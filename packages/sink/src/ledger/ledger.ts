@@ -111,7 +111,8 @@ export function shownOf(ledger: Ledger): Shown {
     reported: new Set(ledger.reported),
     noticeAt: ledger.noticeAt,
     noticeCount: ledger.notices,
-    postedAt: latest(there),
+    // A refused heartbeat is not repeated before its time.
+    postedAt: latest(ledger.entries.filter((entry) => isThere(entry) || isFailedHeartbeat(entry))),
     loudAt: latest(there.filter(({ isLoud }) => isLoud)),
     heartbeats: ledger.heartbeats,
     asks: new Map(Object.entries(ledger.asks)),
@@ -137,6 +138,10 @@ export function entriesOf({ entries }: Ledger, card: string): readonly Entry[] {
 /** It is not there, or it is a file that may not be there: its code is shown as text, so that people see it anyway. */
 function isLost({ state, type }: Entry): boolean {
   return state === 'failed' || (state === 'doubtful' && type === 'file')
+}
+
+function isFailedHeartbeat({ state, type }: Entry): boolean {
+  return state === 'failed' && type === 'heartbeat'
 }
 
 function isCurrent({ isReplaced }: Entry): boolean {

@@ -1,5 +1,6 @@
 import type { Actor } from './actor.ts'
 import type { Limits } from './limits.ts'
+import type { PortError } from './port-error.ts'
 
 /** Where messages go: a chat, and a thread or topic within it where the platform has them. */
 export interface Chat {
@@ -151,6 +152,35 @@ export type LookedUp =
   | { readonly type: 'unknown' }
 
 /**
+ * What the platform said of a message after its post:
+ * - `there`: it is in the chat.
+ * - `failed`: it can't be delivered. The error says why.
+ * - `held`: it was not delivered, because the chat takes none at the moment. The sink posts it again when it does.
+ */
+export type PostReport =
+  | { readonly type: 'there'; readonly ref: MessageRef }
+  | { readonly type: 'held'; readonly ref: MessageRef }
+  | { readonly type: 'failed'; readonly ref: MessageRef; readonly error: PortError }
+
+/** What a platform says of a chat's posts by requests of its own, such as WhatsApp's status webhooks. */
+export interface PostReports {
+  /**
+   * The newest report of each message that was posted with that `PostOptions.key`. Empty as long as there is none. It
+   * settles a post with an unknown result only if the port has `lookUp`, which waits for it.
+   */
+  of(key: string): readonly PostReport[]
+  /** The chat takes no messages until a person writes there: the sink makes no calls and keeps what it has to show. */
+  isClosed(): boolean
+  /**
+   * How long after its post a report of a message may take, in ms. A reply does not count as shown before its messages
+   * are reported or that time is over. 0 if the program gets no reports.
+   */
+  withinMs(): number
+  /** Calls the listener after each change. Returns a function that ends it. */
+  observe(listener: () => void): () => void
+}
+
+/**
  * Stateless platform adapter. Calls are sequential. Only `post` is required; the sink works without the other members.
  * All reject with a `PortError`, whose type decides how the sink handles the failure.
  */
@@ -173,6 +203,11 @@ export interface ChannelPort {
    * the message once more. Without this member it does so after a pause. Not called if `Limits.idempotent` is true.
    */
   lookUp?(options: LookUpOptions): Promise<LookedUp>
+  /**
+   * What the platform says of posts after it answered their calls. Without it, an accepted post counts as shown. Only for
+   * platforms that accept what they may not deliver.
+   */
+  readonly reports?: PostReports | undefined
   /** A reaction to a person's message: seen or done. Undefined removes it. */
   react?(ref: MessageRef, sign: 'seen' | 'done' | undefined, options: EditOptions): Promise<void>
   /** The platform's own way to show growing text. Used with `Policy.delivery` `native`. */

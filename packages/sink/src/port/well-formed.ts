@@ -29,6 +29,7 @@ export function wellFormedPort(port: ChannelPort): ChannelPort {
       lookUp: async (options) => (await port.lookUp?.(options)) ?? { type: 'unknown' },
     }),
     ...(port.react && { react: async (ref, sign, options) => await port.react?.(ref, sign, options) }),
+    ...(port.reports && { reports: port.reports }),
     /** A getter, as a port may lose its stream. */
     get stream(): NativeStream | undefined {
       const { stream } = port

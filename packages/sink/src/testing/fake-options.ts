@@ -9,9 +9,10 @@ export interface FakeFault {
   readonly call: number
   /**
    * An error type: the call fails without being executed. `done`: it is executed but fails as ambiguous. `deleted`: a
-   * person first removes the newest message. `fixed` also closes open streams.
+   * person first removes the newest message. `fixed` also closes open streams. `undelivered`: the post is accepted, and
+   * with `reports` reported as refused.
    */
-  readonly type: PortErrorType | 'done' | 'deleted'
+  readonly type: PortErrorType | 'done' | 'deleted' | 'undelivered'
   /** With `rate-limited`: the time to wait that the error names, in ms. Default 2,000. */
   readonly retryAfterMs?: number | undefined
 }
@@ -31,6 +32,8 @@ export interface FakeOptions {
    * tell. Default: none.
    */
   readonly lookUp?: 'exact' | 'probe' | undefined
+  /** Whether its port reports what became of posts, as soon as their calls are over. Default false. */
+  readonly reports?: boolean | undefined
   /** Verbs that it does not have. */
   readonly lacks?: readonly ('edit' | 'remove' | 'upload' | 'typing' | 'stream')[] | undefined
 }

@@ -8,6 +8,8 @@ import type {
   LookedUp,
   MessageRef,
   PostOptions,
+  PostReport,
+  PostReports,
   PreviewStream,
   Render,
   StreamPiece,
@@ -58,13 +60,23 @@ export interface Fake {
   readonly calls: readonly { readonly at: number; readonly verb: string; readonly result: 'done' | PortErrorType }[]
   /** Removes a message as a person would. */
   remove(id: string): void
+  /**
+   * With `reports`: from now on posts are accepted and reported as held, and the first of them closes the chat; or the chat
+   * is open again.
+   */
+  setOpen(isOpen: boolean): void
+}
+
+interface FakePost extends PostOptions {
+  readonly fault?: FakeFault['type'] | undefined
 }
 
 /** Renders Markdown unchanged: its length is the source's length. */
 export const fakeRender: Render = (source) => ({ text: source, plain: source, length: source.length })
 
 /** Makes an empty chat on the given clock. */
-export function createFake({ clock, limits: given = {}, faults = [], lacks = [], stream, lookUp }: FakeOptions): Fake {
+export function createFake(options: FakeOptions): Fake {
+  const { clock, limits: given = {}, faults = [], lacks = [], stream, lookUp } = options
   const limits = { ...fakeLimits, ...given }
   const messages: FakeMessage[] = []
   const removed = new Set<string>()
@@ -74,6 +86,18 @@ export function createFake({ clock, limits: given = {}, faults = [], lacks = [],
   let times: number[] = []
   let [count, notifications, typingUntil, frozenUntil] = [0, 0, 0, 0]
   let preview: { text: string; until: number } | undefined
+  const said = new Map<string, PostReport[]>()
+  const listeners = new Set<() => void>()
+  let [takesPosts, isClosed] = [true, false]
+  const reports: PostReports = {
+    of: (key) => said.get(key) ?? [],
+    isClosed: () => isClosed,
+    withinMs: () => 10_000,
+    observe: (listener) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+  }
   const previewing: PreviewStream = {
     kind: 'preview',
     renewMs: 20_000,
@@ -90,12 +114,14 @@ export function createFake({ clock, limits: given = {}, faults = [], lacks = [],
   }
   const port: ChannelPort = {
     limits,
-    post: (bubble, options) => call('post', () => post(withMentions(bubble), options)),
+    post: (bubble, posting) => call('post', (fault) => post(withMentions(bubble), { ...posting, fault })),
     ...(has('edit') && { edit: (ref, bubble) => call('edit', () => edit(ref, withMentions(bubble))) }),
     ...(has('remove') && { remove: (ref) => call('remove', () => void removed.add(ref.id)) }),
     ...(has('upload') && {
-      upload: (file, options) => call('upload', () => post({ text: file.caption, buttons: [] }, options, file)),
+      upload: (file, posting) =>
+        call('upload', (fault) => post({ text: file.caption, buttons: [] }, { ...posting, fault }, file)),
     }),
+    ...(options.reports && { reports }),
     ...(lookUp && { lookUp: ({ key }) => call('lookUp', () => find(key)) }),
     ...(has('typing') && { typing }),
     ...(has('stream') && { stream: stream === 'append' ? adding : previewing }),
@@ -111,6 +137,27 @@ export function createFake({ clock, limits: given = {}, faults = [], lacks = [],
     },
     calls,
     remove: (id) => void removed.add(id),
+    setOpen: (isOpen) => {
+      takesPosts = isOpen
+      if (isOpen) isClosed = false
+      tell()
+    },
+  }
+
+  function tell(): void {
+    for (const listener of [...listeners]) listener()
+  }
+
+  /** Reported once the call is over. */
+  function report(key: string, ref: MessageRef, fault: FakeFault['type'] | undefined): void {
+    const error = new PortError('refused', 'Injected fault: undelivered.')
+    const type: PostReport['type'] = !takesPosts ? 'held' : fault === 'undelivered' ? 'failed' : 'there'
+    if (type !== 'there') removed.add(ref.id)
+    queueMicrotask(() => {
+      said.set(key, [...(said.get(key) ?? []), type === 'failed' ? { type, ref, error } : { type, ref }])
+      if (type === 'held') isClosed = true
+      tell()
+    })
   }
 
   function has(verb: NonNullable<FakeOptions['lacks']>[number]): boolean {
@@ -132,7 +179,7 @@ export function createFake({ clock, limits: given = {}, faults = [], lacks = [],
     preview = { text, until: clock.now() + 30_000 }
   }
 
-  async function call<T>(verb: string, act: () => T): Promise<T> {
+  async function call<T>(verb: string, act: (fault: FakeFault['type'] | undefined) => T): Promise<T> {
     count += 1
     const fault = faults.find((one) => one.call === count)
     const at = clock.now()
@@ -140,8 +187,8 @@ export function createFake({ clock, limits: given = {}, faults = [], lacks = [],
       await Promise.resolve()
       spend(at)
       if (fault?.type === 'deleted') deleteNewest()
-      else if (fault && fault.type !== 'done') throw asked(fault)
-      const value = act()
+      else if (fault && fault.type !== 'done' && fault.type !== 'undelivered') throw asked(fault)
+      const value = act(fault?.type)
       if (fault?.type === 'done') throw new PortError('ambiguous', 'The call took effect, but its response was lost.')
       calls.push({ at, verb, result: 'done' })
       return value
@@ -155,7 +202,7 @@ export function createFake({ clock, limits: given = {}, faults = [], lacks = [],
     const limited = type === 'rate-limited'
     if (type === 'fixed') for (const message of messages) change(message, (one) => ({ ...one, openUntil: undefined }))
     if (limited) frozenUntil = clock.now() + retryAfterMs
-    const kind = type === 'done' || type === 'deleted' ? 'ambiguous' : type
+    const kind = type === 'done' || type === 'deleted' || type === 'undelivered' ? 'ambiguous' : type
     return new PortError(kind, `Injected fault: ${type}.`, limited ? { retryAfterMs } : {})
   }
 
@@ -177,12 +224,12 @@ export function createFake({ clock, limits: given = {}, faults = [], lacks = [],
     if (newest) removed.add(newest.id)
   }
 
-  function post(bubble: Pick<Bubble, 'text' | 'buttons'>, options: PostOptions, file?: Attachment): MessageRef {
-    const known = limits.idempotent ? byKey.get(options.key) : undefined
+  function post(bubble: Pick<Bubble, 'text' | 'buttons'>, posting: FakePost, file?: Attachment): MessageRef {
+    const known = limits.idempotent ? byKey.get(posting.key) : undefined
     if (known && clock.now() - (known.postedAt ?? 0) <= (limits.keyMs ?? Number.POSITIVE_INFINITY)) return known
     fits(bubble)
     const id = String(messages.length + 1)
-    const { chat, replyTo, silent } = options
+    const { chat, replyTo, silent, key, fault } = posting
     messages.push({
       id,
       chat,
@@ -199,7 +246,8 @@ export function createFake({ clock, limits: given = {}, faults = [], lacks = [],
     typingUntil = 0
     postedAt.set(id, clock.now())
     const ref = { id, postedAt: clock.now() }
-    byKey.set(options.key, ref)
+    byKey.set(key, ref)
+    if (options.reports) report(key, ref, fault)
     return ref
   }
 
@@ -214,8 +262,8 @@ export function createFake({ clock, limits: given = {}, faults = [], lacks = [],
     messages[at] = { ...message, text: bubble.text, buttons: bubble.buttons, edits: message.edits + 1 }
   }
 
-  function openStream({ text, tasks }: StreamPiece, options: PostOptions): MessageRef {
-    const ref = post({ text, buttons: [] }, options)
+  function openStream({ text, tasks }: StreamPiece, posting: PostOptions): MessageRef {
+    const ref = post({ text, buttons: [] }, posting)
     change(ref, (message) => ({ ...message, tasks, openUntil: clock.now() + 300_000 }))
     return ref
   }

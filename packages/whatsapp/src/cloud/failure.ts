@@ -11,6 +11,9 @@ interface Meaning {
   readonly cure?: string
 }
 
+/** More than 24 h have passed since the person's last message. */
+export const windowCode = 131047
+
 const meanings: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
   [131056, { type: 'rate-limited', retryAfterMs: 6000, scope: 'chat' }],
   [130429, { type: 'rate-limited', retryAfterMs: 5000, scope: 'client' }],
@@ -18,7 +21,7 @@ const meanings: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
   [80007, { type: 'rate-limited', retryAfterMs: 60_000, scope: 'client' }],
   [4, { type: 'rate-limited', retryAfterMs: 60_000, scope: 'client' }],
   [
-    131047,
+    windowCode,
     {
       type: 'refused',
       cure: 'More than 24 h have passed since this person last wrote. Until they write again, WhatsApp accepts only template messages: send an approved template that asks them to answer, then continue.',

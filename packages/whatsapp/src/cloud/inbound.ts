@@ -1,6 +1,7 @@
 import type { Actor, Inbound, InboundFile } from '@reply/sink'
 import { isAskToken, jsonOf } from '@reply/sink/channel'
 import * as z from 'zod'
+import type { CloudStatus } from './reports.ts'
 
 /** A parsed message, without the `answer` function yet. `said` is the id of the message that a press itself is. */
 export type CloudReceived =
@@ -10,15 +11,18 @@ export type CloudReceived =
 /** One event in a webhook request. */
 export type CloudEvent =
   /** `received` is undefined for what a channel ignores: pictures without a caption, voice messages, reactions, groups. */
-  | { readonly type: 'message'; readonly id: string; readonly at: number; readonly received: CloudReceived | undefined }
-  /** A message that was accepted but can't be delivered. */
   | {
-      readonly type: 'failed'
-      readonly id: string | undefined
-      readonly to: string | undefined
-      readonly code: number
-      readonly text: string
+      readonly type: 'message'
+      readonly id: string
+      readonly at: number
+      /** Absent for what a person did not write. */
+      readonly from: string | undefined
+      readonly received: CloudReceived | undefined
     }
+  /** What became of a message of ours. */
+  | { readonly type: 'status'; readonly status: CloudStatus }
+  /** The Cloud API reports an error that no message has. */
+  | { readonly type: 'failed'; readonly code: number; readonly text: string }
   | { readonly type: 'malformed' }
 
 const schema = z.object({
@@ -88,6 +92,9 @@ const status = z.object({
   status: z.string(),
   recipient_id: z.string().optional(),
   recipient_user_id: z.string().optional(),
+  timestamp: z.coerce.number().optional().catch(undefined),
+  /** https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/status */
+  biz_opaque_callback_data: z.string().optional(),
   errors: z.array(failure).optional(),
 })
 
@@ -109,25 +116,37 @@ function eventsIn({ messages, statuses, errors, contacts }: z.infer<typeof chang
     ...messages.map((value): CloudEvent => {
       const { data } = message.safeParse(value)
       if (!data) return { type: 'malformed' }
-      return { type: 'message', id: data.id, at: data.timestamp * 1000, received: receivedIn(data, contacts) }
+      const from = data.from ?? data.from_user_id
+      return { type: 'message', id: data.id, at: data.timestamp * 1000, from, received: receivedIn(data, contacts) }
     }),
     ...statuses.flatMap((value): readonly CloudEvent[] => {
       const { data } = status.safeParse(value)
       if (!data) return [{ type: 'malformed' }]
-      if (data.status !== 'failed') return []
-      const { id, recipient_id, recipient_user_id, errors: [first] = [] } = data
-      return [failed(first ?? { code: -1 }, { id, to: recipient_id ?? recipient_user_id })]
+      const {
+        id,
+        timestamp,
+        recipient_id,
+        recipient_user_id,
+        biz_opaque_callback_data: key,
+        errors: [first] = [],
+      } = data
+      // Others, such as `deleted`, say nothing of the post.
+      if (!/^(?:sent|delivered|read|played|failed)$/.test(data.status)) return []
+      const ref = { id, postedAt: timestamp && timestamp * 1000 }
+      const people = [recipient_id, recipient_user_id].filter((one) => one !== undefined)
+      const failure = data.status === 'failed' ? failureOf(first ?? { code: -1 }) : undefined
+      return [{ type: 'status', status: { ref, key, people, failure } }]
     }),
-    ...errors.map((error) => failed(error, { id: undefined, to: undefined })),
+    ...errors.map((error): CloudEvent => ({ type: 'failed', ...failureOf(error) })),
   ]
 }
 
-function failed(
-  { code, title, message: said, error_data }: z.infer<typeof failure>,
-  { id, to }: { readonly id: string | undefined; readonly to: string | undefined },
-): CloudEvent {
+function failureOf({ code, title, message: said, error_data }: z.infer<typeof failure>): {
+  readonly code: number
+  readonly text: string
+} {
   const words = new Set([title, said, error_data?.details].filter((one) => one !== undefined && one !== ''))
-  return { type: 'failed', id, to, code, text: [...words].join('. ') || 'no reason given' }
+  return { code, text: [...words].join('. ') || 'no reason given' }
 }
 
 function receivedIn(

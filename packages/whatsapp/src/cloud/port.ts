@@ -13,12 +13,14 @@ import {
   type PostOptions,
   requireLength,
   systemClock,
+  wallTime,
 } from '@reply/sink/channel'
 import { asWritten } from '../render.ts'
 import { type CloudClient, CloudError, type CloudMessage } from './api.ts'
-import { toCloudPortError } from './failure.ts'
+import { toCloudPortError, windowCode } from './failure.ts'
 import { interactiveOf } from './interactive.ts'
 import { captionLength, cloudLimits, textLength } from './limits.ts'
+import { reportsOf } from './reports.ts'
 
 /** Options of `createCloudPort`. */
 export interface CloudPortOptions {
@@ -48,7 +50,9 @@ interface Typing {
  */
 export function createCloudPort(options: CloudPortOptions): ChannelPort {
   const { client, to, replyTo, listLabel = 'Answer …', timeoutMs, clock = systemClock } = options
-  const port: ChannelPort = { limits: cloudLimits, post, upload, react, ...(client.ping && { lookUp }) }
+  const reports = reportsOf(client)
+  const can = { post, upload, react, ...(client.ping && { lookUp }) }
+  const port: ChannelPort = { limits: cloudLimits, ...can, reports: reports.of(to) }
   return replyTo === undefined
     ? port
     : { ...port, typing: (on, options) => typing(on, { ...options, messageId: replyTo }) }
@@ -73,9 +77,15 @@ export function createCloudPort(options: CloudPortOptions): ChannelPort {
     return await send('upload', { type: 'document', document }, posting)
   }
 
-  /** The Cloud API can't say whether a message was posted. */
+  /**
+   * The Cloud API can't say whether a message was posted, but its webhooks name the key of each message that was. If none
+   * does in time after the API answers again, while those of others came, the message was not.
+   */
   async function lookUp(options: LookUpOptions): Promise<LookedUp> {
-    return await lookUpByProbe(call('look-up', options, async (signal) => await client.ping?.(signal)))
+    const found = await lookUpByProbe(call('look-up', options, async (signal) => await client.ping?.(signal)))
+    const ref = await reports.find(options.key, clock, options.signal)
+    if (ref === 'unknown') return found
+    return ref === 'silent' ? { type: 'absent' } : { type: 'there', ref }
   }
 
   async function react(ref: MessageRef, sign: 'seen' | 'done' | undefined, reacting: EditOptions): Promise<void> {
@@ -94,10 +104,22 @@ export function createCloudPort(options: CloudPortOptions): ChannelPort {
 
   async function send(verb: string, message: CloudMessage, posting: PostOptions): Promise<MessageRef> {
     const context = posting.replyTo && { context: { message_id: posting.replyTo.id } }
-    const whole = { ...recipientOf(to), ...context, ...message }
-    const { id, at } = await call(verb, posting, (signal) => client.messages(whole, signal))
+    const whole = { ...recipientOf(to), ...context, ...message, biz_opaque_callback_data: posting.key }
+    const sentAt = wallTime(clock)
+    const { id, at } = await call(verb, posting, (signal) => client.messages(whole, signal)).catch((error: unknown) => {
+      throw heldBack(error, sentAt)
+    })
     if (id !== undefined) return { id, postedAt: at }
     throw toCloudPortError(new CloudError('The response contains no message id.', { status: 200 }), `${verb} to ${to}`)
+  }
+
+  /** Where webhooks come, one says when the person writes again. */
+  function heldBack(error: unknown, sentAt: number): unknown {
+    const isWindow = error instanceof PortError && error.cause instanceof CloudError && error.cause.code === windowCode
+    if (!isWindow || !reports.isListening()) return error
+    // Webhooks give whole seconds. If the person wrote in the same one, the next try shows what holds.
+    reports.close(to, Math.floor(sentAt / 1000) * 1000)
+    return new PortError('unreachable', error.message, { cause: error.cause })
   }
 
   async function call<T>(

@@ -7,6 +7,7 @@ import { cureOf, toCloudPortError } from './failure.ts'
 import type { CloudEvent, CloudReceived } from './inbound.ts'
 import { cloudLimits, textLength } from './limits.ts'
 import { recipientOf } from './port.ts'
+import { reportsOf } from './reports.ts'
 
 export interface CloudReceiverOptions extends InboundOptions {
   readonly client: CloudClient
@@ -19,11 +20,20 @@ export interface CloudReceiverOptions extends InboundOptions {
  */
 export type ReceiveCloud = (events: readonly CloudEvent[]) => Promise<boolean>
 
+/** Time after a person's message in which WhatsApp takes messages for them. */
+const windowMs = 86_400_000
+
+function saysOf(what: string, { code, text }: { readonly code: number; readonly text: string }): string {
+  return [`${what} ${code} ${text}`, cureOf(code)].filter(Boolean).join('. ')
+}
+
 /** A press is an ordinary message, without a deadline for its answer. */
 const pressMs = 86_400_000
 
 export function createCloudReceiver(options: CloudReceiverOptions): ReceiveCloud {
   const { client, onError, clock, maxAgeMs } = options
+  const reports = reportsOf(client)
+  reports.listen()
   const { receive, answering } = createInboundReceiver({
     ...{
       ...options,
@@ -40,11 +50,14 @@ export function createCloudReceiver(options: CloudReceiverOptions): ReceiveCloud
 
   async function take(event: CloudEvent): Promise<boolean> {
     if (event.type !== 'message') {
+      if (event.type === 'status') reports.status(event.status)
       report(event)
       return true
     }
-    const { id, at, received } = event
+    const { id, at, from, received } = event
     const ageMs = wallTime(clock) - at
+    // Also a picture or a sticker opens the chat.
+    if (from !== undefined && ageMs < windowMs) reports.heard(from, at)
     if (received && ageMs > maxAgeMs) {
       const what = `Skipped a message from ${received.actor.id} that arrived ${ageMs} ms late.`
       onError(new WhatsAppError('stale', what))
@@ -55,14 +68,13 @@ export function createCloudReceiver(options: CloudReceiverOptions): ReceiveCloud
 
   function report(event: Exclude<CloudEvent, { readonly type: 'message' }>): void {
     switch (event.type) {
-      case 'failed': {
-        const { id, to, code, text } = event
-        const what =
-          id === undefined
-            ? 'The Cloud API reports'
-            : `Message ${id} to ${to ?? 'an unknown number'} was not delivered:`
-        const message = [`${what} ${code} ${text}`, cureOf(code)].filter(Boolean).join('. ')
-        return onError(new WhatsAppError('delivery', message, id === undefined ? {} : { messageRef: { id } }))
+      case 'failed':
+        return onError(new WhatsAppError('delivery', saysOf('The Cloud API reports', event)))
+      case 'status': {
+        const { failure, ref, people } = event.status
+        if (!failure) return
+        const what = `Message ${ref.id} to ${people[0] ?? 'an unknown number'} was not delivered:`
+        return onError(new WhatsAppError('delivery', saysOf(what, failure), { messageRef: { id: ref.id } }))
       }
       case 'malformed':
         return onError(new WhatsAppError('malformed', "Skipped webhook content that can't be read."))

@@ -1,5 +1,17 @@
 import { systemClock } from '@reply/core'
-import { type Demand, edit, failureOf, must, post, reads, remove, type StageFault, textsOn } from './stage.ts'
+import {
+  type Demand,
+  edit,
+  failureOf,
+  must,
+  passed,
+  post,
+  reads,
+  remove,
+  type StageFault,
+  textsOn,
+  until,
+} from './stage.ts'
 
 const can =
   (fault: StageFault): NonNullable<Demand['needs']> =>
@@ -66,12 +78,40 @@ export const faults = [
       stage.failNext('unanswered')
       await failureOf(post(stage, 'Perhaps.', { key: 'unsure' }))
       const options = { chat: stage.chat, signal: new AbortController().signal, kind: 'message', since } as const
-      const found = await stage.port.lookUp?.({ ...options, key: 'unsure' })
+      const lookUp = async (key: string) =>
+        await passed(stage, Promise.resolve(stage.port.lookUp?.({ ...options, key })))
+      const found = await lookUp('unsure')
       const [message] = stage.screen()
       must(found?.type !== 'absent', 'The message is in the chat, but was not found.')
       if (found?.type === 'there') must(found.ref.id === message?.id, `The message ${found.ref.id} was found instead.`)
-      const other = await stage.port.lookUp?.({ ...options, key: 'never-posted' })
+      const other = await lookUp('never-posted')
       must(other?.type !== 'there', 'A message was found that was never posted.')
+    },
+  },
+  {
+    name: 'says later what became of a post',
+    needs: (stage) => can('undelivered')(stage) && stage.port.reports !== undefined,
+    run: async (stage) => {
+      const { reports } = stage.port
+      must(reports !== undefined && reports.withinMs() > 0, 'The port expects no reports.')
+      let calls = 0
+      const stop = reports.observe(() => {
+        calls += 1
+      })
+      const ref = await post(stage, 'It arrives.', { key: 'delivered' })
+      stage.failNext('undelivered')
+      const lost = await post(stage, 'It does not.', { key: 'lost' })
+      const isDone = (): boolean => reports.of('delivered').length > 0 && reports.of('lost').length > 0
+      await until(stage, { isDone, withinMs: reports.withinMs(), words: 'No reports came in time.' })
+      const [there, failed] = [reports.of('delivered'), reports.of('lost')]
+      must(there.length === 1 && there[0]?.type === 'there', `The first report is ${there[0]?.type}.`)
+      must(there[0]?.ref.id === ref.id, `It names the message ${there[0]?.ref.id} instead of ${ref.id}.`)
+      must(failed.length === 1 && failed[0]?.type === 'failed', `The second report is ${failed[0]?.type}.`)
+      must(failed[0]?.ref.id === lost.id, `It names the message ${failed[0]?.ref.id} instead of ${lost.id}.`)
+      must(failed[0]?.error.type === 'refused', `Its error has the type ${failed[0]?.error.type}.`)
+      must(calls >= 2, 'The listener was not called for each report.')
+      must(reports.of('never-posted').length === 0, 'There is a report of a message that was never posted.')
+      stop()
     },
   },
   {
@@ -122,7 +162,8 @@ export const faults = [
     name: 'keeps secrets out of its errors',
     needs: ({ faults, secrets = [] }) => secrets.length > 0 && faults.length > 0,
     run: async (stage) => {
-      for (const fault of stage.faults.filter((one) => one !== 'fixed' && one !== 'unparsable')) {
+      const others: readonly StageFault[] = ['fixed', 'unparsable', 'undelivered']
+      for (const fault of stage.faults.filter((one) => !others.includes(one))) {
         stage.failNext(fault)
         const said = allOf(await failureOf(post(stage, 'A word.')))
         for (const secret of stage.secrets ?? [])

@@ -31,8 +31,16 @@ export interface SeenMessage {
  * - `unanswered`: executes it, but the response is lost.
  * - `unparsable`: refuses its markup.
  * - `fixed`: the message can no longer be edited.
+ * - `undelivered`: accepts it, and says later that the message can't be delivered.
  */
-export type StageFault = 'rate-limited' | 'refused' | 'unreachable' | 'unanswered' | 'unparsable' | 'fixed'
+export type StageFault =
+  | 'rate-limited'
+  | 'refused'
+  | 'unreachable'
+  | 'unanswered'
+  | 'unparsable'
+  | 'fixed'
+  | 'undelivered'
 
 /** Something on a fake platform that keeps time. */
 export interface Timed {
@@ -138,4 +146,15 @@ export async function until(
     must(clock.now() <= end, words)
     await wait(pass ? 250 : 20)
   }
+}
+
+/** The result of a call that may wait for time to pass. */
+export async function passed<T>(timed: Timed, call: Promise<T>): Promise<T> {
+  let isOver = false
+  const over = (): void => {
+    isOver = true
+  }
+  call.then(over, over)
+  await until(timed, { isDone: () => isOver, withinMs: 60_000, words: 'The call is not over after 60 s.' })
+  return await call
 }

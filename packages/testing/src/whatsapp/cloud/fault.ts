@@ -15,6 +15,8 @@ export type CloudFault = ToCalls &
         readonly details?: string
         readonly isTaken?: boolean
       }
+    /** It is taken, and the webhook gets this error for it: the person never sees it. */
+    | { readonly type: 'undelivered'; readonly code: number }
     /** A web page instead of JSON, with this status: nothing was done. */
     | { readonly type: 'page'; readonly status: number }
     /** The connection breaks before the call is taken. */

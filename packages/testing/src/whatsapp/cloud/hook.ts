@@ -20,6 +20,8 @@ export interface CloudStatus {
   readonly person: string
   readonly status: 'sent' | 'delivered' | 'failed'
   readonly code?: number
+  /** As posted with the message. */
+  readonly data: string | undefined
 }
 
 /** Reports events to the webhook, one request after another, each until it is accepted or the attempts are used up. */
@@ -75,12 +77,14 @@ export function createHook({ clock, appSecret, phoneNumberId }: HookOptions): Ho
     send()
   }
 
-  function status({ id, person, status: is, code }: CloudStatus): void {
+  function status({ id, person, status: is, code, data }: CloudStatus): void {
     const title = code === undefined ? '' : (titles[code] ?? 'Error')
     const errors =
       code === undefined ? {} : { errors: [{ code, title, message: title, error_data: { details: title } }] }
     const timestamp = String(Math.floor(clock.now() / 1000))
-    notify({ statuses: [{ id, status: is, timestamp, recipient_id: person, ...errors }] })
+    // `biz_opaque_callback_data`: https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/status
+    const posted = data === undefined ? {} : { biz_opaque_callback_data: data }
+    notify({ statuses: [{ id, status: is, timestamp, recipient_id: person, ...posted, ...errors }] })
   }
 
   function close(): void {

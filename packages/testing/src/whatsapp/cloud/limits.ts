@@ -10,6 +10,8 @@ export const cloudLimits = {
   buttons: { most: 3, title: 20, id: 256 },
   /** Rows of a list in all sections, their titles, descriptions and ids, and the button that opens it. [docs] */
   rows: { most: 10, title: 24, description: 72, id: 200, button: 20 },
+  /** Characters of `biz_opaque_callback_data`. [docs] */
+  callbackData: 512,
   /** UTF-16 units below a document. [docs] */
   caption: 1024,
   /** Bytes of a picture. [docs] */

@@ -43,10 +43,10 @@ export function createCloudPerson(state: CloudState): WhatsAppPerson {
       state.changed(person)
     },
     fail: (person, messageId, code) => {
-      found(person, messageId)
+      const { data } = found(person, messageId)
       state.chat(person).posts.delete(messageId)
       state.changed(person)
-      hook.status({ id: messageId, person, status: 'failed', code })
+      hook.status({ id: messageId, person, status: 'failed', code, data })
     },
   }
 

@@ -76,7 +76,7 @@ export function createCloudServer(options: CloudServerOptions): Server {
       calls[index] = { ...call, status, ...(code !== undefined && { code }) }
       return answer
     }
-    suffer(fault, { response, run: () => record(done(run)), record })
+    suffer(fault, { response, run: (lost) => record(done(() => run(lost))), record })
   }
 
   /** https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/media */
@@ -102,7 +102,7 @@ export function createCloudServer(options: CloudServerOptions): Server {
 
   function messageIn(body: Buffer): Call {
     const fields = fieldsOf(parsed(body))
-    return { fields, run: () => state.messages(fields) }
+    return { fields, run: (lost) => state.messages(fields, lost) }
   }
 
   function mediaIn(request: IncomingMessage, body: Buffer): Call {
@@ -119,12 +119,13 @@ function pathOf({ url = '' }: IncomingMessage): string {
 
 interface Call {
   readonly fields: Readonly<Record<string, unknown>>
-  readonly run: () => unknown
+  /** `lost`: the error with which a message is not delivered although it is taken. */
+  readonly run: (lost?: number) => unknown
 }
 
 interface Suffering {
   readonly response: ServerResponse
-  readonly run: () => Answer
+  readonly run: (lost?: number) => Answer
   readonly record: (answer: Answer) => Answer
 }
 
@@ -142,6 +143,8 @@ function suffer(fault: CloudFault | undefined, { response, run, record }: Suffer
       else record(answer)
       return send(response, answer)
     }
+    case 'undelivered':
+      return send(response, run(fault.code))
     case 'page':
       return send(
         response,

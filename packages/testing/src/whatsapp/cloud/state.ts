@@ -15,6 +15,8 @@ export interface CloudPost {
   readonly content: CloudContent
   readonly replyTo?: string
   readonly file?: { readonly name: string; readonly bytes: Uint8Array }
+  /** As posted: `biz_opaque_callback_data`. */
+  readonly data?: string
   reaction?: string
 }
 
@@ -51,7 +53,8 @@ export interface CloudState {
   readonly inbox: Map<string, CloudInboxFile>
   chat(person: string): CloudChat
   nextId(): string
-  messages(fields: Fields): unknown
+  /** `lost`: the error with which the message is not delivered although it is taken. */
+  messages(fields: Fields, lost?: number): unknown
   media(type: string, file: { readonly name: string; readonly bytes: Uint8Array } | undefined): unknown
   changed(person: string): void
 }
@@ -79,7 +82,7 @@ export function createState(options: CloudStateOptions): CloudState {
     return `wamid.${Buffer.from(`fake message number ${String(ids).padStart(8, '0')}`).toString('base64')}`
   }
 
-  function messages(fields: Fields): unknown {
+  function messages(fields: Fields, lost?: number): unknown {
     if (fields.messaging_product !== 'whatsapp') throw new CloudRefusal(100, '(#100) Invalid parameter')
     if (fields.status !== undefined) return read(fields)
     // A business-scoped user id has its own parameter.
@@ -87,28 +90,31 @@ export function createState(options: CloudStateOptions): CloudState {
     if (typeof person !== 'string' || person === '') throw invalid('to is required')
     if (fields.to === undefined ? !/^[A-Z]{2}\.\w/.test(person) : !/^\+?\d+$/.test(person))
       throw invalid('to is not a number')
-    return fields.type === 'reaction' ? react(person, fieldsOf(fields.reaction)) : post(person, fields)
+    return fields.type === 'reaction' ? react(person, fieldsOf(fields.reaction)) : post(person, fields, lost)
   }
 
-  function post(person: string, fields: Fields): unknown {
+  function post(person: string, fields: Fields, lost: number | undefined): unknown {
     const content = contentOf(fields, listBody)
     const file = content.mediaId === undefined ? undefined : files.get(content.mediaId)
     if (content.mediaId !== undefined && !file) throw invalid(`media ${content.mediaId} does not exist`)
     const where = chat(person)
     // A template may begin a conversation.
+    const data = dataIn(fields)
     const isClosed = content.kind !== 'template' && clock.now() - where.heardAt > cloudLimits.windowMs
     if (isClosed && closedWindow === 'refuse') throw refusal(131047)
     spend(person)
     const id = nextId()
     const replyTo = fieldsOf(fields.context).message_id
-    if (isClosed) hook.status({ id, person, status: 'failed', code: 131047 })
+    const code = isClosed ? 131047 : lost
+    if (code !== undefined) hook.status({ id, person, status: 'failed', code, data })
     else {
       const answered = typeof replyTo === 'string' ? { replyTo } : {}
-      where.posts.set(id, { id, from: 'business', at: clock.now(), content, ...answered, ...(file && { file }) })
+      const more = { ...answered, ...(file && { file }), ...(data !== undefined && { data }) }
+      where.posts.set(id, { id, from: 'business', at: clock.now(), content, ...more })
       where.loud += 1
       where.typingUntil = 0
       changed(person)
-      for (const status of ['sent', 'delivered'] as const) hook.status({ id, person, status })
+      for (const status of ['sent', 'delivered'] as const) hook.status({ id, person, status, data })
     }
     return answerOf(person, id)
   }
@@ -158,6 +164,16 @@ export function createState(options: CloudStateOptions): CloudState {
       messages: [{ id }],
     }
   }
+}
+
+/**
+ * 512 characters at most, in messages of any kind: "biz_opaque_callback_data character maximum from 256 to 512".
+ * https://developers.facebook.com/docs/whatsapp/business-platform/changelog
+ */
+function dataIn({ biz_opaque_callback_data: data }: Fields): string | undefined {
+  if (data === undefined) return undefined
+  if (typeof data !== 'string' || data.length > cloudLimits.callbackData) throw invalid('biz_opaque_callback_data')
+  return data
 }
 
 export function refusal(code: number): CloudRefusal {

@@ -1,0 +1,72 @@
+import { withChanged, withoutEntry } from '../ledger/change.ts'
+import type { Entry, FailedEntry, ShownEntry } from '../ledger/entry.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { PostReport, PostReports } from '../port/port.ts'
+import { withResult } from './transitions.ts'
+import { lookedUp, untried } from './unknown-post.ts'
+
+/**
+ * The ledger with what the platform said of posts after their calls: which are there, which can't be delivered, and which
+ * are to be posted again. Returns the same object if nothing changed. Pure.
+ */
+export function withReports(ledger: Ledger, reports: PostReports | undefined): Ledger {
+  if (!reports) return ledger
+  return ledger.entries.reduce((next, entry) => withReported(next, entry, reports.of(entry.id)), ledger)
+}
+
+function withReported(ledger: Ledger, entry: Entry, said: readonly PostReport[]): Ledger {
+  if (said.length === 0) return ledger
+  switch (entry.state) {
+    case 'shown':
+      return shownReported(ledger, entry, said)
+    case 'intent': {
+      // Its call may not be over yet.
+      if (entry.unsureSince === undefined) return ledger
+      const there = said.find((one) => one.type === 'there')
+      if (there) return lookedUp(ledger, { type: 'look-up', entry, isWanted: true, priority: 'final' }, there)
+      const [first] = said
+      if (first?.type !== 'failed') return untried(ledger, entry)
+      return withResult(ledger, entry, { ...entry, state: 'failed', ...reasonOf(first) })
+    }
+    case 'doubtful': {
+      const there = said.find((one) => one.type === 'there')
+      if (!there) return ledger
+      const shown: ShownEntry = { ...entry, state: 'shown', ref: there.ref, access: { type: 'editable' } }
+      // It was counted when its result was unknown.
+      return withChanged({ ...ledger, doubtful: Math.max(0, ledger.doubtful - 1) }, entry, shown)
+    }
+    case 'gone':
+    case 'failed':
+      return ledger
+    default:
+      return entry satisfies never
+  }
+}
+
+function shownReported(ledger: Ledger, entry: ShownEntry, said: readonly PostReport[]): Ledger {
+  const own = said.find(({ ref }) => ref.id === entry.ref.id)
+  if (own?.type === 'held') return withoutEntry(ledger, entry)
+  if (own?.type === 'failed') {
+    const { ref: _, access: __, isUnsure: ___, ...fields } = entry
+    const failed: FailedEntry = { ...fields, state: 'failed', ...reasonOf(own) }
+    return withChanged(ledger, entry, failed)
+  }
+  const copies = said.filter(({ type, ref }) => type === 'there' && ref.id !== entry.ref.id).length
+  const known = entry.copies ?? 0
+  if (copies <= known) return ledger
+  return withChanged({ ...ledger, doubtful: ledger.doubtful + copies - known }, entry, { ...entry, copies })
+}
+
+function reasonOf({ error }: Extract<PostReport, { type: 'failed' }>): Pick<FailedEntry, 'reason' | 'failure'> {
+  return { reason: error.message, failure: error.type }
+}
+
+/** Until when a report may change what counts as shown, in ms since the epoch. Undefined if all reports have come. */
+export function reportedBy({ entries }: Ledger, reports: PostReports | undefined): number | undefined {
+  const withinMs = reports?.withinMs() ?? 0
+  if (!reports || withinMs === 0) return undefined
+  const open = entries.filter((entry) => {
+    return entry.state === 'shown' && !reports.of(entry.id).some(({ ref }) => ref.id === entry.ref.id)
+  })
+  return open.length === 0 ? undefined : Math.max(...open.map(({ at }) => at)) + withinMs
+}

@@ -24,7 +24,10 @@ export interface Policy {
   readonly reactions: boolean
   /** Minimum time between two notices of tools, in ms. Default 5,000. */
   readonly toolThrottleMs: number
-  /** Without edits: silence after which a heartbeat message is posted, in ms. Default 60,000. */
+  /**
+   * Silence after which a message says that the agent still works, where each message notifies, in ms: a heartbeat if
+   * nothing can be edited, else the status, which becomes the answer. Default 60,000.
+   */
   readonly heartbeatMs: number
   /**
    * How long the first text waits for a sentence or forty characters before it is posted, in ms. With
@@ -110,7 +113,8 @@ const descriptions: Readonly<Record<keyof Policy, string>> = {
   reasoning: "Shows the model's reasoning. Default: false.",
   reactions: 'Reactions on the message that asked: seen, done. Default: false.',
   toolThrottleMs: 'Minimum time between two notices of tools, in ms. Default: 5000.',
-  heartbeatMs: 'Without edits: silence after which a heartbeat message is posted, in ms. Default: 60000.',
+  heartbeatMs:
+    'Silence after which a message says that the agent still works, where each one notifies, in ms. Default: 60000.',
   firstFlushMs:
     'How long the first text waits for a sentence or forty characters before it is posted, in ms. Default: 200.',
   editIntervalMs: "Minimum time between edits of growing text, in ms. Default: the platform's limit.",

@@ -7,6 +7,7 @@ import { asks, call, questionOf, replyWith, settledWith, text, viewOf } from './
 import { createScene, type Scene } from './scene.ts'
 
 const never: Omit<FakeOptions, 'clock'> = { limits: { edits: false }, lacks: ['edit', 'remove'] }
+const answered = { status: 'answered', answers: [['Red']] } as const
 const textsOf = ({ fake }: Scene) => fake.screen().map((message) => message.text)
 
 describe('without edits', () => {
@@ -34,11 +35,28 @@ describe('without edits', () => {
 describe('where every post notifies', () => {
   const loud: Omit<FakeOptions, 'clock'> = { limits: { silent: false } }
 
-  test('a status has no message of its own', async () => {
+  test('a status has a message of its own after a minute of silence, which becomes the answer', async () => {
     const scene = createScene({ fake: loud })
     scene.show(replyWith([call('bash', { title: 'npm test' })]))
-    await scene.pass(20_000)
+    await scene.pass(59_999)
     expect([textsOf(scene), scene.fake.isTyping()]).toEqual([[], true])
+    await scene.pass(60_001)
+    expect(textsOf(scene)).toEqual([expect.stringMatching(/npm test · 2m/)])
+    scene.show(settledWith([text('It is done.')], {}, 120_000))
+    await scene.end()
+    expect(textsOf(scene)).toEqual(['It is done.', expect.stringContaining('Done')])
+    expect(scene.fake.posted).toHaveLength(2)
+  })
+
+  test('a message of another kind ends the silence', async () => {
+    const scene = createScene({ fake: loud })
+    scene.show(replyWith([], { phase: 'blocked', asks: [asks()] }))
+    await scene.pass(50_000)
+    scene.show(replyWith([call('bash', { title: 'npm test' })], { asks: [asks([questionOf()], answered)] }))
+    await scene.pass(9000)
+    expect(textsOf(scene)).toHaveLength(1)
+    await scene.pass(2000)
+    expect(textsOf(scene)).toEqual([expect.anything(), expect.stringContaining('npm test')])
   })
 
   test('it stands below growing text', async () => {

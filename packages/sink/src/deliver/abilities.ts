@@ -36,9 +36,19 @@ export function createAbilities({ port, mode, native, turn, schedule }: Abilitie
   function optionsOf({ phase }: Reply): ReconcileOptions {
     const canEdit = port.edit !== undefined && limits.edits && mode !== 'append'
     const [isSettled, canRemove] = [phase === 'settled', port.remove !== undefined]
+    const canBeSilent = limits.silent
     const isPreviewing = native.previewing !== undefined
     const asked = { hasTimeFor: turn.hasTimeFor, isRefused: schedule.isRefused }
-    return { isSettled, canEdit, canRemove, isPreviewing, openSince: native.openSince(), ...facts, ...asked }
+    return {
+      isSettled,
+      canEdit,
+      canRemove,
+      canBeSilent,
+      isPreviewing,
+      openSince: native.openSince(),
+      ...facts,
+      ...asked,
+    }
   }
 
   /** Ports can rarely look for a stream, so one whose opening had no result is posted as a message. */

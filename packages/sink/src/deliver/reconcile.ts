@@ -11,6 +11,8 @@ export interface ReconcileOptions {
   readonly isSettled: boolean
   readonly canEdit: boolean
   readonly canRemove: boolean
+  /** Posts can be silent. Default: they can. */
+  readonly canBeSilent?: boolean | undefined
   /** Growing text is previewed, and posted when it is complete. */
   readonly isPreviewing: boolean
   /** Streams opened before this time, in ms since the epoch, are closed. Undefined: no streaming. */
@@ -145,8 +147,9 @@ function postOf(ledger: Ledger, slot: Slot, options: ReconcileOptions): Post | E
   const isLoud = isLoudIn(slot, options)
   const status = statusAtEnd(ledger)
   const canTakeOver = slot.card.type === 'answer' && options.canEdit && !isStreamed(slot)
-  // A post that should notify needs its own message, if the status can be removed.
-  if (status && canTakeOver && !(isLoud && options.canRemove)) return { type: 'edit', slot, entry: status, priority }
+  // A post that should notify needs its own message, if the status can be removed. Where each post notifies, the status did.
+  const isHeard = isLoud && options.canRemove && options.canBeSilent !== false
+  if (status && canTakeOver && !isHeard) return { type: 'edit', slot, entry: status, priority }
   return { type: 'post', slot, isLoud, priority }
 }
 

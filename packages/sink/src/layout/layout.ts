@@ -21,7 +21,7 @@ export function layout(cards: readonly Card[], options: LayoutOptions): readonly
   if (isBelow && options.streaming) return slots
   // Growing text carries the status below it.
   if (isBelow && options.limits.edits) return [...slots.slice(0, -1), withFooter(last, status, options)]
-  if (options.limits.silent === false) return slots
+  if (status.isOnlyBelow) return slots
   return [...slots, slotOf(status, status.key, smallLine(status, options), options)]
 }
 

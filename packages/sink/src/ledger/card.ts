@@ -24,7 +24,11 @@ export type Card =
       /** It ends a run that people of the chat stopped, so its last message does not notify. */
       readonly isSilent?: true | undefined
     })
-  | (CardFields & { readonly type: 'status' })
+  | (CardFields & {
+      readonly type: 'status'
+      /** It has no message of its own, and goes below growing text. */
+      readonly isOnlyBelow?: true | undefined
+    })
   | (CardFields & {
       readonly type: 'ask'
       readonly buttons: readonly (readonly Button[])[]

@@ -45,8 +45,8 @@ export interface Limits {
    */
   readonly forms?: boolean | undefined
   /**
-   * Posts can be silent. Default true. If false, every post notifies, so status has no message of its own: it goes
-   * below text.
+   * Posts can be silent. Default true. If false, every post notifies, so a status goes below text. It has a message of
+   * its own only after `Policy.heartbeatMs` of silence, and that becomes the answer.
    */
   readonly silent?: boolean | undefined
   /** Formats a line as Markdown that `Render` shows small: a status, a note, a tool call. Default: emphasised. */

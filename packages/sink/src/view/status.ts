@@ -3,7 +3,7 @@ import { statusKey } from '../ledger/keys.ts'
 import type { Words } from '../words.ts'
 import { type Activity, activityOf } from './activity.ts'
 import { contextPercent } from './numbers.ts'
-import type { Timed, ViewOptions } from './view.ts'
+import { earliest, type Timed, type ViewOptions } from './view.ts'
 
 /** What a status line says, in the order to show it. */
 export interface StatusFacts {
@@ -65,8 +65,20 @@ export function statusCard(reply: Reply, options: ViewOptions): Timed {
     options.label,
   ]
   const source = facts.filter((fact) => fact !== undefined && fact.trim() !== '').join(' · ')
-  const nextAt = begin + (ticks + 1) * statusTickMs
-  return { card: { type: 'status', key: statusKey, source }, nextAt }
+  const aloneAt = aloneFrom(reply, options)
+  const nextAt = earliest(begin + (ticks + 1) * statusTickMs, now < aloneAt ? aloneAt : undefined)
+  const isOnlyBelow = now < aloneAt && { isOnlyBelow: true as const }
+  return { card: { type: 'status', key: statusKey, source, ...isOnlyBelow }, nextAt }
+}
+
+/**
+ * Where each post notifies, a status has a message of its own only after a silence, and then that is edited. Text says by
+ * itself that the agent works.
+ */
+function aloneFrom(reply: Reply, { policy, words, now, shown, rings = false }: ViewOptions): number {
+  if (!rings || shown.posted.has(statusKey)) return 0
+  if (activityOf(reply, { now, words }).key === 'text') return Number.POSITIVE_INFINITY
+  return Math.max(shown.postedAt ?? 0, reply.startedAt ?? 0) + policy.heartbeatMs
 }
 
 const blocked: Activity = { key: 'blocked', text: '' }

@@ -95,6 +95,8 @@ export const words = {
   verbose: (isOn: boolean) => (isOn ? 'Tool calls are shown with their output.' : 'Tool calls are shown in short.'),
   unsupported: (why: string) => `That is not possible: ${why}`,
   failed: (why: string) => `That failed: ${why}`,
+  maybeAnswered:
+    'The bridge was restarted while it passed this on as an answer, so it was taken as one. If it was meant as a message, send it again.',
   notAnswered: (why: string) => `The answer was not passed on: ${why}`,
   unreachable: 'The server can’t be reached now. Try again in a moment.',
   unconfirmed: 'The server did not confirm it, so it may still be running. Try again in a moment.',

@@ -1,4 +1,4 @@
-import type { Ask, Reply } from '@reply/core'
+import { type Ask, type Reply, ReplyError } from '@reply/core'
 import { createHandClock, type HandClock } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
 import type { AskInput } from '../src/asks/asks.ts'
@@ -279,6 +279,46 @@ test('a token pressed in another chat is refused', async () => {
   const token = tokenOf(scene, 'Allow once')
   const taken = await scene.sink().take({ ...pressing(scene, token), chat: { id: 'elsewhere' } }, ada)
   expect(taken).toMatchObject({ type: 'error', error: words.notHere })
+})
+
+describe('text that comes while an answer is on its way', () => {
+  const question = asks([questionOf({ custom: true })])
+  const [red = '', blue = ''] = question.questions[0]?.options.map(({ label }) => label) ?? []
+
+  test('is what the person says next; an option is told that it is late', async () => {
+    const scene = await asking(blocked(question))
+    expect(await scene.sink().take(pressing(scene, tokenOf(scene, red)), ada)).toMatchObject({ type: 'answer' })
+    expect(await scene.sink().take(typed(scene, 'Then run the tests'), ada)).toBeUndefined()
+    const late = await scene.sink().take(typed(scene, blue), ada)
+    expect(late).toMatchObject({ type: 'error', error: words.alreadyResolved })
+  })
+
+  test('is an answer again if the server did not take that one', async () => {
+    const scene = await asking(blocked(question))
+    const taken = await scene.sink().take(pressing(scene, tokenOf(scene, red)), ada)
+    taken?.undo()
+    expect(await scene.sink().take(typed(scene, 'Green'), ada)).toMatchObject({ type: 'answer', answer: [['Green']] })
+  })
+
+  test('after a restart is what the person says next if the server has another answer', async () => {
+    const scene = await asking(blocked(question))
+    const late = new ReplyError('already-resolved', 'The question que_1 is already resolved.')
+    const opencode = {
+      answer: async () => await Promise.reject(late),
+      reject: async () => expect.fail('It was not refused.'),
+      abort: async () => {},
+    }
+    const stream = { abort: async () => expect.fail('It was not stopped.') }
+    const answer = answerWith({ opencode, running: () => [{ sink: scene.sink(), stream }] })
+    const said: (string | undefined)[] = []
+    const say = async (text: string): Promise<boolean> =>
+      await answer({
+        ...{ type: 'text', chat: here, actor: ada, text, isCommand: false },
+        ...{ messageRef: { id: 'typed', postedAt: scene.clock.now() }, answer: async (words) => void said.push(words) },
+      })
+    expect([await say('Then run the tests'), said]).toEqual([false, []])
+    expect([await say(blue), said]).toEqual([true, [words.alreadyResolved]])
+  })
 })
 
 describe('text that fits asks of two sinks in one chat', () => {

@@ -174,7 +174,10 @@ export function createIntake(options: IntakeOptions): Intake {
     const person = people.find(entry.channel, entry.actor)
     const taken = [inbox.dequeue(entry)]
     const take = async (): Promise<void> => void (await state.persist(() => state.commit(taken)))
-    if (!person) return await take()
+    if (!person) {
+      await take()
+      return await text.answer(words.rightGone)
+    }
     const { isOld } = entry
     if (entry.isCommand && commands.isOwn(entry.text)) {
       // A stop holds back the agent: too late is better than never, and a clock that is ahead makes all messages old.
@@ -186,8 +189,12 @@ export function createIntake(options: IntakeOptions): Intake {
     const noteAnswer = async (): Promise<void> =>
       void (await state.persist(() => state.commit([inbox.replace({ ...entry, isAnswer: true })])))
     const isAnswer = !entry.isCommand && (await answer(entry.channel, text, noteAnswer))
-    // Before a crash it may have reached the server, and then the ask no longer waits.
-    if (isAnswer || entry.isAnswer) return await take()
+    if (isAnswer) return await take()
+    if (entry.isAnswer) {
+      // An earlier process passed it on, and the ask no longer waits: most likely for that reason.
+      await take()
+      return await text.answer(words.maybeAnswered)
+    }
     if (!people.find(entry.channel, entry.actor)?.may.has('prompt')) {
       await take()
       return await text.answer(words.mayNot('prompt'))

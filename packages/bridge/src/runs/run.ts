@@ -2,6 +2,7 @@ import {
   type CommandInfo,
   type OpenCode,
   type PostedPrompt,
+  type PromptInput,
   type Reply,
   ReplyError,
   type ReplyObserver,
@@ -227,7 +228,12 @@ export function beginRun(options: BeginOptions): ActiveRun {
   async function resume(posted: PostedPrompt): ReturnType<OpenCode['resume']> {
     for (;;) {
       try {
-        return await opencode.resume(posted, runOptions())
+        // What has ended was told how it did, and does not begin again.
+        const canRepeat = execution.phase === 'posting' && posted.text !== undefined
+        return await opencode.resume(posted, {
+          ...runOptions(),
+          again: canRepeat ? async () => await promptAgain(posted) : undefined,
+        })
       } catch (error) {
         const type = error instanceof Error && 'type' in error ? error.type : undefined
         if (type === 'gone') throw new Error(words.lostSession, { cause: error })
@@ -235,6 +241,16 @@ export function beginRun(options: BeginOptions): ActiveRun {
         await pause(clock, againMs)
       }
     }
+  }
+
+  /** The server has stored the prompt, but was killed before it ran. */
+  async function promptAgain({ sessionID, directory }: PostedPrompt): Promise<PromptInput> {
+    const files = await readFiles(channels.of(prompt.channel), prompt.files, router.maxFileBytes)
+    if (isCanceled) throw new BridgeError('inbound', words.canceled)
+    if (!people.mayAll(prompt, 'prompt')) throw new BridgeError('inbound', words.rightGone)
+    await guard(server, directory)
+    const { agent, model } = route
+    return { sessionID, agent, model, guarded: mustBeGuarded(), text: prompt.text, files }
   }
 
   async function settle(reply: Reply): Promise<void> {

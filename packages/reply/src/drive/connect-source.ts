@@ -11,9 +11,9 @@ import { createIdleCheck } from './run/idle-check.ts'
 import { createInbox } from './run/inbox.ts'
 import { toSourceCommand, toSourcePrompt } from './run/prompt-input.ts'
 import type { ReplyStream } from './run/reply-stream.ts'
-import { resumeRun } from './run/resume-run.ts'
+import { resumeRun, type StoredParts } from './run/resume-run.ts'
 import type { RunOptions } from './run/run-options.ts'
-import type { RunServer } from './run/run-server.ts'
+import type { RunRequest, RunServer } from './run/run-server.ts'
 import { createParents } from './run/session-tree.ts'
 import { createSessions } from './run/sessions.ts'
 import { createStallTimer } from './run/stall-timer.ts'
@@ -96,7 +96,11 @@ export function connectSource(source: Source, options: DriveOptions = {}): OpenC
     ready: liveness.ready,
     prompt,
     command,
-    resume: async (posted, runOptions = {}) => await resumeRun(server, posted, runOptions),
+    resume: async (posted, { again, ...runOptions } = {}) =>
+      await resumeRun(server, posted, {
+        ...runOptions,
+        again: again && (async (stored) => repeated(await again(), stored)),
+      }),
     watch: watching.watch,
     answer,
     reject,
@@ -106,18 +110,23 @@ export function connectSource(source: Source, options: DriveOptions = {}): OpenC
   }
 
   function prompt(input: PromptInput, runOptions: RunOptions = {}): ReplyStream {
+    return startRun({ server, request: promptRequest(input), ...runOptions })
+  }
+
+  /** What of it the server has already is not added once more. */
+  function repeated(input: PromptInput, { textPartID, hasFiles }: StoredParts): RunRequest {
+    return promptRequest(hasFiles && input.text?.trim() ? { ...input, files: [] } : input, textPartID)
+  }
+
+  function promptRequest(input: PromptInput, textPartID?: string): RunRequest {
     const body = toSourcePrompt(input)
-    return startRun({
-      server,
-      request: {
-        kind: input.noReply ? 'note' : 'prompt',
-        input,
-        text: input.text,
-        delivery: input.delivery,
-        post: (place, messageID) => source.prompt(place, { ...body, messageID }),
-      },
-      ...runOptions,
-    })
+    return {
+      kind: input.noReply ? 'note' : 'prompt',
+      input,
+      text: input.text,
+      delivery: input.delivery,
+      post: (place, messageID) => source.prompt(place, { ...body, messageID, textPartID }),
+    }
   }
 
   function command(input: CommandInput, runOptions: RunOptions = {}): ReplyStream {

@@ -4,7 +4,7 @@ import type { Answer } from './asks/check-answers.ts'
 import type { Queries } from './queries.ts'
 import type { PostedPrompt, Resumed } from './run/posted-prompt.ts'
 import type { ReplyStream } from './run/reply-stream.ts'
-import type { RunOptions } from './run/run-options.ts'
+import type { ResumeOptions, RunOptions } from './run/run-options.ts'
 import type { StopTarget } from './run/stop/stop-target.ts'
 import type { WatchOptions, WatchTarget } from './sync/watch.ts'
 
@@ -20,12 +20,12 @@ export interface OpenCode extends Queries {
   /** Runs one of the server's slash commands. */
   command(input: CommandInput, options?: RunOptions): ReplyStream
   /**
-   * Finds the run of a prompt that an earlier process posted or was about to post: see `Resumed`. Never posts. Observers
-   * receive the reply as in `prompt`; `joined` says whether another prompt began the run. A prompt that the server has
-   * but never ran fails as `NeverStarted` after half a minute. Says `absent` 10 s after the post at the earliest, because
+   * Finds the run of a prompt that an earlier process posted or was about to post: see `Resumed`. Posts only with
+   * `again`. Observers receive the reply as in `prompt`; `joined` says whether another prompt began the run. A prompt that the server has
+   * but never ran is posted again with `again`; else it fails as `NeverStarted` after half a minute. Says `absent` 10 s after the post at the earliest, because
    * the server may still be storing the prompt. Rejects if the server can't be read, with `gone` if the session is.
    */
-  resume(posted: PostedPrompt, options?: RunOptions): Promise<Resumed>
+  resume(posted: PostedPrompt, options?: ResumeOptions): Promise<Resumed>
   /** Observes every reply of a session, directory or server, even running ones. Returns a function that stops it. */
   watch(target: WatchTarget, options: WatchOptions): () => void
   /**

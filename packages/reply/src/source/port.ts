@@ -152,6 +152,11 @@ export interface Capabilities {
    * recognized by its text.
    */
   readonly nextMessageID?: (() => string) | undefined
+  /**
+   * Whether a prompt that is posted again under the id of its message, with the id of its text's part, replaces what is
+   * there, and runs once if nothing has run for it. Default false.
+   */
+  readonly repeatsPrompts?: boolean | undefined
   /** Whether a busy session takes prompts. Without it, a prompt waits until the session's run is over. */
   readonly takesPromptsWhileBusy: boolean
   /**
@@ -227,8 +232,10 @@ export interface GuardTarget {
 
 /** A prompt for an existing session. Neither empty nor blank. */
 export interface SourcePrompt extends Omit<PromptInput, 'sessionID' | 'title' | 'guarded'> {
-  /** The id of its message, from `nextMessageID`. */
+  /** The id of its message, from `nextMessageID`; or the one that it has on the server: see `repeatsPrompts`. */
   readonly messageID?: string | undefined
+  /** The id that the part of its text has on the server. Absent unless the prompt is posted again. */
+  readonly textPartID?: string | undefined
 }
 
 /** A command for an existing session. Its name has no slash and is not empty. */

@@ -1,3 +1,4 @@
+import { isSecond } from '@reply/testing'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import {
   answerOf,
@@ -59,6 +60,30 @@ export function testResume(version: string): void {
       const reply = await found(await next.resume(posted)).result
       expect([reply.outcome, textOf(reply), runsOf(posted)]).toEqual(['completed', 'Hello there.', 1])
     })
+
+    // What a server has that was killed between storing a prompt and running it. OpenCode 2 runs it after its next start.
+    test.skipIf(isSecond(version))(
+      'that is stored and never ran is posted again under its id, and runs once',
+      async () => {
+        const [posted, text] = await stored()
+        const next = stage.open()
+        const repeated = {
+          ...again(posted),
+          files: [{ url: 'data:text/plain,Hi', mime: 'text/plain', filename: 'a.txt' }],
+        }
+        const stream = found(await next.resume(posted, { again: () => repeated }))
+        const reply = await stream.result
+        expect([reply.outcome, textOf(reply), stream.joined]).toEqual(['completed', 'Hello there.', false])
+        expect(runsOf(posted)).toBe(1)
+        const [step] = stage.model.requests.filter(
+          ({ kind, body }) => kind === 'step' && JSON.stringify(body).includes(text),
+        )
+        expect(JSON.stringify(step?.body).split(text)).toHaveLength(2)
+        // Once more, as after another crash.
+        expect((await next.resume(posted, { again: () => repeated })).type).toBe('found')
+        expect(runsOf(posted)).toBe(1)
+      },
+    )
 
     test('that died in mid-turn is followed to its end', async () => {
       const dead = await dieInTurn('gap')
@@ -172,6 +197,20 @@ export function testResume(version: string): void {
       )
     })
     return { posted, sessionID: posted.sessionID }
+  }
+
+  /** Only stored, by a prompt for which nothing runs. */
+  async function stored(): Promise<readonly [PostedPrompt, string]> {
+    const opencode = stage.open()
+    const text = words('plain')
+    let posted: PostedPrompt | undefined
+    const onPosting = (given: PostedPrompt): void => {
+      posted = given
+    }
+    await opencode.prompt({ text, noReply: true }, { onPosting }).result
+    await opencode.close()
+    if (!posted) throw new Error('onPosting was not called.')
+    return [{ ...posted, noReply: undefined }, text]
   }
 
   /** The process dies so long after its request has left. */

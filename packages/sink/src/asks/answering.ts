@@ -9,7 +9,7 @@ import type { Ledger } from '../ledger/ledger.ts'
 import type { Actor } from '../port/actor.ts'
 import type { Chat } from '../port/port.ts'
 import type { Words } from '../words.ts'
-import { type AskInput, type AskPress, type AskText, type Taken, takeAsk } from './asks.ts'
+import { type AskInput, type AskPress, type AskText, isOffered, type Taken, takeAsk } from './asks.ts'
 import { offerOf, refusedAlways } from './offer.ts'
 import { isIn, type Target, targetsOf } from './target.ts'
 import { secretHash } from './token.ts'
@@ -20,6 +20,11 @@ export type TakenAsk = Taken & {
   readonly ask: Ask
   /** Makes the ask wait again, if the server did not accept the answer. Does nothing if it was not an answer. */
   readonly undo: () => void
+  /**
+   * A text that is no reply to the ask and names nothing that it offers: if the ask turns out to be answered already, it
+   * is what the person says next.
+   */
+  readonly mayBeConversation?: true | undefined
 }
 
 /** Whether an actor may answer that ask, by button or by text. Anything but `true` means no; so does an error. */
@@ -160,9 +165,18 @@ export function createAskTaker(options: AskFinderOptions): AskTaker {
     }
     // Text from others is conversation, not an answer.
     if (!may || !read) return undefined
-    const isAnswer = read.taken.type !== 'error' && !answered.has(contentOf(ask.requestID, read.state))
+    const isAnswered = answered.has(contentOf(ask.requestID, read.state))
+    const isFree = !isOffered(ask, read.taken, read.state)
+    // It was answered a moment ago, which its reply does not show yet.
+    if (isAnswered && isFree) return undefined
+    const isAnswer = read.taken.type !== 'error' && !isAnswered
     if (type === 'maybe') return isAnswer ? { type, ask, take: () => wrong(ask, words.notShownYet) } : undefined
-    const found: Found = { type: isAnswer ? 'fits' : 'unfit', ask, take: takeNow }
+    const takeFree = (): TakenAsk => {
+      const taken = takeNow()
+      const isLate = taken.type === 'error' && isAnsweredNow(ask)
+      return isLate ? { type: 'conversation', ...unchanged(ask) } : { ...taken, mayBeConversation: true }
+    }
+    const found: Found = { type: isAnswer ? 'fits' : 'unfit', ask, take: isFree ? takeFree : takeNow }
     if (chat.kind === 'private') return found
     if (ask.type === 'permission')
       return isAnswer ? { ...found, type: 'unfit', take: () => wrong(ask, words.pressOrReply) } : undefined
@@ -226,11 +240,18 @@ export function createAskTaker(options: AskFinderOptions): AskTaker {
     }
   }
 
+  function isAnsweredNow({ requestID }: Ask): boolean {
+    const state = ledger().asks[requestID]
+    const isPending = reply()?.asks.some((one) => one.requestID === requestID && one.status === 'pending') === true
+    return !isPending || (state !== undefined && answered.has(contentOf(requestID, state)))
+  }
+
   /** Of several takes one counts: nothing is awaited after the check. */
   function take(read: Read | undefined, before: Ask, actor: Actor | undefined): TakenAsk {
     if (!read) return wrong(before, words.alreadyResolved)
     const { ask, state, taken } = read
-    if (taken.type === 'error' || taken.type === 'form') return { ...taken, ...unchanged(ask) }
+    if (taken.type === 'error' || taken.type === 'form' || taken.type === 'conversation')
+      return { ...taken, ...unchanged(ask) }
     const content = contentOf(ask.requestID, state)
     if (answered.has(content)) return wrong(ask, words.alreadyResolved)
     onChange(ask.requestID, taken.type === 'more' ? { ...state, ...taken.state } : { ...state, by: actor?.name })

@@ -59,6 +59,8 @@ export type Taken =
   | { readonly type: 'more'; readonly state: AskState }
   /** The input is not an answer; `error` says what would be. */
   | { readonly type: 'error'; readonly error: string }
+  /** The ask was answered meanwhile, and the text names nothing that it offers: it is what the person says next. */
+  | { readonly type: 'conversation' }
 
 /** The tokens of an ask's buttons. Each begins with the secret of the card that it is on. */
 export const tokens = {
@@ -100,6 +102,15 @@ export function takeAsk(
   if (ask.status !== 'pending') return { type: 'error', error: words.alreadyResolved }
   if (ask.type === 'permission') return takePermission(ask, input, { state, words })
   return takeAnswer(ask, input, { state, words })
+}
+
+/** Whether what was read is something that the ask offers, rather than a person's own words. */
+export function isOffered(ask: Ask, taken: Taken, { answers }: AskState): boolean {
+  if (ask.type === 'permission') return taken.type === 'answer' || taken.type === 'reject'
+  if (taken.type !== 'answer' && taken.type !== 'more') return false
+  const all = taken.type === 'answer' && typeof taken.answer !== 'string' ? taken.answer : taken.state.answers
+  const options = ask.questions[answers.length]?.options ?? []
+  return (all[answers.length] ?? []).every((one) => options.some(({ label }) => label === one))
 }
 
 function takePermission(

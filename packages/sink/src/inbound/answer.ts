@@ -33,7 +33,8 @@ export interface AnswerOptions {
 
 /**
  * Passes a person's press or text on as an answer to what the agent asked, and aborts on the Stop button. Resolves with
- * false for anything else, such as another prompt, a command, or a press of the host's own button. The host must check first who may use it. A person
+ * false for anything else, such as another prompt, a command, a press of the host's own button, or words of a person's own
+ * that come when the ask is answered already. The host must check first who may use it. A person
  * whose answer failed gets a notice. Only a Stop rejects, with `not-stopped`, if the server was not seen to stop; the
  * sink shows that, too.
  */
@@ -60,6 +61,7 @@ export function answerWith(options: AnswerOptions): (inbound: Inbound) => Promis
     }
     if (taken) {
       const result = await settle(taken, inbound)
+      if (result.isConversation) return false
       // The asking message shows a typed answer. Errors, and presses that are not shown as messages, need a reply.
       const isUnseen = inbound.type === 'press' && !inbound.isMessage
       if (isUnseen || result.isError) await inbound.answer(result.text)
@@ -74,7 +76,8 @@ export function answerWith(options: AnswerOptions): (inbound: Inbound) => Promis
   async function settle(
     taken: TakenAsk,
     inbound: Inbound,
-  ): Promise<{ readonly text?: string; readonly isError?: true }> {
+  ): Promise<{ readonly text?: string; readonly isError?: true; readonly isConversation?: true }> {
+    if (taken.type === 'conversation') return { isConversation: true }
     if (taken.type === 'error') return { text: taken.error, isError: true }
     if (taken.type === 'more' || taken.type === 'form') return {}
     try {
@@ -93,14 +96,19 @@ export function answerWith(options: AnswerOptions): (inbound: Inbound) => Promis
       return { text: words.answered(typeof answer === 'string' ? answer : answer.flat().join(', '), undefined) }
     } catch (error) {
       taken.undo()
+      if (isResolved(error) && taken.mayBeConversation) return { isConversation: true }
       return { text: reasonOf(error), isError: true }
     }
+  }
+
+  function isResolved(error: unknown): boolean {
+    return error instanceof Error && 'type' in error && error.type === 'already-resolved'
   }
 
   /** For an ask that was resolved elsewhere first, the sink's own words, which people understand. */
   function reasonOf(error: unknown): string {
     if (!(error instanceof Error)) return String(error)
-    return 'type' in error && error.type === 'already-resolved' ? words.alreadyResolved : error.message
+    return isResolved(error) ? words.alreadyResolved : error.message
   }
 }
 

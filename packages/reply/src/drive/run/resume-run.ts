@@ -11,11 +11,14 @@ import { toReplyError } from '../sync/session-reader.ts'
 import { type FoundPrompt, findPosted, readBackTo } from './find-posted.ts'
 import { checkTimeout, createFollowedRun, type FollowedRun } from './followed-run.ts'
 import type { LeftPrompt } from './inbox.ts'
+import { isUncertain } from './join.ts'
 import { openReplyFor } from './open-reply.ts'
+import { postPrompt } from './post-prompt.ts'
 import type { PostedPrompt, Resumed } from './posted-prompt.ts'
 import { recognizeByID, type Start } from './recognize.ts'
 import type { RunOptions } from './run-options.ts'
-import type { RunServer } from './run-server.ts'
+import type { RunRequest, RunServer } from './run-server.ts'
+import { toFailure } from './stand-in.ts'
 
 /**
  * Finds a prompt that an earlier process posted, or was about to, and follows its run:
@@ -25,9 +28,10 @@ import type { RunServer } from './run-server.ts'
  * 3. If it goes on, the read is applied, and the reply that has the prompt takes over. A prompt that was posted into a
  * step may belong to that run or begin the next, so this looks until the server says.
  * 4. If the prompt waits for its turn, this looks until it begins or is taken back.
- * 5. If nothing has run for the prompt, its reply is opened as when it is posted, and fails if nothing will.
+ * 5. If nothing has run for the prompt, its reply is opened as when it is posted, and fails if nothing will. With `again`
+ * it is posted once more, under its own id.
  */
-export async function resumeRun(server: RunServer, posted: PostedPrompt, options: RunOptions): Promise<Resumed> {
+export async function resumeRun(server: RunServer, posted: PostedPrompt, options: ResumeRunOptions): Promise<Resumed> {
   checkTimeout(options)
   await server.liveness.whenLive()
   const closed = new AbortController()
@@ -38,7 +42,7 @@ export async function resumeRun(server: RunServer, posted: PostedPrompt, options
     const kind = posted.noReply ? 'note' : 'prompt'
     const run = createFollowedRun(server, { kind, text: posted.text, sessionID: posted.sessionID }, options)
     run.posted({ messageID: found.messageID, answered: Promise.resolve() })
-    follow(server, { run, posted, found })
+    follow(server, { run, posted, found, again: options.again })
     return { type: 'found', stream: run.stream }
   } finally {
     stopClosed()
@@ -60,7 +64,19 @@ async function findPrompt(
   return (await findPosted(server, posted, over)) ?? (posted.noReply && !showsNotes ? 'unknown' : 'absent')
 }
 
-interface Following {
+/** What the server has of a prompt that never ran. */
+export interface StoredParts {
+  /** The id of its text's part. Absent if it has none. */
+  readonly textPartID: string | undefined
+  readonly hasFiles: boolean
+}
+
+interface ResumeRunOptions extends RunOptions {
+  /** Makes the request that posts the prompt again. */
+  readonly again?: ((stored: StoredParts) => Promise<RunRequest>) | undefined
+}
+
+interface Following extends Pick<ResumeRunOptions, 'again'> {
   readonly run: FollowedRun
   readonly posted: PostedPrompt
   readonly found: FoundPrompt
@@ -73,7 +89,7 @@ const maxLookMs = 4000
 /** How many reads in a row may fail. */
 const maxFailures = 10
 
-function follow(server: RunServer, { run, posted, found }: Following): void {
+function follow(server: RunServer, { run, posted, found, again }: Following): void {
   const { engine, clock, inbox, onError } = server
   const { sessionID, messageID } = found
   if (posted.noReply) return run.endWith({ sessionID, end: { type: 'noted' } })
@@ -143,6 +159,27 @@ function follow(server: RunServer, { run, posted, found }: Following): void {
     engine.apply([read])
     if (!isOver()) attach(opened)
     server.idleCheck.expectRun(sessionID)
+    void repeat(read)
+  }
+
+  /** Only the newest message of a session is replaced by a post under its id. */
+  async function repeat({ messages, session }: SnapshotEvent): Promise<void> {
+    const newest = messages.at(-1)
+    if (!again || newest?.head.id !== messageID || !server.info.current().repeatsPrompts) return
+    const text = newest.parts.find((part) => part.type === 'text' && part.text === posted.text)
+    const hasFiles = newest.parts.some(({ type }) => type === 'file')
+    const isPointless = (): boolean => run.over.aborted || run.isStopped()
+    try {
+      const request = await again({ textPartID: text?.id, hasFiles })
+      if (isPointless()) return
+      await postPrompt({
+        ...{ server, request, messageID, isPointless, over: run.over },
+        place: { sessionID, directory: session.directory },
+      })
+    } catch (error) {
+      if (isUncertain(error)) return
+      engine.apply([{ type: 'error', sessionID, at: clock.now(), error: toFailure(error) }])
+    }
   }
 
   function attach(live: LiveReply, start = startOf(live, messageID)): void {

@@ -1,5 +1,6 @@
 import type { ReplyObserver } from '../../observer.ts'
 import type { Reply } from '../../reply.ts'
+import type { PromptInput } from '../../source/input.ts'
 import type { PostedPrompt } from './posted-prompt.ts'
 
 /** Observers of a run, and limits on it. */
@@ -19,4 +20,15 @@ export interface RunOptions {
    * prompt that is dropped before, nor by `resume`.
    */
   readonly onPosting?: ((posted: PostedPrompt) => unknown) | undefined
+}
+
+/** Options of `resume`. */
+export interface ResumeOptions extends RunOptions {
+  /**
+   * Called if the server has stored the prompt, but nothing ran or runs for it, as when it was killed in between. Returns
+   * the prompt, which is posted again under the id that it has there, so that the server still has it once and runs it
+   * once. If it throws or rejects, the reply fails with that error. Not called for a note, nor by a server that would
+   * store it twice: OpenCode 1 replaces it. Default: nothing is posted, and the reply fails as `NeverStarted`.
+   */
+  readonly again?: (() => PromptInput | Promise<PromptInput>) | undefined
 }

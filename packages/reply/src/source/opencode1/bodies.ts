@@ -7,9 +7,10 @@ type WirePart = NonNullable<PromptBody['parts']>[number]
 
 export function toPromptBody(prompt: SourcePrompt): PromptBody {
   const { text, files = [], parts = [], agent, model, noReply, system, tools, variant, format, messageID } = prompt
+  const id = prompt.textPartID === undefined ? {} : { id: prompt.textPartID }
   return {
     parts: [
-      ...(text === undefined || text === '' ? [] : [{ type: 'text' as const, text }]),
+      ...(text === undefined || text === '' ? [] : [{ ...id, type: 'text' as const, text }]),
       ...parts.map(toWirePart),
       ...files.map(toFile),
     ],

@@ -10,6 +10,8 @@ export function capabilitiesOf(health: unknown, nextMessageID: () => string): Ca
     silenceMs: isOld ? 75_000 : 25_000,
     canRead: true,
     nextMessageID: takesMessageIDs(version) ? nextMessageID : undefined,
+    // Measured on 1.1.65, 1.2.27, 1.14.41, 1.17.19 and 1.18.33, for a session's newest message.
+    repeatsPrompts: true,
     takesPromptsWhileBusy: true,
     queuesPrompts: false,
     showsNotes: true,

@@ -6,7 +6,7 @@ import { sqliteStore } from '../src/store/sqlite.ts'
 import { question, slowIn } from './scripts.ts'
 import { type BridgeStage, crowdIn, startStage } from './stage.ts'
 
-const chats = Array.from({ length: 10 }, (_, index) => 501 + index)
+const chats = Array.from({ length: 12 }, (_, index) => 501 + index)
 const groupOf = (chat: number): number => -1000 - chat
 
 const scripts: Scripts = {
@@ -155,6 +155,27 @@ test('a typed answer is written down as one before it goes to the server', async
   stage.telegram.say(chat, '/list')
   const list = await answered(chat, 'Recent executions')
   expect(list.text.match(/Complete/g)).toHaveLength(1)
+})
+
+test('words of a person that come after an answer and a restart are the next prompt', async () => {
+  await stage.start()
+  stage.telegram.say(chat, 'Ask [scenario:question]')
+  await answered(chat, 'Which colour?')
+  await stage.stop()
+  await stage.start({
+    connectTo: (opencode) => ({
+      ...opencode,
+      // The press reached the server from the process before, and this one does not know it yet.
+      answer: async (ask, answer) => {
+        await opencode.answer(ask, [['Blue']])
+        await opencode.answer(ask, answer)
+      },
+    }),
+  })
+  stage.telegram.say(chat, 'Now say hello [scenario:hello]')
+  await answered(chat, 'As you like.')
+  await answered(chat, 'Hello to you.')
+  expect(stage.said(chat).join()).not.toContain('already resolved')
 })
 
 test('a stop that is handled again after a crash leaves the prompt after it alone', async () => {

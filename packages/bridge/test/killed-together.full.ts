@@ -69,8 +69,10 @@ test.each(delays.map((ms, kill) => [ms, kill] as const))(
     for (const id of chats) {
       const [end = ''] = ends(id)
       // A run that had begun may have done something, so it is told, not repeated.
-      if (!end.includes('Lost the connection')) expect(end).toContain('Hello to you.')
-      expect(timesAsked(id)).toBe(1)
+      const hadBegun = end.includes('Lost the connection')
+      if (!hadBegun) expect(end).toContain('Hello to you.')
+      expect(timesAsked(id)).toBeLessThanOrEqual(1)
+      if (!hadBegun) expect(timesAsked(id)).toBe(1)
     }
   },
   200_000,

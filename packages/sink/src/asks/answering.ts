@@ -21,8 +21,8 @@ export type TakenAsk = Taken & {
   /** Makes the ask wait again, if the server did not accept the answer. Does nothing if it was not an answer. */
   readonly undo: () => void
   /**
-   * A text that is no reply to the ask and names nothing that it offers: if the ask turns out to be answered already, it
-   * is what the person says next.
+   * A text that does not reply to the ask and names nothing that it offers: if the ask turns out to be answered already,
+   * it is what the person says next.
    */
   readonly mayBeConversation?: true | undefined
 }

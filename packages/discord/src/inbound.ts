@@ -64,6 +64,12 @@ const message = z.object({
     .catch(undefined),
   type: z.number(),
   message_reference: z.object({ message_id: z.string().optional(), type: z.number().optional() }).nullish(),
+  /** What a forward shows: one message, without its author. `content` and `attachments` of the forward itself are empty. */
+  message_snapshots: z
+    .array(
+      z.object({ message: z.object({ content: z.string().catch(''), attachments: z.array(attachment).catch([]) }) }),
+    )
+    .catch([]),
 })
 
 const field = z.object({
@@ -149,13 +155,13 @@ export function toInteraction(value: unknown, filter: InboundFilter): Interactio
   return read.data && { type: 'act', id: read.data.id, received: receivedIn(read.data, filter) }
 }
 
-/**
- * Returns undefined for messages from bots, webhooks and Discord itself, and for those without text: pictures, joins,
- * forwards.
- */
+/** Returns undefined for messages from bots, webhooks and Discord itself, and for those without text and files. */
 function textIn(said: z.infer<typeof message>, own: string | undefined): Received | undefined {
-  const { author, content, webhook_id, type, message_reference: reference } = said
-  const files = said.attachments.map(fileOf)
+  const { author, webhook_id, type, message_reference: reference, message_snapshots: forwarded } = said
+  const content = [said.content, ...forwarded.map(({ message: { content } }) => content)]
+    .filter((text) => text !== '')
+    .join('\n\n')
+  const files = [said, ...forwarded.map(({ message }) => message)].flatMap(({ attachments }) => attachments.map(fileOf))
   if (isMachine(author) || webhook_id !== undefined || (content === '' && files.length === 0)) return undefined
   if (type !== messageType.default && type !== messageType.reply) return undefined
   const isForwarded = reference?.type === forwardType
@@ -169,7 +175,7 @@ function textIn(said: z.infer<typeof message>, own: string | undefined): Receive
     actor: actorOf(author, said.member?.nick),
     text: text === content ? content : text.trim(),
     messageRef: refOf(said.id),
-    ...(text !== content && { isMention: true as const }),
+    ...(mark && said.content.search(mark) !== -1 && { isMention: true as const }),
     ...(answered !== undefined && { replyTo: refOf(answered) }),
     ...(answered !== undefined &&
       own !== undefined &&

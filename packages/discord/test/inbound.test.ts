@@ -177,13 +177,26 @@ test("a select of the host's own reaches it with what was picked, and nothing an
   expect(discord.calls).toEqual([])
 })
 
+test("a forward arrives with the text and the files of the other message, and a mention in there isn't one", async () => {
+  const { discord, received } = await receive()
+  const file = { name: 'a.txt', bytes: new TextEncoder().encode('x') }
+  const id = discord.say(channelId, 'See this', { mention: true, file })
+  discord.forward(directId, { channelId, id })
+  await until(() => received.length === 2)
+  const [said, forwarded] = received
+  expect(said).toMatchObject({ isMention: true, text: 'See this' })
+  expect(forwarded).toMatchObject({ isForwarded: true, text: 'See this', files: [{ name: 'a.txt', size: 1 }] })
+  expect(forwarded).not.toHaveProperty('isMention')
+})
+
 test("a forwarded message can't answer, and is not a reply", async () => {
   const { discord, channel, received } = await receive()
   const id = discord.say(channelId, '1')
   const forwarded = discord.forward(directId, { channelId, id })
   discord.say(directId, 'Hi')
-  await until(() => received.length === 2)
-  expect(received).toMatchObject([{ text: '1' }, { text: 'Hi' }])
+  await until(() => received.length === 3)
+  expect(received).toMatchObject([{ text: '1' }, { text: '1', isForwarded: true }, { text: 'Hi' }])
+  expect(received[1]).not.toHaveProperty('replyTo')
   // In case Discord ever allows text with a forward.
   const reference = { message_id: id, channel_id: channelId, type: 1 }
   const author = { id: '5', username: 'ada' }
@@ -199,8 +212,8 @@ test("a forwarded message can't answer, and is not a reply", async () => {
         message_reference: reference,
       },
     })
-  expect(received.slice(2)).toMatchObject(Array(2).fill({ text: '1', isForwarded: true }))
-  expect(received.slice(2).filter((one) => 'replyTo' in one)).toEqual([])
+  expect(received.slice(3)).toMatchObject(Array(2).fill({ text: '1', isForwarded: true }))
+  expect(received.slice(3).filter((one) => 'replyTo' in one)).toEqual([])
 })
 
 test.each<[string, DiscordUser]>([

@@ -48,6 +48,21 @@ test('tools are sent as tasks, each status once, and no status stands below', as
   expect(verbsOf(scene)).toEqual(['open', 'append', 'append'])
 })
 
+test('a task that failed or was denied says why', () => {
+  const reasonsOf = (...parts: Parameters<typeof replyWith>[0]) =>
+    viewOf(replyWith(parts), { isStreaming: true }).flow.tasks.map(({ status, reason }) => [status, reason])
+  const rejected = 'The user rejected permission to use this specific tool call with the following feedback: Not now'
+  const failed = (error: string) => call('bash', { status: 'error', error })
+  expect(
+    reasonsOf(failed('exit 1\nat line 2'), failed(rejected), failed('Tool execution aborted'), tool('running')),
+  ).toEqual([
+    ['failed', 'failed: exit 1 at line 2'],
+    ['failed', 'denied: Not now'],
+    ['failed', undefined],
+    ['running', undefined],
+  ])
+})
+
 test('the checklist is sent as its progress', () => {
   const todos = ['completed', 'in_progress', 'pending'].map((status) => ({ content: `Do ${status}`, status }))
   const reply = replyWith([said('I plan.'), call('todowrite')], { todos })

@@ -66,7 +66,11 @@ test('every member of a port gets well-formed text, and the port keeps its gette
     },
   })
   const options = { chat: { id: 'chat' }, signal: new AbortController().signal, silent: false, key: 'k' }
-  const piece = { text: first, tasks: [{ id: 'a', title: first, status: 'done' as const }], plan: second }
+  const piece = {
+    text: first,
+    tasks: [{ id: 'a', title: first, status: 'failed' as const, reason: second }],
+    plan: second,
+  }
   const kind = port.stream?.kind
   await port.upload?.({ name: first, text: first, caption: second }, options)
   await port.typing?.(true, { ...options, doing: first })

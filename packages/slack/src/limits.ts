@@ -48,7 +48,7 @@ export const streamMs = 240_000
  */
 export const streamLength = 9000
 
-/** The share of `streamLength` for tasks: bytes of their titles, and the number of tasks. */
+/** The share of `streamLength` for tasks: bytes of their titles and reasons, and the number of tasks. */
 export const tasksLength = 1400
 export const mostTasks = 45
 

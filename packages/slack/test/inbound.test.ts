@@ -40,6 +40,25 @@ describe('a message', () => {
     expect(ids).toEqual(['C1/1.1', 'C1/1.1'])
   })
 
+  test('that was written with /me counts, and so does a mention in it', () => {
+    const { received } = readBody(body({ subtype: 'me_message', text: 'asks <@UBOT> for tea' })) ?? {}
+    expect(received).toMatchObject({ type: 'text', text: 'asks for tea', isMention: true, isAddressed: true })
+  })
+
+  test.each([
+    ['a deleted file', { mode: 'tombstone' }],
+    ['a file beyond the limit of the plan', { mode: 'hidden_by_limit' }],
+    ['a file of another service', { mode: 'external', is_external: true, url_private: 'https://drive.example/x' }],
+    ['a file that is marked as external alone', { is_external: true }],
+  ])('has no %s among its files', (_, more) => {
+    const kept = { id: 'F2', name: 'a.txt', mode: 'hosted', is_external: false }
+    const files = [{ id: 'F1', name: 'gone.txt', ...more }, kept]
+    expect(readBody(body({ subtype: 'file_share', files }))?.received).toMatchObject({ files: [{ ref: 'F2' }] })
+    const alone = body({ text: undefined, subtype: 'file_share', files: [files[0]] })
+    expect(readBody(alone)?.received).toBeUndefined()
+    expect(readBody(body({ files: [files[0]] }))?.received).not.toHaveProperty('files')
+  })
+
   test('without text is ignored', () => {
     expect(readBody(body({ text: '<@UBOT>' }))?.received).toBeUndefined()
     expect(readBody(body({ text: undefined, subtype: 'file_share' }))?.received).toBeUndefined()

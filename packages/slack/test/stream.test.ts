@@ -40,6 +40,20 @@ describe('a stream', () => {
     expect(slack.calls[0]?.payload).toMatchObject({ recipient_user_id: 'U1', recipient_team_id: 'T0FAKE' })
   })
 
+  test('says why a task failed, as far as there is room, and mentions no one there', async () => {
+    const { stream, shown, slack } = await begin()
+    const failed = (id: string): Task => ({ ...task(id, 'failed'), reason: `failed: <!channel> ${'x'.repeat(150)}` })
+    const tasks = Array.from({ length: 10 }, (_, at) => failed(String(at)))
+    const ref = await stream.open(piece('It', { tasks }), posting)
+    await stream.close(ref, piece('€'.repeat(3000)), editing)
+    const outputs = shown()[0]?.tasks.map(({ output }) => output) ?? []
+    expect(outputs[0]?.replaceAll('\u2060', '')).toMatch(/^failed: <!channel> x+…$/)
+    expect(outputs.filter((output) => output !== '').length).toBeGreaterThan(2)
+    expect(outputs.at(-1)).toBe('')
+    expect(shown()[0]?.tasks.every(({ status }) => status === 'error')).toBe(true)
+    expect(slack.mentions).toEqual([])
+  })
+
   test('mentions no one in its tasks and its plan, which the model also writes', async () => {
     const { stream, slack, shown } = await begin()
     const tasks = [task('a', 'running', 'bash: echo <!channel> <@U1>')]

@@ -266,4 +266,6 @@ export interface Task {
   readonly title: string
   /** How far the call got. */
   readonly status: 'pending' | 'running' | 'done' | 'failed'
+  /** How it failed, or that a person or a rule denied it: one line of plain text. Absent otherwise. */
+  readonly reason?: string | undefined
 }

@@ -96,7 +96,10 @@ function fileOf({ name, text, caption }: Attachment): Attachment {
 function pieceOf({ text, tasks, plan }: StreamPiece): StreamPiece {
   return {
     text: wellFormed(text),
-    tasks: tasks.map((task) => ({ ...task, title: wellFormed(task.title) })),
+    tasks: tasks.map((task) => {
+      const { title, reason } = task
+      return { ...task, title: wellFormed(title), ...(reason !== undefined && { reason: wellFormed(reason) }) }
+    }),
     ...(plan !== undefined && { plan: wellFormed(plan) }),
   }
 }

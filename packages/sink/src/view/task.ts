@@ -1,7 +1,8 @@
 import { isTodoTool, ownTodosOf, type Reply, type ToolPart, toolsOf } from '@reply/core'
 import type { Task } from '../port/port.ts'
+import type { Words } from '../words.ts'
 import { oneLine } from './format.ts'
-import { titleOf } from './tool.ts'
+import { endText, titleOf, toolEndOf } from './tool.ts'
 import type { ViewOptions } from './view.ts'
 
 /** What a stream shows besides the text. */
@@ -17,7 +18,9 @@ const statuses = { pending: 'pending', running: 'running', completed: 'done', er
 export function flowOf(reply: Reply, { shown, policy, words }: ViewOptions): Flow {
   if (policy.verbosity === 'quiet') return { tasks: [] }
   const tools = toolsOf(reply).filter(({ tool }) => !isTodoTool(tool) && tool !== 'question')
-  const tasks = tools.map(taskOf).filter((task) => task.status !== 'pending' && !shown.reported.has(taskKey(task)))
+  const tasks = tools
+    .map((part) => taskOf(part, reply, words))
+    .filter((task) => task.status !== 'pending' && !shown.reported.has(taskKey(task)))
   const todos = ownTodosOf(reply)
   if (todos.length === 0) return { tasks }
   const done = todos.filter(({ status }) => status === 'completed').length
@@ -26,12 +29,19 @@ export function flowOf(reply: Reply, { shown, policy, words }: ViewOptions): Flo
   return { tasks, plan }
 }
 
-export function taskOf(part: ToolPart): Task {
-  const { state } = part
-  return { id: part.id, title: titleOf(part), status: statuses[state.status] }
+/** Which call it is, and how far it got. */
+export function stepOf({ id, state }: ToolPart): Pick<Task, 'id' | 'status'> {
+  return { id, status: statuses[state.status] }
+}
+
+function taskOf(part: ToolPart, reply: Reply, words: Words): Task {
+  const task = { ...stepOf(part), title: titleOf(part) }
+  const end = toolEndOf(part, reply)
+  const reason = end && endText(end, words)
+  return reason ? { ...task, reason } : task
 }
 
 /** The key of a task in the ledger's `reported`. */
-export function taskKey({ id, status }: Task): string {
+export function taskKey({ id, status }: Pick<Task, 'id' | 'status'>): string {
   return `task:${id}:${status}`
 }

@@ -1,9 +1,9 @@
 import { isShownText, isTodoTool, partsOf, type Reply, type ToolPart, visible } from '@reply/core'
 import { heartbeatKey, noticeKey } from '../ledger/keys.ts'
 import { activityOf } from './activity.ts'
-import { code, literal, oneLine } from './format.ts'
-import { taskKey, taskOf } from './task.ts'
-import { type ToolEnd, titleOf, toolEndOf } from './tool.ts'
+import { code, literal } from './format.ts'
+import { stepOf, taskKey } from './task.ts'
+import { endText, titleOf, toolEndOf } from './tool.ts'
 import type { Timed, ViewOptions } from './view.ts'
 
 /** UTF-16 units shown of a tool's output. */
@@ -97,7 +97,7 @@ function isDue({ state }: ToolPart, { mode, policy, rings = false }: ViewOptions
 /** The stream of the text shows the call as a task. */
 function isInStream(part: ToolPart, { phase }: Reply, { isStreaming, shown, policy }: ViewOptions): boolean {
   if (!isStreaming || policy.verbosity === 'verbose') return false
-  return phase !== 'settled' || shown.reported.has(taskKey(taskOf(part)))
+  return phase !== 'settled' || shown.reported.has(taskKey(stepOf(part)))
 }
 
 function stateKey(part: ToolPart): string {
@@ -115,21 +115,6 @@ function lineOf(part: ToolPart, reply: Reply, { words, policy, mode, small }: Vi
   const line = small?.(said) ?? (mode === 'live' ? `*${said}*` : said)
   const output = policy.verbosity === 'verbose' && !end ? (part.state.output ?? '').trim() : ''
   return output === '' ? line : `${line}\n${excerpt(output)}`
-}
-
-function endText(end: ToolEnd, words: ViewOptions['words']): string {
-  switch (end.type) {
-    case 'rejected':
-      return words.toolDenied({ by: 'person', reason: end.reason && oneLine(end.reason, 200) })
-    case 'forbidden':
-      return words.toolDenied({ by: 'rule', reason: undefined })
-    case 'failed':
-      return words.toolFailed(oneLine(end.reason, 200))
-    case 'interrupted':
-      return ''
-    default:
-      return end satisfies never
-  }
 }
 
 function excerpt(output: string): string {

@@ -1,4 +1,5 @@
 import { type Ask, type Reply, subjectOf, type ToolPart, visible } from '@reply/core'
+import type { Words } from '../words.ts'
 import { oneLine } from './format.ts'
 
 /** How a tool call ended that did not succeed. */
@@ -66,6 +67,22 @@ export function toolEndOf(part: ToolPart, { asks }: Pick<Reply, 'asks'>): ToolEn
     return { type: 'rejected', reason: feedbackIn(error) }
   if (rule.test(error)) return { type: 'forbidden' }
   return stop.test(error.trim()) ? { type: 'interrupted' } : { type: 'failed', reason: error }
+}
+
+/** How a call ended, in a line of plain words. Empty if it was interrupted. */
+export function endText(end: ToolEnd, words: Words): string {
+  switch (end.type) {
+    case 'rejected':
+      return words.toolDenied({ by: 'person', reason: end.reason && oneLine(end.reason, 200) })
+    case 'forbidden':
+      return words.toolDenied({ by: 'rule', reason: undefined })
+    case 'failed':
+      return words.toolFailed(oneLine(end.reason, 200))
+    case 'interrupted':
+      return ''
+    default:
+      return end satisfies never
+  }
 }
 
 function isRejectionOf(ask: Ask, { callID }: ToolPart): boolean {

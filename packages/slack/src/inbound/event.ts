@@ -21,7 +21,15 @@ const file = z.object({
   size: z.number().optional(),
   url_private: z.string().optional(),
   url_private_download: z.string().optional(),
+  mode: z.string().optional(),
+  is_external: z.boolean().optional(),
 })
+
+/**
+ * Files that Slack doesn't hand out. `tombstone`: deleted (https://github.com/wee-slack/wee-slack/pull/641).
+ * `hidden_by_limit`: too old for the workspace's plan. `external`: another service keeps it.
+ */
+const withheld: ReadonlySet<string | undefined> = new Set(['tombstone', 'hidden_by_limit', 'external'])
 
 const message = z.object({
   channel: z.string(),
@@ -49,8 +57,11 @@ const stop = z.object({
   event_ts: z.string().optional(),
 })
 
-/** Subtypes of messages that carry a person's text; the rest are edits, joins and the like. */
-const spoken: ReadonlySet<string | undefined> = new Set([undefined, 'file_share', 'thread_broadcast'])
+/**
+ * Subtypes of messages that carry a person's text; the rest are edits, joins and the like. `me_message` is written with
+ * `/me`: https://docs.slack.dev/reference/events/message/me_message
+ */
+const spoken: ReadonlySet<string | undefined> = new Set([undefined, 'file_share', 'thread_broadcast', 'me_message'])
 
 /** Reads an event callback. Returns undefined if it isn't one. */
 export function readEvent(value: unknown): Read | undefined {
@@ -81,7 +92,7 @@ function receivedIn(
   const mark = bot === undefined ? undefined : `<@${bot}>`
   const isNamed = type === 'app_mention' || (mark !== undefined && text.includes(mark))
   const words = readText(mark === undefined ? text : text.replaceAll(`${mark} `, '').replaceAll(mark, '')).trim()
-  const files = said.files.map(fileOf)
+  const files = said.files.filter(({ mode, is_external }) => is_external !== true && !withheld.has(mode)).map(fileOf)
   // Only a mention.
   if (words === '' && files.length === 0) return undefined
   return {

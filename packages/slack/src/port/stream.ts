@@ -27,7 +27,7 @@ export interface StreamOptions {
   readonly onMisplaced: () => void
 }
 
-/** The tasks sent in one stream, and the bytes of their titles. */
+/** The tasks sent in one stream, and the bytes of their titles and reasons. */
 interface SentTasks {
   readonly tasks: Set<string>
   length: number
@@ -104,11 +104,12 @@ function chunksOf(
     ...(plan ? [{ type: 'plan_update', title: titled(plan) }] : []),
     ...tasks
       .filter((task) => isRoomFor(task, sent))
-      .map(({ id, title, status }) => ({
+      .map(({ id, title, status, reason }) => ({
         type: 'task_update',
         id,
         title: titled(title || '…'),
         status: statuses[status],
+        ...outputOf(reason, sent),
       })),
     ...(text === '' ? [] : [{ type: 'markdown_text', text }]),
   ]
@@ -117,6 +118,16 @@ function chunksOf(
 /** Titles come from the model, so their mentions are disabled like the text's. */
 function titled(title: string): string {
   return clipped(quieted(title), titleLength)
+}
+
+/** Why a task failed, below its title. Left out once the budget is used up. Slack counts it twice. */
+function outputOf(reason: string | undefined, sent: SentTasks): { readonly output?: string } {
+  if (reason === undefined) return {}
+  const output = titled(reason)
+  const length = sent.length + 2 * bytesOf(output)
+  if (length > tasksLength) return {}
+  sent.length = length
+  return { output }
 }
 
 /** Skips new tasks once the budget is used up. A task that was sent before always gets its updates. */

@@ -84,9 +84,14 @@ export function createPerson({ state, gateway, endpoint }: PersonOptions): Perso
     },
     forward: (channelId, { channelId: at, id }, { from = defaultPerson } = {}) => {
       const origin = channelOr(state, at)
-      // A subset of its fields, without the author.
-      const { content, timestamp, edited_timestamp, flags } = messageOf(postOr(origin, id), origin, state.me)
-      const forwarded = { id, channelId: at, snapshot: { type: 0, content, timestamp, edited_timestamp, flags } }
+      // A subset of its fields, without the author: https://discord.com/developers/docs/resources/message#message-snapshot-object
+      const { content, attachments, timestamp, edited_timestamp, flags } = messageOf(
+        postOr(origin, id),
+        origin,
+        state.me,
+      )
+      const snapshot = { type: 0, content, attachments, timestamp, edited_timestamp, flags }
+      const forwarded = { id, channelId: at, snapshot }
       return write(channelOr(state, channelId), { from, content: '', forwarded })
     },
     press: (channelId, messageId, button, { from = defaultPerson } = {}) => {

@@ -1,15 +1,18 @@
 import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { bridgeChannel } from '@reply/telegram'
 import { createHandClock } from '@reply/testing'
 import fc from 'fast-check'
 import Libsql from 'libsql'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createBridge } from '../src/bridge.ts'
+import { parseConfig } from '../src/config/config.ts'
 import { createMemoryStore } from '../src/store/memory.ts'
 import { openDatabase } from '../src/store/sqlite/database.ts'
 import { failureOf } from '../src/store/sqlite/failure.ts'
 import { migrate } from '../src/store/sqlite/migrate.ts'
-import { hasState, sqliteStore } from '../src/store/sqlite.ts'
+import { hasState, readState, sqliteStore } from '../src/store/sqlite.ts'
 import { type Store, StoreError, type Write } from '../src/store/store.ts'
 
 let root = ''
@@ -253,6 +256,113 @@ describe('a state', () => {
     await expect(open(join(folder, 'inner'))).rejects.toMatchObject({ name: 'StoreError', type: 'failed' })
   })
 })
+
+describe('a copy of a state at work', () => {
+  /** Copies what a store has while it is open. */
+  async function copied(files: readonly string[], store: Store, from: string): Promise<string> {
+    const to = newFolder()
+    await mkdir(to, { mode: 0o700 })
+    for (const ending of files) await copyFile(fileIn(from) + ending, fileIn(to) + ending)
+    await store.close()
+    return to
+  }
+
+  async function worked(lengths: readonly number[]): Promise<{ readonly folder: string; readonly store: Store }> {
+    const folder = newFolder()
+    const store = await open(folder)
+    for (const [index, length] of lengths.entries()) await store.commit([put(`key ${index}`, 'x'.repeat(length))])
+    return { folder, store }
+  }
+
+  const lost =
+    /lacks what was written last, because its file .*bridge\.db-wal is missing or damaged: .* Put that file back/
+
+  test.each([
+    ['after its first commit', [1]],
+    ['after some', [1, 2, 3]],
+    ['after it was merged several times', [3_000_000, 3_000_000, 10, 3_000_000, 10]],
+  ])('without its WAL is refused with the cure, %s', async (_, lengths) => {
+    const { folder, store } = await worked(lengths)
+    const copy = await copied([''], store, folder)
+    const before = await readFile(fileIn(copy))
+    for (const use of [open, hasState, (one: string) => readState(one, 'key')]) {
+      const used = use(copy)
+      await expect(used).rejects.toThrow(lost)
+      await expect(used).rejects.toMatchObject({ name: 'StoreError', type: 'failed' })
+    }
+    expect(before.equals(await readFile(fileIn(copy)))).toBe(true)
+  })
+
+  test('with its WAL has everything', async () => {
+    const { folder, store } = await worked([3_000_000, 3_000_000, 10])
+    const copy = await open(await copied(['', '-wal'], store, folder))
+    expect((await copy.list('key')).map(({ value }) => value.length)).toEqual([3_000_000, 3_000_000, 10])
+    await copy.close()
+  })
+
+  test('whose WAL is damaged is refused', async () => {
+    const { folder, store } = await worked([1, 2])
+    const copy = await copied(['', '-wal'], store, folder)
+    const wal = `${fileIn(copy)}-wal`
+    await writeFile(wal, (await readFile(wal)).fill(0x5a))
+    await expect(open(copy)).rejects.toThrow(lost)
+  })
+
+  test('that another program merged has everything, also without a WAL', async () => {
+    const { folder, store } = await worked([1, 2])
+    const copy = await copied(['', '-wal'], store, folder)
+    await withFile(copy, (file) => void file.exec('PRAGMA wal_checkpoint(TRUNCATE)'))
+    const again = await open(copy)
+    expect(await again.list('key')).toHaveLength(2)
+    await again.close()
+  })
+})
+
+test('a process that only reads, or waits for the lease, leaves no mark in a state', async () => {
+  const folder = await writtenFolder()
+  const before = await readFile(fileIn(folder))
+  await hasState(folder)
+  await readState(folder, '')
+  const store = await open(folder)
+  await store.read('key')
+  await store.close()
+  expect(await readFile(fileIn(folder))).toEqual(before)
+})
+
+/** What really happens to files: a copy that was cut off, a bad block, a wrong file, and an empty one. */
+const damages: readonly (readonly [string, (bytes: Buffer) => Buffer, RegExp])[] = [
+  ['cut off', (bytes) => bytes.subarray(0, 8192), /bridge\.db is damaged\. Restore it from a backup/],
+  ['overwritten in its pages', (bytes) => bytes.fill(0x5a, 4096), /bridge\.db is damaged\. Restore it from a backup/],
+  ['overwritten in its schema', (bytes) => bytes.fill(0x5a, 100, 4096), /bridge\.db is damaged\. Restore it/],
+  ['overwritten in its head', (bytes) => bytes.fill(0x5a, 0, 100), /bridge\.db is not a state of the bridge\. Name/],
+  ['of a newer version', (bytes) => Buffer.from(bytes.fill(77, 63, 64)), /has version 77, .* Install the newer bridge/],
+]
+
+test.each(damages)(
+  'a bridge whose state is %s ends with a sentence that names the file and the cure',
+  async (_, damage, says) => {
+    const folder = newFolder()
+    const store = await open(folder)
+    for (let index = 0; index < 50; index++) await store.commit([put(`route/tg/${index}/`, 'x'.repeat(500))])
+    await store.close()
+    await writeFile(fileIn(folder), damage(await readFile(fileIn(folder))))
+    const config = parseConfig({
+      servers: { home: { url: 'http://127.0.0.1:1' } },
+      channels: { tg: { type: 'telegram', token: { env: 'TOKEN' } } },
+      people: { ann: { ids: ['tg:1'], may: ['prompt'] } },
+    })
+    const started = open(folder).then(
+      async (opened) =>
+        await createBridge({
+          config,
+          store: opened,
+          secret: () => '42:secret',
+          load: async () => bridgeChannel,
+        }).start(),
+    )
+    await expect(started).rejects.toThrow(says)
+  },
+)
 
 test('a state whose file is a folder is refused', async () => {
   const folder = newFolder()

@@ -5,6 +5,7 @@ import { granted, isHeld, leaseAfter } from './leasing.ts'
 import { type Database, isOpenToOthers, openDatabase, requireUnread } from './sqlite/database.ts'
 import { damaged } from './sqlite/failure.ts'
 import { createGrouped } from './sqlite/grouped.ts'
+import { createMerging } from './sqlite/merging.ts'
 import { checkVersion, migrate } from './sqlite/migrate.ts'
 import { type Tables, tablesOf } from './sqlite/tables.ts'
 import {
@@ -88,8 +89,13 @@ export async function readState(folder: string, prefix: string): Promise<readonl
 
 function storeOf(database: Database, clock: Clock): Store {
   let open: Tables | undefined = tablesOf(database, clock)
+  const merging = createMerging(database)
   const commits = createGrouped<Commit, Committed>({
-    run: (group) => commitAll(database, tables(), { group, clock }),
+    run: (group) => {
+      const results = commitAll(database, tables(), { group, clock })
+      if (results.some(({ type }) => type === 'done')) merging.wrote(lengthOf(group))
+      return results
+    },
     isBusy: (error) => error instanceof StoreError && error.type === 'busy',
   })
   return {
@@ -101,7 +107,11 @@ function storeOf(database: Database, clock: Clock): Store {
       tables()
       return await commits.add({ writes, lease, survives })
     },
-    lease: async (request) => lease(database, settled(), { request, clock }),
+    lease: async (request) => {
+      const taken = lease(database, settled(), { request, clock })
+      if (taken) merging.wrote(0)
+      return taken
+    },
     release: async (given) => settled().release(given),
     sweep: async () => settled().sweep(),
     close: async () => {
@@ -110,8 +120,7 @@ function storeOf(database: Database, clock: Clock): Store {
       // The driver keeps the files open until its statements are collected.
       open = undefined
       try {
-        // Moves everything into the one file, so that a copy of it is a backup.
-        database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+        merging.close()
       } finally {
         database.close()
       }
@@ -143,6 +152,12 @@ interface Commit {
   readonly writes: readonly Write[]
   readonly lease: Lease | undefined
   readonly survives: 'machine' | 'process'
+}
+
+/** About how many bytes a group writes. */
+function lengthOf(group: readonly Commit[]): number {
+  const writes = group.flatMap((commit) => commit.writes)
+  return writes.reduce((sum, write) => sum + ('value' in write ? (write.value?.length ?? 0) : 0), 0)
 }
 
 function commitAll(

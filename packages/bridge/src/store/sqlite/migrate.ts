@@ -1,5 +1,6 @@
 import { StoreError } from '../store.ts'
 import type { Database } from './database.ts'
+import { versionIn } from './merging.ts'
 
 /** Says in the file's header that it is ours: "rply". */
 const applicationId = 0x72706c79
@@ -32,7 +33,7 @@ export function migrate(database: Database, file: string): void {
   // A commit returns when the disk has it. macOS needs these for that: https://www.sqlite.org/pragma.html
   database.exec('PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON')
   database.waitForDisk(true)
-  if (database.pragma('user_version') === migrations.length) return
+  if (checkVersion(database, file) === migrations.length) return
   database.transact(() => {
     // Another process may have been first.
     const version = checkVersion(database, file)
@@ -42,9 +43,9 @@ export function migrate(database: Database, file: string): void {
   })
 }
 
-/** The file's version; 0 for an empty file. Throws a `StoreError` if it is newer or not ours. */
+/** The file's version; 0 for an empty file. Throws a `StoreError` if it is newer, not ours, or lacks its WAL. */
 export function checkVersion(database: Database, file: string): number {
-  const version = Number(database.pragma('user_version'))
+  const version = versionIn(database, file)
   const isEmpty = database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').first() === undefined
   if (!isEmpty && database.pragma('application_id') !== applicationId)
     throw new StoreError('failed', `The file ${file} belongs to another program. Name another folder for the state.`)

@@ -84,7 +84,8 @@ export async function playTwoBridges(fault: Fault, rounds: number, seed: number)
   const missing = counts.filter(({ count }) => count === 0).map(({ name }) => name)
   // It is told, and then does not run.
   const refused = chats.flatMap(said).filter((one) => one.includes(notTaken)).length
-  if (missing.length !== refused) faults.push(`missing: ${missing.join()}, and ${refused} were refused`)
+  const shown = (): string => chats.map((chat) => `${chat}:\n${said(chat).join('\n')}`).join('\n')
+  if (missing.length !== refused) faults.push(`missing: ${missing.join()}, and ${refused} were refused: ${shown()}`)
   if (copies > doubtful) faults.push(`${copies} finals are shown twice, of which ${doubtful} are counted`)
   await telegram.close()
   await server.stop()

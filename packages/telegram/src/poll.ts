@@ -38,8 +38,8 @@ const againMs = 500
  * the oldest one that is still being handled. Telegram sends the others again, and does not wait for new ones then.
  */
 export function createPolling({ api, read, receive, onError, hearing, clock }: PollOptions): Polling {
-  /** The updates that Telegram does not know as handled yet, by id: whether they are. */
-  const open = new Map<number, boolean>()
+  /** The updates that Telegram does not know as handled yet, by id. It sends again what the host did not take. */
+  const open = new Map<number, 'handling' | 'handled' | 'not-taken'>()
   const tasks = createOpenTasks()
   let abort: AbortController | undefined
   let ended = Promise.resolve()
@@ -62,7 +62,7 @@ export function createPolling({ api, read, receive, onError, hearing, clock }: P
     let misses = 0
     while (!signal.aborted) {
       try {
-        const isBusy = [...open.values()].includes(false)
+        const isBusy = [...open.values()].some((one) => one !== 'handled')
         // After a failure, the first answer tells at once that Telegram can be heard again.
         const timeout = isBusy || hasFailed ? 0 : pollS
         const batch = await poll({ offset, timeout, allowed_updates: updateTypes }, signal)
@@ -72,6 +72,7 @@ export function createPolling({ api, read, receive, onError, hearing, clock }: P
         for (const id of open.keys()) if (id < (offset ?? 0)) open.delete(id)
         for (const update of batch) begin(update)
         await restOr(againMs, signal)
+        if ([...open.values()].includes('not-taken')) await pause(clock, againMs, signal)
         offset = nextOffset() ?? offset
       } catch (error) {
         if (signal.aborted) break
@@ -113,18 +114,18 @@ export function createPolling({ api, read, receive, onError, hearing, clock }: P
 
   function begin(value: unknown): void {
     const id = updateIdOf(value)
-    if (id !== undefined && open.has(id)) return
+    if (id !== undefined && open.has(id) && open.get(id) !== 'not-taken') return
     const update = read(value)
     if (!update) onError(unreadableUpdate(id))
     if (id === undefined) return
-    open.set(id, !update)
-    if (update) void tasks.add(receive(update).then((isTaken) => void open.set(id, isTaken)))
+    open.set(id, update ? 'handling' : 'handled')
+    if (update) void tasks.add(receive(update).then((isTaken) => void open.set(id, isTaken ? 'handled' : 'not-taken')))
   }
 
-  /** The oldest update that is still being handled, else the one after the newest. */
+  /** The oldest update that is not handled, else the one after the newest. */
   function nextOffset(): number | undefined {
-    const handling = [...open].flatMap(([id, isHandled]) => (isHandled ? [] : [id]))
-    if (handling.length > 0) return Math.min(...handling)
+    const left = [...open].flatMap(([id, how]) => (how === 'handled' ? [] : [id]))
+    if (left.length > 0) return Math.min(...left)
     return open.size > 0 ? Math.max(...open.keys()) + 1 : undefined
   }
 

@@ -1,5 +1,5 @@
 import { getEventListeners } from 'node:events'
-import { backOffMs, type Hearing } from '@reply/sink/channel'
+import { backOffMs, type Hearing, NotTakenError } from '@reply/sink/channel'
 import type { TelegramFault } from '@reply/testing'
 import { describe, expect, test, vi } from 'vitest'
 import { type TelegramChannelOptions, telegramChannel } from '../src/index.ts'
@@ -58,6 +58,28 @@ describe('while an update is being handled', () => {
     expect(received).toBe(1)
     expect(await api.getUpdates({ timeout: 0 })).toEqual([])
   })
+})
+
+test('an update that the host does not take is passed on again, in time, and only then confirmed', async () => {
+  const heard: string[] = []
+  const { telegram, api, clock, channel } = await poll((inbound) => {
+    heard.push(inbound.type === 'text' ? inbound.text : inbound.type)
+    if (heard.length < 3) throw new NotTakenError()
+  })
+  telegram.say(7, 'A prompt')
+  for (const times of [1, 2]) {
+    await until(() => heard.length === times)
+    const polls = telegram.count('getUpdates')
+    await clock.advance(499)
+    expect(telegram.count('getUpdates')).toBe(polls)
+    await clock.advance(1)
+    await until(() => heard.length > times)
+  }
+  const stopped = channel.stop()
+  await clock.advance(5000)
+  await stopped
+  expect(heard).toEqual(['A prompt', 'A prompt', 'A prompt'])
+  expect(await api.getUpdates({ timeout: 0 })).toEqual([])
 })
 
 const missing = (times: number): TelegramFault => ({ type: 'status', code: 404, method: 'getUpdates', times })

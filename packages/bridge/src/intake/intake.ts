@@ -9,6 +9,7 @@ import { eventPlace } from '../events/place.ts'
 import { createRate } from '../people/rate.ts'
 import { type ChatPlace, entryFor, placeKey } from '../place.ts'
 import { type ActiveRun, cancelFor, mayActOn, maySteer } from '../runs/active-run.ts'
+import { atMost } from '../runs/at-most.ts'
 import type { BridgeContext } from '../runs/context.ts'
 import type { Runner } from '../runs/runner.ts'
 import { StoreError, type Write } from '../store/store.ts'
@@ -44,6 +45,8 @@ type Text = Extract<Inbound, { type: 'text' }>
 
 /** A stranger is told at most once in this time, in ms. */
 const refuseAgainMs = 3_600_000
+/** How long a message waits until the state can be written again, in ms: not every platform delivers it once more. */
+const holdMs = 3000
 /** How many strangers are remembered. */
 const mostRefused = 1000
 
@@ -57,6 +60,7 @@ export function createIntake(options: IntakeOptions): Intake {
 
   async function receive(channel: string, given: Inbound): Promise<void> {
     // The platform delivers it again, to this process or to another.
+    if (!isHeld()) await atMost(hold(), holdMs, clock).catch(() => {})
     if (!isHeld()) throw new NotTakenError()
     const inbound = heldAnswer(given)
     context.failed.heard({ channel, chat: inbound.chat })

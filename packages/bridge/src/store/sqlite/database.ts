@@ -140,10 +140,37 @@ function databaseOf(connection: import('libsql').Database, file: string): Databa
     begin.run()
     try {
       const { keep, result } = run()
-      if (keep) commit.run()
+      if (keep) commitOrUndo()
       return result
     } finally {
       // SQLite ends the transaction itself after some errors, such as a full disk.
+      if (connection.inTransaction) exec('ROLLBACK')
+    }
+  }
+
+  /**
+   * If the disk fails to sync, SQLite undoes the transaction for all that are connected, but its frames are in the log, and
+   * after a crash they would count: https://www.sqlite.org/walformat.html#recovery. Another transaction takes their place.
+   */
+  function commitOrUndo(): void {
+    try {
+      commit.run()
+    } catch (error) {
+      if (connection.inTransaction) exec('ROLLBACK')
+      overwrite()
+      throw error
+    }
+  }
+
+  /** That its sync fails, too, changes nothing: its frames are in the log. A process that is writing does the same. */
+  function overwrite(): void {
+    try {
+      begin.run()
+      exec(`PRAGMA user_version = ${Number(pragma('user_version'))}`)
+      commit.run()
+    } catch {
+      // What failed first is reported.
+    } finally {
       if (connection.inTransaction) exec('ROLLBACK')
     }
   }

@@ -2,6 +2,7 @@ import type { Goal } from './goal.ts'
 import { bridgeGoals } from './goals/bridge.ts'
 import { byteGoals } from './goals/bytes.ts'
 import { channelGoals } from './goals/channels.ts'
+import { commandGoals } from './goals/command.ts'
 import { deliveryGoals } from './goals/delivery.ts'
 import { growthGoals } from './goals/growth.ts'
 import { heapGoals } from './goals/heap.ts'
@@ -30,6 +31,7 @@ export const goals: readonly Goal[] = [
   ...channelGoals,
   ...paceGoals,
   ...bridgeGoals,
+  ...commandGoals,
   ...hostileGoals,
   ...sizeGoals,
 ]

@@ -9,6 +9,8 @@ export type Told =
       readonly finalsMs: number
       readonly limited: number
       readonly latenciesMs: readonly number[]
+      /** From an answer's first piece, which is a sentence, to the chat that shows it. */
+      readonly firstsMs: readonly number[]
     }
   | { readonly type: 'stuck'; readonly why: string }
 
@@ -26,19 +28,21 @@ const stuckMs = 60_000
 
 /**
  * A fake Telegram and a scripted OpenCode in a process of their own, so that they take neither time nor memory of the
- * bridge. `fakes.js PIECES EVERY_MS` is forked.
+ * bridge. `fakes.js PIECES EVERY_MS PARAGRAPHS` is forked.
  */
-const [pieces = 1, everyMs = 1] = process.argv.slice(2).map(Number)
-const words = 'The agent writes a sentence, and then another one. '
+const [pieces = 1, everyMs = 1, paragraphs = 1] = process.argv.slice(2).map(Number)
+const paragraph = `${'The agent writes a sentence, and then another one. '.repeat(20)}\n`
 const endOf = (chat: string): string => `This is the end of ${chat}.`
 const saidAt = new Map<string, number>()
 let latencies: number[] = []
+let firsts: number[] = []
 let endedAt = 0
 const telegram = await startTelegram({ token })
 const opencode = await startScripted({
-  answer: (prompt) => words.repeat(20) + endOf(prompt),
+  answer: (prompt) => paragraph.repeat(paragraphs) + endOf(prompt),
   ...{ pieces, everyMs },
   onPrompt: (prompt) => latencies.push(performance.now() - (saidAt.get(prompt) ?? 0)),
+  onFirst: (prompt) => whenBegun(Number(prompt.slice('chat '.length)), performance.now()),
   onEnd: () => {
     endedAt = performance.now()
   },
@@ -54,6 +58,7 @@ tell({ type: 'ready', telegram: telegram.url, opencode: opencode.url })
 
 async function play({ chats, everyMs: pauseMs, first }: Load): Promise<Told> {
   latencies = []
+  firsts = []
   const waiting = new Set(Array.from({ length: chats }, (_, index) => first + index))
   const shown = whenShown(waiting)
   // It may reject before the last message is said.
@@ -65,7 +70,16 @@ async function play({ chats, everyMs: pauseMs, first }: Load): Promise<Told> {
   }
   const finalsMs = (await shown) - endedAt
   const limited = telegram.calls.filter(({ status }) => status === 429).length
-  return { type: 'done', finalsMs, limited, latenciesMs: latencies }
+  return { type: 'done', finalsMs, limited, latenciesMs: latencies, firstsMs: firsts }
+}
+
+/** Notes when the chat shows the beginning of its answer. */
+function whenBegun(chat: number, since: number): void {
+  const timer = setInterval(() => {
+    if (!telegram.screen(chat).some(({ text }) => text.includes('The agent'))) return
+    clearInterval(timer)
+    firsts.push(performance.now() - since)
+  }, 2)
 }
 
 /** Resolves to the time at which the last of the chats showed its whole answer. */

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { createBridge, parseConfig, sqliteStore } from '@reply/bridge'
+import { createBridge, parseConfig, type Store, sqliteStore, type Write } from '@reply/bridge'
 import type { Load, Told } from './fakes.ts'
 
 /** A bridge with SQLite in this process, and its platform and its server in another. */
@@ -11,19 +11,38 @@ export interface LoadedBridge {
   /** Plays a load, and resolves when every chat shows its whole answer. Rejects if some never do. */
   play(load: Load): Promise<Done>
   close(): Promise<void>
+  /** The length of all values that were committed so far, in UTF-16 units. */
+  written(): number
+  /** CPU time of its start, in ms. */
+  readonly startMs: number
+}
+
+/** Runs that ended before the start. */
+export interface Ran {
+  readonly runs: number
+  readonly logKB: number
 }
 
 export type Done = Extract<Told, { type: 'done' }>
 
-/** `known`: how many chats the state knows before the start. */
+/**
+ * `known`: how many chats the state knows before the start. `logs`: of how many finished runs it has executions, each with
+ * a log of `logKB`.
+ */
 export async function startLoaded(options: {
   readonly pieces: number
   readonly everyMs: number
   readonly chats: number
   readonly known?: number
+  readonly paragraphs?: number
+  readonly ran?: Ran
 }): Promise<LoadedBridge> {
-  const { pieces, everyMs, chats, known = 0 } = options
-  const fakes = fork(fileURLToPath(new URL('./fakes.js', import.meta.url)), [String(pieces), String(everyMs)])
+  const { pieces, everyMs, chats, known = 0, paragraphs = 1, ran } = options
+  const fakes = fork(fileURLToPath(new URL('./fakes.js', import.meta.url)), [
+    String(pieces),
+    String(everyMs),
+    String(paragraphs),
+  ])
   const next = async (): Promise<Told> =>
     await new Promise((resolve, reject) => {
       fakes.once('message', resolve)
@@ -32,7 +51,8 @@ export async function startLoaded(options: {
   const ready = await next()
   if (ready.type !== 'ready') throw new Error('The fakes did not start.')
   const folder = mkdtempSync(join(tmpdir(), 'reply-bench-'))
-  await fill(folder, known)
+  await fill(folder, known, ran)
+  const { store, written } = counting(await sqliteStore({ folder }))
   const bridge = createBridge({
     config: parseConfig({
       servers: { home: { url: ready.opencode } },
@@ -42,12 +62,14 @@ export async function startLoaded(options: {
       },
       router: { messagesPerMinute: 1_000_000 },
     }),
-    store: await sqliteStore({ folder }),
+    store,
     secret: () => '1:bench',
     onError: (error) => process.stderr.write(`${error.message}\n`),
   })
+  const before = process.cpuUsage()
   await bridge.start()
-  return { play, close }
+  const { user, system } = process.cpuUsage(before)
+  return { play, close, written, startMs: (user + system) / 1000 }
 
   async function play(load: Load): Promise<Done> {
     fakes.send(load)
@@ -64,7 +86,7 @@ export async function startLoaded(options: {
 }
 
 /** Chats that were used before, each with its session and ten messages that replies may refer to. */
-async function fill(folder: string, known: number): Promise<void> {
+async function fill(folder: string, known: number, ran: Ran = { runs: 0, logKB: 0 }): Promise<void> {
   const store = await sqliteStore({ folder })
   const lease = await store.lease({ name: 'bridge', holder: 'bench', forMs: 60_000 })
   if (!lease) throw new Error('The state is in use.')
@@ -82,6 +104,35 @@ async function fill(folder: string, known: number): Promise<void> {
     })
     await store.commit(writes, lease)
   }
+  for (let run = 0; run < ran.runs; run++) await store.commit(writesOfRun(run, ran.logKB), lease)
   await store.release(lease)
   await store.close()
+}
+
+function writesOfRun(run: number, logKB: number): readonly Write[] {
+  const at = Date.now()
+  const [id, chat] = [`run${run}`, { id: '1' }]
+  const prompt = {
+    ...{ id, channel: 'tg', chat, actor: { id: '1', name: 'Ann' }, text: `chat ${run}`, files: [], isCommand: false },
+    ...{ messageRef: { id }, heardAt: at },
+  }
+  const execution = {
+    ...{ id, prompt, server: 'home', sessionID: `ses_ran${run}`, phase: 'done', status: 'complete' },
+    ...{ startedAt: at, finishedAt: at },
+  }
+  const lines = Array.from({ length: logKB }, () => ({ from: 'stdout', text: 'x'.repeat(1000) }))
+  return [
+    { type: 'put', key: `execution/tg/1//${id}`, value: JSON.stringify(execution) },
+    { type: 'put', key: `log/tg/1//${id}`, value: JSON.stringify(lines) },
+  ]
+}
+
+/** Counts what is committed. */
+function counting(store: Store): { readonly store: Store; readonly written: () => number } {
+  let units = 0
+  const commit: Store['commit'] = async (writes, ...rest) => {
+    for (const write of writes) if ('value' in write) units += write.value?.length ?? 0
+    return await store.commit(writes, ...rest)
+  }
+  return { store: { ...store, commit }, written: () => units }
 }

@@ -14,6 +14,8 @@ export interface ScriptedOptions {
   readonly everyMs: number
   /** A prompt has arrived. */
   readonly onPrompt: (prompt: string) => void
+  /** The first piece of an answer is sent. */
+  readonly onFirst: (prompt: string) => void
   /** A session has ended its turn. */
   readonly onEnd: () => void
 }
@@ -132,6 +134,7 @@ export async function startScripted(options: ScriptedOptions): Promise<ScriptedO
     let sent = 0
     const timer = setInterval(() => {
       const delta = whole.slice(sent, sent + step)
+      if (sent === 0) options.onFirst(prompt)
       sent += step
       part.text += delta
       if (delta !== '') publish('message.part.delta', { sessionID, messageID, partID: part.id, field: 'text', delta })

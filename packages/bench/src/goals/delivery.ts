@@ -49,8 +49,8 @@ export const deliveryGoals: readonly Goal[] = [
     id: 'render.100k',
     what: 'splitting 100 KB of uncached Markdown and rendering it as Telegram HTML, against 10 KB',
     unit: '× as long',
-    // Ten times the text, and each letter may take a fifth longer.
-    bound: { atMost: 12 },
+    // Ten times the text. What the caches keep of it makes collecting garbage dearer, by up to as much again.
+    bound: { atMost: 20 },
     measure: (effort) => {
       let round = 0
       const first = (): void => renderAll(markdownOf(10_000, round++))

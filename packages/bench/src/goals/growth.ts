@@ -48,7 +48,7 @@ export const growthGoals: readonly Goal[] = [
   },
   {
     id: 'growth.asks',
-    what: 'an event of asks of which 5,000 wait at once, against one where 50 do',
+    what: 'an event of an ask while 5,000 wait at once, against one while 50 do',
     unit: '× as long',
     // Each ask copies the list of those that wait. An event must stay cheap, however many wait.
     bound: { atMost: 5 },

@@ -32,6 +32,70 @@ describe('without edits', () => {
   })
 })
 
+describe('where nothing can be edited and every post notifies', () => {
+  const loud: Omit<FakeOptions, 'clock'> = { ...never, limits: { edits: false, silent: false } }
+  const policy = { heartbeatMs: 180_000, toolThrottleMs: 60_000 }
+  const said = (words: string) => replyWith([{ ...text(words, { status: 'open' }), id: 'prt_a' }])
+
+  test('a text that trickles for 40 minutes is shown paragraph by paragraph, and no heartbeat', async () => {
+    const scene = createScene({ fake: loud, sink: { policy } })
+    let words = ''
+    for (let minute = 1; minute <= 40; minute++) {
+      words += `It is minute ${minute}.\n\nThe next o`
+      scene.show(said(words))
+      await scene.pass(60_000)
+      words += 'ne follows. '
+    }
+    const early = textsOf(scene)
+    expect(early[0]).toMatch(
+      /^It is minute 1\.\n\nThe next one follows\. It is minute 2\.\n\nThe next one follows\. It is minute 3\.$/,
+    )
+    expect(early.length).toBeGreaterThan(10)
+    expect(early.every((one) => /The next one follows\. It is minute \d+\.$/.test(one))).toBe(true)
+    scene.show(settledWith([{ ...text(words), id: 'prt_a' }], {}, 2_460_000))
+    expect(await scene.end()).toMatchObject({ undelivered: [] })
+    expect(textsOf(scene).join(' ').replace(/\s+/g, ' ')).toBe(words.trim().replace(/\s+/g, ' '))
+    expect(scene.fake.posted.length).toBe(early.length + 1)
+  })
+
+  test('code is shown whole', async () => {
+    const scene = createScene({ fake: loud, sink: { policy } })
+    scene.show(said('It is this.\n\n```ts\nconst a = 1\n\nconst b'))
+    await scene.pass(200_000)
+    expect(textsOf(scene)).toEqual(['It is this.'])
+  })
+
+  test('a text without a finished paragraph gets a heartbeat', async () => {
+    const scene = createScene({ fake: loud, sink: { policy } })
+    scene.show(said('It is a long sent'))
+    await scene.pass(179_999)
+    expect(textsOf(scene)).toEqual([])
+    await scene.pass(10_001)
+    expect(textsOf(scene)).toEqual([expect.stringContaining('Still working: Writing')])
+  })
+
+  test('an hour of short tool calls rings less and less often', async () => {
+    const scene = createScene({ fake: loud, sink: { policy } })
+    const parts: ReturnType<typeof call>[] = []
+    const minutes: number[] = []
+    for (let at = 0; at < 3600; at += 10) {
+      const before = scene.fake.posted.length
+      const running = { ...call('bash', { status: 'running', title: `test ${at}` }), id: `prt_${at}` }
+      scene.show(replyWith([...parts, running]))
+      await scene.pass(8000)
+      parts.push({ ...call('bash', { status: 'completed', title: `test ${at}` }), id: `prt_${at}` })
+      scene.show(replyWith(parts))
+      await scene.pass(2000)
+      if (scene.fake.posted.length > before) minutes.push(Math.round(at / 60))
+    }
+    scene.show(settledWith([...parts, text('Done.')], {}, 3_600_000))
+    await scene.end()
+    expect(minutes).toEqual([0, 1, 3, 7, 15, 23, 31, 39, 47, 55])
+    expect(scene.fake.posted.length).toBe(minutes.length + 1)
+    expect(textsOf(scene).at(-1)).toBe('Done.')
+  })
+})
+
 describe('where every post notifies', () => {
   const loud: Omit<FakeOptions, 'clock'> = { limits: { silent: false } }
 

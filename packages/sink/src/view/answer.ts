@@ -1,6 +1,7 @@
 import { type Part, partsOf, type Reply, type TextPart } from '@reply/core'
 import type { Card } from '../ledger/card.ts'
 import { answerBelow, answerKey } from '../ledger/keys.ts'
+import { codeBlocksIn } from '../markdown/code-blocks.ts'
 import { wordsEnd } from '../markdown/cut.ts'
 import { isKnownToChat } from './ending.ts'
 import { withFiles } from './file.ts'
@@ -42,11 +43,24 @@ export function answerCards(reply: Reply, options: AnswerOptions): readonly Card
     if (parts.length === 0 || (mode === 'final' && !isSettled)) return
     const isOpen = !isSettled && (isLast || parts.some((part) => part.status === 'open'))
     const ready = mode === 'sealed' ? sealedPrefix(parts, newest) : parts
-    if (ready.length === 0) return
-    const source = sourceOf(ready, key)
+    const source =
+      mode === 'sealed' && ready.length < parts.length ? withParagraphs(parts, ready) : sourceOf(ready, key)
+    if (source === '') return
     const isWhole = isSettled || !isOpen
     const card = { type: 'answer', key, source, isOpen, ...(isSilent && { isSilent }) } as const
     cards.push(...withFiles(card, { ...options, isWhole }))
+  }
+
+  /**
+   * The complete parts, and of the one that grows what was posted already. After a silence also its finished paragraphs,
+   * which say more than that the agent still works.
+   */
+  function withParagraphs(parts: readonly TextPart[], ready: readonly TextPart[]): string {
+    const complete = sourceOf(ready, key)
+    const whole = sourceOf(parts.slice(0, ready.length + 1), key)
+    const posted = options.shown.ends?.get(key) ?? 0
+    const isDue = options.now >= silentFrom(reply, options)
+    return whole.slice(0, Math.max(complete.length, posted, isDue ? paragraphsEnd(whole, posted, options) : 0))
   }
 
   /** Appended text is never edited, so it ends with a whole word. */
@@ -56,6 +70,24 @@ export function answerCards(reply: Reply, options: AnswerOptions): readonly Card
     const isComplete = mode !== 'append' || isSettled || last?.status !== 'open' || last.id !== newest?.id
     return isComplete ? source : source.slice(0, wordsEnd(source, options.shown.ends?.get(key) ?? 0))
   }
+}
+
+/** When a message is due, because nothing was posted for so long, in ms since the epoch. */
+export function silentFrom({ startedAt = 0 }: Reply, { shown, policy }: ViewOptions): number {
+  return Math.max(shown.postedAt ?? 0, startedAt) + policy.heartbeatMs
+}
+
+/**
+ * Where the last finished paragraph of a text ends, outside of code, if that is behind `from`. Code that may become a file
+ * is not shown before it is complete.
+ */
+function paragraphsEnd(source: string, from: number, { uploads, policy }: ViewOptions): number {
+  if (source.lastIndexOf('\n\n') <= from) return from
+  const blocks = codeBlocksIn(source)
+  const file = blocks.find(({ code, isClosed }) => !isClosed || (uploads && code.length > policy.documentLength))
+  for (let end = source.lastIndexOf('\n\n', file?.start); end > from; end = source.lastIndexOf('\n\n', end - 1))
+    if (!blocks.some((block) => block.start < end && end < block.end)) return end
+  return from
 }
 
 /** Text with something after it is complete: the event that seals it comes a little later, possibly after an ask. */

@@ -29,7 +29,7 @@ export function noticeCard(reply: Reply, options: ViewOptions): Notice {
   const [first] = news
   const texts = partsOf(reply).filter(isShownText).length
   if (!first || !news.some(({ part }) => isDue(part, options))) return { at: texts }
-  const due = (shown.noticeAt ?? 0) + policy.toolThrottleMs
+  const due = (shown.noticeAt ?? 0) + policy.toolThrottleMs * patience(options, 1)
   const hasTextBelow = (mode === 'live' || (mode !== 'final' && !rings)) && texts > first.at
   if (now < due && reply.phase !== 'settled' && !hasTextBelow) return { nextAt: due, at: first.at }
   const [lines, reported]: [string[], string[]] = [[], []]
@@ -47,12 +47,21 @@ export function noticeCard(reply: Reply, options: ViewOptions): Notice {
   }
 }
 
+/**
+ * Where each post notifies, the messages that only say that the agent works come further and further apart: twice as far
+ * each time, from the one after `first`, up to eight times as far.
+ */
+function patience({ mode, policy, shown, rings = false }: ViewOptions, first: number): number {
+  if (!rings || mode === 'live' || policy.verbosity !== 'normal') return 1
+  return 2 ** Math.min(3, Math.max(0, shown.noticeCount + shown.heartbeats - first))
+}
+
 /** Without edits: says that the agent still works, after a long silence. */
 export function heartbeatCard(reply: Reply, options: ViewOptions): Timed {
   const { mode, policy, shown, now, words } = options
   if (mode === 'live' || policy.verbosity === 'quiet') return {}
   if (reply.phase === 'settled' || reply.phase === 'blocked' || reply.startedAt === undefined) return {}
-  const due = Math.max(shown.postedAt ?? 0, reply.startedAt) + policy.heartbeatMs
+  const due = Math.max(shown.postedAt ?? 0, reply.startedAt) + policy.heartbeatMs * patience(options, 0)
   if (now < due) return { nextAt: due }
   const { key, text } = activityOf(reply, options)
   const source = literal(words.heartbeat(key === 'working' ? undefined : text, words.elapsed(now - reply.startedAt)))

@@ -5,7 +5,7 @@ import type { AskState, Break, Card, Shown } from '../ledger/card.ts'
 import { answerBelow, answerKey } from '../ledger/keys.ts'
 import type { Words } from '../words.ts'
 import type { Activity } from './activity.ts'
-import { answerCards, type Placed } from './answer.ts'
+import { answerCards, type Placed, silentFrom } from './answer.ts'
 import { askCards } from './ask.ts'
 import { endingCards } from './ending.ts'
 import { compactionCard, reasoningCards, todosCard } from './side-cards.ts'
@@ -80,37 +80,20 @@ export interface Timed {
 
 /** What people should see of a reply now. Pure. */
 export function view(reply: Reply, options: ViewOptions): View {
-  const { shown } = options
+  const { mode, now, shown } = options
   const texts = partsOf(reply).filter(isShownText)
   const status = statusCard(reply, options)
   const notice = noticeCard(reply, options)
   const heartbeat = heartbeatCard(reply, options)
   const asks = askCards(reply, options)
   // A final answer is one card below all others.
-  const here = options.mode === 'final' ? 0 : texts.length
-  const found = [
-    ...reasoningCards(reply, options).map(({ card, at }) => ({ card, at: Math.min(at, here) })),
-    ...[compactionCard(reply, options), todosCard(reply, options)].map((card) => ({ card, at: here })),
-    {
-      card: notice.card,
-      at: notice.card && isFree(notice.at, { ...options, texts }) ? Math.min(notice.at, here) : here,
-    },
-    { card: heartbeat.card, at: here },
-    ...asks.cards.map((card) => ({ card, at: here })),
-  ].flatMap(({ card, at }): Placed[] => (card ? [{ key: card.key, card, at }] : []))
+  const here = mode === 'final' ? 0 : texts.length
   const ids = texts.map(({ id }) => id)
-  const known = shown.breaks.map((one) => ({
-    key: one.key,
-    at: Math.min(positionOf(one, ids), here),
-    card: cardOf(found, one.key),
-  }))
-  const placed = [...known, ...found.filter(({ key }) => !shown.breaks.some((one) => one.key === key))]
-  // The sort is stable: cards at the same place keep the order in which they were first shown.
-  const kept = placed
-    .toSorted((a, b) => a.at - b.at)
-    .map((one) => (one.card ? { ...one, card: { ...one.card, before: ids.slice(0, one.at) } } : one))
-  const answers = answerCards(reply, { ...options, texts, kept })
+  const silent = answersWith(undefined)
+  // Text that waits to be posted says more.
+  const answers = heartbeat.card && !silent.some(isUnposted) ? answersWith(heartbeat.card) : silent
   const ending = endingCards(reply, { ...options, hasText: texts.length > 0 })
+  const paragraphsAt = mode === 'sealed' && reply.phase !== 'settled' ? silentFrom(reply, options) : undefined
   return {
     cards: [...answers, ...ending, ...(status.card && !options.typingHasStatus ? [status.card] : [])].filter(
       hasContent,
@@ -118,7 +101,42 @@ export function view(reply: Reply, options: ViewOptions): View {
     isTyping: isAtWork(reply),
     doing: status.card?.source,
     flow: options.isStreaming ? flowOf(reply, options) : noFlow,
-    nextAt: earliest(status.nextAt, notice.nextAt, heartbeat.nextAt, asks.nextAt),
+    nextAt: earliest(
+      status.nextAt,
+      notice.nextAt,
+      heartbeat.nextAt,
+      asks.nextAt,
+      paragraphsAt !== undefined && paragraphsAt > now ? paragraphsAt : undefined,
+    ),
+  }
+
+  /** The answer, and all cards between its texts. */
+  function answersWith(beat: Card | undefined): readonly Card[] {
+    const found = [
+      ...reasoningCards(reply, options).map(({ card, at }) => ({ card, at: Math.min(at, here) })),
+      ...[compactionCard(reply, options), todosCard(reply, options)].map((card) => ({ card, at: here })),
+      {
+        card: notice.card,
+        at: notice.card && isFree(notice.at, { ...options, texts }) ? Math.min(notice.at, here) : here,
+      },
+      { card: beat, at: here },
+      ...asks.cards.map((card) => ({ card, at: here })),
+    ].flatMap(({ card, at }): Placed[] => (card ? [{ key: card.key, card, at }] : []))
+    const known = shown.breaks.map((one) => ({
+      key: one.key,
+      at: Math.min(positionOf(one, ids), here),
+      card: cardOf(found, one.key),
+    }))
+    const placed = [...known, ...found.filter(({ key }) => !shown.breaks.some((one) => one.key === key))]
+    // The sort is stable: cards at the same place keep the order in which they were first shown.
+    const kept = placed
+      .toSorted((a, b) => a.at - b.at)
+      .map((one) => (one.card ? { ...one, card: { ...one.card, before: ids.slice(0, one.at) } } : one))
+    return answerCards(reply, { ...options, texts, kept })
+  }
+
+  function isUnposted({ type, key, source }: Card): boolean {
+    return type === 'answer' && !shown.lost?.has(key) && source.trimEnd().length > (shown.ends?.get(key) ?? 0)
   }
 }
 

@@ -41,6 +41,11 @@ export function heartbeatKey(count: number): string {
   return `heartbeat:${count}`
 }
 
+/** A notice's or a heartbeat's. */
+export function isProgress(key: string): boolean {
+  return key.startsWith('notice:') || key.startsWith('heartbeat:')
+}
+
 /** `id`: of the compaction's part, or the time when it began. */
 export function compactionKey(id: string | number): string {
   return `compaction:${id}`

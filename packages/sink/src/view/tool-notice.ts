@@ -1,5 +1,5 @@
 import { isShownText, isTodoTool, partsOf, type Reply, type ToolPart, visible } from '@reply/core'
-import { heartbeatKey, noticeKey } from '../ledger/keys.ts'
+import { heartbeatKey, isProgress, noticeKey } from '../ledger/keys.ts'
 import { activityOf } from './activity.ts'
 import { code, literal } from './format.ts'
 import { stepOf, taskKey } from './task.ts'
@@ -53,7 +53,7 @@ export function noticeCard(reply: Reply, options: ViewOptions): Notice {
  */
 function patience({ mode, policy, shown, rings = false }: ViewOptions, first: number): number {
   if (!rings || mode === 'live' || policy.verbosity !== 'normal') return 1
-  return 2 ** Math.min(3, Math.max(0, shown.noticeCount + shown.heartbeats - first))
+  return 2 ** Math.min(3, Math.max(0, [...shown.posted].filter(isProgress).length - first))
 }
 
 /** Without edits: says that the agent still works, after a long silence. */

@@ -1,6 +1,6 @@
 import { type AnyMessage, type ClientConnection, client, RequestError } from '@agentclientprotocol/sdk'
 import { type Clock, ReplyError } from '@reply/core'
-import { redactStrings } from '@reply/core/internal'
+import { redactStrings, sentenceOf } from '@reply/core/internal'
 import { decodeMessage } from './decode/message.ts'
 import {
   type ElicitationRequest,
@@ -134,5 +134,7 @@ export function toReplyError(error: unknown, what: string): ReplyError {
   }
   const type = error.code === -32_000 ? 'unauthorized' : 'refused'
   const cure = type === 'unauthorized' ? ' Log in to the agent, or give authMethodID.' : ''
-  return new ReplyError(type, `${what} failed: ${error.message} (JSON-RPC ${error.code}).${cure}`, { cause: error })
+  return new ReplyError(type, `${what} failed: ${sentenceOf(error.message)} (JSON-RPC ${error.code}).${cure}`, {
+    cause: error,
+  })
 }

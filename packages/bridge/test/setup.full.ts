@@ -214,3 +214,14 @@ test('a check names each part that does not work, and goes on', async () => {
   expect(JSON.stringify(checked)).not.toContain('1:wrong')
   expect(await checkBridge({ path: join(folder, 'none.json') })).toMatchObject([{ part: 'config', isUsable: false }])
 })
+
+test('a check says that the server does not have the directory', async () => {
+  const tg = { type: 'telegram', token: { env: 'TOKEN' } }
+  const config = { servers: { home: { url: server.url, directory: '/no/such' } }, channels: { tg } }
+  writeFileSync(path, JSON.stringify(config))
+  const checked = await checkBridge({ path, load, env: { TOKEN: token } })
+  expect(checked.find(({ part }) => part === 'server home')).toMatchObject({
+    isUsable: false,
+    found: expect.stringContaining('can\'t open the directory "/no/such"'),
+  })
+})

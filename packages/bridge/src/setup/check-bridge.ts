@@ -119,8 +119,11 @@ export async function checkServer(
 ): Promise<string> {
   const { url, agent, directory } = server
   let opencode: OpenCode | undefined
+  const notes: string[] = []
+  // What stops nothing, such as a directory that an old server takes for an empty one.
+  const onError = ({ type, message }: ReplyError) => type === 'refused' && notes.push(message)
   try {
-    opencode = await connectServer(server, { ...rest, connectTimeoutMs: timeoutMs, clock })
+    opencode = await connectServer(server, { ...rest, connectTimeoutMs: timeoutMs, clock, onError })
     await opencode.ready
     await requireUnexposed(server, clock)
     if (guarded.length > 0) await requireGuard(opencode, guarded)
@@ -128,7 +131,7 @@ export async function checkServer(
     if (agent !== undefined) return `${agent} starts${where}`
     const sessions = await opencode.sessions({ directory })
     const count = sessions.length === 1 ? '1 session' : `${sessions.length} sessions`
-    return `${url} answers, ${count}${where}`
+    return [`${url} answers, ${count}${where}`, ...new Set(notes)].join('\n')
   } finally {
     await opencode?.close()
   }

@@ -30,9 +30,12 @@ import { createServerInfo } from './sync/server-info.ts'
 import { createSessionReader } from './sync/session-reader.ts'
 import { createWatching } from './sync/watch.ts'
 
+/** An agent that is started first may need longer than a server that runs. In ms. */
+const agentStart = { connectTimeoutMs: 60_000, firstFrameMs: 60_000 }
+
 /** Connects to any source; see `connect`. Closes the source when it is closed. */
 export function connectSource(source: Source, options: DriveOptions = {}): OpenCode {
-  const given = toSettings(options)
+  const given = toSettings(source.isLocal ? { ...agentStart, ...options } : options)
   let isClosed = false
   // Calls in flight fail when the owner closes the connection; those errors are not reported.
   const onError = safeOnError((error: ReplyError) => {

@@ -45,7 +45,10 @@ export interface DriveOptions {
   readonly clock?: Clock | undefined
   /** Numbers from 0 to 1 for the back-off's jitter. Default Math.random. */
   readonly random?: (() => number) | undefined
-  /** How long a prompt waits for the stream to come up before it fails, in ms. Default 10,000. */
+  /**
+   * How long a prompt waits for the stream to come up before it fails, in ms. Default 10,000; 60,000 for an agent that is
+   * started.
+   */
   readonly connectTimeoutMs?: number | undefined
   /**
    * After this long without a sign of life, in ms, the connection is dead. Default: what the source says; for OpenCode
@@ -54,7 +57,7 @@ export interface DriveOptions {
   readonly silenceMs?: number | undefined
   /**
    * A stream without a first frame is given up after this long, in ms: a server that is just starting may never answer.
-   * Default 5,000.
+   * Default 5,000; 60,000 for an agent that is started.
    */
   readonly firstFrameMs?: number | undefined
   /**

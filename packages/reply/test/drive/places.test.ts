@@ -5,8 +5,20 @@ import { createPlaces } from '../../src/source/opencode1/places.ts'
 const gone = () => new ReplyError('gone', 'It is gone.')
 
 /** Servers before 1.2 find a session only in its own project, and return directories as given. */
-function server(version: string, { sessions = {}, link }: { sessions?: Record<string, string>; link?: string } = {}) {
+function server(
+  version: string,
+  {
+    sessions = {},
+    link,
+    listing = { isListed: true, isEmpty: false },
+  }: {
+    sessions?: Record<string, string>
+    link?: string
+    listing?: { isListed: boolean; isEmpty: boolean }
+  } = {},
+) {
   const asked: string[] = []
+  const reported: string[] = []
   const rest = {
     health: async () => ({ healthy: true, version }),
     projects: async () => [{ worktree: '/a' }, { worktree: '/b' }],
@@ -14,6 +26,7 @@ function server(version: string, { sessions = {}, link }: { sessions?: Record<st
       asked.push(directory)
       return { directory: directory === link ? '/real' : directory }
     },
+    listing: async () => listing,
     sessions: async () => expect.fail('Nothing is listed.'),
     sessionsEverywhere: async () => expect.fail('Nothing is listed.'),
     session: async ({ sessionID, directory }: { sessionID: string; directory: string | undefined }) => {
@@ -23,7 +36,8 @@ function server(version: string, { sessions = {}, link }: { sessions?: Record<st
       return { id: sessionID, directory: home }
     },
   }
-  return { places: createPlaces(rest, (error) => expect.fail(error.message)), asked }
+  const places = createPlaces(rest, 'http://server', ({ message }) => reported.push(message))
+  return { places, asked, reported }
 }
 
 describe('a session known only by its id', () => {
@@ -55,6 +69,27 @@ describe('a directory', () => {
     ['/link', '/real'],
   ])('%s is spelled %s', async (given, spelled) => {
     expect(await server('1.1.65', { link: '/link' }).places.spelled(given)).toBe(spelled)
+  })
+
+  // Measured: from 1.17.19 on `GET /file` fails with 500 if there is none; 1.14.41 and older list nothing.
+  test('that the server can not list is refused, with its name', async () => {
+    const { places } = server('1.18.33', { listing: { isListed: false, isEmpty: false } })
+    await expect(places.spelled('/no/such')).rejects.toMatchObject({
+      type: 'refused',
+      message: expect.stringContaining('http://server can\'t open the directory "/no/such"'),
+    })
+  })
+
+  test.each([
+    ['1.1.65', 1],
+    ['1.14.41', 1],
+    ['1.17.19', 0],
+    ['1.18.33', 0],
+  ])('in which %s finds nothing is reported %i times', async (version, times) => {
+    const { places, reported } = server(version, { listing: { isListed: true, isEmpty: true } })
+    expect([await places.spelled('/empty'), await places.spelled('/empty')]).toEqual(['/empty', '/empty'])
+    expect(reported).toHaveLength(times)
+    for (const words of reported) expect(words).toContain('"/empty": it is empty, or there is none.')
   })
 
   test('is asked for once', async () => {

@@ -54,10 +54,15 @@ function toldEnd({ finish, error, cost, tokens }: Fields, reply: Reply) {
     error:
       type === undefined || isStopped
         ? undefined
-        : { name: type === 'aborted' ? 'MessageAbortedError' : type, message },
+        : { name: type === 'aborted' ? 'MessageAbortedError' : type, message: sentenceIn(String(message)) },
     cost,
     tokens: tokens && { input, output, reasoning, cacheRead: read, cacheWrite: write },
   }
+}
+
+/** The provider's own words in place of its JSON. */
+function sentenceIn(message: string): string {
+  return message.replace(/\{"error".*\}$/, (json) => JSON.parse(json).error.message)
 }
 
 function toldParts(id: string, content: readonly Fields[], { heard, isRead }: Heard) {

@@ -1,6 +1,7 @@
 import { ReplyError } from '../../error.ts'
 import type { ReplyFailure } from '../../part.ts'
 import { redactStrings } from '../../recording/redact-strings.ts'
+import { sentenceOf } from '../../text/sentence.ts'
 import type { InputPart } from '../input.ts'
 import type { SourceAnswer, SourcePrompt } from '../port.ts'
 import type { LocalAnswer } from './output.ts'
@@ -21,8 +22,12 @@ export function failureOf(error: unknown): ReplyFailure {
   return { name, message: error instanceof Error ? error.message : String(error), raw: undefined }
 }
 
+/** The failure as people read it: a sentence without secrets. `raw` has what the agent said besides. */
 export function withoutSecrets(failure: ReplyFailure, redact: (text: string) => string): ReplyFailure {
-  return { ...failure, message: redact(failure.message), raw: redactStrings(failure.raw, redact) }
+  const all = redact(failure.message)
+  const message = sentenceOf(all)
+  const raw = failure.raw ?? (message === all ? undefined : all)
+  return { ...failure, message, raw: redactStrings(raw, redact) }
 }
 
 /** Resolves to true when the promise has resolved, to false as soon as the signal aborts. */

@@ -2,6 +2,7 @@ import type { PermissionReply } from '../../ask.ts'
 import { ReplyError } from '../../error.ts'
 import type { AskClosedEvent, ReplyEvent } from '../../event.ts'
 import type { Place } from '../../place.ts'
+import { sentenceOf } from '../../text/sentence.ts'
 import type { InputPart } from '../input.ts'
 import type { AskList } from '../server-data.ts'
 import { createMessages, lastMessage } from './messages.ts'
@@ -143,7 +144,7 @@ export function createRun(options: RunOptions): OwnedRun {
         return [event({ type: 'context-limit', contextLimit: output.contextLimit })]
       case 'retry': {
         const { attempt, message, nextAt } = output
-        return [event({ type: 'retry', attempt, message: redact(message), nextAt })]
+        return [event({ type: 'retry', attempt, message: sentenceOf(redact(message)), nextAt })]
       }
       case 'compaction':
         return compactionEvents(output.state, output.auto)

@@ -1,10 +1,11 @@
 import { type OnError, ReplyError } from '../../error.ts'
 import type { Place } from '../../place.ts'
+import { noDirectory } from '../http/no-directory.ts'
 import type { SessionInfo } from '../port.ts'
 import { withoutDots } from '../without-dots.ts'
 import { toReadDirectory, toReadSession, toReadSessions, toReadVersion, toReadWorktrees } from './decode/rest.ts'
 import type { Rest } from './rest.ts'
-import { isBeforeOneTwo } from './version.ts'
+import { isBeforeOneTwo, tellsMissing } from './version.ts'
 
 export interface Places {
   /** Reads a session, even if its directory is unknown. Rejects with `gone` if none of the server's projects has it. */
@@ -13,17 +14,20 @@ export interface Places {
   sessionsEverywhere(since: number | undefined): Promise<readonly SessionInfo[]>
   /** Whether the server is one before 1.2, which keeps the sessions of each project apart. */
   keepsProjectsApart(): Promise<boolean>
-  /** The directory in the server's spelling. Rejects if the server doesn't answer. */
+  /**
+   * The directory in the server's spelling. Rejects if the server doesn't answer, and with `refused` if it surely has no
+   * such directory. Servers before 1.17 take any for an empty one: that is reported, once.
+   */
   spelled(directory: string): Promise<string>
 }
 
-type PlacesRest = Pick<Rest, 'session' | 'path' | 'projects' | 'health' | 'sessions' | 'sessionsEverywhere'>
+type PlacesRest = Pick<Rest, 'session' | 'path' | 'listing' | 'projects' | 'health' | 'sessions' | 'sessionsEverywhere'>
 
 /**
  * Finds out where sessions live and how the server spells directories. Servers before 1.2 keep the sessions of each
  * project apart.
  */
-export function createPlaces(rest: PlacesRest, onError: OnError): Places {
+export function createPlaces(rest: PlacesRest, name: string, onError: OnError): Places {
   const spellings = new Map<string, string>()
   return { session, sessionsEverywhere, keepsProjectsApart, spelled }
 
@@ -54,9 +58,19 @@ export function createPlaces(rest: PlacesRest, onError: OnError): Places {
     const known = spellings.get(directory)
     if (known !== undefined) return known
     const reported = toReadDirectory(await rest.path(directory).catch(unlessUnanswered)) ?? directory
+    await requireDirectory(directory)
     const spelling = withoutDots(reported)
     spellings.set(directory, spelling)
     return spelling
+  }
+
+  /** Without it a wrong directory looks like one without sessions, and its first prompt never ends. */
+  async function requireDirectory(directory: string): Promise<void> {
+    const { isListed, isEmpty } = await rest.listing(directory)
+    if (!isListed) throw noDirectory(name, directory)
+    if (!isEmpty || tellsMissing(toReadVersion(await rest.health().catch(() => undefined)))) return
+    const words = `${name} finds nothing in the directory ${JSON.stringify(directory)}: it is empty, or there is none.`
+    onError(new ReplyError('refused', `${words} If it should have files, correct \`directory\`.`))
   }
 
   async function keepsProjectsApart(): Promise<boolean> {

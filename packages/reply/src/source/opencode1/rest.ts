@@ -71,6 +71,7 @@ export function createRest({ address, maxAnswerBytes, ...options }: RestOptions)
     questions: (directory: string | undefined) => call('GET /question', client.question.list(at({ directory }))),
     permissions: (directory: string | undefined) => call('GET /permission', client.permission.list(at({ directory }))),
     path: (directory: string) => call('GET /path', client.path.get({ directory })),
+    listing,
     projects: () => call('GET /project', client.project.list()),
     providers: (directory: string | undefined) =>
       call('GET /config/providers', client.config.providers(at({ directory }))),
@@ -119,6 +120,15 @@ export function createRest({ address, maxAnswerBytes, ...options }: RestOptions)
     const request = client.session.messages({ ...of(place), limit, ...(before !== undefined && { before }) })
     const { data, response } = await answer('GET /session/:id/message', request)
     return { data, next: response.headers.get('x-next-cursor') ?? undefined }
+  }
+
+  /** Whether the server can list a directory, and whether it finds anything. Rejects only if it doesn't answer. */
+  async function listing(directory: string): Promise<{ readonly isListed: boolean; readonly isEmpty: boolean }> {
+    const { data, error, response } = await client.file
+      .list({ path: '.', directory })
+      .catch((cause: unknown): Result => ({ error: cause }))
+    if (!response) throw unanswered('GET /file', error)
+    return { isListed: response.status !== 500, isEmpty: Array.isArray(data) && data.length === 0 }
   }
 
   /** Answers a permission; on servers before 1.1, by their older route. */

@@ -50,7 +50,7 @@ export interface OpenCode1Options {
 export function createOpenCode1(options: OpenCode1Options): OpenCodeSource {
   const { address, clock, onError } = options
   const rest = createRest(options)
-  const places = createPlaces(rest, onError)
+  const places = createPlaces(rest, address.url, onError)
   const working = sharedRead(async (directory: string | undefined) => await readWorking({ rest, onError }, directory))
   const reading = { rest, places, working, clock, onError }
   const guarding = createSessionGuard({ rest, name: address.url })

@@ -39,6 +39,12 @@ export function obeysSessionRules(version: string | undefined): boolean {
   return major > 1 || (major === 1 && minor >= 14)
 }
 
+/** Whether `GET /file` fails for a directory that is not there: on 1.17.19 and newer. 1.14.41 and older list nothing. */
+export function tellsMissing(version: string | undefined): boolean {
+  const [major = 0, minor = 0] = numbersOf(version)
+  return major > 1 || (major === 1 && minor >= 17)
+}
+
 /** Servers before 1.2 keep the sessions of each project apart, do not page messages and send fewer heartbeats. */
 export function isBeforeOneTwo(version: string): boolean {
   return /^(0|1\.[01])\./.test(version)

@@ -3,6 +3,7 @@ import { type OnError, ReplyError } from '../../error.ts'
 import type { Place } from '../../place.ts'
 import type { Address } from '../http/address.ts'
 import { readEventStream, streamHeaders } from '../http/event-stream.ts'
+import { noDirectory } from '../http/no-directory.ts'
 import { createMessageIDs } from '../message-id.ts'
 import type {
   AskAddress,
@@ -138,7 +139,11 @@ export function createOpenCode2(options: OpenCode2Options): OpenCodeSource {
   }
 
   async function spelled(directory: string): Promise<string> {
-    const location = await rest.get('/location', { query: { 'location[directory]': directory } })
+    const query = { 'location[directory]': directory }
+    const location = await rest.get('/location', { query }).catch((cause: unknown) => {
+      const isRefused = cause instanceof ReplyError && cause.type === 'refused'
+      throw isRefused ? noDirectory(address.url, directory, cause) : cause
+    })
     return withoutDots(toReadSession({ id: '_', location })?.directory ?? directory)
   }
 

@@ -1,6 +1,7 @@
 import type * as z from 'zod/mini'
 import { $ZodError } from 'zod/v4/core'
 import type { ReplyEvent } from '../../../event.ts'
+import { sentenceOf } from '../../../text/sentence.ts'
 import { checkOf } from '../../decode/check.ts'
 import { inEnglish } from '../../decode/in-english.ts'
 import { type Seen, toOldPermission, toPermission, toQuestion } from './ask.ts'
@@ -43,7 +44,7 @@ const readers: Readers = {
   'session.status': ({ sessionID, status }, at, raw) => {
     if (status.type !== 'retry') return { type: 'status', at, raw, sessionID, status: status.type }
     const { attempt, message = '', next: nextAt } = status
-    return { type: 'retry', at, raw, sessionID, attempt, message, nextAt }
+    return { type: 'retry', at, raw, sessionID, attempt, message: sentenceOf(message), nextAt }
   },
   'session.idle': ({ sessionID }, at, raw) => ({ type: 'status', at, raw, sessionID, status: 'idle' }),
   'session.error': ({ sessionID, error }, at, raw) =>

@@ -3,6 +3,7 @@ import type { PermissionAsk, QuestionAsk } from '../../../ask.ts'
 import { type OnError, ReplyError } from '../../../error.ts'
 import type { Part } from '../../../part.ts'
 import type { Todo } from '../../../reply.ts'
+import { sentenceOf } from '../../../text/sentence.ts'
 import { inEnglish } from '../../decode/in-english.ts'
 import type { PermissionRule } from '../../guard-rules.ts'
 import type { AgentInfo, CommandInfo, MessageRead, ModelInfo, SessionInfo, WorkStatus } from '../../port.ts'
@@ -78,7 +79,7 @@ export function toReadStatuses(value: unknown, onError: OnError): ReadonlyMap<st
       if (status.data?.type === 'idle') return []
       if (status.data === undefined || status.data.type === 'busy') return [[id, { status: 'busy' }]]
       const { attempt, message = '', next: nextAt } = status.data
-      return [[id, { status: 'retry', retry: { attempt, message, nextAt } }]]
+      return [[id, { status: 'retry', retry: { attempt, message: sentenceOf(message), nextAt } }]]
     }),
   )
 }

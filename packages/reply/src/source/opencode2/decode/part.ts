@@ -13,6 +13,7 @@ import type {
   ToolState,
 } from '../../../part.ts'
 import type { Model } from '../../../reply.ts'
+import { sentenceOf } from '../../../text/sentence.ts'
 import type { errorSchema, fileSchema, modelSchema, tokensSchema } from './schema.ts'
 
 /** Builds parts and message fields. A part's id is its message, kind and ordinal or call: the wire has no part ids. */
@@ -139,7 +140,7 @@ export function toModel(wire: z.infer<typeof modelSchema> | undefined): Model | 
 /** An interrupted step has the name that version 1 gives it. */
 export function toFailure(wire: z.infer<typeof errorSchema> | undefined): ReplyFailure {
   const name = wire?.type === 'aborted' ? 'MessageAbortedError' : (wire?.type ?? 'UnknownError')
-  return { name, message: wire?.message ?? '', statusCode: wire?.status, retryable: undefined, raw: wire }
+  return { name, message: sentenceOf(wire?.message ?? ''), statusCode: wire?.status, retryable: undefined, raw: wire }
 }
 
 export function isAborted(wire: z.infer<typeof errorSchema> | null | undefined): boolean {

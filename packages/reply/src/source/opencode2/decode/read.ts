@@ -1,5 +1,6 @@
 import type * as z from 'zod/mini'
 import type { MessageHead, ReplyEvent } from '../../../event.ts'
+import { sentenceOf } from '../../../text/sentence.ts'
 import { toAnswers, toPermission, toQuestion } from './ask.ts'
 import { beginCompaction, compactionOf, endCompaction, noteSpent } from './compaction.ts'
 import { accept, forgetFrom, noteMessage, type SessionMemory } from './memory.ts'
@@ -102,7 +103,7 @@ export const readers: Readers = {
   ...partReaders,
   // Version 2 counts attempts, from the second on; a reply counts retries.
   'session.retry.scheduled': ({ sessionID, attempt, at: nextAt, error }, { at, raw }) => [
-    { type: 'retry', at, raw, sessionID, attempt: attempt - 1, message: error?.message ?? '', nextAt },
+    { type: 'retry', at, raw, sessionID, attempt: attempt - 1, message: sentenceOf(error?.message ?? ''), nextAt },
   ],
   // One that a person asks for is an execution of its own, and no part of a run.
   'session.usage.updated': (data, { memory }) => {

@@ -1,0 +1,100 @@
+import { spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { launchOpencode, type Model, type Opencode, prepareOpencode, startModel, text, tool } from '@reply/testing'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+/** The first programs of READMEs, run as they stand: against a real server or agent, and where nothing answers. */
+const root = fileURLToPath(new URL('../../..', import.meta.url))
+
+/** What a page's first complete program, or its nth, prints, and how it ends. */
+async function play(page: string, at: number, env: NodeJS.ProcessEnv, cwd = root) {
+  const home = page.startsWith('packages/') ? dirname(page) : '.'
+  const modules = join(root, home, 'node_modules')
+  mkdirSync(modules, { recursive: true })
+  const folder = mkdtempSync(join(modules, '.readme-'))
+  const programs = [...readFileSync(join(root, page), 'utf8').matchAll(/```ts\n(import [\s\S]*?)```/g)]
+  const file = join(folder, 'program.mts')
+  writeFileSync(file, programs[at]?.[1] ?? expect.fail(`${page} has no program ${at}.`))
+  const tsx = fileURLToPath(import.meta.resolve('tsx'))
+  const args = ['--conditions=@reply/source', '--import', tsx, file]
+  const child = spawn(process.execPath, args, {
+    cwd,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let said = ''
+  const listen = (chunk: Buffer): void => {
+    said += chunk.toString('utf8')
+  }
+  child.stdout.on('data', listen)
+  child.stderr.on('data', listen)
+  const code = await new Promise<number | null>((resolve) => child.once('close', resolve))
+  rmSync(folder, { recursive: true })
+  return { code, said }
+}
+
+let model: Model
+beforeAll(async () => {
+  const touch = [tool('bash', { command: 'touch it', description: 'Touch' })]
+  model = await startModel({
+    scripts: { first: { steps: [touch, [text('I was not allowed to.')]] } },
+    fallback: 'first',
+  })
+})
+afterAll(async () => await model.close())
+
+describe('with a server that asks', () => {
+  let server: Opencode
+  beforeAll(async () => {
+    server = await launchOpencode({ model, config: { permission: { bash: 'ask' } } })
+  })
+  afterAll(async () => await server.stop())
+
+  test.each([
+    ['README.md', 0],
+    ['packages/reply/README.md', 2],
+    ['docs/thoughts.md', 0],
+  ])('the program of %s (%i) ends, and answers its asks', async (page, at) => {
+    const { code, said } = await play(page, at, { OPENCODE_URL: server.url })
+    expect([code, said]).toEqual([expect.anything(), expect.stringMatching(/stopped|completed|not allowed/)])
+    expect(said.split('I was not allowed to.').length).toBeLessThanOrEqual(2)
+  })
+})
+
+describe('without one', () => {
+  test.each([
+    ['README.md', 0],
+    ['packages/reply/README.md', 0],
+    ['packages/reply/README.md', 2],
+    ['docs/thoughts.md', 0],
+    ['docs/thoughts.md', 1],
+    ['packages/tools/README.md', 0],
+  ])('the program of %s (%i) says that no server answers', async (page, at) => {
+    const { said } = await play(page, at, { OPENCODE_URL: 'http://127.0.0.1:9', HOME: '/tmp' })
+    expect(said).toMatch(/No (OpenCode )?server/)
+  })
+
+  test.each([
+    ['packages/agents/README.md', 0],
+    ['packages/acp/README.md', 0],
+    ['packages/process/README.md', 2],
+  ])('the program of %s (%i) says that there is no such agent', async (page, at) => {
+    const { said } = await play(page, at, { PATH: dirname(process.execPath) })
+    expect(said).toMatch(/failed .*was not found/s)
+  })
+})
+
+describe('with an agent that asks', () => {
+  test.each([
+    ['packages/agents/README.md', 0],
+    ['packages/acp/README.md', 0],
+  ])('the program of %s (%i) ends, and answers its asks', async (page, at) => {
+    const opencode = await prepareOpencode({ model, config: { permission: { bash: 'ask' } } })
+    const env = { ...opencode.env, PATH: `${dirname(opencode.command)}${delimiter}${process.env.PATH}` }
+    const { code, said } = await play(page, at, env, opencode.directory)
+    await opencode.remove()
+    expect([code, said]).toEqual([0, expect.stringMatching(/stopped|completed|not allowed/)])
+  })
+})

@@ -1,8 +1,12 @@
+import { createHandClock } from '@reply/testing'
 import { expect, test } from 'vitest'
 import { withReports } from '../src/deliver/reports.ts'
 import type { ShownEntry } from '../src/ledger/entry.ts'
 import { emptyLedger } from '../src/ledger/ledger.ts'
-import type { PostReport, PostReports } from '../src/port/port.ts'
+import { heldPort } from '../src/port/held.ts'
+import type { ChannelPort, PostReport, PostReports } from '../src/port/port.ts'
+import { wellFormedPort } from '../src/port/well-formed.ts'
+import { createFake } from '../src/testing/fake.ts'
 import type { FakeFault } from '../src/testing/fake-options.ts'
 import { asks, replyWith, settledWith, text } from './make.ts'
 import { createScene, type Scene } from './scene.ts'
@@ -134,4 +138,20 @@ test('a heartbeat that is refused is tried again only at its next time', async (
   await scene.pass(3_600_000)
   expect(scene.fake.calls.filter(({ verb }) => verb === 'post').length).toBeLessThanOrEqual(60)
   await scene.sink().stop()
+})
+
+test('a port that is wrapped keeps all its members', () => {
+  const { port } = createFake({ clock: createHandClock(), reports: true, lookUp: 'exact' })
+  const { edit, remove, typing, upload, lookUp, stream, reports } = port
+  const never = (): never => expect.fail('It was not there.')
+  const whole: Required<ChannelPort> = {
+    ...{ limits: port.limits, post: port.post, react: async () => {}, edit: edit ?? never, remove: remove ?? never },
+    ...{ typing: typing ?? never, upload: upload ?? never, lookUp: lookUp ?? never },
+    stream,
+    reports,
+  }
+  const members = Object.keys(whole).toSorted()
+  expect(Object.keys(wellFormedPort(whole)).toSorted()).toEqual(members)
+  expect(Object.keys(heldPort(whole, async () => new AbortController().signal)).toSorted()).toEqual(members)
+  expect(heldPort(wellFormedPort(whole), async () => new AbortController().signal).reports).toBe(reports)
 })

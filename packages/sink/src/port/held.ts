@@ -31,7 +31,7 @@ export function heldPort(port: ChannelPort, hold: Hold): ChannelPort {
     options: Options,
     call: (options: Options) => Promise<T>,
   ): Promise<T> => await whileHeld(hold, options.signal, (signal) => call({ ...options, signal }))
-  const { edit, remove, typing, upload, lookUp, react } = port
+  const { edit, remove, typing, upload, lookUp, react, reports } = port
   return {
     get limits() {
       return port.limits
@@ -43,6 +43,8 @@ export function heldPort(port: ChannelPort, hold: Hold): ChannelPort {
     ...(upload && { upload: (file, options) => held(options, (one) => upload(file, one)) }),
     ...(lookUp && { lookUp: (options) => held(options, lookUp) }),
     ...(react && { react: (ref, sign, options) => held(options, (one) => react(ref, sign, one)) }),
+    // Listening needs no permission.
+    ...(reports && { reports }),
     /** A getter, as a port may lose its stream. */
     get stream(): NativeStream | undefined {
       const { stream } = port

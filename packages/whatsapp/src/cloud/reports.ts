@@ -125,16 +125,19 @@ function createReports(): CloudReports {
 
   async function find(key: string, clock: Clock, signal: AbortSignal): Promise<MessageRef | 'silent' | 'unknown'> {
     if (!isListening) return 'unknown'
-    const found = new AbortController()
+    const over = new AbortController()
+    const end = (): void => over.abort()
     const look = (): void => {
-      if (posts.has(key)) found.abort()
+      if (posts.has(key)) end()
     }
     listeners.add(look)
+    signal.addEventListener('abort', end)
     look()
     try {
-      await pause(clock, statusMs, AbortSignal.any([signal, found.signal]))
+      await pause(clock, statusMs, over.signal)
     } finally {
       listeners.delete(look)
+      signal.removeEventListener('abort', end)
     }
     const [first] = posts.get(key)?.values() ?? []
     return first?.ref ?? (hasHeard && !signal.aborted ? 'silent' : 'unknown')

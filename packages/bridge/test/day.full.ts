@@ -202,7 +202,7 @@ const ownWords = [
   // The question, and the permission.
   /^❓ Colour$|^Which colour\?$|^✅ Blue · (Person|Ann)$/,
   /^❓ Allow this\? bash$|^bash$|^touch asked-for\.txt$/,
-  /^Also$|^Description: Touch$|^"Always" also allows calls that fit touch \*, for everyone who uses this server, until it is revoked\.$|^✅ Allow once · Ann$/,
+  /^Also$|^Description: Touch$|^"Always" also allows calls that fit touch , for everyone who uses this server, until it is revoked\.$|^✅ Allow once · Ann$/,
 ]
 
 const linesOf = (texts: readonly string[]): readonly string[] =>

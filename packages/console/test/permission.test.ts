@@ -197,3 +197,29 @@ test('without a terminal the log does not say that it rejected what another obse
   await new Promise(setImmediate)
   expect(written()).not.toContain('Rejected')
 })
+
+test("a card says each thing once, also at a phone's width", async () => {
+  const { terminal, show } = setup([44, 40])
+  const directory = '/home/ann/shop'
+  const diff = `--- ${directory}/src/cart.js\n+++ ${directory}/src/cart.js\n@@ -1,2 +1,2 @@\n-return net\n+return net - discount\n`
+  const input = { filePath: `${directory}/src/cart.js`, oldString: 'return net', newString: 'return net - discount' }
+  const metadata = { filepath: input.filePath, diff }
+  const edit = { permission: 'edit', patterns: ['src/cart.js'], title: 'edit: src/cart.js', always: ['*'], directory }
+  show(blocked(permission({ ...edit, metadata, call: { tool: 'edit', input: { ...input, replaceAll: true } } })))
+  expect(await terminal.screen()).toEqual([
+    '! Allow this? edit: src/cart.js',
+    '    @@ -1,2 +1,2 @@',
+    '    -return net',
+    '    +return net - discount',
+    '  Also: Replace all: true',
+    '  "always" is not offered, because it would',
+    '  allow every call of edit',
+    '  1. once — this time only',
+    '  3. reject — add a reason if you like; the',
+    '     agent continues with it in mind',
+    '  type 1 or 3; you can add a reason after',
+    '  the 3',
+    '  › █',
+    '? Waiting for an answer · 0s',
+  ])
+})

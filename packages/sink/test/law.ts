@@ -155,7 +155,7 @@ function unreadIn(scene: Scene, ask: PermissionAsk): readonly string[] {
   return [
     ...(isTitled ? [] : [title]),
     ...unread.map(({ label, text }) => `${label}: ${text}`),
-    ...always.filter((pattern) => ![shown, files].some((one) => one.includes(compact(legible(pattern))))),
+    ...always.filter((pattern) => ![shown, ...codes].some((one) => one.includes(compact(legible(pattern))))),
     ...missing,
   ]
 }

@@ -119,10 +119,11 @@ function whatAlways(ask: PermissionAsk): string {
 
 /** Verbatim: each line on its own row, with a mark where the terminal's width broke it. */
 function detailLines({ label, format, text }: AskDetail, width: number): readonly Line[] {
-  const lines = text.split('\n')
+  const lines = text.replace(/\n$/, '').split('\n')
   const tone = (row: string): Line => (format === 'diff' ? toned(row) : line(row, 'cyan'))
   const name = label === '' ? [] : [span(`${label}: `, 'dim')]
-  if (lines.length === 1) return chop([...name, ...tone(text)], width, { lead: line('  '), hang: line('  ↪ ', 'dim') })
+  const [only = ''] = lines
+  if (lines.length === 1) return chop([...name, ...tone(only)], width, { lead: line('  '), hang: line('  ↪ ', 'dim') })
   const rows = lines.flatMap((row) => chop(tone(row), width, { lead: line('    '), hang: line('  ↪ ', 'dim') }))
   return [...(name.length === 0 ? [] : chop(name, width, { lead: line('  '), hang: line('    ') })), ...rows]
 }

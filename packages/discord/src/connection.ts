@@ -69,6 +69,8 @@ export function gatewayConnection(
   })
   return {
     ...notes,
+    // In mid-session: at its start it reads what it missed.
+    deliversOnce: true,
     start: async () => {
       // The gateway reports all other failures, and connects again.
       await me(rest, clock).catch((error: unknown) => {

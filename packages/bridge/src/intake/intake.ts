@@ -45,7 +45,7 @@ type Text = Extract<Inbound, { type: 'text' }>
 
 /** A stranger is told at most once in this time, in ms. */
 const refuseAgainMs = 3_600_000
-/** How long a message waits until the state can be written again, in ms: not every platform delivers it once more. */
+/** How long a message waits until the state can be written again, in ms, if its platform delivers it once more. */
 const holdMs = 3000
 /** How many strangers are remembered. */
 const mostRefused = 1000
@@ -59,8 +59,8 @@ export function createIntake(options: IntakeOptions): Intake {
   return { receive, restore: inbox.restore, rest: inbox.rest }
 
   async function receive(channel: string, given: Inbound): Promise<void> {
-    // The platform delivers it again, to this process or to another.
-    if (!isHeld()) await atMost(hold(), holdMs, clock).catch(() => {})
+    // The platform may deliver it again, to this process or to another.
+    if (!isHeld()) await (channels.of(channel).deliversOnce ? hold() : atMost(hold(), holdMs, clock)).catch(() => {})
     if (!isHeld()) throw new NotTakenError()
     const inbound = heldAnswer(given)
     context.failed.heard({ channel, chat: inbound.chat })

@@ -93,6 +93,8 @@ export interface BridgeConnection {
   download(file: InboundFile, limits: DownloadLimits): Promise<Uint8Array>
   /** Puts commands into the platform's own menu. Absent where no call sets one. */
   readonly setCommands?: ((commands: readonly BridgeCommand[]) => Promise<void>) | undefined
+  /** The platform delivers nothing again, so that what the host can't take yet has to wait for it. Default: it does. */
+  readonly deliversOnce?: true | undefined
   /** Takes the platform's requests. Absent unless the config asks for requests. */
   readonly webhook?: ConnectionWebhook | undefined
 }

@@ -50,6 +50,8 @@ export async function connectBaileys(
   })
   return {
     ...notes,
+    // Baileys confirms a message before it passes it on.
+    deliversOnce: true,
     start: async () => link.start(),
     stop: async () => {
       link.stop()

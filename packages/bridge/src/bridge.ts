@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type OpenCode, steadyClock, systemClock } from '@reply/core'
-import type { BridgeConnection, Hearing, Inbound, KnownChat, Webhook } from '@reply/sink/channel'
+import type { BridgeConnection, ChannelHost, Hearing, Inbound, KnownChat, Webhook } from '@reply/sink/channel'
 import { createWebhook, keepSecret, safeError, safeOnError } from '@reply/sink/channel'
 import { createAllowed } from './asks/allowed.ts'
 import { createAnsweredBy } from './asks/answered-by.ts'
@@ -24,6 +24,7 @@ import { createTakenMessages } from './intake/taken-messages.ts'
 import { createLeaseKeeper } from './lease-keeper.ts'
 import { ledgersOf } from './ledgers.ts'
 import { createMirrors } from './mirrors.ts'
+import { createMoves } from './moves.ts'
 import { createPeople } from './people/people.ts'
 import type { ChatPlace } from './place.ts'
 import { createRegistry } from './registry/registry.ts'
@@ -79,8 +80,16 @@ export function createBridge(options: BridgeOptions): Bridge {
   const connections = new Map<string, BridgeConnection>()
   const hooks = new Map<string, Webhook>()
   const servers = new Map<string, OpenCode>()
-  const mirrors = createMirrors(config.mirrors)
-  const routes = createRoutes({ state, clock, mirrors, servers: Object.keys(config.servers), routes: config.routes })
+  const moves = createMoves(state)
+  const mirrors = createMirrors(config.mirrors, moves.former)
+  const routes = createRoutes({
+    state,
+    clock,
+    mirrors,
+    servers: Object.keys(config.servers),
+    routes: config.routes,
+    former: moves.former,
+  })
   const channels = createChannels({
     ...{ connections, state, hold, routes, clock, onError },
     sinkFields: sinkFieldsIn(config),
@@ -103,6 +112,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     channels,
     people,
     servers,
+    former: moves.former,
     guard: createGuard({ servers: config.servers, ownPaths, clock }),
     router,
     words,
@@ -183,7 +193,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     await keeper.take(starting.signal)
     for (const [name, connection] of made) connections.set(name, connection)
     for (const name of Object.keys(config.servers)) servers.set(name, await connectTo(name))
-    for (const step of [routes.load, registry.evict, runner.restore, backlog.restore, intake.restore]) {
+    for (const step of [moves.load, routes.load, registry.evict, runner.restore, backlog.restore, intake.restore]) {
       await step()
       starting.signal.throwIfAborted()
     }
@@ -222,7 +232,8 @@ export function createBridge(options: BridgeOptions): Bridge {
     const onInbound = async (inbound: Inbound): Promise<void> => await intake.receive(name, inbound)
     const chats = async (): Promise<readonly KnownChat[]> => await messages.chatsOf(name)
     const onHearing = (state: Hearing): void => hearing.told(name, state)
-    const host = { name, secret, onInbound, onHearing, chats, onError, store: ledgers, clock }
+    const onMoved: ChannelHost['onMoved'] = async (move) => await moves.note(name, move)
+    const host = { name, secret, onInbound, onHearing, onMoved, chats, onError, store: ledgers, clock }
     const own = options.connections?.[name]
     if (own) return [name, await own(host)]
     const { schema, create } = await load(entry.type)

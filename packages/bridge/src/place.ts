@@ -18,14 +18,22 @@ export function chatKey({ channel, chat }: ChatPlace): string {
   return [channel, chat.id].map(encodeURIComponent).join('/')
 }
 
-/** What a table says of a place: the entry with the most exact name. */
-export function entryFor<Value>(table: Readonly<Record<string, Value>>, place: ChatPlace): Value | undefined {
-  const name = namesOf(place).find((one) => Object.hasOwn(table, one))
+/**
+ * What a table says of a place: the entry with the most exact name. `former` names a place whose chat got another id as it
+ * was called before.
+ */
+export function entryFor<Value>(
+  table: Readonly<Record<string, Value>>,
+  place: ChatPlace,
+  former: (place: ChatPlace) => ChatPlace = (same) => same,
+): Value | undefined {
+  const names = [...namesOf(place), ...namesOf(former(place)), place.channel, '*']
+  const name = names.find((one) => Object.hasOwn(table, one))
   return name === undefined ? undefined : table[name]
 }
 
-/** The names that a config may know a place by, the most exact first. */
+/** The names of the place itself that a config may know it by, the most exact first. */
 function namesOf({ channel, chat }: ChatPlace): readonly string[] {
   const thread = chat.thread === undefined ? [] : [`${channel}:${chat.id}/${chat.thread}`]
-  return [...thread, `${channel}:${chat.id}`, channel, '*']
+  return [...thread, `${channel}:${chat.id}`]
 }

@@ -75,7 +75,7 @@ export function telegramChannel(options: TelegramChannelOptions): TelegramChanne
   const { onError, clock } = inbound
   requireToken(api)
   if (updates === 'webhook' || secretToken !== undefined) requireSecret(secretToken)
-  const receiver: ReceiverOptions = { api, words: { ...words, ...options.words }, ...inbound }
+  const receiver: ReceiverOptions = { api, words: { ...words, ...options.words }, onMoved: options.onMoved, ...inbound }
   const { read, receive, rest } = createReceiver(receiver)
   const hearing = createHearing({ onHearing: options.onHearing, onError, clock })
   const polling = createPolling({ api, read, receive, onError, hearing, clock })

@@ -16,6 +16,7 @@ import { botOf } from './bot.ts'
 import { type TelegramChannel, type TelegramChannelOptions, telegramChannel } from './channel.ts'
 import { TelegramError } from './error.ts'
 import { isRejected, responseOf, toPortError } from './failure.ts'
+import type { TelegramMove } from './place.ts'
 import { createTelegramPort, renderFor } from './port.ts'
 
 /** A bot of the program's own, and how its replies are shown. */
@@ -35,16 +36,18 @@ export function telegramConnection(
   host: ChannelHost,
 ): TelegramConnection {
   const { clock, onInbound, onError, onHearing } = host
+  const onMoved = (move: TelegramMove): void => void host.onMoved?.(move).catch(onError)
   const channel = telegramChannel({
     ...{ api, updates, secretToken, onInbound, onError, onHearing, clock },
     onlyFiles: true,
+    onMoved: async (move) => await host.onMoved?.(move),
   })
   const notes = createNotes({
     client: botOf(api),
     clock,
     writerOf: ({ id, thread }) => {
       const threadId = thread === undefined ? undefined : Number(thread)
-      return { port: createTelegramPort({ api, chatId: id, threadId, clock }), render: renderFor(api) }
+      return { port: createTelegramPort({ api, chatId: id, threadId, clock, onMoved }), render: renderFor(api) }
     },
   })
   return {

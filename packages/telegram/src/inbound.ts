@@ -3,6 +3,7 @@ import { isAskToken } from '@reply/sink/channel'
 import * as z from 'zod'
 import { refOf } from './api.ts'
 import { chatOf } from './limits.ts'
+import type { TelegramMove } from './place.ts'
 
 /** A parsed update, without the `answer` function yet. */
 export type Received =
@@ -14,6 +15,8 @@ export type Received =
   /** A press of an ask's button that names no message of a chat, as below a message that was sent by way of the bot. */
   | { readonly type: 'unplaced'; readonly actor: Actor; readonly queryID: string }
   | Extract<Inbound, { type: 'stop' }>
+  /** The group became a supergroup. Told in both, in no order: https://core.telegram.org/bots/api#message */
+  | ({ readonly type: 'moved' } & TelegramMove)
 
 /** A part of a text that names a bot or a person. */
 export interface Named {
@@ -87,6 +90,8 @@ const message = place.extend({
   voice: file.optional(),
   audio: file.optional(),
   video: file.optional(),
+  migrate_to_chat_id: z.number().optional(),
+  migrate_from_chat_id: z.number().optional(),
 })
 
 const press = z.object({ id: z.string(), from: person, data: z.string().optional(), message: place.optional() })
@@ -123,7 +128,7 @@ function receivedIn(
   { message, callback_query, stopped_message_generation: stop }: z.infer<typeof schema>,
   botID: string | undefined,
 ): Received | undefined {
-  if (message) return textIn(message, botID)
+  if (message) return movedIn(message) ?? textIn(message, botID)
   if (stop) {
     const chat = chatOf(stop.chat.id, stop.message_thread_id)
     // Sent only in private chats, where the chat's id is the person's.
@@ -142,6 +147,11 @@ function receivedIn(
     messageRef: refOf(at),
     queryID: id,
   }
+}
+
+function movedIn({ chat, migrate_to_chat_id: to, migrate_from_chat_id: from }: z.infer<typeof message>) {
+  if (to !== undefined) return { type: 'moved', from: String(chat.id), to: String(to) } as const
+  return from === undefined ? undefined : ({ type: 'moved', from: String(from), to: String(chat.id) } as const)
 }
 
 function textIn(said: z.infer<typeof message>, botID: string | undefined): Received | undefined {

@@ -4,15 +4,19 @@ import { type TelegramInboundApi, toChatId } from './api.ts'
 import { botOf } from './bot.ts'
 import { TelegramError } from './error.ts'
 import { toPortError } from './failure.ts'
+import { featuresOf } from './features.ts'
 import { noPreview } from './fields.ts'
 import { type Named, type Received, toUpdate, type Update, without } from './inbound.ts'
 import { kindOf, noticeLength, telegramLimits, textLength } from './limits.ts'
+import type { TelegramMove } from './place.ts'
 import { quiet } from './render.ts'
 import { createUsername } from './username.ts'
 
 export interface ReceiverOptions extends InboundOptions {
   readonly api: TelegramInboundApi
   readonly words: Words
+  /** Called for a group that became a supergroup, before what is written there. */
+  readonly onMoved?: ((move: TelegramMove) => unknown) | undefined
 }
 
 export interface Receiver {
@@ -46,11 +50,23 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   return { read: (value) => toUpdate(value, botIdOf(api)), receive: take, rest }
 
   async function take({ id, received }: Update): Promise<boolean> {
+    if (received?.type === 'moved') return await moved(received)
     return (await receive(String(id), () => received && passedOn(received))) !== 'not-taken'
   }
 
+  async function moved({ from, to }: TelegramMove): Promise<boolean> {
+    try {
+      featuresOf(api).moved.set(from, Number(to))
+      await options.onMoved?.({ from, to })
+      return true
+    } catch (error) {
+      options.onError(error instanceof Error ? error : new Error(String(error)))
+      return false
+    }
+  }
+
   /** Leaves out a command for another bot. While its name is looked up, later updates wait, to keep their order. */
-  function passedOn(received: Received): Inbound | Promise<Inbound | undefined> {
+  function passedOn(received: Exclude<Received, { type: 'moved' }>): Inbound | Promise<Inbound | undefined> {
     const names = (received.type === 'text' && received.names) || []
     if (names.length === 0 && !lookup) return inboundOf(received)
     const own = Promise.resolve(lookup).then(() => (names.length > 0 ? username() : undefined))
@@ -71,7 +87,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     return inboundOf({ ...received, text: without(received.text, mentions), isMention: true })
   }
 
-  function inboundOf(received: Received): Inbound | Promise<undefined> {
+  function inboundOf(received: Exclude<Received, { type: 'moved' }>): Inbound | Promise<undefined> {
     if (received.type === 'stop') return received
     if (received.type === 'unplaced') return refused(received)
     if (received.type === 'text') {

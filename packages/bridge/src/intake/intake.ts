@@ -224,7 +224,7 @@ export function createIntake(options: IntakeOptions): Intake {
   }
 
   function busyIn(place: ChatPlace): Busy {
-    return typeof router.busy === 'string' ? router.busy : (entryFor(router.busy, place) ?? 'queue')
+    return typeof router.busy === 'string' ? router.busy : (entryFor(router.busy, place, context.former) ?? 'queue')
   }
 
   /** Begins an album when no message of it came for a while. */

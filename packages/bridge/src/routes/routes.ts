@@ -61,6 +61,8 @@ export function createRoutes(options: {
   readonly servers: readonly string[]
   /** The config's `routes`. */
   readonly routes: Readonly<Record<string, string>>
+  /** As in `Moves`. */
+  readonly former?: ((place: ChatPlace) => ChatPlace) | undefined
 }): Routes {
   const { state, clock, mirrors, servers, routes } = options
   const ours = new Set<string>()
@@ -87,7 +89,7 @@ export function createRoutes(options: {
   }
 
   function configured(place: ChatPlace): string | undefined {
-    const server = entryFor(routes, place)
+    const server = entryFor(routes, place, options.former)
     if (server !== undefined) return server
     return servers.length === 1 && Object.keys(routes).length === 0 ? servers[0] : undefined
   }

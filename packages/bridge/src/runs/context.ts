@@ -8,6 +8,7 @@ import type { FailedDeliveries } from '../failed/deliveries.ts'
 import type { LeaseKeeper } from '../lease-keeper.ts'
 import type { Mirrors } from '../mirrors.ts'
 import type { People } from '../people/people.ts'
+import type { ChatPlace } from '../place.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { Routes } from '../routes/routes.ts'
 import type { Guard } from '../servers/guard.ts'
@@ -23,6 +24,8 @@ export interface BridgeContext {
   readonly registry: Registry
   readonly routes: Routes
   readonly mirrors: Mirrors
+  /** As in `Moves`. */
+  readonly former: (place: ChatPlace) => ChatPlace
   readonly channels: Channels
   readonly people: People
   /** By the names of the config. */

@@ -87,9 +87,9 @@ export function createRunner(context: RunContext): Runner {
     return { type: 'enqueue', queue: queueOf(prompt), id: idOf(prompt), value: JSON.stringify(prompt) }
   }
 
-  /** Platforms count the messages of each chat, so the ids of mirrored ones may be the same. */
+  /** Platforms count the messages of each chat, so the ids of mirrored and moved ones may be the same. */
   function idOf(prompt: QueuedPrompt): string {
-    return mirrors.others(prompt).length === 0 ? prompt.id : `${placeKey(prompt)}/${prompt.id}`
+    return !mirrors.isShared(prompt) ? prompt.id : `${placeKey(prompt)}/${prompt.id}`
   }
 
   function queueOf(place: ChatPlace): string {

@@ -51,6 +51,11 @@ export interface ChannelHost {
   readonly onError: (error: Error) => void
   /** Told whether the channel gets what people write: see `Hearing`. Default: not told. */
   readonly onHearing?: ((hearing: Hearing) => void) | undefined
+  /**
+   * Told that the platform gave a chat another id, as when a group of Telegram becomes a supergroup: what the program
+   * keeps for the chat with the id `from` belongs to the one with the id `to`. Default: not told.
+   */
+  readonly onMoved?: ((move: { readonly from: string; readonly to: string }) => Promise<void>) | undefined
   /** Stores what the chats show. */
   readonly store: LedgerStore
   /** The source of all times and timers. */

@@ -69,6 +69,7 @@ export function createConnection(all: ConnectionParts): Connection {
   return { close }
 
   function receive(events: readonly ReplyEvent[]): void {
+    if (events.some((event) => event.type === 'connected')) liveness.heard()
     resync.receive(events)
     // The pending asks of a disposed instance are gone, without an event.
     if (events.some((event) => event.type === 'disposed')) recheck.again()
@@ -84,11 +85,15 @@ export function createConnection(all: ConnectionParts): Connection {
 
   async function listSessions(): Promise<readonly ReadRequest[]> {
     await learn()
+    liveness.heard()
     await watching.spell()
+    liveness.heard()
     if (!info.current().canRead) return []
     await Promise.all(watching.directories().map(baseline))
+    liveness.heard()
     const open = engine.openReplies().map((reply): ReadRequest => ({ ...placeOf(reply), reply, gap: true }))
     const { requests: watched, isWhole } = await watching.atWork(gapSince)
+    liveness.heard()
     recheckDirectories.note(isWhole ? undefined : (gapSince ?? engine.listeningFrom() ?? 0))
     const requests = new Map([...watched, ...open].map((request) => [request.sessionID, request]))
     const reading = source.startReading()

@@ -16,7 +16,10 @@ export interface EventStreamOptions {
   readonly receive: (events: readonly ReplyEvent[]) => void
   /** The stream ended, failed or fell silent; a reconnect follows. */
   readonly onLost: (loss: StreamLoss) => void
-  /** Without a first event for this long, in ms, the attempt is given up. */
+  /**
+   * Without a first event for this long, in ms, the attempt is given up. Doubles with each such attempt in a row: a proxy
+   * may hold back what a server sends.
+   */
   readonly firstFrameMs: number
   /** Without a sign of life for this long, in ms, the connection is dead. Read anew for each connection. */
   readonly silenceMs: () => number
@@ -49,6 +52,7 @@ export function createEventStream(options: EventStreamOptions): EventStream {
   const reportLost = guarded('onLost', options.onLost, onError)
   let connection = new AbortController()
   let failures = 0
+  let silentStarts = 0
   let rearm = (): void => {}
   void run()
   return { reconnect, succeed, rearm: () => rearm(), close }
@@ -93,7 +97,12 @@ export function createEventStream(options: EventStreamOptions): EventStream {
   /** Runs one connection to its end and returns why it ended. */
   async function readOnce(abort: AbortController): Promise<StreamLoss> {
     const { signal } = abort
-    let stopSilence = watchSilence(abort, Math.min(options.firstFrameMs, options.silenceMs()))
+    let isSilent = false
+    const firstMs = Math.min(options.firstFrameMs * 2 ** silentStarts, options.silenceMs())
+    let stopSilence = watchSilence(abort, firstMs, () => {
+      isSilent = true
+    })
+    let isHeard = false
     let isOpen = false
     rearm = () => {
       stopSilence()
@@ -104,6 +113,7 @@ export function createEventStream(options: EventStreamOptions): EventStream {
       for await (const events of source.connect({ signal, directory, onFrame })) {
         // The first, empty list only says that the connection is open; the first event has a limit of its own.
         if (isOpen || events.length > 0) rearm()
+        isHeard ||= events.length > 0
         isOpen = true
         options.receive(events)
       }
@@ -117,14 +127,17 @@ export function createEventStream(options: EventStreamOptions): EventStream {
     } finally {
       rearm = () => {}
       stopSilence()
+      if (isHeard) silentStarts = 0
+      else if (isSilent) silentStarts += 1
       abort.abort()
     }
   }
 
-  function watchSilence(abort: AbortController, silenceMs: number): () => void {
+  function watchSilence(abort: AbortController, silenceMs: number, onSilent = (): void => {}): () => void {
     if (silenceMs === Number.POSITIVE_INFINITY) return () => {}
-    return clock.after(silenceMs, () =>
-      abort.abort(new ReplyError('unreachable', `The event stream of ${source.name} was silent for ${silenceMs} ms.`)),
-    )
+    return clock.after(silenceMs, () => {
+      onSilent()
+      abort.abort(new ReplyError('unreachable', `The event stream of ${source.name} was silent for ${silenceMs} ms.`))
+    })
   }
 }

@@ -6,7 +6,7 @@ export interface LivenessOptions {
   readonly clock: Clock
   /** The source, in errors. */
   readonly name: string
-  /** How long a caller waits for the connection, and `ready` for a stream that keeps breaking off, in ms. */
+  /** How long a caller waits for the connection without a sign of the server, and `ready` for a stream that keeps breaking off, in ms. */
   readonly connectTimeoutMs: number
   /** As in `Source`. */
   readonly isLocal?: boolean | undefined
@@ -24,15 +24,25 @@ export interface Liveness {
    * people must not wait for a back-off to learn that a program is missing. Never resolves for a server.
    */
   whenWanted(): Promise<void>
+  /** The server answered: the waiting callers wait as long again. */
+  heard(): void
   up(): void
   lost(loss: StreamLoss): void
   close(): void
 }
 
-interface Waiter {
+interface Settling {
   readonly resolve: () => void
   readonly reject: (error: ReplyError) => void
 }
+
+interface Waiter extends Settling {
+  /** Begins the wait anew. */
+  readonly heard: () => void
+}
+
+/** How often a sign of the server prolongs a wait: its streams may go on breaking off. */
+const mostSigns = 5
 
 export function createLiveness({ clock, name, connectTimeoutMs, isLocal = false }: LivenessOptions): Liveness {
   const first = promiseWithResolvers()
@@ -44,7 +54,12 @@ export function createLiveness({ clock, name, connectTimeoutMs, isLocal = false 
   let want = (): void => {}
   // Awaiting `ready` is optional: prompts report a missing connection themselves.
   first.promise.catch(() => {})
-  return { ready: first.promise, isLive: () => isUp, whenLive, whenWanted, up, lost, close }
+  return { ready: first.promise, isLive: () => isUp, whenLive, whenWanted, heard, up, lost, close }
+
+  /** A proxy may hold back each of the answers that a connection takes. */
+  function heard(): void {
+    for (const waiter of waiters) waiter.heard()
+  }
 
   function up(): void {
     isUp = true
@@ -76,11 +91,20 @@ export function createLiveness({ clock, name, connectTimeoutMs, isLocal = false 
     if (isUp) return Promise.resolve()
     if (isClosed) return Promise.reject(closedError())
     const { promise, resolve, reject } = promiseWithResolvers()
-    const stop = clock.after(connectTimeoutMs, () => {
-      waiters = waiters.filter((other) => other !== waiter)
-      reject(lastReason ?? noStream(name, connectTimeoutMs))
-    })
+    const wait = (): (() => void) =>
+      clock.after(connectTimeoutMs, () => {
+        waiters = waiters.filter((other) => other !== waiter)
+        reject(lastReason ?? noStream(name, connectTimeoutMs))
+      })
+    let stop = wait()
+    let signs = 0
     const waiter: Waiter = {
+      heard: () => {
+        if (signs === mostSigns) return
+        signs += 1
+        stop()
+        stop = wait()
+      },
       resolve: () => {
         stop()
         resolve()
@@ -108,7 +132,7 @@ export function createLiveness({ clock, name, connectTimeoutMs, isLocal = false 
   }
 }
 
-function promiseWithResolvers(): Waiter & { readonly promise: Promise<void> } {
+function promiseWithResolvers(): Settling & { readonly promise: Promise<void> } {
   let resolve = (): void => {}
   let reject = (_error: ReplyError): void => {}
   const promise = new Promise<void>((onResolve, onReject) => {

@@ -10,6 +10,18 @@ import { formatMessage } from 'publint/utils'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'reply-pack-'))
+/** Imports all entries. What several of a package export is the same thing: an error of one is an error to the others. */
+const sameInAll = `
+const known = new Map()
+for (const entry of process.argv.slice(1)) {
+  const [, name] = entry.split('/')
+  for (const [key, value] of Object.entries(await import(entry))) {
+    const id = name + ' ' + key
+    if (known.has(id) && known.get(id) !== value) throw new Error('Two copies of ' + id)
+    known.set(id, value)
+  }
+}`
+
 const modules = join(folder, 'node_modules')
 const entries = []
 let failures = 0
@@ -55,7 +67,7 @@ try {
       `${manifest.name}: ${tarball.entryCount} files, ${Math.round(tarball.size / 1024)} kB packed\n`,
     )
   }
-  failures += run('--input-type=module', '--eval', entries.map((entry) => `await import('${entry}')`).join('\n'))
+  failures += run('--input-type=module', '--eval', sameInAll, ...entries)
   for (const args of [['--version'], ['bridge', '--help']])
     failures += run(join(modules, '@reply/console/bin/reply.mjs'), ...args)
 } finally {

@@ -75,7 +75,7 @@ export function createBridge(options: BridgeOptions): Bridge {
   const written = createState({ store, keeper, clock, stopping: starting.signal, onError })
   const state = readableState({
     ...{ state: written, now: () => clock.now(), onError },
-    onAside: () => void failed.count().catch(onError),
+    onAside: (row) => failed.aside(row),
   })
   const connections = new Map<string, BridgeConnection>()
   const hooks = new Map<string, Webhook>()

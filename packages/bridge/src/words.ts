@@ -14,6 +14,7 @@ export const words = {
     ids.length === 1
       ? `An answer may be missing here, or a part of it: run ${ids[0]}. The chat did not confirm it. /resend posts it again.`
       : `${ids.length} answers may be missing here, or parts of them: runs ${ids.join(', ')}. The chat did not confirm them. /resend posts them again.`,
+  unreadable: 'A message that waited here could not be read any more, so it was not run. Send it again.',
   resent: (id: string) => `Posted again, as it may not have arrived · ${id}`,
   notResent: (why: string) => `It could not be posted, and stays listed: ${why}`,
   nothingMissing: 'No answer is known to be missing here.',

@@ -88,3 +88,22 @@ test('what can’t be posted again stays listed', async () => {
   telegram.say(1, '/resend')
   await passes(() => copies(open).length > 0)
 })
+
+test('the words of a run that failed are kept like an answer if the chat does not take them', async () => {
+  open = await startHandDriven(() => {}, {
+    changed: (opencode) => ({
+      ...opencode,
+      prompt: () => {
+        throw new Error('The agent is out of order.')
+      },
+    }),
+  })
+  const { telegram, chats, said, passes } = open
+  telegram.inject({ type: 'status', code: 502, chatId: 1, method: post })
+  telegram.say(1, 'one')
+  await passes(() => notices(open).length > 0)
+  expect(said(1)).toEqual(notices(open))
+  expect(chats.errors.filter((error) => 'type' in error && error.type === 'delivery')).toHaveLength(1)
+  telegram.say(1, '/resend')
+  await passes(() => said(1).some((text) => text.includes('The agent is out of order.')))
+})

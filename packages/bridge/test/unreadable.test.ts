@@ -17,11 +17,11 @@ const keys: Readonly<Record<string, string>> = {
   'log/': 'log/telegram/1//abcdef',
   'route/': 'route/telegram/1/',
   'session/': 'session/telegram/1//ses_0',
-  'message/': 'message/telegram/1/7',
+  'message/': 'message/telegram/1/70000',
   'allowed/': 'allowed/home/0000000000000001/abc',
   'unknown/': 'unknown/telegram/1//abcdef',
   'ask/': 'ask/per_0',
-  'seen/': 'seen/telegram/1/7',
+  'seen/': 'seen/telegram/1/70000',
   'ledger/': 'ledger/telegram/1/ses_0/msg_0',
 }
 const queues: Readonly<Record<string, string>> = {
@@ -133,8 +133,10 @@ test.each(values)('a bridge starts with %j in every kind of row, answers, and li
   telegram.say(1, 'one')
   await passes(() => said(1).includes('You said: one.'))
   for (const command of ['/list', '/sessions', '/allowed', '/queue', '/status']) telegram.say(1, command)
-  await passes(() => said(1).length >= 6)
+  await passes(() => said(1).length >= 9)
   expect(said(1).filter((text) => text.startsWith('That failed'))).toEqual([])
+  // Its inbox, queue and backlog had one each.
+  expect(said(1).filter((text) => text.startsWith('A message that waited here could not be read'))).toHaveLength(3)
   const aside = failuresIn((await store?.list(failedPrefix)) ?? []).map((one) => one.type === 'row' && one.key)
   const atStart = ['execution/', 'route/', 'session/', 'allowed/'].map((kind) => keys[kind])
   expect(aside).toEqual(expect.arrayContaining([...atStart, ...Object.values(queues)]))

@@ -1,22 +1,26 @@
 import { type Reply, textOf } from '@reply/core'
 import type { Delivery } from '@reply/sink'
 import { backOffMs, PortError } from '@reply/sink/channel'
-import { BridgeError, isTakenOver } from '../error.ts'
+import { BridgeError, isTakenOver, wordsOf } from '../error.ts'
 import { type ChatPlace, placeKey } from '../place.ts'
 import type { Execution } from '../registry/execution.ts'
 import type { BridgeContext } from '../runs/context.ts'
 import type { Write } from '../store/store.ts'
-import type { FailedDelivery } from './decode.ts'
+import type { FailedDelivery, UnreadableRow } from './decode.ts'
 import { deliveriesOf, failedPrefix, failureKey, failuresIn, keepFailure } from './failure.ts'
 
 /** Answers that did not reach their chat for certain: kept, told there once it answers, and posted again on demand. */
 export interface FailedDeliveries {
   /** What the places are missing of a reply that people wait for. */
   of(execution: Execution, reply: Reply, delivered: readonly Delivered[]): readonly FailedDelivery[]
+  /** The words that end a run, which its chat did not take. */
+  unsaid(execution: Execution, text: string, why: unknown): FailedDelivery
   /** The writes that keep it. Call `kept` once they are made. */
   keep(failed: readonly FailedDelivery[]): readonly Write[]
   /** Reports it, and tells each chat as soon as it answers. */
   kept(failed: readonly FailedDelivery[]): void
+  /** A row was put aside. If it was a message that waited, its chat is told that it was not run. */
+  aside(row: UnreadableRow): void
   /** A person wrote in that place, so its platform answers. */
   heard(place: ChatPlace): void
   /** Posts the answers of a place again, oldest first. Rejects with what failed; those before it are posted. */
@@ -46,11 +50,14 @@ export function createFailedDeliveries(context: FailedContext): FailedDeliveries
   const { state, registry, channels, words, clock, emit, onError } = context
   /** By place: ends the pause before the next try to tell it. */
   const telling = new Map<string, () => void>()
+  const asked = new Set<string>()
   let isStopped = false
   return {
     of,
+    unsaid,
     keep: (failed) => failed.map(keepFailure),
     kept,
+    aside,
     heard: (place) => telling.get(placeKey(place))?.(),
     resend,
     restore,
@@ -70,6 +77,12 @@ export function createFailedDeliveries(context: FailedContext): FailedDeliveries
     })
   }
 
+  function unsaid({ id, prompt, server, sessionID }: Execution, text: string, why: unknown): FailedDelivery {
+    const { channel, chat } = prompt
+    const at = clock.now()
+    return { type: 'delivery', id, channel, chat, server, sessionID, text, missing: 1, reason: wordsOf(why), at }
+  }
+
   function kept(failed: readonly FailedDelivery[]): void {
     for (const one of failed) {
       const what = `The answer of run ${one.id} may be missing in ${one.channel}:${one.chat.id}: ${one.reason}`
@@ -79,27 +92,34 @@ export function createFailedDeliveries(context: FailedContext): FailedDeliveries
     if (failed.length > 0) void count().catch(onError)
   }
 
-  async function untold(place: ChatPlace): Promise<readonly FailedDelivery[]> {
-    return (await deliveriesIn(deliveriesOf(place))).filter(({ isTold }) => !isTold)
-  }
-
   async function deliveriesIn(prefix: string): Promise<readonly FailedDelivery[]> {
     return failuresIn(await state.list(prefix)).filter((one) => one.type === 'delivery')
+  }
+
+  function aside({ key, id }: UnreadableRow): void {
+    void count().catch(onError)
+    const place = id === undefined ? undefined : placeIn(key)
+    if (place && channels.has(place.channel)) void channels.say(place, { text: words.unreadable })
   }
 
   /** Tries until the chat has taken it: whatever kept the answer from it may last. */
   async function tell(place: ChatPlace): Promise<void> {
     const key = placeKey(place)
-    if (telling.has(key)) return
+    // It looks again before it ends.
+    const isTelling = telling.has(key)
+    asked.add(key)
+    if (isTelling) return
     telling.set(key, () => {})
     try {
       for (let failures = 0; !isStopped && channels.has(place.channel); failures++) {
-        const failed = await untold(place)
+        asked.delete(key)
+        const failed = (await deliveriesIn(deliveriesOf(place))).filter(({ isTold }) => !isTold)
         const [first] = failed
+        if (!first && asked.has(key)) continue
         if (!first) return
         try {
           await channels.post(place, { text: words.undelivered(failed.map(({ id }) => id)) }, sessionOf(first))
-          await state.commit(failed.map((one) => keepFailure({ ...one, isTold: true })))
+          for (const one of failed) await markTold(one)
         } catch (error) {
           if (isTakenOver(error)) return
           if (failures === 0) onError(error instanceof Error ? error : new Error(String(error)))
@@ -112,6 +132,15 @@ export function createFailedDeliveries(context: FailedContext): FailedDeliveries
     } finally {
       telling.delete(key)
     }
+  }
+
+  /** Unless a person had it posted again meanwhile. */
+  async function markTold(failed: FailedDelivery): Promise<void> {
+    const key = failureKey(failed)
+    const expected = await state.read(key)
+    if (expected === undefined) return
+    const { value, expiresAt } = keepFailure({ ...failed, isTold: true })
+    await state.commit([{ type: 'compare-and-set', key, expected, value, expiresAt }])
   }
 
   function untilLater(key: string, delayMs: number): Promise<void> {
@@ -152,6 +181,13 @@ export function createFailedDeliveries(context: FailedContext): FailedDeliveries
     isStopped = true
     for (const end of telling.values()) end()
   }
+}
+
+/** The place that the name of a queue ends with, as `placeKey` wrote it. */
+function placeIn(queue: string): ChatPlace | undefined {
+  const [, channel, id, thread] = queue.split('/').map(decodeURIComponent)
+  if (channel === undefined || id === undefined) return undefined
+  return { channel, chat: { id, ...(thread !== undefined && thread !== '' && { thread }) } }
 }
 
 function sessionOf({ server, sessionID }: FailedDelivery): { server: string; sessionID: string } | undefined {

@@ -34,7 +34,7 @@ export interface ReadableOptions {
   /** In ms since the epoch. */
   readonly now: () => number
   /** A row was put aside. */
-  readonly onAside: () => void
+  readonly onAside: (row: UnreadableRow) => void
   readonly onError: (error: Error) => void
 }
 
@@ -88,7 +88,11 @@ export function readableState({ state, now, onAside, onError }: ReadableOptions)
     } catch (cause) {
       return onError(new BridgeError('state', `${said} It could not be put aside either.`, { cause }))
     }
-    onAside()
+    try {
+      onAside(row)
+    } catch (cause) {
+      onError(cause instanceof Error ? cause : new Error(String(cause)))
+    }
     const cure = 'It was put aside, and all else goes on. "reply bridge failed" lists it.'
     onError(new BridgeError('state', `${said} ${cure}`))
   }

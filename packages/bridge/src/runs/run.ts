@@ -277,8 +277,9 @@ export function beginRun(options: BeginOptions): ActiveRun {
   }
 
   async function refuse(): Promise<undefined> {
-    await say({ text: words.rightGone, replyTo: prompt.messageRef })
-    return await end(words.mayNot('prompt'))
+    await end(words.mayNot('prompt'))
+    await sayLast(words.rightGone)
+    return undefined
   }
 
   async function finish(missing: readonly FailedDelivery[] = []): Promise<undefined> {
@@ -293,8 +294,22 @@ export function beginRun(options: BeginOptions): ActiveRun {
     const text =
       error instanceof FileFailure ? words.fileFailed(plain(error.file), plain(reason)) : words.failed(plain(reason))
     await update({ phase: 'done', status: 'error', reason, finishedAt: clock.now() })
-    await say({ text, replyTo: prompt.messageRef })
+    await sayLast(text)
     onError(error instanceof Error ? error : new Error(reason))
+  }
+
+  /** The words that end the run without a reply: if the chat does not take them, they are a failed delivery like one. */
+  async function sayLast(text: string): Promise<void> {
+    const { sessionID } = execution
+    const session = sessionID === undefined ? undefined : { server, sessionID }
+    try {
+      await channels.post(prompt, { text, replyTo: prompt.messageRef }, session)
+    } catch (cause) {
+      if (isTakenOver(cause) || isStopping()) throw cause
+      const unsaid = [failed.unsaid(execution, text, cause)]
+      await update({ phase: 'undelivered' }, failed.keep(unsaid))
+      failed.kept(unsaid)
+    }
   }
 
   async function say(saying: Saying): Promise<void> {

@@ -177,6 +177,15 @@ describe('a form', () => {
     expect(fill([['Ada']], 1, { ...fresh, answers: [['Green']] })).toMatchObject({ answer: [['Green'], ['Ada']] })
   })
 
+  test('reads what is written in it as a text in the chat', () => {
+    const three = asks([questionOf({ multiple: true, custom: true })])
+    const filled = (value: string) => take(three, { ...there, token: 's3cret.0.f', values: [[value]] })
+    expect(filled('1, 3')).toMatchObject({ type: 'answer', answer: [['Red', 'Blue']] })
+    expect(filled('2-3')).toMatchObject({ type: 'answer', answer: [['Green', 'Blue']] })
+    expect(filled('pink')).toMatchObject({ type: 'answer', answer: [['pink']] })
+    expect(filled('7')).toMatchObject({ type: 'error', error: expect.stringContaining('"7" is not an option') })
+  })
+
   test.each<[string, readonly (readonly string[])[], string]>([
     ['nothing', [['Red'], []], words.replyWith({ options: 0, multiple: false, custom: true })],
     ['an unknown option', [['Pink'], ['Ada']], words.notAnOption('Pink', ['1 (Red)', '2 (Green)', '3 (Blue)'], false)],

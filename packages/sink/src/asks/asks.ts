@@ -154,7 +154,7 @@ function takeAnswer(
   if (!question) return { type: 'error', error: words.alreadyResolved }
   if ('text' in input) {
     const given = readAnswer(question, input.text, words)
-    return 'error' in given ? { type: 'error', ...given } : next(ask, state, given.picked)
+    return given.error === undefined ? next(ask, state, given.picked) : { type: 'error', error: given.error }
   }
   const { token, values } = input
   if (values) return takeForm(ask, { token, values }, { state, words })
@@ -200,18 +200,13 @@ function takeForm(
 ): Taken {
   const at = formAt(ask, token, state)
   if (at < 0 || values.length === 0) return { type: 'error', error: words.alreadyResolved }
-  const given = ask.questions.slice(at, at + values.length).map((question, index) => {
-    const labels = question.options.map(({ label }) => label)
-    const written = (values[index] ?? []).map((value) => value.trim()).filter((value) => value !== '')
-    const picked = written.map((value) => optionOf(labels, value) ?? value)
-    const strange = picked.find((value) => !question.custom && !question.options.some(({ label }) => label === value))
-    if (strange !== undefined)
-      return {
-        error: words.notAnOption(strange, namesOf(question), question.custom),
-      }
-    if (picked.length > 1 && !question.multiple) return { error: words.oneOnly }
-    if (picked.length === 0) return { error: words.replyWith({ ...question, options: question.options.length }) }
-    return { picked: [...new Set(picked)] }
+  const given = ask.questions.slice(at, at + values.length).map((question, index): Read => {
+    const written = (values[index] ?? []).filter((value) => value.trim() !== '')
+    if (written.length === 0) return { error: words.replyWith({ ...question, options: question.options.length }) }
+    const read = written.map((value) => readAnswer(question, value, words))
+    const picked = new Set(read.flatMap((one) => one.picked ?? []))
+    if (picked.size > 1 && !question.multiple) return { error: words.oneOnly }
+    return read.find(({ error }) => error !== undefined) ?? { picked: [...picked] }
   })
   const wrong = given.find((one) => one.error !== undefined)
   if (wrong?.error !== undefined) return { type: 'error', error: wrong.error }
@@ -228,12 +223,12 @@ function next(ask: QuestionAsk, before: AskState, given: readonly string[]): Tak
   return answers.length < ask.questions.length ? { type: 'more', state } : { type: 'answer', answer: answers, state }
 }
 
+type Read =
+  | { readonly picked: readonly string[]; readonly error?: undefined }
+  | { readonly error: string; readonly picked?: undefined }
+
 /** Reads typed text, or says what would be an answer. */
-function readAnswer(
-  question: Question,
-  text: string,
-  words: Words,
-): { readonly picked: readonly string[] } | { readonly error: string } {
+function readAnswer(question: Question, text: string, words: Words): Read {
   const read = readQuestionAnswer(text, question)
   if (read.type === 'answer') return { picked: read.answers }
   switch (read.reason) {
@@ -250,11 +245,4 @@ function readAnswer(
 
 function namesOf({ options }: Question): readonly string[] {
   return options.map(({ label }, index) => `${index + 1} (${label})`)
-}
-
-function optionOf(labels: readonly string[], given: string): string | undefined {
-  const label = labels.find((one) => one.toLowerCase() === given.toLowerCase())
-  if (label !== undefined) return label
-  const number = /^#?(\d{1,3})[.)]?$/.exec(given)
-  return number ? labels[Number(number[1]) - 1] : undefined
 }

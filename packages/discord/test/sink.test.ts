@@ -94,7 +94,7 @@ test('an inaccessible channel is named in the delivery', async () => {
   const { delivery, screen } = await show(await timeline('plain'), { channels })
   expect(screen).toEqual([])
   const reason = expect.stringContaining('50013 Missing Permissions')
-  expect(delivery.undelivered).toContainEqual({ key: 'answer#0', type: 'refused', reason })
+  expect(delivery.undelivered).toContainEqual({ key: 'answer#0', card: 'answer', type: 'refused', reason })
 })
 
 /** A text that grows by a word every 100 ms. */

@@ -74,7 +74,10 @@ export interface Source {
   sessions(query: SessionQuery): Promise<readonly SessionInfo[]>
   /** The newest time in a directory by the server's clock, in ms since the epoch; undefined if it is empty. */
   newestTime(directory: string | undefined): Promise<number | undefined>
-  /** The server's spelling of a directory: without links, `..` and trailing slashes. */
+  /**
+   * The server's spelling of a directory: without links, `..` and trailing slashes. Rejects with `refused` if the server
+   * surely has none of that name.
+   */
   spelled(directory: string): Promise<string>
   /** Creates a session. Without a directory, the server chooses. */
   create(input: CreateInput): Promise<SessionInfo>

@@ -213,6 +213,7 @@ describe('a permission', () => {
     scene.show(asking(ask))
     await settle(scene)
     expect(labelsOn(scene)).toEqual([['Reject']])
+    expect(textsOn(scene).join()).not.toContain('also allows')
     expect(await offered(scene, ask)).toBe(false)
   })
 

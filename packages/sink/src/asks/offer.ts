@@ -28,13 +28,14 @@ export interface OfferFacts {
  * What may be offered for a permission in this chat now, for buttons and text alike.
  *
  * Allowing requires that the call's input is known and that every message of the ask, files included, is confirmed on
- * the screen. `always` also requires patterns that it would cover. Pure.
+ * the screen. `always` also requires patterns that it would cover, and the message that names them with its buttons. Pure.
  */
 export function offerOf(ask: PermissionAsk, { ledger, policy, words, mayAllow, isPress = false }: OfferFacts): Offer {
   if (!mayAllow) return refusal(words.notAllowedHere)
   if (!isInputKnown(ask) && !policy.allowUnseen) return refusal(words.waitingForInput)
   if (!isReadable(ask, ledger, isPress)) return refusal(words.notAllShown)
-  return { once: true, always: alwaysOffer(ask).type === 'offered' }
+  const isNamed = entriesOf(ledger, permissionCardKey(ask)).some(({ isAllowing }) => isAllowing === true)
+  return { once: true, always: isNamed && alwaysOffer(ask).type === 'offered' }
 }
 
 /** Why "always" is not offered although the server would take it. Undefined if it is offered, or would cover nothing. */

@@ -50,6 +50,8 @@ function permissionSlots(card: AskCard, content: AskContent, options: LayoutOpti
     own.some((entry) => entry.part?.of === of && entry.part.index === index && isConfirmed(entry))
   const isAllThere = isWhole && Array.from({ length: count - 1 }, (_, index) => index).every(isOnScreen)
   const foot = isAllThere ? content.open : content.closed
+  // Where only a rejection is offered, people need not know what "always" would allow.
+  const pageFor = (page: string): string => (card.isPending && !foot.isAllowing ? withoutNote(page, content) : page)
   const slots = Array.from({ length: count }, (_, index): Slot => {
     const isLast = index === count - 1
     const page = pages[index - before]
@@ -58,12 +60,23 @@ function permissionSlots(card: AskCard, content: AskContent, options: LayoutOpti
       page === undefined
         ? { ...slotOf({ ...card, buttons: [] }, key, file?.caption ?? '', options), file }
         : isLast
-          ? lastOf(card, key, { page: isPosted(own, key) || card.isPending ? page : content.summary, foot }, options)
+          ? lastOf(
+              card,
+              key,
+              { page: isPosted(own, key) || card.isPending ? pageFor(page) : content.summary, foot },
+              options,
+            )
           : slotOf({ ...card, buttons: [] }, key, page, options)
     return { ...slot, isLast, ...(isWhole && { part: { of, index, count } }) }
   })
   // If it was answered while being posted, only its end is still posted.
   return card.isPending ? slots : slots.filter(({ key, isLast }) => isLast || isPosted(own, key))
+}
+
+/** The page without the sentence that says what "always" would allow, which is the last of the details. */
+function withoutNote(page: string, { details }: AskContent): string {
+  const last = details.at(-1)
+  return last?.format === 'note' && page.endsWith(last.text) ? page.slice(0, -last.text.length).trimEnd() : page
 }
 
 /** The foot may be shortened if a host's words or a name are long. The content above it never is. */

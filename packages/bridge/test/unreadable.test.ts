@@ -5,6 +5,7 @@ import { createHandClock } from '@reply/testing'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { failedPrefix, failuresIn } from '../src/failed/failure.ts'
 import { readable, readableQueues, readableState } from '../src/failed/readable.ts'
+import { phases, statuses } from '../src/registry/execution.ts'
 import { createState, type State } from '../src/state.ts'
 import { sqliteStore } from '../src/store/sqlite.ts'
 import type { Lease, Store, Write } from '../src/store/store.ts'
@@ -86,6 +87,17 @@ describe('in a real state', () => {
       expect((await state.queue(key)).map(({ id }) => id)).toEqual(['1', '3'])
       expect((await store.queue(key)).map(({ id }) => id)).toEqual(['1', '3'])
       expect(await failures()).toMatchObject([{ type: 'row', key, id: '2', value }])
+    },
+  )
+
+  test.each(phases.flatMap((phase) => statuses.map((status) => ({ phase, status }))))(
+    'an execution that is $phase and $status is read',
+    async ({ phase, status }) => {
+      const key = keys['execution/'] ?? ''
+      const [id, server, startedAt] = ['abcdef', 'home', 1]
+      const value = JSON.stringify({ id, phase, status, server, startedAt, prompt: JSON.parse(promptText('1')) })
+      await store.commit([{ type: 'put', key, value }])
+      expect(await state.read(key)).toBe(value)
     },
   )
 

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { QueuedPrompt } from '../intake/queued-prompt.ts'
-import { type Execution, type LogLine, phases } from './execution.ts'
+import { type Execution, type LogLine, phases, statuses } from './execution.ts'
 
 /** Checks what every prompt and execution has: the store holds what this package wrote, unless it was damaged. */
 const prompt = z.looseObject({
@@ -19,7 +19,7 @@ const lines = z.array(z.looseObject({ from: z.string(), text: z.string() }))
 const execution = z.looseObject({
   id: z.string(),
   phase: z.enum(phases),
-  status: z.enum(['running', 'complete', 'error']),
+  status: z.enum(statuses),
   server: z.string(),
   startedAt: z.number(),
   prompt,

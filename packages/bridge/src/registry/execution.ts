@@ -25,7 +25,7 @@ export interface Execution {
   /** Set from `posting` on. */
   readonly posted?: PostedPrompt | undefined
   /** `stopped`: a person ended it, from the chat or elsewhere, or by a rejection. */
-  readonly status: 'running' | 'complete' | 'stopped' | 'error'
+  readonly status: (typeof statuses)[number]
   /** In ms since the epoch. */
   readonly startedAt: number
   /** In ms since the epoch. Absent while it runs. */
@@ -47,6 +47,9 @@ export interface Execution {
 
 /** All of `Execution.phase`, in their order. */
 export const phases = ['planned', 'posting', 'delivering', 'undelivered', 'done'] as const
+
+/** All of `Execution.status`. */
+export const statuses = ['running', 'complete', 'stopped', 'error'] as const
 
 /** No process has to go on with it: it is done, or a person decides about its answer. */
 export function isOver({ phase }: Pick<Execution, 'phase'>): boolean {

@@ -156,17 +156,21 @@ test('a compaction stands between what was before and after it', () => {
     endedAt: START + 8001,
   }
   const [one] = replyOf([text('a', 'Before.')]).messages
+  // The server's clock, which messages have, may be behind.
   const [two] = replyOf([text('b', 'After.')]).messages
-  const messages = [one, two && { ...two, id: 'msg_2', createdAt: START + 9000 }].filter(
+  const messages = [one, two && { ...two, id: 'msg_2', createdAt: START - 60_000 }].filter(
     (message) => message !== undefined,
   )
-  expect(picture(replyOf([], { messages, compaction }))).toEqual([
+  const shown = (more: object) => picture(replyOf([], { messages, compaction: { ...compaction, ...more } }))
+  expect(shown({ afterMessageID: one?.id })).toEqual([
     'Before.',
     '',
     '≡ context compacted · 162k tokens · 8.0s',
     '',
     'After.',
   ])
+  expect(shown({ afterMessageID: undefined })[0]).toContain('context compacted')
+  expect(shown({ afterMessageID: 'msg_2' }).at(-1)).toContain('context compacted')
 })
 
 test('text that was rewritten after it was shown gets a note, and the new text follows', () => {

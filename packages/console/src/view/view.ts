@@ -1,4 +1,4 @@
-import { isShownText, type Message, ownTodosOf, type Part, type Reply } from '@reply/core'
+import { isShownText, ownTodosOf, type Part, type Reply } from '@reply/core'
 import { amount, duration } from '@reply/sink/channel'
 import { visibleLine } from '../format/sanitize.ts'
 import { type Line, line, span, wrap } from '../format/styled-line.ts'
@@ -60,7 +60,8 @@ function messageBlocks(reply: Reply, options: ViewOptions): readonly Block[] {
   const there = new Set(reply.messages.flatMap(({ parts }) => parts.map(({ id }) => id)))
   const notes = (of: readonly Delay[]): readonly Block[] => of.map((delay) => delayBlock(delay, options.live))
   const compacted = compactionBlock(reply, options)
-  const after = reply.messages.findIndex((message) => isAfterCompaction(message, reply))
+  // The first message after it. Without one, the compaction is the last block.
+  const after = reply.messages.findIndex(({ id }) => id === reply.compaction?.afterMessageID) + 1
   const blocks = reply.messages.flatMap((message, index) => {
     const own = message.parts.flatMap((part) => [
       ...partBlocks(part, reply, options),
@@ -70,7 +71,7 @@ function messageBlocks(reply: Reply, options: ViewOptions): readonly Block[] {
   })
   return [
     ...notes(delays.filter((delay) => delay.after === undefined)),
-    ...(after < 0 ? [...blocks, ...compacted] : blocks),
+    ...(after >= reply.messages.length ? [...blocks, ...compacted] : blocks),
     ...notes(delays.filter((delay) => delay.after !== undefined && !there.has(delay.after))),
   ]
 }
@@ -94,10 +95,6 @@ function vanished(reply: Reply, shown: Committed): readonly Block[] {
   return [...shown.texts]
     .filter(([partID, source]) => source.trim() !== '' && !there.has(partID))
     .map(([partID], index) => ({ ...takenBack(partID, 'removed'), ...(index > 0 ? { lines: [] } : {}) }))
-}
-
-function isAfterCompaction(message: Message, { compaction }: Reply): boolean {
-  return compaction !== undefined && message.createdAt !== undefined && message.createdAt >= compaction.startedAt
 }
 
 function compactionBlock({ compaction }: Reply, { width }: ViewOptions): readonly Block[] {

@@ -142,6 +142,7 @@ test('a chat that blocked the bot is named in the delivery', async () => {
   expect(screen).toEqual([])
   expect(delivery.undelivered).toContainEqual({
     key: 'answer#0',
+    card: 'answer',
     type: 'refused',
     reason: expect.stringContaining('bot was blocked by the user'),
   })

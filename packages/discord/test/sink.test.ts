@@ -211,3 +211,35 @@ test('a permission allowed after an hour says so in its message', async () => {
   await until(() => discord.screen(channelId)[0]?.text.includes('✅') === true)
   await sink.stop()
 })
+
+test('that the agent begins is not worth an edit, and its text is edited evenly', async () => {
+  const reply = (more: Partial<Reply>) => replyWith([], more)
+  const words = (count: number) => Array.from({ length: count }, (_, index) => `word${index}`).join(' ')
+  const growing = Array.from({ length: 60 }, (_, index) => ({
+    atMs: 4000 + index * 100,
+    reply: replyWith([text(words(index + 1), { status: 'open' })]),
+  }))
+  const states = [
+    { atMs: 0, reply: reply({ phase: 'waiting' }) },
+    { atMs: 1500, reply: reply({ phase: 'working' }) },
+    ...growing,
+    { atMs: 10_100, reply: settledWith([text(words(60))], {}, 10_100) },
+  ]
+  const seen: { readonly atMs: number; readonly text: string }[] = []
+  const clock = createHandClock(beginning)
+  const discord = await startDiscord({ token, clock })
+  const inFlight = createInFlight(() => stalledIn(discord.calls))
+  discord.observe(() => {
+    const [message] = discord.screen(channelId)
+    if (message && message.text !== seen.at(-1)?.text) seen.push({ atMs: clock.now() - beginning, text: message.text })
+  })
+  try {
+    const sinks = [discordSink({ rest: watched(clientOf(discord, clock), inFlight), channelId, clock })]
+    await showTimeline({ name: 'made', states }, { clock, sinks, rest: inFlight.rest })
+  } finally {
+    await discord.close()
+  }
+  expect(seen.filter(({ atMs }) => atMs < 4000).map((one) => one.text)).toEqual([expect.stringContaining('Working')])
+  const texts = seen.filter((one) => one.text.includes('word0')).map(({ atMs }) => atMs)
+  expect(Math.max(...texts.slice(1).map((at, index) => at - (texts[index] ?? 0)))).toBeLessThanOrEqual(1300)
+})

@@ -11,7 +11,7 @@ export interface Words {
   writing: string
   /** Status: a run is at work, with nothing more specific to show. */
   working: string
-  /** Status: the prompt was sent, and nothing has come yet. */
+  /** Status in a terminal: the prompt was sent, and nothing has come yet. Chats show `working`. */
   waiting: string
   /** Status: the server compacts the context. `tokens` is its size in short: `195.3k`; undefined if unknown. */
   compacting: (tokens: string | undefined) => string

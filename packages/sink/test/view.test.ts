@@ -28,7 +28,7 @@ const child = { background: false, agent: 'general', title: 'Explore code', call
 
 describe('the status', () => {
   test.each<[string, Reply, string]>([
-    ['nothing yet', replyWith([], { phase: 'waiting' }), 'Starting'],
+    ['nothing yet', replyWith([], { phase: 'waiting' }), 'Working'],
     ['a thought', replyWith([{ ...thought('Hm.'), status: 'open' }]), 'Thinking'],
     ['a text', replyWith([text('It', { status: 'open' })]), 'Writing'],
     ['a tool', replyWith([running]), 'bash: npm test'],

@@ -55,10 +55,11 @@ export function statusCard(reply: Reply, options: ViewOptions): Timed {
   if (phase === 'blocked') return {}
   const due = startedAt + policy.statusAfterMs
   if (now < due) return { nextAt: due }
-  const { activity, step, context } = statusFacts(reply, { now, stepMs: statusTickMs, words })
+  const stepped = { now, stepMs: statusTickMs, words }
+  const { step, context } = statusFacts(reply, stepped)
   const ticks = Math.floor((now - begin) / statusTickMs)
   const facts = [
-    activity,
+    chatActivityOf(reply, stepped).text,
     ticks < 1 ? undefined : words.elapsed(ticks * statusTickMs),
     step,
     (contextPercent(reply) ?? 0) < 60 ? undefined : context,
@@ -77,15 +78,21 @@ export function statusCard(reply: Reply, options: ViewOptions): Timed {
  */
 function aloneFrom(reply: Reply, { policy, words, now, shown, rings = false }: ViewOptions): number {
   if (!rings || shown.posted.has(statusKey)) return 0
-  if (activityOf(reply, { now, words }).key === 'text') return Number.POSITIVE_INFINITY
+  if (chatActivityOf(reply, { now, words }).key === 'text') return Number.POSITIVE_INFINITY
   return Math.max(shown.postedAt ?? 0, reply.startedAt ?? 0) + policy.heartbeatMs
 }
 
 const blocked: Activity = { key: 'blocked', text: '' }
 
+/** In a chat, that the prompt is waiting is not worth an edit once it is not. */
+function chatActivityOf(reply: Reply, options: StatusOptions): Activity {
+  const activity = activityOf(reply, options)
+  return activity.key === 'waiting' ? { key: 'working', text: options.words.working } : activity
+}
+
 /** When what the reply does now began, in ms since the epoch. */
 function beginOf(reply: Reply, { now, words, activitySince }: ViewOptions): number {
-  const activity = reply.phase === 'blocked' ? blocked : activityOf(reply, { now, words })
+  const activity = reply.phase === 'blocked' ? blocked : chatActivityOf(reply, { now, words })
   // Each activity is noted, also one with a time of its own: what comes after it is not what came before it.
   const seen = activitySince?.(activity)
   return Math.min(now, activity.since ?? seen ?? reply.startedAt ?? now)

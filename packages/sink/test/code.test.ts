@@ -23,9 +23,9 @@ describe('overlong code', () => {
   const answerOf = (...given: Parameters<typeof cardsOf>) =>
     cardsOf(...given).find(({ type }) => type === 'answer')?.source
 
-  test('is posted as a file above the answer once it is complete', () => {
-    expect(cardsOf('live').map(({ type }) => type)).toEqual(['file', 'answer'])
-    expect(cardsOf('live')[0]).toMatchObject({ key, file: { name: 'code-1.rs', text: lines, caption } })
+  test('is posted as a file below the words that announce it, once it is complete', () => {
+    expect(cardsOf('live').map(({ type }) => type)).toEqual(['answer', 'file'])
+    expect(cardsOf('live')[1]).toMatchObject({ key, file: { name: 'code-1.rs', text: lines, caption } })
     expect(cardsOf('live', emptyLedger, replyWith([text(said, { status: 'open' })])).map(({ type }) => type)).toEqual([
       'answer',
       'status',
@@ -38,7 +38,7 @@ describe('overlong code', () => {
       `${beginning}\n\nThat is it.`,
     )
     expect(answerOf('live')).toBe(`${beginning}\n\nThat is it.`)
-    expect(answerOf('final')).toBe(said)
+    expect(answerOf('final')).toBe('Look:\n\n')
     expect([answerOf('live', posted), answerOf('final', posted)]).toEqual([
       `Look:\n\n*${caption}*\n\nThat is it.`,
       `Look:\n\n*${caption}*\n\nThat is it.`,
@@ -57,14 +57,16 @@ describe('overlong code', () => {
 
   test('is a file at once where complete parts are posted, and stays text if some of it was posted', () => {
     const open = replyWith([part(said), text('Next', { status: 'open' })])
-    expect(cardsOf('sealed', emptyLedger, open)[0]?.type).toBe('file')
+    expect(cardsOf('sealed', emptyLedger, open).map(({ type }) => type)).toEqual(['answer', 'file'])
     const piece = { from: 0, to: 100, upTo: '' }
     const entries = [shownEntry('answer#0', { card: 'answer', piece })]
     expect(cardsOf('sealed', { ...emptyLedger, entries }, open).map(({ type }) => type)).toEqual(['answer'])
   })
 
   test.each(['ambiguous', 'done'] as const)('stays text if the posts of its file had no result: %s', async (type) => {
-    const scene = createScene({ fake: { faults: [1, 3].map((call) => ({ call, type })), lookUp: 'probe' } })
+    const scene = createScene({
+      fake: { limits: { maxLength: 10_000 }, faults: [2, 4].map((call) => ({ call, type })), lookUp: 'probe' },
+    })
     scene.show(settledWith([text(said)]))
     expect(await scene.end()).toMatchObject({ doubtful: 2, undelivered: [] })
     const shown = scene.fake.screen().flatMap(({ text, file }) => (file ? [] : [text]))
@@ -116,13 +118,35 @@ describe('overlong code', () => {
     expect(scene.errors).toHaveLength(1)
   })
 
+  test.each([true, false])(
+    'without edits stands between the words around it, if posts can be silent: %s',
+    async (silent) => {
+      const limits = { maxLength: 4096, edits: false, silent }
+      const scene = createScene({ fake: { limits, lacks: ['edit', 'remove'] } })
+      const second = said.replaceAll('Look', 'And look').replaceAll('print(1)', 'print(2)')
+      scene.show(replyWith([part(`${said}\n\n${second}`), text('Next', { status: 'open' })]))
+      await scene.pass(30_000)
+      scene.show(settledWith([part(`${said}\n\n${second}`), text('Next.')]))
+      expect(await scene.end()).toMatchObject({ undelivered: [], doubtful: 0 })
+      const named = (name: string) => (silent ? `*📄 ${name}, 600 lines*\n\n` : '')
+      expect(scene.fake.screen().map(({ text, file }) => file?.name ?? text)).toEqual([
+        'Look:',
+        'code-1.rs',
+        `${named('code-1.rs')}That is it.\n\nAnd look:`,
+        'code-2.rs',
+        `${named('code-2.rs')}That is it.`,
+      'Next.',
+    ])
+    },
+  )
+
   test('leaves the last message of the answer to notify', async () => {
     const scene = createScene({ fake: { limits: { maxLength: 4096 } }, sink: { replyTo: { id: 'asked' } } })
     scene.show(settledWith([part(said)]))
     await scene.end()
     expect(scene.fake.screen().map(({ isSilent, file }) => [isSilent, file?.name])).toEqual([
-      [true, 'code-1.rs'],
       [false, undefined],
+      [true, 'code-1.rs'],
     ])
   })
 })

@@ -8,7 +8,7 @@ import { type LayoutOptions, type Slot, slotOf, smallLine, withFooter } from './
 /** Lays out cards as messages: renders, measures and splits them. Pure. */
 export function layout(cards: readonly Card[], options: LayoutOptions): readonly Slot[] {
   const status = cards.find((card) => card.type === 'status')
-  const tail = cards.findLast((card) => card.type !== 'status' && !isAfterword(card, options.ledger))
+  const tail = cards.findLast(({ type, key }) => !besides.has(type) && !isAfterword(key, options.ledger))
   const slots = cards.flatMap((card): readonly Slot[] => {
     if (card.type === 'answer') return answerSlots(card, { ...options, isTail: card === tail })
     if (card.type === 'ask') return askSlots(card, options)
@@ -25,7 +25,10 @@ export function layout(cards: readonly Card[], options: LayoutOptions): readonly
   return [...slots, slotOf(status, status.key, smallLine(status, options), options)]
 }
 
+/** What stands below the end of an answer and belongs to it. */
+const besides: ReadonlySet<Card['type']> = new Set(['status', 'file'])
+
 /** A card posted after the end of the answer. Until it is posted, the answer is the message that notifies. */
-function isAfterword({ key }: Card, ledger: Ledger): boolean {
+function isAfterword(key: string, ledger: Ledger): boolean {
   return (key === doneKey || key === contextKey) && !entryAt(ledger, key)
 }

@@ -11,8 +11,9 @@ export interface FileOptions extends ViewOptions {
 }
 
 /**
- * Posts code that is too long for a message as a file, above the answer. Once the file is there, a line that names it
- * takes the place of the code. Code of a refused file stays text.
+ * Posts code that is too long for a message as a file, below the words that announce it. With edits that is below the
+ * answer; once the file is there, a line that names it takes the place of the code. Without edits the answer goes on below
+ * the file. Code of a refused file stays text.
  */
 export function withFiles(card: AnswerCard, options: FileOptions): readonly Card[] {
   const { uploads, policy, mode, shown, isWhole } = options
@@ -34,11 +35,18 @@ export function withFiles(card: AnswerCard, options: FileOptions): readonly Card
     if (shown.lost?.has(key) || isPosted) continue
     const isReady = isWhole || (mode === 'sealed' && block.isClosed)
     if (isReady) files.push(fileCard(block, { key, name, ...options }))
-    if (!isThere && mode !== 'live') continue
-    source += isThere ? captionOf(block, { name, ...options }) : beginningOf(block, { name, ...options })
+    if (!isThere && mode !== 'live') {
+      if (!isReady) continue
+      // Its own words come first, and those behind it once it is there.
+      return [...files.slice(0, -1), { ...card, source, isOpen: true, isSilent: true }, ...files.slice(-1)]
+    }
+    // A file between two texts names itself. Elsewhere a message below it notifies.
+    const isNamed = mode === 'live' || !options.rings
+    if (!isThere) source += beginningOf(block, { name, ...options })
+    else if (isNamed) source += captionOf(block, { name, ...options })
     from = block.end
   }
-  return [...files, { ...card, source: source + card.source.slice(from) }]
+  return [{ ...card, source: source + card.source.slice(from) }, ...files]
 }
 
 interface NamedOptions extends ViewOptions {

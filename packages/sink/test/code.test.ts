@@ -135,8 +135,8 @@ describe('overlong code', () => {
         `${named('code-1.rs')}That is it.\n\nAnd look:`,
         'code-2.rs',
         `${named('code-2.rs')}That is it.`,
-      'Next.',
-    ])
+        'Next.',
+      ])
     },
   )
 

@@ -99,7 +99,7 @@ describe('a fence written by a model', () => {
   test.each(active)('of %s becomes a text file', (language) => {
     const code = `\`\`\`${language}\n${'echo 1\n'.repeat(800)}\`\`\``
     const { cards } = viewOf(settledWith([text(code)]), { uploads: true })
-    expect(cards[0]).toMatchObject({ type: 'file', file: { name: 'code-1.txt' } })
+    expect(cards.find(({ type }) => type === 'file')).toMatchObject({ type: 'file', file: { name: 'code-1.txt' } })
     expect(fileExtension(language.toUpperCase())).toBe('txt')
   })
 

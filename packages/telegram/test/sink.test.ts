@@ -72,7 +72,7 @@ const scenarios = [
 const plans: readonly (readonly [string, Plan])[] = [
   ['nothing', {}],
   ['a flood of 30 s', { faults: [{ type: 'rate-limited', retryAfterS: 30, nth: 2 }] }],
-  ['a flood of ten minutes', { faults: [{ type: 'rate-limited', retryAfterS: 600, nth: 3 }] }],
+  ['a flood of ten minutes', { faults: [{ type: 'rate-limited', retryAfterS: 600, nth: 3, method: /Message/ }] }],
   ['edits without a result', { faults: [{ type: 'status', code: 502, method: /^edit/, times: 3 }] }],
   ['wrong markup', { faults: [{ type: 'status', code: 400, description: "Bad Request: can't parse entities" }] }],
   ['too long', { faults: [{ type: 'status', code: 400, description: 'Bad Request: MESSAGE_TOO_LONG', nth: 2 }] }],

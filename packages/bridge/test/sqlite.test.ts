@@ -5,7 +5,7 @@ import { bridgeChannel } from '@reply/telegram'
 import { createHandClock } from '@reply/testing'
 import fc from 'fast-check'
 import Libsql from 'libsql'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { createBridge } from '../src/bridge.ts'
 import { parseConfig } from '../src/config/config.ts'
 import { createMemoryStore } from '../src/store/memory.ts'
@@ -95,6 +95,20 @@ describe('the files', () => {
     expect(database.pragma('synchronous')).toBe(2)
     database.close()
   })
+})
+
+test('to renew a lease does not wait for the disk, but to take it and to commit do', async () => {
+  const exec = vi.spyOn(Libsql.prototype, 'exec')
+  const waits = (): unknown => exec.mock.calls.findLast(([sql]) => sql.startsWith('PRAGMA synchronous'))?.[0]
+  const store = await open(newFolder())
+  const lease = await store.lease(request)
+  expect(waits()).toBe('PRAGMA synchronous = FULL')
+  expect(await store.lease(request)).toEqual(lease)
+  expect(waits()).toBe('PRAGMA synchronous = NORMAL')
+  await store.commit([put('key')], lease)
+  expect(waits()).toBe('PRAGMA synchronous = FULL')
+  exec.mockRestore()
+  await store.close()
 })
 
 describe('another process that is writing', () => {

@@ -21,7 +21,8 @@ afterAll(async () => {
 
 test('an answer that WhatsApp no longer takes is shown when the person writes, also after a restart of the bridge', async () => {
   let aheadMs = 0
-  const clock = { ...systemClock, now: () => systemClock.now() + aheadMs }
+  const now = (): number => systemClock.now() + aheadMs
+  const clock = { ...systemClock, now, wall: now }
   const whatsapp = await startWhatsApp({ token: 'EAA-very-secret', clock })
   const platform = whatsappOn(whatsapp)
   const { url, directory } = server

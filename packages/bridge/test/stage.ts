@@ -146,7 +146,8 @@ export async function startStage(options: StageOptions): Promise<BridgeStage> {
 
   async function start(given: StartOptions = {}): Promise<void> {
     const { aheadMs = 0, connect: own, connectTo, storeOf = (store) => store } = given
-    const clock = { ...systemClock, now: () => systemClock.now() + aheadMs }
+    const now = (): number => systemClock.now() + aheadMs
+    const clock = { ...systemClock, now, wall: now }
     bridge = createBridge({
       ...{ config: configWith(given.router ?? router, given.people ?? people, given.server ?? {}), clock },
       ...(given.ownPaths && { ownPaths: given.ownPaths }),

@@ -69,6 +69,31 @@ test('says so if nothing failed, and makes no state', async () => {
   expect(existsSync(stateFolder())).toBe(false)
 })
 
+test('lists answers that wait for their chat below what failed, and alone they are no failure', async () => {
+  const prompt = {
+    ...{ id: 'p', channel: 'tg', chat: { id: '7' }, actor: { id: '1', name: 'Ann' }, text: 'Go', files: [] },
+    ...{ messageRef: { id: 'm' }, isCommand: false, heardAt: 1 },
+  }
+  const run = { prompt, server: 'home', status: 'complete', startedAt: 1, finishedAt: Date.UTC(2026, 0, 3) }
+  const put = (id: string, more: object) =>
+    ({ type: 'put', key: `execution/tg/7/${id}`, value: JSON.stringify({ ...run, id, ...more }) }) as const
+  const store = await sqliteStore({ folder: stateFolder() })
+  await store.commit([
+    put('held11', { phase: 'delivering' }),
+    put('done11', { phase: 'done' }),
+    put('soon11', { phase: 'delivering', finishedAt: Date.now() }),
+    { type: 'put', key: 'execution/tg/8/odd', value: 'oops' },
+  ])
+  await store.close()
+  const held = [
+    '… 2026-01-03T00:00:00Z answer of run held11 in tg:7: its chat does not show all of it yet\n',
+    '  The chat takes no messages at the moment, or does not answer. It is shown as soon as that changes.\n',
+  ].join('')
+  expect(await failed()).toEqual({ code: 0, said: `${held}Nothing failed for good.\n` })
+  await (await written()).close()
+  expect(await failed()).toEqual({ code: 1, said: all + held })
+})
+
 test('a state that can’t be read ends in a sentence with its file and the cure', async () => {
   await (await written()).close()
   writeFileSync(join(stateFolder(), 'bridge.db'), 'The notes of a meeting.\n'.repeat(500))

@@ -1,6 +1,10 @@
-import { oneLine } from '@reply/sink/channel'
+import { oneLine, systemClock } from '@reply/sink/channel'
 import { loadConfig } from '../config/load.ts'
+import type { ChatPlace } from '../place.ts'
+import { toExecution } from '../registry/decode.ts'
+import { executionPrefix } from '../registry/registry.ts'
 import { readState } from '../store/sqlite.ts'
+import type { StoredValue } from '../store/store.ts'
 import type { Failure } from './decode.ts'
 import { failedPrefix, failuresIn } from './failure.ts'
 
@@ -12,10 +16,16 @@ export interface ListFailedOptions {
   readonly env?: Readonly<Record<string, string | undefined>> | undefined
 }
 
-/** One thing that failed for good, in words. */
+/** How long after its run an answer is listed that its chat does not show yet, in ms: most need a few seconds. */
+const heldMs = 60_000
+
+/** One thing that failed for good, or waits, in words. */
 export interface FailedThing {
-  /** An answer that its chat may not show, or a row of the state that could not be read. */
-  readonly type: Failure['type']
+  /**
+   * An answer that its chat may not show, or a row of the state that could not be read. `held`: nothing failed yet; the
+   * run is over, and its answer waits for a chat that takes no messages or does not answer.
+   */
+  readonly type: Failure['type'] | 'held'
   /** When it failed, in ms since the epoch. 0 if that is not known. */
   readonly at: number
   /** What it is: the run with its chat and session, or the key of the row. No text that people or agents wrote. */
@@ -25,13 +35,32 @@ export interface FailedThing {
 }
 
 /**
- * What failed for good, oldest first, by the state of a bridge: it may run or not, and nothing is changed. Empty if
+ * What failed for good, and then what waits, each oldest first, by the state of a bridge: it may run or not, and nothing is changed. Empty if
  * nothing failed, and without a state. Rejects with `BridgeError` of type `config`, or with `StoreError`.
  */
 export async function listFailed({ path, env = process.env }: ListFailedOptions): Promise<readonly FailedThing[]> {
   const { stateFolder } = loadConfig(path, env)
   const failures = failuresIn(await readState(stateFolder, failedPrefix))
-  return failures.map((failure) => ({ type: failure.type, at: failure.at, ...wordsFor(failure) }))
+  const failed = failures.map((failure) => ({ type: failure.type, at: failure.at, ...wordsFor(failure) }))
+  return [...failed, ...(await readState(stateFolder, executionPrefix)).flatMap(heldIn).toSorted((a, b) => a.at - b.at)]
+}
+
+/** The answer of an execution that is over and not shown. Empty for others, and for one that can't be read. */
+function heldIn({ value }: StoredValue): readonly FailedThing[] {
+  try {
+    const { id, phase, finishedAt: at = Number.POSITIVE_INFINITY, prompt } = toExecution(value)
+    if (phase !== 'delivering' || at > systemClock.now() - heldMs) return []
+    const what = oneLine(`answer of run ${id} in ${placeOf(prompt)}: its chat does not show all of it yet`, 300)
+    const why = 'The chat takes no messages at the moment, or does not answer. It is shown as soon as that changes.'
+    return [{ type: 'held', at, what, why }]
+  } catch {
+    // The bridge lists it as a row, once it reads it.
+    return []
+  }
+}
+
+function placeOf({ channel, chat }: ChatPlace): string {
+  return `${channel}:${chat.id}${chat.thread === undefined ? '' : `/${chat.thread}`}`
 }
 
 function wordsFor(failure: Failure): Pick<FailedThing, 'what' | 'why'> {
@@ -41,7 +70,7 @@ function wordsFor(failure: Failure): Pick<FailedThing, 'what' | 'why'> {
     return { what, why: `It can't be read: ${reason}. It was put aside, and its value is kept in the state.` }
   }
   const { id, channel, chat, server, sessionID, missing, reason, isTold } = failure
-  const place = `${channel}:${chat.id}${chat.thread === undefined ? '' : `/${chat.thread}`}`
+  const place = placeOf({ channel, chat })
   const session = sessionID === undefined ? '' : `, session ${sessionID} on ${server}`
   const told = isTold ? 'The chat was told.' : 'The chat is told as soon as it answers.'
   const messages = missing === 1 ? '1 message' : `${missing} messages`

@@ -32,7 +32,8 @@ export interface Registry {
   evict(): Promise<void>
 }
 
-const prefix = 'execution/'
+/** All keys of executions begin with it. */
+export const executionPrefix = 'execution/'
 /** A log is up to 200 kB, and read only by who asks for it: all executions are read at each start and each sweep. */
 const logPrefix = 'log/'
 /** How long finished executions are listed, and how long the newest of a session is kept, in ms. */
@@ -57,7 +58,7 @@ export function createRegistry(options: {
   return { newID, write, writeLog, all: async () => await all(), list, find, follow, lines, evict }
 
   function keyOf(place: ChatPlace, id: string): string {
-    return `${prefix}${mirrors.keyOf(place)}/${id}`
+    return `${executionPrefix}${mirrors.keyOf(place)}/${id}`
   }
 
   function logKeyOf({ prompt, id }: Execution): string {
@@ -80,7 +81,7 @@ export function createRegistry(options: {
   }
 
   async function all(within = ''): Promise<readonly Execution[]> {
-    const stored = await state.list(`${prefix}${within}`)
+    const stored = await state.list(`${executionPrefix}${within}`)
     return stored.map(({ value }) => toExecution(value)).toSorted((a, b) => a.startedAt - b.startedAt)
   }
 

@@ -120,16 +120,17 @@ export async function checkConfig(options: ConfigChoice, io: ProcessIO): Promise
   return checked.every(({ isUsable }) => isUsable) ? EXIT.done : EXIT.failed
 }
 
-/** Lists what failed for good, also beside a running bridge. Ends with 1 if there is anything. */
+/** Lists what failed for good and what waits, also beside a running bridge. Ends with 1 if anything failed. */
 export async function listFailures(options: ConfigChoice, io: ProcessIO): Promise<number> {
   const { listFailed } = await loadBridge()
   const failed = await listFailed({ path: await configPathOf(options, io), env: io.env })
-  for (const { at, what, why } of failed) {
+  for (const { type, at, what, why } of failed) {
     const when = at === 0 ? '' : `${new Date(at).toISOString().slice(0, 19)}Z `
-    io.stdout.write(`✗ ${when}${cleanLine(what)}\n  ${cleanLine(why)}\n`)
+    io.stdout.write(`${type === 'held' ? '…' : '✗'} ${when}${cleanLine(what)}\n  ${cleanLine(why)}\n`)
   }
-  if (failed.length === 0) io.stdout.write('Nothing failed for good.\n')
-  return failed.length === 0 ? EXIT.done : EXIT.failed
+  const isNone = failed.every(({ type }) => type === 'held')
+  if (isNone) io.stdout.write('Nothing failed for good.\n')
+  return isNone ? EXIT.done : EXIT.failed
 }
 
 export async function configPathOf({ name, config }: ConfigChoice, io: ProcessIO): Promise<string> {

@@ -36,6 +36,9 @@ export const words = {
   dropIt: 'Leave it',
   left: 'Left alone.',
   runsAgain: 'It runs again.',
+  serverLeft: (name: string) =>
+    `The server ${name} is no longer in the config of the bridge, so what the agent goes on to do there is not shown here.`,
+  channelLeft: (name: string) => `The channel ${name} is no longer in the config of the bridge.`,
   lostSession: 'The session of this message was deleted while the bridge was down. Send it again to begin a new one.',
   restartedCommand: (command: string) =>
     `The bridge was restarted while it handled ${command}, so it may or may not have happened. Look first, then send it again.`,

@@ -69,6 +69,8 @@ export interface StartOptions {
   readonly people?: object
   /** Added to the server's entry in the config. */
   readonly server?: object
+  /** What the config calls the server. Default `home`. */
+  readonly serverName?: string
   /** What no agent may reach. */
   readonly ownPaths?: readonly string[]
   /** Connects the channel by a client of the program's own. */
@@ -130,16 +132,26 @@ export async function startStage(options: StageOptions): Promise<BridgeStage> {
   const home = mkdtempSync(join(tmpdir(), 'reply-bridge-'))
   const folder = join(home, 'state')
   const errors: Error[] = []
-  const configWith = (given: object, who: object, more: object): BridgeConfig =>
+  const configWith = ({
+    router: rules = router,
+    people: who = people,
+    server: more,
+    serverName = 'home',
+  }: StartOptions): BridgeConfig =>
     parseConfig({
       servers: {
-        home: { url: server.url, directory: server.directory, ...(isV2 && { password: { env: 'PASSWORD' } }), ...more },
+        [serverName]: {
+          url: server.url,
+          directory: server.directory,
+          ...(isV2 && { password: { env: 'PASSWORD' } }),
+          ...more,
+        },
       },
       channels: {
         tg: { type: 'telegram', token: { env: 'TOKEN' }, apiRoot: telegram.url, updates: 'polling', ...channel },
       },
       people: who,
-      router: given,
+      router: rules,
     })
   let bridge: Bridge | undefined
   return { telegram, server, model, folder, errors, start, stop, said, seen, statusIs, stored, isAtRest, close }
@@ -149,7 +161,7 @@ export async function startStage(options: StageOptions): Promise<BridgeStage> {
     const now = (): number => systemClock.now() + aheadMs
     const clock = { ...systemClock, now, wall: now }
     bridge = createBridge({
-      ...{ config: configWith(given.router ?? router, given.people ?? people, given.server ?? {}), clock },
+      ...{ config: configWith(given), clock },
       ...(given.ownPaths && { ownPaths: given.ownPaths }),
       store: storeOf(await sqliteStore({ folder, clock })),
       secret: () => token,

@@ -20,6 +20,7 @@ import { placeKey } from '../place.ts'
 import type { Execution } from '../registry/execution.ts'
 import type { Route } from '../routes/decode.ts'
 import type { ActiveRun } from './active-run.ts'
+import { closeShown } from './close-shown.ts'
 import type { RunContext } from './context.ts'
 import type { HeldRun } from './ended-runs.ts'
 import { type AgentCommand, agentCommand, agentCommandOf, FileFailure, readFiles } from './input.ts'
@@ -293,8 +294,11 @@ export function beginRun(options: BeginOptions): ActiveRun {
     const reason = chatWordsOf(error, words)
     const text =
       error instanceof FileFailure ? words.fileFailed(plain(error.file), plain(reason)) : words.failed(plain(reason))
+    const shown = execution
     await update({ phase: 'done', status: 'error', reason, finishedAt: clock.now() })
-    await sayLast(text)
+    // Found again after a restart, its message may still say that it is at work.
+    const isClosed = stream === undefined && (await closeShown(state, shown, shows[0], { reason, at: clock.now() }))
+    if (!isClosed) await sayLast(text)
     onError(error instanceof Error ? error : new Error(reason))
   }
 

@@ -1,5 +1,7 @@
 import { createRecent, pause } from '@reply/sink/channel'
+import { BridgeError } from '../error.ts'
 import { isOlder, leftToGather, type QueuedPrompt } from '../intake/queued-prompt.ts'
+import { plain } from '../markdown.ts'
 import { type ChatPlace, placeKey } from '../place.ts'
 import { toQueuedPrompt } from '../registry/decode.ts'
 import { type Execution, isOver } from '../registry/execution.ts'
@@ -7,6 +9,7 @@ import type { QueuedValue, Write } from '../store/store.ts'
 import type { EnqueueWrite } from '../store/writing.ts'
 import type { ActiveRun } from './active-run.ts'
 import { atMost } from './at-most.ts'
+import { closeShown } from './close-shown.ts'
 import type { RunContext } from './context.ts'
 import { createEndedRuns } from './ended-runs.ts'
 import { type Told, tellMirrors } from './mirrored.ts'
@@ -145,7 +148,16 @@ export function createRunner(context: RunContext): Runner {
     const prompt = toQueuedPrompt(value)
     const taken: Write = { type: 'dequeue', queue: queueOf(prompt), id }
     // The channel may have left the config, and its people may have lost the right since they wrote.
-    if (!channels.has(prompt.channel)) return void (await state.commit([taken]))
+    if (!channels.has(prompt.channel)) {
+      await state.commit([taken])
+      onError(
+        new BridgeError(
+          'channel',
+          `A prompt that waited in ${prompt.chat.id} was dropped: ${words.channelLeft(prompt.channel)}`,
+        ),
+      )
+      return undefined
+    }
     if (people.mayAll(prompt, 'prompt')) return await begin(prompt, [taken])
     if (await state.commit([taken])) void channels.say(prompt, { text: words.rightGone, replyTo: prompt.messageRef })
     return undefined
@@ -220,10 +232,11 @@ export function createRunner(context: RunContext): Runner {
       const { prompt, server, sessionID } = execution
       const opencode = servers.get(server)
       if (!opencode || !channels.has(prompt.channel)) {
-        const what = opencode ? `channel ${prompt.channel}` : `server ${server}`
-        const reason = `The ${what} is no longer in the config`
+        const reason = opencode ? words.channelLeft(prompt.channel) : words.serverLeft(server)
         const over = { ...execution, phase: 'done', status: 'error', reason, finishedAt: clock.now() } as const
-        return void (await state.commit([registry.write(over)]))
+        await state.commit([registry.write(over)])
+        // Not awaited: a platform may be away.
+        return void tellLeft(execution, reason).catch(onError)
       }
       const route = (await routes.of(prompt)) ?? { server }
       const again = { ...route, server, ...(sessionID !== undefined && { sessionID }) }
@@ -243,6 +256,15 @@ export function createRunner(context: RunContext): Runner {
     }
     for (const place of waiting) kick(place)
     await Promise.all(restoring.values())
+  }
+
+  /** The server or the channel left the config while the run was on its way. */
+  async function tellLeft(execution: Execution, reason: string): Promise<void> {
+    const { prompt, server } = execution
+    if (!channels.has(prompt.channel)) return onError(new BridgeError('channel', `${execution.id}: ${reason}`))
+    const [shown] = sinksFor(context, execution, { server })
+    if (await closeShown(state, execution, shown, { reason, at: clock.now() })) return
+    await channels.say(prompt, { text: words.failed(plain(reason)), replyTo: prompt.messageRef })
   }
 
   async function stop(): Promise<void> {

@@ -90,14 +90,19 @@ function isAnswer({ text }: Call, final: string): boolean {
 
 /** Only letters and digits: each side writes markup and code languages differently. */
 function bare(text: string): string {
-  return text.replace(/```\w*/g, '').replace(/[^\p{L}\p{N}]/gu, '')
+  return shown(text.replace(/```\w*/g, '')).replace(/[^\p{L}\p{N}]/gu, '')
+}
+
+/** A chat shows a link without its address and a checkbox without its x. */
+function shown(text: string): string {
+  return text.replace(/\]\([^)\s]*\)|\[[ x]\]/g, ' ')
 }
 
 /** Finished sentences, and when each was finished. */
 function sentencesOf(texts: Timeline['texts']): readonly { readonly text: string; readonly atMs: number }[] {
   const found = new Map<string, number>()
   for (const { atMs, text } of texts) {
-    for (const [sentence] of text.matchAll(/[^.!?\n]{12,}[.!?](?=\s)/g)) {
+    for (const [sentence] of shown(text).matchAll(/[^.!?\n]{12,}[.!?](?=\s)/g)) {
       const key = bare(sentence)
       if (!found.has(key)) found.set(key, atMs)
     }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { askDetails, legible, type PermissionAsk } from '../src/index.ts'
+import { askDetails, askTitle, legible, type PermissionAsk } from '../src/index.ts'
 import { permission, root } from './make.ts'
 
 test.each([
@@ -60,8 +60,10 @@ test('emoji of several characters stay readable', () => {
 describe('in a permission', () => {
   const detailsOf = (tool: string, input: Readonly<Record<string, unknown>>): string => {
     const { ask } = permission('p1', root, { permission: tool, patterns: ['p\u0430t'], call: { tool, input } })
-    const details = ask.type === 'permission' ? askDetails(ask as PermissionAsk) : undefined
-    return (details ?? []).map(({ text }) => text).join('\n---\n')
+    if (ask.type !== 'permission') return ''
+    return [askTitle(ask as PermissionAsk), ...(askDetails(ask as PermissionAsk) ?? []).map(({ text }) => text)].join(
+      '\n---\n',
+    )
   }
 
   test('a diff keeps three empty lines, and counts many', () => {

@@ -20,9 +20,9 @@ const named = ({ fake }: Scene) => fake.screen().map((message) => message.text.s
 
 test('only the first message of an ask mentions who must answer', async () => {
   const scene = shared({ maxLength: 300 })
-  const command = Array.from({ length: 20 }, (_, at) => `echo line ${at} of a long command`).join('\n')
+  const command = Array.from({ length: 24 }, (_, at) => `echo line ${at} of a long command`).join('\n')
   scene.show(blocked(permits({ call: { tool: 'bash', input: { command } } })))
-  await scene.pass(60_000)
+  for (let page = 0; page < 9; page++) await scene.pass(5000)
   expect(named(scene).filter(Boolean)).toHaveLength(1)
   expect(named(scene)[1]).toBe(true)
   expect(scene.fake.screen().length).toBeGreaterThan(2)

@@ -1,4 +1,5 @@
-import { createHandClock } from '@reply/testing'
+import { emptyReply, type PermissionAsk } from '@reply/core'
+import { createHandClock, type HandClock } from '@reply/testing'
 import { expect, test } from 'vitest'
 import { createAnsweredBy } from '../src/asks/answered-by.ts'
 import { emitTo } from '../src/events/emit.ts'
@@ -71,8 +72,8 @@ test('an observer that throws is reported, and the others still hear', () => {
   expect([errors.map(({ message }) => message), heard]).toEqual([['broken'], [inbound]])
 })
 
-test('a run tells when it was posted, first heard of, shown and over, counted from its message', async () => {
-  const clock = createHandClock()
+/** A run of a message that was just heard, and what is told of it. */
+function startRun(clock: HandClock) {
   const heardAt = clock.now()
   const told: BridgeEvent[] = []
   const execution: Execution = {
@@ -86,8 +87,14 @@ test('a run tells when it was posted, first heard of, shown and over, counted fr
     ...{ execution, clock, answeredBy: createAnsweredBy() },
     emit: (event) => told.push(event),
   })
-  await clock.advance(10)
   const posting: Execution = { ...execution, phase: 'posting', sessionID: 'ses_1' }
+  return { told, execution, events, posting }
+}
+
+test('a run tells when it was posted, first heard of, shown and over, counted from its message', async () => {
+  const clock = createHandClock()
+  const { told, execution, events, posting } = startRun(clock)
+  await clock.advance(10)
   events.changed(execution, posting)
   await clock.advance(20)
   events.shown()
@@ -101,3 +108,31 @@ test('a run tells when it was posted, first heard of, shown and over, counted fr
     { type: 'delivery', shown: 2, calls: 3, firstShownMs: 30, deliveredMs: 60 },
   ])
 })
+
+test.each([600_000, -600_000])(
+  'its times and the wait of an ask do not notice a clock that is set by %i ms',
+  async (byMs) => {
+    const clock = createHandClock()
+    const { told, execution, events, posting } = startRun(clock)
+    const ask: PermissionAsk = {
+      ...{
+        type: 'permission',
+        requestID: 'per_1',
+        sessionID: 'ses_1',
+        directory: undefined,
+        status: 'pending',
+        path: [],
+        title: 'bash',
+      },
+      ...{ permission: 'bash', patterns: [], always: [], metadata: {} },
+    }
+    const reply = emptyReply('ses_1')
+    events.observer.permissionAsked?.({ type: 'permissionAsked', ask, reply })
+    clock.step(byMs)
+    await clock.advance(10)
+    const answered: PermissionAsk = { ...ask, status: 'answered', reply: 'once' }
+    events.observer.permissionReplied?.({ type: 'permissionReplied', ask: answered, answer: 'once', reply })
+    events.changed(execution, posting)
+    expect(told).toMatchObject([{ phase: 'asked' }, { phase: 'answered', waitedMs: 10 }, { times: { postedMs: 10 } }])
+  },
+)

@@ -27,6 +27,9 @@ export function createRunEvents(options: {
 }): RunEvents {
   const { clock, answeredBy, emit } = options
   const { id: executionID, prompt, server } = options.execution
+  /** No one sets it. What an earlier process heard can only be counted by the time of day. */
+  const monotonic = (): number => clock.monotonic?.() ?? clock.now()
+  const begun = { afterMs: Math.max(0, clock.now() - prompt.heardAt), at: monotonic() }
   const asked = new Map<string, number>()
   let times: RunTimes = {}
   let firstShownMs: number | undefined
@@ -94,8 +97,8 @@ export function createRunEvents(options: {
     const taken = phase === 'asked' ? undefined : answeredBy.take(requestID)
     const by = phase === 'withdrawn' ? undefined : taken
     const since = asked.get(requestID)
-    if (phase === 'asked') asked.set(requestID, clock.now())
-    const waitedMs = phase === 'asked' || since === undefined ? undefined : clock.now() - since
+    if (phase === 'asked') asked.set(requestID, monotonic())
+    const waitedMs = phase === 'asked' || since === undefined ? undefined : monotonic() - since
     emit({
       ...{ type: 'ask', phase, ...place(), askType, requestID, executionID, sessionID, decision },
       ...{ actorID: by?.actorID, actorChannel: by?.channel, waitedMs },
@@ -107,6 +110,6 @@ export function createRunEvents(options: {
   }
 
   function since(): number {
-    return clock.now() - prompt.heardAt
+    return begun.afterMs + monotonic() - begun.at
   }
 }

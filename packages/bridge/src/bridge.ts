@@ -95,7 +95,16 @@ export function createBridge(options: BridgeOptions): Bridge {
     sinkFields: sinkFieldsIn(config),
   })
   const registry = createRegistry({ state, mirrors, clock, random })
-  const failed = createFailedDeliveries({ state, registry, channels, words, clock, emit, onError })
+  const failed = createFailedDeliveries({
+    state,
+    registry,
+    channels,
+    former: moves.former,
+    words,
+    clock,
+    emit,
+    onError,
+  })
   const people = createPeople(config.people)
   const directoryOf = (server: string): string | undefined => config.servers[server]?.directory
   const hearing = createHearingStates({ emit, onNotice, wallNow: clock.wall })

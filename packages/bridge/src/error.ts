@@ -1,4 +1,5 @@
 import { SafeError, withoutSecrets } from '@reply/sink/channel'
+import { StoreError } from './store/store.ts'
 import type { BridgeWords } from './words.ts'
 
 /**
@@ -34,8 +35,9 @@ export function wordsOf(error: unknown): string {
   return withoutSecrets(error instanceof Error ? error.message : String(error))
 }
 
-/** The same for a chat: who starts the server, and at which address, is the operator's matter, and is only logged. */
+/** The same for a chat: addresses of servers and paths of this machine are the operator's matter, and are only logged. */
 export function chatWordsOf(error: unknown, words: BridgeWords): string {
+  if (error instanceof StoreError) return words.stateFails
   const type = error instanceof Error && 'type' in error ? error.type : undefined
   if (type === 'unreachable' || type === 'closed') return words.unreachable
   if (type === 'not-stopped') return words.unconfirmed

@@ -102,6 +102,7 @@ export const words = {
   maybeAnswered:
     'The bridge was restarted while it passed this on as an answer, so it was taken as one. If it was meant as a message, send it again.',
   notAnswered: (why: string) => `The answer was not passed on: ${why}`,
+  stateFails: 'The bridge can’t use its state now. Its operator finds the reason in the log. Try again in a moment.',
   unreachable: 'The server can’t be reached now. Try again in a moment.',
   unconfirmed: 'The server did not confirm it, so it may still be running. Try again in a moment.',
   shutOut: 'The server does not let this bridge in. Tell its operator.',

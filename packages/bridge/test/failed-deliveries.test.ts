@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import type { BridgeEvent } from '../src/events/event.ts'
+import { StoreError } from '../src/store/store.ts'
 import { type HandDriven, startHandDriven } from './hand-driven.ts'
 import { answer } from './local-agent.ts'
 
@@ -9,8 +10,12 @@ afterEach(async () => await open.chats.close())
 const post = /^send(Rich)?Message$/
 const missing = 'An answer may be missing here'
 
-async function opened(events: BridgeEvent[] = []): Promise<HandDriven> {
+async function opened(
+  events: BridgeEvent[] = [],
+  options: Parameters<typeof startHandDriven>[1] = {},
+): Promise<HandDriven> {
   open = await startHandDriven((run, text) => answer(run, `You said: ${text}.`), {
+    ...options,
     observers: [(event) => events.push(event)],
   })
   return open
@@ -87,6 +92,44 @@ test('what can’t be posted again stays listed', async () => {
   expect(copies(open)).toEqual([])
   telegram.say(1, '/resend')
   await passes(() => copies(open).length > 0)
+})
+
+test('an answer is posted again once, also if the state can not be written right after', async () => {
+  let failures = 2
+  const { telegram, said, passes } = await opened([], {
+    storeOf: (store) => ({
+      ...store,
+      commit: async (writes, lease, how) => {
+        const isDone = writes.some((write) => write.type === 'remove' && write.key.startsWith('failed/'))
+        if (isDone && failures-- > 0) throw new StoreError('failed', 'The disk is full.')
+        return await store.commit(writes, lease, how)
+      },
+    }),
+  })
+  telegram.inject({ type: 'status', code: 502, chatId: 1, method: post, times: 2 })
+  telegram.say(1, 'one')
+  await passes(() => notices(open).length > 0)
+  telegram.say(1, '/resend')
+  await passes(() => failures < 0)
+  telegram.say(1, '/resend')
+  await passes(() => said(1).includes('No answer is known to be missing here.'))
+  expect([copies(open).length, said(1).filter((text) => text.startsWith('It could not'))]).toEqual([1, []])
+})
+
+test('an answer that a group misses is posted again where the group became a supergroup', async () => {
+  const { telegram, said, passes } = await opened([], { groups: [-5, -1005] })
+  telegram.inject({ type: 'status', code: 502, chatId: -5, method: post, times: 2 })
+  const ann = { id: 1, name: 'Ann' }
+  telegram.say(-5, '@fake_bot one', { from: ann })
+  await passes(() => said(-5).some((text) => text.startsWith(missing)))
+  telegram.upgrade(-5, -1005)
+  telegram.push('message', {
+    ...{ message_id: 900, date: 1_767_225_600, from: { id: 1, is_bot: false, first_name: 'Ann' } },
+    ...{ chat: { id: -5, type: 'group', title: 'Shop' }, migrate_to_chat_id: -1005 },
+  })
+  telegram.say(-1005, '/resend@fake_bot', { from: ann })
+  await passes(() => said(-1005).some((text) => text.includes('You said: one.')))
+  expect(said(-1005)).toEqual([expect.stringContaining('You said: one.')])
 })
 
 test('the words of a run that failed are kept like an answer if the chat does not take them', async () => {

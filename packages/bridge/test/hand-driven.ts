@@ -36,7 +36,7 @@ export async function startHandDriven(
   const all = [
     { id: 1, type: 'private', title: 'Ann' },
     { id: 2, type: 'private', title: 'Bob' },
-    ...groups.map((id) => ({ id, type: 'supergroup', title: 'Shop' }) as const),
+    ...groups.map((id) => ({ id, type: id < -1000 ? 'supergroup' : 'group', title: 'Shop' }) as const),
   ] as const
   const telegram = await startTelegram({ token: '42:secret', clock, chats: all })
   const agent = localAgent(act, clock)

@@ -40,15 +40,15 @@ export interface Delivered {
 
 export type FailedContext = Pick<
   BridgeContext,
-  'state' | 'registry' | 'channels' | 'words' | 'clock' | 'emit' | 'onError'
+  'state' | 'registry' | 'channels' | 'former' | 'words' | 'clock' | 'emit' | 'onError'
 >
 
 /** How long a chat that refuses everything is left alone unless a person writes there, in ms. */
 const refusedMs = 3_600_000
 
 export function createFailedDeliveries(context: FailedContext): FailedDeliveries {
-  const { state, registry, channels, words, clock, emit, onError } = context
-  /** By place: ends the pause before the next try to tell it. */
+  const { state, registry, channels, former, words, clock, emit, onError } = context
+  /** By place, as it was called first: ends the pause before the next try to tell it. */
   const telling = new Map<string, () => void>()
   const asked = new Set<string>()
   let isStopped = false
@@ -58,7 +58,7 @@ export function createFailedDeliveries(context: FailedContext): FailedDeliveries
     keep: (failed) => failed.map(keepFailure),
     kept,
     aside,
-    heard: (place) => telling.get(placeKey(place))?.(),
+    heard: (place) => telling.get(placeKey(former(place)))?.(),
     resend,
     restore,
     count,
@@ -96,6 +96,14 @@ export function createFailedDeliveries(context: FailedContext): FailedDeliveries
     return failuresIn(await state.list(prefix)).filter((one) => one.type === 'delivery')
   }
 
+  /** Those of a place, also from before its chat got another id. */
+  async function missingIn(place: ChatPlace): Promise<readonly FailedDelivery[]> {
+    const prefixes = new Set([former(place), place].map(deliveriesOf))
+    const all: FailedDelivery[] = []
+    for (const prefix of prefixes) all.push(...(await state.persist(() => deliveriesIn(prefix))))
+    return all
+  }
+
   function aside({ key, id }: UnreadableRow): void {
     void count().catch(onError)
     const place = id === undefined ? undefined : placeIn(key)
@@ -104,7 +112,7 @@ export function createFailedDeliveries(context: FailedContext): FailedDeliveries
 
   /** Tries until the chat has taken it: whatever kept the answer from it may last. */
   async function tell(place: ChatPlace): Promise<void> {
-    const key = placeKey(place)
+    const key = placeKey(former(place))
     // It looks again before it ends.
     const isTelling = telling.has(key)
     asked.add(key)
@@ -113,7 +121,7 @@ export function createFailedDeliveries(context: FailedContext): FailedDeliveries
     try {
       for (let failures = 0; !isStopped && channels.has(place.channel); failures++) {
         asked.delete(key)
-        const failed = (await deliveriesIn(deliveriesOf(place))).filter(({ isTold }) => !isTold)
+        const failed = (await missingIn(place)).filter(({ isTold }) => !isTold)
         const [first] = failed
         if (!first && asked.has(key)) continue
         if (!first) return
@@ -154,20 +162,23 @@ export function createFailedDeliveries(context: FailedContext): FailedDeliveries
   }
 
   async function resend(place: ChatPlace): Promise<number> {
-    const failed = await deliveriesIn(deliveriesOf(place))
+    const failed = await missingIn(place)
     for (const one of failed) {
       await channels.post(place, { text: `${words.resent(one.id)}\n\n${one.text}` }, sessionOf(one))
-      const execution = (await registry.find(place, one.id)) ?? undefined
-      const done = execution?.phase === 'undelivered' ? [registry.write({ ...execution, phase: 'done' })] : []
-      await state.commit([{ type: 'remove', key: failureKey(one) }, ...done])
+      // It is posted: what fails now must not have it posted once more.
+      await state.persist(async () => {
+        const execution = await registry.find(place, one.id)
+        const done = execution?.phase === 'undelivered' ? [registry.write({ ...execution, phase: 'done' })] : []
+        await state.commit([{ type: 'remove', key: failureKey(one) }, ...done])
+      })
     }
-    if (failed.length > 0) await count()
+    if (failed.length > 0) void count().catch(onError)
     return failed.length
   }
 
   async function restore(): Promise<void> {
     const left = (await deliveriesIn(`${failedPrefix}delivery/`)).filter(({ isTold }) => !isTold)
-    for (const one of new Map(left.map((failed) => [placeKey(failed), failed])).values()) void tell(one)
+    for (const one of new Map(left.map((failed) => [placeKey(former(failed)), failed])).values()) void tell(one)
     await count()
   }
 

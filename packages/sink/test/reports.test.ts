@@ -110,6 +110,32 @@ test('after a restart a reply waits for the reports of what was just posted', as
   expect([isOver(), textsOf(scene)]).toEqual([true, ['It is done.']])
 })
 
+test('a reply that is over listens no more, and one that is amended does again', async () => {
+  const scene = sceneOf()
+  const { reports } = scene.fake.port
+  let listening = 0
+  const counted: PostReports = {
+    of: (key) => reports?.of(key) ?? [],
+    isClosed: () => false,
+    withinMs: () => 10_000,
+    observe: (listener) => {
+      const stop = reports?.observe(listener)
+      listening += 1
+      return () => {
+        listening -= 1
+        stop?.()
+      }
+    },
+  }
+  const again = createScene({ clock: scene.clock, sink: { policy, port: { ...scene.fake.port, reports: counted } } })
+  for (const reply of [done, settledWith([text('It is done. And more.')])]) {
+    again.show(reply, 'replyAmended')
+    expect(listening).toBe(1)
+    await again.pass(20_000)
+    expect(listening).toBe(0)
+  }
+})
+
 test('further messages of one post are counted once each', () => {
   const entry: ShownEntry = {
     ...{ key: 'answer#0', card: 'answer', type: 'answer', id: 'k', tries: 1, at: 0, isLoud: true, state: 'shown' },
@@ -130,7 +156,6 @@ test('further messages of one post are counted once each', () => {
   expect(withReports(second, said('1', '2', '3')).doubtful).toBe(2)
 })
 
-// A refused heartbeat was due again at once: 599 calls in an hour.
 test('a heartbeat that is refused is tried again only at its next time', async () => {
   const refused = Array.from({ length: 600 }, (_, at): FakeFault => ({ call: at + 1, type: 'refused' }))
   const scene = createScene({ fake: { ...noEdits, faults: refused }, sink: { policy } })

@@ -91,7 +91,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   let result = withResolvers<Delivery>()
   let [loaded, ended, called] = [Promise.resolve(), Promise.resolve(), Promise.resolve()]
   let isHeld = false
-  const stopReports = port.reports?.observe(work)
+  let stopReports: (() => void) | undefined
   return {
     show,
     find,
@@ -111,6 +111,8 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     if (!reply) reaction.set('seen')
     if (isResolved) result = withResolvers<Delivery>()
     isResolved = false
+    // Only while it is not over: a port keeps its listeners, and a sink does not end a reply that it forgets.
+    stopReports ??= port.reports?.observe(work)
     reply = next
     // Throttles growing text instead of reconciling on every delta.
     if (waiting?.phase === next.phase && waiting.asks === next.asks) return
@@ -214,12 +216,14 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     const delivery = deliveryOf(ledger)
     reaction.set(outcome === 'completed' && delivery.undelivered.length === 0 ? 'done' : undefined)
     isResolved = true
+    unobserve()
     result.resolve(delivery)
   }
 
   /** Nothing could be shown for `giveUpMs`, so it probably never can be. An amendment tries again. */
   function giveUp(): void {
     isResolved = true
+    unobserve()
     turn.release()
     schedule.wait([])
     schedule.gaveUp()
@@ -275,9 +279,14 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     resolveWithout('taken-over')
   }
 
+  function unobserve(): void {
+    stopReports?.()
+    stopReports = undefined
+  }
+
   function end(): void {
     isStopped = true
-    stopReports?.()
+    unobserve()
     wake.stop()
     typing.set(false)
     turn.release()

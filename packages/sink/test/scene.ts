@@ -86,9 +86,9 @@ export function createScene({
   }
 }
 
-/** Waits until nothing changes: everything pending here takes a few turns of the microtask queue. */
+/** Waits until nothing changes: a call takes some twenty turns of the microtask queue, and an ask up to six calls. */
 export async function rest(): Promise<void> {
-  for (let turn = 0; turn < 40; turn++) await Promise.resolve()
+  for (let turn = 0; turn < 150; turn++) await Promise.resolve()
 }
 
 export async function playTimeline(scene: Scene, timeline: Timeline): Promise<Delivery> {

@@ -176,7 +176,7 @@ export interface PostReports {
    * are reported or that time is over. 0 if the program gets no reports.
    */
   withinMs(): number
-  /** Calls the listener after each change. Returns a function that ends it. */
+  /** Calls the listener after each change. Returns a function that ends it. The sink listens until its reply is over. */
   observe(listener: () => void): () => void
 }
 

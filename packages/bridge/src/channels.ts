@@ -61,26 +61,26 @@ export function createChannels(options: {
   }
 
   async function say(...given: Parameters<Channels['say']>): Promise<readonly MessageRef[]> {
-    const [place, { buttons = [] }] = given
-    const said = sayOnce(...given)
-    if (buttons.length === 0) return await said
-    const key = chatKey(place)
-    const noted = Promise.all([posting.get(key), said])
-    posting.set(key, noted)
-    void noted.then(() => posting.get(key) === noted && posting.delete(key))
-    return await said
-  }
-
-  async function sayOnce(...[place, note, session]: Parameters<Channels['say']>): Promise<readonly MessageRef[]> {
     try {
-      return await post(place, note, session)
+      return await post(...given)
     } catch (error) {
       onError(error instanceof Error ? error : new Error(String(error)))
       return []
     }
   }
 
-  async function post(...[place, note, session]: Parameters<Channels['say']>): Promise<readonly MessageRef[]> {
+  async function post(...given: Parameters<Channels['say']>): Promise<readonly MessageRef[]> {
+    const [place, { buttons = [] }] = given
+    const said = postOnce(...given)
+    if (buttons.length === 0) return await said
+    const key = chatKey(place)
+    const noted = Promise.allSettled([posting.get(key), said])
+    posting.set(key, noted)
+    void noted.then(() => posting.get(key) === noted && posting.delete(key))
+    return await said
+  }
+
+  async function postOnce(...[place, note, session]: Parameters<Channels['say']>): Promise<readonly MessageRef[]> {
     const refs = await whileHeld(hold, note.signal, (signal) =>
       of(place.channel).post({ ...note, signal, chat: place.chat }),
     )

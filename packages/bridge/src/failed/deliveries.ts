@@ -1,6 +1,7 @@
 import { type Reply, textOf } from '@reply/core'
 import type { Delivery } from '@reply/sink'
 import { backOffMs, PortError } from '@reply/sink/channel'
+import type { Saying } from '../channels.ts'
 import { BridgeError, isTakenOver, wordsOf } from '../error.ts'
 import { type ChatPlace, placeKey } from '../place.ts'
 import type { Execution } from '../registry/execution.ts'
@@ -13,10 +14,19 @@ import { deliveriesOf, failedPrefix, failureKey, failuresIn, keepFailure } from 
 export interface FailedDeliveries {
   /** What the places are missing of a reply that people wait for. */
   of(execution: Execution, reply: Reply, delivered: readonly Delivered[]): readonly FailedDelivery[]
-  /** The words that end a run, which its chat did not take. */
-  unsaid(execution: Execution, text: string, why: unknown): FailedDelivery
+  /** The words that end a run without an answer: a failed delivery, until `say` has them in the chat. */
+  owed(execution: Pick<Execution, 'id' | 'prompt' | 'server' | 'sessionID'>, text: string): FailedDelivery
   /** The writes that keep it. Call `kept` once they are made. */
   keep(failed: readonly FailedDelivery[]): readonly Write[]
+  /**
+   * Posts what is owed, after the writes of `keep` are made, and has `onSaid` make those that end it. What the chat does
+   * not take stays kept. Rejects if the bridge stops meanwhile, so that the next process tells of it.
+   */
+  say(
+    owed: FailedDelivery,
+    note: Omit<Saying, 'text'>,
+    onSaid: (writes: readonly Write[]) => Promise<void>,
+  ): Promise<void>
   /** Reports it, and tells each chat as soon as it answers. */
   kept(failed: readonly FailedDelivery[]): void
   /** A row was put aside. If it was a message that waited, its chat is told that it was not run. */
@@ -51,10 +61,13 @@ export function createFailedDeliveries(context: FailedContext): FailedDeliveries
   /** By place, as it was called first: ends the pause before the next try to tell it. */
   const telling = new Map<string, () => void>()
   const asked = new Set<string>()
+  /** The keys of what is on its way, so that nothing failed yet. */
+  const saying = new Set<string>()
   let isStopped = false
   return {
     of,
-    unsaid,
+    owed,
+    say,
     keep: (failed) => failed.map(keepFailure),
     kept,
     aside,
@@ -77,10 +90,29 @@ export function createFailedDeliveries(context: FailedContext): FailedDeliveries
     })
   }
 
-  function unsaid({ id, prompt, server, sessionID }: Execution, text: string, why: unknown): FailedDelivery {
+  function owed(
+    { id, prompt, server, sessionID }: Parameters<FailedDeliveries['owed']>[0],
+    text: string,
+  ): FailedDelivery {
     const { channel, chat } = prompt
-    const at = clock.now()
-    return { type: 'delivery', id, channel, chat, server, sessionID, text, missing: 1, reason: wordsOf(why), at }
+    const why = { missing: 1, reason: 'The bridge ended before the chat had confirmed it.', at: clock.now() }
+    return { type: 'delivery', id, channel, chat, server, sessionID, text, ...why }
+  }
+
+  async function say(...[owed, note, onSaid]: Parameters<FailedDeliveries['say']>): Promise<void> {
+    const key = failureKey(owed)
+    saying.add(key)
+    try {
+      await channels.post(owed, { ...note, text: owed.text }, sessionOf(owed))
+    } catch (cause) {
+      if (isTakenOver(cause) || isStopped) throw cause
+      const unsaid = { ...owed, reason: wordsOf(cause) }
+      await state.persist(() => state.commit([keepFailure(unsaid)]))
+      saying.delete(key)
+      return kept([unsaid])
+    }
+    await onSaid([{ type: 'remove', key }])
+    saying.delete(key)
   }
 
   function kept(failed: readonly FailedDelivery[]): void {
@@ -93,7 +125,8 @@ export function createFailedDeliveries(context: FailedContext): FailedDeliveries
   }
 
   async function deliveriesIn(prefix: string): Promise<readonly FailedDelivery[]> {
-    return failuresIn(await state.list(prefix)).filter((one) => one.type === 'delivery')
+    const all = failuresIn(await state.list(prefix))
+    return all.flatMap((one) => (one.type === 'delivery' && !saying.has(failureKey(one)) ? [one] : []))
   }
 
   /** Those of a place, also from before its chat got another id. */
@@ -183,7 +216,7 @@ export function createFailedDeliveries(context: FailedContext): FailedDeliveries
   }
 
   async function count(): Promise<void> {
-    const failures = failuresIn(await state.list(failedPrefix))
+    const failures = failuresIn(await state.list(failedPrefix)).filter((one) => !saying.has(failureKey(one)))
     const deliveries = failures.filter(({ type }) => type === 'delivery').length
     emit({ type: 'failures', at: clock.now(), deliveries, rows: failures.length - deliveries })
   }

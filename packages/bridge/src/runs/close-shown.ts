@@ -1,37 +1,60 @@
 import { emptyReply, type PostedPrompt, type Reply, reduce } from '@reply/core'
+import type { Delivery } from '@reply/sink'
 import { ledgerKeyOf } from '@reply/sink/channel'
 import type { Execution } from '../registry/execution.ts'
-import type { State } from '../state.ts'
-import type { Shown } from './active-run.ts'
-import { passOn } from './shown-by.ts'
+import type { ActiveRun, Shown } from './active-run.ts'
+import type { RunContext } from './context.ts'
+import { passOn, shownInMirrors } from './shown-by.ts'
+
+/** What closed the messages of a run, and what its own place shows of it. */
+export interface Closed {
+  readonly reply: Reply
+  readonly delivery: Delivery
+}
 
 /**
- * Ends what a chat shows of a run that can't be followed any more: its message says the reason then, instead of being at
- * work for ever. Resolves with false if the chat shows nothing of it.
+ * Ends what the chats show of a run that can't be followed any more: its messages say the execution's reason then,
+ * instead of being at work for ever. Resolves with undefined if its own place shows nothing of it.
  */
 export async function closeShown(
-  state: Pick<State, 'list'>,
+  { state, clock }: Pick<RunContext, 'state' | 'clock'>,
   execution: Execution,
-  { channel, chat, sink }: Shown,
-  end: { readonly reason: string; readonly at: number },
-): Promise<boolean> {
-  const { posted, sessionID, isSteer } = execution
+  shows: ActiveRun['shows'],
+): Promise<Closed | undefined> {
+  const replies = await Promise.all(shows.map(async (shown) => await closeIn(shown)))
+  const [reply] = replies
+  if (!reply) return undefined
+  const delivery = await shows[0].sink.settled()
+  await shownInMirrors(shows, clock)
+  return { reply, delivery }
+
+  async function closeIn(shown: Shown): Promise<Reply | undefined> {
+    const { sessionID, reason = '' } = execution
+    const promptID = await promptShownIn(state, execution, shown)
+    if (sessionID === undefined || promptID === undefined) return undefined
+    const closed = endedReply(sessionID, promptID, { reason, at: clock.now() })
+    passOn(shown.sink, { type: 'replyStarted', reply: closed })
+    passOn(shown.sink, { type: 'replySettled', outcome: 'failed', reply: closed })
+    return closed
+  }
+}
+
+/** The prompt by which the place knows the run. Undefined if it shows nothing of it. */
+async function promptShownIn(
+  state: RunContext['state'],
+  { posted, sessionID, isSteer }: Execution,
+  { channel, chat }: Shown,
+): Promise<string | undefined> {
   // Before the post it has no message, and those of its session are earlier ones.
-  if (!posted || sessionID === undefined || isSteer) return false
+  if (!posted || sessionID === undefined || isSteer) return undefined
   const prefix = `ledger/${channel}/`
   const stored = await state.list(`${prefix}${encodeURIComponent(chat.id)}/`)
-  const promptID = stored
+  return stored
     .flatMap(({ key }) => ledgerKeyOf(key.slice(prefix.length)) ?? [])
     .filter((one) => one.sessionID === sessionID && one.chat.thread === chat.thread)
     .map((one) => one.promptID)
     .toSorted()
     .find((id) => isOf(posted, id))
-  if (promptID === undefined) return false
-  const reply = endedReply(sessionID, promptID, end)
-  passOn(sink, { type: 'replyStarted', reply })
-  passOn(sink, { type: 'replySettled', outcome: 'failed', reply })
-  await sink.settled()
-  return true
 }
 
 /** Servers that make the ids make ids that rise. */

@@ -19,6 +19,7 @@ import { plain } from '../markdown.ts'
 import { placeKey } from '../place.ts'
 import type { Execution } from '../registry/execution.ts'
 import type { Route } from '../routes/decode.ts'
+import type { Write } from '../store/store.ts'
 import type { ActiveRun } from './active-run.ts'
 import { closeShown } from './close-shown.ts'
 import type { RunContext } from './context.ts'
@@ -110,17 +111,16 @@ export function beginRun(options: BeginOptions): ActiveRun {
 
   async function post(): Promise<ReplyStream | undefined> {
     // The list may have changed since the prompt was written, also between two processes.
-    if (!people.mayAll(prompt, 'prompt')) return await refuse()
+    if (!people.mayAll(prompt, 'prompt')) return await endWith(words.rightGone, words.mayNot('prompt'))
     const { sessionID, agent, model } = route
     const guarded = mustBeGuarded()
     const target = { sessionID, title: route.title, agent, model, guarded }
     const command = prompt.isCommand || context.isAgent(server) ? agentCommandOf(prompt.text) : undefined
     const known = command && (await agentCommand(opencode, command.name))
-    if (command && (known || context.isAgent(server)) && isUnasked(command, known)) {
-      await say({ text: words.unaskedCommand, replyTo: prompt.messageRef })
-      return await end(words.mayNot('approve'))
-    }
-    if (guarded && !(await isGuarded({ agent, command: known?.name }))) return await end(words.mayNot('approve'))
+    if (command && (known || context.isAgent(server)) && isUnasked(command, known))
+      return await endWith(words.unaskedCommand, words.mayNot('approve'))
+    if (guarded && !(await isGuarded({ agent, command: known?.name })))
+      return await endWith(words.unguarded, words.mayNot('approve'))
     if (isCanceled) return await end('Aborted', 'stopped')
     if (command && known) {
       if (prompt.files.length > 0) await say({ text: words.commandHasNoFiles })
@@ -135,7 +135,7 @@ export function beginRun(options: BeginOptions): ActiveRun {
     }
     const files = await readFiles(channels.of(prompt.channel), prompt.files, router.maxFileBytes)
     if (isCanceled) return await end('Aborted', 'stopped')
-    if (!people.mayAll(prompt, 'prompt')) return await refuse()
+    if (!people.mayAll(prompt, 'prompt')) return await endWith(words.rightGone, words.mayNot('prompt'))
     return opencode.prompt({ ...target, text: prompt.text, files }, runOptions(guarded))
   }
 
@@ -151,7 +151,6 @@ export function beginRun(options: BeginOptions): ActiveRun {
       return true
     } catch (error) {
       if (!(error instanceof ReplyError) || error.type !== 'unguarded') throw error
-      await say({ text: words.unguarded, replyTo: prompt.messageRef })
       const who = prompt.actor.name ?? prompt.actor.id
       onError(new BridgeError('inbound', `${who} was refused on ${server}: ${error.message}`, { cause: error }))
       return false
@@ -218,9 +217,7 @@ export function beginRun(options: BeginOptions): ActiveRun {
         return await post()
       case 'unknown':
         await state.persist(() => state.commit([keepUnknown(execution, clock.now())]))
-        await say({ text: words.unknownRun, replyTo: prompt.messageRef, buttons: unknownButtons(execution, words) })
-        await update({ phase: 'done', status: 'error', reason: 'Unknown after a restart', finishedAt: clock.now() })
-        return undefined
+        return await endWith(words.unknownRun, 'Unknown after a restart', unknownButtons(execution, words))
     }
     return found satisfies never
   }
@@ -277,12 +274,6 @@ export function beginRun(options: BeginOptions): ActiveRun {
     return undefined
   }
 
-  async function refuse(): Promise<undefined> {
-    await end(words.mayNot('prompt'))
-    await sayLast(words.rightGone)
-    return undefined
-  }
-
   async function finish(missing: readonly FailedDelivery[] = []): Promise<undefined> {
     const isMissing = missing.some((one) => placeKey(one) === placeKey(prompt))
     await update({ phase: isMissing ? 'undelivered' : 'done' }, failed.keep(missing))
@@ -294,26 +285,23 @@ export function beginRun(options: BeginOptions): ActiveRun {
     const reason = chatWordsOf(error, words)
     const text =
       error instanceof FileFailure ? words.fileFailed(plain(error.file), plain(reason)) : words.failed(plain(reason))
-    const shown = execution
-    await update({ phase: 'done', status: 'error', reason, finishedAt: clock.now() })
-    // Found again after a restart, its message may still say that it is at work.
-    const isClosed = stream === undefined && (await closeShown(state, shown, shows[0], { reason, at: clock.now() }))
-    if (!isClosed) await sayLast(text)
+    // Found again after a restart, its message may still say that it is at work. The next process closes it otherwise.
+    if (stream === undefined && execution.posted)
+      await update({ phase: 'delivering', status: 'error', reason, finishedAt: clock.now() })
+    const closed = stream === undefined ? await closeShown(context, execution, shows) : undefined
+    if (closed && isCutShort(closed.delivery)) return
+    if (closed) await finish(failed.of(execution, closed.reply, [{ place: shows[0], delivery: closed.delivery }]))
+    else await endWith(text, reason)
     onError(error instanceof Error ? error : new Error(reason))
   }
 
-  /** The words that end the run without a reply: if the chat does not take them, they are a failed delivery like one. */
-  async function sayLast(text: string): Promise<void> {
-    const { sessionID } = execution
-    const session = sessionID === undefined ? undefined : { server, sessionID }
-    try {
-      await channels.post(prompt, { text, replyTo: prompt.messageRef }, session)
-    } catch (cause) {
-      if (isTakenOver(cause) || isStopping()) throw cause
-      const unsaid = [failed.unsaid(execution, text, cause)]
-      await update({ phase: 'undelivered' }, failed.keep(unsaid))
-      failed.kept(unsaid)
-    }
+  /** Ends the run with words in place of an answer. They are written down with its end, and so not lost with the process. */
+  async function endWith(text: string, reason: string, buttons?: Saying['buttons']): Promise<undefined> {
+    const owed = failed.owed(execution, text)
+    await update({ phase: 'undelivered', status: 'error', reason, finishedAt: clock.now() }, failed.keep([owed]))
+    const onSaid = async (writes: readonly Write[]): Promise<void> => await update({ phase: 'done' }, writes)
+    await failed.say(owed, { replyTo: prompt.messageRef, buttons }, onSaid)
+    return undefined
   }
 
   async function say(saying: Saying): Promise<void> {

@@ -1,5 +1,7 @@
+import type { MessageRef } from '@reply/sink'
 import { createRecent, pause } from '@reply/sink/channel'
-import { BridgeError } from '../error.ts'
+import { BridgeError, isTakenOver } from '../error.ts'
+import type { FailedDelivery } from '../failed/decode.ts'
 import { isOlder, leftToGather, type QueuedPrompt } from '../intake/queued-prompt.ts'
 import { plain } from '../markdown.ts'
 import { type ChatPlace, placeKey } from '../place.ts'
@@ -16,6 +18,7 @@ import { type Told, tellMirrors } from './mirrored.ts'
 import { realign } from './realign.ts'
 import { beginRun, type Planned } from './run.ts'
 import { createRunning, type Running } from './running.ts'
+import { isCutShort } from './shown-by.ts'
 import { sinksFor } from './sink-for.ts'
 import { createWakes } from './wakes.ts'
 
@@ -61,8 +64,21 @@ const againMs = 1000
 const restoreMs = 10_000
 
 export function createRunner(context: RunContext): Runner {
-  const { state, registry, routes, mirrors, channels, people, servers, router, words, clock, wallNow, onError } =
-    context
+  const {
+    state,
+    registry,
+    routes,
+    mirrors,
+    channels,
+    people,
+    servers,
+    router,
+    words,
+    clock,
+    wallNow,
+    failed,
+    onError,
+  } = context
   const running = createRunning(mirrors)
   const endedRuns = createEndedRuns(mostEnded)
   const wakes = createWakes({ context, endedRuns, isFollowed: running.isFollowed, add: running.add })
@@ -159,8 +175,24 @@ export function createRunner(context: RunContext): Runner {
       return undefined
     }
     if (people.mayAll(prompt, 'prompt')) return await begin(prompt, [taken])
-    if (await state.commit([taken])) void channels.say(prompt, { text: words.rightGone, replyTo: prompt.messageRef })
+    await refuse(prompt, [taken], words.rightGone)
     return undefined
+  }
+
+  /** Takes a prompt from its queue without running it. Its person is told, by the next process if need be. */
+  async function refuse(prompt: QueuedPrompt, taken: readonly Write[], text: string): Promise<void> {
+    const owed = failed.owed({ id: await registry.newID(prompt), prompt, server: '' }, text)
+    // Conflicts if a person dropped it meanwhile.
+    if (await state.commit([...taken, ...failed.keep([owed])])) void tell(owed, prompt.messageRef)
+  }
+
+  /** Never rejects: what the chat does not take stays kept. */
+  async function tell(owed: FailedDelivery, replyTo: MessageRef, more: readonly Write[] = []): Promise<void> {
+    const onSaid = async (writes: readonly Write[]): Promise<void> =>
+      void (await state.persist(() => state.commit([...writes, ...more])))
+    await failed.say(owed, { replyTo }, onSaid).catch((error) => {
+      if (!isStopped && !isTakenOver(error)) onError(error)
+    })
   }
 
   async function beginNow(prompt: QueuedPrompt, taken: readonly Write[]): Promise<void> {
@@ -174,11 +206,7 @@ export function createRunner(context: RunContext): Runner {
     const route = await routes.meantBy(prompt)
     const opencode = route && servers.get(route.server)
     if (!route || !opencode) {
-      await state.commit(taken)
-      await channels.say(prompt, {
-        text: words.noRoute(`${prompt.channel}:${prompt.chat.id}`),
-        replyTo: prompt.messageRef,
-      })
+      await refuse(prompt, taken, words.noRoute(`${prompt.channel}:${prompt.chat.id}`))
       return undefined
     }
     const execution: Execution = {
@@ -233,10 +261,8 @@ export function createRunner(context: RunContext): Runner {
       const opencode = servers.get(server)
       if (!opencode || !channels.has(prompt.channel)) {
         const reason = opencode ? words.channelLeft(prompt.channel) : words.serverLeft(server)
-        const over = { ...execution, phase: 'done', status: 'error', reason, finishedAt: clock.now() } as const
-        await state.commit([registry.write(over)])
         // Not awaited: a platform may be away.
-        return void tellLeft(execution, reason).catch(onError)
+        return void endLeft({ ...execution, status: 'error', reason, finishedAt: clock.now() }).catch(onError)
       }
       const route = (await routes.of(prompt)) ?? { server }
       const again = { ...route, server, ...(sessionID !== undefined && { sessionID }) }
@@ -259,12 +285,23 @@ export function createRunner(context: RunContext): Runner {
   }
 
   /** The server or the channel left the config while the run was on its way. */
-  async function tellLeft(execution: Execution, reason: string): Promise<void> {
-    const { prompt, server } = execution
-    if (!channels.has(prompt.channel)) return onError(new BridgeError('channel', `${execution.id}: ${reason}`))
-    const [shown] = sinksFor(context, execution, { server })
-    if (await closeShown(state, execution, shown, { reason, at: clock.now() })) return
-    await channels.say(prompt, { text: words.failed(plain(reason)), replyTo: prompt.messageRef })
+  async function endLeft(execution: Execution): Promise<void> {
+    const { prompt, server, reason = '' } = execution
+    const done = registry.write({ ...execution, phase: 'done' })
+    if (!channels.has(prompt.channel)) {
+      await state.commit([done])
+      return onError(new BridgeError('channel', `${execution.id}: ${reason}`))
+    }
+    const shows = sinksFor(context, execution, { server })
+    const closed = await closeShown(context, execution, shows)
+    // A process that ends before has the next one close it.
+    if (isStopped || (closed && isCutShort(closed.delivery))) return
+    const missing = closed ? failed.of(execution, closed.reply, [{ place: shows[0], delivery: closed.delivery }]) : []
+    if (closed && missing.length === 0) return void (await state.commit([done]))
+    const owed = missing[0] ?? failed.owed(execution, words.failed(plain(reason)))
+    await state.commit([registry.write({ ...execution, phase: 'undelivered' }), ...failed.keep([owed])])
+    if (closed) failed.kept([owed])
+    else await tell(owed, prompt.messageRef, [done])
   }
 
   async function stop(): Promise<void> {

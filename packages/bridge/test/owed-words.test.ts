@@ -1,0 +1,53 @@
+import { afterEach, expect, test } from 'vitest'
+import { type HandDriven, startHandDriven } from './hand-driven.ts'
+import { answer } from './local-agent.ts'
+
+let open: HandDriven
+afterEach(async () => await open.chats.close())
+
+const post = /^send(Rich)?Message$/
+
+test('a run that failed while its chat did not answer is told by the next process', async () => {
+  open = await startHandDriven(() => {}, {
+    changed: (opencode) => ({
+      ...opencode,
+      prompt: () => {
+        throw new Error('The agent is out of order.')
+      },
+    }),
+  })
+  const { telegram, chats, clock, said, passes } = open
+  telegram.inject({ type: 'stall', chatId: 1, method: post })
+  telegram.say(1, 'one')
+  await passes(() => telegram.calls.some(({ method }) => post.test(method)))
+  await chats.stop()
+  await chats.start({ clock })
+  await passes(() => said(1).length > 0)
+  telegram.say(1, '/resend')
+  await passes(() => said(1).some((text) => text.includes('The agent is out of order.')))
+  expect(said(1).filter((text) => text.includes('The agent is out of order.'))).toHaveLength(1)
+})
+
+test('a prompt that waited and is not run is told by the next process, if its chat did not answer', async () => {
+  let end = (): void => {}
+  open = await startHandDriven((run) => {
+    end = () => answer(run, 'Done.')
+  })
+  const { telegram, chats, clock, heard, said, passes } = open
+  telegram.say(1, 'one')
+  await passes(() => heard.length === 1)
+  telegram.say(1, 'two')
+  await passes(() => said(1).some((text) => text.startsWith('Queued')))
+  chats.setPeople({ bob: { ids: ['telegram:2'], may: ['prompt'] } })
+  // The answer's own post, and then the words.
+  telegram.inject({ type: 'stall', chatId: 1, method: post, nth: 2 })
+  const before = telegram.calls.filter(({ method }) => post.test(method)).length
+  end()
+  await passes(() => telegram.calls.filter(({ method }) => post.test(method)).length === before + 2)
+  await chats.stop()
+  await chats.start({ clock })
+  await passes(() => said(1).some((text) => text.startsWith('An answer may be missing here')))
+  telegram.say(1, '/resend')
+  await passes(() => said(1).some((text) => text.includes('This was not run')))
+  expect(said(1).filter((text) => text.includes('This was not run'))).toHaveLength(1)
+})

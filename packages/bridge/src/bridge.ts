@@ -263,7 +263,7 @@ export function createBridge(options: BridgeOptions): Bridge {
 
   function sweep(): void {
     stopSweep = clock.after(sweepMs, () => {
-      void Promise.all([state.sweep(), registry.evict(), backlog.expire()]).catch(onError)
+      void Promise.all([state.sweep().then(failed.count), registry.evict(), backlog.expire()]).catch(onError)
       sweep()
     })
   }

@@ -19,7 +19,13 @@ export type {
 } from './events/event.ts'
 export { type BridgeLogOptions, bridgeLog } from './events/log.ts'
 export { type BridgeMetrics, bridgeMetrics } from './events/metrics.ts'
-export { type FailedThing, type ListFailedOptions, listFailed } from './failed/list-failed.ts'
+export {
+  type FailedThing,
+  type ForgetRowOptions,
+  forgetRow,
+  type ListFailedOptions,
+  listFailed,
+} from './failed/list-failed.ts'
 export { type ServedBridge, type ServeLimits, type ServeOptions, serveBridge } from './http/serve-bridge.ts'
 export { type OpenBridgeOptions, type OpenedBridge, openBridge } from './open-bridge.ts'
 export { type Checked, type CheckOptions, checkBridge } from './setup/check-bridge.ts'

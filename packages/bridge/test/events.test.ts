@@ -57,6 +57,14 @@ test('the metrics count by channel and outcome, in Prometheus text', async () =>
   expect(shown).toContain('reply_bridge_first_byte_seconds_sum{channel="tg"} 0.4')
 })
 
+test('the metrics have what failed for good by its kind', async () => {
+  const { observe, text } = bridgeMetrics()
+  observe({ type: 'failures', at: 1000, deliveries: 1, prompts: 2, rows: 3 })
+  const shown = await text()
+  for (const line of ['{kind="delivery"} 1', '{kind="prompt"} 2', '{kind="row"} 3'])
+    expect(shown).toContain(`reply_bridge_failed${line}`)
+})
+
 test('an observer that throws is reported, and the others still hear', () => {
   const [errors, heard]: [Error[], BridgeEvent[]] = [[], []]
   const emit = emitTo(

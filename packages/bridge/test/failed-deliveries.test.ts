@@ -150,3 +150,23 @@ test('the words of a run that failed are kept like an answer if the chat does no
   telegram.say(1, '/resend')
   await passes(() => said(1).some((text) => text.includes('The agent is out of order.')))
 })
+
+test('a prompt that may have run before a restart counts as failed until its person decides', async () => {
+  const events: BridgeEvent[] = []
+  const prompts = () => events.flatMap((event) => (event.type === 'failures' ? [event.prompts] : []))
+  const observers = [(event: BridgeEvent) => void events.push(event)]
+  open = await startHandDriven(() => {}, {
+    changed: (opencode) => ({ ...opencode, resume: async () => ({ type: 'unknown' }) }),
+  })
+  const { telegram, chats, clock, heard, said, passes } = open
+  telegram.say(1, 'one')
+  await passes(() => heard.length > 0)
+  await chats.stop()
+  await chats.start({ clock, observers })
+  await passes(() => said(1).some((text) => text.endsWith('Run it again?')))
+  await passes(() => prompts().length > 0)
+  const asked = telegram.screen(1).find(({ text }) => text.endsWith('Run it again?'))
+  telegram.press(1, asked?.messageId ?? 0, 'Leave it')
+  await passes(() => prompts().at(-1) === 0)
+  expect(prompts()).toEqual([1, 0])
+})

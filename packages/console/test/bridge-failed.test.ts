@@ -37,14 +37,14 @@ async function written(): Promise<Store> {
   return store
 }
 
-async function failed(): Promise<{ readonly code: number; readonly said: string }> {
+async function failed(...more: readonly string[]): Promise<{ readonly code: number; readonly said: string }> {
   const fake = fakeProcess({ env: { TOKEN: '42:secret' } })
-  const code = await main(['bridge', 'failed', '--config', path], fake.io)
+  const code = await main(['bridge', 'failed', '--config', path, ...more], fake.io)
   return { code, said: fake.stdout() + fake.stderr() }
 }
 
 const all = [
-  "✗ 2026-01-01T00:00:00Z row route/tg/8/\n  It can't be read: it is not JSON. It was put aside, and its value is kept in the state.\n",
+  "✗ 2026-01-01T00:00:00Z row route/tg/8/\n  It can't be read: it is not JSON. It was put aside, and its value is kept in the state until it is forgotten.\n",
   '✗ 2026-01-02T00:00:00Z answer of run abc234 in tg:7/3, session ses_1 on home: 2 messages may be missing\n',
   '  The platform confirmed neither. The chat is told as soon as it answers. /resend there posts it again.\n',
 ].join('')
@@ -69,11 +69,45 @@ test('says so if nothing failed, and makes no state', async () => {
   expect(existsSync(stateFolder())).toBe(false)
 })
 
+const prompt = {
+  ...{ id: 'p', channel: 'tg', chat: { id: '7' }, actor: { id: '1', name: 'Ann' }, text: 'Go', files: [] },
+  ...{ messageRef: { id: 'm' }, isCommand: false, heardAt: 1 },
+}
+
+test('forgets a row that was put aside, beside a process that works with the state, and nothing else', async () => {
+  const store = await written()
+  const entry = { ...row, key: 'inbox/tg/8/', reason: 'it is not JSON' }
+  await store.commit(
+    ['1', '2'].map((id) => ({
+      ...{ type: 'put', key: `failed/row/inbox/tg/8//#${id}` },
+      value: JSON.stringify({ ...entry, id }),
+    })),
+  )
+  expect(await failed('--forget', 'route/tg/9/')).toEqual({ code: 1, said: 'No row route/tg/9/ is listed.\n' })
+  expect(await failed('--forget', 'route/tg/8/')).toEqual({ code: 0, said: '1 row was forgotten.\n' })
+  expect(await failed('--forget', 'inbox/tg/8/')).toEqual({ code: 0, said: '2 rows were forgotten.\n' })
+  expect((await store.list('failed/')).map(({ key }) => key)).toEqual(['failed/delivery/tg/7/3/abc234'])
+  expect(await store.read('route/tg/9/')).toBe('oops')
+  await store.close()
+  expect((await failed()).said).toMatch(/^✗ 2026-01-02T00:00:00Z answer of run abc234 [^✗]*$/)
+})
+
+test('lists a prompt that may have run before a restart, as long as its person has not decided', async () => {
+  const store = await sqliteStore({ folder: stateFolder() })
+  const heardAt = Date.UTC(2026, 0, 3)
+  await store.commit([
+    { type: 'put', key: 'unknown/tg/7//xyz789', value: JSON.stringify({ ...prompt, heardAt }) },
+    { type: 'put', key: 'unknown/tg/7//odd999', value: 'oops' },
+  ])
+  await store.close()
+  const said = [
+    '✗ 2026-01-03T00:00:00Z prompt of run xyz789 in tg:7: it may have run\n',
+    '  The bridge was restarted, and the server can\'t tell. Its person presses "Run it again" or "Leave it" there.\n',
+  ].join('')
+  expect(await failed()).toEqual({ code: 1, said })
+})
+
 test('lists answers that wait for their chat below what failed, and alone they are no failure', async () => {
-  const prompt = {
-    ...{ id: 'p', channel: 'tg', chat: { id: '7' }, actor: { id: '1', name: 'Ann' }, text: 'Go', files: [] },
-    ...{ messageRef: { id: 'm' }, isCommand: false, heardAt: 1 },
-  }
   const run = { prompt, server: 'home', status: 'complete', startedAt: 1, finishedAt: Date.UTC(2026, 0, 3) }
   const put = (id: string, more: object) =>
     ({ type: 'put', key: `execution/tg/7/${id}`, value: JSON.stringify({ ...run, id, ...more }) }) as const

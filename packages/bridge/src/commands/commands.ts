@@ -170,6 +170,7 @@ export function createCommands(context: CommandContext, backlog: Backlog, allowe
       const once = { type: 'compare-and-set', key, expected: stored, value: undefined } as const
       if (!(await state.commit([once, ...(isAgain ? [runner.enqueue(prompt)] : [])])))
         return await answer(words.unheard)
+      void context.failed.count().catch(onError)
       if (isAgain) runner.kick(place)
       await turn({ text: isAgain ? words.runsAgain : words.left })
     }

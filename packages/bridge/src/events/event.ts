@@ -126,6 +126,8 @@ export interface FailuresEvent {
   readonly at: number
   /** Answers that their chats may not show. */
   readonly deliveries: number
+  /** Prompts that may have run before a restart: no one has decided whether they run again. */
+  readonly prompts: number
   /** Rows of the state that could not be read. */
   readonly rows: number
 }

@@ -55,6 +55,7 @@ export function bridgeMetrics(): BridgeMetrics {
   function observe(event: BridgeEvent): void {
     if (event.type === 'failures') {
       failed.set({ kind: 'delivery' }, event.deliveries)
+      failed.set({ kind: 'prompt' }, event.prompts)
       return failed.set({ kind: 'row' }, event.rows)
     }
     const { channel } = event

@@ -6,6 +6,7 @@ import { BridgeError, isTakenOver, wordsOf } from '../error.ts'
 import { type ChatPlace, placeKey } from '../place.ts'
 import type { Execution } from '../registry/execution.ts'
 import type { BridgeContext } from '../runs/context.ts'
+import { unknownPrefix } from '../runs/unknown-run.ts'
 import type { Write } from '../store/store.ts'
 import type { FailedDelivery, UnreadableRow } from './decode.ts'
 import { deliveriesOf, failedPrefix, failureKey, failuresIn, keepFailure } from './failure.ts'
@@ -37,7 +38,7 @@ export interface FailedDeliveries {
   resend(place: ChatPlace): Promise<number>
   /** Tells what an earlier process could not tell. */
   restore(): Promise<void>
-  /** Counts what failed, and tells the observers. */
+  /** Counts what failed, and tells the observers unless it is what they were told last. */
   count(): Promise<void>
   stop(): void
 }
@@ -63,6 +64,7 @@ export function createFailedDeliveries(context: FailedContext): FailedDeliveries
   const asked = new Set<string>()
   /** The keys of what is on its way, so that nothing failed yet. */
   const saying = new Set<string>()
+  let counted = ''
   let isStopped = false
   return {
     of,
@@ -218,7 +220,12 @@ export function createFailedDeliveries(context: FailedContext): FailedDeliveries
   async function count(): Promise<void> {
     const failures = failuresIn(await state.list(failedPrefix)).filter((one) => !saying.has(failureKey(one)))
     const deliveries = failures.filter(({ type }) => type === 'delivery').length
-    emit({ type: 'failures', at: clock.now(), deliveries, rows: failures.length - deliveries })
+    const rows = failures.length - deliveries
+    const prompts = (await state.list(unknownPrefix)).length
+    const now = [deliveries, prompts, rows].join()
+    if (now === counted) return
+    counted = now
+    emit({ type: 'failures', at: clock.now(), deliveries, prompts, rows })
   }
 
   function stop(): void {

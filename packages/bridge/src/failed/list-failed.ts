@@ -1,9 +1,10 @@
 import { oneLine, systemClock } from '@reply/sink/channel'
 import { loadConfig } from '../config/load.ts'
 import type { ChatPlace } from '../place.ts'
-import { toExecution } from '../registry/decode.ts'
+import { toExecution, toQueuedPrompt } from '../registry/decode.ts'
 import { executionPrefix } from '../registry/registry.ts'
-import { readState } from '../store/sqlite.ts'
+import { unknownPrefix } from '../runs/unknown-run.ts'
+import { readState, removeFromState } from '../store/sqlite.ts'
 import type { StoredValue } from '../store/store.ts'
 import type { Failure } from './decode.ts'
 import { failedPrefix, failuresIn } from './failure.ts'
@@ -22,10 +23,11 @@ const heldMs = 60_000
 /** One thing that failed for good, or waits, in words. */
 export interface FailedThing {
   /**
-   * An answer that its chat may not show, or a row of the state that could not be read. `held`: nothing failed yet; the
-   * run is over, and its answer waits for a chat that takes no messages or does not answer.
+   * An answer that its chat may not show, a `prompt` that may have run before a restart, or a row of the state that could
+   * not be read. `held`: nothing failed yet; the run is over, and its answer waits for a chat that takes no messages or
+   * does not answer.
    */
-  readonly type: Failure['type'] | 'held'
+  readonly type: Failure['type'] | 'prompt' | 'held'
   /** When it failed, in ms since the epoch. 0 if that is not known. */
   readonly at: number
   /** What it is: the run with its chat and session, or the key of the row. No text that people or agents wrote. */
@@ -35,14 +37,57 @@ export interface FailedThing {
 }
 
 /**
- * What failed for good, and then what waits, each oldest first, by the state of a bridge: it may run or not, and nothing is changed. Empty if
- * nothing failed, and without a state. Rejects with `BridgeError` of type `config`, or with `StoreError`.
+ * What failed for good, and then what waits, each oldest first, by the state of a bridge: it may run or not, and nothing is
+ * changed. Empty if nothing failed, and without a state. Rejects with `BridgeError` of type `config`, or with `StoreError`.
  */
 export async function listFailed({ path, env = process.env }: ListFailedOptions): Promise<readonly FailedThing[]> {
   const { stateFolder } = loadConfig(path, env)
   const failures = failuresIn(await readState(stateFolder, failedPrefix))
   const failed = failures.map((failure) => ({ type: failure.type, at: failure.at, ...wordsFor(failure) }))
-  return [...failed, ...(await readState(stateFolder, executionPrefix)).flatMap(heldIn).toSorted((a, b) => a.at - b.at)]
+  const prompts = (await readState(stateFolder, unknownPrefix)).flatMap(promptIn)
+  const held = (await readState(stateFolder, executionPrefix)).flatMap(heldIn)
+  return [...[...failed, ...prompts].toSorted(byTime), ...held.toSorted(byTime)]
+}
+
+/** Which row to forget. */
+export interface ForgetRowOptions extends ListFailedOptions {
+  /** The row's key, as `listFailed` names it. */
+  readonly key: string
+}
+
+/**
+ * Forgets rows of the state that could not be read, with their values: a bridge may run meanwhile. Resolves with how many
+ * of that key there were: a queue has more than one. Rejects as `listFailed` does.
+ */
+export async function forgetRow({ path, env = process.env, key }: ForgetRowOptions): Promise<number> {
+  const { stateFolder } = loadConfig(path, env)
+  let count = 0
+  for (const stored of await readState(stateFolder, failedPrefix)) {
+    const isMeant = failuresIn([stored]).some((one) => one.type === 'row' && one.key === key)
+    if (isMeant && (await removeFromState(stateFolder, stored.key))) count++
+  }
+  return count
+}
+
+function byTime(a: FailedThing, b: FailedThing): number {
+  return a.at - b.at
+}
+
+/** A prompt that no one has decided about. Empty for one that can't be read. */
+function promptIn({ key, value }: StoredValue): readonly FailedThing[] {
+  try {
+    const prompt = toQueuedPrompt(value)
+    const what = oneLine(
+      `prompt of run ${key.slice(key.lastIndexOf('/') + 1)} in ${placeOf(prompt)}: it may have run`,
+      300,
+    )
+    const why =
+      'The bridge was restarted, and the server can\'t tell. Its person presses "Run it again" or "Leave it" there.'
+    return [{ type: 'prompt', at: prompt.heardAt, what, why }]
+  } catch {
+    // The bridge lists it as a row, once it reads it.
+    return []
+  }
 }
 
 /** The answer of an execution that is over and not shown. Empty for others, and for one that can't be read. */
@@ -67,7 +112,10 @@ function wordsFor(failure: Failure): Pick<FailedThing, 'what' | 'why'> {
   if (failure.type === 'row') {
     const { key, id, reason } = failure
     const what = oneLine(`row ${key}${id === undefined ? '' : `, entry ${id}`}`, 300)
-    return { what, why: `It can't be read: ${reason}. It was put aside, and its value is kept in the state.` }
+    return {
+      what,
+      why: `It can't be read: ${reason}. It was put aside, and its value is kept in the state until it is forgotten.`,
+    }
   }
   const { id, channel, chat, server, sessionID, missing, reason, isTold } = failure
   const place = placeOf({ channel, chat })

@@ -217,6 +217,7 @@ export function beginRun(options: BeginOptions): ActiveRun {
         return await post()
       case 'unknown':
         await state.persist(() => state.commit([keepUnknown(execution, clock.now())]))
+        void failed.count().catch(onError)
         return await endWith(words.unknownRun, 'Unknown after a restart', unknownButtons(execution, words))
     }
     return found satisfies never

@@ -17,9 +17,12 @@ export function unknownButtons({ id }: Execution, words: BridgeWords): readonly 
   ]
 }
 
+/** All keys of prompts that may have run begin with it. */
+export const unknownPrefix = 'unknown/'
+
 /** Where a prompt is kept that may have run already, by the id of its execution. */
 export function unknownRunKey(place: ChatPlace, id: string): string {
-  return `unknown/${placeKey(place)}/${id}`
+  return `${unknownPrefix}${placeKey(place)}/${id}`
 }
 
 /** Keeps the prompt of an execution until a person decides. */

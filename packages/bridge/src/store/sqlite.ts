@@ -87,6 +87,31 @@ export async function readState(folder: string, prefix: string): Promise<readonl
   }
 }
 
+/**
+ * Removes a value, also while another process works with the state. `false`: there is none. Rejects with a `StoreError` as
+ * `readState` does.
+ */
+export async function removeFromState(folder: string, key: string): Promise<boolean> {
+  const file = join(folder, 'bridge.db')
+  if (!existsSync(file)) return false
+  requireUnread(file)
+  const database = await openDatabase(file, 2000)
+  try {
+    if (checkVersion(database, file) === 0) return false
+    // The process that works with the state merges its WAL.
+    database.exec('PRAGMA wal_autocheckpoint = 0')
+    database.waitForDisk(true)
+    const tables = tablesOf(database, systemClock)
+    return database.transact(() => {
+      const isThere = tables.read(key) !== undefined
+      tables.remove(key)
+      return { keep: isThere, result: isThere }
+    })
+  } finally {
+    database.close()
+  }
+}
+
 function storeOf(database: Database, clock: Clock): Store {
   let open: Tables | undefined = tablesOf(database, clock)
   const merging = createMerging(database)

@@ -183,7 +183,16 @@ export function createProgram({ io, ready, version, exit }: ProgramOptions): Com
   bridge.addCommand(
     quiet(new Command('failed'))
       .description(
-        'list what failed for good: answers that may not have arrived, and rows of the state that were put aside',
+        'list what failed for good: answers that may not have arrived, prompts that may have run, and rows of the state that were put aside',
+      )
+      .option('--forget <key>', 'forget a row that was put aside, with its value')
+      .addHelpText(
+        'after',
+        examples([
+          'reply bridge failed',
+          'reply bridge failed --name work',
+          'reply bridge failed --forget route/tg/7/',
+        ]),
       )
       .action(async (_: unknown, failed: Command) =>
         exit(await (await import('./commands/bridge.ts')).listFailures(failed.optsWithGlobals(), await ready())),

@@ -120,10 +120,25 @@ export async function checkConfig(options: ConfigChoice, io: ProcessIO): Promise
   return checked.every(({ isUsable }) => isUsable) ? EXIT.done : EXIT.failed
 }
 
-/** Lists what failed for good and what waits, also beside a running bridge. Ends with 1 if anything failed. */
-export async function listFailures(options: ConfigChoice, io: ProcessIO): Promise<number> {
-  const { listFailed } = await loadBridge()
-  const failed = await listFailed({ path: await configPathOf(options, io), env: io.env })
+export interface FailedCommandOptions extends ConfigChoice {
+  /** The key of rows to forget. */
+  readonly forget?: string
+}
+
+/**
+ * Lists what failed for good and what waits, also beside a running bridge. Ends with 1 if anything failed. With `forget` it
+ * only forgets rows that were put aside, and ends with 1 if there is none.
+ */
+export async function listFailures({ forget, ...options }: FailedCommandOptions, io: ProcessIO): Promise<number> {
+  const { listFailed, forgetRow } = await loadBridge()
+  const which = { path: await configPathOf(options, io), env: io.env }
+  if (forget !== undefined) {
+    const count = await forgetRow({ ...which, key: forget })
+    const words = count === 1 ? '1 row was forgotten.' : `${count} rows were forgotten.`
+    io.stdout.write(`${count === 0 ? `No row ${cleanLine(forget)} is listed.` : words}\n`)
+    return count === 0 ? EXIT.failed : EXIT.done
+  }
+  const failed = await listFailed(which)
   for (const { type, at, what, why } of failed) {
     const when = at === 0 ? '' : `${new Date(at).toISOString().slice(0, 19)}Z `
     io.stdout.write(`${type === 'held' ? '…' : '✗'} ${when}${cleanLine(what)}\n  ${cleanLine(why)}\n`)

@@ -18,6 +18,8 @@ const prefix = 'moved/'
 export function createMoves(state: Pick<State, 'list' | 'commit'>): Moves {
   /** By the key of the new id. */
   const formerIDs = new Map<string, string>()
+  /** The keys of those that are written. */
+  const written = new Set<string>()
   const keyOf = (channel: string, id: string): string => [channel, id].map(encodeURIComponent).join('/')
   return { former, note, load }
 
@@ -29,13 +31,17 @@ export function createMoves(state: Pick<State, 'list' | 'commit'>): Moves {
 
   async function note(channel: string, { from, to }: { readonly from: string; readonly to: string }): Promise<void> {
     const key = keyOf(channel, to)
-    if (from === to || formerIDs.has(key)) return
-    const first = formerIDs.get(keyOf(channel, from)) ?? from
+    if (from === to || written.has(key)) return
+    const first = formerIDs.get(key) ?? formerIDs.get(keyOf(channel, from)) ?? from
     formerIDs.set(key, first)
     await state.commit([{ type: 'put', key: `${prefix}${key}`, value: first }])
+    written.add(key)
   }
 
   async function load(): Promise<void> {
-    for (const { key, value } of await state.list(prefix)) formerIDs.set(key.slice(prefix.length), value)
+    for (const { key, value } of await state.list(prefix)) {
+      formerIDs.set(key.slice(prefix.length), value)
+      written.add(key.slice(prefix.length))
+    }
   }
 }

@@ -33,3 +33,23 @@ test('a chat that got another id keeps its key and what the config says of it, a
     expect(createMirrors([['tg:-1007', 'dc:1']], former).keyOf(supergroup)).toBe(placeKey(group))
   }
 })
+
+test('a move that could not be written is known at once, and written when it is told again', async () => {
+  const state = stateOf(createMemoryStore())
+  let isFull = true
+  const moves = createMoves({
+    list: state.list,
+    commit: async (changes) => {
+      if (isFull) throw new Error('The disk is full.')
+      return await state.commit(changes)
+    },
+  })
+  const move = { from: '-7', to: '-1007' }
+  await expect(moves.note('tg', move)).rejects.toThrow('The disk is full.')
+  expect(moves.former(supergroup)).toEqual(group)
+  isFull = false
+  await moves.note('tg', move)
+  const after = createMoves(state)
+  await after.load()
+  expect(after.former(supergroup)).toEqual(group)
+})

@@ -36,6 +36,7 @@ export function telegramConnection(
   host: ChannelHost,
 ): TelegramConnection {
   const { clock, onInbound, onError, onHearing } = host
+  /** For calls that find out: none of them waits for it. */
   const onMoved = (move: TelegramMove): void => void host.onMoved?.(move).catch(onError)
   const channel = telegramChannel({
     ...{ api, updates, secretToken, onInbound, onError, onHearing, clock },
@@ -60,7 +61,7 @@ export function telegramConnection(
       channel.start()
     },
     stop: channel.stop,
-    sinkFor: (at, options) => channel.sinkFor(at, sinkOptionsOf(fields, host, options)),
+    sinkFor: (at, options) => channel.sinkFor(at, { ...sinkOptionsOf(fields, host, options), onMoved }),
     download: async (file, { maxBytes, signal }) => {
       const what = `file ${file.name}`
       if ((file.size ?? 0) > maxBytes) throw tooLong(what, maxBytes)

@@ -2,6 +2,7 @@ import { systemClock } from '@reply/sink/channel'
 import { type BridgeStage, bridgeChannelContract } from '@reply/sink/testing'
 import { startTelegram } from '@reply/testing'
 import { expect, test } from 'vitest'
+import { settledWith, text } from '../../sink/test/make.ts'
 import { bridgeChannel, type Inbound, memoryStore } from '../src/index.ts'
 import { token, until } from './bot.ts'
 
@@ -57,6 +58,29 @@ test('a file above what Telegram lets bots read is refused with the limit', asyn
     message: 'file file.txt: Telegram lets bots download at most 20 MB, and it has more.',
   })
   await connection.stop()
+  await telegram.close()
+})
+
+test('a host that fails to note a moved group keeps nothing from being shown, and is reported', async () => {
+  const telegram = await startTelegram({ token, chats: [{ id: -7 }, { id: -1007 }] })
+  const errors: Error[] = []
+  const connection = await bridgeChannel.create(
+    { type: 'telegram', token: { env: 'TOKEN' }, apiRoot: telegram.url },
+    {
+      ...{ name: 'tg', secret: () => token, store: memoryStore(), clock: systemClock },
+      onInbound: () => {},
+      onError: (error) => errors.push(error),
+      onMoved: async () => {
+        throw new Error('The disk is full.')
+      },
+    },
+  )
+  telegram.upgrade(-7, -1007)
+  const sink = connection.sinkFor({ chat: { id: '-7', kind: 'shared' } }, {})
+  sink.replyStarted?.({ type: 'replyStarted', reply: settledWith([text('It goes on.')]) })
+  expect(await sink.settled()).toMatchObject({ shown: 1, undelivered: [] })
+  await until(() => errors.length > 0)
+  expect(errors.map(({ message }) => message)).toEqual(['The disk is full.'])
   await telegram.close()
 })
 

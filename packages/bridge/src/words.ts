@@ -31,6 +31,7 @@ export const words = {
   unguarded:
     'Nothing was run: the agent would run commands or edit files without asking. A person with the right `approve` can send it. The operator finds the reason and the cure in the log of the bridge.',
   commandHasNoFiles: 'The agent’s commands take no files, so the command ran without them.',
+  lostSight: 'The bridge was restarted and could not follow this any more.',
   unknownRun: 'The bridge was restarted, and the server can’t tell whether this ran. Run it again?',
   runAgain: 'Run it again',
   dropIt: 'Leave it',

@@ -67,13 +67,20 @@ test('an ask of a session that two chats show is closed in both', async () => {
 test('a person decides, also much later, about a run that may have begun', async () => {
   await stage.start()
   stage.telegram.say(chat, `Slowly [scenario:slow${chat}]`)
-  await stage.model.held(`middle${chat}`)
+  const working = await answered(chat, 'One moment')
   await stage.stop()
   stage.model.release(`middle${chat}`)
   await stage.start({
     connectTo: (opencode): OpenCode => ({ ...opencode, resume: async () => ({ type: 'unknown' }) }),
   })
   const asked = await answered(chat, 'Run it again?')
+  // The message of the run is closed above the question, and what had come of the answer stays.
+  const closed = await answered(chat, 'could not follow this any more')
+  expect([working.messageId, closed.messageId, asked.messageId]).toEqual(
+    [working.messageId, closed.messageId, asked.messageId].toSorted((a, b) => a - b),
+  )
+  const [kept] = stage.telegram.screen(chat).filter(({ messageId }) => messageId === working.messageId)
+  expect(kept?.text).toContain('One moment')
   await stage.stop()
   await stage.start({ aheadMs: 7_200_000, router: { backlogAfterMs: 86_400_000 } })
   stage.telegram.press(chat, asked.messageId, 'Run it again')

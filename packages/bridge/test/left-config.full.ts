@@ -1,4 +1,4 @@
-import { type Scripts, text } from '@reply/testing'
+import { type Scripts, type TelegramMessage, text } from '@reply/testing'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { slowIn } from './scripts.ts'
 import { type BridgeStage, startStage } from './stage.ts'
@@ -25,6 +25,28 @@ afterAll(async () => await stage.close())
 const said = async (chat: number, words: string) =>
   await stage.seen(chat, (screen) => screen.findLast(({ from, text: is }) => from === 'bot' && is.includes(words)))
 
+/** What had come of the answer stays, and the reason is below it. */
+async function closedBelow(chat: number, messageId: number): Promise<void> {
+  await expect
+    .poll(() => shownOf(chat).findIndex((one) => /no longer in the config|was deleted/.test(one.text)))
+    .toBeGreaterThan(shownOf(chat).findIndex((one) => one.messageId === messageId))
+  const kept = shownOf(chat).find((one) => one.messageId === messageId)
+  expect(kept?.text).toContain('One moment')
+}
+
+function shownOf(chat: number): readonly TelegramMessage[] {
+  return stage.telegram.screen(chat).filter(({ from }) => from === 'bot')
+}
+
+async function deleteSessionOf(words: string): Promise<void> {
+  const { url, directory } = stage.server
+  const ask = async (path: string, method = 'GET'): Promise<string> =>
+    await (await fetch(`${url}${path}?directory=${encodeURIComponent(directory)}`, { method })).text()
+  const sessions: readonly { readonly id: string }[] = JSON.parse(await ask('/session'))
+  for (const { id } of sessions)
+    if ((await ask(`/session/${id}/message`)).includes(words)) await ask(`/session/${id}`, 'DELETE')
+}
+
 test('a server that left the config is told, and the message of its run is closed', async () => {
   await stage.start()
   stage.telegram.say(501, 'Slowly [scenario:slow501]')
@@ -34,12 +56,22 @@ test('a server that left the config is told, and the message of its run is close
   await stage.stop()
   await stage.start({ serverName: 'other' })
   await said(501, 'The server home is no longer in the config of the bridge')
-  // It takes the place of the message that was at work.
-  await expect.poll(() => stage.telegram.screen(501).map(({ messageId }) => messageId)).not.toContain(working.messageId)
+  await closedBelow(501, working.messageId)
   // What waited goes to the server that the config has now.
   await said(501, 'Hello to you.')
-  expect(stage.said(501).join()).not.toMatch(/Working|Writing/)
   stage.model.release('middle501')
+})
+
+test('a run whose session was deleted meanwhile keeps what had come of its answer, with the reason below', async () => {
+  await stage.start()
+  stage.telegram.say(503, 'Slowly [scenario:slow503]')
+  const working = await said(503, 'One moment')
+  await stage.stop()
+  await deleteSessionOf('[scenario:slow503]')
+  await stage.start()
+  await said(503, 'The session of this message was deleted')
+  await closedBelow(503, working.messageId)
+  stage.model.release('middle503')
 })
 
 test('a person who left the config is told that what waited is not run', async () => {

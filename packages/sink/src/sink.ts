@@ -48,6 +48,11 @@ export interface ChannelSinkOptions {
   readonly mentions?: ((type: Ask['type']) => readonly Actor[]) | undefined
   /** Ends the status line in plain text, such as the id that people know a run by. Default: nothing. */
   readonly label?: string | undefined
+  /**
+   * Whether a reply comes without its texts, as when its server is gone: what the chat shows of them stays as it is, and
+   * the end is said below. Default: none does, and a text that a reply no longer has is removed.
+   */
+  readonly keepsText?: ((reply: Reply) => boolean) | undefined
   /** Stores what the chat shows, so that a restart posts nothing twice. Default: in memory. */
   readonly store?: LedgerStore | undefined
   /** Gets each failure that the sink handled, once. Default: failures are not reported. */

@@ -57,6 +57,16 @@ function steps(operations: readonly Operation[]): readonly string[] {
 const next = (ledger: Ledger, cards: readonly Card[], options = live): readonly string[] =>
   steps(reconcile(ledger, slotsOf(cards, { ledger }), options))
 
+test('texts that the reply does not have stay, and its end is said below them', () => {
+  const ledger = ledgerOf([said('One.'), ask, said('Two.', { key: 'answer@n' }), status])
+  expect(next(ledger, [done], { ...settled, keepsText: true })).toEqual(['post done loud'])
+  expect(next(ledgerOf([said('One.'), note, status]), [done], { ...settled, keepsText: true })).toEqual([
+    'post done loud',
+    'remove status',
+  ])
+  expect(next(ledger, [done], settled)).toContain('remove answer#0')
+})
+
 describe('a missing message', () => {
   test('needs nothing when the chat shows it', () => {
     expect(next(ledgerOf([said('One.'), status]), [said('One.'), status])).toEqual([])

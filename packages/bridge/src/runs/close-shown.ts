@@ -14,7 +14,7 @@ export interface Closed {
 
 /**
  * Ends what the chats show of a run that can't be followed any more: its messages say the execution's reason then,
- * instead of being at work for ever. Resolves with undefined if its own place shows nothing of it.
+ * instead of being at work for ever, and what had come of the answer stays above it. Resolves with undefined if its own place shows nothing of it.
  */
 export async function closeShown(
   { state, clock }: Pick<RunContext, 'state' | 'clock'>,
@@ -38,6 +38,13 @@ export async function closeShown(
     return closed
   }
 }
+
+/** Whether this is a reply that only ends what is shown, and has none of its texts. */
+export function isClosing({ error }: Reply): boolean {
+  return error?.name === notFollowed
+}
+
+const notFollowed = 'NotFollowed'
 
 /** The prompt by which the place knows the run. Undefined if it shows nothing of it. */
 async function promptShownIn(
@@ -68,6 +75,6 @@ function endedReply(
   { reason, at }: { readonly reason: string; readonly at: number },
 ): Reply {
   const opened = reduce(emptyReply(sessionID), { type: 'opened', sessionID, at }).reply
-  const error = { name: 'NotFollowed', message: reason, raw: undefined }
+  const error = { name: notFollowed, message: reason, raw: undefined }
   return { ...reduce(opened, { type: 'error', sessionID, at, error }).reply, promptIDs: [promptID] }
 }

@@ -218,6 +218,7 @@ export function beginRun(options: BeginOptions): ActiveRun {
       case 'unknown':
         await state.persist(() => state.commit([keepUnknown(execution, clock.now())]))
         void failed.count().catch(onError)
+        await closeShown(context, { ...execution, reason: words.lostSight }, shows)
         return await endWith(words.unknownRun, 'Unknown after a restart', unknownButtons(execution, words))
     }
     return found satisfies never

@@ -4,6 +4,7 @@ import { placeKey } from '../place.ts'
 import type { Execution } from '../registry/execution.ts'
 import type { Route } from '../routes/decode.ts'
 import type { Shown } from './active-run.ts'
+import { isClosing } from './close-shown.ts'
 import type { BridgeContext } from './context.ts'
 import type { Told } from './mirrored.ts'
 
@@ -46,6 +47,7 @@ function sinkFor(
       policy: { toolThrottleMs, heartbeatMs, ...policy, ...((isVerbose || !enabled) && { verbosity }) },
       words,
       label: id,
+      keepsText: isClosing,
       mentions: (type) => people.answerers(type, channel, prompt),
       mayAnswer,
     },

@@ -11,7 +11,7 @@ import { createIdleCheck } from './run/idle-check.ts'
 import { createInbox } from './run/inbox.ts'
 import { toSourceCommand, toSourcePrompt } from './run/prompt-input.ts'
 import type { ReplyStream } from './run/reply-stream.ts'
-import { resumeRun, type StoredParts } from './run/resume-run.ts'
+import { resumeRun } from './run/resume-run.ts'
 import type { RunOptions } from './run/run-options.ts'
 import type { RunRequest, RunServer } from './run/run-server.ts'
 import { createParents } from './run/session-tree.ts'
@@ -102,7 +102,7 @@ export function connectSource(source: Source, options: DriveOptions = {}): OpenC
     resume: async (posted, { again, ...runOptions } = {}) =>
       await resumeRun(server, posted, {
         ...runOptions,
-        again: again && (async (stored) => repeated(await again(), stored)),
+        again: again && (async () => promptRequest(await again())),
       }),
     watch: watching.watch,
     answer,
@@ -116,19 +116,20 @@ export function connectSource(source: Source, options: DriveOptions = {}): OpenC
     return startRun({ server, request: promptRequest(input), ...runOptions })
   }
 
-  /** What of it the server has already is not added once more. */
-  function repeated(input: PromptInput, { textPartID, hasFiles }: StoredParts): RunRequest {
-    return promptRequest(hasFiles && input.text?.trim() ? { ...input, files: [] } : input, textPartID)
-  }
-
-  function promptRequest(input: PromptInput, textPartID?: string): RunRequest {
+  function promptRequest(input: PromptInput): RunRequest {
     const body = toSourcePrompt(input)
+    const withoutFiles = input.text?.trim() ? { ...body, files: [] } : body
     return {
       kind: input.noReply ? 'note' : 'prompt',
       input,
       text: input.text,
       delivery: input.delivery,
-      post: (place, messageID) => source.prompt(place, { ...body, messageID, textPartID }),
+      post: (place, messageID, stored) =>
+        source.prompt(place, {
+          ...(stored?.hasFiles ? withoutFiles : body),
+          messageID,
+          textPartID: stored?.textPartID,
+        }),
     }
   }
 

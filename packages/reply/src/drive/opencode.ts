@@ -15,15 +15,18 @@ export interface OpenCode extends Queries {
    * keep breaking off for `connectTimeoutMs`. Retries continue either way.
    */
   readonly ready: Promise<void>
-  /** Posts a prompt when the stream is up, so that the server takes it once. Without a `sessionID` it creates a session. */
+  /**
+   * Posts a prompt when the stream is up, so that the server takes it once, also if it is killed and started again before
+   * it runs the prompt. Without a `sessionID` it creates a session.
+   */
   prompt(input: PromptInput, options?: RunOptions): ReplyStream
   /** Runs one of the server's slash commands. */
   command(input: CommandInput, options?: RunOptions): ReplyStream
   /**
    * Finds the run of a prompt that an earlier process posted or was about to post: see `Resumed`. Posts only with
-   * `again`. Observers receive the reply as in `prompt`; `joined` says whether another prompt began the run. A prompt that the server has
-   * but never ran is posted again with `again`; else it fails as `NeverStarted` after half a minute. Says `absent` 10 s after the post at the earliest, because
-   * the server may still be storing the prompt. Rejects if the server can't be read, with `gone` if the session is.
+   * `again`. Observers receive the reply as in `prompt`; `joined` says whether another prompt began the run. A prompt that
+   * the server has but never ran is posted again with `again`; else it fails as `NeverStarted` after half a minute. Says
+   * `absent` 10 s after the post at the earliest, because the server may still be storing the prompt. Rejects if the server can't be read, with `gone` if the session is.
    */
   resume(posted: PostedPrompt, options?: ResumeOptions): Promise<Resumed>
   /** Observes every reply of a session, directory or server, even running ones. Returns a function that stops it. */

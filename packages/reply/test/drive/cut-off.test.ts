@@ -11,11 +11,13 @@ interface Told {
 }
 
 /** A server on which the connection of the first posts is cut off, as `stores` and `reads` say. */
-function stage({ cuts = 1, stores = false, reads = true }) {
+function stage({ cuts = 1, stores = false, reads = true, breaks = false }) {
   const posts: string[] = []
   const { server, opencode, advance, rest } = setStage({
     scenario: 'plain',
     before: 10_000,
+    // The recorded server sends no heartbeats.
+    connect: { silenceMs: breaks ? 25_000 : 10_000_000 },
     between: async (request, answer) => {
       const { pathname } = new URL(request.url)
       if (pathname.endsWith('/prompt_async')) {
@@ -60,6 +62,20 @@ test('a prompt whose connection was cut off is not posted again if the server ha
   await post()
   await advance(120_000)
   expect(posts).toHaveLength(1)
+  await opencode.close()
+})
+
+test('a stored prompt for which nothing runs is posted again when the event stream has broken off, three times at most', async () => {
+  const { opencode, posts, post, advance } = stage({ cuts: 0, stores: true, breaks: true })
+  const stream = await post()
+  await advance(20_000)
+  expect(posts).toHaveLength(1)
+  await advance(30_000)
+  expect(posts).toHaveLength(2)
+  await advance(600_000)
+  expect((await stream.result).error?.name).toBe('NeverStarted')
+  expect(new Set(posts)).toEqual(new Set([posts[0]]))
+  expect(posts).toHaveLength(4)
   await opencode.close()
 })
 

@@ -48,6 +48,7 @@ export interface DeliverOptions extends GuardOptions, Pick<LayoutOptions, 'menti
   readonly policy: Policy
   readonly words: Words
   readonly label?: string | undefined
+  readonly keepsText?: ((reply: Reply) => boolean) | undefined
   readonly mayAnswer?: MayAnswer | undefined
   readonly clock: Clock
   /** Returns an unguessable word of the given length. */
@@ -163,7 +164,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
       const isClosed = port.reports?.isClosed() === true
       typing.set(isTyping && !isClosed, doing)
       turn.look(ledger, slots)
-      const all = reconcile(ledger, slots, optionsOf(reply))
+      const all = reconcile(ledger, slots, { ...optionsOf(reply), keepsText: options.keepsText?.(reply) })
       const operations = all.filter((operation) => native.isDue(operation) && schedule.isDue(operation))
       if (isClosed && all.length > 0) return hold(reply)
       isHeld = false

@@ -23,6 +23,8 @@ export interface ReconcileOptions {
   readonly isIdempotent?: boolean | undefined
   /** Whether an ask can wait for this many posts that belong above it. Default: yes. */
   readonly hasTimeFor?: ((posts: number) => boolean) | undefined
+  /** The reply has no texts, so those that are shown stay. Default: it has them. */
+  readonly keepsText?: boolean | undefined
   /** Whether a growing text was refused the last time. An ask does not wait for it. Default: no. */
   readonly isRefused?: ((slot: Slot) => boolean) | undefined
 }
@@ -205,14 +207,14 @@ const isRemovable: Readonly<Record<CardType, boolean>> = {
 function unwantedIn(
   ledger: Ledger,
   slots: readonly Slot[],
-  { canEdit, canRemove }: ReconcileOptions,
+  { canEdit, canRemove, keepsText }: ReconcileOptions,
 ): readonly ShownEntry[] {
   if (!canEdit) return []
   const wanted = new Set(slots.map(({ key }) => key))
   const lastIndex = new Map(slots.map(({ card, key }) => [card.key, messageIndex(key)]))
   const shown = ledger.entries.filter((entry) => entry.state === 'shown')
   return shown.filter((entry) => {
-    if (!isRemovable[entry.type]) return false
+    if (!isRemovable[entry.type] || (keepsText && entry.type === 'answer')) return false
     // A replaced message was given up, whatever its card shows now.
     const last = entry.isReplaced ? undefined : lastIndex.get(entry.card)
     if (last === undefined) return canRemove || isEditable(entry)

@@ -22,12 +22,25 @@ export interface IdleCheckOptions {
 export interface IdleCheck {
   /**
    * A prompt was posted for the session's newest reply from here, so something has to run for it: otherwise the reply
-   * fails.
+   * fails. `postAgain` is called first, if the connection has broken off since the post, as the server may have been
+   * killed; `isCut` if it did already, as after a restart of this process.
    */
-  expectRun(sessionID: string): void
+  expectRun(sessionID: string, postAgain?: PostAgain, isCut?: boolean): void
   /** The prompt that a run is expected for is posted once more: the time for it begins anew. */
   expectAgain(sessionID: string): void
   stop(): void
+}
+
+/** Posts a prompt again for which nothing runs; resolves with whether it did. Rejects if the server can't be read. */
+type PostAgain = () => Promise<boolean>
+
+interface Expected {
+  readonly postAgain: PostAgain | undefined
+  /** How often it may be posted again. */
+  left: number
+  isDown: boolean
+  /** The connection has broken off since the last post. */
+  isCut: boolean
 }
 
 interface Case {
@@ -36,6 +49,9 @@ interface Case {
   failures: number
   stop: () => void
 }
+
+/** A connection that breaks off again and again must not keep a prompt waiting for ever. */
+const mostPosts = 3
 
 /** With the default of 500 ms, they take half a minute. */
 const maxLooks = 6
@@ -51,12 +67,22 @@ const maxFailures = 10
 export function createIdleCheck(options: IdleCheckOptions): IdleCheck {
   const { clock, graceMs, waitMs, engine } = options
   const cases = new Map<string, Case>()
-  const expected = new Set<string>()
-  engine.onStep(({ reply: { phase, sessionID }, run }) => {
-    if (phase === 'settled' && engine.replies.newest(sessionID)?.run === run) expected.delete(sessionID)
+  const expected = new Map<string, Expected>()
+  engine.onStep(({ reply: { phase, sessionID, connection }, run }) => {
+    const prompt = expected.get(sessionID)
+    if (!prompt || engine.replies.newest(sessionID)?.run !== run) return
+    if (phase === 'settled') return void expected.delete(sessionID)
+    // Looks that the server did not answer have become rare.
+    if (connection === 'live' && prompt.isDown && cases.get(sessionID)?.failures) forget(sessionID)
+    prompt.isDown = connection === 'lost'
+    prompt.isCut ||= prompt.isDown
   })
   engine.onTurned(review)
-  return { expectRun: (sessionID) => expected.add(sessionID), expectAgain, stop }
+  return { expectRun, expectAgain, stop }
+
+  function expectRun(sessionID: string, postAgain?: PostAgain, isCut = false): void {
+    expected.set(sessionID, { postAgain, left: mostPosts, isDown: false, isCut })
+  }
 
   function expectAgain(sessionID: string): void {
     if (!expected.has(sessionID)) return
@@ -146,6 +172,9 @@ export function createIdleCheck(options: IdleCheckOptions): IdleCheck {
   function decide(reply: Reply, open: Case, snapshot: SnapshotEvent): void {
     const { sessionID } = reply
     const at = clock.now()
+    const prompt = expected.get(sessionID)
+    if (reply.phase === 'waiting' && prompt?.isCut && prompt.postAgain && prompt.left > 0)
+      return void postAgain(sessionID, open, prompt)
     // A server that has just been started may take seconds before it begins.
     if (reply.phase === 'waiting' && open.looks < maxLooks) return schedule(sessionID, open)
     if (reply.phase === 'waiting' && expected.has(sessionID)) return failUnstarted(sessionID)
@@ -157,6 +186,20 @@ export function createIdleCheck(options: IdleCheckOptions): IdleCheck {
     const after = engine.openReply(sessionID)
     if (!after || snapshot.children.some(isAtWork)) return forget(sessionID)
     engine.apply([{ type: 'settle', sessionID, at, by }])
+  }
+
+  async function postAgain(sessionID: string, open: Case, prompt: Expected): Promise<void> {
+    prompt.isCut = false
+    try {
+      const isPosted = (await prompt.postAgain?.()) === true
+      if (isPosted) prompt.left -= 1
+      if (cases.get(sessionID) !== open) return
+      if (isPosted) expectAgain(sessionID)
+      else schedule(sessionID, open)
+    } catch (error) {
+      prompt.isCut = true
+      retry(sessionID, open, error)
+    }
   }
 
   function forget(sessionID: string): void {

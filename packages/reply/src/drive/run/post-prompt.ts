@@ -1,7 +1,7 @@
 import { pause } from '../../clock.ts'
 import { wasCutOff, wasNeverSent } from '../never-sent.ts'
 import { findPosted } from './find-posted.ts'
-import type { RunRequest, RunServer } from './run-server.ts'
+import type { RunRequest, RunServer, StoredParts } from './run-server.ts'
 import type { PreparedPlace } from './sessions.ts'
 
 export interface PostOptions {
@@ -10,6 +10,8 @@ export interface PostOptions {
   readonly place: PreparedPlace
   /** The id of the prompt's message, if the server accepts one. */
   readonly messageID: string | undefined
+  /** What the server has under that id. Absent unless the prompt is posted again. */
+  readonly stored?: StoredParts | undefined
   /** Aborts when nothing follows the run any more. */
   readonly over: AbortSignal
   /** Whether the prompt need not be posted any more. */
@@ -26,7 +28,7 @@ const maxPauseMs = 8000
  * process, and posted again only if the server doesn't have it. Rejects with the error of the last try.
  */
 export async function postPrompt(options: PostOptions): Promise<void> {
-  const { server, request, place, messageID, over, isPointless } = options
+  const { server, request, place, messageID, stored, over, isPointless } = options
   const { clock, idleCheck } = server
   const startedAt = clock.now()
   for (let pauseMs = 250; ; pauseMs = Math.min(maxPauseMs, pauseMs * 2)) {
@@ -34,7 +36,7 @@ export async function postPrompt(options: PostOptions): Promise<void> {
     try {
       await guardAgain(options)
       isSafe = true
-      return await request.post(place, messageID)
+      return await request.post(place, messageID, stored)
     } catch (error) {
       const isLate = clock.now() - startedAt >= againMs
       if (isLate || isPointless()) throw error

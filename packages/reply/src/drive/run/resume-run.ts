@@ -11,14 +11,12 @@ import { toReplyError } from '../sync/session-reader.ts'
 import { type FoundPrompt, findPosted, readBackTo } from './find-posted.ts'
 import { checkTimeout, createFollowedRun, type FollowedRun } from './followed-run.ts'
 import type { LeftPrompt } from './inbox.ts'
-import { isUncertain } from './join.ts'
 import { openReplyFor } from './open-reply.ts'
-import { postPrompt } from './post-prompt.ts'
+import { postAgain } from './post-again.ts'
 import type { PostedPrompt, Resumed } from './posted-prompt.ts'
 import { recognizeByID, type Start } from './recognize.ts'
 import type { RunOptions } from './run-options.ts'
 import type { RunRequest, RunServer } from './run-server.ts'
-import { toFailure } from './stand-in.ts'
 
 /**
  * Finds a prompt that an earlier process posted, or was about to, and follows its run:
@@ -64,16 +62,9 @@ async function findPrompt(
   return (await findPosted(server, posted, over)) ?? (posted.noReply && !showsNotes ? 'unknown' : 'absent')
 }
 
-/** What the server has of a prompt that never ran. */
-export interface StoredParts {
-  /** The id of its text's part. Absent if it has none. */
-  readonly textPartID: string | undefined
-  readonly hasFiles: boolean
-}
-
 interface ResumeRunOptions extends RunOptions {
   /** Makes the request that posts the prompt again. */
-  readonly again?: ((stored: StoredParts) => Promise<RunRequest>) | undefined
+  readonly again?: (() => Promise<RunRequest>) | undefined
 }
 
 interface Following extends Pick<ResumeRunOptions, 'again'> {
@@ -158,28 +149,13 @@ function follow(server: RunServer, { run, posted, found, again }: Following): vo
     const opened = openReplyFor({ type: 'opened', sessionID, text: posted.text, at: clock.now() }, engine)
     engine.apply([read])
     if (!isOver()) attach(opened)
-    server.idleCheck.expectRun(sessionID)
-    void repeat(read)
-  }
-
-  /** Only the newest message of a session is replaced by a post under its id. */
-  async function repeat({ messages, session }: SnapshotEvent): Promise<void> {
-    const newest = messages.at(-1)
-    if (!again || newest?.head.id !== messageID || !server.info.current().repeatsPrompts) return
-    const text = newest.parts.find((part) => part.type === 'text' && part.text === posted.text)
-    const hasFiles = newest.parts.some(({ type }) => type === 'file')
     const isPointless = (): boolean => run.over.aborted || run.isStopped()
-    try {
-      const request = await again({ textPartID: text?.id, hasFiles })
-      if (isPointless()) return
-      await postPrompt({
-        ...{ server, request, messageID, isPointless, over: run.over },
-        place: { sessionID, directory: session.directory },
-      })
-    } catch (error) {
-      if (isUncertain(error)) return
-      engine.apply([{ type: 'error', sessionID, at: clock.now(), error: toFailure(error) }])
-    }
+    const { over } = run
+    server.idleCheck.expectRun(
+      sessionID,
+      again && (async () => await postAgain({ server, posted, request: again, over, isPointless })),
+      true,
+    )
   }
 
   function attach(live: LiveReply, start = startOf(live, messageID)): void {

@@ -41,6 +41,13 @@ export interface StartRunOptions extends RunOptions {
   readonly request: RunRequest
 }
 
+/** What the server has of a prompt that never ran. */
+export interface StoredParts {
+  /** The id of its text's part. Absent if it has none. */
+  readonly textPartID: string | undefined
+  readonly hasFiles: boolean
+}
+
 /** What a run posts. */
 export interface RunRequest {
   /**
@@ -55,6 +62,9 @@ export interface RunRequest {
   readonly text?: string | undefined
   /** When a busy session begins it. */
   readonly delivery?: Delivery | undefined
-  /** Posts. A rejection of type `unreachable` leaves open whether the server took it, unless it was never sent. */
-  readonly post: (place: Place, messageID: string | undefined) => Promise<void>
+  /**
+   * Posts. A rejection of type `unreachable` leaves open whether the server took it, unless it was never sent. `stored` is
+   * what the server has under that id, which is not added once more.
+   */
+  readonly post: (place: Place, messageID: string | undefined, stored?: StoredParts) => Promise<void>
 }

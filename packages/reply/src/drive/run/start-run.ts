@@ -3,6 +3,7 @@ import type { LiveReply } from '../store/replies.ts'
 import { createFollowedRun, isCurrent } from './followed-run.ts'
 import { isUncertain, join } from './join.ts'
 import { openReplyFor } from './open-reply.ts'
+import { postAgain } from './post-again.ts'
 import { postPrompt } from './post-prompt.ts'
 import type { PostedPrompt } from './posted-prompt.ts'
 import { requireDelivery } from './prompt-input.ts'
@@ -107,15 +108,29 @@ export function startRun({ server, request, ...options }: StartRunOptions): Repl
     const opened = openReply(sessionID)
     if (request.input.guarded) server.guardedRuns.add(opened)
     attach(opened, { reply: opened.reply(), joined: false })
-    server.idleCheck.expectRun(sessionID)
+    const posting = post(place)
+    server.idleCheck.expectRun(sessionID, kind === 'prompt' ? () => again(place, opened, posting) : undefined)
     try {
-      await post(place)
+      await posting
     } catch (error) {
       if (!isCurrent(server, opened)) return
       if (wasNeverSent(error) && run.isStopped()) dropReply(sessionID)
       // A later check finds out whether the server took it.
       else if (!isUncertain(error)) failReply(sessionID, error)
     }
+  }
+
+  /** Nothing runs for the prompt, and the connection has broken off since it was posted. */
+  async function again(
+    { sessionID, directory, newestMessageID: after }: PreparedPlace,
+    opened: LiveReply,
+    posting: Promise<void>,
+  ): Promise<boolean> {
+    const at = clock.now()
+    await posting.catch(() => {})
+    const posted = { sessionID, directory, messageID, after, text, at }
+    const isOver = (): boolean => isPointless() || !isCurrent(server, opened) || opened.reply().phase !== 'waiting'
+    return await postAgain({ server, posted, request: () => request, over: run.over, isPointless: isOver })
   }
 
   async function postIntoRun(place: PreparedPlace): Promise<void> {

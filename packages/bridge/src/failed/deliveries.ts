@@ -1,6 +1,6 @@
 import { type Reply, textOf } from '@reply/core'
 import type { Delivery } from '@reply/sink'
-import { backOffMs, PortError } from '@reply/sink/channel'
+import { backOffMs } from '@reply/sink/channel'
 import type { Saying } from '../channels.ts'
 import { BridgeError, isTakenOver, wordsOf } from '../error.ts'
 import { type ChatPlace, placeKey } from '../place.ts'
@@ -10,6 +10,7 @@ import { unknownPrefix } from '../runs/unknown-run.ts'
 import type { Write } from '../store/store.ts'
 import type { FailedDelivery, UnreadableRow } from './decode.ts'
 import { deliveriesOf, failedPrefix, failureKey, failuresIn, keepFailure } from './failure.ts'
+import { isRefusal, refusedMs } from './refusal.ts'
 
 /** Answers that did not reach their chat for certain: kept, told there once it answers, and posted again on demand. */
 export interface FailedDeliveries {
@@ -53,9 +54,6 @@ export type FailedContext = Pick<
   BridgeContext,
   'state' | 'registry' | 'channels' | 'former' | 'words' | 'clock' | 'emit' | 'onError'
 >
-
-/** How long a chat that refuses everything is left alone unless a person writes there, in ms. */
-const refusedMs = 3_600_000
 
 export function createFailedDeliveries(context: FailedContext): FailedDeliveries {
   const { state, registry, channels, former, words, clock, emit, onError } = context
@@ -166,8 +164,7 @@ export function createFailedDeliveries(context: FailedContext): FailedDeliveries
         } catch (error) {
           if (isTakenOver(error)) return
           if (failures === 0) onError(error instanceof Error ? error : new Error(String(error)))
-          const isRefused = error instanceof PortError && (error.type === 'refused' || error.type === 'gone')
-          await untilLater(key, isRefused ? refusedMs : backOffMs(failures))
+          await untilLater(key, isRefusal(error) ? refusedMs : backOffMs(failures))
         }
       }
     } catch (error) {

@@ -1,8 +1,9 @@
 import type { MessageRef } from '@reply/sink'
-import { oneLine } from '@reply/sink/channel'
+import { backOffMs, oneLine } from '@reply/sink/channel'
 import type { Saying } from '../channels.ts'
 import { inRows } from '../commands/buttons.ts'
-import { BridgeError } from '../error.ts'
+import { BridgeError, isTakenOver } from '../error.ts'
+import { isRefusal, refusedMs } from '../failed/refusal.ts'
 import { plain } from '../markdown.ts'
 import { type ChatPlace, placeKey } from '../place.ts'
 import { toQueuedPrompt } from '../registry/decode.ts'
@@ -49,6 +50,9 @@ export function createBacklog(context: BridgeContext, runner: Runner): Backlog {
   const { state, channels, router, words, clock, wallNow, onError } = context
   /** By place, from the first message until the policy has decided. */
   const timers = new Map<string, () => void>()
+  /** By place: what waits until its chat may take the list. */
+  const listing = new Map<string, () => void>()
+  let isStopped = false
   const queueOf = (place: ChatPlace): string => `backlog/${placeKey(place)}`
   return { isOld, isGathering: (place) => timers.has(placeKey(place)), keep, run, drop, restore, expire, stop }
 
@@ -93,11 +97,28 @@ export function createBacklog(context: BridgeContext, runner: Runner): Backlog {
     if ((await kept(place)).some((entry) => entry.left === undefined)) return await decide(place, onDecided)
     onDecided()
     runner.kick(place)
-    const unlisted = (await kept(place)).filter((entry) => entry.left === 'decided')
-    if (unlisted.length === 0) return
-    const isShown = await list(place, unlisted, chosen.length > 0)
+    await list(place, chosen.length > 0)
+  }
+
+  /** Lists what was left. A chat that does not take the list gets it again: its people know of it by no other way. */
+  async function list(place: ChatPlace, isAfter: boolean, failures = 0): Promise<void> {
+    const key = placeKey(place)
+    listing.get(key)?.()
+    listing.delete(key)
+    const unlisted = (await kept(place)).filter(({ left }) => left === 'decided')
+    if (unlisted.length === 0 || isStopped) return
+    try {
+      await channels.post(place, listOf(unlisted, isAfter))
+    } catch (error) {
+      if (isStopped || isTakenOver(error)) return
+      if (failures === 0) onError(error instanceof Error ? error : new Error(String(error)))
+      const again = (): void =>
+        void state.persist(() => list(place, isAfter, failures + 1)).catch((cause) => isStopped || onError(cause))
+      listing.set(key, clock.after(isRefusal(error) ? refusedMs : backOffMs(failures), again))
+      return
+    }
     // Each on its own: a person may have chosen one already.
-    if (isShown) for (const entry of unlisted) await state.commit([marked(entry, 'listed')])
+    for (const entry of unlisted) await state.commit([marked(entry, 'listed')])
   }
 
   function marked(entry: QueuedPrompt, left: QueuedPrompt['left']): Write {
@@ -107,10 +128,6 @@ export function createBacklog(context: BridgeContext, runner: Runner): Backlog {
   function moved(entry: QueuedPrompt): readonly Write[] {
     const chosen = { ...entry, left: undefined }
     return [{ type: 'dequeue', queue: queueOf(entry), id: entry.id }, runner.enqueue(chosen)]
-  }
-
-  async function list(place: ChatPlace, left: readonly QueuedPrompt[], isAfter: boolean): Promise<boolean> {
-    return (await channels.say(place, listOf(left, isAfter))).length > 0
   }
 
   function listOf(left: readonly QueuedPrompt[], isAfter: boolean): Saying {
@@ -165,7 +182,9 @@ export function createBacklog(context: BridgeContext, runner: Runner): Backlog {
   }
 
   function stop(): void {
-    for (const stopTimer of timers.values()) stopTimer()
+    isStopped = true
+    for (const stopTimer of [...timers.values(), ...listing.values()]) stopTimer()
     timers.clear()
+    listing.clear()
   }
 }

@@ -178,31 +178,27 @@ export function createIntake(options: IntakeOptions): Intake {
     const person = people.find(entry.channel, entry.actor)
     const taken = [inbox.dequeue(entry)]
     const take = async (): Promise<void> => void (await state.persist(() => state.commit(taken)))
-    if (!person) {
+    const refuse = async (said: string): Promise<void> => {
+      // The platform's own way to answer it is gone, and its person has waited for a while.
+      if (entry.isTried || entry.isOld) return await runner.refuse(entry, taken, said)
       await take()
-      return await text.answer(words.rightGone)
+      await text.answer(said)
     }
+    if (!person) return await refuse(words.rightGone)
     const { isOld } = entry
     if (entry.isCommand && commands.isOwn(entry.text)) {
       // A stop holds back the agent: too late is better than never, and a clock that is ahead makes all messages old.
       if (!isOld || commands.isStop(entry.text)) return await commands.run({ entry, person, taken })
-      await take()
-      return await text.answer(words.oldCommand)
+      return await refuse(words.oldCommand)
     }
     await runner.restored(entry)
     const noteAnswer = async (): Promise<void> =>
       void (await state.persist(() => state.commit([inbox.replace({ ...entry, isAnswer: true })])))
     const isAnswer = !entry.isCommand && (await answer(entry.channel, text, noteAnswer))
     if (isAnswer) return await take()
-    if (entry.isAnswer) {
-      // An earlier process passed it on, and the ask no longer waits: most likely for that reason.
-      await take()
-      return await text.answer(words.maybeAnswered)
-    }
-    if (!people.find(entry.channel, entry.actor)?.may.has('prompt')) {
-      await take()
-      return await text.answer(words.mayNot('prompt'))
-    }
+    // An earlier process passed it on, and the ask no longer waits: most likely for that reason.
+    if (entry.isAnswer) return await refuse(words.maybeAnswered)
+    if (!people.find(entry.channel, entry.actor)?.may.has('prompt')) return await refuse(words.mayNot('prompt'))
     if (isOld || backlog.isGathering(entry)) return await backlog.keep(entry, taken)
     await prompt(entry, taken)
   }

@@ -30,6 +30,11 @@ export interface Runner {
   idOf(prompt: QueuedPrompt): string
   /** Looks at the queue of a place. */
   kick(place: ChatPlace): void
+  /**
+   * Takes what a person wrote from where it waits, by those writes, without running it. The person is told, by the next
+   * process if need be.
+   */
+  refuse(prompt: QueuedPrompt, taken: readonly Write[], text: string): Promise<void>
   /** Begins a prompt at once, beside what runs. `taken` are the writes that take it from where it was. */
   beginNow(prompt: QueuedPrompt, taken: readonly Write[]): Promise<void>
   /** Whether a run of the place's own session was on its way when the prompt was sent and still is, and none waits. */
@@ -91,6 +96,7 @@ export function createRunner(context: RunContext): Runner {
     enqueue,
     idOf,
     kick,
+    refuse,
     beginNow,
     canSteer,
     ...{ isAtWork: running.isAtWork, active: running.active, followed: running.followed },
@@ -179,7 +185,6 @@ export function createRunner(context: RunContext): Runner {
     return undefined
   }
 
-  /** Takes a prompt from its queue without running it. Its person is told, by the next process if need be. */
   async function refuse(prompt: QueuedPrompt, taken: readonly Write[], text: string): Promise<void> {
     const owed = failed.owed({ id: await registry.newID(prompt), prompt, server: '' }, text)
     // Conflicts if a person dropped it meanwhile.

@@ -113,6 +113,51 @@ test('a post whose connection broke ends as lost if the server answers nothing a
   await opencode.close()
 })
 
+/** An agent that knows one session, whose reads fail as `fail` says, by their number. */
+async function readStage(fail: (read: number) => ReplyError | undefined) {
+  let reads = 0
+  const session = async () => {
+    const error = fail(++reads)
+    if (error) throw error
+    return { sessionID }
+  }
+  const memory = createMemorySource({}, { session })
+  const clock = createHandClock()
+  const opencode = connectSource(memory.source, { clock, random: () => 0 })
+  await opencode.ready
+  const rest = async (): Promise<void> => {
+    for (let turn = 0; turn < 30; turn++) await new Promise<void>((resolve) => setImmediate(resolve))
+  }
+  return { memory, opencode, rest, advance: (ms: number) => clock.advance(ms, rest), reads: () => reads }
+}
+
+test('a prompt whose session is read while the server restarts is posted once it answers', async () => {
+  const { memory, opencode, rest, advance, reads } = await readStage((read) => [brokeOff, refused, brokeOff][read - 1])
+  const stream = opencode.prompt({ text: 'Hello.', sessionID })
+  await advance(5000)
+  expect([reads(), memory.prompts]).toEqual([4, ['Hello.']])
+  memory.send(user('m1.u', { sessionID }), busy(sessionID))
+  memory.send(ended('m1', { sessionID }), text('m1', 'Hi.', { sessionID, status: 'sealed' }), idle(sessionID))
+  await rest()
+  expect(textOf(await stream.result)).toBe('Hi.')
+  await opencode.close()
+})
+
+test('a prompt whose session can’t be read for a minute fails, and one that is stopped meanwhile ends', async () => {
+  const { memory, opencode, rest, advance, reads } = await readStage(() => brokeOff)
+  const stopped = opencode.prompt({ text: 'Hello.', sessionID })
+  await rest()
+  void stopped.abort()
+  await advance(1000)
+  expect((await stopped.result).outcome).toBe('aborted')
+  const before = reads()
+  const stream = opencode.prompt({ text: 'Hello.', sessionID })
+  await advance(80_000)
+  expect(await stream.result).toMatchObject({ outcome: 'failed', error: { name: 'unreachable' } })
+  expect([memory.prompts, reads() - before < 20]).toEqual([[], true])
+  await opencode.close()
+})
+
 test('only a failure before the connection says that nothing was sent', async () => {
   const server = createServer((socket) => socket.destroy())
   const port = await new Promise<number>((resolve) =>

@@ -6,6 +6,7 @@ import { openReplyFor } from './open-reply.ts'
 import { postAgain } from './post-again.ts'
 import { postPrompt } from './post-prompt.ts'
 import type { PostedPrompt } from './posted-prompt.ts'
+import { prepareAgain } from './prepare-again.ts'
 import { requireDelivery } from './prompt-input.ts'
 import type { Start } from './recognize.ts'
 import type { ReplyStream } from './reply-stream.ts'
@@ -45,7 +46,8 @@ export function startRun({ server, request, ...options }: StartRunOptions): Repl
       requireDelivery(request.delivery, server.info.current())
       // Don't create a session for a prompt that is no longer wanted.
       if (run.isStopped()) return drop(sessionID)
-      let place = await server.sessions.prepare(input)
+      let place = await prepareAgain({ server, input, over: run.over, isPointless })
+      if (!place) return drop(sessionID)
       sessionID = place.sessionID
       // The end of the run before may have come with the end of the connection.
       if (!server.liveness.isLive()) await whenReady()
@@ -56,7 +58,9 @@ export function startRun({ server, request, ...options }: StartRunOptions): Repl
         if (running) await waitFor(running)
         else await announce(place)
         if (isPointless()) return drop(sessionID)
-        if (running && !isAnnounced) place = await server.sessions.prepare({ ...input, sessionID })
+        if (running && !isAnnounced)
+          place = await prepareAgain({ server, input: { ...input, sessionID }, over: run.over, isPointless })
+        if (!place) return drop(sessionID)
         isAnnounced ||= !running
       }
       messageID ??= server.info.current().nextMessageID?.()

@@ -21,6 +21,7 @@ import { createHearingStates, deafWords } from './hearing.ts'
 import { createBacklog } from './intake/backlog.ts'
 import { createIntake } from './intake/intake.ts'
 import { createTakenMessages } from './intake/taken-messages.ts'
+import { type BridgeLateCalls, createLateCalls } from './late-calls.ts'
 import { createLeaseKeeper } from './lease-keeper.ts'
 import { ledgersOf } from './ledgers.ts'
 import { createMirrors } from './mirrors.ts'
@@ -69,6 +70,9 @@ export function createBridge(options: BridgeOptions): Bridge {
     onStalled: onError,
     onBack: () => onNotice('The state can be written again. Going on.'),
     onLost: end,
+    onRenewed: () => {
+      for (const late of lateCalls) void late.look().catch(onError)
+    },
   })
   const { hold } = keeper
   const emit = emitTo(options.observers ?? [], onError)
@@ -79,6 +83,7 @@ export function createBridge(options: BridgeOptions): Bridge {
   })
   const connections = new Map<string, BridgeConnection>()
   const hooks = new Map<string, Webhook>()
+  const lateCalls: BridgeLateCalls[] = []
   const servers = new Map<string, OpenCode>()
   const moves = createMoves(state)
   const mirrors = createMirrors(config.mirrors, moves.former)
@@ -229,9 +234,12 @@ export function createBridge(options: BridgeOptions): Bridge {
     name: string,
     entry: BridgeConfig['channels'][string],
   ): Promise<[string, BridgeConnection]> {
+    const late = createLateCalls(state, name, () => clock.now())
+    lateCalls.push(late)
     const ledgers = ledgersOf({
       state,
       hold,
+      late,
       routes,
       channel: name,
       serverOf: runner.serverOf,

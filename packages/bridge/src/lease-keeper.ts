@@ -50,8 +50,10 @@ export function createLeaseKeeper(options: {
   readonly onBack: () => void
   /** Another process has, or had, the lease. */
   readonly onLost: () => void
+  /** It was renewed when that was due. Default: nothing is done. */
+  readonly onRenewed?: (() => void) | undefined
 }): LeaseKeeper {
-  const { store, holder, clock, onWaiting, onStalled, onBack, onLost } = options
+  const { store, holder, clock, onWaiting, onStalled, onBack, onLost, onRenewed } = options
   const request = { name: 'bridge', holder, forMs: leaseMs }
   let lease: Lease | undefined
   /** Until when calls may be made, by the monotonic clock: no correction of the computer's clock moves it. */
@@ -93,6 +95,7 @@ export function createLeaseKeeper(options: {
     stopRenewal()
     stopRenewal = clock.after(renewMs, () => {
       void renew()
+        .then((isOurs) => isOurs && onRenewed?.())
         .catch(() => {})
         .then(() => lease && schedule())
     })

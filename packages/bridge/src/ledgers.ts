@@ -14,6 +14,7 @@ const mostKnown = 1000
 export interface LedgerOptions {
   readonly state: State
   readonly hold: LeaseKeeper['hold']
+  readonly late: NonNullable<LedgerStore['late']>
   readonly routes: Routes
   /** The channel's name in the config. */
   readonly channel: string
@@ -29,7 +30,7 @@ export interface LedgerOptions {
  * The ledgers of a channel, in the bridge's state. With each ledger the messages that it names are remembered, so that a
  * reply to any of them finds its session.
  */
-export function ledgersOf({ state, hold, routes, channel, serverOf, onShown, now }: LedgerOptions): LedgerStore {
+export function ledgersOf({ state, hold, late, routes, channel, serverOf, onShown, now }: LedgerOptions): LedgerStore {
   /** The messages of each ledger that are remembered. */
   const known = new Map<string, ReadonlySet<string>>()
   const keyOf = (key: string): string => `ledger/${channel}/${key}`
@@ -38,6 +39,7 @@ export function ledgersOf({ state, hold, routes, channel, serverOf, onShown, now
     read: async (key) => await state.persist(() => state.read(keyOf(key))),
     write: async (key, text) => await ending(() => write(key, text)),
     hold: async () => await ending(hold),
+    late,
   }
 
   /** Sinks end when another process took over. */

@@ -15,6 +15,11 @@ export interface State extends Pick<Store, 'read' | 'list' | 'queue' | 'queues' 
    * the call does for other reasons, and once the bridge is stopping.
    */
   persist<Result>(call: () => Promise<Result>): Promise<Result>
+  /**
+   * Makes writes without the lease: only what a process that lost it tells the one that has it now. Rejects as the store
+   * does.
+   */
+  leave(writes: readonly Write[]): Promise<void>
 }
 
 export interface StateOptions {
@@ -43,6 +48,7 @@ export function createState({ store, keeper, clock, stopping, onError }: StateOp
     sweep: store.sweep,
     commit,
     persist,
+    leave,
   }
 
   /** A state that another process keeps locked is tried again, and so is a lease that ran out. */
@@ -59,6 +65,18 @@ export function createState({ store, keeper, clock, stopping, onError }: StateOp
       } catch (error) {
         if (!(error instanceof StoreError) || error.type !== 'busy' || tries === mostTries) throw error
         await pause(clock, againMs, stopping)
+      }
+    }
+  }
+
+  async function leave(writes: readonly Write[]): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return void (await store.commit(writes))
+      } catch (error) {
+        if (!(error instanceof StoreError) || error.type !== 'busy' || tries === mostTries) throw error
+        // Not ended by a stop: the bridge is stopping as it was taken over.
+        await pause(clock, againMs)
       }
     }
   }

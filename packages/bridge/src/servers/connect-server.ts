@@ -42,11 +42,31 @@ export async function connectServer(server: ServerConfig, options: ConnectServer
   return connect({ ...rest, ...own, url, directory, username, password: password && secret(password) })
 }
 
-/** What only reads goes on, also while nothing may be changed. */
-function heldFetch(hold: Hold): typeof fetch {
+/** A `fetch` whose requests that change something wait until they may be made. Those that only read never wait. */
+export function heldFetch(hold: Hold): typeof fetch {
   return async (input, init = {}) => {
-    if (init.method === undefined || init.method === 'GET') return await fetch(input, init)
-    return await whileHeld(hold, init.signal ?? undefined, (signal) => fetch(input, { ...init, signal }))
+    // The core gives whole requests.
+    const request = input instanceof Request ? input : undefined
+    if ((init.method ?? request?.method ?? 'GET') === 'GET') return await fetch(input, init)
+    const own = init.signal ?? request?.signal
+    const allowed = async (): Promise<AbortSignal> => await unlessAborted(hold(), own)
+    return await whileHeld(allowed, own, (signal) => fetch(input, { ...init, signal }))
+  }
+}
+
+/** Rejects when the signal aborts first: what waits to be sent is not sent then. */
+async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return await promise
+  signal.throwIfAborted()
+  let leave = (): void => {}
+  const aborted = new Promise<never>((_, reject) => {
+    leave = () => reject(signal.reason)
+    signal.addEventListener('abort', leave)
+  })
+  try {
+    return await Promise.race([promise, aborted])
+  } finally {
+    signal.removeEventListener('abort', leave)
   }
 }
 

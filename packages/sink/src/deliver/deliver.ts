@@ -18,6 +18,7 @@ import { createAbilities } from './abilities.ts'
 import { type Delivery, deliveryOf, type Missing, missingIn } from './delivery.ts'
 import { expired } from './expire.ts'
 import { failed } from './failure.ts'
+import { createLateEdits } from './late-edits.ts'
 import { createNative } from './native.ts'
 import { callKindOf, type Operation } from './operation.ts'
 import type { ChatPace } from './pace.ts'
@@ -89,6 +90,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   /** The state seen last, if some of its operations wait for their time. */
   let waiting: Reply | undefined
   const wake = createWake({ clock, readyAt: schedule.readyAt, work })
+  const late = createLateEdits(options.store.late, work, onError)
   let result = withResolvers<Delivery>()
   let [loaded, ended, called] = [Promise.resolve(), Promise.resolve(), Promise.resolve()]
   let isHeld = false
@@ -153,9 +155,11 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
       const now = clock.now()
       const asked = withGuard(withAsks(ledger, reply, now), guardOf(options))
       const explained = withReasons(asked, options, () => pace.isFirst('closed'))
-      const known = withReports(expired(explained, { now, limits: port.limits }), port.reports)
+      late.listen(key)
+      const known = late.noted(withReports(expired(explained, { now, limits: port.limits }), port.reports))
       if (known !== ledger) {
         await keep(known)
+        late.kept()
         // It may have been stopped or replaced while writing.
         continue
       }
@@ -263,12 +267,22 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
       const done = await perform(operation, { ...options, ledger, signal, stream: native.streaming })
       schedule.succeeded(operation)
       native.did(operation)
-      await keep(succeeded(ledger, operation, done, { at: clock.now(), port }))
+      await outlived(operation, keep(succeeded(ledger, operation, done, { at: clock.now(), port })))
       return true
     } catch (error) {
       if (isTakenOver(error)) throw error
-      await fail(operation, call, toPortError(error))
+      await outlived(operation, fail(operation, call, toPortError(error)))
       return false
+    }
+  }
+
+  /** The call was made, also if its result can't be written down as another process took over. */
+  async function outlived(operation: Operation, written: Promise<void>): Promise<void> {
+    try {
+      await written
+    } catch (error) {
+      if (isTakenOver(error)) await late.tell(key, operation)
+      throw error
     }
   }
 
@@ -288,6 +302,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   function end(): void {
     isStopped = true
     unobserve()
+    late.stop()
     wake.stop()
     typing.set(false)
     turn.release()

@@ -1,4 +1,5 @@
 import type { Hold } from '../port/held.ts'
+import type { MessageRef } from '../port/port.ts'
 import type { AskState, Break, Shown } from './card.ts'
 import { type Entry, isThere } from './entry.ts'
 import { requestOf } from './keys.ts'
@@ -18,6 +19,22 @@ export interface LedgerStore {
    * once another process shows the replies. Default: it always may.
    */
   readonly hold?: Hold | undefined
+  /** For a store that several processes share: how they tell each other of calls that came too late. Default: they don't. */
+  readonly late?: LateCalls | undefined
+}
+
+/**
+ * Calls that were under way when another process took over: a stopped process may make one when it is woken, however
+ * long after its last check.
+ */
+export interface LateCalls {
+  /** Tells the process that shows the reply now that this message may show an older text. Needs no right to write. */
+  tell(key: string, ref: MessageRef): Promise<void>
+  /**
+   * Calls the listener for each message that is told of under the key, also if it was told before. It is told again until
+   * the listener's promise resolves. Returns what ends it. A sink listens also when the reply is over: forget the oldest.
+   */
+  listen(key: string, listener: (ref: MessageRef) => Promise<void>): () => void
 }
 
 /** From `from` in its source on, no message may measure more than `most`. */

@@ -1,0 +1,78 @@
+import { createServer } from 'node:http'
+import { PortError } from '@reply/sink/channel'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { heldFetch } from '../src/servers/connect-server.ts'
+
+const arrived: string[] = []
+const server = createServer((request, response) => {
+  arrived.push(`${request.method} ${request.url}`)
+  response.end('{}')
+})
+let url: string
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`
+})
+afterAll(() => server.close())
+
+const held = new AbortController().signal
+
+// The core gives its requests whole, others as an address with options.
+const ways = [
+  {
+    name: 'a whole request',
+    ask: (fetching: typeof fetch, path: string) => fetching(new Request(url + path, { method: 'POST' }), {}),
+  },
+  { name: 'an address', ask: (fetching: typeof fetch, path: string) => fetching(url + path, { method: 'POST' }) },
+]
+
+test.each(ways)('$name that changes something waits until it may be made', async ({ name, ask }) => {
+  let allow = (_: AbortSignal): void => {}
+  const allowed = new Promise<AbortSignal>((resolve) => {
+    allow = resolve
+  })
+  const fetching = heldFetch(() => allowed)
+  const path = `/change/${encodeURIComponent(name)}`
+  const changing = ask(fetching, path)
+  // A read that is asked for later is answered, so the change would have arrived by then.
+  await fetching(new Request(`${url}/read`))
+  await fetching(`${url}/read`)
+  expect(arrived.filter((one) => one.endsWith(path))).toEqual([])
+  allow(held)
+  expect((await changing).status).toBe(200)
+  expect(arrived.filter((one) => one.endsWith(path))).toEqual([`POST ${path}`])
+})
+
+test.each(ways)('$name that changes something is not made by a process that another replaced', async ({ ask }) => {
+  const fetching = heldFetch(async () => {
+    throw new PortError('unreachable', 'Another process took over.')
+  })
+  await expect(ask(fetching, '/replaced')).rejects.toThrow('Another process took over')
+  const over = new AbortController()
+  over.abort()
+  await expect(
+    ask(
+      heldFetch(async () => over.signal),
+      '/replaced',
+    ),
+  ).rejects.toThrow('aborted')
+  expect(arrived.filter((one) => one.includes('replaced'))).toEqual([])
+})
+
+test('a request is also ended by its own signal', async () => {
+  const leaving = new AbortController()
+  const changing = heldFetch(async () => held)(new Request(`${url}/left`, { method: 'POST', signal: leaving.signal }))
+  leaving.abort()
+  await expect(changing).rejects.toThrow('aborted')
+})
+
+test('a request whose sender gives up while it waits is not made', async () => {
+  const leaving = new AbortController()
+  const fetching = heldFetch(async () => await new Promise(() => {}))
+  const changing = fetching(new Request(`${url}/given-up`, { method: 'POST' }), { signal: leaving.signal })
+  leaving.abort()
+  await expect(changing).rejects.toThrow('aborted')
+  expect(arrived.filter((one) => one.includes('given-up'))).toEqual([])
+})

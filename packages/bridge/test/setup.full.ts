@@ -225,3 +225,22 @@ test('a check says that the server does not have the directory', async () => {
     found: expect.stringContaining('can\'t open the directory "/no/such"'),
   })
 })
+
+test('a check of an older server, which takes any directory for an empty one, says that it finds nothing there', async () => {
+  const old = await launchOpencode({ model, version: '1.1.65' })
+  try {
+    const tg = { type: 'telegram', token: { env: 'TOKEN' } }
+    const found = async (directory: string) => {
+      writeFileSync(path, JSON.stringify({ servers: { home: { url: old.url, directory } }, channels: { tg } }))
+      const checked = await checkBridge({ path, load, env: { TOKEN: token } })
+      return checked.find(({ part }) => part === 'server home')
+    }
+    const [wrong, right] = [await found('/no/such'), await found(old.directory)]
+    expect([wrong?.isUsable, right?.isUsable]).toEqual([true, true])
+    expect(wrong?.found).toContain('0 sessions in /no/such')
+    expect(wrong?.found).toContain('finds nothing in the directory "/no/such": it is empty, or there is none.')
+    expect(right?.found).not.toContain('finds nothing')
+  } finally {
+    await old.stop()
+  }
+})

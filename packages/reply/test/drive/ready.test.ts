@@ -53,6 +53,20 @@ test('ready rejects at once without a server', async () => {
   expect(await readyAfter(refused, 0)).toMatch(/^No OpenCode server at http:\/\/server/)
 })
 
+test('a prompt fails as soon as the server lacks its directory', async () => {
+  const live = breaking(0)
+  const lacking: typeof fetch = async (input, init) => {
+    const { pathname } = new URL(input instanceof Request ? input.url : String(input))
+    return pathname === '/file' ? new Response('{}', { status: 500 }) : await live(input, init)
+  }
+  const connectTimeoutMs = 600_000
+  const clock = createHandClock()
+  const opencode = connect({ url: 'http://server', directory: '/no/such', fetch: lacking, clock, connectTimeoutMs })
+  const reply = await opencode.prompt({ text: 'Hello' }).result
+  expect([reply.outcome, reply.error?.message]).toEqual(['failed', expect.stringContaining('directory "/no/such"')])
+  await opencode.close()
+})
+
 test('a prompt fails at once when the password is refused', async () => {
   const refusing: typeof fetch = async () => new Response(null, { status: 401 })
   const opencode = connect({ url: 'http://server', fetch: refusing, clock: createHandClock() })

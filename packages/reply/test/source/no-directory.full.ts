@@ -13,7 +13,10 @@ async function tellsOf(version: string, password?: string) {
   const server = await launchOpencode({ model, version })
   const reported: string[] = []
   const directory = '/no/such'
-  const opencode = connect({ url: server.url, password, directory, onError: ({ message }) => reported.push(message) })
+  const opencode = connect({
+    ...{ url: server.url, password, directory, connectTimeoutMs: 600_000 },
+    onError: ({ message }) => reported.push(message),
+  })
   const ready = await opencode.ready.then(
     () => 'ready',
     (error: Error) => error.message,

@@ -1,4 +1,4 @@
-import type { ReplyError } from '../../error.ts'
+import { ReplyError } from '../../error.ts'
 import type { ReplyEvent } from '../../event.ts'
 import { placeOf } from '../../place.ts'
 import { findReply } from '../../reduce/child.ts'
@@ -86,7 +86,7 @@ export function createConnection(all: ConnectionParts): Connection {
   async function listSessions(): Promise<readonly ReadRequest[]> {
     await learn()
     liveness.heard()
-    await watching.spell()
+    await watching.spell().catch(failForGood)
     liveness.heard()
     if (!info.current().canRead) return []
     await Promise.all(watching.directories().map(baseline))
@@ -98,6 +98,12 @@ export function createConnection(all: ConnectionParts): Connection {
     const requests = new Map([...watched, ...open].map((request) => [request.sessionID, request]))
     const reading = source.startReading()
     return [...requests.values()].map((request) => ({ ...request, since: gapSince, reading, complete: true }))
+  }
+
+  /** A directory that the server surely lacks does not come by waiting. */
+  function failForGood(error: unknown): never {
+    if (error instanceof ReplyError && error.type === 'refused') liveness.refuse(error)
+    throw error
   }
 
   async function learn(): Promise<void> {

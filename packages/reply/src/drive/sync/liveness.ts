@@ -28,6 +28,8 @@ export interface Liveness {
   heard(): void
   up(): void
   lost(loss: StreamLoss): void
+  /** What the callers wait for will not come by waiting: they fail. */
+  refuse(reason: ReplyError): void
   close(): void
 }
 
@@ -54,7 +56,7 @@ export function createLiveness({ clock, name, connectTimeoutMs, isLocal = false 
   let want = (): void => {}
   // Awaiting `ready` is optional: prompts report a missing connection themselves.
   first.promise.catch(() => {})
-  return { ready: first.promise, isLive: () => isUp, whenLive, whenWanted, heard, up, lost, close }
+  return { ready: first.promise, isLive: () => isUp, whenLive, whenWanted, heard, up, lost, refuse, close }
 
   /** A proxy may hold back each of the answers that a connection takes. */
   function heard(): void {
@@ -75,7 +77,11 @@ export function createLiveness({ clock, name, connectTimeoutMs, isLocal = false 
     if (brokeOff) stopTimer ??= clock.after(connectTimeoutMs, () => first.reject(lastReason ?? reason))
     else first.reject(reason)
     // Waiting doesn't fix a wrong password, nor a program that can't be started.
-    if (reason.type === 'unauthorized' || (isLocal && !brokeOff)) for (const { reject } of takeWaiters()) reject(reason)
+    if (reason.type === 'unauthorized' || (isLocal && !brokeOff)) refuse(reason)
+  }
+
+  function refuse(reason: ReplyError): void {
+    for (const { reject } of takeWaiters()) reject(reason)
   }
 
   function close(): void {

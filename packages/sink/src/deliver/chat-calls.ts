@@ -106,16 +106,11 @@ export function createCalls(clock: Clock): CallsByKind {
 }
 
 /** The calls that a kind is counted with: its own, if the platform counts it apart. */
-export function callsOfKind(calls: CallsByKind, kind: CallKind, { limits, clock }: KindOptions): Calls {
+export function callsOfKind(calls: CallsByKind, kind: CallKind, limits: Limits, clock: Clock): Calls {
   if (!limits.perKind?.[kind]) return calls
   const known = calls.kinds.get(kind) ?? createCalls(clock)
   calls.kinds.set(kind, known)
   return known
-}
-
-interface KindOptions {
-  readonly limits: Limits
-  readonly clock: Clock
 }
 
 /** When the last pause of any kind is over, in ms since the epoch. */

@@ -103,8 +103,8 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
     const callsHere = (): ChatCalls => chats.of(place.id)
     const by = {}
     const bothOf = (kind: CallKind): readonly [Calls, Calls] => [
-      callsOfKind(callsHere(), kind, { limits, clock }),
-      callsOfKind(client, kind, { limits, clock }),
+      callsOfKind(callsHere(), kind, limits, clock),
+      callsOfKind(client, kind, limits, clock),
     ]
     /** The owners' growing texts, and what they wait for. */
     const growing = new WeakMap<object, CallKind>()

@@ -6,7 +6,6 @@ export interface Writers {
   begin(owner: object): void
   /** Nothing of it waits. It still counts for a moment, as text comes in pieces. */
   pause(owner: object): void
-  end(owner: object): void
   /** How many write, with the owner. */
   count(owner: object): number
 }
@@ -18,7 +17,7 @@ export function createWriters(clock: Clock): Writers {
   const waiting = new Set<object>()
   /** Since when each has been paused; the one that has for longest first. */
   const paused = new Map<object, number>()
-  return { begin, pause, end, count }
+  return { begin, pause, count }
 
   function begin(owner: object): void {
     paused.delete(owner)
@@ -27,11 +26,6 @@ export function createWriters(clock: Clock): Writers {
 
   function pause(owner: object): void {
     if (waiting.delete(owner)) paused.set(owner, clock.now())
-  }
-
-  function end(owner: object): void {
-    waiting.delete(owner)
-    paused.delete(owner)
   }
 
   function count(owner: object): number {

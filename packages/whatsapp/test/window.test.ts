@@ -4,7 +4,7 @@ import type { CloudFault, WhatsAppOptions } from '@reply/testing'
 import { afterEach, expect, test } from 'vitest'
 import { replyWith, settledWith, text } from '../../sink/test/make.ts'
 import { listen } from '../../testing/test/listen.ts'
-import { type Inbound, type WhatsAppError, whatsappChannel } from '../src/index.ts'
+import { createCloudPort, type Inbound, type WhatsAppError, whatsappChannel } from '../src/index.ts'
 import { passing, person, start } from './cloud.ts'
 
 const dayMs = 86_400_000
@@ -193,25 +193,48 @@ test.each<[string, readonly CloudFault[]]>([
   expect(end.delivery).toMatchObject({ shown: 2, undelivered: [], doubtful: 0 })
 })
 
-test('a late report of a message from before the person wrote does not close the chat again', async () => {
-  const { whatsapp, clock, channel, sinkNow, pass, shown } = await open()
-  const failedAt = String(Math.floor(clock.now() / 1000))
-  await clock.advance(60_000)
-  whatsapp.say(person, 'Hi')
-  await pass(2000)
-  const status = {
-    ...{ id: 'wamid.X', status: 'failed', timestamp: failedAt, recipient_id: person },
-    errors: [{ code: 131047, title: 'Re-engagement message' }],
-  }
+/** Passes on a webhook with statuses or messages. */
+async function pushed({ whatsapp, channel }: Awaited<ReturnType<typeof open>>, value: object): Promise<void> {
   const metadata = { display_phone_number: '1', phone_number_id: whatsapp.phoneNumberId }
-  const changes = [{ field: 'messages', value: { messaging_product: 'whatsapp', metadata, statuses: [status] } }]
+  const changes = [{ field: 'messages', value: { messaging_product: 'whatsapp', metadata, ...value } }]
   const body = Buffer.from(JSON.stringify({ object: 'whatsapp_business_account', entry: [{ id: '1', changes }] }))
   const headers = { 'x-hub-signature-256': whatsapp.sign(body) }
   expect(await channel.webhook({ method: 'POST', headers, body })).toEqual({ status: 200 })
+}
+
+const closing = { code: 131047, title: 'Re-engagement message' }
+
+test('a late report of a message from before the person wrote does not close the chat again', async () => {
+  const opened = await open()
+  const { whatsapp, clock, sinkNow, pass, shown } = opened
+  const timestamp = String(Math.floor(clock.now() / 1000))
+  await clock.advance(60_000)
+  whatsapp.say(person, 'Hi')
+  await pass(2000)
+  await pushed(opened, {
+    statuses: [{ id: 'wamid.X', status: 'failed', timestamp, recipient_id: person, errors: [closing] }],
+  })
   const sink = sinkNow()
   show(sink, done)
   await passing(clock, () => shown().length === 1)
   await sink.stop()
+})
+
+test('a person who is known by two ids is reached by both as soon as they write, and not by a message to a group', async () => {
+  const opened = await open()
+  const { client, clock } = opened
+  const at = (): string => String(Math.floor(clock.now() / 1000))
+  const ids = [person, 'DE.1234567890']
+  const areClosed = () => ids.map((to) => createCloudPort({ client, to, clock }).reports?.isClosed())
+  const status = { id: 'wamid.X', status: 'failed', recipient_id: person, recipient_user_id: ids[1], errors: [closing] }
+  await pushed(opened, { statuses: [{ ...status, timestamp: at() }] })
+  expect(areClosed()).toEqual([true, true])
+  const message = { from: person, from_user_id: ids[1], type: 'text', text: { body: 'Hi' } }
+  await clock.advance(60_000)
+  await pushed(opened, { messages: [{ ...message, id: 'wamid.Y', timestamp: at(), group_id: 'a-group' }] })
+  expect(areClosed()).toEqual([true, true])
+  await pushed(opened, { messages: [{ ...message, id: 'wamid.Z', timestamp: at() }] })
+  expect(areClosed()).toEqual([false, false])
 })
 
 test('where no status comes, a reply is over ten seconds after its last message', async () => {

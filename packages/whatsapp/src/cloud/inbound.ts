@@ -15,8 +15,8 @@ export type CloudEvent =
       readonly type: 'message'
       readonly id: string
       readonly at: number
-      /** Absent for what a person did not write. */
-      readonly from: string | undefined
+      /** Ids of the person who wrote it in their own chat: the number, the business-scoped id, or both. Empty in groups. */
+      readonly people: readonly string[]
       readonly received: CloudReceived | undefined
     }
   /** What became of a message of ours. */
@@ -116,8 +116,9 @@ function eventsIn({ messages, statuses, errors, contacts }: z.infer<typeof chang
     ...messages.map((value): CloudEvent => {
       const { data } = message.safeParse(value)
       if (!data) return { type: 'malformed' }
-      const from = data.from ?? data.from_user_id
-      return { type: 'message', id: data.id, at: data.timestamp * 1000, from, received: receivedIn(data, contacts) }
+      const { id, from, from_user_id, group_id, timestamp } = data
+      const people = group_id === undefined ? [from, from_user_id].filter((one) => one !== undefined) : []
+      return { type: 'message', id, at: timestamp * 1000, people, received: receivedIn(data, contacts) }
     }),
     ...statuses.flatMap((value): readonly CloudEvent[] => {
       const { data } = status.safeParse(value)

@@ -54,10 +54,10 @@ export function createCloudReceiver(options: CloudReceiverOptions): ReceiveCloud
       report(event)
       return true
     }
-    const { id, at, from, received } = event
+    const { id, at, people, received } = event
     const ageMs = wallTime(clock) - at
     // Also a picture or a sticker opens the chat.
-    if (from !== undefined && ageMs < windowMs) reports.heard(from, at)
+    if (ageMs < windowMs) for (const person of people) reports.heard(person, at)
     if (received && ageMs > maxAgeMs) {
       const what = `Skipped a message from ${received.actor.id} that arrived ${ageMs} ms late.`
       onError(new WhatsAppError('stale', what))

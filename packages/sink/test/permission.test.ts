@@ -213,8 +213,19 @@ describe('a permission', () => {
     scene.show(asking(ask))
     await settle(scene)
     expect(labelsOn(scene)).toEqual([['Reject']])
-    expect(textsOn(scene).join()).not.toContain('also allows')
     expect(await offered(scene, ask)).toBe(false)
+  })
+
+  test.each([true, false])('says what "always" would allow only where that is offered: %s', async (isOffered) => {
+    const content = Array.from({ length: 60 }, (_, at) => `line ${at} of it`).join('\n')
+    const call = { tool: 'write', input: { filePath: '/a.ts', content } }
+    const faults = isOffered ? [] : [{ call: 1, type: 'refused' as const }]
+    const sink = { policy: { documentLength: 500 }, chat: { id: 'chat', kind: 'private' } } as const
+    const scene = privately({ fake: { faults }, sink })
+    scene.show(asking(permits({ permission: 'edit', title: 'edit: a.ts', call })))
+    await settle(scene)
+    expect(labelsOn(scene).at(-1)).toEqual(isOffered ? every : ['Reject'])
+    expect(textsOn(scene).at(-1)?.includes('"Always" also allows')).toBe(isOffered)
   })
 
   test('can only be rejected in a shared chat without a list of people who may answer', async () => {

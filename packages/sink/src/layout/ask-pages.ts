@@ -79,13 +79,7 @@ function cut(
   const done: string[] = []
   let page = head
   for (const detail of details) {
-    if (detail.format === 'note') {
-      const isFitting = measure(joined(page, detail.text)) <= maxLength
-      if (!isFitting && (measure(detail.text) > maxLength || done.length + 1 >= mostPages)) return
-      if (!isFitting) done.push(page)
-      page = isFitting ? joined(page, detail.text) : detail.text
-      continue
-    }
+    if (detail.format === 'note') continue
     const { label, text, format, language = format } = detail
     let from = 0
     do {
@@ -105,8 +99,13 @@ function cut(
       page = ''
     } while (from < text.length)
   }
-  if (measure(page) + lengthOfFoot(lastLength) <= lastLength) return [...done, page]
-  return done.length + 2 > mostPages ? undefined : [...done, page, head]
+  // A note stands above the buttons: below the last detail, else in a message of its own.
+  const notes = details.flatMap(({ format, text }) => (format === 'note' ? [text] : []))
+  const isLast = (text: string): boolean => measure(text) + lengthOfFoot(lastLength) <= lastLength
+  const whole = notes.reduce(joined, page)
+  if (isLast(whole)) return [...done, whole]
+  const last = [notes.reduce(joined, head), ...notes].find(isLast) ?? (notes.length === 0 ? head : undefined)
+  return last === undefined || done.length + 2 > mostPages ? undefined : [...done, page, last]
 }
 
 /** As many whole lines as fit. Of a line too long for any message, as much as fits. */

@@ -74,9 +74,10 @@ function permissionSlots(card: AskCard, content: AskContent, options: LayoutOpti
 }
 
 /** The page without the sentence that says what "always" would allow, which is the last of the details. */
-function withoutNote(page: string, { details }: AskContent): string {
+function withoutNote(page: string, { head, details }: AskContent): string {
   const last = details.at(-1)
-  return last?.format === 'note' && page.endsWith(last.text) ? page.slice(0, -last.text.length).trimEnd() : page
+  if (last?.format !== 'note' || !page.endsWith(last.text)) return page
+  return page.slice(0, -last.text.length).trimEnd() || head
 }
 
 /** The foot may be shortened if a host's words or a name are long. The content above it never is. */

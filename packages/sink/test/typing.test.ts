@@ -42,6 +42,20 @@ describe('reactions', () => {
     ])
   })
 
+  test.each([
+    ['a notice', [call('bash', { title: 'ls', status: 'error', error: 'no' }), text('It is.')], 'done'],
+    ['the answer', [text('It is.')], undefined],
+  ] as const)('say that it is done unless the answer is missing: without %s', async (_, parts, sign) => {
+    const signs: unknown[] = []
+    const { fake, clock } = createScene({ fake: { faults: [{ call: 1, type: 'refused' }] } })
+    const port: ChannelPort = { ...fake.port, react: async (_, sign) => void signs.push(sign) }
+    const scene = createScene({ clock, sink: { port, replyTo: { id: 'q' }, policy: { reactions: true } } })
+    scene.show(settledWith(parts))
+    expect((await scene.end()).undelivered).toHaveLength(1)
+    await scene.pass(10_000)
+    expect(signs.at(-1)).toBe(sign)
+  })
+
   test('are only set if the policy asks for them', async () => {
     expect(await react('completed', false)).toEqual([])
   })

@@ -30,7 +30,7 @@ import { reportedBy, withReports } from './reports.ts'
 import { createSchedule } from './schedule.ts'
 import { createStopping } from './stopping.ts'
 import { succeeded } from './succeeded.ts'
-import { editing, intending } from './transitions.ts'
+import { editing, intending, isAwaited } from './transitions.ts'
 import { createTurn } from './turn.ts'
 import { createTyping } from './typing.ts'
 import { recovered } from './unknown-post.ts'
@@ -219,7 +219,8 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
 
   function finish({ outcome }: Reply): void {
     const delivery = deliveryOf(ledger)
-    reaction.set(outcome === 'completed' && delivery.undelivered.length === 0 ? 'done' : undefined)
+    const isWhole = !delivery.undelivered.some(({ card }) => isAwaited({ type: card }))
+    reaction.set(outcome === 'completed' && isWhole ? 'done' : undefined)
     isResolved = true
     unobserve()
     result.resolve(delivery)

@@ -82,6 +82,14 @@ describe('the status', () => {
     expect(at(19_000)).toBe('Working · 5s')
   })
 
+  test.each<[string, Partial<Reply>]>([
+    ['a sub-agent', { children: [{ ...child, reply: replyWith([running], { startedAt: beginning + 4000 }) }] }],
+    ['a compaction', { compaction: { state: 'running', auto: true, startedAt: beginning + 4000 } }],
+  ])('counts the time of %s from its beginning, also if it is first seen later', (_, more) => {
+    const activitySince = () => beginning + 14_000
+    expect(statusOf(replyWith([], more), { atMs: 14_000, activitySince })).toMatch(/ · 10s$/)
+  })
+
   test('is updated at its beginning and at each tick', () => {
     expect(viewOf(replyWith([running]), { atMs: 0 }).nextAt).toBe(beginning + 1500)
     expect(viewOf(replyWith([running]), { atMs: 7000 }).nextAt).toBe(beginning + 10_000)

@@ -40,6 +40,7 @@ export const words = {
   serverLeft: (name: string) =>
     `The server ${name} is no longer in the config of the bridge, so what the agent goes on to do there is not shown here.`,
   channelLeft: (name: string) => `The channel ${name} is no longer in the config of the bridge.`,
+  lostWake: 'The bridge did not see how this ended, as it was down. Ask the agent for the result.',
   lostSession: 'The session of this message was deleted while the bridge was down. Send it again to begin a new one.',
   restartedCommand: (command: string) =>
     `The bridge was restarted while it handled ${command}, so it may or may not have happened. Look first, then send it again.`,

@@ -1,5 +1,5 @@
 import { type Reply, textOf } from '@reply/core'
-import type { Delivery } from '@reply/sink'
+import type { Delivery, MessageRef } from '@reply/sink'
 import { backOffMs } from '@reply/sink/channel'
 import type { Saying } from '../channels.ts'
 import { BridgeError, isTakenOver, wordsOf } from '../error.ts'
@@ -29,6 +29,8 @@ export interface FailedDeliveries {
     note: Omit<Saying, 'text'>,
     onSaid: (writes: readonly Write[]) => Promise<void>,
   ): Promise<void>
+  /** The same as a reply to a message, with those writes at its end. Never rejects. */
+  tell(owed: FailedDelivery, replyTo: MessageRef, more?: readonly Write[]): Promise<void>
   /** Reports it, and tells each chat as soon as it answers. */
   kept(failed: readonly FailedDelivery[]): void
   /** A row was put aside. If it was a message that waited, its chat is told that it was not run. */
@@ -68,6 +70,7 @@ export function createFailedDeliveries(context: FailedContext): FailedDeliveries
     of,
     owed,
     say,
+    tell: tellOwed,
     keep: (failed) => failed.map(keepFailure),
     kept,
     aside,
@@ -113,6 +116,16 @@ export function createFailedDeliveries(context: FailedContext): FailedDeliveries
     }
     await onSaid([{ type: 'remove', key }])
     saying.delete(key)
+  }
+
+  async function tellOwed(...[owed, replyTo, more = []]: Parameters<FailedDeliveries['tell']>): Promise<void> {
+    try {
+      await say(owed, { replyTo }, async (writes) => {
+        await state.persist(() => state.commit([...writes, ...more]))
+      })
+    } catch (error) {
+      if (!isStopped && !isTakenOver(error)) onError(error instanceof Error ? error : new Error(String(error)))
+    }
   }
 
   function kept(failed: readonly FailedDelivery[]): void {

@@ -49,11 +49,11 @@ const notFollowed = 'NotFollowed'
 /** The prompt by which the place knows the run. Undefined if it shows nothing of it. */
 async function promptShownIn(
   state: RunContext['state'],
-  { posted, sessionID, isSteer }: Execution,
+  { posted, sessionID, isSteer, wokenBy }: Execution,
   { channel, chat }: Shown,
 ): Promise<string | undefined> {
   // Before the post it has no message, and those of its session are earlier ones.
-  if (!posted || sessionID === undefined || isSteer) return undefined
+  if ((!posted && wokenBy === undefined) || sessionID === undefined || isSteer) return undefined
   const prefix = `ledger/${channel}/`
   const stored = await state.list(`${prefix}${encodeURIComponent(chat.id)}/`)
   return stored
@@ -61,7 +61,7 @@ async function promptShownIn(
     .filter((one) => one.sessionID === sessionID && one.chat.thread === chat.thread)
     .map((one) => one.promptID)
     .toSorted()
-    .find((id) => isOf(posted, id))
+    .find((id) => (posted ? isOf(posted, id) : id === wokenBy))
 }
 
 /** Servers that make the ids make ids that rise. */

@@ -1,9 +1,6 @@
-import type { MessageRef } from '@reply/sink'
 import { createRecent, pause } from '@reply/sink/channel'
-import { BridgeError, isTakenOver } from '../error.ts'
-import type { FailedDelivery } from '../failed/decode.ts'
+import { BridgeError } from '../error.ts'
 import { isOlder, leftToGather, type QueuedPrompt } from '../intake/queued-prompt.ts'
-import { plain } from '../markdown.ts'
 import { type ChatPlace, placeKey } from '../place.ts'
 import { toQueuedPrompt } from '../registry/decode.ts'
 import { type Execution, isOver } from '../registry/execution.ts'
@@ -11,14 +8,13 @@ import type { QueuedValue, Write } from '../store/store.ts'
 import type { EnqueueWrite } from '../store/writing.ts'
 import type { ActiveRun } from './active-run.ts'
 import { atMost } from './at-most.ts'
-import { closeShown } from './close-shown.ts'
 import type { RunContext } from './context.ts'
+import { endUnfollowed } from './end-unfollowed.ts'
 import { createEndedRuns } from './ended-runs.ts'
 import { type Told, tellMirrors } from './mirrored.ts'
 import { realign } from './realign.ts'
 import { beginRun, type Planned } from './run.ts'
 import { createRunning, type Running } from './running.ts'
-import { isCutShort } from './shown-by.ts'
 import { sinksFor } from './sink-for.ts'
 import { createWakes } from './wakes.ts'
 
@@ -188,16 +184,7 @@ export function createRunner(context: RunContext): Runner {
   async function refuse(prompt: QueuedPrompt, taken: readonly Write[], text: string): Promise<void> {
     const owed = failed.owed({ id: await registry.newID(prompt), prompt, server: '' }, text)
     // Conflicts if a person dropped it meanwhile.
-    if (await state.commit([...taken, ...failed.keep([owed])])) void tell(owed, prompt.messageRef)
-  }
-
-  /** Never rejects: what the chat does not take stays kept. */
-  async function tell(owed: FailedDelivery, replyTo: MessageRef, more: readonly Write[] = []): Promise<void> {
-    const onSaid = async (writes: readonly Write[]): Promise<void> =>
-      void (await state.persist(() => state.commit([...writes, ...more])))
-    await failed.say(owed, { replyTo }, onSaid).catch((error) => {
-      if (!isStopped && !isTakenOver(error)) onError(error)
-    })
+    if (await state.commit([...taken, ...failed.keep([owed])])) void failed.tell(owed, prompt.messageRef)
   }
 
   async function beginNow(prompt: QueuedPrompt, taken: readonly Write[]): Promise<void> {
@@ -267,7 +254,8 @@ export function createRunner(context: RunContext): Runner {
       if (!opencode || !channels.has(prompt.channel)) {
         const reason = opencode ? words.channelLeft(prompt.channel) : words.serverLeft(server)
         // Not awaited: a platform may be away.
-        return void endLeft({ ...execution, status: 'error', reason, finishedAt: clock.now() }).catch(onError)
+        const over = { ...execution, status: 'error', reason, finishedAt: clock.now() } as const
+        return void endUnfollowed(context, over, () => isStopped).catch(onError)
       }
       const route = (await routes.of(prompt)) ?? { server }
       const again = { ...route, server, ...(sessionID !== undefined && { sessionID }) }
@@ -287,26 +275,6 @@ export function createRunner(context: RunContext): Runner {
     }
     for (const place of waiting) kick(place)
     await Promise.all(restoring.values())
-  }
-
-  /** The server or the channel left the config while the run was on its way. */
-  async function endLeft(execution: Execution): Promise<void> {
-    const { prompt, server, reason = '' } = execution
-    const done = registry.write({ ...execution, phase: 'done' })
-    if (!channels.has(prompt.channel)) {
-      await state.commit([done])
-      return onError(new BridgeError('channel', `${execution.id}: ${reason}`))
-    }
-    const shows = sinksFor(context, execution, { server })
-    const closed = await closeShown(context, execution, shows)
-    // A process that ends before has the next one close it.
-    if (isStopped || (closed && isCutShort(closed.delivery))) return
-    const missing = closed ? failed.of(execution, closed.reply, [{ place: shows[0], delivery: closed.delivery }]) : []
-    if (closed && missing.length === 0) return void (await state.commit([done]))
-    const owed = missing[0] ?? failed.owed(execution, words.failed(plain(reason)))
-    await state.commit([registry.write({ ...execution, phase: 'undelivered' }), ...failed.keep([owed])])
-    if (closed) failed.kept([owed])
-    else await tell(owed, prompt.messageRef, [done])
   }
 
   async function stop(): Promise<void> {

@@ -5,6 +5,7 @@ import type { ChatPlace } from '../place.ts'
 import { type Execution, isOver } from '../registry/execution.ts'
 import type { ActiveRun } from './active-run.ts'
 import type { RunContext } from './context.ts'
+import { endUnfollowed } from './end-unfollowed.ts'
 import type { EndedRuns } from './ended-runs.ts'
 import type { Running } from './running.ts'
 import { passOn } from './shown-by.ts'
@@ -43,7 +44,7 @@ const mostFailures = 14
 const againMs = 1000
 
 export function createWakes({ context, endedRuns, isFollowed, add }: WakesOptions): Wakes {
-  const { servers, channels, mirrors, directoryOf, registry, state, clock, onError } = context
+  const { servers, channels, mirrors, directoryOf, clock, words, onError } = context
   const newest = createRecent<Execution>(mostSessions)
   /** By session: what an earlier process was showing. */
   const unfinished = new Map<string, Execution>()
@@ -115,10 +116,10 @@ export function createWakes({ context, endedRuns, isFollowed, add }: WakesOption
     const held = endedRuns.begin()
     const options = { context, held, opencode, last, add, timers, isStopping: () => isStopped }
     const isSame = stored?.wokenBy !== undefined && names.includes(stored.wokenBy)
+    if (stored && !isSame) lose(stored)
     // A prompt may have joined it already, and then shows nothing itself: a store that failed is asked again.
     for (let failures = 0; !isStopped; failures++) {
       try {
-        if (stored && !isSame) await lose(stored)
         return await beginWake(reply, { ...options, ...(isSame && { stored }) })
       } catch (error) {
         if (isStopped) return {}
@@ -160,7 +161,7 @@ export function createWakes({ context, endedRuns, isFollowed, add }: WakesOption
     const stored = unfinished.get(sessionID)
     if (!stored || isStopped) return
     unfinished.delete(sessionID)
-    await lose(stored)
+    lose(stored)
   }
 
   /** Shows what ended while there was no bridge. What still goes on is seen by the watch, unless it ends before that. */
@@ -175,9 +176,10 @@ export function createWakes({ context, endedRuns, isFollowed, add }: WakesOption
   }
 
   /** Another reply came after it, so that its end is not known any more. */
-  async function lose(execution: Execution): Promise<void> {
-    const end = { phase: 'done', status: 'error', reason: 'Lost: the end was not seen' } as const
-    await state.commit([registry.write({ ...execution, ...end, finishedAt: clock.now() })])
+  function lose(execution: Execution): void {
+    const over = { ...execution, status: 'error', reason: words.lostWake, finishedAt: clock.now() } as const
+    // Not awaited: a platform may be away.
+    void endUnfollowed(context, over, () => isStopped).catch(onError)
   }
 
   function stop(): void {

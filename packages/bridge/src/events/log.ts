@@ -11,9 +11,9 @@ export interface BridgeLogOptions {
 }
 
 /**
- * Logs as JSON lines through pino: one for each inbound, run, ask and delivery, and for a channel that hears or doesn't, with the ids that tie them together
- * (`executionID`, `sessionID`, `messageID`, `requestID`), for failures and for what an operator should know. What people
- * and agents wrote is not logged. Spread it into the options of `openBridge`.
+ * Logs as JSON lines through pino: one for each inbound, run, ask and delivery, with the ids that tie them together
+ * (`executionID`, `sessionID`, `messageID`, `requestID`), for a channel that hears or doesn't, for failures and for what
+ * an operator should know. What people and agents wrote is not logged. Spread it into the options of `openBridge`.
  */
 export function bridgeLog(
   options: BridgeLogOptions = {},

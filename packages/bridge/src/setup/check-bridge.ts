@@ -121,7 +121,9 @@ export async function checkServer(
   let opencode: OpenCode | undefined
   const notes: string[] = []
   // What stops nothing, such as a directory that an old server takes for an empty one.
-  const onError = ({ type, message }: ReplyError) => type === 'refused' && notes.push(message)
+  const onError = ({ type, message }: ReplyError): void => {
+    if (type === 'refused') notes.push(message)
+  }
   try {
     opencode = await connectServer(server, { ...rest, connectTimeoutMs: timeoutMs, clock, onError })
     await opencode.ready

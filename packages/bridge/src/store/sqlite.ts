@@ -35,9 +35,8 @@ export interface SqliteStoreOptions {
 /**
  * A store in one SQLite file, `bridge.db`, for one machine. Rejects with a `StoreError`: `newer` for a state that a newer
  * version wrote, `failed` for a folder or file that can't be used. Calls are made in their order, and a commit resolves
- * when the disk has it; commits of one turn of the event loop wait for the disk once, unless one of them writes what is read
- * before its end. This process does nothing else
- * meanwhile.
+ * when the disk has it; commits of one turn of the event loop wait for the disk once, unless one of them writes what is
+ * read before its end. This process does nothing else meanwhile.
  */
 export async function sqliteStore(options: SqliteStoreOptions): Promise<Store> {
   const { folder, clock = systemClock, busyTimeoutMs = 2000 } = options

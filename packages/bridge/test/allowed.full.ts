@@ -80,7 +80,7 @@ describe.each([
   test('what is allowed once, or rejected, is not listed', async () => {
     for (const [label, sign] of [
       ['Allow once', '✅'],
-      ['Reject', '❌'],
+      ['Reject', '⏹️'],
     ] as const) {
       const { id } = await asked(stage, 'Touch it [scenario:touch]')
       await stage.telegram.press(ann, id, label).settled
@@ -110,7 +110,7 @@ describe.each([
     expect(shown).toContain('"Always" is not offered, because sh can run anything.')
     await said(stage, ann, 'always', 'because sh can run anything')
     await stage.telegram.press(ann, id, 'Reject').settled
-    await stage.statusIs(ann, '❌')
+    await stage.statusIs(ann, '⏹️')
     expect(existsSync(join(stage.server.directory, 'b.txt'))).toBe(false)
   })
 

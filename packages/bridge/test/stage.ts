@@ -39,7 +39,7 @@ export interface BridgeStage {
   /** Waits until the chat's screen meets the condition. */
   seen<T>(chatId: number, find: (screen: readonly TelegramMessage[]) => T | undefined | false): Promise<T>
   /** Asks for the status until it begins with this sign. Tool lines come and go meanwhile. */
-  statusIs(chatId: number, sign: '✅' | '❌' | '⏳'): Promise<void>
+  statusIs(chatId: number, sign: '✅' | '❌' | '⏹️' | '⏳'): Promise<void>
   /** Waits until a session of the server has those words. */
   stored(words: string): Promise<void>
   /** Whether no session of the server is at work. */
@@ -200,7 +200,7 @@ export async function startStage(options: StageOptions): Promise<BridgeStage> {
       const asked = telegram.say(chatId, '/status')
       const { text } = await seen(chatId, (screen) =>
         screen.find(
-          ({ messageId, from, text: said }) => messageId > asked && from === 'bot' && /^[⏳✅❌] /u.test(said),
+          ({ messageId, from, text: said }) => messageId > asked && from === 'bot' && /^(?:⏳|✅|❌|⏹️) /u.test(said),
         ),
       )
       if (text.startsWith(sign)) return

@@ -28,7 +28,8 @@ function picture(reply: Reply | undefined) {
     text: textOf(reply),
     tools: toolsOf(reply).map(({ tool, state }) => [tool, state.status, state.output, state.error, state.interrupted]),
     messages: reply.messages.map(({ id, parentID, finish, error, cost }) => [id, parentID, finish, error?.name, cost]),
-    steps: reply.usage.steps,
+    // Only the stream tells of a summary's call.
+    steps: reply.usage.steps - (reply.summaries?.length ?? 0),
     outcome: reply.outcome === 'aborted' ? 'lost' : reply.outcome,
     children: reply.children.map((child) => [child.reply.sessionID, textOf(child.reply), child.reply.phase]),
   }

@@ -1,5 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -9,21 +9,26 @@ import { words } from '../src/words.ts'
 import { doubtfulIn } from './kills.ts'
 
 const command = fileURLToPath(new URL('../../console/bin/reply.mjs', import.meta.url))
+const stopping = fileURLToPath(new URL('./stop-in-call.mjs', import.meta.url))
 const token = '42:secret'
 const chats = [1000, 1001, 1002]
 const { notTaken } = words
 
 /**
- * What happens to the process that owns the state: it is killed; it is stopped past its lease and woken; or it alone can
- * write no file any more.
+ * What happens to the process that owns the state: it is killed; it is stopped past its lease and woken, anywhere or right
+ * before it makes a call; or it alone can write no file any more.
  */
-export type Fault = 'killed' | 'stopped' | 'cut-off'
+export type Fault = 'killed' | 'stopped' | 'stopped-in-call' | 'cut-off'
+
+/** The calls that a bridge is stopped in. */
+const stoppedIn = ['sendRichMessage', 'editMessageText', 'editMessageText', 'prompt_async']
 
 const nameOf = (round: number, chat: number): string => `r${round}c${chat}`
 const endingOf = (name: string): string => `This is the whole answer of ${name}.`
 
 /** A bridge as a process of its own. */
 interface Process {
+  readonly name: string
   readonly child: ChildProcess
   said(): string
   readonly ended: Promise<unknown>
@@ -40,34 +45,48 @@ export async function playTwoBridges(fault: Fault, rounds: number, seed: number)
     chats: chats.map((id) => ({ id, type: 'private', title: 'Ann' })),
   })
   const folder = mkdtempSync(join(tmpdir(), 'reply-two-'))
-  const path = join(folder, 'reply.json')
-  const config = {
-    servers: { home: { url: server.url, directory: server.directory } },
-    channels: { tg: { type: 'telegram', token: { env: 'TOKEN' }, apiRoot: telegram.url, updates: 'polling' } },
-    people: { ann: { ids: chats.map((chat) => `tg:${chat}`), may: ['prompt', 'approve'] } },
-    router: { messagesPerMinute: 1000 },
+  let opened = 0
+  /** Each has an address of its own, so that its calls can be told from those of the others. */
+  const openNext = (): Process => {
+    const name = `bridge${opened++}`
+    const apiRoot = `${telegram.url}/${name}`
+    const config = {
+      servers: { home: { url: server.url, directory: server.directory } },
+      channels: { tg: { type: 'telegram', token: { env: 'TOKEN' }, apiRoot, updates: 'polling' } },
+      people: { ann: { ids: chats.map((chat) => `tg:${chat}`), may: ['prompt', 'approve'] } },
+      router: { messagesPerMinute: 1000 },
+    }
+    const path = join(folder, `${name}.json`)
+    writeFileSync(path, JSON.stringify(config))
+    const call = stoppedIn[Math.floor(random() * stoppedIn.length)]
+    const stop = fault === 'stopped-in-call' ? `${call}:${1 + Math.floor(random() * 4)}` : undefined
+    return open(name, path, stop)
   }
-  writeFileSync(path, JSON.stringify(config))
   const said = (chat: number): readonly string[] =>
     telegram.screen(chat).flatMap((one) => (one.from === 'bot' ? [one.text] : []))
   const refusals = new Map<number, number>()
-  let owner = open(path)
+  let owner = openNext()
   await says(owner, 'Listening')
-  let other = open(path)
+  let other = openNext()
   const faults: string[] = []
   for (let round = 0; round < rounds; round++) {
     await says(other, 'Waiting until it ends')
+    if (fault === 'stopped-in-call') writeFileSync(join(folder, `${owner.name}.json.armed`), '')
     for (const chat of chats) telegram.say(chat, `Go [scenario:${nameOf(round, chat)}]`)
-    await pause(random() * 4000)
-    await strike(owner, other)
+    if (fault !== 'stopped-in-call') await pause(random() * 4000)
+    await strike(owner, other, () => chats.every((chat) => isAnswered(chat, endingOf(nameOf(round, chat)))))
     owner = other
-    other = open(path)
+    other = openNext()
     for (const chat of chats) {
       const ending = endingOf(nameOf(round, chat))
       // A loaded machine is slow, but goes on.
       for (let waitedMs = 0; waitedMs < 120_000 && !isOver(chat, ending); waitedMs += 200) await pause(200)
     }
   }
+  const growing = (): number =>
+    chats.flatMap(said).filter((one) => /\b(?:Working|Writing|Starting|bash: Work)\b/.test(one)).length
+  // The last answers are on the screen before their status is gone.
+  for (let waitedMs = 0; waitedMs < 15_000 && growing() > 0; waitedMs += 200) await pause(200)
   for (const one of [other, owner]) {
     one.child.kill('SIGTERM')
     await one.ended
@@ -84,25 +103,41 @@ export async function playTwoBridges(fault: Fault, rounds: number, seed: number)
   const missing = counts.filter(({ count }) => count === 0).map(({ name }) => name)
   // It is told, and then does not run.
   const refused = chats.flatMap(said).filter((one) => one.includes(notTaken)).length
-  const shown = (): string => chats.map((chat) => `${chat}:\n${said(chat).join('\n')}`).join('\n')
+  const shown = (): string => chats.map((chat) => `${chat}:\n${said(chat).join('\n')}\n${callsIn(chat)}`).join('\n')
   if (missing.length !== refused) faults.push(`missing: ${missing.join()}, and ${refused} were refused: ${shown()}`)
-  if (copies > doubtful) faults.push(`${copies} finals are shown twice, of which ${doubtful} are counted`)
+  if (copies > doubtful) {
+    const copied = counts.filter(({ count }) => count > 1).map(({ name }) => name)
+    faults.push(`${copies} finals are shown twice, of which ${doubtful} are counted: ${copied.join()}: ${shown()}`)
+  }
+  if (growing() > doubtful) faults.push(`${growing()} messages are at work for ever: ${shown()}`)
   await telegram.close()
   await server.stop()
   await model.close()
   rmSync(folder, { recursive: true, force: true })
   return faults
 
+  function isAnswered(chat: number, ending: string): boolean {
+    return said(chat).some((one) => one.includes(ending))
+  }
+
   /** Whether it is answered, or refused as one that could not be written down. */
   function isOver(chat: number, ending: string): boolean {
-    if (said(chat).some((one) => one.includes(ending))) return true
+    if (isAnswered(chat, ending)) return true
     const count = said(chat).filter((one) => one.includes(notTaken)).length
     if (count === (refusals.get(chat) ?? 0)) return false
     refusals.set(chat, count)
     return true
   }
 
-  async function strike(stopped: Process, next: Process): Promise<void> {
+  /** Every call about a chat, with when and by which bridge it was made. */
+  function callsIn(chat: number): string {
+    const calls = telegram.calls.filter(({ chatId, method }) => chatId === chat && method !== 'sendChatAction')
+    return calls
+      .map(({ at, root, method, ok, payload }) => `${at} ${root} ${method} ${ok} ${JSON.stringify(payload)}`)
+      .join('\n')
+  }
+
+  async function strike(stopped: Process, next: Process, areAnswered: () => boolean): Promise<void> {
     switch (fault) {
       case 'killed':
         stopped.child.kill('SIGKILL')
@@ -115,6 +150,16 @@ export async function playTwoBridges(fault: Fault, rounds: number, seed: number)
           stopped.child.kill('SIGSTOP')
         } while (!(await isSaid(next, 'Listening', 15_000)))
         // While the other shows what is open.
+        await pause(random() * 1000)
+        stopped.child.kill('SIGCONT')
+        break
+      case 'stopped-in-call':
+        while (!isStopped(stopped) && !areAnswered()) await pause(50)
+        // It made fewer calls.
+        if (!isStopped(stopped)) stopped.child.kill('SIGSTOP')
+        await says(next, 'Listening')
+        // Also long after the other has shown everything, and has forgotten the prompts that never came.
+        if (random() < 0.5) for (let waitedMs = 0; waitedMs < 30_000 && !areAnswered(); waitedMs += 50) await pause(50)
         await pause(random() * 1000)
         stopped.child.kill('SIGCONT')
         break
@@ -136,16 +181,22 @@ function scriptOf(name: string): Scripts[string] {
   return { steps: [[text(`Beginning of ${name}.`, 4), bash], [text(endingOf(name), 3)]] }
 }
 
-function open(path: string): Process {
-  const child = spawn(process.execPath, [command, 'bridge', '--config', path], {
-    env: { ...process.env, TOKEN: token },
+/** Linux's letter for a process that is stopped. https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html */
+function isStopped({ child }: Process): boolean {
+  return / T /.test(readFileSync(`/proc/${child.pid}/stat`, 'utf8'))
+}
+
+function open(name: string, path: string, stop: string | undefined): Process {
+  const loaded = stop === undefined ? [] : ['--import', stopping]
+  const child = spawn(process.execPath, [...loaded, command, 'bridge', '--config', path], {
+    env: { ...process.env, TOKEN: token, STOP_IN: stop, STOP_IF: `${path}.armed` },
     stdio: ['ignore', 'ignore', 'pipe'],
   })
   let words = ''
   child.stderr.on('data', (chunk: Buffer) => {
     words += String(chunk)
   })
-  return { child, said: () => words, ended: new Promise((resolve) => child.once('exit', resolve)) }
+  return { name, child, said: () => words, ended: new Promise((resolve) => child.once('exit', resolve)) }
 }
 
 async function says(one: Process, what: string): Promise<void> {

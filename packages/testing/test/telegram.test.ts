@@ -240,4 +240,12 @@ describe('the server', () => {
     ])
     expect(changed).toEqual([7])
   })
+
+  test('clients whose addresses have something of their own after the url are told apart', async () => {
+    const { telegram, api } = await start()
+    const second = new Api(token, { apiRoot: `${telegram.url}/second` })
+    await api.sendMessage(7, 'one')
+    await second.sendMessage(7, 'two')
+    expect(telegram.calls.map(({ root }) => root)).toEqual([undefined, '/second'])
+  })
 })

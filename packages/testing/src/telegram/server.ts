@@ -11,6 +11,8 @@ import { botScopeName, scopeName, type TelegramState, typingScopeName } from './
 export interface TelegramCall {
   /** When it arrived, in ms since the epoch by the fake's clock. */
   readonly at: number
+  /** What the client's `apiRoot` has after `url`, as "/second", to tell clients apart. Absent if nothing. */
+  readonly root?: string
   /** The Bot API's name of the method: `sendMessage`, … */
   readonly method: string
   /** The chat that it is about. Undefined for methods without one. */
@@ -69,7 +71,7 @@ export function createBotApi({ state, token, plan, calls, stops }: ServerOptions
     const path = (request.url ?? '/').split('?')[0] ?? '/'
     const [, fileToken, filePath] = /^\/file\/bot([^/]+)\/(.+)$/.exec(path) ?? []
     if (filePath !== undefined) return sendFile(response, fileToken === token ? fileAt(state, filePath) : undefined)
-    const [, given, method] = /^\/bot([^/]+)\/(\w+)$/.exec(path) ?? []
+    const [, root = '', given, method] = /^(.*)\/bot([^/]+)\/(\w+)$/.exec(path) ?? []
     if (method === undefined) return send(response, refused(new Refusal(404, describe(404))))
     if (given !== token) return send(response, refused(new Refusal(401, describe(401))))
     const read = await readPayload(request).catch((error: unknown) => error)
@@ -79,6 +81,7 @@ export function createBotApi({ state, token, plan, calls, stops }: ServerOptions
     const fault = plan.next(method, chatId)
     const call: TelegramCall = {
       at: state.clock.now(),
+      ...(root === '' ? {} : { root }),
       method,
       chatId,
       ok: false,

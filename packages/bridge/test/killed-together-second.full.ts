@@ -1,0 +1,4 @@
+import { secondVersion } from '@reply/testing'
+import { testKilledTogether } from './killed-together.ts'
+
+testKilledTogether(secondVersion)

@@ -27,8 +27,8 @@ export interface ResumeOptions extends RunOptions {
   /**
    * Called if the server has stored the prompt, but nothing ran or runs for it, as when it was killed in between. Returns
    * the prompt, which is posted again under the id that it has there, so that the server still has it once and runs it
-   * once. If it throws or rejects, the reply fails with that error. Not called for a note, nor by a server that would
-   * store it twice: OpenCode 1 replaces it. Default: nothing is posted, and the reply fails as `NeverStarted`.
+   * once. If it throws or rejects, the reply fails with that error. Called up to three times, if the connection breaks off
+   * again before anything runs. Not called for a note, nor with a server that would store it twice: OpenCode 1 replaces it. Default: nothing is posted, and the reply fails as `NeverStarted`.
    */
   readonly again?: (() => PromptInput | Promise<PromptInput>) | undefined
 }

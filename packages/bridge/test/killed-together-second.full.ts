@@ -1,4 +1,0 @@
-import { secondVersion } from '@reply/testing'
-import { testKilledTogether } from './killed-together.ts'
-
-testKilledTogether(secondVersion)

@@ -1,3 +1,4 @@
+import { isSecond } from '@reply/testing'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type OpenCode, textOf } from '../../src/index.ts'
 import { openStage, type Stage } from './server.ts'
@@ -16,7 +17,8 @@ export function testKilledServer(version: string): void {
   afterAll(async () => await stage.close())
 
   describe(`a server ${version} that is killed`, () => {
-    test.each([
+    // OpenCode 2 stores no prompt without running it.
+    test.skipIf(isSecond(version)).each([
       ['before it ran what it has stored', 'stored', true],
       ['before it ran what it has stored, and before it answered', 'stored', false],
       ['before it stored what it has accepted', 'unheard', true],
@@ -30,7 +32,7 @@ export function testKilledServer(version: string): void {
       expect(await timesStored(opencode, reply.sessionID, words)).toBe(1)
     })
 
-    test('in a session with earlier messages does the same', async () => {
+    test.skipIf(isSecond(version))('in a session with earlier messages does the same', async () => {
       const { sessionID } = await stage.opencode.prompt({ text: unique() }).result
       const words = unique()
       const opencode = openKilling('stored', true)
@@ -40,7 +42,7 @@ export function testKilledServer(version: string): void {
       expect(await timesStored(opencode, sessionID, words)).toBe(1)
     })
 
-    test.each([0, 5, 20, 60])('%d ms after the post began leaves no prompt that never ran', async (ms) => {
+    test.each([0, 5, 20, 60, 90])('%d ms after the post began leaves no prompt that never ran', async (ms) => {
       const words = unique()
       let isFirst = true
       const opencode = stage.open({
@@ -117,5 +119,5 @@ export function testKilledServer(version: string): void {
 }
 
 function isPrompt(request: Request): boolean {
-  return request.method === 'POST' && request.url.includes('/prompt_async')
+  return request.method === 'POST' && /\/prompt(_async)?$/.test(new URL(request.url).pathname)
 }

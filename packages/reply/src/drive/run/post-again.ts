@@ -45,12 +45,13 @@ export async function postAgain(options: PostAgainOptions): Promise<boolean> {
   return true
 }
 
-/** Only the newest message of a session is replaced by a post under its id. */
+/** Only the newest message of a session is replaced by a post under its id, or what waits in the inbox of an idle session. */
 function roomFor({ info }: RunServer, posted: PostedPrompt, found: FoundPrompt | undefined): Room | undefined {
   if (!found) return { messageID: posted.messageID, directory: posted.directory }
   const { messageID, read } = found
   const newest = read?.messages.at(-1)
-  if (!read || newest?.head.id !== messageID || !info.current().repeatsPrompts) return undefined
+  if (!read) return { messageID, directory: posted.directory }
+  if (newest?.head.id !== messageID || !info.current().repeatsPrompts) return undefined
   if (isAtWork(read) || replyOfPrompt(read, messageID)) return undefined
   const text = newest.parts.find((part) => part.type === 'text' && part.text === posted.text)
   const hasFiles = newest.parts.some(({ type }) => type === 'file')

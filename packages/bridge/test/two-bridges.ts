@@ -155,8 +155,11 @@ export async function playTwoBridges(fault: Fault, rounds: number, seed: number)
         break
       case 'stopped-in-call':
         while (!isStopped(stopped) && !areAnswered()) await pause(50)
-        // It made fewer calls.
-        if (!isStopped(stopped)) stopped.child.kill('SIGSTOP')
+        // It made fewer calls. To stop it anywhere might keep the state locked.
+        if (!isStopped(stopped)) {
+          stopped.child.kill('SIGKILL')
+          return await says(next, 'Listening')
+        }
         await says(next, 'Listening')
         // Also long after the other has shown everything, and has forgotten the prompts that never came.
         if (random() < 0.5) for (let waitedMs = 0; waitedMs < 30_000 && !areAnswered(); waitedMs += 50) await pause(50)

@@ -56,6 +56,19 @@ describe('reactions', () => {
     expect(signs.at(-1)).toBe(sign)
   })
 
+  test('end no typing notice, so that it is not renewed for them', async () => {
+    const { fake, clock } = createScene()
+    let notices = 0
+    const typing = async (on: boolean): Promise<void> => {
+      if (on) notices += 1
+    }
+    const port: ChannelPort = { ...fake.port, typing, react: async () => {} }
+    const scene = createScene({ clock, sink: { port, replyTo: { id: 'q' }, policy: { reactions: true } } })
+    scene.show(replyWith([]))
+    await scene.pass(1000)
+    expect(notices).toBe(1)
+  })
+
   test('are only set if the policy asks for them', async () => {
     expect(await react('completed', false)).toEqual([])
   })

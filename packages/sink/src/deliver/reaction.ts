@@ -36,7 +36,7 @@ export function createReaction(options: ReactionOptions, isWanted: boolean) {
     isSetting = true
     while (wanted !== shown && !stopped.aborted) {
       shown = wanted
-      await waitForTurn(pace, clock, react, { signal: stopped }).catch(() => {
+      await waitForTurn(pace, clock, react, { signal: stopped, kind: 'react' }).catch(() => {
         // The reply shows the same anyway.
       })
     }

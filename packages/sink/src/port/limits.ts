@@ -70,9 +70,9 @@ export interface Budget {
 
 /**
  * What a call does: `ChannelPort.post` and `upload`; `edit`; `remove`; `lookUp`; a preview's `write`; a stream's `open`,
- * `append` and `close`.
+ * `append` and `close`; `react`.
  */
-export type CallKind = 'post' | 'edit' | 'remove' | 'look-up' | 'preview' | 'open' | 'append' | 'close'
+export type CallKind = 'post' | 'edit' | 'remove' | 'look-up' | 'preview' | 'open' | 'append' | 'close' | 'react'
 
 /** The budget of one kind of calls. */
 export interface KindBudget extends Budget {

@@ -90,8 +90,8 @@ export const slackLimits: Limits = {
     open: tier2,
     append: tier4,
     close: tier2,
-    // reactions.add and reactions.remove.
-    react: tier3,
+    // reactions.remove; reactions.add is tier 3.
+    react: tier2,
   },
   typingMs: statusMs,
   // Slack takes 50 blocks of 25 elements; 20 rows of 5 are readable. The rest of all blocks' length is for the buttons.

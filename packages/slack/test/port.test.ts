@@ -277,7 +277,7 @@ test("the budgets stay below Slack's limits", () => {
     (calls * 60_000) / perMs
   expect(perChat.perMs / perChat.calls).toBeGreaterThan(1000)
   expect(perClient && perMinute(perClient)).toBeLessThan(200)
-  const tiers = { edit: 50, remove: 50, 'look-up': 50, open: 20, append: 100, close: 20 } as const
+  const tiers = { edit: 50, remove: 50, 'look-up': 50, open: 20, append: 100, close: 20, react: 20 } as const
   for (const [kind, budget] of Object.entries(perKind))
     expect(perMinute(budget)).toBeLessThan(tiers[kind as keyof typeof tiers])
   expect(Object.keys(perKind)).toEqual(Object.keys(tiers))

@@ -142,7 +142,7 @@ describe.each(Object.entries(dialects))('%s: any mixture', (_, [render, read]) =
         for (const slice of slices) expect(wrongs(read(render(slice.source).text))).toEqual([])
         expect(wrongs(read(render(closeMarkdown(source.slice(0, written))).text))).toEqual([])
       }),
-      { numRuns: 1500 },
+      { numRuns: 500 },
     )
   })
 })

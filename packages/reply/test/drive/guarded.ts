@@ -259,8 +259,10 @@ export function testGuarded(version: string): void {
       expect(await read()).not.toContain('scenario:edit')
       model.release('held')
       expect(await first.result).toMatchObject({ outcome: 'completed', promptIDs: [expect.any(String)] })
-      expect([(await second).asked, (await third).asked].flat()).toContain('edit')
+      const ends = [await second, await third]
       expect(isThere('edit.txt')).toBe(false)
+      expect(ends.map(({ error }) => error)).toEqual([undefined, undefined])
+      expect(ends.flatMap(({ asked }) => asked)).toContain('edit')
     })
 
     test('joins a run that began guarded', async () => {

@@ -20,6 +20,12 @@ export function isFinished(reply: Reply): boolean {
   return reply.compaction?.state !== 'running' && reply.messages.every(hasEnded)
 }
 
+/** Whether nothing was heard of its run but a status, which may be a late one of the run before. */
+export function isEmpty({ promptIDs, messages, children, error, compaction }: Reply): boolean {
+  if (error !== undefined || compaction !== undefined) return false
+  return promptIDs.length === 0 && messages.length === 0 && children.length === 0
+}
+
 function hasEnded(message: Message): boolean {
   return message.completedAt !== undefined || message.error !== undefined
 }

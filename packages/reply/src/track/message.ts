@@ -1,7 +1,7 @@
 import type { MessageEvent, SessionScopedEvent } from '../event.ts'
 import { findReply } from '../reduce/child.ts'
 import { messageIDOf } from '../reduce/message.ts'
-import { isFinished } from '../reduce/settle.ts'
+import { isEmpty, isFinished } from '../reduce/settle.ts'
 import type { Reply } from '../reply.ts'
 import { requeueHeld } from './held-events.ts'
 import { amendPast, isOpen, isOpenIn, openRun, reduceReply } from './open-run.ts'
@@ -92,7 +92,7 @@ function remember(draft: Draft, { sessionID, message }: MessageEvent, run: numbe
  */
 function endUnseen(draft: Draft, rootID: string, { sessionID, message, at }: MessageEvent): void {
   const { reply, epoch, heardEpoch, idle } = getCell(draft, rootID)
-  if (sessionID !== rootID || !reply || !isOpen(reply) || reply.phase === 'waiting') return
+  if (sessionID !== rootID || !reply || !isOpen(reply) || reply.phase === 'waiting' || isEmpty(reply)) return
   if (message.role === 'assistant') {
     if (!message.summary) splitLost(draft, { rootID, reply, parentID: message.parentID, at })
     return

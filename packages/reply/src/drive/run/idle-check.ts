@@ -2,7 +2,7 @@ import type { Clock } from '../../clock.ts'
 import type { OnError } from '../../error.ts'
 import type { SnapshotEvent } from '../../event.ts'
 import { placeOf } from '../../place.ts'
-import { isFinished } from '../../reduce/settle.ts'
+import { isEmpty, isFinished } from '../../reduce/settle.ts'
 import type { Reply } from '../../reply.ts'
 import type { Engine } from '../store/engine.ts'
 import { endedBelow, isAtWork } from '../sync/newest-run.ts'
@@ -114,8 +114,8 @@ export function createIdleCheck(options: IdleCheckOptions): IdleCheck {
   }
 
   function schedule(sessionID: string, open: Case): void {
-    const isWaiting = engine.openReply(sessionID)?.phase === 'waiting'
-    const delayMs = isWaiting || open.reason === 'waiting' ? waitMs * 2 ** open.looks : graceMs
+    const isUnheard = engine.openReply(sessionID)?.phase === 'waiting'
+    const delayMs = isUnheard || open.reason === 'waiting' ? waitMs * 2 ** open.looks : graceMs
     open.stop = clock.after(delayMs, () => void look(sessionID, open))
   }
 
@@ -148,7 +148,8 @@ export function createIdleCheck(options: IdleCheckOptions): IdleCheck {
     if (cases.get(sessionID) !== open) return
     open.failures += 1
     // The run is over, or none was ever seen. What became of it can't be determined any more.
-    const isUnseen = expected.has(sessionID) && engine.openReply(sessionID)?.phase === 'waiting'
+    const reply = engine.openReply(sessionID)
+    const isUnseen = expected.has(sessionID) && reply !== undefined && isWaiting(reply)
     if (open.failures > maxFailures && (isUnseen || engine.idleOf(sessionID) === 'heard'))
       return engine.apply([{ type: 'settle', sessionID, at: clock.now(), by: 'lost', reason: 'unreachable' }])
     open.stop = clock.after(Math.min(maxDelayMs, graceMs * 2 ** open.failures), () => void look(sessionID, open))
@@ -162,10 +163,17 @@ export function createIdleCheck(options: IdleCheckOptions): IdleCheck {
     else if (expected.has(sessionID)) failUnstarted(sessionID)
   }
 
+  function isWaiting(reply: Reply): boolean {
+    return reply.phase === 'waiting' || (expected.has(reply.sessionID) && isEmpty(reply))
+  }
+
   function failUnstarted(sessionID: string): void {
     const message = `No run started for the prompt within ${waitMs * (2 ** maxLooks - 1)} ms.`
     const error = { name: 'NeverStarted', message, raw: undefined }
-    engine.apply([{ type: 'error', sessionID, at: clock.now(), error }])
+    const at = clock.now()
+    engine.apply([{ type: 'error', sessionID, at, error }])
+    // An error alone ends only a reply in which nothing was heard.
+    if (engine.openReply(sessionID)) engine.apply([{ type: 'settle', sessionID, at, by: 'rest' }])
   }
 
   /** REST shows the session idle. */
@@ -173,11 +181,11 @@ export function createIdleCheck(options: IdleCheckOptions): IdleCheck {
     const { sessionID } = reply
     const at = clock.now()
     const prompt = expected.get(sessionID)
-    if (reply.phase === 'waiting' && prompt?.isCut && prompt.postAgain && prompt.left > 0)
+    if (isWaiting(reply) && prompt?.isCut && prompt.postAgain && prompt.left > 0)
       return void postAgain(sessionID, open, prompt)
     // A server that has just been started may take seconds before it begins.
-    if (reply.phase === 'waiting' && open.looks < maxLooks) return schedule(sessionID, open)
-    if (reply.phase === 'waiting' && expected.has(sessionID)) return failUnstarted(sessionID)
+    if (isWaiting(reply) && open.looks < maxLooks) return schedule(sessionID, open)
+    if (isWaiting(reply) && expected.has(sessionID)) return failUnstarted(sessionID)
     // Requires two checks, a grace period apart: a normal end passes through the same state.
     if (!isFinished(reply) && open.looks < 2) return schedule(sessionID, open)
     const by = engine.idleOf(sessionID) === 'heard' ? 'grace' : 'rest'

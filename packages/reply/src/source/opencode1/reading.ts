@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts'
 import { type OnError, ReplyError } from '../../error.ts'
 import type { Place } from '../../place.ts'
-import type { AskList, Reach, Reading, SessionRead, WorkStatus } from '../port.ts'
+import type { AskList, MessageRead, Reach, Reading, SessionRead, WorkStatus } from '../port.ts'
 import { toReadPermissions, toReadQuestions, toReadSessions, toReadStatuses, toReadTodos } from './decode/rest.ts'
 import type { Places } from './places.ts'
 import { readHistory } from './read-history.ts'
@@ -18,19 +18,40 @@ export interface ReadingOptions {
 
 type Directory = string | undefined
 
+interface StateOptions {
+  readonly reach: Reach
+  readonly note: OnError
+  readonly working: Reading['working']
+  readonly asks: (directory: Directory) => Promise<AskList & { readonly isSound: boolean }>
+}
+
 /** The lists that cover all sessions of a directory are requested once per reading, no matter how many are read. */
 export function startReading(options: ReadingOptions): Reading {
   const { rest, places, clock, onError } = options
   const working = once(options.working)
-  const asks = once(async (directory: Directory) => {
+  const asks = once(readAllAsks)
+  return { working, session }
+
+  async function readAllAsks(directory: Directory) {
     let isSound = true
     const note: OnError = (error) => {
       isSound = false
       onError(error)
     }
     return { ...(await readAsks({ rest, clock, onError: note }, directory)), isSound }
-  })
-  return { working, session }
+  }
+
+  /** Statuses first: what is read after them is at least as new, so a session that they call idle is read complete. */
+  async function readState(place: Place, { reach, note, working, asks }: StateOptions) {
+    const statuses = await working(place.directory)
+    const [history, todos, children, pending] = await Promise.all([
+      readHistory({ rest, onError: note }, place, reach),
+      rest.todos(place).catch(unlessGone),
+      rest.children(place).catch(unlessGone),
+      asks(place.directory),
+    ])
+    return { status: statuses.get(place.sessionID), history, todos, children, pending }
+  }
 
   async function session(place: Place, reach: Reach): Promise<SessionRead> {
     let isSound = true
@@ -41,15 +62,11 @@ export function startReading(options: ReadingOptions): Reading {
     const info = await places.session(place)
     const { sessionID, directory = place.directory } = info
     const home = { sessionID, directory }
-    // Statuses first: what is read after them is at least as new, so a session that they call idle is read complete.
-    const statuses = await working(directory)
-    const [history, todos, children, pending] = await Promise.all([
-      readHistory({ rest, onError: note }, home, reach),
-      rest.todos(home).catch(unlessGone),
-      rest.children(home).catch(unlessGone),
-      asks(directory),
-    ])
-    const status = statuses.get(sessionID)
+    const first = await readState(home, { reach, note, working, asks })
+    // Either its server was stopped during that step, or the run began between the two readings: then the next ones show it.
+    const isUnsure = first.status === undefined && isAtStep(first.history.messages)
+    const again = { reach, note, working: options.working, asks: readAllAsks }
+    const { status, history, todos, children, pending } = isUnsure ? await readState(home, again) : first
     return {
       info,
       ...history,
@@ -62,6 +79,12 @@ export function startReading(options: ReadingOptions): Reading {
       isSound: isSound && pending.isSound,
     }
   }
+}
+
+/** Whether the newest step has not ended. */
+function isAtStep(messages: readonly MessageRead[]): boolean {
+  const last = messages.findLast(({ head }) => head.role === 'assistant')?.head
+  return last !== undefined && last.completedAt === undefined && last.error === undefined
 }
 
 export async function readWorking(

@@ -1,13 +1,16 @@
 import { type LedgerStore, SinkError } from '@reply/sink'
-import { ledgerKeyOf, messageRefsOf } from '@reply/sink/channel'
+import { createRecent, ledgerKeyOf, messageRefsOf, withLeftStatus } from '@reply/sink/channel'
 import { isTakenOver } from './error.ts'
 import type { LeaseKeeper } from './lease-keeper.ts'
 import type { ChatPlace } from './place.ts'
 import type { Routes } from './routes/routes.ts'
 import type { State } from './state.ts'
+import type { Write } from './store/store.ts'
 
 /** How long the ledger of a reply is kept, in ms: 30 days. */
 const keptMs = 2_592_000_000
+/** Of how many keys without a prompt it is known that this process uses them, and how many sessions were looked at. */
+const mostOwn = 10_000
 /** Of how many ledgers it is known here which messages are remembered; those of others are remembered again. */
 const mostKnown = 1000
 
@@ -33,11 +36,18 @@ export interface LedgerOptions {
 export function ledgersOf({ state, hold, late, routes, channel, serverOf, onShown, now }: LedgerOptions): LedgerStore {
   /** The messages of each ledger that are remembered. */
   const known = new Map<string, ReadonlySet<string>>()
-  const keyOf = (key: string): string => `ledger/${channel}/${key}`
+  /** The keys without a prompt that this process uses. */
+  const own = createRecent<true>(mostOwn)
+  /** The sessions whose ledgers of earlier processes were looked at. */
+  const looked = createRecent<true>(mostOwn)
+  /** The keys of the ledgers that an earlier process left, by the key of the reply that goes on with them. */
+  const taken = new Map<string, string>()
+  const prefix = `ledger/${channel}/`
+  const keyOf = (key: string): string => prefix + key
   return {
     // What is not known to be shown would be shown twice, so a store that fails is asked again.
-    read: async (key) => await state.persist(() => state.read(keyOf(key))),
-    write: async (key, text) => await ending(() => write(key, text)),
+    read: async (key) => await state.persist(() => read(key)),
+    write: async (key, text, former) => await ending(() => write(key, text, former)),
     hold: async () => await ending(hold),
     late,
   }
@@ -52,7 +62,46 @@ export function ledgersOf({ state, hold, late, routes, channel, serverOf, onShow
     }
   }
 
-  async function write(key: string, text: string): Promise<void> {
+  async function read(key: string): Promise<string | undefined> {
+    if (!hasPrompt(key)) own.set(key, true)
+    // Another reply goes on with it.
+    if ([...taken.values()].includes(key)) return undefined
+    return (await state.read(keyOf(key))) ?? (await left(key))
+  }
+
+  /**
+   * A process that ends before a reply's prompt is known leaves its status under a key that is read no more: the next
+   * reply of the session takes it away.
+   */
+  async function left(key: string): Promise<string | undefined> {
+    const session = key.slice(0, key.lastIndexOf('/') + 1)
+    if (!ledgerKeyOf(key) || !hasPrompt(key) || looked.has(session)) return undefined
+    const stored = await state.list(keyOf(session))
+    looked.set(session, true)
+    for (const row of stored.toReversed()) {
+      const other = row.key.slice(prefix.length)
+      // This process may show that reply itself.
+      if (hasPrompt(other) || own.has(other)) continue
+      const text = withLeftStatus(row.value)
+      if (text === undefined) continue
+      taken.set(key, other)
+      return text
+    }
+    return undefined
+  }
+
+  /** The ledgers of the same reply under other keys, which go with the write that replaces them. */
+  function replacedBy(key: string, former: string | undefined): readonly Write[] {
+    const other = taken.get(key)
+    const old = [
+      ...(former === undefined || hasPrompt(former) ? [] : [former]),
+      ...(other === undefined || own.has(other) ? [] : [other]),
+    ]
+    return old.map((one) => ({ type: 'remove', key: keyOf(one) }))
+  }
+
+  async function write(key: string, text: string, former: string | undefined): Promise<void> {
+    if (!hasPrompt(key)) own.set(key, true)
     const refs = messageRefsOf(text)
     const place = ledgerKeyOf(key)
     const server = place && serverOf(place.sessionID)
@@ -63,11 +112,17 @@ export function ledgersOf({ state, hold, late, routes, channel, serverOf, onShow
         ? routes.remember({ channel, chat: place.chat }, fresh, { server, sessionID: place.sessionID })
         : []
     const put = { type: 'put', key: keyOf(key), value: text, expiresAt: now() + keptMs } as const
-    await state.persist(() => state.commit([put, ...remembered]))
+    await state.persist(() => state.commit([put, ...replacedBy(key, former), ...remembered]))
+    taken.delete(key)
     if (server === undefined) return
     known.delete(key)
     known.set(key, new Set(refs.map(({ id }) => id)))
     const [oldest] = known.keys()
     if (known.size > mostKnown && oldest !== undefined) known.delete(oldest)
   }
+}
+
+/** Whether the key names what its reply answers: until that is known, it names the time when the reply began. */
+function hasPrompt(key: string): boolean {
+  return !/\/\d+(\.\d+)?$/.test(key)
 }

@@ -83,6 +83,10 @@ export async function playTwoBridges(fault: Fault, rounds: number, seed: number)
       for (let waitedMs = 0; waitedMs < 120_000 && !isOver(chat, ending); waitedMs += 200) await pause(200)
     }
   }
+  const growing = (): number =>
+    chats.flatMap(said).filter((one) => /\b(?:Working|Writing|Starting|bash: Work)\b/.test(one)).length
+  // The last answers are on the screen before their status is gone.
+  for (let waitedMs = 0; waitedMs < 15_000 && growing() > 0; waitedMs += 200) await pause(200)
   for (const one of [other, owner]) {
     one.child.kill('SIGTERM')
     await one.ended
@@ -105,6 +109,7 @@ export async function playTwoBridges(fault: Fault, rounds: number, seed: number)
     const copied = counts.filter(({ count }) => count > 1).map(({ name }) => name)
     faults.push(`${copies} finals are shown twice, of which ${doubtful} are counted: ${copied.join()}: ${shown()}`)
   }
+  if (growing() > doubtful) faults.push(`${growing()} messages are at work for ever: ${shown()}`)
   await telegram.close()
   await server.stop()
   await model.close()

@@ -50,7 +50,7 @@ export {
   webhookRoutes,
 } from './inbound/webhook.ts'
 export type { LedgerStore } from './ledger/ledger.ts'
-export { type LedgerKey, ledgerKeyOf, messageRefsOf } from './ledger/refs.ts'
+export { type LedgerKey, ledgerKeyOf, messageRefsOf, withLeftStatus } from './ledger/refs.ts'
 export { textOf } from './markdown/character-references.ts'
 export { type Dialect, type ItemPlace, renderMarkdown } from './markdown/dialect.ts'
 export { addressOf, isMisleading, isOpenable, mayMislead } from './markdown/link-text.ts'

@@ -20,6 +20,8 @@ export interface LedgerStorageOptions {
 export function createLedgerStorage({ store, onError }: LedgerStorageOptions): LedgerStorage {
   let last = Promise.resolve()
   let isReported = false
+  /** The key that was written last. */
+  let written: string | undefined
   return { load, write }
 
   async function load(key: string): Promise<Ledger> {
@@ -40,7 +42,8 @@ export function createLedgerStorage({ store, onError }: LedgerStorageOptions): L
 
   async function writeOne(key: string, text: string): Promise<void> {
     try {
-      await store.write(key, text)
+      await store.write(key, text, ...(written === undefined || written === key ? [] : [written]))
+      written = key
       isReported = false
     } catch (cause) {
       if (isTakenOver(cause)) throw cause

@@ -10,9 +10,11 @@ export interface LedgerStore {
   read(key: string): Promise<string | undefined>
   /**
    * Replaces the text under the key. A rejection is reported to `onError` as `store`. With a `SinkError` of type
-   * `taken-over` the sink ends without a call, and its delivery names what is missing.
+   * `taken-over` the sink ends without a call, and its delivery names what is missing. `former`: the key under which the
+   * same reply was written before its prompt was known. Nothing reads that one again, so a store may remove it with the
+   * same write.
    */
-  write(key: string, text: string): Promise<void>
+  write(key: string, text: string, former?: string): Promise<void>
   /**
    * For a store that several processes share: resolves when this one may make calls to the platform, with a signal that
    * aborts as soon as it may not any more. Asked right before each call. Rejects with a `SinkError` of type `taken-over`

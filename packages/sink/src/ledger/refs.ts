@@ -1,6 +1,6 @@
 import type { Chat, MessageRef } from '../port/port.ts'
 import { toLedger } from './decode.ts'
-import { isThere, refOf } from './entry.ts'
+import { type Entry, isThere, refOf, replaced } from './entry.ts'
 
 /** The keys of inbound ids begin with it; no platform has a chat with this id. */
 const inboundKeys = 'inbound'
@@ -24,6 +24,19 @@ export function messageRefsOf(ledgerText: string): readonly MessageRef[] {
     const ref = entry.state === 'failed' || isThere(entry) ? refOf(entry) : undefined
     return ref ? [ref] : []
   })
+}
+
+/**
+ * The ledger to begin with instead of an empty one, from the ledger of a reply that is shown no more: its status is then
+ * removed from the chat, or counted as doubtful if it is unknown whether it was posted. Undefined if that ledger has
+ * anything else, or no status. Throws as `messageRefsOf` does.
+ */
+export function withLeftStatus(ledgerText: string): string | undefined {
+  const ledger = toLedger(ledgerText)
+  const isOpen = ({ state }: Entry): boolean => state === 'shown' || state === 'intent'
+  if (!ledger.entries.some(isOpen) || ledger.entries.some(({ type }) => type !== 'status')) return undefined
+  const entries = ledger.entries.map((entry) => (entry.state === 'shown' ? replaced(entry) : entry))
+  return JSON.stringify({ ...ledger, entries })
 }
 
 /** Reads the key that a ledger is stored under. Undefined for another key, such as that of inbound ids. */

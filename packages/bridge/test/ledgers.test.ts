@@ -1,0 +1,167 @@
+import { emptyReply, type Reply } from '@reply/core'
+import { createSink, type Sink } from '@reply/sink'
+import type { ChannelPort } from '@reply/sink/channel'
+import { createFake, fakeRender } from '@reply/sink/testing'
+import { createHandClock } from '@reply/testing'
+import { expect, test } from 'vitest'
+import { ledgersOf } from '../src/ledgers.ts'
+import type { Routes } from '../src/routes/routes.ts'
+import { createMemoryStore, createStoreMemory } from '../src/testing.ts'
+import { stateOf } from './state-of.ts'
+
+type Told = Pick<Reply, 'promptIDs'> & { readonly text?: string; readonly isOver?: boolean }
+
+/** Processes, one after the other, that show replies of one session in two chats. */
+function stage() {
+  const clock = createHandClock()
+  const memory = createStoreMemory()
+  const state = stateOf(createMemoryStore({ clock, memory }))
+  const fakes = { one: createFake({ clock }), two: createFake({ clock }) }
+  const statusIn = (chat: keyof typeof fakes): readonly string[] =>
+    fakes[chat].screen().flatMap(({ text }) => (text.includes('Working') ? [text] : []))
+  const saidIn = (chat: keyof typeof fakes): readonly string[] => fakes[chat].screen().map(({ text }) => text)
+  const keys = (): readonly string[] =>
+    [...memory.values.keys()].map((key) => key.replace(/\/\d+$/, '/time')).toSorted()
+  const pass = async (ms: number): Promise<void> => await clock.advance(ms, rest)
+  const doubtful = (): number =>
+    [...memory.values.values()].reduce((sum, { value }) => sum + JSON.parse(value).doubtful, 0)
+  let isHanging = false
+  const hangs = (is: boolean): void => {
+    isHanging = is
+  }
+  return { open, pass, statusIn, saidIn, keys, doubtful, hangs }
+
+  /** A process. It ends without being told. */
+  function open(chats: readonly (keyof typeof fakes)[] = ['one']) {
+    const store = ledgersOf({
+      ...{ state, channel: 'tg', serverOf: () => undefined, onShown: () => {}, now: () => clock.now() },
+      hold: async () => new AbortController().signal,
+      late: { tell: async () => {}, listen: () => () => {} },
+      routes: { remember: () => [] } as Partial<Routes> as Routes,
+    })
+    const sinkOf = (chat: keyof typeof fakes): Sink =>
+      createSink({ port: portOf(chat), render: fakeRender, chat: { id: chat }, store, clock })
+    return {
+      begin: (told: Told) => {
+        const sinks = chats.map(sinkOf)
+        const startedAt = clock.now()
+        show(sinks, 'replyStarted', replyOf(told, startedAt))
+        return {
+          goOn: (next: Told) => show(sinks, 'phaseChanged', replyOf(next, startedAt)),
+          kill: async () => void (await Promise.all(sinks.map(async (sink) => await sink.stop()))),
+        }
+      },
+    }
+  }
+
+  /** Its posts are made, and not answered while it hangs. */
+  function portOf(chat: keyof typeof fakes): ChannelPort {
+    const { port } = fakes[chat]
+    const post: ChannelPort['post'] = async (bubble, options) => {
+      const ref = await port.post(bubble, options)
+      return isHanging ? await new Promise(() => {}) : ref
+    }
+    return { ...port, post }
+  }
+
+  function show(sinks: readonly Sink[], type: 'replyStarted' | 'phaseChanged', reply: Reply): void {
+    for (const sink of sinks) (sink[type] as ((observation: unknown) => void) | undefined)?.({ type, reply })
+  }
+
+  function replyOf({ promptIDs, text, isOver = false }: Told, startedAt: number): Reply {
+    const part = { id: 'prt_1', messageID: 'msg_9', raw: undefined, type: 'text', status: 'sealed' } as const
+    return {
+      ...emptyReply('ses_1'),
+      ...{ promptIDs, startedAt, phase: 'working' },
+      messages: text === undefined ? [] : [{ id: 'msg_9', parts: [{ ...part, text }], raw: undefined }],
+      ...(isOver && { phase: 'settled', outcome: 'completed', finish: 'stop', settledAt: clock.now() }),
+    }
+  }
+}
+
+async function rest(): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+test('a status that a process posted before the prompt was known is taken away by the next process', async () => {
+  const { open, pass, statusIn, saidIn, keys } = stage()
+  const first = open().begin({ promptIDs: [] })
+  await pass(3000)
+  expect(statusIn('one')).toHaveLength(1)
+  await first.kill()
+  const second = open().begin({ promptIDs: ['msg_1'] })
+  await pass(3000)
+  expect(statusIn('one')).toHaveLength(1)
+  second.goOn({ promptIDs: ['msg_1'], text: 'Done.', isOver: true })
+  await pass(3000)
+  expect(saidIn('one')).toEqual(['Done.'])
+  expect(keys()).toEqual(['ledger/tg/one/ses_1/msg_1'])
+})
+
+test('a status whose post was under way is counted as doubtful by the next process', async () => {
+  const { open, pass, statusIn, saidIn, doubtful, keys, hangs } = stage()
+  hangs(true)
+  open().begin({ promptIDs: [] })
+  await pass(3000)
+  expect(statusIn('one')).toHaveLength(1)
+  hangs(false)
+  open()
+    .begin({ promptIDs: ['msg_1'] })
+    .goOn({ promptIDs: ['msg_1'], text: 'Done.', isOver: true })
+  await pass(3000)
+  expect(saidIn('one')).toEqual([expect.stringContaining('Working'), 'Done.'])
+  expect(keys()).toEqual(['ledger/tg/one/ses_1/msg_1'])
+  expect(doubtful()).toBe(1)
+})
+
+test('a reply whose prompt becomes known keeps one ledger', async () => {
+  const { open, pass, saidIn, keys } = stage()
+  const only = open().begin({ promptIDs: [] })
+  await pass(3000)
+  expect(keys()).toEqual(['ledger/tg/one/ses_1/time'])
+  only.goOn({ promptIDs: ['msg_1'], text: 'Done.', isOver: true })
+  await pass(3000)
+  expect(keys()).toEqual(['ledger/tg/one/ses_1/msg_1'])
+  expect(saidIn('one')).toEqual(['Done.'])
+})
+
+test('what a session said without a prompt stays, whichever process shows its next reply', async () => {
+  const { open, pass, saidIn, keys } = stage()
+  const first = open()
+  first.begin({ promptIDs: [] }).goOn({ promptIDs: [], text: 'By itself.', isOver: true })
+  await pass(3000)
+  first.begin({ promptIDs: ['msg_1'] }).goOn({ promptIDs: ['msg_1'], text: 'One.', isOver: true })
+  await pass(3000)
+  open()
+    .begin({ promptIDs: ['msg_2'] })
+    .goOn({ promptIDs: ['msg_2'], text: 'Two.', isOver: true })
+  await pass(3000)
+  expect(saidIn('one')).toEqual(['By itself.', 'One.', 'Two.'])
+  expect(keys()).toEqual(['ledger/tg/one/ses_1/msg_1', 'ledger/tg/one/ses_1/msg_2', 'ledger/tg/one/ses_1/time'])
+})
+
+test('the status of a reply without a prompt is not taken from it while its process shows it', async () => {
+  const { open, pass, saidIn, statusIn } = stage()
+  const only = open()
+  const first = only.begin({ promptIDs: [] })
+  await pass(3000)
+  only.begin({ promptIDs: ['msg_1'] }).goOn({ promptIDs: ['msg_1'], text: 'One.', isOver: true })
+  await pass(3000)
+  expect(statusIn('one')).toHaveLength(1)
+  first.goOn({ promptIDs: [], text: 'By itself.', isOver: true })
+  await pass(3000)
+  expect(saidIn('one').toSorted()).toEqual(['By itself.', 'One.'])
+})
+
+test('two chats that show one session each lose the status that was left in them', async () => {
+  const { open, pass, saidIn, keys } = stage()
+  const first = open(['one', 'two']).begin({ promptIDs: [] })
+  await pass(3000)
+  await first.kill()
+  open(['one', 'two'])
+    .begin({ promptIDs: ['msg_1'] })
+    .goOn({ promptIDs: ['msg_1'], text: 'Done.', isOver: true })
+  await pass(3000)
+  expect([saidIn('one'), saidIn('two')]).toEqual([['Done.'], ['Done.']])
+  expect(keys()).toEqual(['ledger/tg/one/ses_1/msg_1', 'ledger/tg/two/ses_1/msg_1'])
+})

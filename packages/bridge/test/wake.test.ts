@@ -33,11 +33,11 @@ describe('what a session does by itself', () => {
 test('a reply is of a run with the same beginning, and of none when all runs of its session began others', () => {
   const running = createRunning(createMirrors([]))
   const prompt = { channel: 'tg', chat: { id: '1' } }
-  const reply = { sessionID: 'ses_1', startedAt: 5 } as Reply
+  const reply: Pick<Reply, 'sessionID' | 'startedAt' | 'messages'> = { sessionID: 'ses_1', startedAt: 5, messages: [] }
   const add = (sessionID: string, startedAt: number | undefined, wokenBy?: string) =>
     running.add({
       execution: () => ({ prompt, sessionID, wokenBy }),
-      stream: () => (startedAt === undefined ? undefined : { reply: { sessionID, startedAt } }),
+      stream: () => (startedAt === undefined ? undefined : { reply: { sessionID, startedAt, messages: [] } }),
       ...{ delivered: new Promise(() => {}), ended: new Promise(() => {}) },
     } as unknown as ActiveRun)
   add('ses_2', 5)

@@ -20,9 +20,12 @@ export function isFinished(reply: Reply): boolean {
   return reply.compaction?.state !== 'running' && reply.messages.every(hasEnded)
 }
 
-/** Whether nothing was heard of its run but a status, which may be a late one of the run before. */
-export function isEmpty({ promptIDs, messages, children, error, compaction }: Reply): boolean {
-  if (error !== undefined || compaction !== undefined) return false
+/**
+ * Whether nothing was ever heard of its run but a status, which may be a late one of the run before. A run that was reverted
+ * has no messages either, but had steps.
+ */
+export function isEmpty({ promptIDs, messages, children, error, compaction, finish }: Reply): boolean {
+  if (error !== undefined || compaction !== undefined || finish !== undefined) return false
   return promptIDs.length === 0 && messages.length === 0 && children.length === 0
 }
 

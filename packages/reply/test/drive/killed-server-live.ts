@@ -1,5 +1,6 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { isSecond } from '@reply/testing'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type OpenCode, textOf } from '../../src/index.ts'
 import { openStage, type Stage } from './server.ts'
 
@@ -51,7 +52,7 @@ export function testKilledServer(version: string): void {
           const answer = fetch(request)
           if (isPrompt(request) && isFirst) {
             isFirst = false
-            setTimeout(() => void stage.server.kill().then(stage.server.restart), ms)
+            restarted = pause(ms).then(stage.server.kill).then(stage.server.restart)
           }
           return await answer
         },
@@ -63,7 +64,11 @@ export function testKilledServer(version: string): void {
     })
   })
 
+  // The next test would kill a server that is still being started.
+  afterEach(async () => await restarted)
+
   let count = 0
+  let restarted: Promise<void> | undefined
 
   function unique(): string {
     count += 1
@@ -88,7 +93,7 @@ export function testKilledServer(version: string): void {
         if (fate === 'stored') expect((await fetch(stored)).ok).toBe(true)
         if (fate === 'stored') await untilStored(request.url, body)
         await stage.server.kill()
-        void stage.server.restart()
+        restarted = stage.server.restart()
         if (!isAnswered)
           throw new TypeError('fetch failed', { cause: Object.assign(new Error('reset'), { code: 'ECONNRESET' }) })
         return new Response(null, { status: 204 })

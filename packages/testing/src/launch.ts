@@ -6,7 +6,7 @@ import { isSecond } from './generation.ts'
 import { startGuard } from './guard.ts'
 import { prepareHome } from './home.ts'
 import type { Model } from './model/start.ts'
-import { onFreePort, onPort } from './port.ts'
+import { onFreePort } from './port.ts'
 import { createProjectIn, createRoot } from './project.ts'
 import { startServer } from './server.ts'
 
@@ -130,7 +130,7 @@ export const launchOpencode = async (options: LaunchOptions): Promise<Opencode> 
     restart: async () => {
       if (stopped) throw new TestingError('launch', `The server at ${url} was stopped: launch a new one.`)
       await server?.end()
-      server = await onPort(start, port)
+      server = await start(port)
     },
     stop,
   }

@@ -1,5 +1,4 @@
 import { connect, createServer } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { TestingError } from './error.ts'
 
 /** A free port on loopback. */
@@ -42,18 +41,6 @@ export const onFreePort = async <T>(
       return { port, started: await start(port) }
     } catch (error) {
       if (tries === 5 || !(await isTaken(port))) throw error
-    }
-  }
-}
-
-/** Starts something on its port again. A connection of another program may have that port as its own end for a moment. */
-export const onPort = async <T>(start: (port: number) => Promise<T>, port: number): Promise<T> => {
-  for (let tries = 1; ; tries++) {
-    try {
-      return await start(port)
-    } catch (error) {
-      if (tries === 5) throw error
-      await sleep(500)
     }
   }
 }

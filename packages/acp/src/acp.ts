@@ -1,4 +1,4 @@
-import type { OpenCode } from '@reply/core'
+import type { Client } from '@reply/core'
 import { connectSource, type DriveOptions } from '@reply/core/source'
 import { type Agent, createAgent } from '@reply/core/thoughts'
 import type { AcpOptions } from './options.ts'
@@ -9,7 +9,7 @@ import { createToolHost } from './tool-host.ts'
 export interface AcpClientOptions extends AcpOptions, Omit<DriveOptions, 'directory' | 'clock' | 'onError'> {}
 
 /** An agent that speaks the Agent Client Protocol, as `connect()` gives an OpenCode server. */
-export interface AcpClient extends OpenCode, Agent, Pick<AcpSource, 'details' | 'agentInfo'> {}
+export interface AcpClient extends Client, Agent, Pick<AcpSource, 'details' | 'agentInfo'> {}
 
 /** Starts the agent and connects to it. `close()` ends it. Throws `invalid` for invalid options. */
 export function acp(options: AcpClientOptions): AcpClient {

@@ -1,9 +1,9 @@
 import {
   type Ask,
   type Child,
+  type Client,
   type Clock,
   type OnError,
-  type OpenCode,
   observerOf,
   type Part,
   pause,
@@ -15,7 +15,7 @@ import type { RunHooks } from './source.ts'
 
 export interface MirrorOptions {
   /** OpenCode's own server. Undefined until it was started. */
-  readonly server: () => OpenCode | undefined
+  readonly server: () => Client | undefined
   readonly clock: Clock
   readonly onError: OnError | undefined
 }

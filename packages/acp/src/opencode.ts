@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { extname } from 'node:path'
-import { connect, type OnError, type OpenCode } from '@reply/core'
+import { type Client, connect, type OnError } from '@reply/core'
 import { type AcpClient, type AcpClientOptions, clientOf } from './acp.ts'
 import { addPlugin } from './decode/config.ts'
 import { createMirror } from './mirror.ts'
@@ -34,7 +34,7 @@ export function opencodeAcpSource(
   options: Omit<AcpOptions, 'command'> & { readonly command?: string | undefined },
 ): AcpSource {
   const { args = [], command = 'opencode', onError, ...rest } = options
-  let server: OpenCode | undefined
+  let server: Client | undefined
   const settings: Settings = { ...toSettings({ ...rest, command, onError }), open }
   const mirror = createMirror({ server: () => server, clock: settings.clock, onError })
   return createAcpSource(settings, mirror).source
@@ -82,7 +82,7 @@ function connectWhenUp({
   password: string
   directory: string
   onError: OnError | undefined
-}): OpenCode {
+}): Client {
   let wasLive = false
   return connect({
     url,

@@ -1,4 +1,4 @@
-import type { Clock, OpenCode } from '@reply/core'
+import type { Client, Clock } from '@reply/core'
 import type {
   BridgeConnection,
   ChannelHost,
@@ -47,7 +47,7 @@ export interface BridgeOptions {
    */
   readonly connections?: Readonly<Record<string, Connect>> | undefined
   /** Makes the connection to a server of the config. Default: the core's `connect`. */
-  readonly connectTo?: ((name: string) => OpenCode) | undefined
+  readonly connectTo?: ((name: string) => Client) | undefined
   /** Default: the computer's clock. */
   readonly clock?: Clock | undefined
   /** Numbers from 0 to 1 for the ids of runs. Default Math.random. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type OpenCode, steadyClock, systemClock } from '@reply/core'
+import { type Client, steadyClock, systemClock } from '@reply/core'
 import type { BridgeConnection, ChannelHost, Hearing, Inbound, KnownChat, Webhook } from '@reply/sink/channel'
 import { createWebhook, keepSecret, safeError, safeOnError } from '@reply/sink/channel'
 import { createAllowed } from './asks/allowed.ts'
@@ -84,7 +84,7 @@ export function createBridge(options: BridgeOptions): Bridge {
   const connections = new Map<string, BridgeConnection>()
   const hooks = new Map<string, Webhook>()
   const lateCalls: BridgeLateCalls[] = []
-  const servers = new Map<string, OpenCode>()
+  const servers = new Map<string, Client>()
   const moves = createMoves(state)
   const mirrors = createMirrors(config.mirrors, moves.former)
   const routes = createRoutes({
@@ -257,7 +257,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     return [name, await create(parseChannel(schema, name, entry), host)]
   }
 
-  async function connectTo(name: string): Promise<OpenCode> {
+  async function connectTo(name: string): Promise<Client> {
     const given = options.connectTo?.(name)
     if (given) return given
     const server = config.servers[name]

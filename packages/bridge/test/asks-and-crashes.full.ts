@@ -1,4 +1,4 @@
-import type { OpenCode } from '@reply/core'
+import type { Client } from '@reply/core'
 import { type Scripts, text, until } from '@reply/testing'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { placeKey } from '../src/place.ts'
@@ -71,7 +71,7 @@ test('a person decides, also much later, about a run that may have begun', async
   await stage.stop()
   stage.model.release(`middle${chat}`)
   await stage.start({
-    connectTo: (opencode): OpenCode => ({ ...opencode, resume: async () => ({ type: 'unknown' }) }),
+    connectTo: (opencode): Client => ({ ...opencode, resume: async () => ({ type: 'unknown' }) }),
   })
   const asked = await answered(chat, 'Run it again?')
   // The message of the run is closed above the question, and what had come of the answer stays.

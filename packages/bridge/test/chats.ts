@@ -1,4 +1,4 @@
-import { type Clock, type OpenCode, systemClock } from '@reply/core'
+import { type Client, type Clock, systemClock } from '@reply/core'
 import { createBridge } from '../src/bridge.ts'
 import type { Bridge, BridgeOptions } from '../src/bridge-options.ts'
 import { parseConfig } from '../src/config/config.ts'
@@ -38,7 +38,7 @@ export interface StartChats extends Pick<BridgeOptions, 'observers'> {
 
 export async function startChats(options: {
   readonly platforms: readonly Platform[]
-  readonly connectTo: () => OpenCode
+  readonly connectTo: () => Client
   readonly router?: object
 }): Promise<Chats> {
   const { platforms, connectTo } = options

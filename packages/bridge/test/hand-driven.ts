@@ -1,4 +1,4 @@
-import type { OpenCode } from '@reply/core'
+import type { Client } from '@reply/core'
 import type { LocalRun } from '@reply/core/source'
 import { createHandClock, type FakeTelegram, type HandClock, startTelegram } from '@reply/testing'
 import { type Chats, type StartChats, startChats } from './chats.ts'
@@ -30,7 +30,7 @@ export async function startHandDriven(
     /** Default: a new one. */
     readonly clock?: HandClock
     /** Changes the connection to the agent. */
-    readonly changed?: (opencode: OpenCode) => OpenCode
+    readonly changed?: (opencode: Client) => Client
   } = {},
 ): Promise<HandDriven> {
   const all = [

@@ -1,4 +1,4 @@
-import { type Clock, type OpenCode, systemClock } from '@reply/core'
+import { type Client, type Clock, systemClock } from '@reply/core'
 import { connectSource, createLocalAgent, type LocalRun } from '@reply/core/source'
 
 /** An agent in this process that does with each prompt what the test says. */
@@ -8,7 +8,7 @@ export function localAgent(act: (run: LocalRun, text: string) => void, clock: Cl
   return { heard, connectTo }
 
   /** A bridge closes what it connected, so each gets a new one. */
-  function connectTo(): OpenCode {
+  function connectTo(): Client {
     const { source } = createLocalAgent({
       ...{ name: 'an agent in the test', clock },
       create: ({ directory }) => ({ sessionID: `ses_${++sessions}`, directory }),

@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { OpenCode } from '@reply/core'
+import type { Client } from '@reply/core'
 import type { LocalRun } from '@reply/core/source'
 import { createHandClock, type TelegramMessage } from '@reply/testing'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -62,7 +62,7 @@ async function start(more: Parameters<typeof startHandDriven>[1] = {}): Promise<
 }
 
 /** An agent with one command. */
-const withCommand = (opencode: OpenCode): OpenCode => ({
+const withCommand = (opencode: Client): Client => ({
   ...opencode,
   commands: async () => [{ name: 'deploy', template: 'Run $ARGUMENTS' }],
   command: ({ arguments: given, command: _, ...target }, more) =>

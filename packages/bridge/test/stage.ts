@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { connect, type OpenCode, systemClock } from '@reply/core'
+import { type Client, connect, systemClock } from '@reply/core'
 import { bridgeChannel } from '@reply/telegram'
 import {
   type FakeTelegram,
@@ -78,7 +78,7 @@ export interface StartOptions {
   /** Changes the store. */
   readonly storeOf?: (store: Store) => Store
   /** Changes the connection to the server. */
-  readonly connectTo?: (opencode: OpenCode) => OpenCode
+  readonly connectTo?: (opencode: Client) => Client
 }
 
 const token = '42:secret'

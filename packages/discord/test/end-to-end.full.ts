@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { connect, type OpenCode, type ReplyStream, textOf } from '@reply/core'
+import { type Client, connect, type ReplyStream, textOf } from '@reply/core'
 import type { Sink } from '@reply/sink'
 import {
   type DiscordMessage,
@@ -16,7 +16,7 @@ import {
   text,
   tool,
 } from '@reply/testing'
-import { Client, GatewayIntentBits } from 'discord.js'
+import { Client as DiscordClient, GatewayIntentBits } from 'discord.js'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import {
   answerWith,
@@ -73,9 +73,9 @@ const ids = channels.map(({ id }) => id)
 const person = { id: '800000000000000005', name: 'Ada' }
 let model: Model
 let server: Opencode
-let opencode: OpenCode
+let opencode: Client
 let discord: FakeDiscord
-let client: Client
+let client: DiscordClient
 let channel: DiscordChannel
 let answer: (inbound: Inbound) => Promise<boolean>
 const running = new Map<string, { readonly sink: Sink; readonly stream: ReplyStream }>()
@@ -98,7 +98,7 @@ beforeAll(async () => {
   })
   const { Guilds, GuildMessages, MessageContent } = GatewayIntentBits
   const intents = [Guilds, GuildMessages, MessageContent]
-  client = new Client({ intents, rest: { ...discordRestOptions, api: discord.url } })
+  client = new DiscordClient({ intents, rest: { ...discordRestOptions, api: discord.url } })
   channel = discordChannel({
     ...{ rest: client.rest, client, updates: 'gateway', onInbound, policy },
     onError: (error) => errors.push(error),

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type OpenCode, type Reply, textOf, toolsOf } from '@reply/core'
+import { type Client, type Reply, textOf, toolsOf } from '@reply/core'
 import { connectSource } from '@reply/core/source'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { decodeCodex } from '../src/codex/decode.ts'
@@ -38,7 +38,7 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', (t
 }
 
 async function played(name: string, threadID: string, lines: readonly object[]): Promise<Reply> {
-  const agent: OpenCode = connectSource(codex({ command: playing(name, threadID, lines), graceMs: 200 }))
+  const agent: Client = connectSource(codex({ command: playing(name, threadID, lines), graceMs: 200 }))
   const reply = await agent.prompt(
     { text: 'Go.' },
     { observe: () => [{ permissionAsked: ({ ask }) => void agent.answer(ask, 'once') }] },

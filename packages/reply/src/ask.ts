@@ -73,7 +73,7 @@ export interface AskCall {
   readonly input: Readonly<Record<string, unknown>>
 }
 
-/** What the server asks a person during a run. Answer it with `OpenCode.answer` or `OpenCode.reject`. */
+/** What the server asks a person during a run. Answer it with `Client.answer` or `Client.reject`. */
 export type Ask = QuestionAsk | PermissionAsk
 
 /**
@@ -97,7 +97,7 @@ export interface Question {
 
 /** One choice of a question. */
 export interface QuestionOption {
-  /** The choice in a few words. It is also the answer: `OpenCode.answer` sends the label back. */
+  /** The choice in a few words. It is also the answer: `Client.answer` sends the label back. */
   readonly label: string
   /** What the choice means. Empty if the model gave no explanation. */
   readonly description: string

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { join } from 'node:path'
-import { connect, type OpenCode, type ReplyStream, textOf } from '@reply/core'
+import { type Client, connect, type ReplyStream, textOf } from '@reply/core'
 import type { Sink } from '@reply/sink'
 import {
   type FakeSlack,
@@ -62,7 +62,7 @@ const scripts: Scripts = {
 
 let model: Model
 let server: Opencode
-let opencode: OpenCode
+let opencode: Client
 let slack: FakeSlack
 let channel: SlackChannel
 let http: Server

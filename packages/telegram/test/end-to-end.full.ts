@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { connect, type OpenCode, type ReplyStream, textOf } from '@reply/core'
+import { type Client, connect, type ReplyStream, textOf } from '@reply/core'
 import type { Sink } from '@reply/sink'
 import {
   type FakeTelegram,
@@ -57,7 +57,7 @@ const scripts: Scripts = {
 
 let model: Model
 let server: Opencode
-let opencode: OpenCode
+let opencode: Client
 let telegram: FakeTelegram
 let channel: TelegramChannel
 let answer: (inbound: Inbound) => Promise<boolean>

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { connect, type OpenCode, type Reply, toolsOf } from '@reply/core'
+import { type Client, connect, type Reply, toolsOf } from '@reply/core'
 import { createAgent, type Thought, type ToolHost } from '@reply/core/thoughts'
 import { hold, launchOpencode, type Model, type Opencode, type Scripts, startModel, text, tool } from '@reply/testing'
 import { openCodeHost } from '@reply/tools'
@@ -20,7 +20,7 @@ export function playTools({ version, password }: Played): void {
     const scripts: Record<string, Scripts[string]> = {}
     let model: Model
     let server: Opencode
-    let opencode: OpenCode
+    let opencode: Client
     let real: ToolHost
 
     beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { join } from 'node:path'
-import { type Clock, connect, type OpenCode, type ReplyStream, textOf } from '@reply/core'
+import { type Client, type Clock, connect, type ReplyStream, textOf } from '@reply/core'
 import type { Sink } from '@reply/sink'
 import {
   createFakeBaileys,
@@ -67,7 +67,7 @@ const scripts: Scripts = {
 
 let model: Model
 let server: Opencode
-let opencode: OpenCode
+let opencode: Client
 let whatsapp: FakeWhatsApp
 let baileys: FakeBaileys
 let cloud: WhatsAppChannel

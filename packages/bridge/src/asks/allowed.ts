@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { OpenCode, PermissionAsk, SavedRule } from '@reply/core'
+import type { Client, PermissionAsk, SavedRule } from '@reply/core'
 import type { BridgeContext } from '../runs/context.ts'
 import type { Write } from '../store/store.ts'
 import type { Answering } from './answered-by.ts'
@@ -94,7 +94,7 @@ export function createAllowed({ state, servers, clock }: Pick<BridgeContext, 'st
     }
   }
 
-  function serverOf(name: string): Pick<OpenCode, 'savedRules' | 'removeRule'> {
+  function serverOf(name: string): Pick<Client, 'savedRules' | 'removeRule'> {
     const server = servers.get(name)
     if (server) return server
     throw new Error(`There is no server "${name}" any more.`)

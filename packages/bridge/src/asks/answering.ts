@@ -1,4 +1,4 @@
-import type { Ask, OpenCode } from '@reply/core'
+import type { Ask, Client } from '@reply/core'
 import { answerWith, type Inbound } from '@reply/sink'
 import { BridgeError, chatWordsOf } from '../error.ts'
 import type { BridgeContext } from '../runs/context.ts'
@@ -38,7 +38,7 @@ export function createAnswerer(
     })(inbound)
   }
 
-  function sentBy(by: Given['by']): Pick<OpenCode, 'answer' | 'reject' | 'abort'> {
+  function sentBy(by: Given['by']): Pick<Client, 'answer' | 'reject' | 'abort'> {
     return {
       answer: async (ask, answer) => {
         const { name, opencode } = serverFor(ask, by)
@@ -89,7 +89,7 @@ export function createAnswerer(
   }
 
   /** A sub-agent's ask belongs to the server of its root session. */
-  function serverOf({ path, sessionID }: Ask): { readonly name: string; readonly opencode: OpenCode } {
+  function serverOf({ path, sessionID }: Ask): { readonly name: string; readonly opencode: Client } {
     const name = runner.serverOf(path[0] ?? sessionID)
     const opencode = name === undefined ? undefined : servers.get(name)
     if (name !== undefined && opencode) return { name, opencode }

@@ -1,4 +1,4 @@
-import { type Ask, type OpenCode, pendingAsks, type Reply, type ReplyObserver } from '@reply/core'
+import { type Ask, type Client, pendingAsks, type Reply, type ReplyObserver } from '@reply/core'
 import type { Actor } from '@reply/sink'
 import { elapsed } from '@reply/sink/channel'
 import type { ChatPlace } from '../place.ts'
@@ -16,7 +16,7 @@ export interface AskWatch {
 /** A run whose asks are watched. */
 export interface WatchedRun {
   readonly place: ChatPlace & { readonly actor: Actor }
-  readonly opencode: Pick<OpenCode, 'reject'>
+  readonly opencode: Pick<Client, 'reject'>
   /** The server's name, with which messages about the ask find the session again. */
   readonly server: string
 }

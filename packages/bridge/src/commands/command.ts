@@ -1,4 +1,4 @@
-import type { OpenCode } from '@reply/core'
+import type { Client } from '@reply/core'
 import type { Saying } from '../channels.ts'
 import type { QueuedPrompt } from '../intake/queued-prompt.ts'
 import type { Person } from '../people/people.ts'
@@ -42,7 +42,7 @@ export interface CommandCall {
 /** Where a place works. */
 export interface Target {
   readonly route: Route
-  readonly opencode: OpenCode
+  readonly opencode: Client
 }
 
 /** What commands work with. */

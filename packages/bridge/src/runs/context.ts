@@ -1,4 +1,4 @@
-import type { Clock, OpenCode } from '@reply/core'
+import type { Client, Clock } from '@reply/core'
 import type { AnsweredBy } from '../asks/answered-by.ts'
 import type { AskWatch } from '../asks/ask-watch.ts'
 import type { Channels } from '../channels.ts'
@@ -29,7 +29,7 @@ export interface BridgeContext {
   readonly channels: Channels
   readonly people: People
   /** By the names of the config. */
-  readonly servers: ReadonlyMap<string, OpenCode>
+  readonly servers: ReadonlyMap<string, Client>
   /** Called before a prompt is posted. */
   readonly guard: Guard
   /** The directory of a server's sessions; undefined for the server's own. */

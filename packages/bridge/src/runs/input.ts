@@ -1,4 +1,4 @@
-import type { CommandInfo, OpenCode, PromptFile } from '@reply/core'
+import type { Client, CommandInfo, PromptFile } from '@reply/core'
 import type { BridgeConnection, InboundFile } from '@reply/sink/channel'
 import { wordsOf } from '../error.ts'
 
@@ -44,7 +44,7 @@ export function agentCommandOf(text: string): AgentCommand | undefined {
 }
 
 /** The agent's command of that name. Undefined if there is none, or the server doesn't list any: it gets the words as they are. */
-export async function agentCommand(opencode: OpenCode, name: string): Promise<CommandInfo | undefined> {
+export async function agentCommand(opencode: Client, name: string): Promise<CommandInfo | undefined> {
   try {
     return (await opencode.commands()).find((command) => command.name === name)
   } catch {

@@ -1,6 +1,6 @@
 import {
+  type Client,
   type CommandInfo,
-  type OpenCode,
   type PostedPrompt,
   type PromptInput,
   type Reply,
@@ -34,7 +34,7 @@ export interface Planned {
   /** As it is stored. */
   readonly execution: Execution
   readonly route: Route
-  readonly opencode: OpenCode
+  readonly opencode: Client
   /** The place's own session and title when the run began. A reply to a message may have chosen another. */
   readonly chosen: string | undefined
   readonly title: string | undefined
@@ -145,7 +145,7 @@ export function beginRun(options: BeginOptions): ActiveRun {
   }
 
   /** The cure is the operator's matter, so the log has it. */
-  async function isGuarded(target: Parameters<OpenCode['requireGuard']>[0]): Promise<boolean> {
+  async function isGuarded(target: Parameters<Client['requireGuard']>[0]): Promise<boolean> {
     try {
       await Promise.race([opencode.requireGuard(target), canceled.promise])
       return true
@@ -225,7 +225,7 @@ export function beginRun(options: BeginOptions): ActiveRun {
   }
 
   /** The server may start later than the bridge. */
-  async function resume(posted: PostedPrompt): ReturnType<OpenCode['resume']> {
+  async function resume(posted: PostedPrompt): ReturnType<Client['resume']> {
     for (;;) {
       try {
         // What has ended was told how it did, and does not begin again.

@@ -1,4 +1,4 @@
-import { type Observation, type OpenCode, observerOf, pendingAsks, type Reply, type ReplyObserver } from '@reply/core'
+import { type Client, type Observation, observerOf, pendingAsks, type Reply, type ReplyObserver } from '@reply/core'
 import { withResolvers } from '@reply/sink/channel'
 import { createRunEvents } from '../events/run-events.ts'
 import { placeKey } from '../place.ts'
@@ -15,7 +15,7 @@ import type { Timers } from './timers.ts'
 export interface WakeOptions {
   readonly context: RunContext
   readonly held: HeldRun
-  readonly opencode: OpenCode
+  readonly opencode: Client
   /** The newest run of the session, in whose chat it is shown. */
   readonly last: Execution
   /** What an earlier process wrote down of it. */

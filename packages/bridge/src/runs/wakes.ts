@@ -1,4 +1,4 @@
-import { type OpenCode, observerOf, type Reply, type ReplyObserver } from '@reply/core'
+import { type Client, observerOf, type Reply, type ReplyObserver } from '@reply/core'
 import { backOffMs, createRecent, pause } from '@reply/sink/channel'
 import { BridgeError, wordsOf } from '../error.ts'
 import type { ChatPlace } from '../place.ts'
@@ -71,7 +71,7 @@ export function createWakes({ context, endedRuns, isFollowed, add }: WakesOption
     if (sessionID !== undefined && !isSteer) newest.set(sessionID, execution)
   }
 
-  function watch(server: string, opencode: OpenCode): void {
+  function watch(server: string, opencode: Client): void {
     const directory = directoryOf(server)
     const observe = ({ sessionID }: Reply): readonly ReplyObserver[] =>
       newest.get(sessionID)?.server === server ? [lookingAt(opencode)] : []
@@ -79,7 +79,7 @@ export function createWakes({ context, endedRuns, isFollowed, add }: WakesOption
   }
 
   /** Decides when it can be told whose reply it is, at the latest at its end. */
-  function lookingAt(opencode: OpenCode): ReplyObserver {
+  function lookingAt(opencode: Client): ReplyObserver {
     let newestReply: Reply
     let isDecided = false
     let begun: Promise<ReplyObserver> | undefined
@@ -105,7 +105,7 @@ export function createWakes({ context, endedRuns, isFollowed, add }: WakesOption
     return isOfRun === undefined && reply.phase !== 'settled' ? undefined : isOfRun !== true
   }
 
-  async function begin(reply: Reply, opencode: OpenCode): Promise<ReplyObserver> {
+  async function begin(reply: Reply, opencode: Client): Promise<ReplyObserver> {
     const last = newest.get(reply.sessionID)
     const names = wakeNamesOf(reply)
     // The watch and `restore` may both see it.
@@ -165,7 +165,7 @@ export function createWakes({ context, endedRuns, isFollowed, add }: WakesOption
   }
 
   /** Shows what ended while there was no bridge. What still goes on is seen by the watch, unless it ends before that. */
-  async function findEnded(sessionID: string, opencode: OpenCode, done: ReadonlySet<string>): Promise<void> {
+  async function findEnded(sessionID: string, opencode: Client, done: ReadonlySet<string>): Promise<void> {
     while (!isStopped) {
       const reply = await opencode.reply(sessionID).catch(() => undefined)
       if (!reply || isWake(reply) === false || isFollowed(reply) || wakeNamesOf(reply).some((name) => done.has(name)))

@@ -1,4 +1,4 @@
-import { type Clock, connect, type OnError, type OpenCode } from '@reply/core'
+import { type Client, type Clock, connect, type OnError } from '@reply/core'
 import { connectSource, type Source } from '@reply/core/source'
 import { type Hold, whileHeld } from '@reply/sink/channel'
 import type { LoadedConfig } from '../config/load.ts'
@@ -30,7 +30,7 @@ export interface ConnectServerOptions {
 }
 
 /** Connects to a server, or to an agent that is started. Rejects with `BridgeError` of type `config`. */
-export async function connectServer(server: ServerConfig, options: ConnectServerOptions): Promise<OpenCode> {
+export async function connectServer(server: ServerConfig, options: ConnectServerOptions): Promise<Client> {
   const { secret, secretNames, hold, ...rest } = options
   const { url, agent, directory, username, password } = server
   if (agent !== undefined) {

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { access, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { type Clock, type OpenCode, ReplyError, systemClock } from '@reply/core'
+import { type Client, type Clock, ReplyError, systemClock } from '@reply/core'
 import { type LoadChannel, loadChannel } from '../channel-loader.ts'
 import { parseChannel } from '../config/config.ts'
 import { type LoadedConfig, loadConfig } from '../config/load.ts'
@@ -118,7 +118,7 @@ export async function checkServer(
   },
 ): Promise<string> {
   const { url, agent, directory } = server
-  let opencode: OpenCode | undefined
+  let opencode: Client | undefined
   const notes: string[] = []
   // What stops nothing, such as a directory that an old server takes for an empty one.
   const onError = ({ type, message }: ReplyError): void => {
@@ -139,7 +139,7 @@ export async function checkServer(
   }
 }
 
-async function requireGuard(opencode: OpenCode, names: readonly string[]): Promise<void> {
+async function requireGuard(opencode: Client, names: readonly string[]): Promise<void> {
   try {
     await opencode.requireGuard()
   } catch (error) {

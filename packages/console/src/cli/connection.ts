@@ -1,4 +1,4 @@
-import { type ConnectOptions, connect, type OpenCode, ReplyError } from '@reply/core'
+import { type Client, type ConnectOptions, connect, ReplyError } from '@reply/core'
 import { createConnectionNotice } from '../view/connection-notice.ts'
 import { NOTHING_MISSED } from '../view/delays.ts'
 import { reasonText } from '../view/failure.ts'
@@ -24,7 +24,7 @@ export async function openServer(
   io: ProcessIO,
   note: (text: string) => void,
   { onFrame, onFailure, isShowing = () => false, missed = () => NOTHING_MISSED }: OpenOptions = {},
-): Promise<OpenCode> {
+): Promise<Client> {
   const reported = new Set<string>()
   // Failures before this are thrown; after closing they are dropped.
   let open = false

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import type { OpenCode } from '@reply/core'
+import type { Client } from '@reply/core'
 import { connectSource, type DriveOptions } from '@reply/core/source'
 import type { Environment } from '../terminal/surface.ts'
 import { ConsoleError } from './error.ts'
@@ -12,7 +12,7 @@ export interface OpenAgentOptions extends DriveOptions {
 }
 
 /** Starts an agent in a folder, by default the current one. Its session ends with this program. */
-export async function openAgent(via: string, { env, ...options }: OpenAgentOptions): Promise<OpenCode> {
+export async function openAgent(via: string, { env, ...options }: OpenAgentOptions): Promise<Client> {
   const { agentSource } = await loadAgents()
   const directory = resolve(options.directory ?? '.')
   const source = agentSource(via, { cwd: directory, env, onError: options.onError })

@@ -1,4 +1,4 @@
-import type { OpenCode, Reply } from '@reply/core'
+import type { Client, Reply } from '@reply/core'
 import { type Unattended, unattended } from '../asks/unattended.ts'
 import { EXIT, exitOf } from './exit-code.ts'
 import { listenForExit } from './exit-signals.ts'
@@ -6,9 +6,9 @@ import type { ReplyOutput } from './output.ts'
 import type { ProcessIO } from './process-io.ts'
 
 export interface PromptRun {
-  readonly opencode: Pick<OpenCode, 'prompt' | 'answer' | 'reject'>
+  readonly opencode: Pick<Client, 'prompt' | 'answer' | 'reject'>
   readonly output: ReplyOutput
-  readonly request: Parameters<OpenCode['prompt']>[0]
+  readonly request: Parameters<Client['prompt']>[0]
   readonly timeoutMs?: number | undefined
   /** How asks are handled. Undefined: they are answered from the keyboard. */
   readonly asks?: Unattended | undefined

@@ -3,8 +3,8 @@ import type { CommandInput, PromptInput } from '../source/input.ts'
 import type { Source } from '../source/port.ts'
 import { createAsks } from './asks/answer-asks.ts'
 import { readUnseenInputs } from './asks/unseen-input.ts'
+import type { Client } from './client.ts'
 import { guarded } from './guard-callback.ts'
-import type { OpenCode } from './opencode.ts'
 import { type DriveOptions, toSettings } from './options.ts'
 import { createQueries } from './queries.ts'
 import { createIdleCheck } from './run/idle-check.ts'
@@ -34,7 +34,7 @@ import { createWatching } from './sync/watch.ts'
 const agentStart = { connectTimeoutMs: 60_000, firstFrameMs: 60_000 }
 
 /** Connects to any source; see `connect`. Closes the source when it is closed. */
-export function connectSource(source: Source, options: DriveOptions = {}): OpenCode {
+export function connectSource(source: Source, options: DriveOptions = {}): Client {
   const given = toSettings(source.isLocal ? { ...agentStart, ...options } : options)
   let isClosed = false
   // Calls in flight fail when the owner closes the connection; those errors are not reported.

@@ -1,12 +1,12 @@
 import { safeOnError } from '../error.ts'
 import { createOpenCode } from '../source/detect.ts'
 import { type Address, toAddress } from '../source/http/address.ts'
+import type { Client } from './client.ts'
 import { connectSource } from './connect-source.ts'
-import type { OpenCode } from './opencode.ts'
 import { type ConnectOptions, toCallSettings, toSettings } from './options.ts'
 
 /** Connects to a server with one event stream, shared by all sessions. Throws only `invalid`, for invalid options. */
-export function connect(options: ConnectOptions = {}): OpenCode {
+export function connect(options: ConnectOptions = {}): Client {
   const { clock, random, onError } = toSettings(options)
   const address = toAddress(options)
   const source = createOpenCode({ ...toCallSettings(options), address, clock, random, onError: safeOnError(onError) })

@@ -1,4 +1,4 @@
-import type { OpenCode } from '../drive/opencode.ts'
+import type { Client } from '../drive/client.ts'
 import type { RunOptions } from '../drive/run/run-options.ts'
 import { ReplyError } from '../error.ts'
 import type { Reply } from '../reply.ts'
@@ -67,7 +67,7 @@ type AnyOptions = Omit<TurnOptions, 'output' | 'tools'> & {
 }
 
 /** An agent behind any connection: `connect()`, `connectSource()`. */
-export function createAgent(driver: Pick<OpenCode, 'prompt'>, { host }: AgentOptions = {}): Agent {
+export function createAgent(driver: Pick<Client, 'prompt'>, { host }: AgentOptions = {}): Agent {
   return { stream, run }
 
   function stream<Output, T extends ThoughtType, Inputs>(

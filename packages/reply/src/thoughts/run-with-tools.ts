@@ -1,4 +1,4 @@
-import type { OpenCode } from '../drive/opencode.ts'
+import type { Client } from '../drive/client.ts'
 import type { ReplyStream } from '../drive/run/reply-stream.ts'
 import type { RunOptions } from '../drive/run/run-options.ts'
 import { ReplyError } from '../error.ts'
@@ -8,7 +8,7 @@ import { noOutput } from './output.ts'
 import type { Tool, ToolHost, Tools } from './tool.ts'
 
 export interface TooledRun {
-  readonly driver: Pick<OpenCode, 'prompt'>
+  readonly driver: Pick<Client, 'prompt'>
   readonly host: ToolHost
   readonly prompt: PromptInput
   readonly output: ValueSchema<unknown> | undefined

@@ -1,4 +1,4 @@
-import type { OpenCode } from '../drive/opencode.ts'
+import type { Client } from '../drive/client.ts'
 import type { PromptInput } from '../source/input.ts'
 import type { ValueSchema } from './decode/schema.ts'
 
@@ -25,7 +25,7 @@ export interface ToolHost {
    * another session. `driver` is the connection of `createAgent`. Rejects with a `ReplyError` if the agent can't call
    * tools.
    */
-  offer(tools: Tools, input: PromptInput, driver: Pick<OpenCode, 'prompt'>): Promise<OfferedTools>
+  offer(tools: Tools, input: PromptInput, driver: Pick<Client, 'prompt'>): Promise<OfferedTools>
 }
 
 /** Tools that an agent can call until they are closed. */

@@ -16,9 +16,9 @@ import {
 } from '@reply/testing'
 import {
   type Change,
+  type Client,
   type ConnectOptions,
   connect,
-  type OpenCode,
   type Reply,
   type ReplyError,
   type ReplyStream,
@@ -150,7 +150,7 @@ export interface LivePlan {
 export interface Scene {
   readonly stream: ReplyStream
   readonly proxy: FaultProxy
-  readonly opencode: OpenCode
+  readonly opencode: Client
   /** The errors passed to `onError` so far. */
   readonly errors: readonly ReplyError[]
 }

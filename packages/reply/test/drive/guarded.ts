@@ -15,7 +15,7 @@ import {
   tool,
 } from '@reply/testing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { connect, type OpenCode, type PromptInput, type ReplyError, type ReplyStream, textOf } from '../../src/index.ts'
+import { type Client, connect, type PromptInput, type ReplyError, type ReplyStream, textOf } from '../../src/index.ts'
 import { configLines as firstLines } from '../../src/source/opencode1/guard.ts'
 import { configLines as secondLines } from '../../src/source/opencode2/guard.ts'
 
@@ -47,7 +47,7 @@ const scriptsFor = (page: string): Scripts => {
 }
 
 export interface GuardStage {
-  readonly opencode: OpenCode
+  readonly opencode: Client
   readonly server: Opencode
   readonly model: Model
   /** How often the page of `[scenario:fetch]` was read. */
@@ -112,7 +112,7 @@ export async function openGuardStage(version: string, config: OpencodeConfig = {
 }
 
 /** Rejects whatever is asked. Returns the permissions that were asked, and how it ended. */
-export async function rejecting(opencode: OpenCode, stream: ReplyStream) {
+export async function rejecting(opencode: Client, stream: ReplyStream) {
   const asked: string[] = []
   for await (const { ask } of stream.filter(['permissionAsked'])) {
     if (ask.type !== 'permission') continue

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { isSecond } from '@reply/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
-import { type OpenCode, textOf } from '../../src/index.ts'
+import { type Client, textOf } from '../../src/index.ts'
 import { openStage, type Stage } from './server.ts'
 
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 })
@@ -76,7 +76,7 @@ export function testKilledServer(version: string): void {
   }
 
   /** A client whose first prompt gets the server killed. */
-  function openKilling(fate: Fate, isAnswered: boolean): OpenCode {
+  function openKilling(fate: Fate, isAnswered: boolean): Client {
     let isFirst = true
     return stage.open({
       fetch: async (url, init) => {
@@ -115,7 +115,7 @@ export function testKilledServer(version: string): void {
     return asked.length === 0 ? [] : [asked.length]
   }
 
-  async function timesStored(opencode: OpenCode, sessionID: string, words: string): Promise<number> {
+  async function timesStored(opencode: Client, sessionID: string, words: string): Promise<number> {
     const { directory } = stage.server
     await opencode.ready
     const route = `/session/${sessionID}/message?directory=${encodeURIComponent(directory)}`

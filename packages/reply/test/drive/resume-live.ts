@@ -2,7 +2,7 @@ import { isSecond } from '@reply/testing'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import {
   answerOf,
-  type OpenCode,
+  type Client,
   type PostedPrompt,
   type PromptInput,
   pendingAsks,
@@ -231,7 +231,7 @@ export function testResume(version: string): void {
   }
 
   async function dieAround(
-    around: (request: () => Promise<Response>, opencode: OpenCode) => Promise<void>,
+    around: (request: () => Promise<Response>, opencode: Client) => Promise<void>,
     input: Partial<PromptInput> = {},
   ): Promise<Dead> {
     let posted: PostedPrompt | undefined
@@ -282,7 +282,7 @@ export function testResume(version: string): void {
 
   async function die(
     name: string,
-    act?: (scene: { readonly opencode: OpenCode; readonly stream: ReplyStream }) => Promise<void>,
+    act?: (scene: { readonly opencode: Client; readonly stream: ReplyStream }) => Promise<void>,
   ): Promise<Dead & { readonly reply: Reply }> {
     let reply: Reply | undefined
     const dead = await dieWhen(name, async (stream) => {
@@ -297,7 +297,7 @@ export function testResume(version: string): void {
     for await (const _ of stream) if (stream.reply && textOf(stream.reply) !== '') return
   }
 
-  function found(resumed: Awaited<ReturnType<OpenCode['resume']>>): ReplyStream {
+  function found(resumed: Awaited<ReturnType<Client['resume']>>): ReplyStream {
     if (resumed.type !== 'found') throw new Error(`The prompt is ${resumed.type}.`)
     return resumed.stream
   }

@@ -11,7 +11,7 @@ import {
   text,
   tool,
 } from '@reply/testing'
-import { type ConnectOptions, connect, type OpenCode, type ReplyError } from '../../src/index.ts'
+import { type Client, type ConnectOptions, connect, type ReplyError } from '../../src/index.ts'
 
 /** What the tests of the driver play. */
 const scripts: Scripts = {
@@ -64,12 +64,12 @@ const scripts: Scripts = {
 export interface Stage {
   readonly server: Opencode
   readonly model: Model
-  readonly opencode: OpenCode
+  readonly opencode: Client
   readonly errors: readonly ReplyError[]
   /** Reads a route as another client would. */
   ask<T>(route: string): Promise<T>
   /** A second client, such as another person's. */
-  open(options?: Partial<ConnectOptions>): OpenCode
+  open(options?: Partial<ConnectOptions>): Client
   close(): Promise<void>
 }
 
@@ -97,8 +97,8 @@ export async function openStage(
     ...(options.service && { service: true }),
   })
   const errors: ReplyError[] = []
-  const opened: OpenCode[] = []
-  const open = (more: Partial<ConnectOptions> = {}): OpenCode => {
+  const opened: Client[] = []
+  const open = (more: Partial<ConnectOptions> = {}): Client => {
     const opencode = connect({
       url: server.url,
       ...(second && { password: secondPassword }),

@@ -6,12 +6,12 @@ import {
   type RecordedServer,
   readRecording,
 } from '@reply/testing'
-import { type ConnectOptions, connect, type OpenCode, type Reply, type ReplyError } from '../../src/index.ts'
+import { type Client, type ConnectOptions, connect, type Reply, type ReplyError } from '../../src/index.ts'
 
 export interface Stage {
   readonly server: RecordedServer
   readonly clock: HandClock
-  readonly opencode: OpenCode
+  readonly opencode: Client
   readonly errors: readonly ReplyError[]
   /** When each event stream was requested, in ms since the beginning. */
   readonly opened: readonly number[]
@@ -77,7 +77,7 @@ export function setStage({
 }
 
 /** The newest state of every reply that a watcher receives. */
-export function watchAll(opencode: OpenCode): Reply[] {
+export function watchAll(opencode: Client): Reply[] {
   const replies: Reply[] = []
   opencode.watch(
     {},

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { isSecond, launchOpencode, type Model, type Opencode, secondPassword, startModel, text } from '@reply/testing'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { connect, type OpenCode, runsUnasked } from '../../src/index.ts'
+import { type Client, connect, runsUnasked } from '../../src/index.ts'
 import { expandCommand } from '../../src/source/runs-unasked.ts'
 
 /** Each with what a person writes. `touch` and a name marks a shell command that ran. */
@@ -65,7 +65,7 @@ export function testUnasked(version: string, { runs }: { readonly runs: number }
     const all = [...cases, ...random]
     let model: Model
     let server: Opencode
-    let opencode: OpenCode
+    let opencode: Client
     beforeAll(async () => {
       const scripts = { plain: { steps: [[text('Yes.')]] } }
       model = await startModel({ scripts, fallback: 'plain', generation: isSecond(version) ? 2 : 1 })

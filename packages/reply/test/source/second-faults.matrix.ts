@@ -1,6 +1,6 @@
 import { secondPassword, secondVersion, startProxy } from '@reply/testing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Ask, OpenCode, Reply, ReplyStream } from '../../src/index.ts'
+import type { Ask, Client, Reply, ReplyStream } from '../../src/index.ts'
 import { textOf } from '../../src/index.ts'
 import { eventually, within } from '../drive/patience.ts'
 import { openStage, type Stage } from '../drive/server.ts'
@@ -9,7 +9,7 @@ import { openStage, type Stage } from '../drive/server.ts'
 describe(`OpenCode ${secondVersion}`, () => {
   let stage: Stage
   let proxy: Awaited<ReturnType<typeof startProxy>>
-  let opencode: OpenCode
+  let opencode: Client
 
   beforeAll(async () => {
     stage = await openStage({ version: secondVersion })

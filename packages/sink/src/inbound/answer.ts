@@ -1,4 +1,4 @@
-import type { OpenCode, ReplyStream } from '@reply/core'
+import type { Client, ReplyStream } from '@reply/core'
 import { pick, type TakenAsk } from '../asks/answering.ts'
 import type { AskInput } from '../asks/asks.ts'
 import { words as defaultWords } from '../english.ts'
@@ -17,7 +17,7 @@ export interface Running {
 /** Where answers go, and what may be waiting for them. */
 export interface AnswerOptions {
   /** The connection that the replies came from. */
-  readonly opencode: Pick<OpenCode, 'answer' | 'reject' | 'abort'>
+  readonly opencode: Pick<Client, 'answer' | 'reject' | 'abort'>
   /** What runs in the inbound's chat; each sink is asked in turn. */
   readonly running: (inbound: Inbound) => readonly Running[]
   /** The chat's session, if it has one, so that Stop also ends a run from before a restart. Default: unknown. */

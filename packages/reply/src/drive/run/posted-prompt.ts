@@ -1,6 +1,6 @@
 import type { ReplyStream } from './reply-stream.ts'
 
-/** A prompt that was posted, or was about to be. Can be stored as JSON and given to `OpenCode.resume`. */
+/** A prompt that was posted, or was about to be. Can be stored as JSON and given to `Client.resume`. */
 export interface PostedPrompt {
   /** Its session: `ses_…`. */
   readonly sessionID: string

@@ -32,7 +32,7 @@ export interface ReplyStream extends AsyncIterable<Change> {
    */
   readonly output: Promise<unknown>
   /**
-   * Ends the run, even one that others began and this prompt joined: see `OpenCode.abort`. Resolves with the settled
+   * Ends the run, even one that others began and this prompt joined: see `Client.abort`. Resolves with the settled
    * reply. Once the reply has settled, it ends nothing, so a newer run of the session continues; only a run that could
    * not be stopped is aborted again. Before the prompt was posted, it prevents the post. A `noReply` prompt that was
    * posted stays, and nothing else ends.

@@ -15,7 +15,7 @@ export interface RunOptions {
    */
   readonly timeoutMs?: number | undefined
   /**
-   * Called and awaited right before the prompt is posted, with what `OpenCode.resume` needs to find it again, such as
+   * Called and awaited right before the prompt is posted, with what `Client.resume` needs to find it again, such as
    * after a crash. If it throws or rejects, nothing is posted and the reply fails with that error. Not called for a
    * prompt that is dropped before, nor by `resume`.
    */

@@ -25,7 +25,7 @@ export interface WatchTarget {
   readonly directory?: string | undefined
 }
 
-/** The options of `OpenCode.watch`. */
+/** The options of `Client.watch`. */
 export interface WatchOptions {
   /** Called once per reply; the returned observers observe that reply to its end. */
   readonly observe: (reply: Reply) => readonly ReplyObserver[]

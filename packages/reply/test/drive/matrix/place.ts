@@ -4,14 +4,7 @@ import { copyFile, mkdir, rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { startProxy } from '@reply/testing'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import {
-  type Ask,
-  type ConnectOptions,
-  type OpenCode,
-  type Reply,
-  type ReplyStream,
-  textOf,
-} from '../../../src/index.ts'
+import { type Ask, type Client, type ConnectOptions, type Reply, type ReplyStream, textOf } from '../../../src/index.ts'
 import { eventually, within } from '../patience.ts'
 import { openStage, type Stage } from '../server.ts'
 
@@ -40,7 +33,7 @@ export function testPlacesOn(
 ): void {
   let stage: Stage
   let other: string
-  const opened: OpenCode[] = []
+  const opened: Client[] = []
 
   beforeAll(async () => {
     stage = stageNow()
@@ -52,7 +45,7 @@ export function testPlacesOn(
     for (const directory of [stage.server.directory, other]) await rm(join(directory, 'asked-for.txt'), { force: true })
   })
 
-  function open(options: Partial<ConnectOptions> = {}): OpenCode {
+  function open(options: Partial<ConnectOptions> = {}): Client {
     const opencode = stage.open({ directory: other, backOff: { minMs: 20, maxMs: 100 }, ...options })
     opened.push(opencode)
     return opencode
@@ -221,7 +214,7 @@ async function until(stream: ReplyStream, isThere: (reply: Reply) => boolean): P
 }
 
 /** The newest state of each reply that a watch tells of. */
-function watched(opencode: OpenCode, target: Parameters<OpenCode['watch']>[0]): readonly Reply[] {
+function watched(opencode: Client, target: Parameters<Client['watch']>[0]): readonly Reply[] {
   const seen: Reply[] = []
   opencode.watch(target, {
     observe: (first) => {

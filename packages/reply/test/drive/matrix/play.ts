@@ -3,9 +3,9 @@ import { driverFor } from '../../../../testing/scripts/drivers/all.ts'
 import { createKit, createWire, type Kit } from '../../../../testing/scripts/kit.ts'
 import { type Frame, startTape } from '../../../../testing/scripts/tape.ts'
 import {
+  type Client,
   type ConnectOptions,
   connect,
-  type OpenCode,
   type PromptInput,
   type Reply,
   type ReplyStream,
@@ -107,7 +107,7 @@ function keep(list: Observed[], first: Reply) {
   })
 }
 
-function watchAll(opencode: OpenCode): () => readonly Observed[] {
+function watchAll(opencode: Client): () => readonly Observed[] {
   const replies: Observed[] = []
   opencode.watch({}, { observe: (first) => [keep(replies, first)] })
   return () => replies
@@ -138,7 +138,7 @@ function countPosts(): Posts {
 /** A driver's kit whose prompts and commands go through our own `prompt()` and `command()`. */
 function throughPrompt(
   plain: Kit,
-  options: { readonly client: OpenCode; readonly posts: Posts; readonly directory: string },
+  options: { readonly client: Client; readonly posts: Posts; readonly directory: string },
 ): { readonly kit: Kit; readonly prompted: () => readonly Observed[] } {
   const { client, posts } = options
   const replies: Observed[] = []

@@ -9,7 +9,7 @@ import type { StopTarget } from './run/stop/stop-target.ts'
 import type { WatchOptions, WatchTarget } from './sync/watch.ts'
 
 /** A connection to one OpenCode server. It reconnects by itself until `close`. */
-export interface OpenCode extends Queries {
+export interface Client extends Queries {
   /**
    * Resolves when the stream is first up. Rejects if the first attempt finds no server or is refused, or if streams
    * keep breaking off for `connectTimeoutMs`. Retries continue either way.

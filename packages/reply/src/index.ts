@@ -95,9 +95,9 @@ export {
 } from './select.ts'
 export type {
   CommandInput,
-  Delivery,
   InputPart,
   OutputFormat,
+  PromptDelivery,
   PromptFile,
   PromptInput,
   SessionInput,

@@ -26,7 +26,7 @@ export interface SessionInput {
  * When a session that is at work begins a prompt: `steer` after the step at work and its tools, `queue` when the run
  * would end.
  */
-export type Delivery = 'steer' | 'queue'
+export type PromptDelivery = 'steer' | 'queue'
 
 /** A prompt. It needs a text that isn't blank, a part or a file, else `prompt` throws `invalid`. */
 export interface PromptInput extends SessionInput {
@@ -43,7 +43,7 @@ export interface PromptInput extends SessionInput {
    * difference. Default `steer`, or on a server that runs one prompt at a time, after the run. OpenCode 1 can't queue:
    * the reply fails with `unsupported`.
    */
-  readonly delivery?: Delivery | undefined
+  readonly delivery?: PromptDelivery | undefined
   /** Added to the system prompt for this run. */
   readonly system?: string | undefined
   /** Switches tools on (`true`) or off (`false`) by name, for this run. Default: the agent's. */

@@ -1,5 +1,5 @@
 import { ReplyError } from '../../error.ts'
-import type { CommandInput, Delivery, PromptInput } from '../../source/input.ts'
+import type { CommandInput, PromptDelivery, PromptInput } from '../../source/input.ts'
 import type { Capabilities, SourceCommand, SourcePrompt } from '../../source/port.ts'
 
 /** Throws `invalid` for an empty prompt, and for a guarded one that brings its own way around the guard. */
@@ -30,7 +30,7 @@ function requirePlain({ parts = [], tools }: SourcePrompt): void {
 }
 
 /** Throws `unsupported` if the server can't deliver a prompt in this way. */
-export function requireDelivery(delivery: Delivery | undefined, can: Capabilities): void {
+export function requireDelivery(delivery: PromptDelivery | undefined, can: Capabilities): void {
   if (delivery === 'queue' && !can.queuesPrompts)
     throw new ReplyError('unsupported', 'This server queues no prompts; leave out delivery, or wait for the reply.')
   if (delivery === 'steer' && !can.takesPromptsWhileBusy)

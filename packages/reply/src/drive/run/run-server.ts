@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts'
 import type { OnError } from '../../error.ts'
 import type { Place } from '../../place.ts'
-import type { CommandInput, Delivery, SessionInput } from '../../source/input.ts'
+import type { CommandInput, PromptDelivery, SessionInput } from '../../source/input.ts'
 import type { Engine } from '../store/engine.ts'
 import type { LiveReply } from '../store/replies.ts'
 import type { Liveness } from '../sync/liveness.ts'
@@ -61,7 +61,7 @@ export interface RunRequest {
   /** What the person said, if known. */
   readonly text?: string | undefined
   /** When a busy session begins it. */
-  readonly delivery?: Delivery | undefined
+  readonly delivery?: PromptDelivery | undefined
   /**
    * Posts. A rejection of type `unreachable` leaves open whether the server took it, unless it was never sent. `stored` is
    * what the server has under that id, which is not added once more.

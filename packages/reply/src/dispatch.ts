@@ -2,7 +2,7 @@ import mitt from 'mitt'
 import type { Change, ChangeOf, ChangeType } from './change.ts'
 import { type OnError, ReplyError } from './error.ts'
 import type { Observation, ReplyObserver } from './observer.ts'
-import type { Step } from './reduce.ts'
+import type { Reduction } from './reduce.ts'
 import { kindOf } from './text/excerpt.ts'
 
 /** Passes the changes of one reply to its observers. */
@@ -12,7 +12,7 @@ export interface Dispatcher {
   /** Listens to one type of change. Returns a function that stops listening. */
   on<T extends ChangeType>(type: T, listener: (observation: Observation<ChangeOf<T>>) => unknown): () => void
   /** Passes each change to every observer, in order. Does not await them. */
-  dispatch(step: Step): void
+  dispatch(step: Reduction): void
 }
 
 type Events = { [T in ChangeType]: Observation<ChangeOf<T>> }
@@ -53,7 +53,7 @@ export function createDispatcher(options: { readonly onError?: OnError | undefin
     return () => emitter.off(type, guarded)
   }
 
-  function dispatch(step: Step): void {
+  function dispatch(step: Reduction): void {
     // An observer that is added during dispatch has already received the whole step.
     const present = observers
     for (const change of step.changes) {
@@ -102,7 +102,7 @@ export function createDispatcher(options: { readonly onError?: OnError | undefin
 }
 
 /** A single literal for the most frequent change: copying takes longer than the call. */
-function observationOf(change: Change, { reply, raw }: Step): Observation {
+function observationOf(change: Change, { reply, raw }: Reduction): Observation {
   if (change.type !== 'partChanged') return Object.assign({ reply, raw }, change)
   return { type: 'partChanged', part: change.part, index: change.index, delta: change.delta, reply, raw }
 }

@@ -61,7 +61,7 @@ export { createEventReader, type EventReader, type EventReaderOptions } from './
 export { type Recorder, type RecordOptions, record } from './recording/write.ts'
 export { type ReplayOptions, replay } from './recording.ts'
 export { emptyReply } from './reduce/shape.ts'
-export { reduce, type Step } from './reduce.ts'
+export { type Reduction, reduce } from './reduce.ts'
 export type {
   Child,
   Compaction,

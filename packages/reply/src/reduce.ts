@@ -18,7 +18,7 @@ import type { Phase, Reply } from './reply.ts'
  * The result of one event. Even without changes the reply may be a new object: fields that only repeat the wire are
  * updated.
  */
-export interface Step {
+export interface Reduction {
   /** The reply after the event. */
   readonly reply: Reply
   /** What the event changed, in order. Empty if it changed nothing that observers receive. */
@@ -32,7 +32,7 @@ export interface Step {
  * without a clock. Returns the same object for an event that changes nothing. After settling, late events change the
  * data and produce only `replyAmended`.
  */
-export function reduce(reply: Reply, event: SessionScopedEvent): Step {
+export function reduce(reply: Reply, event: SessionScopedEvent): Reduction {
   if (event.type === 'delta' && event.sessionID === reply.sessionID && reply.phase !== 'settled') {
     const grown = growPart(reply, event)
     // A literal is smaller than an array that grows by push, and most events are deltas.
@@ -62,7 +62,7 @@ function withPhase(reply: Reply, before: Phase, changes: Change[]): Reply {
   return phase === reply.phase ? reply : withFields(reply, { phase })
 }
 
-function amend(reply: Reply, event: SessionScopedEvent): Step {
+function amend(reply: Reply, event: SessionScopedEvent): Reduction {
   switch (event.type) {
     case 'settle':
     case 'status':
@@ -163,7 +163,7 @@ function applyBelow(reply: Reply, event: SessionScopedEvent, changes: Change[]):
 }
 
 /** A sub-agent's error before its first event doesn't end it: it may have run before we listened. */
-function reduceChild(child: Reply, event: SessionScopedEvent): Step {
+function reduceChild(child: Reply, event: SessionScopedEvent): Reduction {
   if (event.type !== 'error' || event.sessionID !== child.sessionID || child.phase !== 'waiting')
     return reduce(child, event)
   const changes: Change[] = []

@@ -1,6 +1,6 @@
 import type { SessionScopedEvent } from '../event.ts'
 import type { Whole } from '../reduce/shape.ts'
-import type { Step } from '../reduce.ts'
+import type { Reduction } from '../reduce.ts'
 import type { Reply, Todo } from '../reply.ts'
 import { type Cells, cellOf, emptyCells, withCell } from './cells.ts'
 import type { SettledReply } from './forget.ts'
@@ -103,7 +103,7 @@ export interface PastReply {
 /**
  * A step of one reply. `run` counts the root session's replies; together with `reply.sessionID` it identifies this one.
  */
-export interface TrackedStep extends Step {
+export interface TrackedStep extends Reduction {
   readonly run: number
 }
 

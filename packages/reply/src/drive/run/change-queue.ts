@@ -1,11 +1,11 @@
 import type { Change } from '../../change.ts'
 import { diff } from '../../diff.ts'
 import { emptyReply } from '../../reduce/shape.ts'
-import type { Step } from '../../reduce.ts'
+import type { Reduction } from '../../reduce.ts'
 import type { Reply } from '../../reply.ts'
 
 export interface ChangeQueue {
-  push(step: Step): void
+  push(step: Reduction): void
   /** No more changes will come; queued ones can still be taken. */
   end(): void
   /** The reader is gone. */
@@ -35,7 +35,7 @@ export function createChangeQueue(begin: {
   let wakes: (() => void)[] = []
   return { push, end, close, take }
 
-  function push(step: Step): void {
+  function push(step: Reduction): void {
     newest = step.reply
     if (!isCollapsed) {
       for (const change of step.changes) add(change)

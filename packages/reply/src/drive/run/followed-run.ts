@@ -1,6 +1,6 @@
 import { ReplyError } from '../../error.ts'
 import { emptyReply } from '../../reduce/shape.ts'
-import type { Step } from '../../reduce.ts'
+import type { Reduction } from '../../reduce.ts'
 import { observersOf } from '../store/observers.ts'
 import type { LiveReply } from '../store/replies.ts'
 import type { Start } from './recognize.ts'
@@ -35,7 +35,7 @@ export interface FollowedRun {
   /** Nothing runs on the server: a stand-in reply carries the reason. */
   endWith(how: Pick<StandInOptions, 'sessionID' | 'end'>): void
   /** The run is over, and this step is all of it. `joined`: another prompt had begun it. */
-  show(step: Step, joined: boolean): void
+  show(step: Reduction, joined: boolean): void
 }
 
 export interface Post {
@@ -171,7 +171,7 @@ export function createFollowedRun(
     if (!live && !isShown) show(standIn({ ...how, text: request.text, at: clock.now() }), false)
   }
 
-  function show(step: Step, joined: boolean): void {
+  function show(step: Reduction, joined: boolean): void {
     if (live || isShown) return
     isShown = true
     source.show(step, joined)

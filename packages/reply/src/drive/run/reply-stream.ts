@@ -1,7 +1,7 @@
 import type { Change, ChangeOf, ChangeType } from '../../change.ts'
 import { diff } from '../../diff.ts'
 import { emptyReply } from '../../reduce/shape.ts'
-import type { Step } from '../../reduce.ts'
+import type { Reduction } from '../../reduce.ts'
 import type { Reply } from '../../reply.ts'
 import { outputOf } from '../../select.ts'
 import type { LiveReply } from '../store/replies.ts'
@@ -53,7 +53,7 @@ export interface StreamSource {
   /** The reply is known: readers start to receive it. */
   attach(live: LiveReply, joined: boolean): void
   /** No live reply will be attached; this settled one takes its place. */
-  show(step: Step, joined: boolean): void
+  show(step: Reduction, joined: boolean): void
 }
 
 export function createReplyStream(options: { readonly abort: () => Promise<void> }): StreamSource {
@@ -104,12 +104,12 @@ export function createReplyStream(options: { readonly abort: () => Promise<void>
     }
   }
 
-  function show(step: Step, isJoined: boolean): void {
+  function show(step: Reduction, isJoined: boolean): void {
     joined ??= isJoined
     notify(step)
   }
 
-  function notify(step: Step): void {
+  function notify(step: Reduction): void {
     if (settled) return
     reply = step.reply
     if (!hasLeft) for (const queue of queues) queue.push(step)

@@ -4,7 +4,7 @@ import type { SessionScopedEvent } from '../../event.ts'
 import type { ReplyObserver } from '../../observer.ts'
 import type { ReplyFailure } from '../../part.ts'
 import { emptyReply } from '../../reduce/shape.ts'
-import { reduce, type Step } from '../../reduce.ts'
+import { type Reduction, reduce } from '../../reduce.ts'
 
 export interface StandInOptions {
   readonly sessionID: string
@@ -18,7 +18,7 @@ export interface StandInOptions {
 }
 
 /** Builds a settled reply for a prompt for which nothing runs on the server. */
-export function standIn({ sessionID, text, at, end }: StandInOptions): Step {
+export function standIn({ sessionID, text, at, end }: StandInOptions): Reduction {
   const events: SessionScopedEvent[] = [{ type: 'opened', sessionID, text, at }]
   if (end.type === 'aborted' || end.type === 'parked')
     events.push({ type: 'abort-requested', sessionID, reason: 'requested', at })
@@ -37,7 +37,7 @@ export function standIn({ sessionID, text, at, end }: StandInOptions): Step {
 }
 
 /** Dispatches a step that doesn't come from an engine. */
-export function reportOnce(observers: readonly ReplyObserver[], step: Step, onError: OnError): void {
+export function reportOnce(observers: readonly ReplyObserver[], step: Reduction, onError: OnError): void {
   const dispatcher = createDispatcher({ onError })
   for (const observer of observers) dispatcher.observe(observer)
   dispatcher.dispatch(step)

@@ -3,7 +3,7 @@ import { createDispatcher, type Dispatcher } from '../../dispatch.ts'
 import type { OnError } from '../../error.ts'
 import type { ReplyObserver } from '../../observer.ts'
 import { emptyReply } from '../../reduce/shape.ts'
-import type { Step } from '../../reduce.ts'
+import type { Reduction } from '../../reduce.ts'
 import type { Reply } from '../../reply.ts'
 import type { TrackedStep } from '../../track/state.ts'
 
@@ -16,7 +16,7 @@ export interface LiveReply {
   /** Adds observers; they first receive everything so far, as one diff. Returns a function that removes them. */
   observe(observers: readonly ReplyObserver[]): () => void
   /** Calls the follower with each step from now on. Returns a function that removes it. */
-  follow(follower: (step: Step) => void): () => void
+  follow(follower: (step: Reduction) => void): () => void
 }
 
 export interface Replies {
@@ -38,7 +38,7 @@ export interface Replies {
 interface Entry {
   reply: Reply
   readonly dispatcher: Dispatcher
-  readonly followers: Set<(step: Step) => void>
+  readonly followers: Set<(step: Reduction) => void>
   readonly live: LiveReply
   /** Observers that were added during a step: they received it as part of the diff of everything so far. */
   coming?: (() => void)[] | undefined
@@ -84,7 +84,7 @@ export function createReplies(options: { readonly onError: OnError; readonly kee
   function add(key: string, { reply, run }: TrackedStep): Entry {
     const { sessionID } = reply
     const dispatcher = createDispatcher({ onError: options.onError })
-    const followers = new Set<(step: Step) => void>()
+    const followers = new Set<(step: Reduction) => void>()
     const live: LiveReply = {
       sessionID,
       run,

@@ -1,12 +1,12 @@
 // An observer of your own: every method is optional. This one rings the bell when an ask waits, on any session. Its policy is to
 // answer nothing: asks are left to other clients.
 //   OPENCODE_URL=http://127.0.0.1:4096 npx tsx examples/observer.ts
-import { type Ask, askDetails, askTitle, connect, type ReplyObserver, visible } from '@reply/core'
+import { type Ask, askDetails, askTitle, connect, escapeInvisible, type ReplyObserver } from '@reply/core'
 
 const attention: ReplyObserver = {
   replyStarted: ({ reply }) => console.log(`${reply.sessionID} started`),
   questionAsked: ({ ask }) =>
-    console.log(`\u0007it asks: ${ask.questions.map(({ question }) => visible(question)).join(' · ')}`),
+    console.log(`\u0007it asks: ${ask.questions.map(({ question }) => escapeInvisible(question)).join(' · ')}`),
   permissionAsked: ({ ask, reply }) => {
     // A sub-agent's ask reaches the reply that a person started, at any depth.
     const who = ask.sessionID === reply.sessionID ? 'it' : 'a sub-agent'

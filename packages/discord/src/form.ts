@@ -1,4 +1,4 @@
-import { type Form, type FormQuestion, oneLine, visible } from '@reply/sink/channel'
+import { escapeInvisible, type Form, type FormQuestion, oneLine } from '@reply/sink/channel'
 import { idOf } from './body.ts'
 import { dialog } from './limits.ts'
 import { oneMessage } from './render.ts'
@@ -41,7 +41,7 @@ export function dialogOf(form: Form): Component {
       ? [
           {
             type: kind.words,
-            content: oneMessage(visible(plan.question.question)),
+            content: oneMessage(escapeInvisible(plan.question.question)),
           },
         ]
       : []),

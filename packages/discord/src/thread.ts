@@ -1,4 +1,4 @@
-import { type PortError, visible, withoutHalf } from '@reply/sink/channel'
+import { escapeInvisible, type PortError, withoutHalf } from '@reply/sink/channel'
 import type { DiscordRest } from './api.ts'
 import { responseOf, toPortError } from './failure.ts'
 import { threadNameLength } from './limits.ts'
@@ -62,6 +62,6 @@ export function createTarget({ rest, channelId, thread }: TargetOptions): (signa
 
 /** Visible, and never cut inside a surrogate pair: Discord refuses a name with half of one. */
 function nameOf(name: string): string {
-  const line = visible(name.replace(/\s+/g, ' ').trim())
+  const line = escapeInvisible(name.replace(/\s+/g, ' ').trim())
   return line.length <= threadNameLength ? line : withoutHalf(line.slice(0, threadNameLength))
 }

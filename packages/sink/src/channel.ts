@@ -1,4 +1,4 @@
-export { pause, safeOnError, systemClock, visible, wallTime } from '@reply/core'
+export { escapeInvisible, pause, safeOnError, systemClock, wallTime } from '@reply/core'
 export { isAskToken } from './asks/token.ts'
 export { backOffMs } from './back-off.ts'
 export type { Claim, Held } from './deliver/chat-calls.ts'

@@ -1,4 +1,4 @@
-import { visible } from '@reply/core'
+import { escapeInvisible } from '@reply/core'
 import { clip } from './view/format.ts'
 
 /**
@@ -43,7 +43,7 @@ const device = /^(?:con|prn|aux|nul|com[\d¹²³]|lpt[\d¹²³])$/i
  * inert becomes part of the name before `.txt`.
  */
 export function safeFileName(name: string): string {
-  const seen = visible(name)
+  const seen = escapeInvisible(name)
   const dot = seen.lastIndexOf('.')
   const given = dot < 0 ? '' : seen.slice(dot + 1).toLowerCase()
   const isInert = inertExtensions.has(given)

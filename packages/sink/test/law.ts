@@ -1,4 +1,4 @@
-import { alwaysOffer, askDetails, askTitle, legible, type PermissionAsk, type Reply } from '@reply/core'
+import { alwaysOffer, askDetails, askTitle, escapeDeceptive, type PermissionAsk, type Reply } from '@reply/core'
 import { randomBy } from '@reply/testing'
 import { expect, test } from 'vitest'
 import type { FakeFault, FakeOptions } from '../src/testing/fake-options.ts'
@@ -151,11 +151,13 @@ function unreadIn(scene: Scene, ask: PermissionAsk): readonly string[] {
   const always = alwaysOffer(ask).type === 'offered' ? ask.always.filter((pattern) => pattern !== command) : []
   const shown = compact(texts.join('\n'))
   const lines = [...leavesOf(ask.call?.input), ...leavesOf(ask.metadata.note)].flatMap((leaf) => leaf.split('\n'))
-  const missing = lines.filter((line) => !compact([title, ...codes].join('\n')).includes(compact(legible(line))))
+  const missing = lines.filter(
+    (line) => !compact([title, ...codes].join('\n')).includes(compact(escapeDeceptive(line))),
+  )
   return [
     ...(isTitled ? [] : [title]),
     ...unread.map(({ label, text }) => `${label}: ${text}`),
-    ...always.filter((pattern) => ![shown, ...codes].some((one) => one.includes(compact(legible(pattern))))),
+    ...always.filter((pattern) => ![shown, ...codes].some((one) => one.includes(compact(escapeDeceptive(pattern))))),
     ...missing,
   ]
 }

@@ -4,6 +4,7 @@ import {
   cachedRender,
   clip,
   type Dialect,
+  escapeInvisible,
   isMisleading,
   isOpenable,
   knownTokens,
@@ -13,7 +14,6 @@ import {
   renderMarkdown,
   type Token,
   textOf,
-  visible,
   wellFormed,
 } from '@reply/sink/channel'
 import type { SlackFields } from './api.ts'
@@ -172,7 +172,7 @@ export function plainText(text: string): SlackFields {
 
 /** The same, with hidden characters made visible, cut to `most` UTF-16 units. Slack refuses a blank label. */
 export function plainLabel(text: string, most: number): SlackFields {
-  const shown = clipped(visible(text), most)
+  const shown = clipped(escapeInvisible(text), most)
   return plainText(shown.trim() === '' ? '…' : shown)
 }
 

@@ -1,4 +1,4 @@
-import { legible } from '@reply/core'
+import { escapeDeceptive } from '@reply/core'
 import { oneLine } from '@reply/sink/channel'
 import type { Allowed, AllowedList } from '../asks/allowed.ts'
 import type { Grant } from '../asks/decode.ts'
@@ -74,7 +74,7 @@ export function allowedCommands({ words, isAgent }: CommandContext, allowed: All
   }
 
   function patternsOf({ patterns }: Grant): string {
-    return plain(oneLine(legible(patterns.join(', ')), patternLength))
+    return plain(oneLine(escapeDeceptive(patterns.join(', ')), patternLength))
   }
 }
 

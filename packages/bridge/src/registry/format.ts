@@ -1,4 +1,4 @@
-import { visible } from '@reply/core'
+import { escapeInvisible } from '@reply/core'
 import { elapsed, oneLine } from '@reply/sink/channel'
 import type { Execution, LogLine } from './execution.ts'
 
@@ -50,7 +50,7 @@ export function logText(id: string, lines: readonly LogLine[]): string {
   const shown: string[] = []
   let left = mostOfLog
   for (const { from, text } of lines.toReversed()) {
-    const line = `[${from}] ${visible(text)}`
+    const line = `[${from}] ${escapeInvisible(text)}`
     left -= line.length + 1
     if (left < 0) break
     shown.unshift(line)

@@ -4,10 +4,10 @@ import {
   alwaysReach,
   askDetails,
   askTitle,
+  escapeInvisible,
   type PermissionAsk,
   type QuestionAsk,
   type Reply,
-  visible,
 } from '@reply/core'
 import { markdown } from '../format/markdown.ts'
 import { toned } from '../format/patch.ts'
@@ -77,7 +77,7 @@ function questionLines(ask: QuestionAsk, { width, reply, entry }: PanelOptions):
     const own = question.custom && question.options.length > 0 ? [line('  or answer in your own words', 'dim')] : []
     return [
       clip(title, width),
-      ...indent(markdown(visible(question.question), width - 2)),
+      ...indent(markdown(escapeInvisible(question.question), width - 2)),
       ...several,
       ...question.options.flatMap((option, index) =>
         optionLines({ number: index + 1, ...option, marked: marked.includes(option.label) }, width),

@@ -1,4 +1,4 @@
-import { legible, visible } from '@reply/core'
+import { escapeDeceptive, escapeInvisible } from '@reply/core'
 
 // Text of models and tools may contain terminal commands: colours, cursor moves, title changes, links, clipboard
 // writes. Everything below works line by line, so what a finished line shows never depends on later text.
@@ -35,12 +35,12 @@ export function cleanLine(text: string): string {
 
 /** One line that hides nothing: control and invisible characters are written out; breaks and tabs become spaces. */
 export function visibleLine(text: string): string {
-  return visible(text).replace(/\s+/g, ' ').trim()
+  return escapeInvisible(text).replace(/\s+/g, ' ').trim()
 }
 
-/** `visibleLine` for what a person is to allow; see `legible`. */
+/** `visibleLine` for what a person is to allow; see `escapeDeceptive`. */
 export function legibleLine(text: string): string {
-  return legible(text).replace(/\s+/g, ' ').trim()
+  return escapeDeceptive(text).replace(/\s+/g, ' ').trim()
 }
 
 /** Escapes in JSON what `JSON.stringify` leaves raw but a terminal may obey: DEL, C1 and the directional controls. */

@@ -1,5 +1,5 @@
 import type { PermissionAsk } from '../ask.ts'
-import { legible } from '../text/legible.ts'
+import { escapeDeceptive } from '../text/escape-deceptive.ts'
 import { isShellTool, isSubagentTool } from './tool-name.ts'
 
 /**
@@ -50,11 +50,14 @@ export type AlwaysReach =
   | { readonly type: 'same' }
   | { readonly type: 'patterns' | 'option'; readonly names: readonly string[] }
 
-/** Reads what "always" would allow, for an ask that offers it. The names are as `legible` writes them. */
+/** Reads what "always" would allow, for an ask that offers it. The names are as `escapeDeceptive` writes them. */
 export function alwaysReach({ always, patterns, call }: PermissionAsk): AlwaysReach {
   const command = call?.input.command
   if (always.length > 0 && always.every((pattern) => pattern === command)) return { type: 'same' }
-  return { type: patterns.length === 0 ? 'option' : 'patterns', names: always.map((pattern) => legible(pattern)) }
+  return {
+    type: patterns.length === 0 ? 'option' : 'patterns',
+    names: always.map((pattern) => escapeDeceptive(pattern)),
+  }
 }
 
 /**

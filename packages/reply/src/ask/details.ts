@@ -1,7 +1,7 @@
 import type { AskCall, PermissionAsk } from '../ask.ts'
 import { type Fields, textIn } from '../fields.ts'
 import { same } from '../reduce/same.ts'
-import { legible } from '../text/legible.ts'
+import { escapeDeceptive } from '../text/escape-deceptive.ts'
 import { editLayout } from './edit.ts'
 import { type Place, placeOf } from './place.ts'
 import { isShallow, leavesOf, readableFields, without } from './readable.ts'
@@ -15,7 +15,7 @@ export interface AskDetail {
   readonly format: 'code' | 'diff' | 'text'
   /** Set for code only. */
   readonly language?: string | undefined
-  /** Never empty, never clipped. Nothing in it can be overlooked, see `legible`. */
+  /** Never empty, never clipped. Nothing in it can be overlooked, see `escapeDeceptive`. */
   readonly text: string
 }
 
@@ -39,7 +39,7 @@ export function askTitle(ask: PermissionAsk): string {
  * What a permission would run, in reading order, below its `askTitle`. Undefined if that is unknown: without `call`, or if
  * its values are nested deeper than 256 levels. Empty if the title says all.
  *
- * Complete: the title and the texts contain every string of the call's input, as `legible` writes it, each of its lines on
+ * Complete: the title and the texts contain every string of the call's input, as `escapeDeceptive` writes it, each of its lines on
  * a line of its own. The same goes for every string of the metadata, except diffs that only repeat the input. A path that
  * is there in one form, and the lines of a diff that name its file, are not repeated. Patterns are added if no other text
  * contains them.
@@ -87,7 +87,7 @@ function knownCard(ask: PermissionAsk, call: AskCall): Card {
   const isSaid = own === '' || (hasWhere && where === own)
   const isPlaced = place === undefined || place.shown === '' || (hasWhere && !isOutside(ask))
   const before = [
-    ...(title.startsWith(legible(what)) ? [] : detail('Tool', what)),
+    ...(title.startsWith(escapeDeceptive(what)) ? [] : detail('Tool', what)),
     ...(isSaid ? [] : detail('Title', own)),
     ...(isPlaced ? [] : detail(place.isFolder ? 'Directory' : 'File', place.shown)),
   ]
@@ -127,7 +127,10 @@ function layoutOf(tool: string, input: Fields, metadata: Fields, place: Place | 
 
 function commandLayout({ command }: Fields): Layout {
   if (!isText(command)) return { details: [], covered: [] }
-  return { details: [{ label: '', format: 'code', language: 'bash', text: legible(command) }], covered: ['command'] }
+  return {
+    details: [{ label: '', format: 'code', language: 'bash', text: escapeDeceptive(command) }],
+    covered: ['command'],
+  }
 }
 
 /** The tool, and the permission if that is another one. OpenCode asks for `edit` also before it writes a file. */
@@ -157,7 +160,7 @@ const titleLength = 120
 
 /** The line with where it happens if both fit, or what it is alone, or the beginning of that. */
 function titleOf(what: string, where: string, isFolder = false): string {
-  const name = legible(what)
+  const name = escapeDeceptive(what)
   const titles = [lineOf(what, where, isFolder), name]
   return (
     titles.find(isLine) ??
@@ -169,7 +172,9 @@ function titleOf(what: string, where: string, isFolder = false): string {
 }
 
 function lineOf(what: string, where: string, isFolder: boolean): string {
-  return where === '' ? legible(what) : `${legible(what)}${isFolder ? ' in' : ':'} ${legible(where)}`
+  return where === ''
+    ? escapeDeceptive(what)
+    : `${escapeDeceptive(what)}${isFolder ? ' in' : ':'} ${escapeDeceptive(where)}`
 }
 
 /** One line, in which no space would be lost. */
@@ -182,7 +187,7 @@ function textsOf(details: readonly AskDetail[]): readonly string[] {
 }
 
 function isIn(text: string, texts: readonly string[]): boolean {
-  const written = legible(text)
+  const written = escapeDeceptive(text)
   return texts.some((one) => one.includes(written))
 }
 
@@ -197,7 +202,7 @@ function fieldDetails(fields: readonly (readonly [string, unknown])[], isMore: b
   const short = named.filter((field) => !isLong(field))
   return [
     ...detail(isMore ? 'Also' : '', readableFields(short)),
-    ...named.filter(isLong).flatMap(([name, value]) => detail(legible(name), textIn(value))),
+    ...named.filter(isLong).flatMap(([name, value]) => detail(escapeDeceptive(name), textIn(value))),
   ]
 }
 
@@ -210,7 +215,7 @@ function nameOf(field: string): string {
 
 /** Returns no detail for an empty text. */
 function detail(label: string, text: string): readonly AskDetail[] {
-  return text === '' ? [] : [{ label, format: 'text', text: legible(text) }]
+  return text === '' ? [] : [{ label, format: 'text', text: escapeDeceptive(text) }]
 }
 
 function isText(value: unknown): value is string {

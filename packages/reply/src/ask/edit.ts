@@ -1,5 +1,5 @@
 import { type Fields, isFields, textIn } from '../fields.ts'
-import { legible } from '../text/legible.ts'
+import { escapeDeceptive } from '../text/escape-deceptive.ts'
 import type { AskDetail, Layout } from './details.ts'
 import { coversText, isCoveredBy, linesOf, withoutNames } from './diff.ts'
 import type { Place } from './place.ts'
@@ -120,5 +120,5 @@ function coveredDiffs(metadata: Fields, shown: string): readonly string[] {
 }
 
 function diff(label: string, text: string): AskDetail {
-  return { label, format: 'diff', text: legible(text, { isDiff: true }) }
+  return { label, format: 'diff', text: escapeDeceptive(text, { isDiff: true }) }
 }

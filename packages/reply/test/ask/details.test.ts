@@ -1,4 +1,4 @@
-import { askDetails, askTitle, legible, type PermissionAsk, visible } from '@reply/core'
+import { askDetails, askTitle, escapeDeceptive, escapeInvisible, type PermissionAsk } from '@reply/core'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { permission, root } from '../make.ts'
@@ -299,10 +299,10 @@ describe('everything that will run is in the details', () => {
       fc.property(tool, input, fields, (name, given, metadata) => {
         const ask = askOf(name, given, { metadata })
         const texts = [askTitle(ask), ...(askDetails(ask) ?? []).map((detail) => detail.text)]
-        expect(texts.every((one) => one !== '' && visible(one) === one)).toBe(true)
+        expect(texts.every((one) => one !== '' && escapeInvisible(one) === one)).toBe(true)
         const lines = texts.flatMap((one) => one.split('\n'))
         for (const string of [...stringsIn(given), ...stringsIn(metadata)]) {
-          for (const line of legible(string).split('\n')) {
+          for (const line of escapeDeceptive(string).split('\n')) {
             expect(
               lines.some((other) => other.includes(line)),
               JSON.stringify({ line, texts }),
@@ -346,7 +346,8 @@ describe('everything that will run is in the details', () => {
         const ask = askOf(name, given, { metadata: { diff: one } })
         const lines = [askTitle(ask), ...(askDetails(ask) ?? []).flatMap((detail) => detail.text.split('\n'))]
         for (const string of stringsIn(given)) {
-          for (const line of legible(string).split('\n')) expect(lines.some((other) => other.includes(line))).toBe(true)
+          for (const line of escapeDeceptive(string).split('\n'))
+            expect(lines.some((other) => other.includes(line))).toBe(true)
         }
         const isForAll = JSON.stringify(given).includes('"replaceAll":true')
         if (isForAll) expect(lines.join('\n')).toMatch(/every occurrence|Replace all: true/)
@@ -367,19 +368,19 @@ describe('visible', () => {
     ['a filler that looks like a space', '\u3164', '\\u3164'],
     ['a line separator', '\u2028', '\\u2028'],
   ])('writes out %s', (_, hidden, shown) => {
-    expect(visible(hidden)).toBe(shown)
+    expect(escapeInvisible(hidden)).toBe(shown)
   })
 
   test('leaves line feeds, tabs, letters of all scripts and emoji', () => {
     const plain = 'a\n\tb ä 漢字 עברית 👍🏽 ❤️'
-    expect(visible(plain)).toBe(plain)
+    expect(escapeInvisible(plain)).toBe(plain)
   })
 
   test('does nothing to what it has written', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (any) => {
-        expect(visible(visible(any))).toBe(visible(any))
-        expect(visible(any).replace(/[\n\t]/g, '')).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}]/u)
+        expect(escapeInvisible(escapeInvisible(any))).toBe(escapeInvisible(any))
+        expect(escapeInvisible(any).replace(/[\n\t]/g, '')).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}]/u)
       }),
     )
   })

@@ -1,4 +1,4 @@
-import { alwaysOffer, legible, type PermissionAsk } from '@reply/core'
+import { alwaysOffer, escapeDeceptive, type PermissionAsk } from '@reply/core'
 import type { Policy } from '../config.ts'
 import type { Entry } from '../ledger/entry.ts'
 import { entriesOf, type Ledger } from '../ledger/ledger.ts'
@@ -46,9 +46,12 @@ export function whyNotAlways(ask: PermissionAsk, words: Words): string | undefin
     case 'none':
       return undefined
     case 'everything':
-      return words.alwaysTooWide({ permission: legible(ask.permission), pattern: legible(offer.pattern) })
+      return words.alwaysTooWide({
+        permission: escapeDeceptive(ask.permission),
+        pattern: escapeDeceptive(offer.pattern),
+      })
     case 'runs-anything':
-      return words.alwaysTooWide({ program: legible(offer.program) })
+      return words.alwaysTooWide({ program: escapeDeceptive(offer.program) })
     default:
       return offer satisfies never
   }

@@ -1,6 +1,6 @@
 import { sha256 } from '@noble/hashes/sha2.js'
 import { utf8ToBytes } from '@noble/hashes/utils.js'
-import { type AskDetail, askDetails, askTitle, legible, type PermissionAsk } from '@reply/core'
+import { type AskDetail, askDetails, askTitle, escapeDeceptive, type PermissionAsk } from '@reply/core'
 import { base64url } from '../base64url.ts'
 import { permissionKey } from '../ledger/keys.ts'
 import type { Words } from '../words.ts'
@@ -42,14 +42,14 @@ export function detailsOf(ask: PermissionAsk, words: Words): readonly AskDetail[
   if (known) return known
   const { metadata } = ask
   const title = askTitle(ask)
-  const patterns = ask.patterns.filter((pattern) => !title.includes(legible(pattern)))
+  const patterns = ask.patterns.filter((pattern) => !title.includes(escapeDeceptive(pattern)))
   return [
     ...(patterns.length > 0
       ? [
           {
             label: words.patterns,
             format: 'text' as const,
-            text: patterns.map((pattern) => legible(pattern)).join('\n'),
+            text: patterns.map((pattern) => escapeDeceptive(pattern)).join('\n'),
           },
         ]
       : []),
@@ -58,7 +58,7 @@ export function detailsOf(ask: PermissionAsk, words: Words): readonly AskDetail[
           {
             label: words.metadata,
             format: 'code' as const,
-            text: legible(JSON.stringify(cutOff(metadata), undefined, 2)),
+            text: escapeDeceptive(JSON.stringify(cutOff(metadata), undefined, 2)),
           },
         ]
       : []),

@@ -1,4 +1,4 @@
-import { type Ask, type QuestionAsk, type Reply, visible } from '@reply/core'
+import { type Ask, escapeInvisible, type QuestionAsk, type Reply } from '@reply/core'
 import { formOf, tokens } from '../asks/asks.ts'
 import { permissionCardKey } from '../asks/permission.ts'
 import type { AskCard, AskState } from '../ledger/card.ts'
@@ -57,7 +57,7 @@ function questionCard(
   if (!question || !(ask.status === 'pending' ? wasShown : shown.posted.has(key))) return undefined
   const count = ask.questions.length > 1 ? ` (${at + 1}/${ask.questions.length})` : ''
   const head = `❓ **${literal(question.header || question.question)}**${count}`
-  const body = question.header && question.header !== question.question ? [visible(question.question)] : []
+  const body = question.header && question.header !== question.question ? [escapeInvisible(question.question)] : []
   if (!isPending) {
     const given = ask.answers?.[at] ?? state.answers[at]
     const end =
@@ -71,7 +71,7 @@ function questionCard(
   const choices = question.options.map(({ label }, index): Button => {
     const mark = state.picked.includes(label) ? '☑ ' : question.multiple ? '☐ ' : ''
     // Every platform refuses a button without a label.
-    return { label: `${mark}${visible(label.trim()) || index + 1}`, data: tokens.option(secret, at, index) }
+    return { label: `${mark}${escapeInvisible(label.trim()) || index + 1}`, data: tokens.option(secret, at, index) }
   })
   if (question.multiple) choices.push({ label: words.pickDone, data: tokens.done(secret, at) })
   const isPickable = question.options.length > 0 && (edits || !question.multiple)

@@ -1,11 +1,11 @@
-import { visible } from '@reply/core'
+import { escapeInvisible } from '@reply/core'
 
 /** Within an address escapes would show, so it must not become a link: its colon, or the dot of `www.`, is escaped, too. */
 const markup = /[\\`*_{}[\]<>()#+\-!|~]|&(?=#?\w+;)|:(?=\/\/)|(?<=\bwww)\./gi
 
 /** Untrusted text as Markdown that shows it verbatim, in one line, with hidden characters made visible. */
 export function literal(text: string): string {
-  return visible(text.replace(/\s+/g, ' ').trim()).replace(markup, '\\$&')
+  return escapeInvisible(text.replace(/\s+/g, ' ').trim()).replace(markup, '\\$&')
 }
 
 /** A line of our own words, escaped and in italics. Empty if they are blank. */
@@ -22,7 +22,7 @@ export function smallPrint(words: string, small: ((line: string) => string) | un
 
 /** One line of at most that many UTF-16 units. Never splits a surrogate pair. */
 export function oneLine(text: string, most: number): string {
-  return clip(visible(text.replace(/\s+/g, ' ').trim()), most)
+  return clip(escapeInvisible(text.replace(/\s+/g, ' ').trim()), most)
 }
 
 /** Cuts to `most` UTF-16 units, the last of them "…". Never splits a surrogate pair. */

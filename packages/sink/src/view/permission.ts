@@ -1,4 +1,4 @@
-import { alwaysOffer, alwaysReach, askTitle, legible, type PermissionAsk, startsSubagent } from '@reply/core'
+import { alwaysOffer, alwaysReach, askTitle, escapeDeceptive, type PermissionAsk, startsSubagent } from '@reply/core'
 import { tokens } from '../asks/asks.ts'
 import { whyNotAlways } from '../asks/offer.ts'
 import { detailsOf, isInputKnown, permissionCardKey } from '../asks/permission.ts'
@@ -98,7 +98,7 @@ function rejecting(why: string, secret: string, { words, buttons }: ViewOptions)
 
 /** For a message without the details: it names the command, shortened if it is long. */
 function summaryOf(ask: PermissionAsk, words: Words): string {
-  return `❓ ${literal(words.permission(oneLine(legible(ask.title || askTitle(ask)), titleLength)))}`
+  return `❓ ${literal(words.permission(oneLine(escapeDeceptive(ask.title || askTitle(ask)), titleLength)))}`
 }
 
 interface Details {

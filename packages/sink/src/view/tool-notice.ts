@@ -1,4 +1,4 @@
-import { isShownText, isTodoTool, partsOf, type Reply, type ToolPart, visible } from '@reply/core'
+import { escapeInvisible, isShownText, isTodoTool, partsOf, type Reply, type ToolPart } from '@reply/core'
 import { heartbeatKey, isProgress, noticeKey } from '../ledger/keys.ts'
 import { activityOf } from './activity.ts'
 import { code, literal } from './format.ts'
@@ -129,5 +129,5 @@ function lineOf(part: ToolPart, reply: Reply, { words, policy, mode, small }: Vi
 function excerpt(output: string): string {
   if (output.length <= 80 && !output.includes('\n')) return code(output)
   const end = output.length <= outputLength ? output : `…${output.slice(-outputLength).replace(/^[\udc00-\udfff]/, '')}`
-  return `\n\`\`\`\`\n${visible(end).replaceAll('````', "''''")}\n\`\`\`\``
+  return `\n\`\`\`\`\n${escapeInvisible(end).replaceAll('````', "''''")}\n\`\`\`\``
 }

@@ -1,4 +1,4 @@
-import { type Ask, type Reply, subjectOf, type ToolPart, visible } from '@reply/core'
+import { type Ask, escapeInvisible, type Reply, subjectOf, type ToolPart } from '@reply/core'
 import type { Words } from '../words.ts'
 import { oneLine } from './format.ts'
 
@@ -43,7 +43,7 @@ export function toolLabel(name: string): string {
 /** "bash: npm test": the tool, and what it works on. */
 export function titleOf(part: ToolPart): string {
   const subject = oneLine(subjectOf(part) ?? '', 120)
-  const name = visible(toolLabel(part.tool))
+  const name = escapeInvisible(toolLabel(part.tool))
   return subject === '' ? name : `${name}: ${subject}`
 }
 

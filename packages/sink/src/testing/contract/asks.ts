@@ -1,4 +1,4 @@
-import { legible, type PermissionAsk, systemClock } from '@reply/core'
+import { escapeDeceptive, type PermissionAsk, systemClock } from '@reply/core'
 import { words } from '../../english.ts'
 import { acting, begin, go, patienceMs } from './acting.ts'
 import { numbered, type Permitting, permissionOf, replyOf } from './script.ts'
@@ -175,7 +175,7 @@ function says(text: string, said: string): boolean {
 
 /** Every line of every string of the input, as it should be readable. */
 function linesOf({ call }: PermissionAsk): readonly string[] {
-  return leavesOf(call?.input).flatMap((leaf) => legible(leaf).split('\n'))
+  return leavesOf(call?.input).flatMap((leaf) => escapeDeceptive(leaf).split('\n'))
 }
 
 function leavesOf(value: unknown): readonly string[] {

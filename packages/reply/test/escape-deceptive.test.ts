@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { askDetails, askTitle, legible, type PermissionAsk } from '../src/index.ts'
+import { askDetails, askTitle, escapeDeceptive, type PermissionAsk } from '../src/index.ts'
 import { permission, root } from './make.ts'
 
 test.each([
@@ -25,12 +25,12 @@ test.each([
   ['a Greek letter in a Cyrillic word', '\u0441\u03bf\u0440', '\u0441\\u03bf\u0440'],
   ['a Latin letter that looks like another', '\u0261it', '\\u0261it'],
 ])('%s can be seen', (_, hidden, shown) => {
-  expect(legible(hidden)).toBe(shown)
+  expect(escapeDeceptive(hidden)).toBe(shown)
 })
 
 test('every Unicode space but ASCII’s own is written out', () => {
   for (const space of '\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\u0085\u180e\ufeff')
-    expect(legible(`a${space}b`)).toBe(`a\\u${space.charCodeAt(0).toString(16).padStart(4, '0')}b`)
+    expect(escapeDeceptive(`a${space}b`)).toBe(`a\\u${space.charCodeAt(0).toString(16).padStart(4, '0')}b`)
 })
 
 test.each([
@@ -50,11 +50,11 @@ test.each([
   ['Go', 'func main() {\n\tif err != nil {\n\t\t\t\t\treturn\n\t}\n}\n'],
   ['columns', `name${' '.repeat(30)}size`],
 ])('%s stays as it is', (_, text) => {
-  expect(legible(text)).toBe(text)
+  expect(escapeDeceptive(text)).toBe(text)
 })
 
 test('emoji of several characters stay readable', () => {
-  expect(legible('👩\u200d💻 1\ufe0f\u20e3')).toBe('👩\\u200d💻 1\\ufe0f\\u20e3')
+  expect(escapeDeceptive('👩\u200d💻 1\ufe0f\u20e3')).toBe('👩\\u200d💻 1\\ufe0f\\u20e3')
 })
 
 describe('in a permission', () => {
@@ -94,8 +94,8 @@ test('what is put into a text differs from the text without it', () => {
   fc.assert(
     fc.property(texts, fc.nat(30), hidden, fc.boolean(), (text, at, given, isDiff) => {
       const changed = `${text.slice(0, at)}${given}${text.slice(at)}`
-      const shown = legible(changed, { isDiff })
-      expect(shown).not.toBe(legible(text, { isDiff }))
+      const shown = escapeDeceptive(changed, { isDiff })
+      expect(shown).not.toBe(escapeDeceptive(text, { isDiff }))
       expect(shown.replace(/[\n\t ]/g, '')).not.toMatch(/[\p{Z}\p{C}\u2800\p{Default_Ignorable_Code_Point}]/u)
       expect(shown).not.toMatch(/\p{Mn}{5}|[a-z][\u0430\u03bf]|[\u0430\u03bf][a-z]/u)
       expect(shown).not.toMatch(/\n(?:[ +-]?[ \t]*\n){6}|[ \t]{41}/)

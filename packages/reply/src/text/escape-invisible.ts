@@ -11,7 +11,7 @@ const pictograph = /\p{Extended_Pictographic}$/u
  * Makes hidden characters visible: writes control, zero-width and bidirectional characters as `\u202e`, those beyond
  * U+FFFF as `\u{e0041}`. Line feeds and tabs stay; a carriage return is written out. Idempotent.
  */
-export function visible(text: string): string {
+export function escapeInvisible(text: string): string {
   return text.replace(unseen, (character, at: number) => {
     if (character === '\ufe0f' && pictograph.test(text.slice(Math.max(0, at - 2), at))) return character
     return escaped(character)

@@ -1,4 +1,4 @@
-import { escaped, visible } from './visible.ts'
+import { escaped, escapeInvisible } from './escape-invisible.ts'
 
 /** Longer runs push what follows off the screen. Indentation and aligned columns stay below. */
 const mostBlanks = 40
@@ -15,7 +15,7 @@ const unknown = /[\p{Co}\p{Cn}]/gu
 const lookalikes = /[\u0251\u0261\u01c0\u01c3]/g
 
 /**
- * Text in which nothing can be overlooked or mistaken, for what a person is to allow. Like `visible`, and besides:
+ * Text in which nothing can be overlooked or mistaken, for what a person is to allow. Like `escapeInvisible`, and besides:
  *
  * - Spaces other than ASCII's, characters that show nothing, private-use and unassigned characters are written as `\u2003`.
  * - So are combining marks that can't be told apart: see `illegibleMarks`.
@@ -24,10 +24,10 @@ const lookalikes = /[\u0251\u0261\u01c0\u01c3]/g
  *
  * With `diff`, a line that has only a sign is empty too.
  */
-export function legible(text: string, { isDiff = false }: { readonly isDiff?: boolean } = {}): string {
+export function escapeDeceptive(text: string, { isDiff = false }: { readonly isDiff?: boolean } = {}): string {
   const apart = text.replace(words, (word) => (isPlain(word) ? word : oneScript(word)))
   const marked = apart.replace(marks, (run, at: number) => legibleMarks(run, apart.slice(Math.max(0, at - 2), at)))
-  const seen = visible(marked.replace(blanks, escaped).replace(unknown, escaped).replace(lookalikes, escaped))
+  const seen = escapeInvisible(marked.replace(blanks, escaped).replace(unknown, escaped).replace(lookalikes, escaped))
   return withoutEmptyLines(seen, isDiff).replace(blankRuns, (run) => {
     const name = run.includes('\t') ? (run.includes(' ') ? 'spaces and tabs' : 'tabs') : 'spaces'
     return `⟨${run.length} ${name}⟩`

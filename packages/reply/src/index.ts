@@ -56,7 +56,6 @@ export type {
   ToolStatus,
   UnknownPart,
 } from './part.ts'
-export type { Place } from './place.ts'
 export { createEventReader, type EventReader, type EventReaderOptions } from './reader.ts'
 export { type Recorder, type RecordOptions, record } from './recording/write.ts'
 export { type ReplayOptions, replay } from './recording.ts'
@@ -93,6 +92,7 @@ export {
   toolsOf,
   totalUsage,
 } from './select.ts'
+export type { SessionRef } from './session-ref.ts'
 export type {
   CommandInput,
   InputPart,

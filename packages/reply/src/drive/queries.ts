@@ -1,6 +1,6 @@
 import { ReplyError } from '../error.ts'
-import type { Place } from '../place.ts'
 import type { Model, Reply } from '../reply.ts'
+import type { SessionRef } from '../session-ref.ts'
 import type {
   AgentInfo,
   CommandInfo,
@@ -144,7 +144,7 @@ export function createQueries(options: QueriesOptions): Queries {
   }
 
   /** Finds the session if the source offers the call. */
-  async function find(call: OptionalCall, sessionID: string): Promise<Place> {
+  async function find(call: OptionalCall, sessionID: string): Promise<SessionRef> {
     if (!source[call]) lacks(call)
     return await options.sessions.find(sessionID)
   }

@@ -1,7 +1,7 @@
 import type { Ask } from '../ask.ts'
 import type { ReplyEvent } from '../event.ts'
-import type { Place } from '../place.ts'
 import type { Model } from '../reply.ts'
+import type { SessionRef } from '../session-ref.ts'
 import type { CommandInput, PromptInput, SessionInput } from './input.ts'
 import type {
   AgentInfo,
@@ -61,11 +61,11 @@ export interface Source {
   /** Begins a reading: what covers several sessions is requested at most once in it. */
   startReading(): Reading
   /** What the server knows of a session, even if its directory is unknown. */
-  session(place: Place): Promise<SessionInfo>
+  session(place: SessionRef): Promise<SessionInfo>
   /** One message; undefined if it was malformed and reported. */
-  message(place: Place, messageID: string): Promise<MessageRead | undefined>
+  message(place: SessionRef, messageID: string): Promise<MessageRead | undefined>
   /** The sub-agents' sessions that this session started. Empty if there are none. */
-  children(place: Place): Promise<readonly SessionInfo[]>
+  children(place: SessionRef): Promise<readonly SessionInfo[]>
   /** The sessions of a directory that are not idle. May list those of other directories too. */
   working(directory: string | undefined): Promise<ReadonlyMap<string, WorkStatus>>
   /** What is pending in a directory. May list what is pending elsewhere too. */
@@ -89,25 +89,25 @@ export interface Source {
    */
   guard?(target: GuardTarget): Promise<Guarded>
   /** Posts a prompt once; never repeats it. Resolves once the server has it, without waiting for the run. */
-  prompt(place: Place, prompt: SourcePrompt): Promise<void>
+  prompt(place: SessionRef, prompt: SourcePrompt): Promise<void>
   /** Runs a slash command once. Resolves once the server has it or, on some servers, when its run is over. */
-  command(place: Place, command: SourceCommand): Promise<void>
+  command(place: SessionRef, command: SourceCommand): Promise<void>
   /**
    * The prompts that the server has and begins later, notes excluded: behind the run at work, or parked in an idle
    * session until its next prompt. Absent if prompts begin at once.
    */
-  waiting?(place: Place): Promise<readonly string[]>
+  waiting?(place: SessionRef): Promise<readonly string[]>
   /**
    * Takes back a prompt that waits. Resolves with whether it will never run: false if it has begun, or the server has
    * no call for it. Absent if prompts begin at once.
    */
-  withdraw?(place: Place, messageID: string): Promise<boolean>
+  withdraw?(place: SessionRef, messageID: string): Promise<boolean>
   /** Answers a question with one list per question, or a permission with `once` or `always`. */
   answer(ask: AskAddress, answer: SourceAnswer, signal?: AbortSignal): Promise<void>
   /** Rejects an ask. Only permissions take a message. The signal cancels the call unless it was sent. */
   reject(ask: AskAddress, message?: string, signal?: AbortSignal): Promise<void>
   /** Ends the session's run, if one is going. */
-  abort(place: Place): Promise<void>
+  abort(place: SessionRef): Promise<void>
   /** The models that are set up for a directory. */
   models(directory: string | undefined): Promise<readonly ModelInfo[]>
   /** The agents of a directory. Absent if the server has no such list. */
@@ -122,13 +122,13 @@ export interface Source {
   /** Asks again for what a saved rule allowed. Rejects with `gone` if there is none of that id. Absent if the server can't. */
   removeRule?(id: string): Promise<void>
   /** Copies a session, up to before a message or as a whole. Absent if the server can't. */
-  fork?(place: Place, messageID?: string): Promise<SessionInfo>
+  fork?(place: SessionRef, messageID?: string): Promise<SessionInfo>
   /** Hides a message and all that follows, with their changes of files. Absent if the server can't. */
-  revert?(place: Place, messageID: string): Promise<void>
+  revert?(place: SessionRef, messageID: string): Promise<void>
   /** Undoes a revert. Absent if the server can't. */
-  unrevert?(place: Place): Promise<void>
+  unrevert?(place: SessionRef): Promise<void>
   /** Replaces the session's history by a summary. Resolves when that has begun or is done. Absent if the server can't. */
-  compact?(place: Place, model: Model): Promise<void>
+  compact?(place: SessionRef, model: Model): Promise<void>
   /** Fails all calls in flight and all later ones with `closed`. */
   close(): void
 }
@@ -199,7 +199,7 @@ export interface Reading {
   /** As `Source.working`, requested once per reading. */
   working(directory: string | undefined): Promise<ReadonlyMap<string, WorkStatus>>
   /** One session without its sub-agents' content. */
-  session(place: Place, reach: Reach): Promise<SessionRead>
+  session(place: SessionRef, reach: Reach): Promise<SessionRead>
 }
 
 /** Which sessions to list. */

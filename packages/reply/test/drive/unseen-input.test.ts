@@ -2,7 +2,7 @@ import { createHandClock } from '@reply/testing'
 import { expect, test } from 'vitest'
 import { readUnseenInputs, unseenMs } from '../../src/drive/asks/unseen-input.ts'
 import { createEngine } from '../../src/drive/store/engine.ts'
-import { type PermissionAsk, type Place, type Reply, ReplyError } from '../../src/index.ts'
+import { type PermissionAsk, type Reply, ReplyError, type SessionRef } from '../../src/index.ts'
 import { toReadMessages } from '../../src/source/opencode1/decode/rest.ts'
 import { closed, delegated, permission, root, running, tool } from '../make.ts'
 
@@ -21,7 +21,7 @@ function stage(read: () => unknown, isLive = () => true) {
   const errors: ReplyError[] = []
   const onError = (error: ReplyError) => errors.push(error)
   const engine = createEngine({ onError, keepSettled: 10 })
-  const message = async ({ sessionID }: Place, messageID: string) => {
+  const message = async ({ sessionID }: SessionRef, messageID: string) => {
     reads.push(`${clock.now() - startedAt} ${sessionID} ${messageID}`)
     return toReadMessages([read()], onError)[0]
   }

@@ -1,9 +1,9 @@
 import type { Clock } from '../../clock.ts'
 import type { OnError } from '../../error.ts'
 import type { SnapshotEvent } from '../../event.ts'
-import { placeOf } from '../../place.ts'
 import { isEmpty, isFinished } from '../../reduce/settle.ts'
 import type { Reply } from '../../reply.ts'
+import { sessionRefOf } from '../../session-ref.ts'
 import type { Engine } from '../store/engine.ts'
 import { endedBelow, isAtWork } from '../sync/newest-run.ts'
 import { type ReadEvent, type SessionReader, toReplyError } from '../sync/session-reader.ts'
@@ -127,7 +127,7 @@ export function createIdleCheck(options: IdleCheckOptions): IdleCheck {
     let read: ReadEvent | undefined
     try {
       // An open text that only REST reports at the end was missed on the stream.
-      ;[read] = await options.reader.readEvents({ ...placeOf(reply), reply, gap: true })
+      ;[read] = await options.reader.readEvents({ ...sessionRefOf(reply), reply, gap: true })
     } catch (error) {
       return retry(sessionID, open, error)
     }

@@ -1,5 +1,5 @@
 import { type OnError, ReplyError } from '../../error.ts'
-import type { Place } from '../../place.ts'
+import type { SessionRef } from '../../session-ref.ts'
 import type { Source } from '../../source/port.ts'
 import type { ServerInfo } from '../sync/server-info.ts'
 import { toReplyError } from '../sync/session-reader.ts'
@@ -16,14 +16,14 @@ export interface Inbox {
    * Where a posted prompt is: behind a run, in an idle session, neither there nor in the session, or elsewhere. Reports
    * errors instead of rejecting.
    */
-  find(place: Place, messageID: string): Promise<'waiting' | 'parked' | 'gone' | undefined>
+  find(place: SessionRef, messageID: string): Promise<'waiting' | 'parked' | 'gone' | undefined>
   /** Takes a prompt back if it waits. Resolves with whether it will never run. Reports errors instead of rejecting. */
-  withdraw(place: Place, messageID: string): Promise<boolean>
+  withdraw(place: SessionRef, messageID: string): Promise<boolean>
   /**
    * Takes back all prompts of these sessions: this one and sub-agents' below it. Resolves with those that stay. Rejects
    * if they can't be listed, but not for a sub-agent that was deleted.
    */
-  clear(place: Place, sessionIDs: readonly string[]): Promise<readonly string[]>
+  clear(place: SessionRef, sessionIDs: readonly string[]): Promise<readonly string[]>
   /** The session came to rest and keeps these prompts. */
   park(messageIDs: readonly string[]): void
   /** Calls the listener with each prompt that leaves in this way. Returns a function that removes it. */
@@ -51,7 +51,7 @@ export function createInbox({ source, info, onError }: InboxOptions): Inbox {
     },
   }
 
-  async function find(place: Place, messageID: string): Promise<'waiting' | 'parked' | 'gone' | undefined> {
+  async function find(place: SessionRef, messageID: string): Promise<'waiting' | 'parked' | 'gone' | undefined> {
     if (!source.waiting || !info.current().queuesPrompts) return undefined
     try {
       // First: what begins after it is at work by then.
@@ -65,7 +65,7 @@ export function createInbox({ source, info, onError }: InboxOptions): Inbox {
     return undefined
   }
 
-  async function withdraw(place: Place, messageID: string): Promise<boolean> {
+  async function withdraw(place: SessionRef, messageID: string): Promise<boolean> {
     try {
       const isWithdrawn = (await source.withdraw?.(place, messageID)) ?? false
       if (isWithdrawn) report({ messageID, how: 'withdrawn' })
@@ -76,7 +76,7 @@ export function createInbox({ source, info, onError }: InboxOptions): Inbox {
     }
   }
 
-  async function clear(place: Place, sessionIDs: readonly string[]): Promise<readonly string[]> {
+  async function clear(place: SessionRef, sessionIDs: readonly string[]): Promise<readonly string[]> {
     const left = sessionIDs.map(async (sessionID) => {
       const isBelow = sessionID !== place.sessionID
       return await clearOne({ ...place, sessionID }).catch((error: unknown) => {
@@ -87,7 +87,7 @@ export function createInbox({ source, info, onError }: InboxOptions): Inbox {
     return (await Promise.all(left)).flat()
   }
 
-  async function clearOne(place: Place): Promise<readonly string[]> {
+  async function clearOne(place: SessionRef): Promise<readonly string[]> {
     const waiting = (await source.waiting?.(place)) ?? []
     const withdrawn = await Promise.all(waiting.map(async (messageID) => await withdraw(place, messageID)))
     if (withdrawn.every((isWithdrawn) => isWithdrawn)) return []

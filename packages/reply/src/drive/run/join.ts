@@ -1,6 +1,6 @@
 import { pause } from '../../clock.ts'
 import { ReplyError } from '../../error.ts'
-import type { Place } from '../../place.ts'
+import type { SessionRef } from '../../session-ref.ts'
 import { wasNeverSent } from '../never-sent.ts'
 import type { LiveReply } from '../store/replies.ts'
 import type { LeftPrompt } from './inbox.ts'
@@ -9,7 +9,7 @@ import type { RunServer } from './run-server.ts'
 
 export interface JoinOptions {
   readonly server: RunServer
-  readonly place: Place
+  readonly place: SessionRef
   /** The id of the prompt's message, if the server accepts one. */
   readonly messageID: string | undefined
   /** What the person said, if the server keeps it verbatim; it wraps a command's text in other words. */

@@ -1,6 +1,6 @@
 import { pause } from '../../clock.ts'
-import type { Place } from '../../place.ts'
 import type { Reply } from '../../reply.ts'
+import type { SessionRef } from '../../session-ref.ts'
 import type { LiveReply } from '../store/replies.ts'
 import type { RunServer } from './run-server.ts'
 
@@ -14,7 +14,7 @@ export interface Start {
 
 export interface RecognizeOptions {
   readonly server: RunServer
-  readonly place: Place
+  readonly place: SessionRef
   readonly over: AbortSignal
   /** Called when a reply has taken the prompt, within the step that shows it. May be called again. */
   readonly found: (live: LiveReply, start: Start) => void

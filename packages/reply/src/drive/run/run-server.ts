@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.ts'
 import type { OnError } from '../../error.ts'
-import type { Place } from '../../place.ts'
+import type { SessionRef } from '../../session-ref.ts'
 import type { CommandInput, PromptDelivery, SessionInput } from '../../source/input.ts'
 import type { Engine } from '../store/engine.ts'
 import type { LiveReply } from '../store/replies.ts'
@@ -66,5 +66,5 @@ export interface RunRequest {
    * Posts. A rejection of type `unreachable` leaves open whether the server took it, unless it was never sent. `stored` is
    * what the server has under that id, which is not added once more.
    */
-  readonly post: (place: Place, messageID: string | undefined, stored?: StoredParts) => Promise<void>
+  readonly post: (place: SessionRef, messageID: string | undefined, stored?: StoredParts) => Promise<void>
 }

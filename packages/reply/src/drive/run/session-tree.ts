@@ -1,5 +1,5 @@
 import { ReplyError } from '../../error.ts'
-import type { Place } from '../../place.ts'
+import type { SessionRef } from '../../session-ref.ts'
 import type { Source } from '../../source/port.ts'
 import { maxDepth } from '../../track/state.ts'
 
@@ -24,9 +24,9 @@ export interface Tree {
 export interface TreeOptions {
   readonly source: Pick<Source, 'children'>
   /** The topmost session. Sub-agents live in the same directory. */
-  readonly place: Place
+  readonly place: SessionRef
   /** The parent's id, over REST; undefined for a root. */
-  readonly parentOf: (place: Place) => Promise<string | undefined>
+  readonly parentOf: (place: SessionRef) => Promise<string | undefined>
   /** Called with the sessions that were found. */
   readonly onFound: (sessionIDs: Iterable<string>) => void
 }
@@ -77,7 +77,7 @@ export function createTree({ source, place, parentOf, onFound }: TreeOptions): T
 }
 
 /** Reads each session's parent once, because it never changes. A session that is gone has none. */
-export function createParents(source: Pick<Source, 'session'>): (place: Place) => Promise<string | undefined> {
+export function createParents(source: Pick<Source, 'session'>): (place: SessionRef) => Promise<string | undefined> {
   const known = new Map<string, Promise<string | undefined>>()
   return async (place) => {
     const { sessionID } = place

@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts'
 import { type OnError, ReplyError } from '../../error.ts'
 import type { Part } from '../../part.ts'
-import { type Place, placeOf } from '../../place.ts'
+import { type SessionRef, sessionRefOf } from '../../session-ref.ts'
 import type { CommandInput, SessionInput } from '../../source/input.ts'
 import type { Guarded, GuardTarget, Source } from '../../source/port.ts'
 import type { Engine } from '../store/engine.ts'
@@ -21,15 +21,15 @@ export interface Sessions {
   /** See `Source.guard`. Also rejects with `unguarded` for a source that has none. */
   guard(target: GuardTarget): Promise<Guarded>
   /** Reads the session and applies the result. Reports errors instead of rejecting. */
-  refresh(place: Place): Promise<void>
+  refresh(place: SessionRef): Promise<void>
   /** The text of a user message; undefined if it can't be read, empty if it isn't stored yet. */
-  textOf(place: Place, messageID: string): Promise<string | undefined>
+  textOf(place: SessionRef, messageID: string): Promise<string | undefined>
   /** Finds where a session lives, over REST if unknown. Rejects with `gone` if the session doesn't exist. */
-  find(sessionID: string): Promise<Place>
+  find(sessionID: string): Promise<SessionRef>
 }
 
 /** A session before a prompt is posted. */
-export interface PreparedPlace extends Place {
+export interface PreparedPlace extends SessionRef {
   /** Its newest message that the prompt won't remove. Absent if it has none, or can't be read. */
   readonly newestMessageID?: string | undefined
   /** When the agent asks before it acts. Absent for a prompt that isn't guarded, and in a new session. */
@@ -64,7 +64,7 @@ export function createSessions(options: SessionsOptions): Sessions {
     if (guarded) await guard({ ...targetOf(input), directory: home })
     const created = await source.create({ directory: home, title, agent, model, variant, guarded })
     engine.apply([{ type: 'session', sessionID: created.sessionID, at: clock.now(), ...sessionFields(created) }])
-    return placeOf(created)
+    return sessionRefOf(created)
   }
 
   async function guard(target: GuardTarget): Promise<Guarded> {
@@ -83,14 +83,14 @@ export function createSessions(options: SessionsOptions): Sessions {
   }
 
   /** A server that shows no state of sessions still knows them. */
-  async function knownRoot(place: Place): Promise<Place> {
+  async function knownRoot(place: SessionRef): Promise<SessionRef> {
     const known = await source.session(place)
     requireRoot(place.sessionID, known.parentID)
     engine.apply([{ type: 'session', sessionID: place.sessionID, at: clock.now(), ...sessionFields(known) }])
-    return placeOf(known)
+    return sessionRefOf(known)
   }
 
-  async function refresh(place: Place): Promise<void> {
+  async function refresh(place: SessionRef): Promise<void> {
     try {
       engine.apply(await reader.readEvents({ ...place, reply: engine.openReply(place.sessionID), gap: false }))
     } catch (error) {
@@ -98,7 +98,7 @@ export function createSessions(options: SessionsOptions): Sessions {
     }
   }
 
-  async function textOf(place: Place, messageID: string): Promise<string | undefined> {
+  async function textOf(place: SessionRef, messageID: string): Promise<string | undefined> {
     try {
       const message = await source.message(place, messageID)
       return message && writtenText(message.parts)
@@ -108,9 +108,9 @@ export function createSessions(options: SessionsOptions): Sessions {
     }
   }
 
-  async function find(sessionID: string): Promise<Place> {
+  async function find(sessionID: string): Promise<SessionRef> {
     const place = engine.place(sessionID)
-    return place.directory === undefined ? placeOf(await source.session(place)) : place
+    return place.directory === undefined ? sessionRefOf(await source.session(place)) : place
   }
 }
 

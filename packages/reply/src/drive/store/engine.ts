@@ -1,7 +1,7 @@
 import { type OnError, ReplyError } from '../../error.ts'
 import type { ReplyEvent } from '../../event.ts'
-import type { Place } from '../../place.ts'
 import type { Reply } from '../../reply.ts'
+import type { SessionRef } from '../../session-ref.ts'
 import type { Idle, TrackedStep } from '../../track/state.ts'
 import { emptyTrack } from '../../track/state.ts'
 import { trackOrSkip } from '../../track/track-or-skip.ts'
@@ -31,7 +31,7 @@ export interface Engine {
   /** Whether the session is idle, and the source: the stream, or REST alone. */
   idleOf(sessionID: string): Idle | undefined
   /** Where the session lives, as far as known. */
-  place(sessionID: string): Place
+  place(sessionID: string): SessionRef
   /** The retained replies of a root session, newest last. */
   retained(sessionID: string): readonly Reply[]
   /** The server's newest time when listening began, by its own clock. */

@@ -1,7 +1,7 @@
 import { ReplyError } from '../../error.ts'
 import type { ReplyEvent } from '../../event.ts'
-import { placeOf } from '../../place.ts'
 import { findReply } from '../../reduce/child.ts'
+import { sessionRefOf } from '../../session-ref.ts'
 import type { Source } from '../../source/port.ts'
 import type { DriveOptions, Settings } from '../options.ts'
 import type { Engine } from '../store/engine.ts'
@@ -91,7 +91,7 @@ export function createConnection(all: ConnectionParts): Connection {
     if (!info.current().canRead) return []
     await Promise.all(watching.directories().map(baseline))
     liveness.heard()
-    const open = engine.openReplies().map((reply): ReadRequest => ({ ...placeOf(reply), reply, gap: true }))
+    const open = engine.openReplies().map((reply): ReadRequest => ({ ...sessionRefOf(reply), reply, gap: true }))
     const { requests: watched, isWhole } = await watching.atWork(gapSince)
     liveness.heard()
     recheckDirectories.note(isWhole ? undefined : (gapSince ?? engine.listeningFrom() ?? 0))

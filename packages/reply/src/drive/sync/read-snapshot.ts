@@ -1,9 +1,9 @@
 import type { Clock } from '../../clock.ts'
 import { ReplyError } from '../../error.ts'
 import type { SnapshotEvent } from '../../event.ts'
-import type { Place } from '../../place.ts'
 import { findReply, sessionOf } from '../../reduce/child.ts'
 import type { Reply } from '../../reply.ts'
+import type { SessionRef } from '../../session-ref.ts'
 import type { Reach, Reading, SessionInfo, Source } from '../../source/port.ts'
 import { runStart, runStarts } from '../../track/run-boundaries.ts'
 import { maxDepth } from '../../track/state.ts'
@@ -15,7 +15,7 @@ export interface ReadOptions {
   readonly retained: (sessionID: string) => readonly Reply[]
 }
 
-export interface ReadRequest extends Place {
+export interface ReadRequest extends SessionRef {
   /** What is known of the run so far; its open children are read too. */
   readonly reply?: Reply | undefined
   readonly gap: boolean
@@ -110,7 +110,7 @@ async function readTree(options: ReadOptions, request: ReadRequest, visit: Visit
    * An idle child may have a busy one of its own, such as a background sub-agent. Checked only while some busy session
    * isn't placed yet.
    */
-  async function hasWorkBelow(place: Place): Promise<boolean> {
+  async function hasWorkBelow(place: SessionRef): Promise<boolean> {
     return (await source.children(place)).some((child) => isAtWork(child.sessionID))
   }
 }

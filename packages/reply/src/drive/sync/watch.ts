@@ -1,8 +1,8 @@
 import { type OnError, ReplyError } from '../../error.ts'
 import type { SnapshotEvent } from '../../event.ts'
 import type { ReplyObserver } from '../../observer.ts'
-import { type Place, placeOf } from '../../place.ts'
 import type { Reply } from '../../reply.ts'
+import { type SessionRef, sessionRefOf } from '../../session-ref.ts'
 import type { SessionInfo, Source } from '../../source/port.ts'
 import type { Engine } from '../store/engine.ts'
 import { observersOf } from '../store/observers.ts'
@@ -190,7 +190,7 @@ export function createWatching(options: WatchingOptions): Watching {
       return { requests: [{ ...engine.place(target.sessionID), gap: true, since }], isWhole: true }
     let isWhole = true
     /** A directory that can't be read must not stop the others from being watched. */
-    const complain = (error: unknown): readonly Place[] => {
+    const complain = (error: unknown): readonly SessionRef[] => {
       isWhole = false
       if (error instanceof ReplyError) onError(error)
       return []
@@ -215,23 +215,25 @@ export function createWatching(options: WatchingOptions): Watching {
   }
 
   /** Sessions of any directory that changed since then; undefined if the server can't list them. */
-  async function placesEverywhere(since: number): Promise<readonly Place[] | undefined> {
+  async function placesEverywhere(since: number): Promise<readonly SessionRef[] | undefined> {
     if (!info.current().listsEverywhere) return undefined
     const sessions = await source.sessions({ since, everywhere: true }).catch(() => undefined)
     return sessions && placesIn(sessions, since)
   }
 
   /** Sessions that changed since then. */
-  async function placesSince(since: number, directory: string | undefined): Promise<readonly Place[]> {
+  async function placesSince(since: number, directory: string | undefined): Promise<readonly SessionRef[]> {
     return placesIn(await source.sessions({ since, directory }), since)
   }
 
-  async function placesAtWork(directory: string | undefined): Promise<readonly Place[]> {
+  async function placesAtWork(directory: string | undefined): Promise<readonly SessionRef[]> {
     return [...(await source.working(directory)).keys()].map((sessionID) => ({ sessionID, directory }))
   }
 }
 
 /** Skips sub-agents, which are read with their roots; older servers list every session. */
-function placesIn(sessions: readonly SessionInfo[], since: number): readonly Place[] {
-  return sessions.filter(({ parentID, updatedAt = since }) => parentID === undefined && updatedAt >= since).map(placeOf)
+function placesIn(sessions: readonly SessionInfo[], since: number): readonly SessionRef[] {
+  return sessions
+    .filter(({ parentID, updatedAt = since }) => parentID === undefined && updatedAt >= since)
+    .map(sessionRefOf)
 }

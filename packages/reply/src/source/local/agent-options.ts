@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.ts'
 import type { ReplyError } from '../../error.ts'
-import type { Place } from '../../place.ts'
+import type { SessionRef } from '../../session-ref.ts'
 import type { CreateInput, SessionInfo, Source, SourcePrompt } from '../port.ts'
 import type { LocalRun } from './run.ts'
 
@@ -23,7 +23,7 @@ export interface LocalAgentOptions {
   /** Makes a session. Its title defaults to the one that was asked for. */
   readonly create: (input: CreateInput) => Promise<SessionInfo> | SessionInfo
   /** Opens a session that this program doesn't know yet; undefined if the agent doesn't either. Default: none. */
-  readonly find?: ((place: Place) => Promise<SessionInfo | undefined>) | undefined
+  readonly find?: ((place: SessionRef) => Promise<SessionInfo | undefined>) | undefined
   /**
    * Sends a prompt, with a command as `/name arguments` in its text. Resolves once the agent has it, without waiting for
    * the run; rejects with a `ReplyError`, such as `unsupported` for a field that the agent has no use for. What it says

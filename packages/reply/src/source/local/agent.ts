@@ -1,7 +1,7 @@
 import { systemClock } from '../../clock.ts'
 import { ReplyError } from '../../error.ts'
 import type { ReplyEvent } from '../../event.ts'
-import type { Place } from '../../place.ts'
+import type { SessionRef } from '../../session-ref.ts'
 import type { InputPart } from '../input.ts'
 import { createMessageIDs } from '../message-id.ts'
 import type { AskAddress, Capabilities, SessionInfo, Source, SourcePrompt, WorkStatus } from '../port.ts'
@@ -94,7 +94,7 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
     requireOpen()
   }
 
-  async function session(place: Place): Promise<SessionInfo> {
+  async function session(place: SessionRef): Promise<SessionInfo> {
     requireOpen()
     const known = sessions.get(place.sessionID)
     if (known) return known
@@ -104,7 +104,7 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
     return sessions.get(place.sessionID) ?? update(found)
   }
 
-  async function unreadable(place: Place): Promise<never> {
+  async function unreadable(place: SessionRef): Promise<never> {
     await session(place)
     throw new ReplyError('unsupported', `${name} does not show what its sessions hold; read the replies of its runs.`)
   }
@@ -125,7 +125,7 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
     return next
   }
 
-  async function start(place: Place, prompt: SourcePrompt, parts: readonly InputPart[]): Promise<void> {
+  async function start(place: SessionRef, prompt: SourcePrompt, parts: readonly InputPart[]): Promise<void> {
     const { sessionID, directory } = await session(place)
     await ready()
     if (!queue.isOpen())
@@ -144,7 +144,7 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
     }
   }
 
-  function addRun(place: Place, promptID: string): OwnedRun {
+  function addRun(place: SessionRef, promptID: string): OwnedRun {
     const run = createRun({
       ...place,
       promptID,
@@ -169,7 +169,7 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
     return !run.hasBegun()
   }
 
-  function startChild(parent: Place, start: LocalChildStart): OwnedRun {
+  function startChild(parent: SessionRef, start: LocalChildStart): OwnedRun {
     const { sessionID = ids().replace('msg', 'ses'), title, text } = start
     const at = clock.now()
     const { directory } = parent
@@ -189,7 +189,7 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
     await run.answer(ask.requestID, answer)
   }
 
-  async function abort(place: Place): Promise<void> {
+  async function abort(place: SessionRef): Promise<void> {
     await session(place)
     const run = runs.get(place.sessionID)
     if (!run) return

@@ -1,7 +1,7 @@
 import type { PermissionReply } from '../../ask.ts'
 import { ReplyError } from '../../error.ts'
 import type { AskClosedEvent, ReplyEvent } from '../../event.ts'
-import type { Place } from '../../place.ts'
+import type { SessionRef } from '../../session-ref.ts'
 import { sentenceOf } from '../../text/sentence.ts'
 import type { InputPart } from '../input.ts'
 import type { AskList } from '../server-data.ts'
@@ -9,7 +9,7 @@ import { createMessages, lastMessage } from './messages.ts'
 import type { LocalAnswer, LocalAsk, LocalEnding, LocalOutput } from './output.ts'
 
 /** One run of a session: what a prompt started, or a sub-agent. Calls after its end do nothing. */
-export interface LocalRun extends Place {
+export interface LocalRun extends SessionRef {
   /** The id of the message that it answers. */
   readonly promptID: string
   /** Whether it has not ended. */
@@ -41,7 +41,7 @@ export interface LocalChildStart {
 
 type Pending = AskList['asks'][number]
 
-export interface RunOptions extends Place {
+export interface RunOptions extends SessionRef {
   readonly promptID: string
   readonly nextID: () => string
   readonly now: () => number

@@ -1,5 +1,5 @@
 import { type OnError, ReplyError } from '../../error.ts'
-import type { Place } from '../../place.ts'
+import type { SessionRef } from '../../session-ref.ts'
 import { noDirectory } from '../http/no-directory.ts'
 import type { SessionInfo } from '../port.ts'
 import { withoutDots } from '../without-dots.ts'
@@ -9,7 +9,7 @@ import { isBeforeOneTwo, tellsMissing } from './version.ts'
 
 export interface Places {
   /** Reads a session, even if its directory is unknown. Rejects with `gone` if none of the server's projects has it. */
-  session(place: Place): Promise<SessionInfo>
+  session(place: SessionRef): Promise<SessionInfo>
   /** Lists the root sessions of all projects, as far as the server has them. */
   sessionsEverywhere(since: number | undefined): Promise<readonly SessionInfo[]>
   /** Whether the server is one before 1.2, which keeps the sessions of each project apart. */
@@ -32,7 +32,7 @@ export function createPlaces(rest: PlacesRest, name: string, onError: OnError): 
   return { session, sessionsEverywhere, keepsProjectsApart, spelled }
 
   /** From 1.2 on, the id alone is enough, whatever the directory. */
-  async function session(place: Place): Promise<SessionInfo> {
+  async function session(place: SessionRef): Promise<SessionInfo> {
     try {
       return requireSession(place, await rest.session(place))
     } catch (error) {
@@ -79,7 +79,7 @@ export function createPlaces(rest: PlacesRest, name: string, onError: OnError): 
   }
 }
 
-function requireSession({ sessionID }: Place, value: unknown): SessionInfo {
+function requireSession({ sessionID }: SessionRef, value: unknown): SessionInfo {
   const session = toReadSession(value)
   if (session) return session
   const words = `The server's response for session ${JSON.stringify(sessionID)} is not a session.`

@@ -1,5 +1,5 @@
 import type { OnError } from '../../error.ts'
-import type { Place } from '../../place.ts'
+import type { SessionRef } from '../../session-ref.ts'
 import type { MessageRead, Reach } from '../port.ts'
 import { reaches } from '../reaches.ts'
 import { toReadMessages } from './decode/rest.ts'
@@ -30,7 +30,11 @@ const slice = 100
  * Reads a session's newest messages, back to the beginning of the last run, or of the run that `reach` asks for. Uses
  * pages from 1.2 on. Older servers only take a limit, so this asks again with a larger one.
  */
-export async function readHistory({ rest, onError }: HistoryOptions, place: Place, reach: Reach): Promise<History> {
+export async function readHistory(
+  { rest, onError }: HistoryOptions,
+  place: SessionRef,
+  reach: Reach,
+): Promise<History> {
   let messages: readonly MessageRead[] = []
   let limit = firstPage
   let before: string | undefined

@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.ts'
 import { type OnError, ReplyError } from '../../error.ts'
-import type { Place } from '../../place.ts'
+import type { SessionRef } from '../../session-ref.ts'
 import type { AskList, MessageRead, Reach, Reading, SessionRead, WorkStatus } from '../port.ts'
 import { toReadPermissions, toReadQuestions, toReadSessions, toReadStatuses, toReadTodos } from './decode/rest.ts'
 import type { Places } from './places.ts'
@@ -42,7 +42,7 @@ export function startReading(options: ReadingOptions): Reading {
   }
 
   /** Statuses first: what is read after them is at least as new, so a session that they call idle is read complete. */
-  async function readState(place: Place, { reach, note, working, asks }: StateOptions) {
+  async function readState(place: SessionRef, { reach, note, working, asks }: StateOptions) {
     const statuses = await working(place.directory)
     const [history, todos, children, pending] = await Promise.all([
       readHistory({ rest, onError: note }, place, reach),
@@ -53,7 +53,7 @@ export function startReading(options: ReadingOptions): Reading {
     return { status: statuses.get(place.sessionID), history, todos, children, pending }
   }
 
-  async function session(place: Place, reach: Reach): Promise<SessionRead> {
+  async function session(place: SessionRef, reach: Reach): Promise<SessionRead> {
     let isSound = true
     const note: OnError = (error) => {
       isSound = false

@@ -1,8 +1,8 @@
 import { createOpencodeClient } from '@opencode-ai/sdk/v2/client'
 import type { PermissionReply } from '../../ask.ts'
 import { ReplyError } from '../../error.ts'
-import type { Place } from '../../place.ts'
 import type { Model } from '../../reply.ts'
+import type { SessionRef } from '../../session-ref.ts'
 import type { PermissionRule } from '../guard-rules.ts'
 import { type Address, unauthorized } from '../http/address.ts'
 import { reasonOf } from '../http/error-reason.ts'
@@ -24,7 +24,7 @@ interface Result {
   readonly response?: Response | undefined
 }
 
-type Placed = keyof Place
+type Placed = keyof SessionRef
 export type PromptBody = Omit<Parameters<Client['session']['promptAsync']>[0], Placed>
 export type CommandBody = Omit<Parameters<Client['session']['command']>[0], Placed>
 export type CreateBody = Omit<NonNullable<Parameters<Client['session']['create']>[0]>, Placed>
@@ -59,14 +59,14 @@ export function createRest({ address, maxAnswerBytes, ...options }: RestOptions)
     /** The one that was updated last; before 1.2 the one that was created last. */
     newestSession: (directory: string | undefined) =>
       call('GET /session', client.session.list({ limit: 1, ...at({ directory }) })),
-    newestMessage: (place: Place) =>
+    newestMessage: (place: SessionRef) =>
       call('GET /session/:id/message', client.session.messages({ ...of(place), limit: 1 })),
-    session: (place: Place) => call('GET /session/:id', client.session.get(of(place))),
-    message: (place: Place, messageID: string) =>
+    session: (place: SessionRef) => call('GET /session/:id', client.session.get(of(place))),
+    message: (place: SessionRef, messageID: string) =>
       call('GET /session/:id/message/:id', client.session.message({ ...of(place), messageID })),
     messages,
-    todos: (place: Place) => call('GET /session/:id/todo', client.session.todo(of(place))),
-    children: (place: Place) => call('GET /session/:id/children', client.session.children(of(place))),
+    todos: (place: SessionRef) => call('GET /session/:id/todo', client.session.todo(of(place))),
+    children: (place: SessionRef) => call('GET /session/:id/children', client.session.children(of(place))),
     status: (directory: string | undefined) => call('GET /session/status', client.session.status(at({ directory }))),
     questions: (directory: string | undefined) => call('GET /question', client.question.list(at({ directory }))),
     permissions: (directory: string | undefined) => call('GET /permission', client.permission.list(at({ directory }))),
@@ -79,22 +79,22 @@ export function createRest({ address, maxAnswerBytes, ...options }: RestOptions)
     commands: (directory: string | undefined) => call('GET /command', client.command.list(at({ directory }))),
     create: (directory: string | undefined, body: CreateBody) =>
       call('POST /session', client.session.create({ ...body, ...at({ directory }) })),
-    addRules: (place: Place, rules: readonly PermissionRule[]) =>
+    addRules: (place: SessionRef, rules: readonly PermissionRule[]) =>
       call('PATCH /session/:id', client.session.update({ ...of(place), permission: [...rules] })),
-    prompt: (place: Place, body: PromptBody) =>
+    prompt: (place: SessionRef, body: PromptBody) =>
       call('POST /session/:id/prompt_async', client.session.promptAsync({ ...body, ...of(place) })),
-    command: (place: Place, body: CommandBody) =>
+    command: (place: SessionRef, body: CommandBody) =>
       call('POST /session/:id/command', client.session.command({ ...body, ...of(place) })),
-    abort: (place: Place) => call('POST /session/:id/abort', client.session.abort(of(place))),
-    fork: (place: Place, messageID: string | undefined) =>
+    abort: (place: SessionRef) => call('POST /session/:id/abort', client.session.abort(of(place))),
+    fork: (place: SessionRef, messageID: string | undefined) =>
       call(
         'POST /session/:id/fork',
         client.session.fork({ ...of(place), ...(messageID !== undefined && { messageID }) }),
       ),
-    revert: (place: Place, messageID: string) =>
+    revert: (place: SessionRef, messageID: string) =>
       call('POST /session/:id/revert', client.session.revert({ ...of(place), messageID })),
-    unrevert: (place: Place) => call('POST /session/:id/unrevert', client.session.unrevert(of(place))),
-    summarize: (place: Place, model: Model) =>
+    unrevert: (place: SessionRef) => call('POST /session/:id/unrevert', client.session.unrevert(of(place))),
+    summarize: (place: SessionRef, model: Model) =>
       call('POST /session/:id/summarize', client.session.summarize({ ...of(place), ...model })),
     answerQuestion: (ask: AskPlace, answers: string[][], signal?: AbortSignal) => {
       const body = { requestID: ask.requestID, answers, ...at(ask) }
@@ -113,7 +113,7 @@ export function createRest({ address, maxAnswerBytes, ...options }: RestOptions)
    * and on servers before 1.2, which take only the limit. A cursor without a limit is refused.
    */
   async function messages(
-    place: Place,
+    place: SessionRef,
     page: { readonly limit: number; readonly before?: string | undefined },
   ): Promise<{ readonly data: unknown; readonly next?: string | undefined }> {
     const { limit, before } = page
@@ -200,11 +200,11 @@ function until(signal: AbortSignal | undefined): { signal?: AbortSignal } {
   return signal === undefined ? {} : { signal }
 }
 
-function of(place: Place): { sessionID: string; directory?: string } {
+function of(place: SessionRef): { sessionID: string; directory?: string } {
   return { sessionID: place.sessionID, ...at(place) }
 }
 
 /** The SDK's types don't accept `undefined`. */
-function at({ directory }: Pick<Place, 'directory'>): { directory?: string } {
+function at({ directory }: Pick<SessionRef, 'directory'>): { directory?: string } {
   return directory === undefined ? {} : { directory }
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.ts'
 import { type OnError, ReplyError } from '../../error.ts'
-import type { Place } from '../../place.ts'
+import type { SessionRef } from '../../session-ref.ts'
 import { endWith, unguarded } from '../guard-rules.ts'
 import type { Address } from '../http/address.ts'
 import { createMessageIDs } from '../message-id.ts'
@@ -122,7 +122,7 @@ export function createOpenCode1(options: OpenCode1Options): OpenCodeSource {
   }
 }
 
-function created(route: string, value: unknown, directory: Place['directory']): SessionInfo {
+function created(route: string, value: unknown, directory: SessionRef['directory']): SessionInfo {
   const session = toReadSession(value)
   if (session) return { ...session, directory: session.directory ?? directory }
   const path = route === '' ? 'POST /session' : `POST /session/:id/${route}`

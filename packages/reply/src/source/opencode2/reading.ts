@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.ts'
 import { type OnError, ReplyError } from '../../error.ts'
-import type { Place } from '../../place.ts'
+import type { SessionRef } from '../../session-ref.ts'
 import type { AskList, MessageRead, Reach, Reading, SessionInfo, SessionRead, WorkStatus } from '../port.ts'
 import { reaches } from '../reaches.ts'
 import type { InboxRead } from './decode/inbox.ts'
@@ -57,7 +57,7 @@ export function startReading(options: ReadingOptions): Reading {
     return { status, waiting, history: await readHistory(rest, sessionID, reach, note) }
   }
 
-  async function session(place: Place, reach: Reach): Promise<SessionRead> {
+  async function session(place: SessionRef, reach: Reach): Promise<SessionRead> {
     let isSound = true
     const note: OnError = (error) => {
       isSound = false
@@ -98,7 +98,10 @@ export function startReading(options: ReadingOptions): Reading {
   }
 }
 
-export async function readSession({ rest }: Pick<ReadingOptions, 'rest'>, { sessionID }: Place): Promise<SessionInfo> {
+export async function readSession(
+  { rest }: Pick<ReadingOptions, 'rest'>,
+  { sessionID }: SessionRef,
+): Promise<SessionInfo> {
   const session = toReadSession(dataIn(await rest.get(`/session/${sessionID}`)))
   if (session) return session
   const words = `The server's response for session ${JSON.stringify(sessionID)} is not a session.`

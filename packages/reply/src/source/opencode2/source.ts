@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.ts'
 import { type OnError, ReplyError } from '../../error.ts'
-import type { Place } from '../../place.ts'
+import type { SessionRef } from '../../session-ref.ts'
 import type { Address } from '../http/address.ts'
 import { readEventStream, streamHeaders } from '../http/event-stream.ts'
 import { noDirectory } from '../http/no-directory.ts'
@@ -157,7 +157,7 @@ export function createOpenCode2(options: OpenCode2Options): OpenCodeSource {
     return { ...session, title }
   }
 
-  async function prompt(place: Place, input: SourcePrompt): Promise<void> {
+  async function prompt(place: SessionRef, input: SourcePrompt): Promise<void> {
     const { text = '', files = [], parts = [], agent, model, noReply, messageID: id, variant, delivery } = input
     refuseUnknown(input)
     const { sessionID } = place
@@ -175,7 +175,7 @@ export function createOpenCode2(options: OpenCode2Options): OpenCodeSource {
     await rest.post(`/session/${sessionID}/prompt`, { body })
   }
 
-  async function command({ sessionID }: Place, input: SourceCommand): Promise<void> {
+  async function command({ sessionID }: SessionRef, input: SourceCommand): Promise<void> {
     const { command: name, agent, model, variant, messageID: id } = input
     refuseLoneVariant(input)
     const body = {

@@ -1,10 +1,10 @@
-import { type Place, placeOf } from '../../place.ts'
+import { type SessionRef, sessionRefOf } from '../../session-ref.ts'
 import { type Listener, listen } from './listen.ts'
 import { type SourceDemand, type SourceStage, takesPrompts } from './stage.ts'
 
 /** A clause that listens while it acts in a new session, for stages that take prompts and have what it needs. */
 export function acting(
-  run: (stage: SourceStage, listener: Listener, place: Place) => Promise<void>,
+  run: (stage: SourceStage, listener: Listener, place: SessionRef) => Promise<void>,
   needs: (stage: SourceStage) => boolean | Promise<boolean> = () => true,
 ): Pick<SourceDemand, 'needs' | 'run'> {
   return {
@@ -13,7 +13,7 @@ export function acting(
       const listener = await listen(stage)
       try {
         const created = await stage.source.create({ directory: stage.directory, title: 'Contract' })
-        await run(stage, listener, placeOf(created))
+        await run(stage, listener, sessionRefOf(created))
       } finally {
         await listener.stop()
       }

@@ -1,6 +1,6 @@
 import type { Ask } from '../../ask.ts'
 import { ReplyError } from '../../error.ts'
-import { placeOf } from '../../place.ts'
+import { sessionRefOf } from '../../session-ref.ts'
 import { acting } from './acting.ts'
 import { asked, settled } from './listen.ts'
 import { check, has, promptOf, rejection, type SourceDemand } from './stage.ts'
@@ -31,7 +31,7 @@ export const asking = [
           check(refused instanceof ReplyError && refused.type === 'unguarded', `It failed as ${String(refused)}.`)
           return
         }
-        const created = placeOf(await source.create({ directory, guarded: true }))
+        const created = sessionRefOf(await source.create({ directory, guarded: true }))
         await source.prompt(created, { text: promptOf(stage, 'unasked') })
         const ask = await asked(listener, created)
         await source.reject(ask)
@@ -173,7 +173,7 @@ export const asking = [
         'The sub-agent is not listed.',
       )
       check(
-        (await stage.source.session(placeOf(ask))).parentID === place.sessionID,
+        (await stage.source.session(sessionRefOf(ask))).parentID === place.sessionID,
         'The sub-agent has another parent.',
       )
       await stage.source.answer(ask, 'once')

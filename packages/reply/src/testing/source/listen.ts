@@ -1,7 +1,7 @@
 import type { Ask } from '../../ask.ts'
 import type { ReplyEvent } from '../../event.ts'
-import type { Place } from '../../place.ts'
 import type { Reply } from '../../reply.ts'
+import type { SessionRef } from '../../session-ref.ts'
 import { emptyTrack, type TrackState } from '../../track/state.ts'
 import { repliesOf, track } from '../../track.ts'
 import type { SourceStage } from './stage.ts'
@@ -80,7 +80,7 @@ export async function listen({ source, directory }: SourceStage): Promise<Listen
 }
 
 /** The settled reply of a session. */
-export async function settled(listener: Listener, { sessionID }: Place): Promise<Reply> {
+export async function settled(listener: Listener, { sessionID }: SessionRef): Promise<Reply> {
   return await listener.until((heard) => {
     const reply = heard.reply(sessionID)
     return reply?.phase === 'settled' ? reply : undefined
@@ -88,7 +88,7 @@ export async function settled(listener: Listener, { sessionID }: Place): Promise
 }
 
 /** The first pending ask of a session or of its sub-agents. */
-export async function asked(listener: Listener, { sessionID }: Place): Promise<Ask> {
+export async function asked(listener: Listener, { sessionID }: SessionRef): Promise<Ask> {
   return await listener.until((heard) => {
     const reply = heard.reply(sessionID)
     if (reply?.phase === 'settled') throw new Error(`The run ended as ${reply.outcome}, without an ask.`)

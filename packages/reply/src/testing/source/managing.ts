@@ -1,5 +1,5 @@
 import { ReplyError } from '../../error.ts'
-import { placeOf } from '../../place.ts'
+import { sessionRefOf } from '../../session-ref.ts'
 import { acting } from './acting.ts'
 import { settled } from './listen.ts'
 import { check, has, promptOf, promptsOf, rejection, type SourceDemand, takesPrompts } from './stage.ts'
@@ -47,7 +47,7 @@ export const managing = [
         await settled(listener, place)
         const fork = await source.fork?.(place)
         check(fork !== undefined && fork.sessionID !== place.sessionID, `The fork is ${fork?.sessionID}.`)
-        const copied = await source.startReading().session(placeOf(fork), { messageIDs: [], since: 0 })
+        const copied = await source.startReading().session(sessionRefOf(fork), { messageIDs: [], since: 0 })
         check(copied.messages.length === 2, `The fork has ${copied.messages.length} messages.`)
       },
       ({ source }) => source.fork !== undefined,

@@ -1,6 +1,6 @@
-import type { Place } from '../../place.ts'
 import type { Reply } from '../../reply.ts'
 import { textOf } from '../../select.ts'
+import type { SessionRef } from '../../session-ref.ts'
 import { acting } from './acting.ts'
 import { type Listener, settled } from './listen.ts'
 import { check, promptsOf, type SourceDemand, type SourceStage } from './stage.ts'
@@ -110,7 +110,7 @@ async function queuesPrompts({ source }: SourceStage): Promise<boolean> {
 }
 
 /** Queues a prompt behind a run that would not end. Resolves with its message. */
-async function queued(stage: SourceStage, listener: Listener, place: Place): Promise<string> {
+async function queued(stage: SourceStage, listener: Listener, place: SessionRef): Promise<string> {
   const { source } = stage
   const { endless, plain } = promptsOf(stage)
   await source.prompt(place, { text: endless })

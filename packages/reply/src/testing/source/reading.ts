@@ -1,5 +1,5 @@
 import { ReplyError } from '../../error.ts'
-import { placeOf } from '../../place.ts'
+import { sessionRefOf } from '../../session-ref.ts'
 import { listen } from './listen.ts'
 import { check, existingOf, rejection, type SourceDemand } from './stage.ts'
 
@@ -181,7 +181,7 @@ export const reading = [
       const read = stage.source.startReading()
       const [one, two] = await Promise.all([read.working(stage.directory), read.working(stage.directory)])
       check(one === two, 'It made two requests.')
-      const info = await stage.source.session(placeOf({ ...existingOf(stage), directory: stage.directory }))
+      const info = await stage.source.session(sessionRefOf({ ...existingOf(stage), directory: stage.directory }))
       check(!one.has(info.sessionID), 'An idle session is listed as working.')
     },
   },

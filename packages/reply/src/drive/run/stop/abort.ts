@@ -2,11 +2,11 @@ import type { Ask } from '../../../ask.ts'
 import { type Clock, within } from '../../../clock.ts'
 import { type OnError, ReplyError } from '../../../error.ts'
 import type { SettleEvent } from '../../../event.ts'
-import type { Place } from '../../../place.ts'
 import { findReply } from '../../../reduce/child.ts'
 import { isAtWorkBelow } from '../../../reduce/run.ts'
 import { isAtEnd } from '../../../reduce.ts'
 import type { Reply } from '../../../reply.ts'
+import type { SessionRef } from '../../../session-ref.ts'
 import type { Source } from '../../../source/port.ts'
 import type { Engine } from '../../store/engine.ts'
 import { openBelow } from '../../sync/newest-run.ts'
@@ -24,9 +24,9 @@ export interface AbortingOptions {
   readonly onError: OnError
   readonly graceMs: number
   readonly stopping: Stopping
-  readonly parentOf: (place: Place) => Promise<string | undefined>
+  readonly parentOf: (place: SessionRef) => Promise<string | undefined>
   /** Finds where a session lives, over REST if unknown. Rejects with `gone` if the session doesn't exist. */
-  readonly find: (sessionID: string) => Promise<Place>
+  readonly find: (sessionID: string) => Promise<SessionRef>
   readonly inbox: Pick<Inbox, 'clear' | 'park'>
 }
 
@@ -122,7 +122,7 @@ export function createAborting(options: AbortingOptions): Aborting {
     }
 
     /** Ends a sub-agent's run. One whose session was deleted has ended. */
-    async function end(place: Place): Promise<void> {
+    async function end(place: SessionRef): Promise<void> {
       await source.abort(place).catch((error: unknown) => {
         if (!(error instanceof ReplyError && error.type === 'gone')) throw error
       })
@@ -132,7 +132,7 @@ export function createAborting(options: AbortingOptions): Aborting {
      * Rejects everything that the server lists as pending in the tree; the stream may not have reported the newest
      * asks. Returns whether all were rejected.
      */
-    async function clear({ directory }: Place, tree: Tree): Promise<boolean> {
+    async function clear({ directory }: SessionRef, tree: Tree): Promise<boolean> {
       tree.add(idsOf(known()))
       const [{ asks: listed, isWhole }] = await Promise.all([source.asks(directory), tree.walk()])
       const isListed = (ask: Ask): boolean => listed.some((other) => other.requestID === ask.requestID)
@@ -158,14 +158,14 @@ export function createAborting(options: AbortingOptions): Aborting {
     }
 
     /** The tree's sessions that are not idle. */
-    async function atWork({ directory }: Place, tree: Tree): Promise<readonly string[]> {
+    async function atWork({ directory }: SessionRef, tree: Tree): Promise<readonly string[]> {
       const ids = [...(await source.working(directory)).keys()]
       const held = await Promise.all(ids.map((id) => tree.holds(id)))
       return ids.filter((_, index) => held[index])
     }
 
     /** Waits until the run is at rest according to the stream, or until `graceMs` have passed. */
-    async function resting(place: Place, tree: Tree): Promise<void> {
+    async function resting(place: SessionRef, tree: Tree): Promise<void> {
       if (known()) return await pauseUntil(isAtRest)
       for (let waitedMs = 0; waitedMs < graceMs && !isOver; waitedMs += lookMs) {
         if ((await atWork(place, tree)).length === 0) return

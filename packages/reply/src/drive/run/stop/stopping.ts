@@ -1,4 +1,4 @@
-import type { Place } from '../../../place.ts'
+import type { SessionRef } from '../../../session-ref.ts'
 
 /** A session being stopped, with the sub-agents below it. */
 export interface Stop {
@@ -19,7 +19,7 @@ export interface Addressee {
   /** The asking session and its ancestors, as far as known. */
   readonly sessionIDs: readonly string[]
   /** The topmost of them, if it isn't known to be a root. */
-  readonly unplaced?: Place | undefined
+  readonly unplaced?: SessionRef | undefined
 }
 
 /** Permission to send one answer. */
@@ -58,7 +58,7 @@ const maxClosed = 1000
 /** Decides which asks can still be answered; the only place that knows which sessions are being stopped. */
 export function createStopping(options: {
   /** The parent's id, over REST; undefined for a root. */
-  readonly parentOf: (place: Place) => Promise<string | undefined>
+  readonly parentOf: (place: SessionRef) => Promise<string | undefined>
 }): Stopping {
   const entries = new Set<Entry>()
   const sending = new Set<Sending>()

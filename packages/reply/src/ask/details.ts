@@ -2,8 +2,8 @@ import type { AskCall, PermissionAsk } from '../ask.ts'
 import { type Fields, textIn } from '../fields.ts'
 import { same } from '../reduce/same.ts'
 import { escapeDeceptive } from '../text/escape-deceptive.ts'
+import { type CallPath, callPathOf } from './call-path.ts'
 import { editLayout } from './edit.ts'
-import { type Place, placeOf } from './place.ts'
 import { isShallow, leavesOf, readableFields, without } from './readable.ts'
 import { isShellTool } from './tool-name.ts'
 
@@ -75,7 +75,7 @@ function knownCard(ask: PermissionAsk, call: AskCall): Card {
   const { metadata, patterns } = ask
   const { tool, input } = call
   const what = whatOf(ask)
-  const place = placeOf(tool, input, ask.directory)
+  const place = callPathOf(tool, input, ask.directory)
   const { details, covered, coveredMetadata = [] } = layoutOf(tool, input, metadata, place)
   const isPlace = (text: string): boolean => place?.isSame(text) === true
   const said = [`${what}: `, `${ask.permission}: `].reduce(withoutPrefix, ask.title)
@@ -109,7 +109,7 @@ function knownCard(ask: PermissionAsk, call: AskCall): Card {
   return { title, details: [...detail('Patterns', hidden.join('\n')), ...all] }
 }
 
-function layoutOf(tool: string, input: Fields, metadata: Fields, place: Place | undefined): Layout {
+function layoutOf(tool: string, input: Fields, metadata: Fields, place: CallPath | undefined): Layout {
   if (isShellTool(tool)) return commandLayout(input)
   switch (tool) {
     case 'edit':

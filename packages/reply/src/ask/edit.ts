@@ -1,8 +1,8 @@
 import { type Fields, isFields, textIn } from '../fields.ts'
 import { escapeDeceptive } from '../text/escape-deceptive.ts'
+import type { CallPath } from './call-path.ts'
 import type { AskDetail, Layout } from './details.ts'
 import { coversText, isCoveredBy, linesOf, withoutNames } from './diff.ts'
-import type { Place } from './place.ts'
 
 /** One replacement; without `before` it writes the whole file. Or a patch, which already is a diff. */
 type Edit = {
@@ -19,7 +19,7 @@ type Edit = {
  * followed by the server's if that adds anything. OpenCode cuts its diff to a few lines around each change and removes
  * the common indentation. The place is named by the card's title, so a diff of that file doesn't.
  */
-export function editLayout(input: Fields, metadata: Fields, place: Place | undefined): Layout {
+export function editLayout(input: Fields, metadata: Fields, place: CallPath | undefined): Layout {
   const { edits, fields: covered } = wantedOf(input, place?.given ?? '')
   const server = textIn(metadata.diff)
   const shown = place === undefined ? server : withoutNames(server, place.isSame)

@@ -2,7 +2,7 @@ import { type Fields, textIn } from '../fields.ts'
 import { isShellTool } from './tool-name.ts'
 
 /** The file or folder that a call names. */
-export interface Place {
+export interface CallPath {
   /** The input field that names it. */
   readonly field: string
   /** As the input has it. */
@@ -18,7 +18,7 @@ export interface Place {
 const fileTools = new Set(['edit', 'multiedit', 'write', 'apply_patch', 'patch', 'read', 'list'])
 
 /** The place that a tool's call works on. Undefined if its input names none. */
-export function placeOf(tool: string, input: Fields, directory: string | undefined): Place | undefined {
+export function callPathOf(tool: string, input: Fields, directory: string | undefined): CallPath | undefined {
   const isFolder = isShellTool(tool)
   const fields = isFolder ? ['workdir', 'cwd'] : fileTools.has(tool) ? ['filePath', 'path'] : []
   const field = fields.find((name) => textIn(input[name]) !== '')

@@ -1,14 +1,7 @@
 import type { Client, Clock } from '@reply/core'
-import type {
-  BridgeConnection,
-  ChannelHost,
-  Hearing,
-  SecretSource,
-  Webhook,
-  WebhookAnswer,
-  WebhookHead,
-  WebhookRequest,
-} from '@reply/sink/channel'
+import type { WebhookAnswer, WebhookRequest } from '@reply/sink'
+import type { BridgeConnection, ChannelHost, Hearing, Webhook } from '@reply/sink/channel'
+import type { SecretSource, WebhookHead } from '@reply/sink/internal'
 import type { LoadChannel } from './channel-loader.ts'
 import type { BridgeConfig } from './config/schema.ts'
 import type { BridgeError } from './error.ts'

@@ -1,7 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { type Client, steadyClock, systemClock } from '@reply/core'
-import type { BridgeConnection, ChannelHost, Hearing, Inbound, KnownChat, Webhook } from '@reply/sink/channel'
-import { createWebhook, keepSecret, safeError, safeOnError } from '@reply/sink/channel'
+import type { Inbound } from '@reply/sink'
+import {
+  type BridgeConnection,
+  type ChannelHost,
+  createWebhook,
+  type Hearing,
+  type KnownChat,
+  keepSecret,
+  type Webhook,
+} from '@reply/sink/channel'
+import { safeError, safeOnError } from '@reply/sink/internal'
 import { createAllowed } from './asks/allowed.ts'
 import { createAnsweredBy } from './asks/answered-by.ts'
 import { createAnswerer } from './asks/answering.ts'

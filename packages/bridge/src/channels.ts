@@ -1,6 +1,7 @@
 import type { Clock } from '@reply/core'
 import type { Chat, MessageRef } from '@reply/sink'
-import { type BridgeConnection, type Hold, type Note, type SinkFields, whileHeld } from '@reply/sink/channel'
+import type { BridgeConnection } from '@reply/sink/channel'
+import { type Hold, type Note, type SinkFields, whileHeld } from '@reply/sink/internal'
 import { BridgeError } from './error.ts'
 import { createOwnButtons } from './own-buttons.ts'
 import { type ChatPlace, chatKey } from './place.ts'

@@ -1,4 +1,5 @@
-import { SafeError, withoutSecrets } from '@reply/sink/channel'
+import { SafeError } from '@reply/sink/channel'
+import { withoutSecrets } from '@reply/sink/internal'
 import { StoreError } from './store/store.ts'
 import type { BridgeWords } from './words.ts'
 

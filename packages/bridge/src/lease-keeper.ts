@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import type { SteadyClock } from '@reply/core'
-import { PortError, pause, withResolvers } from '@reply/sink/channel'
+import { PortError } from '@reply/sink/channel'
+import { pause, withResolvers } from '@reply/sink/internal'
 import { BridgeError, wordsOf } from './error.ts'
 import { type Lease, type Store, StoreError } from './store/store.ts'
 

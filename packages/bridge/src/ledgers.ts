@@ -1,5 +1,5 @@
 import { type LedgerStore, SinkError } from '@reply/sink'
-import { createRecent, ledgerKeyOf, messageRefsOf, withLeftStatus } from '@reply/sink/channel'
+import { createRecent, ledgerKeyOf, messageRefsOf, withLeftStatus } from '@reply/sink/internal'
 import { isTakenOver } from './error.ts'
 import type { LeaseKeeper } from './lease-keeper.ts'
 import type { ChatPlace } from './place.ts'

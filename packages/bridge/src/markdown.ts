@@ -1,4 +1,4 @@
-import { literal } from '@reply/sink/channel'
+import { literal } from '@reply/sink/internal'
 
 /** Text as Markdown that shows it line by line as it is: what people and servers wrote must not become markup. */
 export function plain(text: string): string {

@@ -1,5 +1,5 @@
 import { systemClock } from '@reply/core'
-import { safeOnError } from '@reply/sink/channel'
+import { safeOnError } from '@reply/sink/internal'
 import { createBridge } from './bridge.ts'
 import type { Bridge, BridgeOptions } from './bridge-options.ts'
 import { loadConfig } from './config/load.ts'

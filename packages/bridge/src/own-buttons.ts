@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { MessageRef } from '@reply/sink'
-import type { Note } from '@reply/sink/channel'
+import type { Note } from '@reply/sink/internal'
 import { type ChatPlace, chatKey } from './place.ts'
 import type { State } from './state.ts'
 import type { Write } from './store/store.ts'

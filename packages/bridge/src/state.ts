@@ -1,5 +1,5 @@
 import type { Clock } from '@reply/core'
-import { backOffMs, pause } from '@reply/sink/channel'
+import { backOffMs, pause } from '@reply/sink/internal'
 import { type LeaseKeeper, takenOver } from './lease-keeper.ts'
 import { type CommitOptions, type Store, StoreError, type Write } from './store/store.ts'
 

@@ -1,7 +1,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { inspect } from 'node:util'
 import type { Reply } from '@reply/core'
-import { type BridgeChannel, systemClock } from '@reply/sink/channel'
+import type { BridgeChannel } from '@reply/sink/channel'
+import { systemClock } from '@reply/sink/internal'
 import pino from 'pino'
 import { describe, expect, test } from 'vitest'
 import {

@@ -1,7 +1,7 @@
 import { REST } from '@discordjs/rest'
 import { createDiscordPort, discordRestOptions } from '@reply/discord'
-import { type ChannelPort, words } from '@reply/sink'
-import type { Bubble, Form } from '@reply/sink/channel'
+import { words } from '@reply/sink'
+import type { Bubble, ChannelPort, Form } from '@reply/sink/channel'
 import { createSlackPort } from '@reply/slack'
 import { createTelegramPort } from '@reply/telegram'
 import {

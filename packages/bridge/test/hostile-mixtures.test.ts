@@ -1,5 +1,5 @@
 import { renderDiscord } from '@reply/discord'
-import type { Render } from '@reply/sink'
+import type { Render } from '@reply/sink/channel'
 import { renderSlack } from '@reply/slack'
 import { renderHtml, renderRich } from '@reply/telegram'
 import { hostileTexts } from '@reply/testing'

@@ -1,5 +1,5 @@
 import type { Reply } from '@reply/core'
-import { withResolvers } from '@reply/sink/channel'
+import { withResolvers } from '@reply/sink/internal'
 import { expect, test } from 'vitest'
 import type { ActiveRun } from '../src/runs/active-run.ts'
 import { createRunning } from '../src/runs/running.ts'

@@ -1,4 +1,4 @@
-import { withResolvers } from '@reply/sink/channel'
+import { withResolvers } from '@reply/sink/internal'
 import { hold, type Scripts, text, tool } from '@reply/testing'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { type BridgeStage, startStage } from './stage.ts'

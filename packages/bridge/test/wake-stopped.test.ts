@@ -1,6 +1,6 @@
 import { observerOf, type Reply, replay } from '@reply/core'
 import type { Delivery } from '@reply/sink'
-import { withResolvers } from '@reply/sink/channel'
+import { withResolvers } from '@reply/sink/internal'
 import { createHandClock, readRecording } from '@reply/testing'
 import { expect, test, vi } from 'vitest'
 import { createMirrors } from '../src/mirrors.ts'

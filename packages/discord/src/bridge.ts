@@ -1,5 +1,6 @@
 import type { REST } from '@discordjs/rest'
-import { type BridgeChannel, type ChannelHost, createHearing, loadClient, systemClock } from '@reply/sink/channel'
+import type { BridgeChannel, ChannelHost } from '@reply/sink/channel'
+import { createHearing, loadClient, systemClock } from '@reply/sink/internal'
 import { discordRestOptions } from './api.ts'
 import { type DiscordConfig, discordConfig } from './config.ts'
 import { gatewayConnection, me } from './connection.ts'

@@ -1,15 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Inbound, Sink } from '@reply/sink'
-import {
-  type ChannelOptions,
-  inboundOptionsOf,
-  placeOf,
-  type SinkPlace,
-  type WebhookAnswer,
-  type WebhookHead,
-  type WebhookRequest,
-  webhookRoutes,
-} from '@reply/sink/channel'
+import type { Inbound, Sink, SinkPlace, WebhookAnswer, WebhookRequest } from '@reply/sink'
+import { type ChannelOptions, inboundOptionsOf, placeOf, webhookRoutes } from '@reply/sink/channel'
+import type { WebhookHead } from '@reply/sink/internal'
 import type { DiscordClient } from './api.ts'
 import { DiscordError } from './error.ts'
 import { createDiscordWebhook } from './inbound/webhook.ts'

@@ -1,18 +1,16 @@
 import type { Clock } from '@reply/core'
+import type { Inbound, InboundFile } from '@reply/sink'
 import {
   type BridgeConnection,
   type ChannelHost,
   callPlatform,
   createNotes,
   downloadFile,
-  type Inbound,
-  type InboundFile,
   isAskToken,
   PortError,
-  type SinkFields,
   sinkOptionsOf,
-  tooLong,
 } from '@reply/sink/channel'
+import { type SinkFields, tooLong } from '@reply/sink/internal'
 import type { DiscordBridgeRest } from './api.ts'
 import { type DiscordChannel, type DiscordChannelOptions, discordChannel } from './channel.ts'
 import { idIn, isReady } from './decode.ts'

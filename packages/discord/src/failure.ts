@@ -1,4 +1,5 @@
-import { createToPortError, type PortErrorType, type ToPortError, typeOfStatus } from '@reply/sink/channel'
+import { createToPortError, type PortErrorType, typeOfStatus } from '@reply/sink/channel'
+import type { ToPortError } from '@reply/sink/internal'
 
 /** An error response, as `DiscordAPIError` and `HTTPError` carry it. */
 export interface ErrorResponse {

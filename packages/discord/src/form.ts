@@ -1,4 +1,5 @@
-import { escapeInvisible, type Form, type FormQuestion, oneLine } from '@reply/sink/channel'
+import type { Form } from '@reply/sink/channel'
+import { escapeInvisible, type FormQuestion, oneLine } from '@reply/sink/internal'
 import { idOf } from './body.ts'
 import { dialog } from './limits.ts'
 import { oneMessage } from './render.ts'

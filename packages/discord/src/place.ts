@@ -1,4 +1,5 @@
-import type { Chat, ChatKind, MessageRef } from '@reply/sink'
+import type { Chat, MessageRef } from '@reply/sink'
+import type { ChatKind } from '@reply/sink/channel'
 
 /**
  * The channel type of a direct message with the bot.

@@ -1,17 +1,16 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '@reply/core'
-import type { ChannelPort, MessageRef } from '@reply/sink'
+import type { MessageRef } from '@reply/sink'
 import {
   type Attachment,
   type Bubble,
+  type ChannelPort,
   callPlatform,
   type EditOptions,
   type PostOptions,
-  pause,
-  systemClock,
-  type TypingOptions,
   unlessGone,
 } from '@reply/sink/channel'
+import { pause, systemClock, type TypingOptions } from '@reply/sink/internal'
 import type { DiscordRest } from './api.ts'
 import { around, editBody, postBody } from './body.ts'
 import { idIn } from './decode.ts'

@@ -1,12 +1,6 @@
 import type { Inbound } from '@reply/sink'
-import {
-  createInboundReceiver,
-  createPacer,
-  type InboundOptions,
-  type InboundReceiver,
-  keepSecret,
-  sendAnswer,
-} from '@reply/sink/channel'
+import { createInboundReceiver, createPacer, keepSecret } from '@reply/sink/channel'
+import { type InboundOptions, type InboundReceiver, sendAnswer } from '@reply/sink/internal'
 import type { DiscordRest } from './api.ts'
 import { around, type Body } from './body.ts'
 import { DiscordError } from './error.ts'

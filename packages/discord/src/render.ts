@@ -1,5 +1,4 @@
-import type { Render } from '@reply/sink'
-import { cachedRender, type Dialect, lazyPlain, renderMarkdown } from '@reply/sink/channel'
+import { cachedRender, type Dialect, lazyPlain, type Render, renderMarkdown } from '@reply/sink/channel'
 import { contentLength } from './limits.ts'
 import { literal } from './markup/escape.ts'
 import { clean, mark, replaceMark, unmarkFirst } from './markup/mark.ts'

@@ -1,13 +1,6 @@
-import {
-  type AskInput,
-  type ChannelSinkOptions,
-  type ChatKind,
-  createSink,
-  type Policy,
-  type Sink,
-  SinkError,
-} from '@reply/sink'
-import { type PortError, pacerOf, safeOnError, systemClock } from '@reply/sink/channel'
+import { type AskInput, createSink, type Policy, type Sink, SinkError } from '@reply/sink'
+import type { ChannelSinkOptions, ChatKind, PortError } from '@reply/sink/channel'
+import { pacerOf, safeOnError, systemClock } from '@reply/sink/internal'
 import type { DiscordRest } from './api.ts'
 import { DiscordError } from './error.ts'
 import { followHeaders } from './headers.ts'

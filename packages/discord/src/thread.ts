@@ -1,4 +1,5 @@
-import { escapeInvisible, type PortError, withoutHalf } from '@reply/sink/channel'
+import type { PortError } from '@reply/sink/channel'
+import { escapeInvisible, withoutHalf } from '@reply/sink/internal'
 import type { DiscordRest } from './api.ts'
 import { responseOf, toPortError } from './failure.ts'
 import { threadNameLength } from './limits.ts'

@@ -1,6 +1,5 @@
 import { REST } from '@discordjs/rest'
-import type { ChannelPort } from '@reply/sink'
-import type { Bubble } from '@reply/sink/channel'
+import type { Bubble, ChannelPort } from '@reply/sink/channel'
 import {
   createHandClock,
   type DiscordOptions,

@@ -1,4 +1,4 @@
-import { systemClock } from '@reply/sink/channel'
+import { systemClock } from '@reply/sink/internal'
 import { type BridgeStage, bridgeChannelContract } from '@reply/sink/testing'
 import { startDiscord } from '@reply/testing'
 import { expect, test, vi } from 'vitest'

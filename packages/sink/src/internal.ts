@@ -1,17 +1,42 @@
+export { escapeInvisible, pause, safeOnError, systemClock, wallTime } from '@reply/core'
+export { backOffMs } from './back-off.ts'
+export { pacerOf } from './deliver/pace.ts'
+export { withResolvers } from './deliver/with-resolvers.ts'
+export type { ChannelErrorType } from './error.ts'
+export type { BridgeCommand, CheckedChannel, DownloadLimits, Note } from './inbound/bridge-channel.ts'
+export { loadClient, type SinkFields } from './inbound/bridge-options.ts'
+export type { InboundOptions } from './inbound/channel-options.ts'
+export type { SecretSource } from './inbound/config.ts'
+export { tooLong } from './inbound/download.ts'
+export { createHearing, type HearingWatch } from './inbound/hearing.ts'
+export { jsonOf, utf8Of } from './inbound/json.ts'
+export { createOpenTasks } from './inbound/open-tasks.ts'
+export type { InboundPlace, InboundReceiver } from './inbound/receive.ts'
+export { tokenFault } from './inbound/secret.ts'
+export { sendAnswer } from './inbound/send-answer.ts'
+export type { WebhookHead } from './inbound/webhook.ts'
 export { layout } from './layout/layout.ts'
-export type { LayoutOptions, Slot } from './layout/slot.ts'
-export type {
-  Access,
-  Content,
-  DoubtfulEntry,
-  Entry,
-  EntryFields,
-  FailedEntry,
-  GoneEntry,
-  IntentEntry,
-  ShownEntry,
-} from './ledger/entry.ts'
+export type { Slot } from './layout/slot.ts'
+export type { Entry } from './ledger/entry.ts'
 export { emptyLedger, type Ledger } from './ledger/ledger.ts'
+export { ledgerKeyOf, messageRefsOf, withLeftStatus } from './ledger/refs.ts'
+export { textOf } from './markdown/character-references.ts'
 export { closeMarkdown } from './markdown/close-markdown.ts'
-export { type Slice, type SplitOptions, split } from './markdown/split.ts'
+export { addressOf, isMisleading, mayMislead } from './markdown/link-text.ts'
+export { knownTokens, lex, type Token } from './markdown/markdown.ts'
+export { split } from './markdown/split.ts'
+export { tableText } from './markdown/table.ts'
+export { lookUpByProbe } from './port/call.ts'
+export { type Hold, whileHeld } from './port/held.ts'
+export { requireLength } from './port/limits.ts'
+export { networkCodeOf, type ToPortError, typeOfNetworkError } from './port/network.ts'
+export type { FormQuestion, Task, TypingOptions } from './port/port.ts'
+export { safeError, withoutSecrets } from './port/secrets.ts'
+export { wellFormed, withoutHalf } from './port/well-formed.ts'
+export { createRecent, type Recent } from './recent.ts'
+export { retryText } from './view/activity.ts'
+export { clip, literal, oneLine } from './view/format.ts'
+export { amount, contextPercent, counted, dollars, duration, elapsed } from './view/numbers.ts'
+export { statusFacts } from './view/status.ts'
+export { toolEndOf, toolLabel } from './view/tool.ts'
 export type { Mode } from './view/view.ts'

@@ -1,4 +1,5 @@
-import { type BridgeChannel, type ChannelHost, loadClient, systemClock } from '@reply/sink/channel'
+import type { BridgeChannel, ChannelHost } from '@reply/sink/channel'
+import { loadClient, systemClock } from '@reply/sink/internal'
 import type { SlackBridgeApi, SlackSocket } from './api.ts'
 import { type SlackConfig, slackConfig } from './config.ts'
 import { me, slackConnection } from './connection.ts'

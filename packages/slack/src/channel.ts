@@ -1,18 +1,21 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { words as defaultWords, type Inbound, type Sink } from '@reply/sink'
+import {
+  words as defaultWords,
+  type Inbound,
+  type Sink,
+  type SinkPlace,
+  type WebhookAnswer,
+  type WebhookRequest,
+} from '@reply/sink'
 import {
   type ChannelOptions,
-  createHearing,
   type Hearing,
   inboundOptionsOf,
   placeOf,
-  type SinkPlace,
   secretFault,
-  type WebhookAnswer,
-  type WebhookHead,
-  type WebhookRequest,
   webhookRoutes,
 } from '@reply/sink/channel'
+import { createHearing, type WebhookHead } from '@reply/sink/internal'
 import type { SlackApi, SlackSocket } from './api.ts'
 import { SlackError } from './error.ts'
 import { createListening } from './inbound/socket.ts'

@@ -1,12 +1,6 @@
 import type { Clock } from '@reply/core'
-import {
-  type BridgeConnection,
-  type ChannelHost,
-  callPlatform,
-  createNotes,
-  type SinkFields,
-  sinkOptionsOf,
-} from '@reply/sink/channel'
+import { type BridgeConnection, type ChannelHost, callPlatform, createNotes, sinkOptionsOf } from '@reply/sink/channel'
+import type { SinkFields } from '@reply/sink/internal'
 import type { SlackApi, SlackBridgeApi } from './api.ts'
 import { saysOf } from './call.ts'
 import { type SlackChannel, type SlackChannelOptions, slackChannel } from './channel.ts'

@@ -1,4 +1,5 @@
-import { createRecent, type Form, type Recent } from '@reply/sink/channel'
+import type { Form } from '@reply/sink/channel'
+import { createRecent, type Recent } from '@reply/sink/internal'
 import type { SlackApi } from './api.ts'
 
 /** What the workspace behind a client supports. A flag that turned false stays false. */

@@ -1,5 +1,6 @@
 import type { Words } from '@reply/sink'
-import type { Form, FormQuestion } from '@reply/sink/channel'
+import type { Form } from '@reply/sink/channel'
+import type { FormQuestion } from '@reply/sink/internal'
 import type { SlackFields } from './api.ts'
 import { fieldLength, labelLength, metadataLength, mostBoxes, mostOptions, titleLength, valueLength } from './limits.ts'
 import { plainLabel, plainText } from './render.ts'

@@ -1,5 +1,6 @@
 import type { Inbound } from '@reply/sink'
-import { type Form, jsonOf, utf8Of } from '@reply/sink/channel'
+import type { Form } from '@reply/sink/channel'
+import { jsonOf, utf8Of } from '@reply/sink/internal'
 import * as z from 'zod'
 import type { FormState } from './form.ts'
 import { readAction } from './inbound/action.ts'

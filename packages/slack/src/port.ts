@@ -1,16 +1,15 @@
 import type { Clock } from '@reply/core'
-import type { ChannelPort, MessageRef } from '@reply/sink'
+import type { MessageRef } from '@reply/sink'
 import {
   type AppendStream,
   type Attachment,
   type Bubble,
+  type ChannelPort,
   type EditOptions,
   type PostOptions,
-  requireLength,
-  systemClock,
-  type TypingOptions,
   unlessGone,
 } from '@reply/sink/channel'
+import { requireLength, systemClock, type TypingOptions } from '@reply/sink/internal'
 import type { SlackApi, SlackFields } from './api.ts'
 import { createCall, saysOf } from './call.ts'
 import { featuresOf } from './features.ts'

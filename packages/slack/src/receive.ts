@@ -1,5 +1,6 @@
 import type { Chat, Inbound, Words } from '@reply/sink'
-import { createInboundReceiver, type InboundOptions, pacerOf, sendAnswer } from '@reply/sink/channel'
+import { createInboundReceiver } from '@reply/sink/channel'
+import { type InboundOptions, pacerOf, sendAnswer } from '@reply/sink/internal'
 import type { SlackApi, SlackFields } from './api.ts'
 import { SlackError } from './error.ts'
 import { toPortError as toPortErrors } from './failure.ts'

@@ -1,21 +1,16 @@
-import type { Render } from '@reply/sink'
+import { cachedRender, type Dialect, isOpenable, lazyPlain, type Render, renderMarkdown } from '@reply/sink/channel'
 import {
   addressOf,
-  cachedRender,
   clip,
-  type Dialect,
   escapeInvisible,
   isMisleading,
-  isOpenable,
   knownTokens,
-  lazyPlain,
   lex,
   mayMislead,
-  renderMarkdown,
   type Token,
   textOf,
   wellFormed,
-} from '@reply/sink/channel'
+} from '@reply/sink/internal'
 import type { SlackFields } from './api.ts'
 
 /** Invisible, zero width. Between `<` and `!` it turns a mention into plain text. */

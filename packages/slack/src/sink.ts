@@ -1,5 +1,6 @@
-import { type ChannelSinkOptions, createSink, type Policy, type Sink } from '@reply/sink'
-import { pacerOf, systemClock, tokenFault } from '@reply/sink/channel'
+import { createSink, type Policy, type Sink } from '@reply/sink'
+import type { ChannelSinkOptions } from '@reply/sink/channel'
+import { pacerOf, systemClock, tokenFault } from '@reply/sink/internal'
 import type { SlackApi } from './api.ts'
 import { SlackError } from './error.ts'
 import { chatOf } from './place.ts'

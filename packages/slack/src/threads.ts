@@ -1,5 +1,5 @@
 import type { Chat } from '@reply/sink'
-import { createRecent } from '@reply/sink/channel'
+import { createRecent } from '@reply/sink/internal'
 import type { SlackRecipient } from './port/stream.ts'
 
 /** The threads in which the bot listens without a mention, and who wrote last in each. */

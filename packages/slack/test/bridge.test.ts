@@ -1,4 +1,5 @@
-import { type BridgeConnection, systemClock } from '@reply/sink/channel'
+import type { BridgeConnection } from '@reply/sink/channel'
+import { systemClock } from '@reply/sink/internal'
 import { type BridgeStage, bridgeChannelContract } from '@reply/sink/testing'
 import { type FakeSlack, startSlack } from '@reply/testing'
 import { afterEach, expect, test } from 'vitest'

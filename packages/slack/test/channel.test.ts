@@ -1,4 +1,5 @@
-import { backOffMs, type Hearing } from '@reply/sink/channel'
+import type { Hearing } from '@reply/sink/channel'
+import { backOffMs } from '@reply/sink/internal'
 import { WebClient } from '@slack/web-api'
 import { afterEach, describe, expect, test } from 'vitest'
 import { settledWith, text } from '../../sink/test/make.ts'

@@ -1,4 +1,5 @@
-import type { Form, FormQuestion } from '@reply/sink/channel'
+import type { Form } from '@reply/sink/channel'
+import type { FormQuestion } from '@reply/sink/internal'
 import { describe, expect, test } from 'vitest'
 import { type Inbound, type SlackApi, slackChannel } from '../src/index.ts'
 import { clientOf, ending, open, posting, until } from './app.ts'

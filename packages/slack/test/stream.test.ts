@@ -1,4 +1,5 @@
-import type { AppendStream, StreamPiece, Task } from '@reply/sink/channel'
+import type { AppendStream, StreamPiece } from '@reply/sink/channel'
+import type { Task } from '@reply/sink/internal'
 import { describe, expect, test } from 'vitest'
 import { createSlackPort } from '../src/index.ts'
 import { editing, ending, open, posting } from './app.ts'

@@ -1,4 +1,5 @@
-import { type BridgeChannel, type ChannelHost, loadClient, systemClock } from '@reply/sink/channel'
+import type { BridgeChannel, ChannelHost } from '@reply/sink/channel'
+import { loadClient, systemClock } from '@reply/sink/internal'
 import type { Api } from 'grammy'
 import { type TelegramConfig, telegramConfig } from './config.ts'
 import { me, rootOf, telegramConnection } from './connection.ts'

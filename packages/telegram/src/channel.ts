@@ -1,18 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type Inbound, type Sink, words } from '@reply/sink'
+import { type Inbound, type Sink, type SinkPlace, type WebhookAnswer, type WebhookRequest, words } from '@reply/sink'
 import {
   type ChannelOptions,
-  createHearing,
   type Hearing,
   inboundOptionsOf,
   placeOf,
-  type SinkPlace,
   secretFault,
-  type WebhookAnswer,
-  type WebhookHead,
-  type WebhookRequest,
   webhookRoutes,
 } from '@reply/sink/channel'
+import { createHearing, type WebhookHead } from '@reply/sink/internal'
 import type { TelegramInboundApi } from './api.ts'
 import { TelegramError } from './error.ts'
 import { createPolling } from './poll.ts'

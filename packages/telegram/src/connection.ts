@@ -1,16 +1,15 @@
 import type { Clock } from '@reply/core'
+import type { InboundFile } from '@reply/sink'
 import {
   type BridgeConnection,
   type ChannelHost,
   callPlatform,
   createNotes,
   downloadFile,
-  type InboundFile,
   PortError,
-  type SinkFields,
   sinkOptionsOf,
-  tooLong,
 } from '@reply/sink/channel'
+import { type SinkFields, tooLong } from '@reply/sink/internal'
 import type { TelegramBridgeApi } from './api.ts'
 import { botOf } from './bot.ts'
 import { type TelegramChannel, type TelegramChannelOptions, telegramChannel } from './channel.ts'

@@ -1,4 +1,5 @@
-import { ChannelError, type ChannelErrorType } from '@reply/sink/channel'
+import { ChannelError } from '@reply/sink/channel'
+import type { ChannelErrorType } from '@reply/sink/internal'
 
 /**
  * Besides the types of all channels:

@@ -1,4 +1,5 @@
-import { createToPortError, PortError, type PortErrorType, type ToPortError, typeOfStatus } from '@reply/sink/channel'
+import { createToPortError, PortError, type PortErrorType, typeOfStatus } from '@reply/sink/channel'
+import type { ToPortError } from '@reply/sink/internal'
 
 /** An error response, as grammY's `GrammyError` carries it. */
 export interface ErrorResponse {

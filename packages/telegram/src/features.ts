@@ -1,4 +1,4 @@
-import { createRecent, type Recent } from '@reply/sink/channel'
+import { createRecent, type Recent } from '@reply/sink/internal'
 import type { TelegramApi } from './api.ts'
 import { botOf } from './bot.ts'
 

@@ -15,12 +15,14 @@ export {
   type Sink,
   SinkError,
   type SinkErrorType,
+  type SinkPlace,
   type Undelivered,
   type UndeliveredType,
+  type WebhookAnswer,
+  type WebhookRequest,
   type Words,
   words,
 } from '@reply/sink'
-export type { SinkPlace, WebhookAnswer, WebhookRequest } from '@reply/sink/channel'
 export { fileStore } from '@reply/sink/node'
 export type {
   TelegramApi,

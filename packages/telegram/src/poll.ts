@@ -1,5 +1,6 @@
 import type { Clock } from '@reply/core'
-import { callPlatform, createOpenTasks, type HearingWatch, PortError, pause } from '@reply/sink/channel'
+import { callPlatform, PortError } from '@reply/sink/channel'
+import { createOpenTasks, type HearingWatch, pause } from '@reply/sink/internal'
 import type { TelegramFields, TelegramInboundApi } from './api.ts'
 import { TelegramError, unreadableUpdate } from './error.ts'
 import { type ErrorResponse, responseOf, toPortError } from './failure.ts'

@@ -1,21 +1,20 @@
 import { randomInt } from 'node:crypto'
 import type { Clock } from '@reply/core'
-import type { ChannelPort, MessageRef, Render } from '@reply/sink'
+import type { MessageRef } from '@reply/sink'
 import {
   type Attachment,
   type Bubble,
-  clip,
+  type ChannelPort,
   type EditOptions,
   type LookedUp,
   type LookUpOptions,
-  lookUpByProbe,
   PortError,
   type PostOptions,
   type PreviewStream,
-  requireLength,
-  systemClock,
+  type Render,
   unlessGone,
 } from '@reply/sink/channel'
+import { clip, lookUpByProbe, requireLength, systemClock } from '@reply/sink/internal'
 import type { TelegramApi, TelegramFields, TelegramFile, TelegramRichMessage, TelegramSignal } from './api.ts'
 import { refOf, toChatId } from './api.ts'
 import { isUnknownMethod, responseOf, unlessSame } from './failure.ts'

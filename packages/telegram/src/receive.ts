@@ -1,5 +1,6 @@
 import type { Answering, Inbound, Words } from '@reply/sink'
-import { clip, createInboundReceiver, type InboundOptions, type InboundPlace } from '@reply/sink/channel'
+import { createInboundReceiver } from '@reply/sink/channel'
+import { clip, type InboundOptions, type InboundPlace } from '@reply/sink/internal'
 import { type TelegramInboundApi, toChatId } from './api.ts'
 import { botOf } from './bot.ts'
 import { TelegramError } from './error.ts'

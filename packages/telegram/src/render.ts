@@ -1,13 +1,13 @@
-import type { Render } from '@reply/sink'
 import {
   cachedRender,
   type Dialect,
   lazyPlain,
+  type Render,
   type Rendered,
   renderMarkdown,
   type Table,
-  tableText,
 } from '@reply/sink/channel'
+import { tableText } from '@reply/sink/internal'
 import { mostEntities, richBlocks, richColumns, richDepth, richLength } from './limits.ts'
 
 const LANGUAGE = /^[\w+#.-]+$/

@@ -1,5 +1,6 @@
-import { type AskInput, type ChannelSinkOptions, createSink, type Sink } from '@reply/sink'
-import { pacerOf, safeOnError, systemClock, tokenFault } from '@reply/sink/channel'
+import { type AskInput, createSink, type Sink } from '@reply/sink'
+import type { ChannelSinkOptions } from '@reply/sink/channel'
+import { pacerOf, safeOnError, systemClock, tokenFault } from '@reply/sink/internal'
 import type { TelegramApi, TelegramFile } from './api.ts'
 import { botOf } from './bot.ts'
 import { TelegramError } from './error.ts'

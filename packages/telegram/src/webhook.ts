@@ -1,12 +1,7 @@
 import type { Clock } from '@reply/core'
-import {
-  createWebhook,
-  jsonOf,
-  type Webhook,
-  type WebhookAnswer,
-  type WebhookHead,
-  type WebhookRequest,
-} from '@reply/sink/channel'
+import type { WebhookAnswer, WebhookRequest } from '@reply/sink'
+import { createWebhook, type Webhook } from '@reply/sink/channel'
+import { jsonOf, type WebhookHead } from '@reply/sink/internal'
 import { secretComparer } from '@reply/sink/node'
 import { type TelegramError, unreadableUpdate } from './error.ts'
 import { updateIdOf } from './inbound.ts'

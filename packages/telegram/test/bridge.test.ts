@@ -1,4 +1,4 @@
-import { systemClock } from '@reply/sink/channel'
+import { systemClock } from '@reply/sink/internal'
 import { type BridgeStage, bridgeChannelContract } from '@reply/sink/testing'
 import { startTelegram } from '@reply/testing'
 import { expect, test } from 'vitest'

@@ -1,5 +1,6 @@
 import { getEventListeners } from 'node:events'
-import { backOffMs, type Hearing, NotTakenError } from '@reply/sink/channel'
+import { type Hearing, NotTakenError } from '@reply/sink/channel'
+import { backOffMs } from '@reply/sink/internal'
 import type { TelegramFault } from '@reply/testing'
 import { describe, expect, test, vi } from 'vitest'
 import { type TelegramChannelOptions, telegramChannel } from '../src/index.ts'

@@ -1,5 +1,6 @@
 import type { MessageRef } from '@reply/sink'
-import { ChannelError, type ChannelErrorType } from '@reply/sink/channel'
+import { ChannelError } from '@reply/sink/channel'
+import type { ChannelErrorType } from '@reply/sink/internal'
 
 /**
  * Besides the types of all channels:

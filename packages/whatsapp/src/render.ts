@@ -1,5 +1,4 @@
-import type { Render } from '@reply/sink'
-import { cachedRender, type Dialect, lazyPlain, type Rendered, renderMarkdown } from '@reply/sink/channel'
+import { cachedRender, type Dialect, lazyPlain, type Render, type Rendered, renderMarkdown } from '@reply/sink/channel'
 import { literal, type Mark, type Piece, writeMarks } from './marks.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { createServer } from 'node:http'
-import { systemClock } from '@reply/sink/channel'
+import { systemClock } from '@reply/sink/internal'
 import { type BridgeStage, bridgeChannelContract } from '@reply/sink/testing'
 import { startWhatsApp } from '@reply/testing'
 import { expect, test } from 'vitest'

@@ -1,4 +1,6 @@
-import { type Hearing, type Inbound, systemClock } from '@reply/sink/channel'
+import type { Inbound } from '@reply/sink'
+import type { Hearing } from '@reply/sink/channel'
+import { systemClock } from '@reply/sink/internal'
 import { type BridgeStage, bridgeChannelContract } from '@reply/sink/testing'
 import { createFakeBaileys, createHandClock, type FakeBaileys } from '@reply/testing'
 import { expect, test } from 'vitest'

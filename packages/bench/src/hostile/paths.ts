@@ -1,6 +1,6 @@
 import { discordLimits, renderDiscord } from '@reply/discord'
-import { type Render, words } from '@reply/sink'
-import type { Limits } from '@reply/sink/channel'
+import { words } from '@reply/sink'
+import type { Limits, Render } from '@reply/sink/channel'
 import { type Entry, emptyLedger, type Ledger, layout, type Mode, type Slot } from '@reply/sink/internal'
 import { renderSlack, slackLimits } from '@reply/slack'
 import { renderHtml, renderRich } from '@reply/telegram'

@@ -1,6 +1,6 @@
 import { type Ask, type Client, pendingAsks, type Reply, type ReplyObserver } from '@reply/core'
 import type { Actor } from '@reply/sink'
-import { elapsed } from '@reply/sink/channel'
+import { elapsed } from '@reply/sink/internal'
 import type { ChatPlace } from '../place.ts'
 import { atMost } from '../runs/at-most.ts'
 import type { BridgeContext } from '../runs/context.ts'

@@ -1,5 +1,5 @@
 import { escapeDeceptive } from '@reply/core'
-import { oneLine } from '@reply/sink/channel'
+import { oneLine } from '@reply/sink/internal'
 import type { Allowed, AllowedList } from '../asks/allowed.ts'
 import type { Grant } from '../asks/decode.ts'
 import { plain } from '../markdown.ts'

@@ -1,5 +1,5 @@
 import type { Actor, Inbound } from '@reply/sink'
-import type { BridgeCommand } from '@reply/sink/channel'
+import type { BridgeCommand } from '@reply/sink/internal'
 import type { Allowed } from '../asks/allowed.ts'
 import type { Right } from '../config/schema.ts'
 import { chatWordsOf } from '../error.ts'

@@ -1,4 +1,4 @@
-import { oneLine } from '@reply/sink/channel'
+import { oneLine } from '@reply/sink/internal'
 import { namesOf, type QueuedPrompt } from '../intake/queued-prompt.ts'
 import { plain } from '../markdown.ts'
 import { mayActOn, maySteer } from '../runs/active-run.ts'

@@ -1,4 +1,4 @@
-import { oneLine } from '@reply/sink/channel'
+import { oneLine } from '@reply/sink/internal'
 import { plain } from '../markdown.ts'
 import type { Person } from '../people/people.ts'
 import type { ChatPlace } from '../place.ts'

@@ -1,4 +1,5 @@
-import { type BridgeChannel, type SinkFields, sinkFields } from '@reply/sink/channel'
+import { type BridgeChannel, sinkFields } from '@reply/sink/channel'
+import type { SinkFields } from '@reply/sink/internal'
 import * as z from 'zod'
 import { BridgeError } from '../error.ts'
 import { placeNamed } from '../mirrors.ts'

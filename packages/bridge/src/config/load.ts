@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { keepSecret, type SecretSource } from '@reply/sink/channel'
+import { keepSecret } from '@reply/sink/channel'
+import type { SecretSource } from '@reply/sink/internal'
 import * as z from 'zod'
 import { BridgeError, wordsOf } from '../error.ts'
 import { reachedFrom } from './apart.ts'

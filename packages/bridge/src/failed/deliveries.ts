@@ -1,6 +1,6 @@
 import { type Reply, textOf } from '@reply/core'
 import type { Delivery, MessageRef } from '@reply/sink'
-import { backOffMs } from '@reply/sink/channel'
+import { backOffMs } from '@reply/sink/internal'
 import type { Saying } from '../channels.ts'
 import { BridgeError, isTakenOver, wordsOf } from '../error.ts'
 import { type ChatPlace, placeKey } from '../place.ts'

@@ -1,4 +1,4 @@
-import { oneLine, systemClock } from '@reply/sink/channel'
+import { oneLine, systemClock } from '@reply/sink/internal'
 import { loadConfig } from '../config/load.ts'
 import type { ChatPlace } from '../place.ts'
 import { toExecution, toQueuedPrompt } from '../registry/decode.ts'

@@ -1,4 +1,4 @@
-import { ledgerKeyOf, messageRefsOf } from '@reply/sink/channel'
+import { ledgerKeyOf, messageRefsOf } from '@reply/sink/internal'
 import { toGrant } from '../asks/decode.ts'
 import { BridgeError } from '../error.ts'
 import { toExecution, toLog, toQueuedPrompt } from '../registry/decode.ts'

@@ -1,5 +1,5 @@
 import type { MessageRef } from '@reply/sink'
-import { backOffMs, oneLine } from '@reply/sink/channel'
+import { backOffMs, oneLine } from '@reply/sink/internal'
 import type { Saying } from '../channels.ts'
 import { inRows } from '../commands/buttons.ts'
 import { BridgeError, isTakenOver } from '../error.ts'

@@ -1,5 +1,5 @@
-import type { Actor, Inbound } from '@reply/sink'
-import { type Answering, NotTakenError } from '@reply/sink/channel'
+import type { Actor, Answering, Inbound } from '@reply/sink'
+import { NotTakenError } from '@reply/sink/channel'
 import type { Answerer } from '../asks/answering.ts'
 import type { Commands } from '../commands/commands.ts'
 import type { Busy } from '../config/schema.ts'

@@ -1,5 +1,4 @@
-import type { Actor, Chat, MessageRef } from '@reply/sink'
-import type { InboundFile } from '@reply/sink/channel'
+import type { Actor, Chat, InboundFile, MessageRef } from '@reply/sink'
 import type { ChannelActor } from '../people/people.ts'
 import type { ChatPlace } from '../place.ts'
 

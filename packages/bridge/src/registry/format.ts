@@ -1,5 +1,5 @@
 import { escapeInvisible } from '@reply/core'
-import { elapsed, oneLine } from '@reply/sink/channel'
+import { elapsed, oneLine } from '@reply/sink/internal'
 import type { Execution, LogLine } from './execution.ts'
 
 /** How much of a line `/status` shows, in UTF-16 units. */

@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util'
 import { isShownText, type Part, partsOf, type Reply } from '@reply/core'
-import { clip } from '@reply/sink/channel'
+import { clip } from '@reply/sink/internal'
 import type { LogLine } from './execution.ts'
 
 /** How many lines of a log are kept. */

@@ -1,6 +1,6 @@
 import { emptyReply, type PostedPrompt, type Reply, reduce } from '@reply/core'
 import type { Delivery } from '@reply/sink'
-import { ledgerKeyOf } from '@reply/sink/channel'
+import { ledgerKeyOf } from '@reply/sink/internal'
 import type { Execution } from '../registry/execution.ts'
 import type { ActiveRun, Shown } from './active-run.ts'
 import type { RunContext } from './context.ts'

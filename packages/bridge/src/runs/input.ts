@@ -1,5 +1,6 @@
 import type { Client, CommandInfo, PromptFile } from '@reply/core'
-import type { BridgeConnection, InboundFile } from '@reply/sink/channel'
+import type { InboundFile } from '@reply/sink'
+import type { BridgeConnection } from '@reply/sink/channel'
 import { wordsOf } from '../error.ts'
 
 /** A file that could not be read: `name` is the file's. */

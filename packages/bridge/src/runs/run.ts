@@ -10,7 +10,7 @@ import {
   type RunOptions,
   runsUnasked,
 } from '@reply/core'
-import { pause, withResolvers } from '@reply/sink/channel'
+import { pause, withResolvers } from '@reply/sink/internal'
 import type { Saying } from '../channels.ts'
 import { BridgeError, chatWordsOf, isTakenOver } from '../error.ts'
 import { createRunEvents } from '../events/run-events.ts'

@@ -1,4 +1,4 @@
-import { createRecent, pause } from '@reply/sink/channel'
+import { createRecent, pause } from '@reply/sink/internal'
 import { BridgeError } from '../error.ts'
 import { isOlder, leftToGather, type QueuedPrompt } from '../intake/queued-prompt.ts'
 import { type ChatPlace, placeKey } from '../place.ts'

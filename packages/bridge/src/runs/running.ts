@@ -1,5 +1,5 @@
 import type { Reply } from '@reply/core'
-import { createRecent } from '@reply/sink/channel'
+import { createRecent } from '@reply/sink/internal'
 import type { Mirrors } from '../mirrors.ts'
 import type { ChatPlace } from '../place.ts'
 import type { ActiveRun } from './active-run.ts'

@@ -1,5 +1,5 @@
 import { type Client, type Observation, observerOf, pendingAsks, type Reply, type ReplyObserver } from '@reply/core'
-import { withResolvers } from '@reply/sink/channel'
+import { withResolvers } from '@reply/sink/internal'
 import { createRunEvents } from '../events/run-events.ts'
 import { placeKey } from '../place.ts'
 import type { Execution } from '../registry/execution.ts'

@@ -1,5 +1,5 @@
 import { type Client, observerOf, type Reply, type ReplyObserver } from '@reply/core'
-import { backOffMs, createRecent, pause } from '@reply/sink/channel'
+import { backOffMs, createRecent, pause } from '@reply/sink/internal'
 import { BridgeError, wordsOf } from '../error.ts'
 import type { ChatPlace } from '../place.ts'
 import { type Execution, isOver } from '../registry/execution.ts'

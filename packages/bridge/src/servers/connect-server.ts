@@ -1,6 +1,6 @@
 import { type Client, type Clock, connect, type OnError } from '@reply/core'
 import { connectSource, type Source } from '@reply/core/source'
-import { type Hold, whileHeld } from '@reply/sink/channel'
+import { type Hold, whileHeld } from '@reply/sink/internal'
 import type { LoadedConfig } from '../config/load.ts'
 import type { BridgeConfig } from '../config/schema.ts'
 import { BridgeError, wordsOf } from '../error.ts'

@@ -1,5 +1,6 @@
 import type { Clock } from '@reply/core'
-import type { BridgeChannel, SecretSource } from '@reply/sink/channel'
+import type { BridgeChannel } from '@reply/sink/channel'
+import type { SecretSource } from '@reply/sink/internal'
 import type { BridgeConfig } from '../config/schema.ts'
 import { wordsOf } from '../error.ts'
 import { type ListenAddress, pair } from './pairing.ts'

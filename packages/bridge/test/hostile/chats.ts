@@ -1,8 +1,7 @@
 import { PassThrough } from 'node:stream'
 import { REST } from '@discordjs/rest'
 import { createDiscordPort, discordRestOptions, renderDiscord } from '@reply/discord'
-import type { ChannelPort, Render } from '@reply/sink'
-import type { Bubble } from '@reply/sink/channel'
+import type { Bubble, ChannelPort, Render } from '@reply/sink/channel'
 import { createSlackPort, renderSlack } from '@reply/slack'
 import { createTelegramPort, renderHtml, renderRich } from '@reply/telegram'
 import {

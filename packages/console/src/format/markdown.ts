@@ -1,4 +1,4 @@
-import { knownTokens, lex, type Token } from '@reply/sink/channel'
+import { knownTokens, lex, type Token } from '@reply/sink/internal'
 import { clip, type Line, line, type Span, span, type Tone, widthOf, wrap } from './styled-line.ts'
 import { tableLines } from './table.ts'
 

@@ -1,6 +1,6 @@
 import type { Clock, ReplyError } from '@reply/core'
 import { words } from '@reply/sink'
-import { duration } from '@reply/sink/channel'
+import { duration } from '@reply/sink/internal'
 
 export interface ConnectionNoticeOptions {
   readonly clock: Clock

@@ -1,6 +1,6 @@
 import { type Part, partsOf, type Reply } from '@reply/core'
 import { words } from '@reply/sink'
-import { duration, retryText } from '@reply/sink/channel'
+import { duration, retryText } from '@reply/sink/internal'
 import { cleanLine } from '../format/sanitize.ts'
 import { line } from '../format/styled-line.ts'
 import type { Block } from './committed.ts'

@@ -1,5 +1,5 @@
 import { type LostReason, partsOf, type Reply, textOf, toolsOf, totalUsage } from '@reply/core'
-import { amount, contextPercent, counted, dollars, duration } from '@reply/sink/channel'
+import { amount, contextPercent, counted, dollars, duration } from '@reply/sink/internal'
 import { type Line, line, span, wrap } from '../format/styled-line.ts'
 import { SYMBOLS } from '../format/symbols.ts'
 import { cureOf, errorText } from './failure.ts'

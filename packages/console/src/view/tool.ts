@@ -1,5 +1,5 @@
 import type { Ask, Reply, ToolPart } from '@reply/core'
-import { duration, elapsed, toolEndOf, toolLabel } from '@reply/sink/channel'
+import { duration, elapsed, toolEndOf, toolLabel } from '@reply/sink/internal'
 import { patchCount } from '../format/patch.ts'
 import { cleanLine, visibleLine } from '../format/sanitize.ts'
 import { fit, type Line, line, type Span, span } from '../format/styled-line.ts'

@@ -1,6 +1,6 @@
 import type { Ask, Child, Reply, ToolPart } from '@reply/core'
 import { isTodoTool } from '@reply/core'
-import { counted, duration, elapsed } from '@reply/sink/channel'
+import { counted, duration, elapsed } from '@reply/sink/internal'
 import { contentOf, twinOf } from '../asks/ask.ts'
 import { askLines, closedLines } from '../asks/panel.ts'
 import { givenTitle } from '../format/reply-label.ts'

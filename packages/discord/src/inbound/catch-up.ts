@@ -1,5 +1,6 @@
 import type { Clock } from '@reply/core'
-import { backOffMs, callPlatform, type KnownChat, PortError, pause } from '@reply/sink/channel'
+import { callPlatform, type KnownChat, PortError } from '@reply/sink/channel'
+import { backOffMs, pause } from '@reply/sink/internal'
 import type { DiscordBridgeRest } from '../api.ts'
 import { channelIn, messagesIn } from '../decode.ts'
 import { DiscordError } from '../error.ts'

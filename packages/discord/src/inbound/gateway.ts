@@ -1,5 +1,5 @@
 import type { Clock } from '@reply/core'
-import type { HearingWatch } from '@reply/sink/channel'
+import type { HearingWatch } from '@reply/sink/internal'
 import type { Client } from 'discord.js'
 import type { DiscordClient } from '../api.ts'
 import { isConnected } from '../decode.ts'

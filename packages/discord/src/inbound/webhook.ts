@@ -1,15 +1,8 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto'
 import type { Clock } from '@reply/core'
-import {
-  createWebhook,
-  jsonOf,
-  secretFault,
-  type Webhook,
-  type WebhookAnswer,
-  type WebhookHead,
-  type WebhookRequest,
-  wallTime,
-} from '@reply/sink/channel'
+import type { WebhookAnswer, WebhookRequest } from '@reply/sink'
+import { createWebhook, secretFault, type Webhook } from '@reply/sink/channel'
+import { jsonOf, type WebhookHead, wallTime } from '@reply/sink/internal'
 import type { Body } from '../body.ts'
 import { DiscordError } from '../error.ts'
 import { type InboundFilter, toInteraction } from '../inbound.ts'

@@ -1,12 +1,7 @@
 import type { Clock } from '@reply/core'
-import {
-  callPlatform,
-  type DownloadLimits,
-  downloadFile,
-  type InboundFile,
-  PortError,
-  tooLong,
-} from '@reply/sink/channel'
+import type { InboundFile } from '@reply/sink'
+import { callPlatform, downloadFile, PortError } from '@reply/sink/channel'
+import { type DownloadLimits, tooLong } from '@reply/sink/internal'
 import type { SlackApi } from '../api.ts'
 import { toPortError } from '../failure.ts'
 import { urlOf } from './file.ts'

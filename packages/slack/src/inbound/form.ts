@@ -1,4 +1,5 @@
-import { type Form, jsonOf } from '@reply/sink/channel'
+import type { Form } from '@reply/sink/channel'
+import { jsonOf } from '@reply/sink/internal'
 import * as z from 'zod'
 import type { FormPlace, FormState } from '../form.ts'
 import { fields } from '../form.ts'

@@ -1,5 +1,5 @@
 import type { Clock } from '@reply/core'
-import { type HearingWatch, networkCodeOf } from '@reply/sink/channel'
+import { type HearingWatch, networkCodeOf } from '@reply/sink/internal'
 import type { SlackEnvelope, SlackSocket } from '../api.ts'
 import { SlackError } from '../error.ts'
 import { responseOf } from '../failure.ts'

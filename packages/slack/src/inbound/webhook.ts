@@ -1,13 +1,8 @@
 import { createHmac } from 'node:crypto'
 import type { Clock } from '@reply/core'
-import {
-  createWebhook,
-  type Webhook,
-  type WebhookAnswer,
-  type WebhookHead,
-  type WebhookRequest,
-  wallTime,
-} from '@reply/sink/channel'
+import type { WebhookAnswer, WebhookRequest } from '@reply/sink'
+import { createWebhook, type Webhook } from '@reply/sink/channel'
+import { type WebhookHead, wallTime } from '@reply/sink/internal'
 import { secretComparer } from '@reply/sink/node'
 import { readRequest } from '../inbound.ts'
 import { requestAgeS } from '../limits.ts'

@@ -1,5 +1,6 @@
 import type { Clock } from '@reply/core'
-import { type LookedUp, type LookUpOptions, PortError, wallTime } from '@reply/sink/channel'
+import { type LookedUp, type LookUpOptions, PortError } from '@reply/sink/channel'
+import { wallTime } from '@reply/sink/internal'
 import type { SlackFields } from '../api.ts'
 import type { Call } from '../call.ts'
 import type { Features } from '../features.ts'

@@ -1,5 +1,6 @@
 import type { Clock } from '@reply/core'
-import { PortError, type TypingOptions } from '@reply/sink/channel'
+import { PortError } from '@reply/sink/channel'
+import type { TypingOptions } from '@reply/sink/internal'
 import type { SlackFields } from '../api.ts'
 import { type Call, saysOf } from '../call.ts'
 import { type Features, isLacking } from '../features.ts'

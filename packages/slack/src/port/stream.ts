@@ -1,5 +1,6 @@
 import type { MessageRef } from '@reply/sink'
-import { type AppendStream, type EditOptions, PortError, type StreamPiece, type Task } from '@reply/sink/channel'
+import { type AppendStream, type EditOptions, PortError, type StreamPiece } from '@reply/sink/channel'
+import type { Task } from '@reply/sink/internal'
 import type { SlackFields } from '../api.ts'
 import { type Call, saysOf } from '../call.ts'
 import { type Features, isLacking, isMisplaced } from '../features.ts'

@@ -1,6 +1,7 @@
 import type { Clock } from '@reply/core'
 import type { MessageRef } from '@reply/sink'
-import { type Attachment, PortError, pause } from '@reply/sink/channel'
+import { type Attachment, PortError } from '@reply/sink/channel'
+import { pause } from '@reply/sink/internal'
 import type { SlackFields } from '../api.ts'
 import type { Call } from '../call.ts'
 import { fallbackLength } from '../limits.ts'

@@ -1,15 +1,6 @@
-import {
-  type BridgeConnection,
-  type ChannelHost,
-  type CheckedChannel,
-  createHearing,
-  createNotes,
-  type DownloadLimits,
-  type InboundFile,
-  PortError,
-  sinkOptionsOf,
-  tooLong,
-} from '@reply/sink/channel'
+import type { InboundFile } from '@reply/sink'
+import { type BridgeConnection, type ChannelHost, createNotes, PortError, sinkOptionsOf } from '@reply/sink/channel'
+import { type CheckedChannel, createHearing, type DownloadLimits, tooLong } from '@reply/sink/internal'
 import type { BaileysConfig } from '../config.ts'
 import { WhatsAppError } from '../error.ts'
 import { renderWhatsApp } from '../render.ts'

@@ -1,5 +1,5 @@
-import type { Inbound, Sink } from '@reply/sink'
-import { type ChannelOptions, inboundOptionsOf, placeOf, type SinkPlace } from '@reply/sink/channel'
+import type { Inbound, Sink, SinkPlace } from '@reply/sink'
+import { type ChannelOptions, inboundOptionsOf, placeOf } from '@reply/sink/channel'
 import type { BaileysEvents, BaileysSocket, BaileysSource } from './api.ts'
 import { connectionOf } from './connection.ts'
 import { createBaileysReceiver } from './receive.ts'

@@ -1,6 +1,7 @@
 import type { Clock } from '@reply/core'
 import type { Chat } from '@reply/sink'
-import { createRecent, PortError } from '@reply/sink/channel'
+import { PortError } from '@reply/sink/channel'
+import { createRecent } from '@reply/sink/internal'
 import type { BaileysAck, BaileysEvents, BaileysQuoted, BaileysSocket, BaileysSource } from './api.ts'
 import { createIdentities, type Identities, isPerson, withoutDevice } from './identity.ts'
 import { toRevoked } from './inbound.ts'

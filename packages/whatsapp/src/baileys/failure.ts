@@ -1,4 +1,5 @@
-import { createToPortError, type PortErrorType, type ToPortError, typeOfNetworkError } from '@reply/sink/channel'
+import { createToPortError, type PortErrorType } from '@reply/sink/channel'
+import { type ToPortError, typeOfNetworkError } from '@reply/sink/internal'
 
 /** Status codes of Baileys' Boom errors: HTTP's, or its own `DisconnectReason`. */
 const types: ReadonlyMap<number, PortErrorType> = new Map<number, PortErrorType>([

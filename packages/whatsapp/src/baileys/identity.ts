@@ -1,4 +1,4 @@
-import { createRecent } from '@reply/sink/channel'
+import { createRecent } from '@reply/sink/internal'
 import type { BaileysSocket } from './api.ts'
 
 /**

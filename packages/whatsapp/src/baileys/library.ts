@@ -1,4 +1,4 @@
-import { loadClient } from '@reply/sink/channel'
+import { loadClient } from '@reply/sink/internal'
 import type { BaileysSocket } from './api.ts'
 import type { FileRef } from './inbound/file.ts'
 

@@ -1,5 +1,5 @@
 import type { Clock } from '@reply/core'
-import type { HearingWatch } from '@reply/sink/channel'
+import type { HearingWatch } from '@reply/sink/internal'
 import { WhatsAppError } from '../error.ts'
 import type { BaileysChannel } from './channel.ts'
 import { statusOf } from './failure.ts'

@@ -1,16 +1,16 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { Clock } from '@reply/core'
-import type { ChannelPort, MessageRef } from '@reply/sink'
+import type { MessageRef } from '@reply/sink'
 import {
   type Attachment,
   type Bubble,
+  type ChannelPort,
   callPlatform,
   type EditOptions,
   PortError,
   type PostOptions,
-  requireLength,
-  systemClock,
 } from '@reply/sink/channel'
+import { requireLength, systemClock } from '@reply/sink/internal'
 import { asWritten } from '../render.ts'
 import type { BaileysContent, BaileysQuoted, BaileysSendOptions, BaileysSource } from './api.ts'
 import { connectionOf, keyOf, quotableIn } from './connection.ts'

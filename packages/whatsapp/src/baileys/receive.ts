@@ -1,5 +1,6 @@
 import type { Inbound } from '@reply/sink'
-import { clip, createInboundReceiver, type InboundOptions, wallTime } from '@reply/sink/channel'
+import { createInboundReceiver } from '@reply/sink/channel'
+import { clip, type InboundOptions, wallTime } from '@reply/sink/internal'
 import { WhatsAppError } from '../error.ts'
 import { asWritten } from '../render.ts'
 import type { BaileysEvents, BaileysSource } from './api.ts'

@@ -1,5 +1,6 @@
-import { type ChannelSinkOptions, createSink, type Sink, type Words } from '@reply/sink'
-import { pacerOf, systemClock } from '@reply/sink/channel'
+import { createSink, type Sink, type Words } from '@reply/sink'
+import type { ChannelSinkOptions } from '@reply/sink/channel'
+import { pacerOf, systemClock } from '@reply/sink/internal'
 import { renderWhatsApp } from '../render.ts'
 import type { BaileysSource } from './api.ts'
 import { chatOf } from './connection.ts'

@@ -1,13 +1,5 @@
-import {
-  type BridgeConnection,
-  type ChannelHost,
-  type CheckedChannel,
-  createNotes,
-  createRecent,
-  PortError,
-  sinkOptionsOf,
-  systemClock,
-} from '@reply/sink/channel'
+import { type BridgeConnection, type ChannelHost, createNotes, PortError, sinkOptionsOf } from '@reply/sink/channel'
+import { type CheckedChannel, createRecent, systemClock } from '@reply/sink/internal'
 import type { CloudConfig } from '../config.ts'
 import { WhatsAppError } from '../error.ts'
 import { renderWhatsApp } from '../render.ts'

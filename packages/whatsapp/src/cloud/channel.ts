@@ -1,16 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Inbound, Sink } from '@reply/sink'
-import {
-  type ChannelOptions,
-  createOpenTasks,
-  inboundOptionsOf,
-  placeOf,
-  type SinkPlace,
-  secretFault,
-  type WebhookAnswer,
-  type WebhookHead,
-  type WebhookRequest,
-} from '@reply/sink/channel'
+import type { Inbound, Sink, SinkPlace, WebhookAnswer, WebhookRequest } from '@reply/sink'
+import { type ChannelOptions, inboundOptionsOf, placeOf, secretFault } from '@reply/sink/channel'
+import { createOpenTasks, type WebhookHead } from '@reply/sink/internal'
 import { WhatsAppError } from '../error.ts'
 import { maxWebhookBytes } from './limits.ts'
 import { createCloudReceiver } from './receive.ts'

@@ -1,4 +1,5 @@
-import { createToPortError, type PortErrorType, type ToPortError, typeOfStatus } from '@reply/sink/channel'
+import { createToPortError, type PortErrorType, typeOfStatus } from '@reply/sink/channel'
+import type { ToPortError } from '@reply/sink/internal'
 import { CloudError } from './api.ts'
 
 /** How the sink treats one of Meta's errors. https://developers.facebook.com/docs/whatsapp/cloud-api/support/error-codes */

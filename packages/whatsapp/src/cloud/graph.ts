@@ -1,13 +1,7 @@
 import type { Clock } from '@reply/core'
-import {
-  callPlatform,
-  type DownloadLimits,
-  downloadFile,
-  type InboundFile,
-  jsonOf,
-  PortError,
-  tooLong,
-} from '@reply/sink/channel'
+import type { InboundFile } from '@reply/sink'
+import { callPlatform, downloadFile, PortError } from '@reply/sink/channel'
+import { type DownloadLimits, jsonOf, tooLong } from '@reply/sink/internal'
 import { CloudError } from './api.ts'
 import { toMediaPlace, toNumber, toRefusal } from './decode.ts'
 import { toCloudPortError } from './failure.ts'

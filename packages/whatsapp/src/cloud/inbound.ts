@@ -1,5 +1,6 @@
 import type { Actor, Inbound, InboundFile } from '@reply/sink'
-import { isAskToken, jsonOf } from '@reply/sink/channel'
+import { isAskToken } from '@reply/sink/channel'
+import { jsonOf } from '@reply/sink/internal'
 import * as z from 'zod'
 import type { CloudStatus } from './reports.ts'
 

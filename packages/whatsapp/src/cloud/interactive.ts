@@ -1,4 +1,5 @@
-import { type Button, clip } from '@reply/sink/channel'
+import type { Button } from '@reply/sink/channel'
+import { clip } from '@reply/sink/internal'
 import type { CloudMessage } from './api.ts'
 import { buttonsBodyLength, listBodyLength, listRows, replyButtons } from './limits.ts'
 

@@ -1,20 +1,17 @@
 import type { Clock } from '@reply/core'
-import type { ChannelPort, MessageRef } from '@reply/sink'
+import type { MessageRef } from '@reply/sink'
 import {
   type Attachment,
   type Bubble,
+  type ChannelPort,
   callPlatform,
-  clip,
   type EditOptions,
   type LookedUp,
   type LookUpOptions,
-  lookUpByProbe,
   PortError,
   type PostOptions,
-  requireLength,
-  systemClock,
-  wallTime,
 } from '@reply/sink/channel'
+import { clip, lookUpByProbe, requireLength, systemClock, wallTime } from '@reply/sink/internal'
 import { asWritten } from '../render.ts'
 import { type CloudClient, CloudError, type CloudMessage } from './api.ts'
 import { toCloudPortError, windowCode } from './failure.ts'

@@ -1,5 +1,6 @@
 import type { Answering, Inbound } from '@reply/sink'
-import { clip, createInboundReceiver, type InboundOptions, type InboundPlace, wallTime } from '@reply/sink/channel'
+import { createInboundReceiver } from '@reply/sink/channel'
+import { clip, type InboundOptions, type InboundPlace, wallTime } from '@reply/sink/internal'
 import { WhatsAppError } from '../error.ts'
 import { asWritten } from '../render.ts'
 import type { CloudClient } from './api.ts'

@@ -1,6 +1,7 @@
 import type { Clock } from '@reply/core'
 import type { MessageRef } from '@reply/sink'
-import { createRecent, type PostReport, type PostReports, pause } from '@reply/sink/channel'
+import type { PostReport, PostReports } from '@reply/sink/channel'
+import { createRecent, pause } from '@reply/sink/internal'
 import { type CloudClient, CloudError } from './api.ts'
 import { toCloudPortError, windowCode } from './failure.ts'
 

@@ -1,5 +1,6 @@
-import { type ChannelSinkOptions, createSink, type Policy, type Sink } from '@reply/sink'
-import { pacerOf, systemClock } from '@reply/sink/channel'
+import { createSink, type Policy, type Sink } from '@reply/sink'
+import type { ChannelSinkOptions } from '@reply/sink/channel'
+import { pacerOf, systemClock } from '@reply/sink/internal'
 import { renderWhatsApp } from '../render.ts'
 import type { CloudClient } from './api.ts'
 import { createCloudPort } from './port.ts'

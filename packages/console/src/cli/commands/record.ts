@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
 import { record as recorder } from '@reply/core'
-import { counted } from '@reply/sink/channel'
+import { counted } from '@reply/sink/internal'
 import { cleanLine } from '../../format/sanitize.ts'
 import type { Output } from '../../terminal/surface.ts'
 import { openServer } from '../connection.ts'

@@ -1,5 +1,5 @@
 import type { InboundFile } from '@reply/sink'
-import { jsonOf } from '@reply/sink/channel'
+import { jsonOf } from '@reply/sink/internal'
 import * as z from 'zod'
 
 /** A file's key: bytes, or their base64 after a message was stored as JSON. */

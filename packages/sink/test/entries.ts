@@ -21,7 +21,7 @@ export function goneEntry(key: string, more: Partial<Omit<ShownEntry, 'state'>> 
 }
 
 export function failedEntry(key: string, more: Partial<Omit<FailedEntry, 'state'>> = {}): FailedEntry {
-  return { ...fieldsOf(key), state: 'failed', reason: 'It may not.', ...more }
+  return { ...fieldsOf(key), state: 'failed', reason: 'It may not.', failure: 'refused', ...more }
 }
 
 export function intentEntry(key: string, more: Partial<EntryFields> = {}): IntentEntry {

@@ -79,7 +79,7 @@ export function deliveryOf(ledger: Ledger, missing: Missing = { messages: [], ty
   return {
     shown: ledger.entries.filter((entry) => isThere(entry) && entry.state !== 'doubtful').length,
     undelivered: [
-      ...failed.map(({ key, type: card, reason, failure = 'refused' }) => ({ key, card, type: failure, reason })),
+      ...failed.map(({ key, type: card, reason, failure }) => ({ key, card, type: failure, reason })),
       ...uncertain.map(({ key, type: card }) => ({ key, card, type: 'ambiguous', reason: unconfirmed }) as const),
       ...messages.map(({ key, card }) => ({ key, card, type, reason: reasons[type] })),
     ],

@@ -105,8 +105,6 @@ export interface Shown {
   readonly loudAt?: number | undefined
   readonly heartbeats: number
   readonly asks: ReadonlyMap<string, AskState>
-  /** Cards of asks that a ledger of an earlier version shows as open. */
-  readonly outdated: readonly string[]
 }
 
 export interface Break {

@@ -48,8 +48,8 @@ export interface FailedEntry extends EntryFields {
   readonly state: 'failed'
   /** Why, in plain words. */
   readonly reason: string
-  /** The error's type. Absent in ledgers of earlier builds. */
-  readonly failure?: PortErrorType | undefined
+  /** The error's type. */
+  readonly failure: PortErrorType
   /** Set if a message with an older text may be there in its place, which can no longer be edited. */
   readonly olderRef?: MessageRef | undefined
 }
@@ -74,7 +74,7 @@ export interface EntryFields {
   readonly content: Content
   /** Set for an answer: its slice of the text, and the hash of the text up to its end. */
   readonly piece?: Piece | undefined
-  /** Set for a permission: which of its messages this is. Absent in ledgers written before asks had several. */
+  /** Set for a permission: which of its messages this is. */
   readonly part?: Part | undefined
   /** It has buttons that allow something. */
   readonly isAllowing?: true | undefined

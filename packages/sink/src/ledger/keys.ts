@@ -86,15 +86,3 @@ export function messageIndex(key: string): number {
 
 /** The first message of a reply's text. */
 export const firstAnswerMessage = answerMessageKey(answerKey, 0)
-
-/**
- * Undoes how ledgers of version 1 marked a replaced entry: `~` behind its card, `~` and its id behind its key. Undefined
- * if it was not replaced.
- */
-export function replacedInVersion1(entry: {
-  readonly key: string
-  readonly card: string
-}): { readonly key: string; readonly card: string } | undefined {
-  if (!entry.card.endsWith('~')) return undefined
-  return { key: entry.key.replace(/~.*$/, ''), card: entry.card.replace(/~+$/, '') }
-}

@@ -47,8 +47,8 @@ export interface Cap {
 
 /** Everything that one chat was shown of one reply. Serialisable as JSON. */
 export interface Ledger {
-  /** Of this format. `toLedger` converts version 1. */
-  readonly version: 2
+  /** Of this format. */
+  readonly version: 1
   /** In the order in which they were posted. */
   readonly entries: readonly Entry[]
   /** Where posted cards that stay stand in the text, oldest first. */
@@ -57,8 +57,6 @@ export interface Ledger {
   readonly reported: readonly string[]
   /** The progress of each ask in the chat, by its request id. */
   readonly asks: Readonly<Record<string, AskState>>
-  /** Cards of asks that were open in a ledger from before asks had several messages. */
-  readonly outdated: readonly string[]
   /** When the last notice was posted, in ms since the epoch. Absent before the first. */
   readonly noticeAt?: number | undefined
   /** How many notices were posted. */
@@ -81,12 +79,11 @@ export interface Ledger {
 
 /** The ledger before anything of a reply was shown. */
 export const emptyLedger: Ledger = {
-  version: 2,
+  version: 1,
   entries: [],
   breaks: [],
   reported: [],
   asks: {},
-  outdated: [],
   notices: 0,
   heartbeats: 0,
   doubtful: 0,
@@ -135,7 +132,6 @@ export function shownOf(ledger: Ledger): Shown {
     loudAt: latest(there.filter(({ isLoud }) => isLoud)),
     heartbeats: ledger.heartbeats,
     asks: new Map(Object.entries(ledger.asks)),
-    outdated: ledger.outdated,
   }
 }
 

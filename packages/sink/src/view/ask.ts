@@ -2,10 +2,10 @@ import { type Ask, escapeInvisible, type QuestionAsk, type Reply } from '@reply/
 import { formOf, tokens } from '../asks/asks.ts'
 import { permissionCardKey } from '../asks/permission.ts'
 import type { AskCard, AskState } from '../ledger/card.ts'
-import { questionKey, requestOf } from '../ledger/keys.ts'
+import { questionKey } from '../ledger/keys.ts'
 import type { Button, Form } from '../port/port.ts'
 import { clip, italic, literal } from './format.ts'
-import { permissionCards, retiredCard } from './permission.ts'
+import { permissionCards } from './permission.ts'
 import { earliest, type ViewOptions } from './view.ts'
 
 /** The asks that wait for a person, and the results of earlier ones, in the order in which they were asked. */
@@ -17,7 +17,7 @@ export interface AskView {
 
 /** Questions of one ask are shown one after another; so are permissions in a chat without buttons. */
 export function askCards(reply: Reply, options: ViewOptions): AskView {
-  const { shown, buttons, words, isHeld = false } = options
+  const { shown, buttons, isHeld = false } = options
   const cards: AskCard[] = []
   let nextAt: number | undefined
   let isWaiting = false
@@ -39,9 +39,7 @@ export function askCards(reply: Reply, options: ViewOptions): AskView {
     const isAnsweredAlone = !buttons && isPending && !shown.lost?.has(permissionCardKey(ask))
     isWaiting ||= isBehind || view.shownAt !== undefined || isAnsweredAlone
   }
-  const known = new Set(reply.asks.map(({ requestID }) => requestID))
-  const lost = shown.outdated.filter((card) => shown.posted.has(card) && !known.has(requestOf(card) ?? ''))
-  return { cards: [...cards, ...lost.map((card) => retiredCard(card, `❓ ${literal(words.superseded)}`))], nextAt }
+  return { cards, nextAt }
 }
 
 function questionCard(

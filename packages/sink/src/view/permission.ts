@@ -44,7 +44,7 @@ export function permissionCards(ask: PermissionAsk, state: AskState, options: Vi
   return { cards: [...old, { type: 'ask', key, source: content.head, buttons, isPending, content }] }
 }
 
-export function retiredCard(key: string, source: string): AskCard {
+function retiredCard(key: string, source: string): AskCard {
   return { type: 'ask', key, source, buttons: [], isPending: false, isRetired: true }
 }
 

@@ -4,12 +4,12 @@ import { BridgeError, wordsOf } from './error.ts'
 /** Loads a channel by the `type` of its entry in the config. Rejects with `BridgeError` of type `channel`. */
 export type LoadChannel = (type: string) => Promise<BridgeChannel>
 
-/** Loads `@reply/<type>` and takes its `bridgeChannel`. */
+/** Loads `@reply/<type>/bridge` and takes its `bridgeChannel`. */
 export async function loadChannel(type: string): Promise<BridgeChannel> {
   const name = `@reply/${type}`
   let loaded: { readonly bridgeChannel?: BridgeChannel }
   try {
-    loaded = await import(name)
+    loaded = await import(`${name}/bridge`)
   } catch (cause) {
     throw new BridgeError(
       'channel',

@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { bridgeChannel } from '@reply/telegram'
+import { bridgeChannel } from '@reply/telegram/bridge'
 import {
   type FakeTelegram,
   hold,

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import * as slackPackage from '@reply/slack'
-import * as telegramPackage from '@reply/telegram'
+import { bridgeChannel as slackChannel } from '@reply/slack/bridge'
+import { bridgeChannel as telegramChannel } from '@reply/telegram/bridge'
 import {
   launchOpencode,
   type Model,
@@ -83,7 +83,7 @@ export async function startDay(scripts: Scripts, config: object = {}): Promise<D
       store: await sqliteStore({ folder: join(folder, 'state') }),
       secret: (source) => ('env' in source ? (secrets[source.env] ?? '') : ''),
       onError: (error) => errors.push(error),
-      load: async (type) => (type === 'slack' ? slackPackage.bridgeChannel : telegramPackage.bridgeChannel),
+      load: async (type) => (type === 'slack' ? slackChannel : telegramChannel),
     })
     await bridge.start()
     // The fake has no events for an app that is not connected.

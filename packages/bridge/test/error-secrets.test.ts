@@ -5,15 +5,12 @@ import type { BridgeChannel } from '@reply/sink/channel'
 import { systemClock } from '@reply/sink/internal'
 import pino from 'pino'
 import { describe, expect, test } from 'vitest'
-import {
-  bridgeChannel as discordChannel,
-  discordRestOptions,
-  discordChannel as discordSinks,
-} from '../../discord/src/index.ts'
+import { bridgeChannel as discordChannel } from '../../discord/src/bridge.ts'
+import { discordRestOptions, discordChannel as discordSinks } from '../../discord/src/index.ts'
 import { memoryStore } from '../../sink/src/index.ts'
-import { bridgeChannel as slackChannel } from '../../slack/src/index.ts'
-import { bridgeChannel as telegramChannel } from '../../telegram/src/index.ts'
-import { bridgeChannel as whatsappChannel } from '../../whatsapp/src/index.ts'
+import { bridgeChannel as slackChannel } from '../../slack/src/bridge.ts'
+import { bridgeChannel as telegramChannel } from '../../telegram/src/bridge.ts'
+import { bridgeChannel as whatsappChannel } from '../../whatsapp/src/bridge.ts'
 import { secretsOf } from '../src/config/load.ts'
 import { bridgeLog } from '../src/events/log.ts'
 import { endOf } from '../src/runs/outcome.ts'

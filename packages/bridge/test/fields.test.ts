@@ -1,6 +1,6 @@
-import { bridgeChannel as slack } from '@reply/slack'
-import { bridgeChannel as telegram } from '@reply/telegram'
-import { bridgeChannel as whatsapp } from '@reply/whatsapp'
+import { bridgeChannel as slack } from '@reply/slack/bridge'
+import { bridgeChannel as telegram } from '@reply/telegram/bridge'
+import { bridgeChannel as whatsapp } from '@reply/whatsapp/bridge'
 import { expect, test } from 'vitest'
 import { faultyFields } from '../src/config/fields.ts'
 

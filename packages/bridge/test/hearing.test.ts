@@ -1,5 +1,5 @@
 import { connect } from '@reply/core'
-import { bridgeChannel } from '@reply/telegram'
+import { bridgeChannel } from '@reply/telegram/bridge'
 import { createHandClock, createRecordedServer, readRecording, startTelegram, until } from '@reply/testing'
 import { expect, test } from 'vitest'
 import { createBridge } from '../src/bridge.ts'

@@ -1,9 +1,10 @@
 import { REST } from '@discordjs/rest'
-import { createDiscordPort, discordRestOptions } from '@reply/discord'
+import { discordRestOptions } from '@reply/discord'
+import { createDiscordPort } from '@reply/discord/internal'
 import { words } from '@reply/sink'
 import type { Bubble, ChannelPort, Form } from '@reply/sink/channel'
-import { createSlackPort } from '@reply/slack'
-import { createTelegramPort } from '@reply/telegram'
+import { createSlackPort } from '@reply/slack/internal'
+import { createTelegramPort } from '@reply/telegram/internal'
 import {
   createHandClock,
   type HandClock,
@@ -13,7 +14,8 @@ import {
   startTelegram,
   startWhatsApp,
 } from '@reply/testing'
-import { createCloudClient, createCloudPort } from '@reply/whatsapp'
+import { createCloudClient } from '@reply/whatsapp'
+import { createCloudPort } from '@reply/whatsapp/internal'
 import { LogLevel, WebClient } from '@slack/web-api'
 import { Api } from 'grammy'
 import { expect, test } from 'vitest'

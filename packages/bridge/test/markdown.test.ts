@@ -1,4 +1,4 @@
-import { renderHtml } from '@reply/telegram'
+import { renderHtml } from '@reply/telegram/internal'
 import { expect, test } from 'vitest'
 import { plain } from '../src/markdown.ts'
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { bridgeChannel } from '@reply/telegram'
+import { bridgeChannel } from '@reply/telegram/bridge'
 import { type FakeTelegram, startTelegram, type TelegramMessage } from '@reply/testing'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type OpenedBridge, openBridge } from '../src/open-bridge.ts'

@@ -1,4 +1,4 @@
-import { type TelegramConnection, telegramConnection } from '@reply/telegram'
+import { type TelegramConnection, telegramConnection } from '@reply/telegram/bridge'
 import { text } from '@reply/testing'
 import { Bot } from 'grammy'
 import { expect, test } from 'vitest'

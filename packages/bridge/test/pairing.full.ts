@@ -8,7 +8,7 @@ import {
   startTelegram,
   startWhatsApp,
 } from '@reply/testing'
-import { bridgeChannel as whatsapp } from '@reply/whatsapp'
+import { bridgeChannel as whatsapp } from '@reply/whatsapp/bridge'
 import { expect, test } from 'vitest'
 import { connectBaileys } from '../../whatsapp/src/baileys/bridge.ts'
 import type { BaileysLibrary } from '../../whatsapp/src/baileys/library.ts'

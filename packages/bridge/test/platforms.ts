@@ -1,7 +1,7 @@
-import { bridgeChannel as discordChannel } from '@reply/discord'
+import { bridgeChannel as discordChannel } from '@reply/discord/bridge'
 import type { BridgeChannel } from '@reply/sink/channel'
-import { bridgeChannel as slackChannel } from '@reply/slack'
-import { bridgeChannel as telegramChannel } from '@reply/telegram'
+import { bridgeChannel as slackChannel } from '@reply/slack/bridge'
+import { bridgeChannel as telegramChannel } from '@reply/telegram/bridge'
 import {
   type FakeDiscord,
   type FakeSlack,
@@ -12,7 +12,7 @@ import {
   startTelegram,
   startWhatsApp,
 } from '@reply/testing'
-import { bridgeChannel as whatsappChannel } from '@reply/whatsapp'
+import { bridgeChannel as whatsappChannel } from '@reply/whatsapp/bridge'
 
 export type PlatformName = 'telegram' | 'slack' | 'discord' | 'whatsapp'
 

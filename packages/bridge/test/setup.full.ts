@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { bridgeChannel } from '@reply/telegram'
+import { bridgeChannel } from '@reply/telegram/bridge'
 import { type FakeTelegram, launchOpencode, type Model, type Opencode, startModel, startTelegram } from '@reply/testing'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { checkBridge } from '../src/setup/check-bridge.ts'

@@ -1,7 +1,7 @@
 import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { bridgeChannel } from '@reply/telegram'
+import { bridgeChannel } from '@reply/telegram/bridge'
 import { createHandClock } from '@reply/testing'
 import fc from 'fast-check'
 import Libsql from 'libsql'

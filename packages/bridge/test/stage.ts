@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Client, connect, systemClock } from '@reply/core'
-import { bridgeChannel } from '@reply/telegram'
+import { bridgeChannel } from '@reply/telegram/bridge'
 import {
   type FakeTelegram,
   isSecond,

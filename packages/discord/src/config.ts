@@ -1,5 +1,12 @@
-import { secretSource, sinkFields } from '@reply/sink/channel'
+import type { REST } from '@discordjs/rest'
+import { type BridgeChannel, type ChannelHost, secretSource, sinkFields } from '@reply/sink/channel'
+import { createHearing, loadClient, systemClock } from '@reply/sink/internal'
 import * as z from 'zod'
+import { discordRestOptions } from './api.ts'
+import { gatewayConnection, me } from './connection.ts'
+import { accountIn } from './decode.ts'
+import { guardFrames } from './inbound/frames.ts'
+import { createGateway, type Gateway } from './inbound/gateway.ts'
 
 /** A bot in a bridge's config. */
 export const discordConfig = z
@@ -28,3 +35,44 @@ export const discordConfig = z
 
 /** The same as a type. */
 export type DiscordConfig = z.infer<typeof discordConfig>
+
+/** Discord as a channel of a bridge. Needs the packages `@discordjs/rest`, and `discord.js` for the gateway. */
+export const bridgeChannel: BridgeChannel<DiscordConfig> = {
+  type: 'discord',
+  schema: discordConfig,
+  check: async (config, host) => ({ account: accountIn(await me(await connect(config, host), systemClock)) }),
+  create: async (config, host) => {
+    const { updates = 'gateway', publicKey, policy, words } = config
+    const rest = await connect(config, host)
+    const gateway = await gatewayFor(config, host)
+    return gatewayConnection({ rest, client: gateway?.client, updates, publicKey, policy, words }, host, gateway)
+  },
+}
+
+async function connect({ token, apiUrl }: DiscordConfig, host: Pick<ChannelHost, 'secret'>): Promise<REST> {
+  const { REST } = await loadClient('@discordjs/rest', () => import('@discordjs/rest'))
+  return new REST(restOptions(apiUrl)).setToken(host.secret(token))
+}
+
+function restOptions(apiUrl: string | undefined) {
+  return { ...discordRestOptions, ...(apiUrl !== undefined && { api: apiUrl.replace(/\/+$/, '') }) }
+}
+
+async function gatewayFor({ updates, token, apiUrl }: DiscordConfig, host: ChannelHost): Promise<Gateway | undefined> {
+  if (updates === 'http') return undefined
+  const { Client, GatewayIntentBits, SimpleShardingStrategy } = await loadClient(
+    'discord.js',
+    () => import('discord.js'),
+  )
+  const { Guilds, GuildMessages, DirectMessages, MessageContent } = GatewayIntentBits
+  const intents = [Guilds, GuildMessages, DirectMessages, MessageContent]
+  const { clock, onError } = host
+  const ws = {
+    buildStrategy: (manager: ConstructorParameters<typeof SimpleShardingStrategy>[0]) =>
+      guardFrames(new SimpleShardingStrategy(manager), onError),
+  }
+  return createGateway({
+    connect: () => new Client({ intents, ws, rest: restOptions(apiUrl) }),
+    ...{ token: host.secret(token), hearing: createHearing(host), clock, onError },
+  })
+}

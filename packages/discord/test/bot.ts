@@ -10,14 +10,9 @@ import {
 } from '@reply/testing'
 import { afterEach, vi } from 'vitest'
 import type { InFlight } from '../../sink/test/in-flight.ts'
-import {
-  createDiscordPort,
-  type DiscordPortOptions,
-  type DiscordRequest,
-  type DiscordRest,
-  discordRestOptions,
-  renderDiscord,
-} from '../src/index.ts'
+import { type DiscordRequest, type DiscordRest, discordRestOptions } from '../src/index.ts'
+import { createDiscordPort, renderDiscord } from '../src/internal.ts'
+import type { DiscordPortOptions } from '../src/port.ts'
 
 export const token = 'MTA.very-secret-token'
 export const channelId = '100000000000000001'

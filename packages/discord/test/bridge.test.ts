@@ -1,8 +1,9 @@
+import { type Inbound, memoryStore } from '@reply/sink'
 import { systemClock } from '@reply/sink/internal'
 import { type BridgeStage, bridgeChannelContract } from '@reply/sink/testing'
 import { startDiscord } from '@reply/testing'
 import { expect, test, vi } from 'vitest'
-import { bridgeChannel, type Inbound, memoryStore } from '../src/index.ts'
+import { bridgeChannel } from '../src/bridge.ts'
 import { channelId, token } from './bot.ts'
 
 /** A channel of the fake Discord, reached through the real discord.js. */

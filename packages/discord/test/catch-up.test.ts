@@ -1,7 +1,8 @@
+import type { Inbound } from '@reply/sink'
 import type { DiscordFault } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
 import { createCatchUp } from '../src/inbound/catch-up.ts'
-import { discordChannel, type Inbound } from '../src/index.ts'
+import { discordChannel } from '../src/index.ts'
 import { channelId, start, until } from './bot.ts'
 
 const direct = '100000000000000009'

@@ -1,7 +1,8 @@
+import type { Inbound } from '@reply/sink'
 import { type DiscordInteraction, type DiscordOptions, startDiscord } from '@reply/testing'
 import { type Client, GatewayIntentBits } from 'discord.js'
 import { afterEach, describe, expect, test } from 'vitest'
-import { type DiscordChannel, type DiscordChannelOptions, discordChannel, type Inbound } from '../src/index.ts'
+import { type DiscordChannel, type DiscordChannelOptions, discordChannel } from '../src/index.ts'
 import { channelId, person, type Started, start, tellsNothing, token, until } from './bot.ts'
 import { listening, logIn } from './client.ts'
 

@@ -1,7 +1,8 @@
+import { type Inbound, memoryStore } from '@reply/sink'
 import type { Hearing } from '@reply/sink/channel'
 import { createHandClock, type DiscordOptions, type FakeDiscord, type HandClock, startDiscord } from '@reply/testing'
 import { afterEach } from 'vitest'
-import { bridgeChannel, type Inbound, memoryStore } from '../src/index.ts'
+import { bridgeChannel } from '../src/bridge.ts'
 import { channelId, token, until } from './bot.ts'
 
 const ended: (() => Promise<unknown>)[] = []

@@ -3,7 +3,7 @@ import { createHandClock, type DiscordFault, type DiscordMessage, startDiscord }
 import { describe, test } from 'vitest'
 import { createInFlight } from '../../sink/test/in-flight.ts'
 import { createNews } from '../../sink/test/news.ts'
-import { createDiscordPort, renderDiscord } from '../src/index.ts'
+import { createDiscordPort, renderDiscord } from '../src/internal.ts'
 import { channelId, clientOf, token, watched } from './bot.ts'
 
 const otherId = '100000000000000002'

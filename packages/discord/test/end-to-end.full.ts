@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Client, connect, type ReplyStream, textOf } from '@reply/core'
 import type { Sink } from '@reply/sink'
+import { answerWith, type Inbound } from '@reply/sink'
 import {
   type DiscordMessage,
   type FakeDiscord,
@@ -18,14 +19,7 @@ import {
 } from '@reply/testing'
 import { Client as DiscordClient, GatewayIntentBits } from 'discord.js'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import {
-  answerWith,
-  type DiscordChannel,
-  type DiscordSinkOptions,
-  discordChannel,
-  discordRestOptions,
-  type Inbound,
-} from '../src/index.ts'
+import { type DiscordChannel, type DiscordSinkOptions, discordChannel, discordRestOptions } from '../src/index.ts'
 import { token } from './bot.ts'
 
 const paragraph = (count: number): string =>

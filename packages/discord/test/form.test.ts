@@ -1,8 +1,8 @@
 import { emptyReply, type Question, type QuestionAsk, type Reply } from '@reply/core'
-import { answerWith, memoryStore, type Sink } from '@reply/sink'
+import { answerWith, type Inbound, memoryStore, type Sink } from '@reply/sink'
 import type { DiscordInteraction } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
-import { discordChannel, type Inbound } from '../src/index.ts'
+import { discordChannel } from '../src/index.ts'
 import { channelId, person, type Started, start, until } from './bot.ts'
 import { listening, logIn } from './client.ts'
 

@@ -1,6 +1,7 @@
+import type { Inbound } from '@reply/sink'
 import type { DiscordUser } from '@reply/testing'
 import { afterEach, describe, expect, test } from 'vitest'
-import { type DiscordChannel, discordChannel, type Inbound } from '../src/index.ts'
+import { type DiscordChannel, discordChannel } from '../src/index.ts'
 import { channelId, person, type Started, start, until } from './bot.ts'
 import { listening, logIn } from './client.ts'
 

@@ -1,7 +1,7 @@
 import { REST } from '@discordjs/rest'
 import type { DiscordFault } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
-import { createDiscordPort, discordLimits } from '../src/index.ts'
+import { createDiscordPort, discordLimits } from '../src/internal.ts'
 import { bubble, channelId, editing, ending, open, posting, start, tellsNothing, token, until } from './bot.ts'
 
 describe('a post', () => {

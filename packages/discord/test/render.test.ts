@@ -1,7 +1,7 @@
 import { markdownCases, readDiscord, renderings } from '@reply/testing'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { escapeDiscord, renderDiscord } from '../src/index.ts'
+import { escapeDiscord, renderDiscord } from '../src/internal.ts'
 import { markdown } from './fragments.ts'
 
 /** Ignores white space, which the client handles. */

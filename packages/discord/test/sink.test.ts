@@ -11,7 +11,8 @@ import { describe, expect, test } from 'vitest'
 import { createInFlight, stalledIn } from '../../sink/test/in-flight.ts'
 import { permits, replyWith, settledWith, text } from '../../sink/test/make.ts'
 import { beginning, showTimeline, type Timeline, timelinesOf } from '../../sink/test/timeline.ts'
-import { type DiscordSinkOptions, discordSink, renderDiscord } from '../src/index.ts'
+import { type DiscordSinkOptions, discordSink } from '../src/index.ts'
+import { renderDiscord } from '../src/internal.ts'
 import { channelId, clientOf, start, token, until, watched } from './bot.ts'
 
 interface Plan extends Partial<DiscordOptions> {

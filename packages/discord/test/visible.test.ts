@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { dialogOf } from '../src/form.ts'
-import { createDiscordPort } from '../src/index.ts'
+import { createDiscordPort } from '../src/internal.ts'
 import { bubble, channelId, posting, start } from './bot.ts'
 
 const hidden = 'Del\u202eete\u200b'

@@ -1,13 +1,8 @@
+import { type Inbound, memoryStore, type WebhookRequest } from '@reply/sink'
 import type { FakeDiscord } from '@reply/testing'
 import { afterEach, describe, expect, test } from 'vitest'
 import { listen } from '../../testing/test/listen.ts'
-import {
-  type DiscordChannelOptions,
-  discordChannel,
-  type Inbound,
-  memoryStore,
-  type WebhookRequest,
-} from '../src/index.ts'
+import { type DiscordChannelOptions, discordChannel } from '../src/index.ts'
 import { channelId, person, type Started, start, until } from './bot.ts'
 
 const stops: (() => void)[] = []

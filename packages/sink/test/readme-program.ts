@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { ReplyObserver } from '@reply/core'
 import { transformSync } from 'esbuild'
+import * as sink from '../src/index.ts'
 import { settledWith, text } from './make.ts'
 
 export interface ProgramOptions {
@@ -8,7 +9,7 @@ export interface ProgramOptions {
   readonly page: string
   /** Which program of the page, from 1. Default 1. */
   readonly nth?: number
-  /** What the program imports, by module. `@reply/core` is added. */
+  /** What the program imports, by module. `@reply/core` and `@reply/sink` are added. */
   readonly modules: Readonly<Record<string, object>>
   readonly env?: Readonly<Record<string, string>>
   /** Functions that take the place of global ones. */
@@ -35,7 +36,12 @@ export async function runProgram({
   const logged: unknown[] = []
   const run = new AsyncFunction('modules', 'process', 'console', ...Object.keys(globals), body)
   const console = { log: (...values: readonly unknown[]) => logged.push(...values) }
-  await run({ '@reply/core': { connect }, ...modules }, { env }, console, ...Object.values(globals))
+  await run(
+    { '@reply/core': { connect }, '@reply/sink': sink, ...modules },
+    { env },
+    console,
+    ...Object.values(globals),
+  )
   return logged
 }
 

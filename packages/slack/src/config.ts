@@ -1,5 +1,11 @@
-import { secretSource, sinkFields } from '@reply/sink/channel'
+import { type BridgeChannel, type ChannelHost, secretSource, sinkFields } from '@reply/sink/channel'
+import { loadClient, systemClock } from '@reply/sink/internal'
 import * as z from 'zod'
+import type { SlackBridgeApi, SlackSocket } from './api.ts'
+import { me, slackConnection } from './connection.ts'
+import { accountOf } from './inbound/file.ts'
+import { guardFrames } from './inbound/frames.ts'
+import { toSocketError } from './inbound/socket.ts'
 
 /** An app in a bridge's config. */
 export const slackConfig = z
@@ -31,3 +37,60 @@ export const slackConfig = z
 
 /** The same as a type. */
 export type SlackConfig = z.infer<typeof slackConfig>
+
+/** Slack as a channel of a bridge. Needs the package `@slack/web-api`, and for Socket Mode `@slack/socket-mode`. */
+export const bridgeChannel: BridgeChannel<SlackConfig> = {
+  type: 'slack',
+  schema: slackConfig,
+  check: async (config, host) => {
+    const account = accountOf(await me(await connect(config, host), systemClock))
+    if (config.events !== 'http') await checkSocket(config, host)
+    return { account }
+  },
+  create: async (config, host) => {
+    const { events = 'socket', signingSecret, policy, words } = config
+    const api = await connect(config, host)
+    const socket = events === 'http' ? undefined : await socketFor(config, host)
+    const secret = signingSecret && { signingSecret: host.secret(signingSecret) }
+    return slackConnection({ api, events, socket, policy, words, ...secret }, host)
+  },
+}
+
+/** The channel repeats what is safe to repeat, so the client must not. */
+async function connect({ token, apiUrl }: SlackConfig, host: Pick<ChannelHost, 'secret'>): Promise<SlackBridgeApi> {
+  const { LogLevel, WebClient } = await loadClient('@slack/web-api', () => import('@slack/web-api'))
+  return new WebClient(host.secret(token), {
+    ...(apiUrl !== undefined && { slackApiUrl: withSlash(apiUrl) }),
+    ...{ logLevel: LogLevel.ERROR, retryConfig: { retries: 0 }, rejectRateLimitedCalls: true },
+  })
+}
+
+/** Asks for the address of a socket, which needs the app's token, and opens none. */
+async function checkSocket({ appToken, apiUrl }: SlackConfig, host: Pick<ChannelHost, 'secret'>): Promise<void> {
+  if (!appToken) return
+  const api = await connect({ type: 'slack', token: appToken, apiUrl }, host)
+  try {
+    await api.apiCall('apps.connections.open')
+  } catch (error) {
+    throw toSocketError(error)
+  }
+}
+
+async function socketFor({ appToken, apiUrl }: SlackConfig, host: ChannelHost): Promise<SlackSocket> {
+  const { LogLevel, SocketModeClient } = await loadClient('@slack/socket-mode', () => import('@slack/socket-mode'))
+  const ignore = (): void => {}
+  const names = { getLevel: () => LogLevel.ERROR, setLevel: ignore, setName: ignore }
+  const client = new SocketModeClient({
+    appToken: appToken ? host.secret(appToken) : '',
+    autoReconnectEnabled: false,
+    clientOptions: { ...(apiUrl !== undefined && { slackApiUrl: withSlash(apiUrl) }), retryConfig: { retries: 0 } },
+    // Its failures reach `onError`.
+    logger: { ...names, debug: ignore, info: ignore, warn: ignore, error: ignore },
+  })
+  guardFrames(client, host.onError)
+  return client
+}
+
+function withSlash(url: string): string {
+  return url.endsWith('/') ? url : `${url}/`
+}

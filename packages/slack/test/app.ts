@@ -3,7 +3,8 @@ import { createHandClock, type FakeSlack, type HandClock, type SlackOptions, sta
 import { SocketModeClient } from '@slack/socket-mode'
 import { LogLevel, WebClient } from '@slack/web-api'
 import { afterEach } from 'vitest'
-import { createSlackPort, renderSlack, type SlackPortOptions } from '../src/index.ts'
+import { createSlackPort, renderSlack } from '../src/internal.ts'
+import type { SlackPortOptions } from '../src/port.ts'
 
 export { until } from '@reply/testing'
 

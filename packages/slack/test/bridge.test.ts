@@ -1,9 +1,11 @@
+import { type Inbound, memoryStore } from '@reply/sink'
 import type { BridgeConnection } from '@reply/sink/channel'
 import { systemClock } from '@reply/sink/internal'
 import { type BridgeStage, bridgeChannelContract } from '@reply/sink/testing'
 import { type FakeSlack, startSlack } from '@reply/testing'
 import { afterEach, expect, test } from 'vitest'
-import { bridgeChannel, type Inbound, memoryStore, renderSlack } from '../src/index.ts'
+import { bridgeChannel } from '../src/bridge.ts'
+import { renderSlack } from '../src/internal.ts'
 import { token, until } from './app.ts'
 
 /** A channel of the fake Slack, reached through the real clients. */

@@ -1,9 +1,10 @@
+import type { Inbound } from '@reply/sink'
 import type { Hearing } from '@reply/sink/channel'
 import { backOffMs } from '@reply/sink/internal'
 import { WebClient } from '@slack/web-api'
 import { afterEach, describe, expect, test } from 'vitest'
 import { settledWith, text } from '../../sink/test/make.ts'
-import { type Inbound, type SlackChannel, type SlackChannelOptions, slackChannel } from '../src/index.ts'
+import { type SlackChannel, type SlackChannelOptions, slackChannel } from '../src/index.ts'
 import { ending, type Started, signingSecret, socketOf, start, until } from './app.ts'
 
 interface Receiver extends Started {

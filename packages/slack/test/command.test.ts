@@ -1,7 +1,8 @@
+import type { Inbound } from '@reply/sink'
 import { afterEach, expect, test } from 'vitest'
 import { settledWith, text } from '../../sink/test/make.ts'
 import { listen } from '../../testing/test/listen.ts'
-import { type Inbound, type SlackChannel, slackChannel } from '../src/index.ts'
+import { type SlackChannel, slackChannel } from '../src/index.ts'
 import { signingSecret, socketOf, start, until } from './app.ts'
 
 const stops: (() => unknown)[] = []

@@ -4,7 +4,7 @@ import { describe, test } from 'vitest'
 import { createInFlight } from '../../sink/test/in-flight.ts'
 import { createNews } from '../../sink/test/news.ts'
 import type { SlackApi } from '../src/index.ts'
-import { createSlackPort, renderSlack } from '../src/index.ts'
+import { createSlackPort, renderSlack } from '../src/internal.ts'
 import { clientOf, recipient, token } from './app.ts'
 
 const faults: Partial<Readonly<Record<StageFault, SlackFault>>> = {

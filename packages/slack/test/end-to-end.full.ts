@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http'
 import { join } from 'node:path'
 import { type Client, connect, type ReplyStream, textOf } from '@reply/core'
 import type { Sink } from '@reply/sink'
+import { answerWith, type Inbound } from '@reply/sink'
 import {
   type FakeSlack,
   hold,
@@ -18,14 +19,8 @@ import {
   tool,
 } from '@reply/testing'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import {
-  answerWith,
-  type Inbound,
-  renderSlack,
-  type SlackChannel,
-  type SlackSinkOptions,
-  slackChannel,
-} from '../src/index.ts'
+import { type SlackChannel, type SlackSinkOptions, slackChannel } from '../src/index.ts'
+import { renderSlack } from '../src/internal.ts'
 import { clientOf, signingSecret, token } from './app.ts'
 
 const paragraph = (count: number): string =>

@@ -1,7 +1,8 @@
+import type { Inbound } from '@reply/sink'
 import type { Form } from '@reply/sink/channel'
 import type { FormQuestion } from '@reply/sink/internal'
 import { describe, expect, test } from 'vitest'
-import { type Inbound, type SlackApi, slackChannel } from '../src/index.ts'
+import { type SlackApi, slackChannel } from '../src/index.ts'
 import { clientOf, ending, open, posting, until } from './app.ts'
 
 const question = (more: Partial<FormQuestion> = {}): FormQuestion => ({

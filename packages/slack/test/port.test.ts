@@ -1,7 +1,7 @@
 import type { SlackFault } from '@reply/testing'
 import { WebClient } from '@slack/web-api'
 import { describe, expect, test } from 'vitest'
-import { createSlackPort, slackLimits } from '../src/index.ts'
+import { createSlackPort, slackLimits } from '../src/internal.ts'
 import { clientOf, editing, ending, open, posting, recipient, start, token, until } from './app.ts'
 
 const ours = ({ slack }: Awaited<ReturnType<typeof open>>) => slack.screen('C1').filter(({ from }) => from === 'bot')

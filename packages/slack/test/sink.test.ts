@@ -4,7 +4,8 @@ import { describe, expect, test } from 'vitest'
 import { createInFlight, stalledIn } from '../../sink/test/in-flight.ts'
 import { asks, questionOf, replyWith, settledWith, text } from '../../sink/test/make.ts'
 import { beginning, showTimeline, type Timeline, timelinesOf } from '../../sink/test/timeline.ts'
-import { renderSlack, type SlackApi, type SlackSinkOptions, slackSink } from '../src/index.ts'
+import { type SlackApi, type SlackSinkOptions, slackSink } from '../src/index.ts'
+import { renderSlack } from '../src/internal.ts'
 import { clientOf, recipient, start, token } from './app.ts'
 
 interface Plan {

@@ -1,7 +1,7 @@
 import type { AppendStream, StreamPiece } from '@reply/sink/channel'
 import type { Task } from '@reply/sink/internal'
 import { describe, expect, test } from 'vitest'
-import { createSlackPort } from '../src/index.ts'
+import { createSlackPort } from '../src/internal.ts'
 import { editing, ending, open, posting } from './app.ts'
 
 const piece = (text: string, more: Partial<StreamPiece> = {}): StreamPiece => ({ text, tasks: [], ...more })

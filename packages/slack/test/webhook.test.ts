@@ -1,7 +1,8 @@
+import { type Inbound, memoryStore, type WebhookRequest } from '@reply/sink'
 import { createHandClock, slackHeaders } from '@reply/testing'
 import { afterEach, describe, expect, test } from 'vitest'
 import { listen } from '../../testing/test/listen.ts'
-import { type Inbound, memoryStore, slackChannel, type WebhookRequest } from '../src/index.ts'
+import { slackChannel } from '../src/index.ts'
 import { ending, signingSecret, start, until } from './app.ts'
 
 const stops: (() => void)[] = []

@@ -3,9 +3,10 @@
 //   npm run demo:telegram -- [scenario] [native]
 import { connect } from '@reply/core'
 import type { Sink } from '@reply/sink'
+import { answerWith, type Running } from '@reply/sink'
 import { demoScenarios, startDemo, startTelegram, type TelegramMessage } from '@reply/testing'
 import { Api } from 'grammy'
-import { answerWith, type Running, telegramChannel } from '../src/index.ts'
+import { telegramChannel } from '../src/index.ts'
 
 const chatId = 7
 const token = '42:demo'

@@ -1,4 +1,5 @@
 import type { MessageRef } from '@reply/sink'
+import { createRecent, type Recent } from '@reply/sink/internal'
 
 /** Optional fields of a call, under their Bot API names. */
 export type TelegramFields = Readonly<Record<string, unknown>>
@@ -118,6 +119,17 @@ export interface TelegramFile {
   readonly filename?: string | undefined
 }
 
+/** A group became a supergroup. */
+export interface TelegramMove {
+  /** The group's id. Calls with it fail. */
+  readonly from: string
+  /** The supergroup's id. */
+  readonly to: string
+}
+
+/** For text messages: a preview would make Telegram load an address that a model wrote. Rich messages have none. */
+export const noPreview: TelegramFields = { link_preview_options: { is_disabled: true } }
+
 /** The Bot API takes usernames as strings and ids as numbers; some methods take only numbers. */
 export function toChatId(id: number | string): number | string {
   return typeof id === 'string' && /^-?\d+$/.test(id) ? Number(id) : id
@@ -126,4 +138,74 @@ export function toChatId(id: number | string): number | string {
 /** Dates are in seconds; 0 marks a message that can't be accessed. */
 export function refOf({ message_id, date }: TelegramPosted): MessageRef {
   return { id: String(message_id), ...(date && { postedAt: date * 1000 }) }
+}
+
+const byOptions = new WeakMap<object, Map<string, object>>()
+const byToken = new Map<string, object>()
+
+/**
+ * One object per bot, which its clients share. grammY makes a new `Api` for each update (`ctx.api`), with the token and
+ * the client options of `bot.api`. Another kind of client stands for itself.
+ */
+export function botOf(api: object): object {
+  if (!('token' in api) || typeof api.token !== 'string') return api
+  const options = 'options' in api && typeof api.options === 'object' ? api.options : undefined
+  const bots = options ? botsWith(options) : byToken
+  const bot = bots.get(api.token) ?? {}
+  bots.set(api.token, bot)
+  return bot
+}
+
+function botsWith(options: object): Map<string, object> {
+  const bots = byOptions.get(options) ?? new Map<string, object>()
+  byOptions.set(options, bots)
+  return bots
+}
+
+/** What is known of the server behind a bot's clients, and of its chats. */
+interface Features {
+  /** Rich messages, and drafts. */
+  readonly rich: Feature
+  readonly drafts: Feature
+  /** Chats that refused a draft, by id. */
+  readonly draftless: Recent<true>
+  /** Groups that became supergroups: their new ids. */
+  readonly moved: Map<string, number>
+}
+
+/** A method that older servers don't have. */
+interface Feature {
+  /** True until the server has not known it `mostRefusals` times in a row. */
+  isKnown(): boolean
+  /** Records whether the server knew it. */
+  record(wasKnown: boolean): void
+}
+
+/** A gateway may answer a single call with 404. An older server answers all of them. */
+const mostRefusals = 2
+
+/** How many chats without drafts are remembered. */
+const mostChats = 1000
+
+const features = new WeakMap<object, Features>()
+
+export function featuresOf(api: TelegramApi): Features {
+  const bot = botOf(api)
+  const known = features.get(bot) ?? newFeatures()
+  features.set(bot, known)
+  return known
+}
+
+function newFeatures(): Features {
+  return { rich: newFeature(), drafts: newFeature(), draftless: createRecent(mostChats), moved: new Map() }
+}
+
+function newFeature(): Feature {
+  let refusals = 0
+  return {
+    isKnown: () => refusals < mostRefusals,
+    record: (wasKnown) => {
+      refusals = wasKnown ? 0 : refusals + 1
+    },
+  }
 }

@@ -1,84 +1,72 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Inbound, type Sink, type SinkPlace, type WebhookAnswer, type WebhookRequest, words } from '@reply/sink'
 import {
   type ChannelOptions,
+  createWebhook,
   type Hearing,
   inboundOptionsOf,
   placeOf,
   secretFault,
+  type Webhook,
+  type WebhookRoutes,
   webhookRoutes,
 } from '@reply/sink/channel'
-import { createHearing, type WebhookHead } from '@reply/sink/internal'
+import { createHearing, jsonOf, type WebhookHead } from '@reply/sink/internal'
+import { secretComparer } from '@reply/sink/node'
 import type { TelegramInboundApi } from './api.ts'
-import { TelegramError } from './error.ts'
-import { createPolling } from './poll.ts'
-import { createReceiver, type ReceiverOptions } from './receive.ts'
+import { TelegramError, unreadableUpdate } from './error.ts'
+import { updateIdOf } from './inbound.ts'
+import { createPolling } from './polling.ts'
+import { createReceiver, type Receiver } from './receive.ts'
 import { requireToken, type TelegramSinkOptions, telegramSink } from './sink.ts'
-import { createTelegramWebhook } from './webhook.ts'
 
-/** How to reach Telegram, what to do with what people write, and the defaults of the channel's sinks. */
+/** The bot, where its updates come from, your `onInbound`, and defaults for the channel's sinks. */
 export interface TelegramChannelOptions
   extends ChannelOptions,
     Pick<TelegramSinkOptions, 'rich' | 'inputFile' | 'onMoved'> {
-  /** grammY's: `bot.api`, or `new Api(token)`. */
+  /** grammY's `bot.api`, or `new Api(token)`. */
   readonly api: TelegramInboundApi
   /**
-   * Where updates come from: polling, the host's server (`webhook` or `listener`), or the host's own bot
-   * (`handleUpdate`).
+   * Where updates come from. `polling`: the channel fetches them. `webhook`: your server passes on Telegram's requests.
+   * `own`: your own bot calls `handleUpdate`.
    */
   readonly updates: 'polling' | 'webhook' | 'own'
   /**
-   * With `polling`: told when updates come, when Telegram refuses the token or can't be reached for a minute, and when
-   * they come again. Polling goes on by itself. Default: not told.
+   * With `polling`: called when updates arrive, when Telegram rejects the token or is unreachable for a minute, and when
+   * updates arrive again. Polling is retried in any case.
    */
   readonly onHearing?: ((hearing: Hearing) => void) | undefined
-  /** With `webhook`: the `secret_token` given to `setWebhook`, 1 to 256 characters of `A-Z a-z 0-9 _ -`. */
+  /** Required with `webhook`: the `secret_token` given to `setWebhook`, 1 to 256 characters of `A-Z a-z 0-9 _ -`. */
   readonly secretToken?: string | undefined
   /** Largest webhook request body, in bytes. Default 1 MiB. */
   readonly maxBytes?: number | undefined
 }
 
-/** Both directions: sinks for the agent's replies, inbound for what people do. */
-export interface TelegramChannel {
+/** A bot that shows replies and receives what people do. */
+export interface TelegramChannel extends WebhookRoutes {
   /**
-   * A sink for the chat of an inbound. It replies to that message, and only its actor may answer questions. To let
-   * others answer, pass `{ chat, replyTo }` instead, and `mayAnswer`.
+   * Makes a sink for the chat of an inbound. It replies to that message, and only its author may answer asks. To let
+   * others answer, pass `{ chat, replyTo }` and `mayAnswer`.
    */
   sinkFor(at: Inbound | SinkPlace, options?: Partial<TelegramSinkOptions>): Sink
   /** Starts polling. Does nothing unless `updates` is `polling`. */
   start(): void
-  /** Resolves when the received updates are handled and confirmed. It does not stop sinks: the host does. */
+  /** Resolves when all received updates are handled and confirmed. Sinks go on: stop them yourself. */
   stop(): Promise<void>
-  /**
-   * Handles one request from Telegram. 200: handled, or a repeat; 400: not an update; 401: not from Telegram; 405: not
-   * a POST; 413: too large. Throws `invalid` without a `secretToken`.
-   */
-  webhook(request: WebhookRequest): Promise<WebhookAnswer>
-  /** Refuses a request by its head, before you read its body for `webhook`. `listener` and `fetch` do so themselves. */
-  refuse(head: WebhookHead): WebhookAnswer | undefined
-  /** The same, as a `node:http` request listener. */
-  listener(request: IncomingMessage, response: ServerResponse): void
-  /** The same for frameworks with the web's own requests: Hono, Next, Bun, Deno. */
-  fetch(request: Request): Promise<Response>
-  /** For the host's own bot: `bot.use((ctx, next) => channel.handleUpdate(ctx.update).then(next))`. Never rejects. */
+  /** Handles an update of your own bot: `bot.use((ctx, next) => channel.handleUpdate(ctx.update).then(next))`. Never rejects. */
   handleUpdate(update: unknown): Promise<void>
 }
 
-/** Throws `TelegramError` of type `invalid` for unusable options. */
+/** Makes a channel for one bot. Throws `TelegramError` of type `invalid` for unusable options. */
 export function telegramChannel(options: TelegramChannelOptions): TelegramChannel {
-  const { api, updates, secretToken, maxBytes } = options
+  const { api, updates, secretToken, onMoved } = options
   const inbound = inboundOptionsOf(options)
   const { onError, clock } = inbound
   requireToken(api)
   if (updates === 'webhook' || secretToken !== undefined) requireSecret(secretToken)
-  const receiver: ReceiverOptions = { api, words: { ...words, ...options.words }, onMoved: options.onMoved, ...inbound }
-  const { read, receive, rest } = createReceiver(receiver)
+  const receiver = createReceiver({ ...inbound, api, words: { ...words, ...options.words }, onMoved })
   const hearing = createHearing({ onHearing: options.onHearing, onError, clock })
-  const polling = createPolling({ api, read, receive, onError, hearing, clock })
-  const webhook =
-    secretToken === undefined
-      ? undefined
-      : createTelegramWebhook({ secretToken, read, receive, onError, maxBytes, clock })
+  const polling = createPolling({ api, receiver, onError, hearing, clock })
+  const webhook = secretToken === undefined ? undefined : webhookWith(secretToken)
   return {
     sinkFor,
     start: () => {
@@ -86,7 +74,7 @@ export function telegramChannel(options: TelegramChannelOptions): TelegramChanne
     },
     stop: async () => {
       await polling.stop()
-      await rest()
+      await receiver.rest()
     },
     ...webhookRoutes(webhook, () => {
       return new TelegramError('invalid', 'A webhook needs a secretToken: without one, anyone could post to it.')
@@ -97,7 +85,10 @@ export function telegramChannel(options: TelegramChannelOptions): TelegramChanne
   function sinkFor(at: Inbound | SinkPlace, more: Partial<TelegramSinkOptions> = {}): Sink {
     const { chat, replyTo, answerers } = placeOf(at)
     return telegramSink({
-      ...{ ...options, answerers, onError, clock },
+      ...options,
+      answerers,
+      onError,
+      clock,
       chatId: chat.id,
       threadId: chat.thread === undefined ? undefined : Number(chat.thread),
       replyTo: replyTo === undefined ? undefined : Number(replyTo.id),
@@ -106,9 +97,19 @@ export function telegramChannel(options: TelegramChannelOptions): TelegramChanne
   }
 
   async function handleUpdate(value: unknown): Promise<void> {
-    const update = read(value)
-    if (update) return void (await receive(update))
+    const update = receiver.read(value)
+    if (update) return void (await receiver.receive(update))
     onError(new TelegramError('malformed', 'The value passed to handleUpdate is not a Telegram update.'))
+  }
+
+  function webhookWith(secret: string): Webhook {
+    const isSecret = secretComparer(secret)
+    return createWebhook({
+      refuse: (head) => refuseUnless(isSecret, head),
+      take: async (request) => await takeUpdate(request, receiver, onError),
+      maxBytes: options.maxBytes,
+      clock,
+    })
   }
 }
 
@@ -116,4 +117,31 @@ function requireSecret(secretToken: string | undefined): void {
   const fault = secretFault(secretToken, { form: { pattern: /^[\w-]{1,256}$/, words: '1 to 256 of these characters' } })
   if (fault === undefined) return
   throw new TelegramError('invalid', `A webhook needs a secretToken of 1 to 256 of A-Z a-z 0-9 _ -. ${fault}`)
+}
+
+/** Telegram sends the `secret_token` of `setWebhook` in it. https://core.telegram.org/bots/api#setwebhook */
+const secretHeader = 'x-telegram-bot-api-secret-token'
+
+function refuseUnless(
+  isSecret: (given: string) => boolean,
+  { method, headers }: WebhookHead,
+): WebhookAnswer | undefined {
+  if (method.toUpperCase() !== 'POST') return { status: 405 }
+  const given = headers[secretHeader]
+  return typeof given === 'string' && isSecret(given) ? undefined : { status: 401 }
+}
+
+async function takeUpdate(
+  { body }: WebhookRequest,
+  { read, receive }: Receiver,
+  onError: (error: TelegramError) => void,
+): Promise<WebhookAnswer> {
+  const value = jsonOf(body)
+  const update = read(value)
+  const id = updateIdOf(value)
+  if (!update) onError(unreadableUpdate(id))
+  if (id === undefined) return { status: 400 }
+  // Telegram repeats an update that it gets no 200 for, and holds back the later ones.
+  const isTaken = !update || (await receive(update))
+  return { status: isTaken ? 200 : 503 }
 }

@@ -1,5 +1,8 @@
-import { secretSource, sinkFields } from '@reply/sink/channel'
+import { type BridgeChannel, type ChannelHost, secretSource, sinkFields } from '@reply/sink/channel'
+import { loadClient, systemClock } from '@reply/sink/internal'
+import type { Api } from 'grammy'
 import * as z from 'zod'
+import { me, rootOf, telegramConnection } from './connection.ts'
 
 /** A bot in a bridge's config. */
 export const telegramConfig = z
@@ -26,3 +29,24 @@ export const telegramConfig = z
 
 /** The same as a type. */
 export type TelegramConfig = z.infer<typeof telegramConfig>
+
+/** Telegram as a channel of a bridge. Needs the package `grammy`. */
+export const bridgeChannel: BridgeChannel<TelegramConfig> = {
+  type: 'telegram',
+  schema: telegramConfig,
+  check: async (config, host) => {
+    const api = await connect(config, host)
+    return { account: `@${(await me(api, systemClock)).username}` }
+  },
+  create: async (config, host) => {
+    const { updates = 'polling', secretToken, policy, words } = config
+    const api = await connect(config, host)
+    const secret = secretToken && { secretToken: host.secret(secretToken) }
+    return telegramConnection({ api, updates, policy, words, ...secret }, host)
+  },
+}
+
+async function connect({ token, apiRoot }: TelegramConfig, host: Pick<ChannelHost, 'secret'>): Promise<Api> {
+  const { Api } = await loadClient('grammy', () => import('grammy'))
+  return new Api(host.secret(token), { apiRoot: rootOf(apiRoot) })
+}

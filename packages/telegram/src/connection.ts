@@ -10,12 +10,9 @@ import {
   sinkOptionsOf,
 } from '@reply/sink/channel'
 import { type SinkFields, tooLong } from '@reply/sink/internal'
-import type { TelegramBridgeApi } from './api.ts'
-import { botOf } from './bot.ts'
+import { botOf, type TelegramBridgeApi, type TelegramMove } from './api.ts'
 import { type TelegramChannel, type TelegramChannelOptions, telegramChannel } from './channel.ts'
-import { TelegramError } from './error.ts'
-import { isRejected, responseOf, toPortError } from './failure.ts'
-import type { TelegramMove } from './place.ts'
+import { isRejected, rejectedToken, responseOf, TelegramError, toPortError } from './error.ts'
 import { createTelegramPort, renderFor } from './port.ts'
 
 /** A bot of the program's own, and how its replies are shown. */
@@ -38,7 +35,13 @@ export function telegramConnection(
   /** For calls that find out: none of them waits for it. */
   const onMoved = (move: TelegramMove): void => void host.onMoved?.(move).catch(onError)
   const channel = telegramChannel({
-    ...{ api, updates, secretToken, onInbound, onError, onHearing, clock },
+    api,
+    updates,
+    secretToken,
+    onInbound,
+    onError,
+    onHearing,
+    clock,
     onlyFiles: true,
     onMoved: async (move) => await host.onMoved?.(move),
   })
@@ -86,9 +89,8 @@ export async function me(
     return await callPlatform(() => api.getMe(), { what: 'getMe', clock, toPortError })
   } catch (error) {
     const code = error instanceof PortError ? responseOf(error.cause)?.code : undefined
-    if (!isRejected(code)) throw error
-    const words = `Telegram rejected the bot's token (${code}). Use the one that @BotFather shows now.`
-    throw new TelegramError('unauthorized', words)
+    if (code === undefined || !isRejected(code)) throw error
+    throw rejectedToken(code)
   }
 }
 

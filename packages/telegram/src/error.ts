@@ -1,5 +1,5 @@
-import { ChannelError } from '@reply/sink/channel'
-import type { ChannelErrorType } from '@reply/sink/internal'
+import { ChannelError, createToPortError, PortError, type PortErrorType, typeOfStatus } from '@reply/sink/channel'
+import type { ChannelErrorType, ToPortError } from '@reply/sink/internal'
 
 /**
  * Besides the types of all channels:
@@ -9,7 +9,7 @@ import type { ChannelErrorType } from '@reply/sink/internal'
  */
 export type TelegramErrorType = ChannelErrorType | 'conflict' | 'unauthorized' | 'updates'
 
-/** What a channel reports to `onError`; `invalid` is thrown instead. Never contains the token. */
+/** An error of the channel. `invalid` is thrown, the other types go to `onError`. Never contains the token. */
 export class TelegramError extends ChannelError<TelegramErrorType> {
   override readonly name = 'TelegramError'
 }
@@ -17,4 +17,89 @@ export class TelegramError extends ChannelError<TelegramErrorType> {
 /** The error for an update that can't be read. */
 export function unreadableUpdate(id: number | undefined): TelegramError {
   return new TelegramError('malformed', `Skipped update ${id ?? 'without an id'}, which can't be read.`)
+}
+
+/** The error for a token that Telegram rejects with that status. */
+export function rejectedToken(code: number, cause?: unknown): TelegramError {
+  const message = `Telegram rejected the bot's token (${code}). Use the one that @BotFather shows now.`
+  return new TelegramError('unauthorized', message, { cause })
+}
+
+/** An error response, as grammY's `GrammyError` carries it. */
+interface ErrorResponse {
+  readonly code: number
+  readonly description: string
+  readonly retryAfterS: number | undefined
+  /** The new id of a group that became a supergroup. https://core.telegram.org/bots/api#responseparameters */
+  readonly movedTo: number | undefined
+}
+
+/** Classifies the description of a 400; the first match wins. Telegram documents none of these texts. */
+const badRequests: readonly (readonly [PortErrorType, RegExp])[] = [
+  ['gone', /message to \w+ not found|message_id_invalid|message identifier is not specified/i],
+  ['gone', /chat not found|chat_id_invalid|peer_id_invalid|thread not found|topic_deleted|upgraded to a supergroup/i],
+  ['fixed', /message can't be (?:edited|deleted)|edit_time_expired|no text in the message to edit/i],
+  ['too-long', /too[ _]long|too many blocks/i],
+  // Other errors about rich messages are undocumented. Without markup the message isn't rich, so a retry avoids them
+  // all.
+  ['unparsable', /can't parse|entit(?:y|ies)|unsupported start tag|too many columns|rich/i],
+]
+
+/** Maps a failed call to the sink's error. The message has no URL, because the URL contains the token. */
+export const toPortError: ToPortError = createToPortError('Telegram', (error) => {
+  const response = responseOf(error)
+  if (!response) return undefined
+  const { code, description, retryAfterS } = response
+  const retryAfterMs = retryAfterS && retryAfterS * 1000
+  // Telegram doesn't say whether a chat or the bot exceeded its rate.
+  return { type: typeOf(response), says: `${code} ${description}`, cause: error, retryAfterMs, scope: 'unknown' }
+})
+
+/** Undefined without a response, or with an unreadable one. */
+export function responseOf(error: unknown): ErrorResponse | undefined {
+  if (!isObject(error) || !('error_code' in error) || typeof error.error_code !== 'number') return undefined
+  const description = 'description' in error ? String(error.description) : ''
+  const parameters = 'parameters' in error && isObject(error.parameters) ? error.parameters : {}
+  const retryAfterS = numberIn(parameters, 'retry_after')
+  const movedTo = numberIn(parameters, 'migrate_to_chat_id')
+  return { code: error.error_code, description, retryAfterS, movedTo }
+}
+
+/** The new id of the chat, if a call failed because its group became a supergroup. */
+export function movedToIn(error: unknown): number | undefined {
+  return error instanceof PortError ? responseOf(error.cause)?.movedTo : undefined
+}
+
+/** Telegram answers 401 to a wrong token, and 404 to one that isn't even formed like a token. */
+export function isRejected(code: number): boolean {
+  return code === 401 || code === 404
+}
+
+function numberIn(fields: object, name: string): number | undefined {
+  const value: unknown = Reflect.get(fields, name)
+  return typeof value === 'number' ? value : undefined
+}
+
+function typeOf({ code, description }: ErrorResponse): PortErrorType {
+  if (code !== 400) return typeOfStatus(code)
+  return badRequests.find(([, pattern]) => pattern.test(description))?.[0] ?? 'refused'
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
+
+/** Older servers answer 404 for an unknown method, and ignore an unknown `rich_message`, so the text is empty. */
+export function isUnknownMethod({ code, description }: ErrorResponse): boolean {
+  return code === 404 || (code === 400 && /message text is empty/i.test(description))
+}
+
+/** An edit that changes nothing is refused, and counts as done. */
+export async function unlessSame(edited: Promise<unknown>): Promise<unknown> {
+  try {
+    return await edited
+  } catch (error) {
+    if (/message is not modified/i.test(responseOf(error)?.description ?? '')) return undefined
+    throw error
+  }
 }

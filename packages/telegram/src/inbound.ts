@@ -1,9 +1,8 @@
 import type { Actor, Chat, Inbound, InboundFile, MessageRef } from '@reply/sink'
 import { isAskToken } from '@reply/sink/channel'
 import * as z from 'zod'
-import { refOf } from './api.ts'
+import { refOf, type TelegramMove } from './api.ts'
 import { chatOf } from './limits.ts'
-import type { TelegramMove } from './place.ts'
 
 /** A parsed update, without the `answer` function yet. */
 export type Received =
@@ -182,7 +181,8 @@ function textIn(said: z.infer<typeof message>, botID: string | undefined): Recei
 /** The command at the beginning, if it names a bot, and all mentions by username. Bots have one. */
 function namesIn(text: string, marks: z.infer<typeof entities>): readonly Named[] {
   return marks.flatMap(({ type, offset, length }): readonly Named[] => {
-    const [from, to] = [offset, offset + length]
+    const from = offset
+    const to = offset + length
     const at = text.indexOf('@', from)
     if (at === -1 || at >= to) return []
     const name = text.slice(at + 1, to)

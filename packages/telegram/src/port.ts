@@ -5,6 +5,7 @@ import {
   type Attachment,
   type Bubble,
   type ChannelPort,
+  callPlatform,
   type EditOptions,
   type LookedUp,
   type LookUpOptions,
@@ -15,15 +16,21 @@ import {
   unlessGone,
 } from '@reply/sink/channel'
 import { clip, lookUpByProbe, requireLength, systemClock } from '@reply/sink/internal'
-import type { TelegramApi, TelegramFields, TelegramFile, TelegramRichMessage, TelegramSignal } from './api.ts'
-import { refOf, toChatId } from './api.ts'
-import { isUnknownMethod, responseOf, unlessSame } from './failure.ts'
-import { featuresOf } from './features.ts'
-import { keyboard, loudness, noPreview } from './fields.ts'
+import {
+  featuresOf,
+  noPreview,
+  refOf,
+  type TelegramApi,
+  type TelegramFields,
+  type TelegramFile,
+  type TelegramMove,
+  type TelegramRichMessage,
+  type TelegramSignal,
+  toChatId,
+} from './api.ts'
+import { isUnknownMethod, movedToIn, responseOf, toPortError, unlessSame } from './error.ts'
 import { captionLength, draftRenewMs, kindOf, telegramLimits, textLength } from './limits.ts'
-import { type Lead, leadOf } from './mention.ts'
-import { createPlace, type TelegramMove } from './place.ts'
-import { quiet, renderHtml, renderRich } from './render.ts'
+import { escaped, quiet, renderHtml, renderRich } from './render.ts'
 
 /** The chat to write in, and how. */
 export interface TelegramPortOptions {
@@ -66,7 +73,7 @@ export function createTelegramPort(
   const chatId = toChatId(options.chatId)
   const kind = kindOf(chatId)
   const features = featuresOf(api)
-  const { call, to, made, idOf, here } = createPlace({ ...options, api, clock })
+  const { call, to, made, idOf, here } = createPlace(options, clock)
   const draftId = randomInt(1, 2 ** 31)
   const thread: TelegramFields = threadId === undefined ? {} : { message_thread_id: threadId }
   const port = { limits: limits(), post, edit, remove, typing, upload, lookUp, react }
@@ -227,4 +234,126 @@ function htmlOf({ source }: Bubble, lead: Lead): string {
 function fitting(text: string, shown: string): string {
   requireLength(shown, textLength)
   return text
+}
+
+/** The people that a message notifies, on a line above its text, in each of Telegram's markups. */
+interface Lead {
+  /** HTML of a rich message. */
+  readonly rich: string
+  /** HTML. */
+  readonly html: string
+  /** What people read. */
+  readonly plain: string
+  /** For a text without markup: the fields of the call that mark the people in `plain`. */
+  readonly marks: TelegramFields
+}
+
+const none: Lead = { rich: '', html: '', plain: '', marks: {} }
+
+/**
+ * A person is mentioned by id, so that people without a username are notified too. Telegram notifies only members of the
+ * group and people who wrote to the bot. https://core.telegram.org/bots/api#formatting-options
+ */
+function leadOf({ mentions = [] }: Bubble): Lead {
+  const people = mentions.filter(({ id }) => /^\d+$/.test(id))
+  if (people.length === 0) return none
+  const named = people.map(({ id, name }) => ({ id, name: name.replaceAll(/\s+/g, ' ').trim() || id }))
+  const plain = `${named.map(({ name }) => name).join(' ')}\n`
+  let offset = 0
+  const entities = named.map(({ id, name }) => {
+    const entity = { type: 'text_mention', offset, length: name.length, user: userOf(id, name) }
+    offset += name.length + 1
+    return entity
+  })
+  const linked = named.map(({ id, name }) => `<a href="tg://user?id=${id}">${escaped(name)}</a>`).join(' ')
+  return { rich: `<p>${linked}</p>\n`, html: `${linked}\n`, plain, marks: { entities } }
+}
+
+/** The fields that a `User` must have. https://core.telegram.org/bots/api#user */
+function userOf(id: string, name: string): TelegramFields {
+  return { id: Number(id), is_bot: false, first_name: name }
+}
+
+/** Whether a message makes a sound, and what it replies to. */
+function loudness({ silent, replyTo }: PostOptions): TelegramFields {
+  return {
+    ...(silent && { disable_notification: true }),
+    // Posts even if the message it replies to was deleted.
+    ...(replyTo && { reply_parameters: { message_id: Number(replyTo.id), allow_sending_without_reply: true } }),
+  }
+}
+
+/** The buttons below a message. */
+function keyboard({ buttons }: Bubble): TelegramFields {
+  if (buttons.length === 0) return {}
+  const inline_keyboard = buttons.map((row) => row.map(({ label, data }) => ({ text: label, callback_data: data })))
+  return { reply_markup: { inline_keyboard } }
+}
+
+/** What ends a call before its deadline. */
+type Aborting = Pick<EditOptions, 'signal'>
+
+/** A chat, also after it has become a supergroup: that has another id, and its messages have other ids. */
+interface Place {
+  /** Makes a call. `make` may run twice: a call with the group's old id does nothing. */
+  call<T>(verb: string, aborting: Aborting, make: (signal: TelegramSignal) => Promise<T>): Promise<T>
+  /** The chat's id. */
+  to(): number | string
+  /** Takes note of a message that was posted. */
+  made(ref: MessageRef): MessageRef
+  /** Throws `gone` for a message that stayed in the group: people can't see it any more. */
+  idOf(ref: MessageRef): number
+  /** The same, without a reply to a message that stayed in the group. */
+  here(posting: PostOptions): PostOptions
+}
+
+function createPlace(options: TelegramPortOptions, clock: Clock): Place {
+  const { api, onMoved, timeoutMs } = options
+  const { moved } = featuresOf(api)
+  const chatId = toChatId(options.chatId)
+  /** Posted in the supergroup. */
+  const newIds = new Set<string>()
+  return { call, to, made, idOf, here }
+
+  async function call<T>(
+    verb: string,
+    { signal: aborted }: Aborting,
+    make: (signal: TelegramSignal) => Promise<T>,
+  ): Promise<T> {
+    const making = { what: `${verb} in chat ${chatId}`, signal: aborted, timeoutMs, clock, toPortError }
+    const one = async (): Promise<T> => await callPlatform(async (signal) => await make(signal), making)
+    const before = to()
+    try {
+      return await one()
+    } catch (error) {
+      const movedTo = movedToIn(error)
+      if (movedTo === undefined || movedTo === before) throw error
+      const isNew = to() === before
+      moved.set(String(chatId), movedTo)
+      if (isNew) onMoved?.({ from: String(chatId), to: String(movedTo) })
+    }
+    return await one()
+  }
+
+  function to(): number | string {
+    return moved.get(String(chatId)) ?? chatId
+  }
+
+  function made(ref: MessageRef): MessageRef {
+    if (to() !== chatId) newIds.add(ref.id)
+    return ref
+  }
+
+  function isHere(id: string): boolean {
+    return to() === chatId || newIds.has(id)
+  }
+
+  function idOf({ id }: MessageRef): number {
+    if (isHere(id)) return Number(id)
+    throw new PortError('gone', `Message ${id} stayed in group ${chatId}, which became supergroup ${to()}.`)
+  }
+
+  function here(posting: PostOptions): PostOptions {
+    return isHere(posting.replyTo?.id ?? '') ? posting : { ...posting, replyTo: undefined }
+  }
 }

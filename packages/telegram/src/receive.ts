@@ -1,17 +1,11 @@
 import type { Answering, Inbound, Words } from '@reply/sink'
-import { createInboundReceiver } from '@reply/sink/channel'
+import { callPlatform, createInboundReceiver } from '@reply/sink/channel'
 import { clip, type InboundOptions, type InboundPlace } from '@reply/sink/internal'
-import { type TelegramInboundApi, toChatId } from './api.ts'
-import { botOf } from './bot.ts'
-import { TelegramError } from './error.ts'
-import { toPortError } from './failure.ts'
-import { featuresOf } from './features.ts'
-import { noPreview } from './fields.ts'
+import { botOf, featuresOf, noPreview, type TelegramInboundApi, type TelegramMove, toChatId } from './api.ts'
+import { TelegramError, toPortError } from './error.ts'
 import { type Named, type Received, toUpdate, type Update, without } from './inbound.ts'
 import { kindOf, noticeLength, telegramLimits, textLength } from './limits.ts'
-import type { TelegramMove } from './place.ts'
 import { quiet } from './render.ts'
-import { createUsername } from './username.ts'
 
 export interface ReceiverOptions extends InboundOptions {
   readonly api: TelegramInboundApi
@@ -36,14 +30,12 @@ const pressMs = 10_000
 export function createReceiver(options: ReceiverOptions): Receiver {
   const { api, words } = options
   const { receive, answering, rest } = createInboundReceiver({
-    ...{
-      ...options,
-      client: botOf(api),
-      account: `telegram/${botIdOf(api)}`,
-      toPortError,
-      Failure: TelegramError,
-      pressMs,
-    },
+    ...options,
+    client: botOf(api),
+    account: `telegram/${botIdOf(api)}`,
+    toPortError,
+    Failure: TelegramError,
+    pressMs,
     limitsOf: ({ id }) => telegramLimits(kindOf(toChatId(id)), false),
   })
   const username = createUsername(options)
@@ -124,4 +116,32 @@ export function createReceiver(options: ReceiverOptions): Receiver {
 /** The bot's id, which its token begins with. Each bot counts its updates by itself. */
 function botIdOf(api: object): string {
   return 'token' in api && typeof api.token === 'string' ? (api.token.split(':')[0] ?? '') : ''
+}
+
+type UsernameOptions = Pick<ReceiverOptions, 'api' | 'onError' | 'timeoutMs' | 'clock'>
+
+/**
+ * The bot's name, without its `@`. Asks Telegram for it once. Resolves with undefined while that fails.
+ */
+function createUsername({ api, onError, timeoutMs, clock }: UsernameOptions): () => Promise<string | undefined> {
+  let own: Promise<string | undefined> | undefined
+  return async () => {
+    own ??= fetched()
+    const name = await own
+    if (name === undefined) own = undefined
+    return name
+  }
+
+  async function fetched(): Promise<string | undefined> {
+    try {
+      const call = { what: 'getMe', timeoutMs, clock, toPortError }
+      const { username } = await callPlatform((signal) => api.getMe(signal), call)
+      return username
+    } catch (error) {
+      const { message, cause } = toPortError(error, 'getMe')
+      const doubt = 'so a command for another bot is passed on, and a mention is not noticed.'
+      onError(new TelegramError('updates', `The bot's name is unknown, ${doubt} ${message}`, { cause }))
+      return undefined
+    }
+  }
 }

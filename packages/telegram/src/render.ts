@@ -258,7 +258,8 @@ export function quiet(text: string): string {
   return text.replace(ACTING, (found, address: string | undefined) => address ?? `${found}${JOINER}`)
 }
 
-function escaped(text: string): string {
+/** Escapes the three characters that mean something in HTML's text. */
+export function escaped(text: string): string {
   if (!/[&<>]/.test(text)) return text
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }

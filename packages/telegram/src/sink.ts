@@ -1,12 +1,9 @@
 import { type AskInput, createSink, type Sink } from '@reply/sink'
 import type { ChannelSinkOptions } from '@reply/sink/channel'
 import { pacerOf, safeOnError, systemClock, tokenFault } from '@reply/sink/internal'
-import type { TelegramApi, TelegramFile } from './api.ts'
-import { botOf } from './bot.ts'
+import { botOf, featuresOf, type TelegramApi, type TelegramFile, type TelegramMove } from './api.ts'
 import { TelegramError } from './error.ts'
-import { featuresOf } from './features.ts'
 import { chatOf } from './limits.ts'
-import type { TelegramMove } from './place.ts'
 import { createTelegramPort, renderFor } from './port.ts'
 
 /** The chat to show replies in, and how. */

@@ -2,7 +2,8 @@ import type { Bubble } from '@reply/sink/channel'
 import { createHandClock, type FakeTelegram, type HandClock, startTelegram, type TelegramOptions } from '@reply/testing'
 import { Api } from 'grammy'
 import { afterEach } from 'vitest'
-import { createTelegramPort, renderFor, type TelegramPortOptions } from '../src/index.ts'
+import { createTelegramPort } from '../src/internal.ts'
+import { renderFor, type TelegramPortOptions } from '../src/port.ts'
 
 export { until } from '@reply/testing'
 

@@ -1,9 +1,10 @@
+import { type Inbound, memoryStore } from '@reply/sink'
 import { systemClock } from '@reply/sink/internal'
 import { type BridgeStage, bridgeChannelContract } from '@reply/sink/testing'
 import { startTelegram } from '@reply/testing'
 import { expect, test } from 'vitest'
 import { settledWith, text } from '../../sink/test/make.ts'
-import { bridgeChannel, type Inbound, memoryStore } from '../src/index.ts'
+import { bridgeChannel } from '../src/bridge.ts'
 import { token, until } from './bot.ts'
 
 /** A group of the fake Telegram, reached through the real grammY. */

@@ -1,13 +1,7 @@
+import { answerWith, type Inbound, words } from '@reply/sink'
 import { Api, Bot } from 'grammy'
 import { afterEach, describe, expect, test } from 'vitest'
-import {
-  answerWith,
-  type Inbound,
-  type TelegramChannel,
-  type TelegramChannelOptions,
-  telegramChannel,
-  words,
-} from '../src/index.ts'
+import { type TelegramChannel, type TelegramChannelOptions, telegramChannel } from '../src/index.ts'
 import { ending, type Started, start, token, until } from './bot.ts'
 
 interface Receiver extends Started {

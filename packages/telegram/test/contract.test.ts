@@ -3,7 +3,8 @@ import { createHandClock, startTelegram, type TelegramFault } from '@reply/testi
 import { Api } from 'grammy'
 import { describe, test } from 'vitest'
 import { createInFlight } from '../../sink/test/in-flight.ts'
-import { createTelegramPort, renderFor } from '../src/index.ts'
+import { createTelegramPort } from '../src/internal.ts'
+import { renderFor } from '../src/port.ts'
 import { token } from './bot.ts'
 
 const blocked = 'Forbidden: bot was blocked by the user'

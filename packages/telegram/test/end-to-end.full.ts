@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Client, connect, type ReplyStream, textOf } from '@reply/core'
 import type { Sink } from '@reply/sink'
+import { answerWith, type Inbound } from '@reply/sink'
 import {
   type FakeTelegram,
   hold,
@@ -17,13 +18,7 @@ import {
 } from '@reply/testing'
 import { Api } from 'grammy'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import {
-  answerWith,
-  type Inbound,
-  type TelegramChannel,
-  type TelegramSinkOptions,
-  telegramChannel,
-} from '../src/index.ts'
+import { type TelegramChannel, type TelegramSinkOptions, telegramChannel } from '../src/index.ts'
 
 const token = '42:secret'
 

@@ -1,7 +1,8 @@
+import { type Inbound, memoryStore } from '@reply/sink'
 import { Api } from 'grammy'
 import { afterEach, describe, expect, test } from 'vitest'
 import { listen } from '../../testing/test/listen.ts'
-import { type Inbound, memoryStore, type TelegramChannel, telegramChannel } from '../src/index.ts'
+import { type TelegramChannel, telegramChannel } from '../src/index.ts'
 import { start, until } from './bot.ts'
 
 const secretToken = 'a-secret_1'

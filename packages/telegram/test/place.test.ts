@@ -4,7 +4,7 @@ import type { UserFromGetMe } from 'grammy/types'
 import { describe, expect, test } from 'vitest'
 import { asks, replyWith, settledWith, text } from '../../sink/test/make.ts'
 import { beginning } from '../../sink/test/timeline.ts'
-import { botOf } from '../src/bot.ts'
+import { botOf } from '../src/api.ts'
 import { type TelegramMove, telegramChannel, telegramSink } from '../src/index.ts'
 import { editing, ending, open, posting, start, token, until } from './bot.ts'
 

@@ -1,7 +1,8 @@
 import type { TelegramFault } from '@reply/testing'
 import { Api, InputFile } from 'grammy'
 import { describe, expect, test } from 'vitest'
-import { createTelegramPort, renderFor, telegramLimits } from '../src/index.ts'
+import { createTelegramPort, telegramLimits } from '../src/internal.ts'
+import { renderFor } from '../src/port.ts'
 import { editing, ending, open, posting, token, until } from './bot.ts'
 
 describe('a post', () => {

@@ -1,7 +1,7 @@
 import { emptyReply, type PermissionAsk, type Reply } from '@reply/core'
-import { memoryStore } from '@reply/sink'
+import { answerWith, type Inbound, memoryStore, type Sink } from '@reply/sink'
 import { expect, test } from 'vitest'
-import { answerWith, type Inbound, type Sink, telegramChannel } from '../src/index.ts'
+import { telegramChannel } from '../src/index.ts'
 import { start, until } from './bot.ts'
 
 const ask: PermissionAsk = {

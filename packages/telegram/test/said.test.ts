@@ -1,5 +1,6 @@
+import type { Inbound } from '@reply/sink'
 import { describe, expect, test } from 'vitest'
-import { type Inbound, telegramChannel } from '../src/index.ts'
+import { telegramChannel } from '../src/index.ts'
 import { start, until } from './bot.ts'
 
 type Text = Extract<Inbound, { type: 'text' }>

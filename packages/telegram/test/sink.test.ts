@@ -10,7 +10,8 @@ import { Api } from 'grammy'
 import { describe, expect, test } from 'vitest'
 import { createInFlight, stalledIn } from '../../sink/test/in-flight.ts'
 import { beginning, showTimeline, type Timeline, timelinesOf } from '../../sink/test/timeline.ts'
-import { renderHtml, type TelegramSinkOptions, telegramSink } from '../src/index.ts'
+import { type TelegramSinkOptions, telegramSink } from '../src/index.ts'
+import { renderHtml } from '../src/internal.ts'
 import { token } from './bot.ts'
 
 interface Plan {

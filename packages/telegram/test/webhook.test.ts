@@ -1,6 +1,7 @@
+import type { Inbound, WebhookRequest } from '@reply/sink'
 import { afterEach, describe, expect, test } from 'vitest'
 import { listen } from '../../testing/test/listen.ts'
-import { type Inbound, telegramChannel, type WebhookRequest } from '../src/index.ts'
+import { telegramChannel } from '../src/index.ts'
 import { start, until } from './bot.ts'
 
 const secretToken = 'a-secret_1'

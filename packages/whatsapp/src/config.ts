@@ -1,5 +1,8 @@
-import { secretSource, sinkFields } from '@reply/sink/channel'
+import { type BridgeChannel, secretSource, sinkFields } from '@reply/sink/channel'
 import * as z from 'zod'
+import { checkBaileys, connectBaileys } from './baileys/bridge.ts'
+import { loadBaileys } from './baileys/library.ts'
+import { checkCloud, connectCloud } from './cloud/bridge.ts'
 
 const type = z.literal('whatsapp').describe('A WhatsApp number.')
 
@@ -41,3 +44,13 @@ export type BaileysConfig = z.infer<typeof baileysConfig>
 
 /** The same as a type. */
 export type CloudConfig = z.infer<typeof cloudConfig>
+
+/** WhatsApp as a channel of a bridge: the Cloud API, or a linked device, which needs the package `baileys`. */
+export const bridgeChannel: BridgeChannel<WhatsAppConfig> = {
+  type: 'whatsapp',
+  schema: whatsappConfig,
+  check: async (config, host) =>
+    config.api === 'cloud' ? await checkCloud(config, host) : await checkBaileys(config, await loadBaileys()),
+  create: async (config, host) =>
+    config.api === 'cloud' ? connectCloud(config, host) : await connectBaileys(config, host, await loadBaileys()),
+}

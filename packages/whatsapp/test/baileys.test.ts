@@ -1,15 +1,10 @@
+import { type Inbound, memoryStore } from '@reply/sink'
 import type { Bubble, PortError } from '@reply/sink/channel'
 import { createFakeBaileys, createHandClock, type SocketFault } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
 import { settledWith, text } from '../../sink/test/make.ts'
-import {
-  type BaileysSocket,
-  baileysChannel,
-  createBaileysPort,
-  type Inbound,
-  memoryStore,
-  renderWhatsApp,
-} from '../src/index.ts'
+import { type BaileysSocket, baileysChannel } from '../src/index.ts'
+import { createBaileysPort, renderWhatsApp } from '../src/internal.ts'
 
 const jid = '4917000000002@s.whatsapp.net'
 const group = '120363000000000000@g.us'

@@ -1,9 +1,10 @@
 import { createServer } from 'node:http'
+import { memoryStore } from '@reply/sink'
 import { systemClock } from '@reply/sink/internal'
 import { type BridgeStage, bridgeChannelContract } from '@reply/sink/testing'
 import { startWhatsApp } from '@reply/testing'
 import { expect, test } from 'vitest'
-import { bridgeChannel, memoryStore } from '../src/index.ts'
+import { bridgeChannel } from '../src/bridge.ts'
 import { person, token, until } from './cloud.ts'
 
 const verifyToken = 'a-verify-token'

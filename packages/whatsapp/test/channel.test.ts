@@ -1,8 +1,9 @@
 import { type Ask, emptyReply, type Reply } from '@reply/core'
+import { answerWith, type Inbound } from '@reply/sink'
 import type { WhatsAppMessage } from '@reply/testing'
 import { afterEach, describe, expect, test } from 'vitest'
 import { listen } from '../../testing/test/listen.ts'
-import { answerWith, type Inbound, whatsappChannel } from '../src/index.ts'
+import { whatsappChannel } from '../src/index.ts'
 import { ending, passing, person, start, until } from './cloud.ts'
 
 const stops: (() => void)[] = []

@@ -1,6 +1,7 @@
 import { PortError } from '@reply/sink/channel'
 import { describe, expect, test } from 'vitest'
-import { createCloudClient, createCloudPort, renderWhatsApp } from '../src/index.ts'
+import { createCloudClient } from '../src/index.ts'
+import { createCloudPort, renderWhatsApp } from '../src/internal.ts'
 import { editing, ending, open, person, posting, token } from './cloud.ts'
 
 const button = (label: string, data = `tok.${label}`): { label: string; data: string } => ({ label, data })

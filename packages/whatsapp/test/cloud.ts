@@ -1,13 +1,9 @@
 import type { Bubble } from '@reply/sink/channel'
 import { createHandClock, type FakeWhatsApp, type HandClock, startWhatsApp, type WhatsAppOptions } from '@reply/testing'
 import { afterEach } from 'vitest'
-import {
-  type CloudClient,
-  type CloudPortOptions,
-  createCloudClient,
-  createCloudPort,
-  renderWhatsApp,
-} from '../src/index.ts'
+import type { CloudPortOptions } from '../src/cloud/port.ts'
+import { type CloudClient, createCloudClient } from '../src/index.ts'
+import { createCloudPort, renderWhatsApp } from '../src/internal.ts'
 
 export { until } from '@reply/testing'
 

@@ -3,7 +3,7 @@ import { emptyLedger, layout } from '@reply/sink/internal'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { permits, replyWith, viewOf } from '../../sink/test/make.ts'
-import { baileysLimits, renderWhatsApp } from '../src/index.ts'
+import { baileysLimits, renderWhatsApp } from '../src/internal.ts'
 
 /** Invisible characters, which are copied along. */
 const joiner = '\u2060'

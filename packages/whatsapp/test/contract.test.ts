@@ -4,7 +4,8 @@ import { describe, test } from 'vitest'
 import { createInFlight } from '../../sink/test/in-flight.ts'
 import { createNews } from '../../sink/test/news.ts'
 import { listen } from '../../testing/test/listen.ts'
-import { createBaileysPort, createCloudClient, createCloudPort, renderWhatsApp, whatsappChannel } from '../src/index.ts'
+import { createCloudClient, whatsappChannel } from '../src/index.ts'
+import { createBaileysPort, createCloudPort, renderWhatsApp } from '../src/internal.ts'
 import { person, token } from './cloud.ts'
 
 const faults: Partial<Readonly<Record<StageFault, CloudFault>>> = {

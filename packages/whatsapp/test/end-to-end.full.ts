@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http'
 import { join } from 'node:path'
 import { type Client, type Clock, connect, type ReplyStream, textOf } from '@reply/core'
 import type { Sink } from '@reply/sink'
+import { answerWith, type Inbound } from '@reply/sink'
 import {
   createFakeBaileys,
   type FakeBaileys,
@@ -20,11 +21,9 @@ import {
 } from '@reply/testing'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import {
-  answerWith,
   type BaileysChannel,
   baileysChannel,
   createCloudClient,
-  type Inbound,
   type WhatsAppChannel,
   whatsappChannel,
 } from '../src/index.ts'

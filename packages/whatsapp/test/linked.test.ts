@@ -1,4 +1,5 @@
 import type { Inbound } from '@reply/sink'
+import { memoryStore } from '@reply/sink'
 import type { Hearing } from '@reply/sink/channel'
 import { systemClock } from '@reply/sink/internal'
 import { type BridgeStage, bridgeChannelContract } from '@reply/sink/testing'
@@ -6,7 +7,7 @@ import { createFakeBaileys, createHandClock, type FakeBaileys } from '@reply/tes
 import { expect, test } from 'vitest'
 import { checkBaileys, connectBaileys } from '../src/baileys/bridge.ts'
 import type { BaileysLibrary, BaileysLogin, LinkListener } from '../src/baileys/library.ts'
-import { bridgeChannel, memoryStore } from '../src/index.ts'
+import { bridgeChannel } from '../src/bridge.ts'
 import { until } from './cloud.ts'
 
 const group = '120363000000000000@g.us'

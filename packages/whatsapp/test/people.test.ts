@@ -1,6 +1,8 @@
+import type { Inbound } from '@reply/sink'
 import { type BaileysOptions, createFakeBaileys, createHandClock } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
-import { type BaileysSocket, baileysChannel, createBaileysPort, type Inbound, renderWhatsApp } from '../src/index.ts'
+import { type BaileysSocket, baileysChannel } from '../src/index.ts'
+import { createBaileysPort, renderWhatsApp } from '../src/internal.ts'
 import { until } from './cloud.ts'
 
 const number = '4917000000002@s.whatsapp.net'

@@ -1,14 +1,10 @@
+import type { Inbound } from '@reply/sink'
 import { createFakeBaileys, createHandClock, until } from '@reply/testing'
 import { generateWAMessage, normalizeMessageContent, type WAMessage } from 'baileys'
 import { expect, test } from 'vitest'
-import {
-  type BaileysAck,
-  type BaileysSocket,
-  baileysChannel,
-  createBaileysPort,
-  type Inbound,
-  renderWhatsApp,
-} from '../src/index.ts'
+import type { BaileysAck } from '../src/baileys/api.ts'
+import { type BaileysSocket, baileysChannel } from '../src/index.ts'
+import { createBaileysPort, renderWhatsApp } from '../src/internal.ts'
 
 const jid = '4917000000002@s.whatsapp.net'
 const group = '120363000000000000@g.us'

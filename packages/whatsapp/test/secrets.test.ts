@@ -1,6 +1,7 @@
 import { createServer, type RequestListener } from 'node:http'
 import { expect, test } from 'vitest'
-import { bridgeChannel, createCloudClient, whatsappChannel } from '../src/index.ts'
+import { bridgeChannel } from '../src/bridge.ts'
+import { createCloudClient, whatsappChannel } from '../src/index.ts'
 
 const onInbound = (): void => {}
 const client = createCloudClient({ token: 'EAAfake', phoneNumberId: '1' })

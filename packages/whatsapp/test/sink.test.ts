@@ -5,7 +5,8 @@ import { describe, expect, test } from 'vitest'
 import { createInFlight } from '../../sink/test/in-flight.ts'
 import { replyWith, settledWith, text } from '../../sink/test/make.ts'
 import { beginning, showTimeline, type Timeline, timelinesOf } from '../../sink/test/timeline.ts'
-import { baileysSink, createCloudClient, renderWhatsApp, whatsappSink } from '../src/index.ts'
+import { baileysSink, createCloudClient, whatsappSink } from '../src/index.ts'
+import { renderWhatsApp } from '../src/internal.ts'
 import { person, token } from './cloud.ts'
 
 interface Shown {

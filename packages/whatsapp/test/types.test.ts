@@ -1,6 +1,7 @@
 import type { WASocket } from 'baileys'
 import { expectTypeOf, test } from 'vitest'
-import type { BaileysSocket, BaileysSource } from '../src/index.ts'
+import type { BaileysSource } from '../src/baileys/api.ts'
+import type { BaileysSocket } from '../src/index.ts'
 
 // A type mismatch fails the compilation.
 test("Baileys' own socket, and a function that returns one, are assignable to our types", () => {

@@ -1,14 +1,8 @@
 import { inspect } from 'node:util'
+import { type Inbound, memoryStore, type WebhookRequest } from '@reply/sink'
 import { afterEach, describe, expect, test } from 'vitest'
 import { listen } from '../../testing/test/listen.ts'
-import {
-  type Inbound,
-  memoryStore,
-  type WebhookRequest,
-  type WhatsAppChannelOptions,
-  type WhatsAppError,
-  whatsappChannel,
-} from '../src/index.ts'
+import { type WhatsAppChannelOptions, type WhatsAppError, whatsappChannel } from '../src/index.ts'
 import { ending, person, start, until } from './cloud.ts'
 
 const appSecret = 'a-fake-app-secret'

@@ -1,10 +1,11 @@
 import type { Reply } from '@reply/core'
-import { type Delivery, memoryStore, type Sink, SinkError } from '@reply/sink'
+import { type Delivery, type Inbound, memoryStore, type Sink, SinkError } from '@reply/sink'
 import type { CloudFault, WhatsAppOptions } from '@reply/testing'
 import { afterEach, expect, test } from 'vitest'
 import { replyWith, settledWith, text } from '../../sink/test/make.ts'
 import { listen } from '../../testing/test/listen.ts'
-import { createCloudPort, type Inbound, type WhatsAppError, whatsappChannel } from '../src/index.ts'
+import { type WhatsAppError, whatsappChannel } from '../src/index.ts'
+import { createCloudPort } from '../src/internal.ts'
 import { passing, person, start } from './cloud.ts'
 
 const dayMs = 86_400_000

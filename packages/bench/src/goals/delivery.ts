@@ -1,5 +1,5 @@
 import { closeMarkdown, split } from '@reply/sink/internal'
-import { renderHtml } from '@reply/telegram'
+import { renderHtml } from '@reply/telegram/internal'
 import { telegram } from '../delivery/telegram.ts'
 import { timelineOf } from '../delivery/timeline.ts'
 import { type Watched, watchDelivery } from '../delivery/watch.ts'

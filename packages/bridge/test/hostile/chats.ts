@@ -1,9 +1,10 @@
 import { PassThrough } from 'node:stream'
 import { REST } from '@discordjs/rest'
-import { createDiscordPort, discordRestOptions, renderDiscord } from '@reply/discord'
+import { discordRestOptions } from '@reply/discord'
+import { createDiscordPort, renderDiscord } from '@reply/discord/internal'
 import type { Bubble, ChannelPort, Render } from '@reply/sink/channel'
-import { createSlackPort, renderSlack } from '@reply/slack'
-import { createTelegramPort, renderHtml, renderRich } from '@reply/telegram'
+import { createSlackPort, renderSlack } from '@reply/slack/internal'
+import { createTelegramPort, renderHtml, renderRich } from '@reply/telegram/internal'
 import {
   createFakeBaileys,
   createHandClock,
@@ -14,14 +15,8 @@ import {
   startWhatsApp,
   type TelegramMessage,
 } from '@reply/testing'
-import {
-  type BaileysAck,
-  type BaileysSocket,
-  createBaileysPort,
-  createCloudClient,
-  createCloudPort,
-  renderWhatsApp,
-} from '@reply/whatsapp'
+import { type BaileysSocket, createCloudClient } from '@reply/whatsapp'
+import { type BaileysAck, createBaileysPort, createCloudPort, renderWhatsApp } from '@reply/whatsapp/internal'
 import { LogLevel, WebClient } from '@slack/web-api'
 import { generateWAMessage } from 'baileys'
 import { Api } from 'grammy'

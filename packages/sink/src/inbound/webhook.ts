@@ -113,13 +113,22 @@ export function createWebhook(options: WebhookOptions): Webhook {
   }
 }
 
-/** A channel's ways to its webhook. */
-export interface WebhookRoutes extends Pick<Webhook, 'refuse' | 'listener' | 'fetch'> {
-  /** Answers one request, from any framework. */
-  readonly webhook: Webhook['take']
+/** How a channel takes its platform's requests. Each throws the channel's `invalid` if no secret was given. */
+export interface WebhookRoutes {
+  /** A `node:http` request listener: `createServer(channel.listener)`. */
+  listener(request: IncomingMessage, response: ServerResponse): void
+  /** For frameworks with web requests, for example Hono, Next, Bun and Deno. Rejects if the body breaks off. */
+  fetch(request: Request): Promise<Response>
+  /**
+   * For any other framework: answers one request whose raw body you read. 200: handled, or a repeat; 400: unreadable; 401:
+   * not from the platform; 405: wrong method; 413: too large; 503: not handled, so the platform should send it again.
+   */
+  webhook(request: WebhookRequest): Promise<WebhookAnswer>
+  /** Refuses a request by its head, before you read its body for `webhook`. `listener` and `fetch` call it themselves. */
+  refuse(head: WebhookHead): WebhookAnswer | undefined
 }
 
-/** Without a webhook, each way throws what `missing` returns. */
+/** The routes of a channel's webhook. Without a webhook, each throws what `missing` returns. */
 export function webhookRoutes(webhook: Webhook | undefined, missing: () => Error): WebhookRoutes {
   return {
     refuse: (head) => secured().refuse(head),

@@ -20,7 +20,7 @@ export async function discordChat({ now }: ChatOptions): Promise<Chat> {
     name: 'discord',
     channel: { type: 'discord', token: { env: 'DISCORD' }, apiUrl: discord.url },
     secrets: { DISCORD: token },
-    load: async () => (await import('@reply/discord')).bridgeChannel,
+    load: async () => (await import('@reply/discord/bridge')).bridgeChannel,
     accountOf: (person) => fromOf(person).id,
     members: people,
     look: () => ({

@@ -29,7 +29,7 @@ export async function slackChat({ now }: ChatOptions): Promise<Chat> {
     name: 'slack',
     channel: { type: 'slack', token: { env: 'SLACK' }, appToken: { env: 'APP' }, apiUrl: slack.url },
     secrets: { SLACK: slack.token, APP: slack.appToken },
-    load: async () => (await import('@reply/slack')).bridgeChannel,
+    load: async () => (await import('@reply/slack/bridge')).bridgeChannel,
     accountOf: (person) => fromOf(person).id,
     members: people,
     look: () => ({

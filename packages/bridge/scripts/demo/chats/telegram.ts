@@ -26,7 +26,7 @@ export async function telegramChat({ now }: ChatOptions): Promise<Chat> {
     name: 'telegram',
     channel: { type: 'telegram', token: { env: 'TELEGRAM' }, apiRoot: telegram.url, updates: 'polling' },
     secrets: { TELEGRAM: token },
-    load: async () => (await import('@reply/telegram')).bridgeChannel,
+    load: async () => (await import('@reply/telegram/bridge')).bridgeChannel,
     accountOf: ({ number }) => String(number),
     members: people,
     look: () => ({

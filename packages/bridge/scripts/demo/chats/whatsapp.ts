@@ -22,7 +22,7 @@ export async function whatsappChat({ now }: ChatOptions): Promise<Chat> {
       ...{ token: { env: 'WHATSAPP' }, appSecret: { env: 'WHATSAPP_APP' }, verifyToken: { env: 'WHATSAPP_VERIFY' } },
     },
     secrets: { WHATSAPP: token, WHATSAPP_APP: whatsapp.appSecret, WHATSAPP_VERIFY: verifyToken },
-    load: async () => (await import('@reply/whatsapp')).bridgeChannel,
+    load: async () => (await import('@reply/whatsapp/bridge')).bridgeChannel,
     accountOf,
     members: [ann],
     look: () => ({

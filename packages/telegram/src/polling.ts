@@ -2,15 +2,13 @@ import type { Clock } from '@reply/core'
 import { callPlatform, PortError } from '@reply/sink/channel'
 import { createOpenTasks, type HearingWatch, pause } from '@reply/sink/internal'
 import type { TelegramFields, TelegramInboundApi } from './api.ts'
-import { TelegramError, unreadableUpdate } from './error.ts'
-import { type ErrorResponse, responseOf, toPortError } from './failure.ts'
+import { rejectedToken, responseOf, TelegramError, toPortError, unreadableUpdate } from './error.ts'
 import { updateIdOf, updateTypes } from './inbound.ts'
 import type { Receiver } from './receive.ts'
 
-export interface PollOptions {
+export interface PollingOptions {
   readonly api: TelegramInboundApi
-  readonly read: Receiver['read']
-  readonly receive: Receiver['receive']
+  readonly receiver: Pick<Receiver, 'read' | 'receive'>
   readonly onError: (error: TelegramError) => void
   readonly hearing: HearingWatch
   readonly clock: Clock
@@ -38,7 +36,7 @@ const againMs = 500
  * Fetches updates in batches. Updates are handled concurrently, begun in their order, and each poll confirms those before
  * the oldest one that is still being handled. Telegram sends the others again, and does not wait for new ones then.
  */
-export function createPolling({ api, read, receive, onError, hearing, clock }: PollOptions): Polling {
+export function createPolling({ api, receiver, onError, hearing, clock }: PollingOptions): Polling {
   /** The updates that Telegram does not know as handled yet, by id. It sends again what the host did not take. */
   const open = new Map<number, 'handling' | 'handled' | 'not-taken'>()
   const tasks = createOpenTasks()
@@ -82,7 +80,7 @@ export function createPolling({ api, read, receive, onError, hearing, clock }: P
         hasFailed = true
         // A person has to mend a wrong token. Telegram may also refuse a right one for a while.
         const isRefused = code !== undefined && (code === 401 || misses >= mostMisses)
-        const reason = isRefused ? rejected(code, error) : toError(error)
+        const reason = isRefused ? rejectedToken(code, toPortError(error, 'getUpdates').cause) : toError(error)
         onError(reason)
         const waitMs = isRefused ? hearing.refused(reason) : hearing.failed(reason)
         await pause(clock, toPortError(error, 'getUpdates').retryAfterMs ?? waitMs, signal)
@@ -116,11 +114,12 @@ export function createPolling({ api, read, receive, onError, hearing, clock }: P
   function begin(value: unknown): void {
     const id = updateIdOf(value)
     if (id !== undefined && open.has(id) && open.get(id) !== 'not-taken') return
-    const update = read(value)
+    const update = receiver.read(value)
     if (!update) onError(unreadableUpdate(id))
     if (id === undefined) return
     open.set(id, update ? 'handling' : 'handled')
-    if (update) void tasks.add(receive(update).then((isTaken) => void open.set(id, isTaken ? 'handled' : 'not-taken')))
+    if (update)
+      void tasks.add(receiver.receive(update).then((isTaken) => void open.set(id, isTaken ? 'handled' : 'not-taken')))
   }
 
   /** The oldest update that is not handled, else the one after the newest. */
@@ -140,14 +139,8 @@ export function createPolling({ api, read, receive, onError, hearing, clock }: P
   }
 }
 
-/** Telegram answers 401 to a wrong token, and 404 to one that isn't even formed like a token. */
-function rejected(code: number, error: unknown): TelegramError {
-  const words = `Telegram rejected the bot's token (${code}). Use the one that @BotFather shows now.`
-  return new TelegramError('unauthorized', words, { cause: toPortError(error, 'getUpdates').cause })
-}
-
 /** The response in a failed call. Network errors are not kept as the cause: their URL contains the token. */
-function responseIn(error: unknown): ErrorResponse | undefined {
+function responseIn(error: unknown): ReturnType<typeof responseOf> {
   return error instanceof PortError ? responseOf(error.cause) : undefined
 }
 

@@ -5,7 +5,7 @@ import { connectSource } from '@reply/core/source'
 import { claude } from '@reply/process'
 
 const agent = connectSource(claude({ onError: (error) => console.error(error.message) }))
-const sink = consoleSink({ opencode: agent })
+const sink = consoleSink({ client: agent })
 const text = process.argv[2] ?? 'Why does the build fail?'
 
 const stream = agent.prompt({ text }, { observe: () => [sink] })

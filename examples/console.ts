@@ -4,7 +4,7 @@ import { consoleSink } from '@reply/console'
 import { connect } from '@reply/core'
 
 const opencode = connect()
-const sink = consoleSink({ opencode })
+const sink = consoleSink({ client: opencode })
 const stream = opencode.prompt({ text: process.argv[2] ?? 'Tidy up the README' }, { observe: () => [sink] })
 
 process.once('SIGINT', () => void stream.abort())

@@ -20,14 +20,14 @@ export interface ConsoleSinkOptions {
   /** Where answers are typed. Default: `process.stdin`. Read only while `interactive`. */
   readonly stdin?: Input
   /** Where answers and rejections go: the result of `connect()`. Without it, asks are shown but not answered. */
-  readonly opencode?: AskPort
+  readonly client?: AskPort
   /** Repaint and colour. Default: true if `stdout` is a terminal, unless `NO_COLOR`, `CI` or `TERM=dumb` is set. */
   readonly live?: boolean
-  /** Take answers from the keyboard. Default: `live`, `stdin` is a terminal, and there is an `opencode`. */
+  /** Take answers from the keyboard. Default: `live`, `stdin` is a terminal, and there is a `client`. */
   readonly interactive?: boolean
   /**
    * What to do with asks that cannot be answered here, without a terminal or with `interactive` off: `reject`
-   * rejects them and says so, `wait` leaves them to another client. Default: `reject`. Needs an `opencode`. The asks of a
+   * rejects them and says so, `wait` leaves them to another client. Default: `reject`. Needs a `client`. The asks of a
    * run that had begun before the sink saw it are never rejected: they belong to the client that began it.
    */
   readonly asks?: 'wait' | 'reject'
@@ -86,7 +86,13 @@ const LOG_MS = 200
  * output of models and tools are removed.
  */
 export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
-  const { stdout = process.stdout, stdin = process.stdin, env = process.env, clock = idleClock, opencode } = options
+  const {
+    stdout = process.stdout,
+    stdin = process.stdin,
+    env = process.env,
+    clock = idleClock,
+    client: opencode,
+  } = options
   const live = options.live ?? isLive(stdout, env)
   const interactive = opencode !== undefined && (options.interactive ?? (live && stdin.isTTY === true))
   const surface = surfaceOf(stdout, { live, env })

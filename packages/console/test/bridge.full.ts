@@ -28,7 +28,7 @@ async function watching(): Promise<{ readonly terminal: FakeTerminal; readonly s
   const terminal = fakeTerminal()
   const opencode = connect({ url: stage.server.url, directory: stage.server.directory })
   const observe = () => [
-    consoleSink({ opencode, stdout: terminal.stdout, live: false, asks: 'wait', prompt: true, env: {} }),
+    consoleSink({ client: opencode, stdout: terminal.stdout, live: false, asks: 'wait', prompt: true, env: {} }),
   ]
   opencode.watch({}, { observe })
   await opencode.ready

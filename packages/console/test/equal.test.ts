@@ -32,7 +32,7 @@ test('a terminal asks once, and not again while the answer is on its way to both
       }),
     reject: async () => {},
   }
-  const { terminal, show, type } = setup([60, 16], { opencode })
+  const { terminal, show, type } = setup([60, 16], { client: opencode })
   show(blocked(pair()))
   const asked = (await terminal.screen()).filter((row) => row.startsWith('! Allow this?'))
   expect(asked).toHaveLength(1)

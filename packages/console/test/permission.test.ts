@@ -166,7 +166,7 @@ test('without a terminal asks are rejected and the log says so, or they wait', a
       answer: async () => expect.fail('Nothing is allowed here.'),
       reject: async ({ requestID }: { readonly requestID: string }) => void refused.push(requestID),
     }
-    const sink = consoleSink({ stdout, env: {}, clock: fakeClock(START), opencode, live: false, ...options })
+    const sink = consoleSink({ stdout, env: {}, clock: fakeClock(START), client: opencode, live: false, ...options })
     const ask = permission()
     tell(sink, replyOf([], { messages: [] }))
     sink.permissionAsked?.({ type: 'permissionAsked', ask, reply: blocked(ask) })
@@ -188,7 +188,7 @@ test('without a terminal the log does not say that it rejected what another obse
     answered.add(requestID)
   }
   const opencode = { answer: first, reject: first }
-  const sink = consoleSink({ stdout, env: {}, clock: fakeClock(START), opencode, live: false })
+  const sink = consoleSink({ stdout, env: {}, clock: fakeClock(START), client: opencode, live: false })
   const ask = permission()
   tell(sink, replyOf([], { messages: [] }))
   sink.permissionAsked?.({ type: 'permissionAsked', ask, reply: blocked(ask) })

@@ -121,7 +121,7 @@ test('a question taller than the screen scrolls away once, and the input stays',
 
 test('two replies share the screen and the keyboard', async () => {
   const { terminal, show, type, sent, stdout, stdin, opencode, clock } = setup([60, 24])
-  const other = consoleSink({ stdout, stdin, env: {}, clock, opencode })
+  const other = consoleSink({ stdout, stdin, env: {}, clock, client: opencode })
   show(replyOf([text('a', 'First.')], { title: 'One' }))
   tell(other, replyOf([text('b', 'Second.')], { title: 'Two', asks: [permission()], phase: 'blocked' }))
   show(replyOf([text('a', 'First.')], { title: 'One', asks: [question()], phase: 'blocked' }))
@@ -139,7 +139,7 @@ test('two replies share the screen and the keyboard', async () => {
 
 test('an answer that could not be sent can be typed again', async () => {
   const opencode = { answer: async () => Promise.reject(new Error('no\u001b[2J server')), reject: async () => {} }
-  const { terminal, show, type } = setup([60, 16], { opencode })
+  const { terminal, show, type } = setup([60, 16], { client: opencode })
   show(replyOf([], { phase: 'blocked', asks: [permission()] }))
   await type('1\r')
   expect(await terminal.screen()).toContain('  not sent: no server')

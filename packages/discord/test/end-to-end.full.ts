@@ -87,7 +87,7 @@ beforeAll(async () => {
   opencode = connect({ url: server.url, directory: server.directory, onError: (error) => errors.push(error) })
   discord = await startDiscord({ token, channels })
   answer = answerWith({
-    opencode,
+    client: opencode,
     running: ({ chat }) => [...running].flatMap(([id, one]) => (id === chat.id ? [one] : [])),
   })
   const { Guilds, GuildMessages, MessageContent } = GatewayIntentBits

@@ -37,7 +37,7 @@ async function ask(questions: readonly Question[], delay?: (started: Started) =>
   const answering = async (_: unknown, given: unknown) => void answers.push(given)
   const opencode = { answer: answering, reject: async () => {}, abort: async () => {} }
   let sinks: readonly Sink[] = []
-  const answer = answerWith({ opencode, running: () => sinks.map((sink) => ({ sink, stream })) })
+  const answer = answerWith({ client: opencode, running: () => sinks.map((sink) => ({ sink, stream })) })
   const client = listening(discord)
   const onInbound = async (inbound: Inbound): Promise<void> => {
     await delay?.(started)

@@ -19,7 +19,7 @@ test.each<[string, { id: string; kind: 'text' | 'thread' | 'direct' }]>([
   const { discord, rest, clock } = await start({ channels: [place] })
   const given: unknown[] = []
   const answered = answerWith({
-    opencode: { answer: async (__, value) => void given.push(value), reject: async () => {}, abort: async () => {} },
+    client: { answer: async (__, value) => void given.push(value), reject: async () => {}, abort: async () => {} },
     running: () => [{ sink, stream: { abort: async () => expect.fail() } }],
   })
   const handled: Promise<boolean>[] = []

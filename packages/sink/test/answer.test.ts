@@ -13,10 +13,10 @@ const undone: string[] = []
 const rest = { ask, undo: () => void undone.push('undone') }
 const given: TakenAsk = { type: 'answer', answer: [['Blue']], state, ...rest }
 
-function answering(taken: TakenAsk | undefined, opencode: Partial<AnswerOptions['opencode']> = {}) {
+function answering(taken: TakenAsk | undefined, opencode: Partial<AnswerOptions['client']> = {}) {
   const done: unknown[] = []
   const answer = answerWith({
-    opencode: {
+    client: {
       answer: async (_, answer) => void done.push(answer),
       reject: async (_, message) => void done.push(message),
       abort: async (target) => void done.push(typeof target === 'string' ? target : 'abort'),
@@ -111,9 +111,9 @@ test('Stop aborts the session of a chat whose run was started before a restart, 
     reject: async () => {},
     abort: async (target: unknown) => void stopped.push(target),
   }
-  const answer = answerWith({ opencode, running: () => [], session: () => 'ses_1' })
+  const answer = answerWith({ client: opencode, running: () => [], session: () => 'ses_1' })
   expect([await answer(stop), stopped]).toEqual([true, ['ses_1']])
   const failing = { ...opencode, abort: () => Promise.reject(new ReplyError('not-stopped', 'It goes on.')) }
-  const failed = answerWith({ opencode: failing, running: () => [], session: () => 'ses_1' })
+  const failed = answerWith({ client: failing, running: () => [], session: () => 'ses_1' })
   await expect(failed(stop)).rejects.toMatchObject({ type: 'not-stopped' })
 })

@@ -309,7 +309,7 @@ describe('text that comes while an answer is on its way', () => {
       abort: async () => {},
     }
     const stream = { abort: async () => expect.fail('It was not stopped.') }
-    const answer = answerWith({ opencode, running: () => [{ sink: scene.sink(), stream }] })
+    const answer = answerWith({ client: opencode, running: () => [{ sink: scene.sink(), stream }] })
     const said: (string | undefined)[] = []
     const say = async (text: string): Promise<boolean> =>
       await answer({
@@ -338,7 +338,10 @@ describe('text that fits asks of two sinks in one chat', () => {
       abort: async () => {},
     }
     const stream = { abort: async () => expect.fail('It was not stopped.') }
-    const answer = answerWith({ opencode, running: () => [first, second].map((one) => ({ sink: one.sink(), stream })) })
+    const answer = answerWith({
+      client: opencode,
+      running: () => [first, second].map((one) => ({ sink: one.sink(), stream })),
+    })
     const answers: (string | undefined)[] = []
     const say = async (text: string, replyTo?: MessageRef): Promise<boolean> =>
       await answer({

@@ -42,7 +42,7 @@ describe("the press of a form's button", () => {
     const form: Form = { token: 's3cret.0.f', label: 'Answer', questions: [] }
     const taken = { type: 'form', form, state: fresh, ask: three, undo: () => {} } as const
     const answer = answerWith({
-      opencode: {
+      client: {
         answer: () => Promise.reject(new Error()),
         reject: () => Promise.reject(new Error()),
         abort: () => Promise.reject(new Error()),

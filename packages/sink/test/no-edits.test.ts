@@ -175,7 +175,7 @@ test('a press that is shown as a message gets a reply only for errors', async ()
   await scene.pass(5000)
   const given: unknown[] = []
   const answering = answerWith({
-    opencode: { answer: async (_, value) => void given.push(value), reject: async () => {}, abort: async () => {} },
+    client: { answer: async (_, value) => void given.push(value), reject: async () => {}, abort: async () => {} },
     running: () => [{ sink: scene.sink(), stream: { abort: async () => replyWith([]) } }],
   })
   const token = scene.fake.screen()[0]?.buttons[0]?.[0]?.data ?? ''

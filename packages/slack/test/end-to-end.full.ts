@@ -75,7 +75,7 @@ beforeAll(async () => {
   opencode = connect({ url: server.url, directory: server.directory, onError: (error) => errors.push(error) })
   slack = await startSlack({ token, signingSecret })
   answer = answerWith({
-    opencode,
+    client: opencode,
     running: ({ chat }) => [...running].flatMap(([id, one]) => (id === chat.id ? [one] : [])),
   })
   const onError = (error: Error): unknown => errors.push(error)

@@ -25,7 +25,7 @@ const demo = await startDemo({ scenario })
 const telegram = await startTelegram({ token })
 const opencode = connect({ url: demo.url, directory: demo.directory })
 const running: (Running & { readonly sink: Sink })[] = []
-const answer = answerWith({ opencode, running: () => running })
+const answer = answerWith({ client: opencode, running: () => running })
 const channel = telegramChannel({
   api: new Api(token, { apiRoot: telegram.url }),
   updates: 'polling',

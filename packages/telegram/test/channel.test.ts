@@ -178,7 +178,7 @@ describe("the host's own button", () => {
     const refuse = (): never => {
       throw new Error('not asked')
     }
-    const answer = answerWith({ opencode: { answer: refuse, reject: refuse, abort: refuse }, running: refuse })
+    const answer = answerWith({ client: { answer: refuse, reject: refuse, abort: refuse }, running: refuse })
     const results: boolean[] = []
     const { telegram, api, clock } = await receive({}, async (inbound) => results.push(await answer(inbound)))
     await api.sendMessage(7, 'Page 1.', buttons)

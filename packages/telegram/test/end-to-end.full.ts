@@ -73,7 +73,7 @@ beforeAll(async () => {
   opencode = connect({ url: server.url, directory: server.directory, onError: (error) => errors.push(error) })
   telegram = await startTelegram({ token })
   answer = answerWith({
-    opencode,
+    client: opencode,
     running: ({ chat }) => [...running].flatMap(([id, one]) => (id === chat.id ? [one] : [])),
   })
   channel = telegramChannel({

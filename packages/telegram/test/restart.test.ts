@@ -17,7 +17,7 @@ async function live({ telegram, api, clock }: Awaited<ReturnType<typeof start>>,
   const given: unknown[] = []
   const sinks: Sink[] = []
   const answer = answerWith({
-    opencode: {
+    client: {
       answer: async (_, value) => void given.push(value),
       reject: async () => void given.push('rejected'),
       abort: async () => {},

@@ -32,7 +32,7 @@ async function host(jid: string, from = lid) {
     tell()
   }
   const answer = answerWith({
-    opencode: {
+    client: {
       answer: async (ask, said) => settle(ask.requestID, said === 'always' ? 'always' : 'once'),
       reject: async (ask) => settle(ask.requestID, 'reject'),
       abort: async () => {},

@@ -114,7 +114,7 @@ test('a press answers once; the buttons stay, and later presses get a notice', a
   const { whatsapp, channel, clock, errors, ours } = await open((inbound) => answer(inbound))
   const sink = channel.sinkFor({ chat: { id: person } })
   answer = answerWith({
-    opencode: {
+    client: {
       answer: async (_, value) => void given.push(value),
       reject: async () => void given.push('rejected'),
       abort: async () => {},
@@ -144,7 +144,7 @@ test("a press with another ask's token answers nothing", async () => {
   const { whatsapp, client, clock, channel, ours } = await open((inbound) => answer(inbound))
   const sink = channel.sinkFor({ chat: { id: person } })
   answer = answerWith({
-    opencode: {
+    client: {
       answer: async (_, value) => void given.push(value),
       reject: async () => void given.push('rejected'),
       abort: async () => {},

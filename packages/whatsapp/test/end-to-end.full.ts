@@ -83,7 +83,7 @@ beforeAll(async () => {
   server = await launchOpencode({ model, config: { permission, extra: { snapshot: false } } })
   opencode = connect({ url: server.url, directory: server.directory, onError: (error) => errors.push(error) })
   answer = answerWith({
-    opencode,
+    client: opencode,
     running: ({ chat }) => [...running].flatMap(([id, one]) => (id === chat.id ? [one] : [])),
   })
   whatsapp = await startWhatsApp({ token, clock })

@@ -30,7 +30,7 @@ export function createAnswerer(
     })
     return await answerWith({
       ...{
-        opencode: sentBy({ channel, actorID: inbound.actor.id, name: inbound.actor.name }),
+        client: sentBy({ channel, actorID: inbound.actor.id, name: inbound.actor.name }),
         running: () => running,
         beforeAnswer,
       },

@@ -84,7 +84,7 @@ export function createOutput(io: ProcessIO, options: OutputOptions, show: ShowOp
       prompt: show.prompt,
       label,
       // Without a person here, the command handles asks.
-      ...(interactive && show.opencode !== undefined ? { opencode: show.opencode } : {}),
+      ...(interactive && show.opencode !== undefined ? { client: show.opencode } : {}),
       allowUnseen: options.allowUnseen === true,
       hint: () => hint,
     })

@@ -17,7 +17,7 @@ export interface Running {
 /** Where answers go, and what may be waiting for them. */
 export interface AnswerOptions {
   /** The connection that the replies came from. */
-  readonly opencode: Pick<Client, 'answer' | 'reject' | 'abort'>
+  readonly client: Pick<Client, 'answer' | 'reject' | 'abort'>
   /** What runs in the inbound's chat; each sink is asked in turn. */
   readonly running: (inbound: Inbound) => readonly Running[]
   /** The chat's session, if it has one, so that Stop also ends a run from before a restart. Default: unknown. */
@@ -39,14 +39,14 @@ export interface AnswerOptions {
  * sink shows that, too.
  */
 export function answerWith(options: AnswerOptions): (inbound: Inbound) => Promise<boolean> {
-  const { opencode, running } = options
+  const { client, running } = options
   const words = { ...defaultWords, ...options.words }
   return async (inbound) => {
     if (inbound.type === 'stop') {
       const session = options.session?.(inbound)
       const known = running(inbound).map(({ stream }) => stream)
       const targets = known.length > 0 || session === undefined ? known : [session]
-      const stops = await Promise.allSettled(targets.map((target) => opencode.abort(target)))
+      const stops = await Promise.allSettled(targets.map((target) => client.abort(target)))
       const failed = stops.find((stop) => stop.status === 'rejected')
       if (failed) throw failed.reason
       return targets.length > 0
@@ -88,10 +88,10 @@ export function answerWith(options: AnswerOptions): (inbound: Inbound) => Promis
     }
     try {
       if (taken.type === 'reject') {
-        await opencode.reject(taken.ask, taken.message)
+        await client.reject(taken.ask, taken.message)
         return { text: words.refused(undefined) }
       }
-      await opencode.answer(taken.ask, taken.answer)
+      await client.answer(taken.ask, taken.answer)
       const { answer } = taken
       return { text: words.answered(typeof answer === 'string' ? answer : answer.flat().join(', '), undefined) }
     } catch (error) {

@@ -31,7 +31,7 @@ beforeAll(async () => {
   stage = await startStage({
     scripts,
     people: { ann, bob },
-    channel: { words: { notForYou: 'That is not yours to answer.' } },
+    channel: { texts: { notForYou: 'That is not yours to answer.' } },
     chats: [
       ...chats.map((id) => ({ id, type: 'private', title: 'Ann' }) as const),
       { id: group, type: 'supergroup', title: 'Shop' },

@@ -1,7 +1,7 @@
 import { REST } from '@discordjs/rest'
 import { discordRestOptions } from '@reply/discord'
 import { createDiscordPort } from '@reply/discord/internal'
-import { words } from '@reply/sink'
+import { texts as sinkTexts } from '@reply/sink'
 import type { Bubble, ChannelPort, Form } from '@reply/sink/channel'
 import { createSlackPort } from '@reply/slack/internal'
 import { createTelegramPort } from '@reply/telegram/internal'
@@ -32,7 +32,7 @@ function formOf(payload: string): Form {
   ]
   const text = `${payload} ${'word '.repeat(60)}`
   const question = { header: payload, question: text, options, multiple: true, custom: true }
-  return { token: 'a-token', label: words.fillIn, questions: [question, { ...question, options: [] }] }
+  return { token: 'a-token', label: sinkTexts.fillIn, questions: [question, { ...question, options: [] }] }
 }
 
 /** A message with buttons, and a form, that are called so. */
@@ -99,7 +99,7 @@ test('in Slack, names, options and questions are plain text, in messages and dia
   ]
   expect(namesIn(blocks)).toEqual(new Set([...block, 'action_id', 'value']))
   const place = { channel: 'C1', thread: undefined, message: '1' }
-  const dialogs = texts.map((payload) => modalOf(formOf(payload), { place, words }))
+  const dialogs = texts.map((payload) => modalOf(formOf(payload), { place, texts: sinkTexts }))
   const types = [...namesIn(dialogs)].filter((name) => name.startsWith('type '))
   expect(types.toSorted()).toEqual(
     ['type checkboxes', 'type input', 'type modal', 'type plain_text', 'type plain_text_input'].toSorted(),

@@ -42,10 +42,10 @@ export const bridgeChannel: BridgeChannel<DiscordConfig> = {
   schema: discordConfig,
   check: async (config, host) => ({ account: accountIn(await me(await connect(config, host), systemClock)) }),
   create: async (config, host) => {
-    const { updates = 'gateway', publicKey, policy, words } = config
+    const { updates = 'gateway', publicKey, policy, texts } = config
     const rest = await connect(config, host)
     const gateway = await gatewayFor(config, host)
-    return gatewayConnection({ rest, client: gateway?.client, updates, publicKey, policy, words }, host, gateway)
+    return gatewayConnection({ rest, client: gateway?.client, updates, publicKey, policy, texts }, host, gateway)
   },
 }
 

@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { words as defaultWords } from './english.ts'
 import { SinkError } from './error.ts'
-import type { Words } from './words.ts'
+import type { Texts } from './texts.ts'
+import { texts as defaultTexts } from './texts.ts'
 
 /** How a reply is shown. Every field has a default. */
 export interface Policy {
@@ -144,12 +144,11 @@ export const policySchema: z.ZodType<Partial<Policy>> = z.strictObject(
 )
 
 /**
- * What words in a config accept: those that are plain text. The other ones are functions or groups, which only code can
- * set.
+ * Accepts the texts that a config can replace: plain strings. Functions and groups can only be set in code.
  */
-export const wordsSchema: z.ZodType<Partial<Words>> = z.strictObject(
+export const textsSchema: z.ZodType<Partial<Texts>> = z.strictObject(
   Object.fromEntries(
-    Object.entries(defaultWords).flatMap(([name, word]) =>
+    Object.entries(defaultTexts).flatMap(([name, word]) =>
       typeof word === 'string' ? [[name, z.string().optional().describe(`In place of: ${word}`)] as const] : [],
     ),
   ),
@@ -168,9 +167,9 @@ export function toPolicy(given: Partial<Policy> = {}): Policy {
   throw new SinkError('invalid', `The policy is invalid at "${issue?.path.join('.') ?? ''}": ${issue?.message ?? ''}.`)
 }
 
-/** The host's words, with the defaults for those that it does not set. */
-export function toWords(given: Partial<Words> = {}): Words {
-  const words = { ...defaultWords, ...given }
+/** Fills in the English text of each one that is not set. */
+export function toTexts(given: Partial<Texts> = {}): Texts {
+  const texts = { ...defaultTexts, ...given }
   // Platforms refuse an edit to an empty text.
-  return words.removed.trim() === '' ? { ...words, removed: defaultWords.removed } : words
+  return texts.removed.trim() === '' ? { ...texts, removed: defaultTexts.removed } : texts
 }

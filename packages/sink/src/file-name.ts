@@ -47,10 +47,10 @@ export function safeFileName(name: string): string {
   const dot = seen.lastIndexOf('.')
   const given = dot < 0 ? '' : seen.slice(dot + 1).toLowerCase()
   const isInert = inertExtensions.has(given)
-  const words = (isInert ? seen.slice(0, dot) : seen)
+  const parts = (isInert ? seen.slice(0, dot) : seen)
     .replace(/[^\p{L}\p{M}\p{N}_]|\p{Default_Ignorable_Code_Point}/gu, '-')
     .replace(/-{2,}/g, '-')
     .replace(/^-|-$/g, '')
-  const stem = clip(words, stemLength).replace(/[-…]+$/, '') || 'file'
+  const stem = clip(parts, stemLength).replace(/[-…]+$/, '') || 'file'
   return `${device.test(stem) ? `${stem}_` : stem}.${isInert ? given : 'txt'}`
 }

@@ -12,7 +12,7 @@ import {
 import { type Found, type MayAnswer, pick, type TakenAsk } from './asks/answering.ts'
 import type { AskInput } from './asks/asks.ts'
 import { base64url } from './base64url.ts'
-import { type Policy, toPolicy, toWords } from './config.ts'
+import { type Policy, toPolicy, toTexts } from './config.ts'
 import { createDeliverer, type Deliverer } from './deliver/deliver.ts'
 import { type Delivery, sum } from './deliver/delivery.ts'
 import { createPacer, type Pacer } from './deliver/pace.ts'
@@ -23,14 +23,14 @@ import type { Actor } from './port/actor.ts'
 import { heldPort } from './port/held.ts'
 import type { ChannelPort, Chat, MessageRef, Render } from './port/port.ts'
 import { wellFormedPort } from './port/well-formed.ts'
-import type { Words } from './words.ts'
+import type { Texts } from './texts.ts'
 
 /** What the sinks of all channels have in common. */
 export interface ChannelSinkOptions {
   /** How replies are shown. Fields left out have the channel's defaults, else those of `Policy`. */
   readonly policy?: Partial<Policy> | undefined
-  /** Words to use in place of the English ones. Fields left out stay English. */
-  readonly words?: Partial<Words> | undefined
+  /** Texts to use in place of the English ones. Fields left out stay English. */
+  readonly texts?: Partial<Texts> | undefined
   /**
    * Called for each press, and for text that would be an answer. Only `true` lets the actor answer. Default: in a
    * private chat the person there may answer; in a shared one permissions can't be allowed.
@@ -124,7 +124,7 @@ export function createSink(options: SinkOptions): Sink {
   const port = store.hold ? heldPort(wellFormed, store.hold) : wellFormed
   const onError = safeOnError(options.onError)
   const policy = toPolicy(options.policy)
-  const words = toWords(options.words)
+  const texts = toTexts(options.texts)
   const clock = options.clock ? steadyClock(options.clock) : systemClock
   const pace = (options.pacer ?? createPacer({ clock })).chat(chat, port.limits)
   const newest = new Map<string, Deliverer>()
@@ -151,7 +151,7 @@ export function createSink(options: SinkOptions): Sink {
 
   function begin(reply: Reply): Deliverer {
     const keyOf = (of: Reply): string => keyIn(chat, of)
-    const deliverer = createDeliverer({ ...options, port, store, keyOf, pace, policy, words, clock, secret, onError })
+    const deliverer = createDeliverer({ ...options, port, store, keyOf, pace, policy, texts, clock, secret, onError })
     const before = newest.get(reply.sessionID)
     const end = before && ends.get(before)
     if (before && ends.delete(before) && end) total = sum(total, end.delivery)
@@ -201,7 +201,7 @@ export function createSink(options: SinkOptions): Sink {
   }
 
   async function take(input: AskInput, actor?: Actor): Promise<TakenAsk | undefined> {
-    return pick(await find(input, actor), words)
+    return pick(await find(input, actor), texts)
   }
 
   function stoppedBy(actor: Actor): () => void {

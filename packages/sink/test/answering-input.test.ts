@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { words } from '../src/english.ts'
+import { texts } from '../src/texts.ts'
 import { asks, questionOf, replyWith } from './make.ts'
 import { pressing } from './pressing.ts'
 import { createScene } from './scene.ts'
@@ -35,7 +35,7 @@ test('an ask is answered by permitted actors, and never by an unknown one', asyn
   const token = scene.fake.screen()[0]?.buttons.flat()[0]?.data ?? ''
   const [ada, bob] = ['ada', 'bob'].map((id) => ({ id, name: id }))
   // A press gets a reply; text from others has nothing to do with the ask.
-  expect(await scene.sink().take(pressing(scene, token), bob)).toMatchObject({ type: 'error', error: words.notForYou })
+  expect(await scene.sink().take(pressing(scene, token), bob)).toMatchObject({ type: 'error', error: texts.notForYou })
   expect(await scene.sink().take(pressing(scene, token))).toMatchObject({ type: 'error' })
   expect([await scene.sink().take({ text: 'Red' }, bob), await scene.sink().take({ text: 'Red' })]).toEqual([
     undefined,

@@ -2,11 +2,11 @@ import { type Ask, type Reply, ReplyError } from '@reply/core'
 import { createHandClock, type HandClock } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
 import type { AskInput } from '../src/asks/asks.ts'
-import { words } from '../src/english.ts'
 import { answerWith } from '../src/inbound/answer.ts'
 import type { MessageRef } from '../src/port/port.ts'
 import { createSink, type SinkOptions } from '../src/sink.ts'
 import { fakeRender } from '../src/testing/fake.ts'
+import { texts } from '../src/texts.ts'
 import { asks, permits, questionOf, replyWith } from './make.ts'
 import { pressing } from './pressing.ts'
 import { createScene, type Scene } from './scene.ts'
@@ -124,7 +124,7 @@ describe('typed text', () => {
     sink.replyStarted?.({ type: 'replyStarted', reply: blocked(permission) })
     await scene.pass(5000)
     const replyTo = { id: askedBy(scene, 'npm test') }
-    expect(await sink.take(typed(scene, '1', { replyTo }), ada)).toMatchObject({ error: words.notShownYet })
+    expect(await sink.take(typed(scene, '1', { replyTo }), ada)).toMatchObject({ error: texts.notShownYet })
     confirm()
     await scene.pass(1000)
     expect(await sink.take(typed(scene, '1', { replyTo }), ada)).toMatchObject({ type: 'answer', answer: 'once' })
@@ -139,7 +139,7 @@ describe('typed text', () => {
       call: { tool: 'bash', input: { command: 'ls' } },
     })
     const scene = await asking(blocked(permission, second))
-    expect(await scene.sink().take(typed(scene, 'yes'), ada)).toMatchObject({ type: 'error', error: words.whichOne })
+    expect(await scene.sink().take(typed(scene, 'yes'), ada)).toMatchObject({ type: 'error', error: texts.whichOne })
     const replyTo = { id: askedBy(scene, '\nls\n') }
     expect(await scene.sink().take(typed(scene, 'yes', { replyTo }), ada)).toMatchObject({
       type: 'answer',
@@ -155,9 +155,9 @@ describe('typed text', () => {
   test('allows nothing in a shared chat, but a reply to the ask does', async () => {
     const scene = await asking(blocked(permission), { chat: group, answerers: ['ada'] })
     const bare = await scene.sink().take(typed(scene, '1'), ada)
-    expect(bare).toMatchObject({ type: 'error', error: words.pressOrReply })
+    expect(bare).toMatchObject({ type: 'error', error: texts.pressOrReply })
     const replyTo = { id: askedBy(scene, 'npm test') }
-    expect(await scene.sink().take(typed(scene, '1', { replyTo }), bob)).toMatchObject({ error: words.notForYou })
+    expect(await scene.sink().take(typed(scene, '1', { replyTo }), bob)).toMatchObject({ error: texts.notForYou })
     expect(await scene.sink().take(typed(scene, '1', { replyTo }), ada)).toMatchObject({ answer: 'once' })
   })
 })
@@ -189,7 +189,7 @@ describe('the actor who answers', () => {
       const token = tokenOf(scene, 'Allow once')
       expect(await scene.sink().take(pressing(scene, token), ada)).toMatchObject({
         type: 'error',
-        error: words.notForYou,
+        error: texts.notForYou,
       })
     }
   })
@@ -221,15 +221,15 @@ describe('the actor who answers', () => {
     const token = tokenOf(scene, 'Reject')
     expect(await later.sink().take(pressing(scene, token), bob)).toMatchObject({
       type: 'error',
-      error: words.notForYou,
+      error: texts.notForYou,
     })
     expect(await later.sink().take(pressing(scene, token), ada)).toMatchObject({ type: 'reject' })
   })
 
   test('is restricted by the ledger: a restart grants nothing', async () => {
     const cases = [
-      [{ answerers: ['ada'] }, words.notForYou],
-      [{ mayAnswer: () => true }, words.notAllowedHere],
+      [{ answerers: ['ada'] }, texts.notForYou],
+      [{ mayAnswer: () => true }, texts.notAllowedHere],
     ] as const
     for (const [guard, error] of cases) {
       const scene = await asking(blocked(permission), guard)
@@ -247,7 +247,7 @@ describe('the actor who answers', () => {
     const scene = await asking(blocked(permission), { mayAnswer: () => true })
     const token = tokenOf(scene, 'Allow once')
     const taken = await scene.sink().take(pressing(scene, token), { id: '-7', name: 'Team', isAnonymous: true })
-    expect(taken).toMatchObject({ type: 'error', error: words.anonymous })
+    expect(taken).toMatchObject({ type: 'error', error: texts.anonymous })
   })
 
   test('answers once, even if several answer while the host decides', async () => {
@@ -270,7 +270,7 @@ describe('the actor who answers', () => {
     const taking = scene.sink().take(pressing(scene, tokenOf(scene, 'Allow once')), ada)
     scene.show(replyWith([], { asks: [{ ...permission, status: 'withdrawn' }] }))
     decide(true)
-    expect(await taking).toMatchObject({ type: 'error', error: words.alreadyResolved })
+    expect(await taking).toMatchObject({ type: 'error', error: texts.alreadyResolved })
   })
 })
 
@@ -278,7 +278,7 @@ test('a token pressed in another chat is refused', async () => {
   const scene = await asking(blocked(permission))
   const token = tokenOf(scene, 'Allow once')
   const taken = await scene.sink().take({ ...pressing(scene, token), chat: { id: 'elsewhere' } }, ada)
-  expect(taken).toMatchObject({ type: 'error', error: words.notHere })
+  expect(taken).toMatchObject({ type: 'error', error: texts.notHere })
 })
 
 describe('text that comes while an answer is on its way', () => {
@@ -290,7 +290,7 @@ describe('text that comes while an answer is on its way', () => {
     expect(await scene.sink().take(pressing(scene, tokenOf(scene, red)), ada)).toMatchObject({ type: 'answer' })
     expect(await scene.sink().take(typed(scene, 'Then run the tests'), ada)).toBeUndefined()
     const late = await scene.sink().take(typed(scene, blue), ada)
-    expect(late).toMatchObject({ type: 'error', error: words.alreadyResolved })
+    expect(late).toMatchObject({ type: 'error', error: texts.alreadyResolved })
   })
 
   test('is an answer again if the server did not take that one', async () => {
@@ -317,7 +317,7 @@ describe('text that comes while an answer is on its way', () => {
         ...{ messageRef: { id: 'typed', postedAt: scene.clock.now() }, answer: async (words) => void said.push(words) },
       })
     expect([await say('Then run the tests'), said]).toEqual([false, []])
-    expect([await say(blue), said]).toEqual([true, [words.alreadyResolved]])
+    expect([await say(blue), said]).toEqual([true, [texts.alreadyResolved]])
   })
 })
 
@@ -354,7 +354,7 @@ describe('text that fits asks of two sinks in one chat', () => {
   test('gets the question which one, and answers neither', async () => {
     const { say, answers, answered } = await two()
     expect(await say('1')).toBe(true)
-    expect([answers, answered]).toEqual([[words.whichOne], []])
+    expect([answers, answered]).toEqual([[texts.whichOne], []])
   })
 
   test('answers the one that it replies to', async () => {

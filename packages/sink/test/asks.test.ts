@@ -1,9 +1,9 @@
 import type { Ask } from '@reply/core'
 import { describe, expect, test } from 'vitest'
 import { type AskInput, type Taken, takeAsk } from '../src/asks/asks.ts'
-import { words } from '../src/english.ts'
 import type { AskState } from '../src/ledger/card.ts'
 import { emptyLedger } from '../src/ledger/ledger.ts'
+import { texts } from '../src/texts.ts'
 import { asks, permits, questionOf, replyWith, saidIn, viewOf } from './make.ts'
 
 /** The message that has the button: whether it is one of the ask's is decided before. */
@@ -12,7 +12,7 @@ const there = { messageRef: { id: '1' } }
 const fresh: AskState = { answers: [], picked: [] }
 
 function take(ask: Ask, input: AskInput | string, state: AskState = fresh): Taken {
-  return takeAsk(ask, typeof input === 'string' ? { text: input } : input, { state, words })
+  return takeAsk(ask, typeof input === 'string' ? { text: input } : input, { state, texts })
 }
 
 function answerTo(ask: Ask, said: string): unknown {
@@ -115,7 +115,7 @@ describe('a button', () => {
   test('pressed twice answers once', () => {
     const taken = take(one, { ...there, token: 's3cret.0.2' })
     const state = taken?.type === 'answer' ? taken.state : fresh
-    expect(take(one, { ...there, token: 's3cret.0.2' }, state)).toEqual({ type: 'error', error: words.alreadyResolved })
+    expect(take(one, { ...there, token: 's3cret.0.2' }, state)).toEqual({ type: 'error', error: texts.alreadyResolved })
   })
 
   test('toggles options of a multiple-choice question until it is done', () => {
@@ -128,7 +128,7 @@ describe('a button', () => {
       type: 'answer',
       answer: [['Blue']],
     })
-    expect(take(several, { ...there, token: 's3cret.0.d' })).toEqual({ type: 'error', error: words.pickSeveral })
+    expect(take(several, { ...there, token: 's3cret.0.d' })).toEqual({ type: 'error', error: texts.pickSeveral })
   })
 
   test('shows what is picked, if its label has room', () => {
@@ -187,15 +187,15 @@ describe('a form', () => {
   })
 
   test.each<[string, readonly (readonly string[])[], string]>([
-    ['nothing', [['Red'], []], words.replyWith({ options: 0, multiple: false, custom: true })],
-    ['an unknown option', [['Pink'], ['Ada']], words.notAnOption('Pink', ['1 (Red)', '2 (Green)', '3 (Blue)'], false)],
-    ['two for one', [['Red'], ['Ada', 'Bob']], words.oneOnly],
+    ['nothing', [['Red'], []], texts.replyWith({ options: 0, multiple: false, custom: true })],
+    ['an unknown option', [['Pink'], ['Ada']], texts.notAnOption('Pink', ['1 (Red)', '2 (Green)', '3 (Blue)'], false)],
+    ['two for one', [['Red'], ['Ada', 'Bob']], texts.oneOnly],
   ])('does not take %s', (_, values, error) => {
     expect(fill(values)).toEqual({ type: 'error', error })
   })
 
   test('of a later question is refused', () => {
-    expect(fill([['Ada']], 1)).toEqual({ type: 'error', error: words.alreadyResolved })
+    expect(fill([['Ada']], 1)).toEqual({ type: 'error', error: texts.alreadyResolved })
     expect(take(both, { ...there, token: 's3cret.7.f', values: [['Ada']] })).toMatchObject({ type: 'error' })
   })
 
@@ -215,7 +215,7 @@ describe('a form', () => {
       viewOf(reply, { ledger, forms }).cards.map((card) => card.type === 'ask' && card.form)
     expect(formOf(false)).toEqual([undefined])
     const questions = ask.questions.map((question) => expect.objectContaining({ header: question.header }))
-    expect(formOf(true)).toEqual([isThere ? { token: 's3cret.0.f', label: words.fillIn, questions } : undefined])
+    expect(formOf(true)).toEqual([isThere ? { token: 's3cret.0.f', label: texts.fillIn, questions } : undefined])
   })
 })
 
@@ -248,8 +248,8 @@ describe('a permission', () => {
 
   test('does not accept always if it would cover nothing', () => {
     const ask = permits({ always: [] })
-    expect(take(ask, 'always')).toEqual({ type: 'error', error: words.alwaysNotOffered })
-    expect(take(ask, '2')).toEqual({ type: 'error', error: words.alwaysNotOffered })
+    expect(take(ask, 'always')).toEqual({ type: 'error', error: texts.alwaysNotOffered })
+    expect(take(ask, '2')).toEqual({ type: 'error', error: texts.alwaysNotOffered })
     expect(take(ask, '3')?.type).toBe('reject')
     expect(take(ask, { ...there, token: 's3cret.always' })).toMatchObject({ type: 'error' })
   })

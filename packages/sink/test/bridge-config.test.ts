@@ -18,8 +18,8 @@ test('a policy keeps only the fields that are given, and refuses others', () => 
 })
 
 test('words are texts with a name of their own', () => {
-  expect(fields.parse({ words: { reject: 'Nein' } })).toEqual({ words: { reject: 'Nein' } })
-  expect(fields.safeParse({ words: { rejekt: 'Nein' } }).success).toBe(false)
+  expect(fields.parse({ texts: { reject: 'Nein' } })).toEqual({ texts: { reject: 'Nein' } })
+  expect(fields.safeParse({ texts: { rejekt: 'Nein' } }).success).toBe(false)
 })
 
 test('the JSON Schema describes each field', () => {

@@ -2,13 +2,13 @@ import { describe, expect, expectTypeOf, test } from 'vitest'
 import { failed } from '../src/deliver/failure.ts'
 import type { Edit } from '../src/deliver/operation.ts'
 import { edited, editing } from '../src/deliver/transitions.ts'
-import { words } from '../src/english.ts'
 import { layout } from '../src/layout/layout.ts'
 import type { DoubtfulEntry, Entry, FailedEntry, IntentEntry, ShownEntry } from '../src/ledger/entry.ts'
 import { emptyLedger, type Ledger } from '../src/ledger/ledger.ts'
 import { PortError, type PortErrorType } from '../src/port/port-error.ts'
 import { fakeRender } from '../src/testing/fake.ts'
 import { fakeLimits } from '../src/testing/fake-options.ts'
+import { texts } from '../src/texts.ts'
 import { goneEntry, shownEntry } from './entries.ts'
 
 const options = { at: 0, isIdempotent: false, canLookUp: false }
@@ -22,7 +22,7 @@ function ledgerOf(...entries: readonly Entry[]): Ledger {
 function editOf(entry: ShownEntry): Edit {
   const card = { type: 'answer', key: 'answer', source: 'One.', isOpen: false } as const
   const [slot] = layout([card], {
-    ...{ render: fakeRender, limits: fakeLimits, mode: 'live', words, ledger: emptyLedger, now: 0 },
+    ...{ render: fakeRender, limits: fakeLimits, mode: 'live', texts, ledger: emptyLedger, now: 0 },
   })
   if (!slot) throw new Error('The answer has no message.')
   return { type: 'edit', slot, entry, priority: 'text' }

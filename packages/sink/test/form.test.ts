@@ -1,13 +1,13 @@
 import type { Ask } from '@reply/core'
 import { describe, expect, test } from 'vitest'
 import { type AskInput, type Taken, takeAsk } from '../src/asks/asks.ts'
-import { words } from '../src/english.ts'
 import { answerWith } from '../src/inbound/answer.ts'
 import type { Inbound } from '../src/inbound/inbound.ts'
 import { layout } from '../src/layout/layout.ts'
 import type { AskState } from '../src/ledger/card.ts'
 import { emptyLedger, shownOf } from '../src/ledger/ledger.ts'
 import type { Form } from '../src/port/port.ts'
+import { texts } from '../src/texts.ts'
 import { asks, questionOf, replyWith, viewOf } from './make.ts'
 
 /** The message that has the button: whether it is one of the ask's is decided before. */
@@ -17,7 +17,7 @@ const emptyShown = shownOf({ ...emptyLedger, asks: { que_1: fresh } })
 const three = asks([questionOf(), questionOf({ multiple: true }), questionOf({ custom: true })])
 
 function take(ask: Ask, input: AskInput, state: AskState = fresh): Taken | undefined {
-  return takeAsk(ask, input, { state, words })
+  return takeAsk(ask, input, { state, texts })
 }
 
 function filledIn(values: readonly (readonly string[])[], state: AskState = fresh, token = 's3cret.0.f') {
@@ -27,7 +27,7 @@ function filledIn(values: readonly (readonly string[])[], state: AskState = fres
 describe("the press of a form's button", () => {
   test('returns all remaining questions from there on', () => {
     const taken = take(three, { ...there, token: 's3cret.1.f' }, { ...fresh, answers: [['Red']] })
-    const form = { token: 's3cret.1.f', label: words.fillIn, questions: three.questions.slice(1) }
+    const form = { token: 's3cret.1.f', label: texts.fillIn, questions: three.questions.slice(1) }
     expect(taken).toMatchObject({ type: 'form', form })
   })
 
@@ -93,9 +93,9 @@ describe("a form's submission", () => {
   })
 
   test.each<[string, readonly (readonly string[])[], string]>([
-    ['nothing', [], words.alreadyResolved],
+    ['nothing', [], texts.alreadyResolved],
     ['an empty answer', [['Red'], [' '], ['x']], 'Reply with the numbers, as in 1, 3.'],
-    ['two where one is wanted', [['Red', 'Blue'], ['Red'], ['x']], words.oneOnly],
+    ['two where one is wanted', [['Red', 'Blue'], ['Red'], ['x']], texts.oneOnly],
     [
       'words where none are',
       [['mine'], ['Red'], ['x']],
@@ -114,7 +114,7 @@ test("a status uses the platform's small style", () => {
     }
     const render = (source: string) => ({ text: source, plain: source, length: source.length })
     const cards = [{ type: 'status', key: 'status', source: 'bash: a*b' }] as const
-    return layout(cards, { render, limits, mode: 'live', words, ledger: emptyLedger, now: 0 })[0]?.bubble.text
+    return layout(cards, { render, limits, mode: 'live', texts, ledger: emptyLedger, now: 0 })[0]?.bubble.text
   }
   expect([text(), text((line) => `<small>${line}</small>`)]).toEqual(['*bash: a\\*b*', '<small>bash: a\\*b</small>'])
 })

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { Lexer } from 'marked'
 import { describe, expect, test, vi } from 'vitest'
-import { words } from '../src/english.ts'
 import { layout } from '../src/layout/layout.ts'
 import { emptyLedger } from '../src/ledger/ledger.ts'
 import { closeMarkdown } from '../src/markdown/close-markdown.ts'
@@ -16,6 +15,7 @@ import { split } from '../src/markdown/split.ts'
 import { createTextCache } from '../src/port/text-cache.ts'
 import { fakeRender } from '../src/testing/fake.ts'
 import { fakeLimits } from '../src/testing/fake-options.ts'
+import { texts } from '../src/texts.ts'
 
 const numbers = (count: number): readonly number[] => Array.from({ length: count }, (_, at) => at)
 const list = (count: number): string =>
@@ -157,7 +157,7 @@ test('a forced cut is made between paragraphs', () => {
 test('one long cell does not widen all rows of a table into hundreds of messages', () => {
   const card = { type: 'answer', key: 'answer', source: wideCell(2000), isOpen: false } as const
   const limits = { ...fakeLimits, maxLength: 4000 }
-  const slots = layout([card], { render: fakeRender, limits, mode: 'live', words, ledger: emptyLedger })
+  const slots = layout([card], { render: fakeRender, limits, mode: 'live', texts, ledger: emptyLedger })
   expect(slots.length).toBeLessThan(120)
 })
 
@@ -258,7 +258,7 @@ test('a layout does not depend on what was laid out before', () => {
     render: fakeRender,
     limits: { ...fakeLimits, maxLength: 300 },
     mode: 'live',
-    words,
+    texts,
     ledger: emptyLedger,
   } as const
   const text = list(60)
@@ -275,7 +275,7 @@ test('a layout does not depend on what was laid out before', () => {
 test('a text that became shorter is cut like any other', () => {
   const card = (source: string) => ({ type: 'answer', key: 'answer', source, isOpen: true }) as const
   const limits = { ...fakeLimits, maxLength: 1000 }
-  const options = { render: fakeRender, limits, mode: 'live', words, ledger: emptyLedger } as const
+  const options = { render: fakeRender, limits, mode: 'live', texts, ledger: emptyLedger } as const
   const text = '- an item of some words\n'.repeat(60)
   for (let length = 1; length < 900; length += 50) {
     const fresh = layout([card(text.slice(0, length))], { ...options, render: (source) => fakeRender(source) })

@@ -10,9 +10,9 @@ import {
   type ToolState,
 } from '@reply/core'
 import { type Policy, toPolicy } from '../src/config.ts'
-import { words } from '../src/english.ts'
 import type { Card } from '../src/ledger/card.ts'
 import { emptyLedger, type Ledger, shownOf } from '../src/ledger/ledger.ts'
+import { texts } from '../src/texts.ts'
 import { type View, type ViewOptions, view } from '../src/view/view.ts'
 import { beginning } from './timeline.ts'
 
@@ -99,7 +99,7 @@ export interface Viewing extends Partial<Omit<ViewOptions, 'policy'>> {
 export function viewOf(reply: Reply, { policy, ledger = emptyLedger, atMs = 3000, ...more }: Viewing = {}): View {
   return view(reply, {
     policy: toPolicy(policy),
-    words,
+    texts,
     mode: 'live',
     now: beginning + atMs,
     shown: shownOf(ledger),

@@ -2,7 +2,6 @@ import { type Reply, textOf } from '@reply/core'
 import { createHandClock, randomBy } from '@reply/testing'
 import type { Policy } from '../src/config.ts'
 import { type Delivery, deliveryOf } from '../src/deliver/delivery.ts'
-import { words } from '../src/english.ts'
 import { type Entry, isEditable, refOf } from '../src/ledger/entry.ts'
 import { correctionOf } from '../src/ledger/keys.ts'
 import { type Ledger, type LedgerStore, memoryStore } from '../src/ledger/ledger.ts'
@@ -10,6 +9,7 @@ import type { ChannelPort } from '../src/port/port.ts'
 import { createSink } from '../src/sink.ts'
 import { createFake, type Fake, fakeRender } from '../src/testing/fake.ts'
 import type { FakeFault, FakeOptions } from '../src/testing/fake-options.ts'
+import { texts } from '../src/texts.ts'
 import { rest } from './scene.ts'
 import { beginning, type Timeline } from './timeline.ts'
 
@@ -237,8 +237,8 @@ function isWithin(a: string, b: string): boolean {
 /** Only letters: reopened fences, lists and quotes, and labels, are not the agent's text. */
 function bare(text: string): string {
   return text
-    .replaceAll(`*${words.continued}*`, '')
-    .replaceAll(`*${words.correction}*`, '')
+    .replaceAll(`*${texts.continued}*`, '')
+    .replaceAll(`*${texts.correction}*`, '')
     .replace(/^(?:\s*(?:[-*>]|\d+[.)])(?=\s))+/gm, '')
     .replace(/(`{3,}|~{3,})\w*/g, '')
     .replace(/\s/g, '')

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { offerOf } from '../src/asks/offer.ts'
 import { detailsOf } from '../src/asks/permission.ts'
 import { toPolicy } from '../src/config.ts'
-import { words } from '../src/english.ts'
 import { emptyLedger } from '../src/ledger/ledger.ts'
+import { texts } from '../src/texts.ts'
 import { call, permits, replyWith, saidIn, viewOf } from './make.ts'
 import { pressing } from './pressing.ts'
 import { createScene, ledgerOf, type Scene, type SceneOptions } from './scene.ts'
@@ -35,7 +35,7 @@ async function settle(scene: Scene): Promise<void> {
 
 async function offered(scene: Scene, ask: PermissionAsk, isPress = false): Promise<boolean> {
   const ledger = await ledgerOf(scene, key)
-  return offerOf(ask, { ledger, policy: toPolicy(), words, mayAllow: true, isPress }).once
+  return offerOf(ask, { ledger, policy: toPolicy(), texts, mayAllow: true, isPress }).once
 }
 
 describe('a permission', () => {
@@ -95,7 +95,7 @@ describe('a permission', () => {
       const scene = privately()
       scene.show(asking(permits({ permission, always: ['x *'] })))
       await scene.pass(2000)
-      expect(textsOn(scene).join().replaceAll('\\', '').includes(words.subagentActs)).toBe(isSaid)
+      expect(textsOn(scene).join().replaceAll('\\', '').includes(texts.subagentActs)).toBe(isSaid)
     }
   })
 
@@ -131,8 +131,8 @@ describe('a permission', () => {
   })
 
   test('names the reach of always', () => {
-    expect(words.alwaysCovers).toContain('for everyone who uses this server, until it is revoked')
-    expect(words.allowedAlways).toContain('for everyone who uses this server')
+    expect(texts.alwaysCovers).toContain('for everyone who uses this server, until it is revoked')
+    expect(texts.allowedAlways).toContain('for everyone who uses this server')
   })
 
   test('makes invisible characters visible', async () => {
@@ -176,7 +176,7 @@ describe('a permission', () => {
     scene.show(asking(ask))
     await settle(scene)
     expect(labelsOn(scene)).toEqual([['Reject']])
-    expect(textsOn(scene)[0]).toContain(words.notAllShown)
+    expect(textsOn(scene)[0]).toContain(texts.notAllShown)
     expect(await offered(scene, ask, true)).toBe(false)
   })
 
@@ -233,7 +233,7 @@ describe('a permission', () => {
     scene.show(asking(permits()))
     await scene.pass(1000)
     expect(labelsOn(scene)).toEqual([['Reject']])
-    expect(textsOn(scene)[0]).toContain(words.notAllowedHere)
+    expect(textsOn(scene)[0]).toContain(texts.notAllowedHere)
   })
 
   test.each(['answered', 'rejected', 'withdrawn'] as const)('keeps its content when it is %s', async (status) => {
@@ -278,12 +278,12 @@ describe('a permission with unknown input', () => {
     scene.show(asking(unknown))
     await scene.pass(3000)
     expect(labelsOn(scene)).toEqual([['Reject']])
-    expect(textsOn(scene)[0]).toContain(words.waitingForInput)
+    expect(textsOn(scene)[0]).toContain(texts.waitingForInput)
     expect(await offered(scene, unknown)).toBe(false)
     const before = scene.fake.screen()[0]?.buttons[0]?.[0]?.data
     scene.show(asking(permits()))
     await scene.pass(3000)
-    expect(textsOn(scene)[0]).toContain(words.superseded)
+    expect(textsOn(scene)[0]).toContain(texts.superseded)
     expect(labelsOn(scene)).toEqual([[], every])
     expect(scene.fake.screen()[1]?.buttons.flat().at(-1)?.data).not.toBe(before)
   })
@@ -295,7 +295,7 @@ describe('a permission with unknown input', () => {
     await scene.pass(3000)
     expect(labelsOn(scene)).toEqual([every])
     const ledger = await ledgerOf(scene, key)
-    expect(offerOf(unknown, { ledger, policy, words, mayAllow: true })).toEqual({ once: true, always: true })
+    expect(offerOf(unknown, { ledger, policy, texts, mayAllow: true })).toEqual({ once: true, always: true })
   })
 
   test('leaves the screen unchanged after a restart until the input is known again', async () => {
@@ -321,7 +321,7 @@ describe('a permission that comes back', () => {
     const other = running('rm -r /')
     scene.show(asking(other))
     await scene.pass(3000)
-    expect(textsOn(scene)[0]).toContain(words.superseded)
+    expect(textsOn(scene)[0]).toContain(texts.superseded)
     expect(labelsOn(scene)).toEqual([[], every])
     expect(scene.fake.screen()[1]?.buttons.flat()[0]?.data.split('.')[0]).not.toBe(old.split('.')[0])
     expect(await offered(scene, permits())).toBe(false)
@@ -330,8 +330,8 @@ describe('a permission that comes back', () => {
 })
 
 test('nothing is offered before anything is shown', () => {
-  const facts = { ledger: emptyLedger, policy: toPolicy(), words, mayAllow: true }
-  expect(offerOf(permits(), facts)).toMatchObject({ once: false, always: false, why: words.notAllShown })
+  const facts = { ledger: emptyLedger, policy: toPolicy(), texts, mayAllow: true }
+  expect(offerOf(permits(), facts)).toMatchObject({ once: false, always: false, why: texts.notAllShown })
   expect(offerOf(permits(), { ...facts, isPress: true }).once).toBe(false)
 })
 
@@ -362,7 +362,7 @@ test('tool lines show hidden characters', () => {
 test('metadata of any depth is shown at once, cut off at an unreadable depth', () => {
   let metadata: Readonly<Record<string, unknown>> = { deepest: true }
   for (let depth = 0; depth < 20_000; depth++) metadata = { a: metadata }
-  const details = detailsOf(permits({ call: undefined, metadata: { first: 'here', metadata } }), words)
+  const details = detailsOf(permits({ call: undefined, metadata: { first: 'here', metadata } }), texts)
   const text = details.map((detail) => detail.text).join('\n')
   expect(text).toContain('"first": "here"')
   expect(text).toContain('…')

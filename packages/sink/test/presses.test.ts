@@ -1,16 +1,16 @@
 import type { Reply } from '@reply/core'
 import { describe, expect, test } from 'vitest'
-import { words } from '../src/english.ts'
 import type { Button } from '../src/port/port.ts'
 import type { FakeMessage } from '../src/testing/fake.ts'
 import type { FakeOptions } from '../src/testing/fake-options.ts'
+import { texts } from '../src/texts.ts'
 import { asks, permits, questionOf, replyWith } from './make.ts'
 import { createScene, rest, type Scene } from './scene.ts'
 
 const ada = { id: 'ada', name: 'Ada' }
 const dayMs = 86_400_000
 const allowed = { type: 'answer', answer: 'once' }
-const notIts = { type: 'error', error: words.notItsMessage }
+const notIts = { type: 'error', error: texts.notItsMessage }
 
 function blocked(...open: Reply['asks']): Reply {
   return replyWith([], { phase: 'blocked', asks: open })
@@ -78,7 +78,7 @@ describe('a press', () => {
     const on = lastWith(scene, 'Allow once')
     const token = (on && labelled(on, 'Allow once')?.data) ?? ''
     const input = { token, messageRef: { id: on?.id ?? '' }, chat: { id: 'elsewhere' } }
-    expect(await scene.sink().take(input, ada)).toMatchObject({ type: 'error', error: words.notHere })
+    expect(await scene.sink().take(input, ada)).toMatchObject({ type: 'error', error: texts.notHere })
   })
 
   test('of a question does not count from the message of an earlier one', async () => {

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Operation } from '../src/deliver/operation.ts'
 import { type ReconcileOptions, reconcile } from '../src/deliver/reconcile.ts'
-import { words } from '../src/english.ts'
 import { layout } from '../src/layout/layout.ts'
 import type { Slot } from '../src/layout/slot.ts'
 import type { Card } from '../src/ledger/card.ts'
@@ -9,6 +8,7 @@ import type { Entry, ShownEntry } from '../src/ledger/entry.ts'
 import { emptyLedger, type Ledger } from '../src/ledger/ledger.ts'
 import { fakeRender } from '../src/testing/fake.ts'
 import { fakeLimits } from '../src/testing/fake-options.ts'
+import { texts } from '../src/texts.ts'
 import type { Mode } from '../src/view/view.ts'
 import { failedEntry, fieldsIn, goneEntry, shownEntry } from './entries.ts'
 
@@ -24,7 +24,7 @@ const note: Card = { type: 'note', key: 'compaction:1', source: '*Context compac
 const done: Card = { type: 'ending', key: 'done', source: 'Done in 40s.', isFailure: false }
 
 function slotsOf(cards: readonly Card[], { ledger = emptyLedger, mode = 'live' as Mode, limits = {} } = {}) {
-  return layout(cards, { render: fakeRender, limits: { ...fakeLimits, ...limits }, mode, words, ledger, now: 0 })
+  return layout(cards, { render: fakeRender, limits: { ...fakeLimits, ...limits }, mode, texts, ledger, now: 0 })
 }
 
 const [fixed, removed, failed] = [{ access: { type: 'fixed' } }, 'removed', 'failed'] as const

@@ -1,11 +1,11 @@
 import type { Reply } from '@reply/core'
 import { describe, expect, test } from 'vitest'
-import { words as english } from '../src/english.ts'
 import { layout } from '../src/layout/layout.ts'
 import { emptyLedger } from '../src/ledger/ledger.ts'
 import { fakeRender } from '../src/testing/fake.ts'
 import { fakeLimits } from '../src/testing/fake-options.ts'
-import type { Words } from '../src/words.ts'
+import type { Texts } from '../src/texts.ts'
+import { texts as english } from '../src/texts.ts'
 import { shownEntry } from './entries.ts'
 import {
   asks,
@@ -29,7 +29,7 @@ const sealed = { ...text('It grew to here.'), id: 'prt_a' }
 const aborted = { outcome: 'aborted', aborting: 'requested' } as const
 
 const none = (): string => ''
-const silent: Words = {
+const silent: Texts = {
   ...english,
   ...{ thinking: '', working: '', waiting: '', todos: '', cutOff: '', other: '', arrived: '', toolDenied: none },
   ...{ step: none, context: none, retrying: none, heartbeat: none, compacted: none, elapsed: none, todo: none },
@@ -82,13 +82,13 @@ describe('words that are empty', () => {
     ['a checklist', settledWith([call('todowrite')], { todos: [{ content: 'Read', status: 'pending' }] })],
     ['a heartbeat', replyWith([]), { mode: 'sealed', atMs: 60_000 }],
   ])('post nothing: %s', (_, reply, viewing) => {
-    expect(viewOf(reply, { ...viewing, words: silent }).cards).toEqual([])
+    expect(viewOf(reply, { ...viewing, texts: silent }).cards).toEqual([])
   })
 
   test('leave no empty marks in a question', () => {
     const ledger = { ...emptyLedger, asks: { que_1: { answers: [], picked: [] } } }
     const reply = replyWith([], { asks: [asks([questionOf({ custom: true, options: [] })])] })
-    expect(saidIn(viewOf(reply, { ledger, words: silent }), 'ask')).toEqual(['❓ **Colour**\n\nWhich one?'])
+    expect(saidIn(viewOf(reply, { ledger, texts: silent }), 'ask')).toEqual(['❓ **Colour**\n\nWhich one?'])
   })
 
   test('label nothing', () => {
@@ -105,16 +105,16 @@ describe('words that are empty', () => {
       render,
       limits: { ...fakeLimits, maxLength: 1000 },
       mode: 'live',
-      words: english,
+      texts: english,
       ledger: posted,
     } as const
-    const second = (words: Words) => layout([card, below], { ...options, words })[1]?.bubble.text
+    const second = (texts: Texts) => layout([card, below], { ...options, texts })[1]?.bubble.text
     expect(second(english)).toBe(`*(continued)*\n\n${'y'.repeat(900)}`)
     expect(second({ ...english, continued: ' ' })).toBe('y'.repeat(900))
   })
 
   test('do not take the text of a message that cannot be removed', async () => {
-    const scene = createScene({ fake: { lacks: ['remove'] }, sink: { words: { removed: '' } } })
+    const scene = createScene({ fake: { lacks: ['remove'] }, sink: { texts: { removed: '' } } })
     scene.show(replyWith([call('bash')]))
     await scene.pass(3000)
     scene.show(settledWith([], { messages: [] }))

@@ -1,8 +1,8 @@
 import { type Reply, type ToolState, toolsOf } from '@reply/core'
 import { listRecordings } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
-import { words } from '../src/english.ts'
 import { emptyLedger } from '../src/ledger/ledger.ts'
+import { texts } from '../src/texts.ts'
 import { titleOf, toolEndOf, toolLabel } from '../src/view/tool.ts'
 import type { Mode } from '../src/view/view.ts'
 import { shownEntry } from './entries.ts'
@@ -105,7 +105,7 @@ describe('a notice of tools', () => {
   test('names all running calls, in one message', () => {
     const reply = replyWith([running, call('read', { input: { path: 'a.ts' } })])
     expect(noticeOf(reply)).toEqual(['🔧 bash: npm test\n🔧 read: a.ts'])
-    expect(noticeOf(reply, { words: { ...words, toolPrefix: '' } })).toEqual(['bash: npm test\nread: a.ts'])
+    expect(noticeOf(reply, { texts: { ...texts, toolPrefix: '' } })).toEqual(['bash: npm test\nread: a.ts'])
   })
 
   test('reports a call once, and again if it fails', () => {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { words } from '../src/english.ts'
 import { layout } from '../src/layout/layout.ts'
 import { emptyLedger } from '../src/ledger/ledger.ts'
 import { wordsEnd } from '../src/markdown/cut.ts'
 import { fakeRender } from '../src/testing/fake.ts'
 import { fakeLimits } from '../src/testing/fake-options.ts'
+import { texts } from '../src/texts.ts'
 import { replyWith, settledWith, text } from './make.ts'
 import { createScene, type Scene } from './scene.ts'
 
@@ -70,7 +70,7 @@ describe('a message that grows by edits', () => {
       { type: 'answer', key: 'answer', source, isOpen } as const,
       { type: 'status', key: 'status', source: 'Writing · 5s' } as const,
     ]
-    return layout(cards, { render: fakeRender, limits, mode: 'live', words, ledger: emptyLedger })
+    return layout(cards, { render: fakeRender, limits, mode: 'live', texts, ledger: emptyLedger })
   }
 
   test('uses all that a message takes, in the end and before', () => {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import {
-  words as defaultWords,
+  texts as defaultTexts,
   type Inbound,
   type Sink,
   type SinkPlace,
@@ -101,8 +101,8 @@ export function slackChannel(options: SlackChannelOptions): SlackChannel {
   const { onError, clock } = inbound
   const threads = createThreads()
   const isOwnCommand = (name: string): boolean => commands === 'all' || commands.includes(name)
-  const words = { ...defaultWords, ...options.words }
-  const { receive, rest } = createReceiver({ api, words, threads, hearsAll, isOwnCommand, ...inbound })
+  const texts = { ...defaultTexts, ...options.texts }
+  const { receive, rest } = createReceiver({ api, texts, threads, hearsAll, isOwnCommand, ...inbound })
   /** What an acknowledgement waits for. */
   const take = async (body: unknown): Promise<boolean> => {
     const isTaken = receive(body)

@@ -48,11 +48,11 @@ export const bridgeChannel: BridgeChannel<SlackConfig> = {
     return { account }
   },
   create: async (config, host) => {
-    const { events = 'socket', signingSecret, policy, words } = config
+    const { events = 'socket', signingSecret, policy, texts } = config
     const api = await connect(config, host)
     const socket = events === 'http' ? undefined : await socketFor(config, host)
     const secret = signingSecret && { signingSecret: host.secret(signingSecret) }
-    return slackConnection({ api, events, socket, policy, words, ...secret }, host)
+    return slackConnection({ api, events, socket, policy, texts, ...secret }, host)
   },
 }
 

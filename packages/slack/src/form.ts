@@ -1,4 +1,4 @@
-import type { Words } from '@reply/sink'
+import type { Texts } from '@reply/sink'
 import type { Form } from '@reply/sink/channel'
 import type { FormQuestion } from '@reply/sink/internal'
 import type { SlackFields } from './api.ts'
@@ -40,15 +40,15 @@ export interface FormPlace {
 /** A modal with all questions of a form. Its metadata holds the form and where it was opened. */
 export function modalOf(
   form: Form,
-  { place, words }: { readonly place: FormPlace; readonly words: Words },
+  { place, texts }: { readonly place: FormPlace; readonly texts: Texts },
 ): SlackFields {
   return {
     type: 'modal',
     callback_id: 'reply.form',
     title: plainLabel(form.label, titleLength),
-    submit: plainLabel(words.pickDone, titleLength),
+    submit: plainLabel(texts.pickDone, titleLength),
     private_metadata: metadataOf(form, place),
-    blocks: form.questions.flatMap((question, index) => fieldsOf(question, { index, words })),
+    blocks: form.questions.flatMap((question, index) => fieldsOf(question, { index, texts })),
   }
 }
 
@@ -69,7 +69,7 @@ export const fields = {
 
 function fieldsOf(
   question: FormQuestion,
-  { index, words }: { readonly index: number; readonly words: Words },
+  { index, texts }: { readonly index: number; readonly texts: Texts },
 ): readonly SlackFields[] {
   const { custom, options } = question
   const name = [question.header, question.question].filter((one, at, all) => one !== '' && all.indexOf(one) === at)
@@ -79,7 +79,7 @@ function fieldsOf(
   const writing = {
     type: 'input',
     block_id: fields.written(index),
-    label: isFree ? label : plainText(words.other),
+    label: isFree ? label : plainText(texts.other),
     optional: !isFree,
     element: { type: 'plain_text_input', action_id: 'written', multiline: isFree },
   }

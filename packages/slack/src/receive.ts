@@ -1,4 +1,4 @@
-import type { Chat, Inbound, Words } from '@reply/sink'
+import type { Chat, Inbound, Texts } from '@reply/sink'
 import { createInboundReceiver } from '@reply/sink/channel'
 import { type InboundOptions, pacerOf, sendAnswer } from '@reply/sink/internal'
 import type { SlackApi, SlackFields } from './api.ts'
@@ -15,7 +15,7 @@ import type { Threads } from './threads.ts'
 
 export interface ReceiverOptions extends InboundOptions {
   readonly api: SlackApi
-  readonly words: Words
+  readonly texts: Texts
   readonly threads: Threads
   /** Every message that the app hears is passed on. */
   readonly hearsAll: boolean
@@ -41,10 +41,10 @@ const toPortError = toPortErrors.chat
 type Opening = Extract<Received, { type: 'open' }>
 
 export function createReceiver(options: ReceiverOptions): Receiver {
-  const { api, onError, clock, timeoutMs, words, threads, hearsAll, isOwnCommand } = options
+  const { api, onError, clock, timeoutMs, texts, threads, hearsAll, isOwnCommand } = options
   const { forms } = featuresOf(api)
   /** The hint for a form that was too long for its button and was lost with a restart. */
-  const inWords = words.replyWith({ options: 0, multiple: false, custom: true })
+  const inWords = texts.replyWith({ options: 0, multiple: false, custom: true })
   const { receive, answering, failing, rest } = createInboundReceiver({
     ...{ ...options, client: api, account: 'slack', toPortError, Failure: SlackError, pressMs },
     limitsOf: () => slackLimits,
@@ -98,7 +98,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       // The dialog's metadata may hold less of the form than the button did.
       forms.set(token, form)
       const place = { channel: chat.id, thread: chat.thread, message: received.messageRef.id }
-      await open(received, modalOf(form, { place, words }))
+      await open(received, modalOf(form, { place, texts }))
       return undefined
     }
     const { state, form: _, ...press } = received

@@ -1,4 +1,4 @@
-import { words } from '@reply/sink'
+import { texts } from '@reply/sink'
 import { expect, test } from 'vitest'
 import { modalOf } from '../src/form.ts'
 import { contentOf } from '../src/port/blocks.ts'
@@ -10,7 +10,7 @@ const place = { channel: 'C1', thread: undefined, message: '1.1' }
 
 test("hidden characters in a dialog's title, fields and options are made visible", () => {
   const question = { header: hidden, question: hidden, multiple: false, custom: false, options }
-  const modal = modalOf({ token: 't', label: hidden, questions: [question] }, { place, words })
+  const modal = modalOf({ token: 't', label: hidden, questions: [question] }, { place, texts })
   const element = { options: [{ text: shown, description: shown, value: '0' }] }
   expect(modal).toMatchObject({ title: shown, blocks: [{ label: shown, element }] })
 })

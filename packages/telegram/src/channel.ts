@@ -1,4 +1,4 @@
-import { type Inbound, type Sink, type SinkPlace, type WebhookAnswer, type WebhookRequest, words } from '@reply/sink'
+import { type Inbound, type Sink, type SinkPlace, texts, type WebhookAnswer, type WebhookRequest } from '@reply/sink'
 import {
   type ChannelOptions,
   createWebhook,
@@ -63,7 +63,7 @@ export function telegramChannel(options: TelegramChannelOptions): TelegramChanne
   const { onError, clock } = inbound
   requireToken(api)
   if (updates === 'webhook' || secretToken !== undefined) requireSecret(secretToken)
-  const receiver = createReceiver({ ...inbound, api, words: { ...words, ...options.words }, onMoved })
+  const receiver = createReceiver({ ...inbound, api, texts: { ...texts, ...options.texts }, onMoved })
   const hearing = createHearing({ onHearing: options.onHearing, onError, clock })
   const polling = createPolling({ api, receiver, onError, hearing, clock })
   const webhook = secretToken === undefined ? undefined : webhookWith(secretToken)
@@ -114,7 +114,9 @@ export function telegramChannel(options: TelegramChannelOptions): TelegramChanne
 }
 
 function requireSecret(secretToken: string | undefined): void {
-  const fault = secretFault(secretToken, { form: { pattern: /^[\w-]{1,256}$/, words: '1 to 256 of these characters' } })
+  const fault = secretFault(secretToken, {
+    form: { pattern: /^[\w-]{1,256}$/, description: '1 to 256 of these characters' },
+  })
   if (fault === undefined) return
   throw new TelegramError('invalid', `A webhook needs a secretToken of 1 to 256 of A-Z a-z 0-9 _ -. ${fault}`)
 }

@@ -39,10 +39,10 @@ export const bridgeChannel: BridgeChannel<TelegramConfig> = {
     return { account: `@${(await me(api, systemClock)).username}` }
   },
   create: async (config, host) => {
-    const { updates = 'polling', secretToken, policy, words } = config
+    const { updates = 'polling', secretToken, policy, texts } = config
     const api = await connect(config, host)
     const secret = secretToken && { secretToken: host.secret(secretToken) }
-    return telegramConnection({ api, updates, policy, words, ...secret }, host)
+    return telegramConnection({ api, updates, policy, texts, ...secret }, host)
   },
 }
 

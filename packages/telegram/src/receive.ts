@@ -1,4 +1,4 @@
-import type { Answering, Inbound, Words } from '@reply/sink'
+import type { Answering, Inbound, Texts } from '@reply/sink'
 import { callPlatform, createInboundReceiver } from '@reply/sink/channel'
 import { clip, type InboundOptions, type InboundPlace } from '@reply/sink/internal'
 import { botOf, featuresOf, noPreview, type TelegramInboundApi, type TelegramMove, toChatId } from './api.ts'
@@ -9,7 +9,7 @@ import { quiet } from './render.ts'
 
 export interface ReceiverOptions extends InboundOptions {
   readonly api: TelegramInboundApi
-  readonly words: Words
+  readonly texts: Texts
   /** Called for a group that became a supergroup, before what is written there. */
   readonly onMoved?: ((move: TelegramMove) => unknown) | undefined
 }
@@ -28,7 +28,7 @@ type ReceivedText = Extract<Received, { type: 'text' }>
 const pressMs = 10_000
 
 export function createReceiver(options: ReceiverOptions): Receiver {
-  const { api, words } = options
+  const { api, texts } = options
   const { receive, answering, rest } = createInboundReceiver({
     ...options,
     client: botOf(api),
@@ -91,8 +91,8 @@ export function createReceiver(options: ReceiverOptions): Receiver {
         ...(chat.thread !== undefined && { message_thread_id: Number(chat.thread) }),
         reply_parameters: { message_id: Number(messageRef.id), allow_sending_without_reply: true },
       }
-      const say = async (words: string, signal: AbortSignal): Promise<unknown> =>
-        await api.sendMessage(toChatId(chat.id), clip(quiet(words), textLength), replying, signal)
+      const say = async (text: string, signal: AbortSignal): Promise<unknown> =>
+        await api.sendMessage(toChatId(chat.id), clip(quiet(text), textLength), replying, signal)
       return { ...text, answer: answering(text, { say, isMessage: true }) }
     }
     const { queryID, ...press } = received
@@ -101,7 +101,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
 
   /** It counts for nothing, so the host does not get it. */
   async function refused({ actor, queryID }: Extract<Received, { type: 'unplaced' }>): Promise<undefined> {
-    await noticing({ type: 'press', chat: { id: actor.id } }, queryID)(words.notItsMessage)
+    await noticing({ type: 'press', chat: { id: actor.id } }, queryID)(texts.notItsMessage)
     return undefined
   }
 

@@ -1,4 +1,4 @@
-import { answerWith, type Inbound, words } from '@reply/sink'
+import { answerWith, type Inbound, texts } from '@reply/sink'
 import { Api, Bot } from 'grammy'
 import { afterEach, describe, expect, test } from 'vitest'
 import { type TelegramChannel, type TelegramChannelOptions, telegramChannel } from '../src/index.ts'
@@ -210,13 +210,13 @@ test("a press of an ask's button that names no message of a chat is refused, and
   await channel.handleUpdate({ update_id: 1, callback_query: { ...query, data: 'r~tok.once' } })
   await channel.handleUpdate({ update_id: 2, callback_query: { ...query, data: 'page:2' } })
   expect(received).toEqual([])
-  expect(answers).toEqual([{ callback_query_id: '1', text: words.notItsMessage }])
+  expect(answers).toEqual([{ callback_query_id: '1', text: texts.notItsMessage }])
 })
 
 test.each([200, 201])('a long answer is cut, never inside a surrogate pair: %i', async (length) => {
-  const words = `${'x'.repeat(length - 200)}${'👍'.repeat(5000)}`
+  const long = `${'x'.repeat(length - 200)}${'👍'.repeat(5000)}`
   const { telegram, api, errors } = await receive({}, (inbound) =>
-    inbound.type === 'stop' ? {} : inbound.answer(words),
+    inbound.type === 'stop' ? {} : inbound.answer(long),
   )
   await api.sendMessage(7, '?', { reply_markup: { inline_keyboard: [[{ text: 'Yes', callback_data: 'r~tok' }]] } })
   expect((await telegram.press(7, 1, 'Yes').settled).text).toMatch(/^x?👍{98,99}…$/u)
@@ -239,8 +239,8 @@ test("a text's answer is a reply in its topic", async () => {
 })
 
 test("a text's answer mentions no one and has no link preview", async () => {
-  const words = 'Not @some_body, but https://a.example or tg://resolve?domain=x.'
-  const { telegram } = await receive({}, (inbound) => (inbound.type === 'text' ? inbound.answer(words) : {}))
+  const long = 'Not @some_body, but https://a.example or tg://resolve?domain=x.'
+  const { telegram } = await receive({}, (inbound) => (inbound.type === 'text' ? inbound.answer(long) : {}))
   telegram.say(7, 'Purple')
   await until(() => telegram.screen(7).length === 2)
   const text = 'Not @\u2060some_body, but https://a.example or tg:\u2060//resolve?domain=x.'

@@ -1,4 +1,4 @@
-import { words } from '@reply/sink'
+import { texts } from '@reply/sink'
 import { emptyLedger, layout } from '@reply/sink/internal'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -13,7 +13,7 @@ function sentFor(command: string): string {
   const ask = permits({ call: { tool: 'bash', input: { command } }, patterns: [], always: [], title: 'bash' })
   const ledger = { ...emptyLedger, asks: { per_1: { secret: 's', answers: [], picked: [] } } }
   const { cards } = viewOf(replyWith([], { phase: 'blocked', asks: [ask] }), { ledger })
-  const slots = layout(cards, { render: renderWhatsApp, limits: baileysLimits, mode: 'live', words, ledger })
+  const slots = layout(cards, { render: renderWhatsApp, limits: baileysLimits, mode: 'live', texts, ledger })
   return slots.map(({ bubble }) => bubble.text).join('\n')
 }
 

@@ -1,5 +1,5 @@
 import { discordLimits, renderDiscord } from '@reply/discord/internal'
-import { words } from '@reply/sink'
+import { texts } from '@reply/sink'
 import type { Limits, Render } from '@reply/sink/channel'
 import { type Entry, emptyLedger, type Ledger, layout, type Mode, type Slot } from '@reply/sink/internal'
 import { renderSlack, slackLimits } from '@reply/slack/internal'
@@ -31,7 +31,7 @@ function path(id: string, render: Render, limits: Limits, mode: Mode): Path {
       let ledger = emptyLedger
       return (source, isOpen) => {
         const card = { type: 'answer', key: 'answer', source, isOpen } as const
-        const slots = layout([card], { render, limits, mode, words, ledger })
+        const slots = layout([card], { render, limits, mode, texts, ledger })
         return () => {
           ledger = shownIn(ledger, slots, mode)
         }

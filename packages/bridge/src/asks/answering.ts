@@ -34,7 +34,7 @@ export function createAnswerer(
         running: () => running,
         beforeAnswer,
       },
-      words: channels.sinkFields(channel).words,
+      texts: channels.sinkFields(channel).texts,
     })(inbound)
   }
 

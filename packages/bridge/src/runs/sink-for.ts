@@ -40,12 +40,12 @@ function sinkFor(
 ): Sink {
   const { enabled, toolThrottleMs, heartbeatMs } = router.progress
   const verbosity = enabled ? 'verbose' : 'quiet'
-  const { policy, words } = channels.sinkFields(channel)
+  const { policy, texts } = channels.sinkFields(channel)
   return channels.of(channel).sinkFor(
     { chat, ...(chat === prompt.chat && { replyTo: prompt.messageRef }) },
     {
       policy: { toolThrottleMs, heartbeatMs, ...policy, ...((isVerbose || !enabled) && { verbosity }) },
-      words,
+      texts,
       label: id,
       keepsText: isClosing,
       mentions: (type) => people.answerers(type, channel, prompt),

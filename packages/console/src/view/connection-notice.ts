@@ -1,5 +1,5 @@
 import type { Clock, ReplyError } from '@reply/core'
-import { words } from '@reply/sink'
+import { texts } from '@reply/sink'
 import { duration } from '@reply/sink/internal'
 
 export interface ConnectionNoticeOptions {
@@ -33,7 +33,7 @@ export function createConnectionNotice({ clock, note, isShowing, missed }: Conne
     const isMine = !isShowing()
     stop()
     lost = { at: clock.now(), isMine }
-    if (isMine) note(words.lostConnection)
+    if (isMine) note(texts.lostConnection)
   }
 
   function restore(): void {

@@ -1,5 +1,5 @@
 import { type Part, partsOf, type Reply } from '@reply/core'
-import { words } from '@reply/sink'
+import { texts } from '@reply/sink'
 import { duration, retryText } from '@reply/sink/internal'
 import { cleanLine } from '../format/sanitize.ts'
 import { line } from '../format/styled-line.ts'
@@ -49,16 +49,16 @@ export function createDelays(): Delays {
     if (reply.retry !== undefined) {
       const { attempt, message, nextAt } = reply.retry
       const key = `retry:${after ?? ''}:${attempt ?? nextAt ?? message}`
-      add({ ...added, key, text: `↻ ${cleanLine(retryText(reply.retry, { now, words }))}`, passing: false })
+      add({ ...added, key, text: `↻ ${cleanLine(retryText(reply.retry, { now, texts }))}`, passing: false })
     }
     if (reply.stalled) {
-      add({ ...added, key: `stalled:${reply.messages.length}`, text: `! ${words.stalled}`, passing: true })
+      add({ ...added, key: `stalled:${reply.messages.length}`, text: `! ${texts.stalled}`, passing: true })
     }
     if (reply.connection === 'lost' && lostAt === undefined && reply.phase !== 'settled') {
       restored('')
       lostAt = now
       outages++
-      add({ ...added, key: `lost:${outages}`, text: `! ${words.lostConnection}`, passing: true })
+      add({ ...added, key: `lost:${outages}`, text: `! ${texts.lostConnection}`, passing: true })
     } else if (lostAt !== undefined && isBack(reply)) {
       back = { at: now, lasted: duration(now - lostAt), after }
       lostAt = undefined

@@ -1,5 +1,5 @@
 import { causeOf, type FailureCause, type ReplyErrorType, type ReplyFailure } from '@reply/core'
-import { words } from '@reply/sink'
+import { texts } from '@reply/sink'
 import { cleanLine } from '../format/sanitize.ts'
 
 // Types of `ReplyError`: their messages say more than their names.
@@ -64,7 +64,7 @@ export function cureOf(error: ReplyFailure | undefined): string | undefined {
 
 /** The chats' words, with the commands that a terminal can run. */
 const cures: Readonly<Record<FailureCause | 'again', string>> = {
-  ...words.cures,
+  ...texts.cures,
   credentials: 'The provider rejected the API key: renew it (in OpenCode with `opencode auth login`).',
   model: 'Choose a model that the agent offers (`opencode models` lists those of OpenCode).',
 }

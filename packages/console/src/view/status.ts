@@ -1,5 +1,5 @@
 import { pendingAsks, type Reply } from '@reply/core'
-import { words } from '@reply/sink'
+import { texts } from '@reply/sink'
 import { contextPercent, statusFacts } from '@reply/sink/internal'
 import { cleanLine } from '../format/sanitize.ts'
 import { fit, type Line, line, type Span, span, widthOf } from '../format/styled-line.ts'
@@ -13,7 +13,7 @@ import { spinner } from '../format/symbols.ts'
 export function statusLine(reply: Reply, options: { now: number; width: number; label?: string; hint?: string }): Line {
   const { now, width, label, hint } = options
   const head = [markOf(reply, now), ...(label === undefined ? [] : line(`${cleanLine(label)} · `, 'bold'))]
-  const { activity, elapsed, step, context } = statusFacts(reply, { now, words })
+  const { activity, elapsed, step, context } = statusFacts(reply, { now, texts })
   const row = [...head, ...activityLine(reply, cleanLine(activity))]
   const facts = [
     dim(elapsed),

@@ -96,7 +96,7 @@ const weakKeys: ReadonlySet<string> = new Set([
 ])
 
 function keyOf(publicKey: string | undefined): KeyObject {
-  const form = { pattern: /^[0-9a-f]{64}$/i, words: 'of that form' }
+  const form = { pattern: /^[0-9a-f]{64}$/i, description: 'of that form' }
   const fault =
     secretFault(publicKey, { form }) ?? (isWeak(publicKey) ? 'Anyone could sign with this weak key.' : undefined)
   if (publicKey !== undefined && fault === undefined) {

@@ -8,7 +8,7 @@ import { permissionKey, requestOf } from '../ledger/keys.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Actor } from '../port/actor.ts'
 import type { Chat } from '../port/port.ts'
-import type { Words } from '../words.ts'
+import type { Texts } from '../texts.ts'
 import { type AskInput, type AskPress, type AskText, isOffered, type Taken, takeAsk } from './asks.ts'
 import { offerOf, refusedAlways } from './offer.ts'
 import { isIn, type Target, targetsOf } from './target.ts'
@@ -49,7 +49,7 @@ export interface Found {
 }
 
 export interface AskFinderOptions {
-  readonly words: Words
+  readonly texts: Texts
   readonly policy: Policy
   readonly chat: Chat
   readonly mayAnswer?: MayAnswer | undefined
@@ -71,11 +71,11 @@ export interface AskFinderOptions {
 export type AskFinder = (input: AskInput, actor: Actor | undefined) => Promise<readonly Found[]>
 
 /** Takes the ask that is meant. For text that fits several, an error asks which one. Undefined without any. */
-export function pick(found: readonly Found[], words: Words): TakenAsk | undefined {
+export function pick(found: readonly Found[], texts: Texts): TakenAsk | undefined {
   const meant = found.find(({ type }) => type === 'meant')
   const first = found.find(({ type }) => type === 'fits')
   const candidates = found.filter(({ type }) => type === 'fits' || type === 'maybe')
-  if (!meant && first && candidates.length > 1) return wrong(first.ask, words.whichOne)
+  if (!meant && first && candidates.length > 1) return wrong(first.ask, texts.whichOne)
   return (meant ?? first ?? found.find(({ type }) => type === 'unfit'))?.take()
 }
 
@@ -86,7 +86,7 @@ export interface AskTaker {
 }
 
 export function createAskTaker(options: AskFinderOptions): AskTaker {
-  const { words, policy, chat, mayAnswer, reply, ledger, loaded, called, clock, onChange, onError } = options
+  const { texts, policy, chat, mayAnswer, reply, ledger, loaded, called, clock, onChange, onError } = options
   /** The contents of asks answered here, until the server reports them as answered. */
   const answered = new Set<string>()
   return { find, stoppedBy }
@@ -116,10 +116,10 @@ export function createAskTaker(options: AskFinderOptions): AskTaker {
     const carrier = ledger().entries.find((entry) => hasSecret(entry, hash))
     const ask = carrier && reply()?.asks.find(({ requestID }) => requestID === requestOf(carrier.card))
     if (!ask) return []
-    if (!isIn(chat, input.chat)) return [refusing(ask, words.notHere)]
+    if (!isIn(chat, input.chat)) return [refusing(ask, texts.notHere)]
     // The platform may report a press before it confirms the post of its message.
     if (!pressedEntry(ask, input)) await atMost(called(), confirmMs)
-    if (!pressedEntry(ask, input)) return [refusing(ask, words.notItsMessage)]
+    if (!pressedEntry(ask, input)) return [refusing(ask, texts.notItsMessage)]
     if (ask.status === 'pending' && !(await mayTake(ask, actor))) return [refusing(ask, notFor(actor))]
     return [{ type: 'meant', ask, take: () => take(readAsk(ask, input), ask, actor) }]
   }
@@ -149,7 +149,7 @@ export function createAskTaker(options: AskFinderOptions): AskTaker {
   }
 
   async function foundAt({ type, ask }: Target, input: AskText, actor: Actor | undefined): Promise<Found | undefined> {
-    if (type === 'outdated') return refusing(ask, words.alreadyResolved)
+    if (type === 'outdated') return refusing(ask, texts.alreadyResolved)
     const step = stepOf(ask)
     const may = await mayTake(ask, actor)
     const read = readAsk(ask, input)
@@ -157,11 +157,11 @@ export function createAskTaker(options: AskFinderOptions): AskTaker {
     const takeNow = (): TakenAsk => take(step === stepOf(ask) ? readAsk(ask, input) : undefined, ask, actor)
     if (type === 'unconfirmed') {
       const isMeant = may && read?.isUnderstood === true && !answered.has(contentOf(ask.requestID, read.state))
-      return isMeant ? refusing(ask, words.notShownYet) : undefined
+      return isMeant ? refusing(ask, texts.notShownYet) : undefined
     }
     if (type !== 'bare' && type !== 'maybe') {
       if (!may) return refusing(ask, notFor(actor))
-      return type === 'unshown' ? refusing(ask, words.notShownYet) : { type: 'meant', ask, take: takeNow }
+      return type === 'unshown' ? refusing(ask, texts.notShownYet) : { type: 'meant', ask, take: takeNow }
     }
     // Text from others is conversation, not an answer.
     if (!may || !read) return undefined
@@ -170,7 +170,7 @@ export function createAskTaker(options: AskFinderOptions): AskTaker {
     // It was answered a moment ago, which its reply does not show yet.
     if (isAnswered && isFree) return undefined
     const isAnswer = read.taken.type !== 'error' && !isAnswered
-    if (type === 'maybe') return isAnswer ? { type, ask, take: () => wrong(ask, words.notShownYet) } : undefined
+    if (type === 'maybe') return isAnswer ? { type, ask, take: () => wrong(ask, texts.notShownYet) } : undefined
     const takeFree = (): TakenAsk => {
       const taken = takeNow()
       const isLate = taken.type === 'error' && isAnsweredNow(ask)
@@ -179,13 +179,13 @@ export function createAskTaker(options: AskFinderOptions): AskTaker {
     const found: Found = { type: isAnswer ? 'fits' : 'unfit', ask, take: isFree ? takeFree : takeNow }
     if (chat.kind === 'private') return found
     if (ask.type === 'permission')
-      return isAnswer ? { ...found, type: 'unfit', take: () => wrong(ask, words.pressOrReply) } : undefined
+      return isAnswer ? { ...found, type: 'unfit', take: () => wrong(ask, texts.pressOrReply) } : undefined
     // Without known answerers, any conversation could count as the answer.
     return read.state.guard ? found : undefined
   }
 
   function notFor(actor: Actor | undefined): string {
-    return actor?.isAnonymous ? words.anonymous : words.notForYou
+    return actor?.isAnonymous ? texts.anonymous : texts.notForYou
   }
 
   /** Identifies the current question and content of an ask. */
@@ -199,7 +199,7 @@ export function createAskTaker(options: AskFinderOptions): AskTaker {
     const ask = reply()?.asks.find((one) => one.requestID === requestID)
     const state = ledger().asks[requestID]
     if (!ask || !state || ('token' in input && !isOfContent(pressedEntry(ask, input), ask, state))) return undefined
-    const taken = takeAsk(ask, input, { state, words })
+    const taken = takeAsk(ask, input, { state, texts })
     return { ask, state, taken: gated({ ask, state, taken }, 'token' in input), isUnderstood: taken.type !== 'error' }
   }
 
@@ -211,10 +211,10 @@ export function createAskTaker(options: AskFinderOptions): AskTaker {
   /** Limits text and presses to what the chat may be offered. */
   function gated({ ask, state, taken }: Omit<Read, 'isUnderstood'>, isPress: boolean): Taken {
     if (taken.type !== 'answer' || ask.type !== 'permission') return taken
-    const offering = { ledger: ledger(), policy, words, mayAllow: mayAllow(state, options), isPress }
+    const offering = { ledger: ledger(), policy, texts, mayAllow: mayAllow(state, options), isPress }
     const offer = offerOf(ask, offering)
-    if (!offer.once) return { type: 'error', error: offer.why ?? words.notAllShown }
-    return taken.answer === 'always' && !offer.always ? { type: 'error', error: refusedAlways(ask, words) } : taken
+    if (!offer.once) return { type: 'error', error: offer.why ?? texts.notAllShown }
+    return taken.answer === 'always' && !offer.always ? { type: 'error', error: refusedAlways(ask, texts) } : taken
   }
 
   async function mayTake(ask: Ask, actor: Actor | undefined): Promise<boolean> {
@@ -248,12 +248,12 @@ export function createAskTaker(options: AskFinderOptions): AskTaker {
 
   /** Of several takes one counts: nothing is awaited after the check. */
   function take(read: Read | undefined, before: Ask, actor: Actor | undefined): TakenAsk {
-    if (!read) return wrong(before, words.alreadyResolved)
+    if (!read) return wrong(before, texts.alreadyResolved)
     const { ask, state, taken } = read
     if (taken.type === 'error' || taken.type === 'form' || taken.type === 'conversation')
       return { ...taken, ...unchanged(ask) }
     const content = contentOf(ask.requestID, state)
-    if (answered.has(content)) return wrong(ask, words.alreadyResolved)
+    if (answered.has(content)) return wrong(ask, texts.alreadyResolved)
     onChange(ask.requestID, taken.type === 'more' ? { ...state, ...taken.state } : { ...state, by: actor?.name })
     if (taken.type === 'more') return { ...taken, ...unchanged(ask) }
     // The last answer is recorded and shown once the server has accepted it.

@@ -13,7 +13,7 @@ import {
 import type { AskState } from '../ledger/card.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Chat, Form, MessageRef } from '../port/port.ts'
-import type { Words } from '../words.ts'
+import type { Texts } from '../texts.ts'
 import { refusedAlways } from './offer.ts'
 import { digestOf, isInputKnown } from './permission.ts'
 import { secretIn } from './token.ts'
@@ -97,11 +97,11 @@ function stateOf(ask: Ask, before: AskState | undefined, now: number): AskState 
 export function takeAsk(
   ask: Ask,
   input: AskInput,
-  { state, words }: { readonly state: AskState; readonly words: Words },
+  { state, texts }: { readonly state: AskState; readonly texts: Texts },
 ): Taken {
-  if (ask.status !== 'pending') return { type: 'error', error: words.alreadyResolved }
-  if (ask.type === 'permission') return takePermission(ask, input, { state, words })
-  return takeAnswer(ask, input, { state, words })
+  if (ask.status !== 'pending') return { type: 'error', error: texts.alreadyResolved }
+  if (ask.type === 'permission') return takePermission(ask, input, { state, texts })
+  return takeAnswer(ask, input, { state, texts })
 }
 
 /** Whether what was read is something that the ask offers, rather than a person's own words. */
@@ -116,7 +116,7 @@ export function isOffered(ask: Ask, taken: Taken, { answers }: AskState): boolea
 function takePermission(
   ask: PermissionAsk,
   input: AskInput,
-  { state, words }: { readonly state: AskState; readonly words: Words },
+  { state, texts }: { readonly state: AskState; readonly texts: Texts },
 ): Taken {
   const canAlways = alwaysOffer(ask).type === 'offered'
   const answer = (reply: 'once' | 'always'): Taken => ({ type: 'answer', answer: reply, state })
@@ -125,9 +125,9 @@ function takePermission(
     if (input.token === tokens.permission(secret, 'once')) return answer('once')
     if (input.token === tokens.permission(secret, 'always') && canAlways) return answer('always')
     if (input.token === tokens.permission(secret, 'reject')) return { type: 'reject', state }
-    return { type: 'error', error: words.alreadyResolved }
+    return { type: 'error', error: texts.alreadyResolved }
   }
-  const { allowOnce: once, allowAlways: always, reject } = words
+  const { allowOnce: once, allowAlways: always, reject } = texts
   const read = readPermissionAnswer(input.text, { canAlways, labels: { once, always, reject } })
   switch (read.type) {
     case 'answer':
@@ -136,8 +136,8 @@ function takePermission(
       return { ...read, state }
     case 'error': {
       const isUnclear = read.reason === 'unclear'
-      if (isUnclear) return { type: 'error', error: words.replyPermission(canAlways) }
-      return { type: 'error', error: refusedAlways(ask, words) }
+      if (isUnclear) return { type: 'error', error: texts.replyPermission(canAlways) }
+      return { type: 'error', error: refusedAlways(ask, texts) }
     }
     default:
       return read satisfies never
@@ -147,26 +147,26 @@ function takePermission(
 function takeAnswer(
   ask: QuestionAsk,
   input: AskInput,
-  { state, words }: { readonly state: AskState; readonly words: Words },
+  { state, texts }: { readonly state: AskState; readonly texts: Texts },
 ): Taken {
   const at = state.answers.length
   const question = ask.questions[at]
-  if (!question) return { type: 'error', error: words.alreadyResolved }
+  if (!question) return { type: 'error', error: texts.alreadyResolved }
   if ('text' in input) {
-    const given = readAnswer(question, input.text, words)
+    const given = readAnswer(question, input.text, texts)
     return given.error === undefined ? next(ask, state, given.picked) : { type: 'error', error: given.error }
   }
   const { token, values } = input
-  if (values) return takeForm(ask, { token, values }, { state, words })
+  if (values) return takeForm(ask, { token, values }, { state, texts })
   const secret = secretIn(token)
   if (token === tokens.done(secret, at)) {
-    return state.picked.length === 0 ? { type: 'error', error: words.pickSeveral } : next(ask, state, state.picked)
+    return state.picked.length === 0 ? { type: 'error', error: texts.pickSeveral } : next(ask, state, state.picked)
   }
   const opened = formAt(ask, token, state)
-  if (opened >= 0) return { type: 'form', form: formOf(ask, opened, { secret, words }), state }
+  if (opened >= 0) return { type: 'form', form: formOf(ask, opened, { secret, texts }), state }
   const option = question.options.find((_, index) => tokens.option(secret, at, index) === token)
   // A button of an earlier question, pressed again.
-  if (!option) return { type: 'error', error: words.alreadyResolved }
+  if (!option) return { type: 'error', error: texts.alreadyResolved }
   if (!question.multiple) return next(ask, state, [option.label])
   const picked = state.picked.includes(option.label)
     ? state.picked.filter((label) => label !== option.label)
@@ -178,9 +178,9 @@ function takeAnswer(
 export function formOf(
   ask: QuestionAsk,
   at: number,
-  { secret, words }: { readonly secret: string; readonly words: Words },
+  { secret, texts }: { readonly secret: string; readonly texts: Texts },
 ): Form {
-  return { token: tokens.form(secret, at), label: words.fillIn, questions: ask.questions.slice(at) }
+  return { token: tokens.form(secret, at), label: texts.fillIn, questions: ask.questions.slice(at) }
 }
 
 /** The index of the first question of the token's form; -1 for other tokens, and for forms of later questions. */
@@ -196,16 +196,16 @@ function formAt(ask: QuestionAsk, token: string, { answers }: AskState): number 
 function takeForm(
   ask: QuestionAsk,
   { token, values }: { readonly token: string; readonly values: readonly (readonly string[])[] },
-  { state, words }: { readonly state: AskState; readonly words: Words },
+  { state, texts }: { readonly state: AskState; readonly texts: Texts },
 ): Taken {
   const at = formAt(ask, token, state)
-  if (at < 0 || values.length === 0) return { type: 'error', error: words.alreadyResolved }
+  if (at < 0 || values.length === 0) return { type: 'error', error: texts.alreadyResolved }
   const given = ask.questions.slice(at, at + values.length).map((question, index): Read => {
     const written = (values[index] ?? []).filter((value) => value.trim() !== '')
-    if (written.length === 0) return { error: words.replyWith({ ...question, options: question.options.length }) }
-    const read = written.map((value) => readAnswer(question, value, words))
+    if (written.length === 0) return { error: texts.replyWith({ ...question, options: question.options.length }) }
+    const read = written.map((value) => readAnswer(question, value, texts))
     const picked = new Set(read.flatMap((one) => one.picked ?? []))
-    if (picked.size > 1 && !question.multiple) return { error: words.oneOnly }
+    if (picked.size > 1 && !question.multiple) return { error: texts.oneOnly }
     return read.find(({ error }) => error !== undefined) ?? { picked: [...picked] }
   })
   const wrong = given.find((one) => one.error !== undefined)
@@ -228,16 +228,16 @@ type Read =
   | { readonly error: string; readonly picked?: undefined }
 
 /** Reads typed text, or says what would be an answer. */
-function readAnswer(question: Question, text: string, words: Words): Read {
+function readAnswer(question: Question, text: string, texts: Texts): Read {
   const read = readQuestionAnswer(text, question)
   if (read.type === 'answer') return { picked: read.answers }
   switch (read.reason) {
     case 'empty':
-      return { error: words.replyWith({ ...question, options: question.options.length }) }
+      return { error: texts.replyWith({ ...question, options: question.options.length }) }
     case 'one-only':
-      return { error: words.oneOnly }
+      return { error: texts.oneOnly }
     case 'not-an-option':
-      return { error: words.notAnOption(read.given, namesOf(question), question.custom) }
+      return { error: texts.notAnOption(read.given, namesOf(question), question.custom) }
     default:
       return read.reason satisfies never
   }

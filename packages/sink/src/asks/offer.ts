@@ -2,7 +2,7 @@ import { alwaysOffer, escapeDeceptive, type PermissionAsk } from '@reply/core'
 import type { Policy } from '../config.ts'
 import type { Entry } from '../ledger/entry.ts'
 import { entriesOf, type Ledger } from '../ledger/ledger.ts'
-import type { Words } from '../words.ts'
+import type { Texts } from '../texts.ts'
 import { isInputKnown, permissionCardKey } from './permission.ts'
 
 /** How people may answer a permission besides rejecting it, which is always possible. */
@@ -17,7 +17,7 @@ export interface OfferFacts {
   /** What the chat shows. */
   readonly ledger: Ledger
   readonly policy: Pick<Policy, 'allowUnseen'>
-  readonly words: Words
+  readonly texts: Texts
   /** People here may allow something: the chat is private, or the host says who may answer. */
   readonly mayAllow: boolean
   /** The answer came from a button of a message of the ask. It proves that an edit added the button. Default false. */
@@ -30,37 +30,37 @@ export interface OfferFacts {
  * Allowing requires that the call's input is known and that every message of the ask, files included, is confirmed on
  * the screen. `always` also requires patterns that it would cover, and the message that names them with its buttons. Pure.
  */
-export function offerOf(ask: PermissionAsk, { ledger, policy, words, mayAllow, isPress = false }: OfferFacts): Offer {
-  if (!mayAllow) return refusal(words.notAllowedHere)
-  if (!isInputKnown(ask) && !policy.allowUnseen) return refusal(words.waitingForInput)
-  if (!isReadable(ask, ledger, isPress)) return refusal(words.notAllShown)
+export function offerOf(ask: PermissionAsk, { ledger, policy, texts, mayAllow, isPress = false }: OfferFacts): Offer {
+  if (!mayAllow) return refusal(texts.notAllowedHere)
+  if (!isInputKnown(ask) && !policy.allowUnseen) return refusal(texts.waitingForInput)
+  if (!isReadable(ask, ledger, isPress)) return refusal(texts.notAllShown)
   const isNamed = entriesOf(ledger, permissionCardKey(ask)).some(({ isAllowing }) => isAllowing === true)
   return { once: true, always: isNamed && alwaysOffer(ask).type === 'offered' }
 }
 
 /** Why "always" is not offered although the server would take it. Undefined if it is offered, or would cover nothing. */
-export function whyNotAlways(ask: PermissionAsk, words: Words): string | undefined {
+export function whyNotAlways(ask: PermissionAsk, texts: Texts): string | undefined {
   const offer = alwaysOffer(ask)
   switch (offer.type) {
     case 'offered':
     case 'none':
       return undefined
     case 'everything':
-      return words.alwaysTooWide({
+      return texts.alwaysTooWide({
         permission: escapeDeceptive(ask.permission),
         pattern: escapeDeceptive(offer.pattern),
       })
     case 'runs-anything':
-      return words.alwaysTooWide({ program: escapeDeceptive(offer.program) })
+      return texts.alwaysTooWide({ program: escapeDeceptive(offer.program) })
     default:
       return offer satisfies never
   }
 }
 
 /** What a person is told who answers "always" where it is not offered. */
-export function refusedAlways(ask: PermissionAsk, words: Words): string {
-  const why = whyNotAlways(ask, words)
-  return why === undefined ? words.alwaysNotOffered : `${why} ${words.replyPermission(false)}`
+export function refusedAlways(ask: PermissionAsk, texts: Texts): string {
+  const why = whyNotAlways(ask, texts)
+  return why === undefined ? texts.alwaysNotOffered : `${why} ${texts.replyPermission(false)}`
 }
 
 function refusal(why: string): Offer {

@@ -3,7 +3,7 @@ import { utf8ToBytes } from '@noble/hashes/utils.js'
 import { type AskDetail, askDetails, askTitle, escapeDeceptive, type PermissionAsk } from '@reply/core'
 import { base64url } from '../base64url.ts'
 import { permissionKey } from '../ledger/keys.ts'
-import type { Words } from '../words.ts'
+import type { Texts } from '../texts.ts'
 
 export type { AskDetail }
 
@@ -37,7 +37,7 @@ export function isInputKnown(ask: PermissionAsk): boolean {
 }
 
 /** What it would run. While that is unknown, its patterns and metadata. */
-export function detailsOf(ask: PermissionAsk, words: Words): readonly AskDetail[] {
+export function detailsOf(ask: PermissionAsk, texts: Texts): readonly AskDetail[] {
   const known = askDetails(ask)
   if (known) return known
   const { metadata } = ask
@@ -47,7 +47,7 @@ export function detailsOf(ask: PermissionAsk, words: Words): readonly AskDetail[
     ...(patterns.length > 0
       ? [
           {
-            label: words.patterns,
+            label: texts.patterns,
             format: 'text' as const,
             text: patterns.map((pattern) => escapeDeceptive(pattern)).join('\n'),
           },
@@ -56,7 +56,7 @@ export function detailsOf(ask: PermissionAsk, words: Words): readonly AskDetail[
     ...(Object.keys(metadata).length > 0
       ? [
           {
-            label: words.metadata,
+            label: texts.metadata,
             format: 'code' as const,
             text: escapeDeceptive(JSON.stringify(cutOff(metadata), undefined, 2)),
           },

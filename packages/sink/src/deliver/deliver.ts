@@ -12,8 +12,8 @@ import { createLedgerStorage } from '../ledger/ledger-store.ts'
 import type { CallKind } from '../port/limits.ts'
 import type { ChannelPort, Chat, MessageRef, Render } from '../port/port.ts'
 import type { PortError } from '../port/port-error.ts'
+import type { Texts } from '../texts.ts'
 import { earliest } from '../view/view.ts'
-import type { Words } from '../words.ts'
 import { createAbilities } from './abilities.ts'
 import { type Delivery, deliveryOf, type Missing, missingIn } from './delivery.ts'
 import { expired } from './expire.ts'
@@ -47,7 +47,7 @@ export interface DeliverOptions extends GuardOptions, Pick<LayoutOptions, 'menti
   readonly keyOf: (reply: Reply) => string
   readonly pace: ChatPace
   readonly policy: Policy
-  readonly words: Words
+  readonly texts: Texts
   readonly label?: string | undefined
   readonly keepsText?: ((reply: Reply) => boolean) | undefined
   readonly mayAnswer?: MayAnswer | undefined

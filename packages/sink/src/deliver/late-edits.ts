@@ -67,8 +67,8 @@ export function createLateEdits(
     try {
       await late?.tell(key, operation.entry.ref)
     } catch (cause) {
-      const words = `An edit was made after another process took over, and that one could not be told: message ${operation.entry.ref.id} may show an older text.`
-      onError(new SinkError('store', words, { cause }))
+      const message = `An edit was made after another process took over, and that one could not be told: message ${operation.entry.ref.id} may show an older text.`
+      onError(new SinkError('store', message, { cause }))
     }
   }
 

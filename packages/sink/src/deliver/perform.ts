@@ -15,7 +15,7 @@ import type {
   Render,
 } from '../port/port.ts'
 import { PortError } from '../port/port-error.ts'
-import type { Words } from '../words.ts'
+import type { Texts } from '../texts.ts'
 import type { Edit, Operation, Post } from './operation.ts'
 import { pieceOf } from './streaming.ts'
 import { intentOf } from './transitions.ts'
@@ -28,7 +28,7 @@ export interface PerformOptions {
   readonly chat: Chat
   readonly replyTo?: MessageRef | undefined
   readonly policy: Pick<Policy, 'repliesToPrompt'>
-  readonly words: Words
+  readonly texts: Texts
   readonly signal: AbortSignal
   /** Growing text is streamed. */
   readonly stream?: AppendStream | undefined
@@ -111,8 +111,8 @@ async function takeAway(ref: MessageRef, options: PerformOptions): Promise<void>
   await port.edit?.(ref, placeholder(options), { chat, signal })
 }
 
-function placeholder({ render, words }: PerformOptions): Bubble {
-  return { ...render(words.removed), isPlain: false, source: words.removed, buttons: [] }
+function placeholder({ render, texts }: PerformOptions): Bubble {
+  return { ...render(texts.removed), isPlain: false, source: texts.removed, buttons: [] }
 }
 
 /** What happens at the reply's beginning and end replies to the message that asked; the closing line to the answer. */
@@ -145,6 +145,8 @@ export function isReported(operation: Operation, { type, retryAfterMs = 0 }: Por
 /** An error other than `PortError` doesn't say whether the call was done, so it counts as ambiguous. */
 export function toPortError(error: unknown): PortError {
   if (error instanceof PortError) return error
-  const words = error instanceof Error ? error.message : String(error)
-  return new PortError('ambiguous', `The port failed with something other than a PortError: ${words}`, { cause: error })
+  const message = error instanceof Error ? error.message : String(error)
+  return new PortError('ambiguous', `The port failed with something other than a PortError: ${message}`, {
+    cause: error,
+  })
 }

@@ -33,7 +33,7 @@ export function createPainter(): (reply: Reply, options: PictureOptions) => Pict
       render,
       chat,
       policy,
-      words,
+      texts,
       label,
       secretOf,
       mode,
@@ -50,7 +50,7 @@ export function createPainter(): (reply: Reply, options: PictureOptions) => Pict
     const shown = shownOf(ledger)
     const { cards, flow, ...rest } = view(reply, {
       policy,
-      words,
+      texts,
       mode,
       now,
       shown,
@@ -72,7 +72,7 @@ export function createPainter(): (reply: Reply, options: PictureOptions) => Pict
     const streaming = stream && { stream, flow }
     // In a private chat each message notifies the only person there.
     const mentions = chat.kind === 'private' ? undefined : options.mentions
-    const slots = layout(cards, { render, limits, mode, appendLength, words, ledger, now, mentions, streaming })
+    const slots = layout(cards, { render, limits, mode, appendLength, texts, ledger, now, mentions, streaming })
     return { slots, ...rest }
   }
 }

@@ -1,9 +1,8 @@
 import type { Client, ReplyStream } from '@reply/core'
 import { pick, type TakenAsk } from '../asks/answering.ts'
 import type { AskInput } from '../asks/asks.ts'
-import { words as defaultWords } from '../english.ts'
 import type { Sink } from '../sink.ts'
-import type { Words } from '../words.ts'
+import { texts as defaultTexts, type Texts } from '../texts.ts'
 import type { Inbound } from './inbound.ts'
 
 /** A running reply and the sink that shows it. */
@@ -27,8 +26,8 @@ export interface AnswerOptions {
    * nothing is answered, and the call rejects, too.
    */
   readonly beforeAnswer?: ((inbound: Inbound) => Promise<void>) | undefined
-  /** The words that the sink was given. Default: English. */
-  readonly words?: Partial<Words> | undefined
+  /** The texts that the sink was given. Default: English. */
+  readonly texts?: Partial<Texts> | undefined
 }
 
 /**
@@ -40,7 +39,7 @@ export interface AnswerOptions {
  */
 export function answerWith(options: AnswerOptions): (inbound: Inbound) => Promise<boolean> {
   const { client, running } = options
-  const words = { ...defaultWords, ...options.words }
+  const texts = { ...defaultTexts, ...options.texts }
   return async (inbound) => {
     if (inbound.type === 'stop') {
       const session = options.session?.(inbound)
@@ -54,7 +53,7 @@ export function answerWith(options: AnswerOptions): (inbound: Inbound) => Promis
     if (inbound.type === 'press' && inbound.isForeign) return false
     const input = inputOf(inbound)
     const found = await Promise.all(running(inbound).map(({ sink }) => sink.find(input, inbound.actor)))
-    const taken = pick(found.flat(), words)
+    const taken = pick(found.flat(), texts)
     if (taken?.type === 'form' && inbound.type === 'press') {
       await inbound.open?.(taken.form)
       return true
@@ -69,7 +68,7 @@ export function answerWith(options: AnswerOptions): (inbound: Inbound) => Promis
     }
     if (inbound.type === 'text') return false
     // After a restart, the ask's reply may only not be known yet.
-    await inbound.answer(words.notWaiting)
+    await inbound.answer(texts.notWaiting)
     return true
   }
 
@@ -89,11 +88,11 @@ export function answerWith(options: AnswerOptions): (inbound: Inbound) => Promis
     try {
       if (taken.type === 'reject') {
         await client.reject(taken.ask, taken.message)
-        return { text: words.refused(undefined) }
+        return { text: texts.refused(undefined) }
       }
       await client.answer(taken.ask, taken.answer)
       const { answer } = taken
-      return { text: words.answered(typeof answer === 'string' ? answer : answer.flat().join(', '), undefined) }
+      return { text: texts.answered(typeof answer === 'string' ? answer : answer.flat().join(', '), undefined) }
     } catch (error) {
       taken.undo()
       if (isResolved(error) && taken.mayBeConversation) return { isConversation: true }
@@ -105,10 +104,10 @@ export function answerWith(options: AnswerOptions): (inbound: Inbound) => Promis
     return error instanceof Error && 'type' in error && error.type === 'already-resolved'
   }
 
-  /** For an ask that was resolved elsewhere first, the sink's own words, which people understand. */
+  /** For an ask that was resolved elsewhere first, the sink's own texts, which people understand. */
   function reasonOf(error: unknown): string {
     if (!(error instanceof Error)) return String(error)
-    return isResolved(error) ? words.alreadyResolved : error.message
+    return isResolved(error) ? texts.alreadyResolved : error.message
   }
 }
 

@@ -1,27 +1,27 @@
 import type { Policy } from '../config.ts'
 import { ChannelError } from '../error.ts'
 import type { ChannelSinkOptions } from '../sink.ts'
-import type { Words } from '../words.ts'
+import type { Texts } from '../texts.ts'
 import type { BridgeSinkOptions, ChannelHost } from './bridge-channel.ts'
 
 /** What the config of each channel may say of its sinks. */
 export interface SinkFields {
   /** How replies are shown. */
   readonly policy?: Partial<Policy> | undefined
-  /** Words in place of the English ones. */
-  readonly words?: Partial<Words> | undefined
+  /** Texts in place of the English ones. */
+  readonly texts?: Partial<Texts> | undefined
 }
 
 /** The options of a bridge's sink: the program's for one reply, else those of the config, and the host's. */
 export function sinkOptionsOf(
-  { policy, words }: SinkFields,
+  { policy, texts }: SinkFields,
   { store, clock, onError }: Pick<ChannelHost, 'store' | 'clock' | 'onError'>,
   options: BridgeSinkOptions = {},
 ): ChannelSinkOptions {
   return {
     ...options,
     policy: { ...policy, ...options.policy },
-    words: { ...words, ...options.words },
+    texts: { ...texts, ...options.texts },
     ...{ store, clock, onError },
   }
 }

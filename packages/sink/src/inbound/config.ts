@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { policySchema, wordsSchema } from '../config.ts'
+import { policySchema, textsSchema } from '../config.ts'
 
 /** Where a secret of a config comes from: a config never has the secret itself. */
 export const secretSource = z
@@ -23,5 +23,5 @@ export type SecretSource = z.infer<typeof secretSource>
 /** The fields that a channel's entry in a config has besides its own: how its sinks show replies. */
 export const sinkFields = {
   policy: policySchema.optional().describe('How replies are shown.'),
-  words: wordsSchema.optional().describe('Words in place of the English ones.'),
+  texts: textsSchema.optional().describe('Texts in place of the English ones.'),
 }

@@ -137,8 +137,8 @@ export function createInboundReceiver<Failure extends Error>(
     } catch (cause) {
       if (cause instanceof NotTakenError) return 'not-taken'
       const { type, chat } = inbound
-      const words = cause instanceof Error ? cause.message : String(cause)
-      onError(new Failure('inbound', `A ${type} in chat ${chat.id} failed: ${words}`, { cause }))
+      const message = cause instanceof Error ? cause.message : String(cause)
+      onError(new Failure('inbound', `A ${type} in chat ${chat.id} failed: ${message}`, { cause }))
     } finally {
       stop()
     }

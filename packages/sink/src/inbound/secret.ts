@@ -4,8 +4,8 @@ import { keepSecret } from '../port/secrets.ts'
 export interface SecretRule {
   /** Number of visible characters. Default 1. */
   readonly minLength?: number | undefined
-  /** The format that the vendor requires, as a pattern and in words. */
-  readonly form?: { readonly pattern: RegExp; readonly words: string } | undefined
+  /** The format that the vendor requires, and its description in a sentence: "It is not …". */
+  readonly form?: { readonly pattern: RegExp; readonly description: string } | undefined
 }
 
 /** White space, control characters and invisible characters, such as U+200B. */
@@ -22,7 +22,7 @@ export function secretFault(secret: string | undefined, { minLength = 1, form }:
   if (visible === '') return 'It is blank.'
   if (secret.trim() !== secret) return 'It begins or ends with white space: trim it.'
   if (visible.length < minLength) return `It has ${visible.length} characters; it needs at least ${minLength}.`
-  if (form && !form.pattern.test(secret)) return `It is not ${form.words}.`
+  if (form && !form.pattern.test(secret)) return `It is not ${form.description}.`
   keepSecret(secret)
   return undefined
 }

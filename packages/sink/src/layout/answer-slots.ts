@@ -39,8 +39,8 @@ export function answerSlots(given: AnswerCard, options: AnswerOptions): readonly
 }
 
 /** Posted below the wrong messages, with a label that says so. */
-function correctionFor(card: AnswerCard, { words }: LayoutOptions): AnswerCard {
-  return { ...card, key: correctionOf(card.key), source: labelled(words.correction, card.source) }
+function correctionFor(card: AnswerCard, { texts }: LayoutOptions): AnswerCard {
+  return { ...card, key: correctionOf(card.key), source: labelled(texts.correction, card.source) }
 }
 
 /** A message that keeps its slice of the text. It loses the status below its text, which has moved on. */
@@ -115,8 +115,8 @@ function slotOfSlice({ slice, key, isLast, isContinued }: PlacedSlice, card: Ans
   }
 }
 
-function continuedLabel({ words }: LayoutOptions): string {
-  return labelled(words.continued, '')
+function continuedLabel({ texts }: LayoutOptions): string {
+  return labelled(texts.continued, '')
 }
 
 /** The text below a label of ours. Without words there is only the text. */

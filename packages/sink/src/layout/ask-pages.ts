@@ -1,7 +1,7 @@
 import type { AskContent } from '../ledger/card.ts'
 import type { Attachment } from '../port/port.ts'
+import type { Texts } from '../texts.ts'
 import { literal } from '../view/format.ts'
-import type { Words } from '../words.ts'
 
 /** What a permission shows, cut into messages. */
 export interface AskPages {
@@ -19,7 +19,7 @@ export interface PagesOptions {
   /** The length of a message, and of the last one, which has the buttons. */
   readonly maxLength: number
   readonly lastLength: number
-  readonly words: Words
+  readonly texts: Texts
 }
 
 /** The most messages of a permission. If it needs more, it is posted as a file. */
@@ -53,14 +53,14 @@ export function lengthOfFoot(maxLength: number): number {
   return Math.min(footLength, maxLength >> 1)
 }
 
-function withFile(head: string, details: readonly Block[], { words }: PagesOptions): Headed {
+function withFile(head: string, details: readonly Block[], { texts }: PagesOptions): Headed {
   const [only] = details
   const isOne = details.length === 1 && only !== undefined
   const text = isOne ? only.text : details.map(plainOf).join('\n\n')
   const name = isOne && only.format === 'diff' ? 'request.diff' : 'request.txt'
-  const caption = words.file(name, text.trimEnd().split('\n').length)
+  const caption = texts.file(name, text.trimEnd().split('\n').length)
   const file = { name, text: `${text}\n`, caption }
-  return { head: `${head}\n\n${literal(words.inFile(name))}`, file }
+  return { head: `${head}\n\n${literal(texts.inFile(name))}`, file }
 }
 
 /** A detail as it is written in a file. */
@@ -72,7 +72,7 @@ function plainOf(detail: Block): string {
 function cut(
   head: string,
   details: readonly Block[],
-  { measure, maxLength, lastLength, words }: PagesOptions,
+  { measure, maxLength, lastLength, texts }: PagesOptions,
 ): readonly string[] | undefined {
   const most = mostPages * maxLength
   if (details.reduce((sum, { text }) => sum + text.length, head.length) > most || measure(head) > maxLength) return
@@ -84,7 +84,7 @@ function cut(
     let from = 0
     do {
       const isMidLine = from > 0 && text.charAt(from - 1) !== '\n'
-      const title = from === 0 ? label : words.goesOn(label, isMidLine)
+      const title = from === 0 ? label : texts.goesOn(label, isMidLine)
       const written = (to: number): string => joined(page, block(title, text.slice(from, to), language))
       // Rendered text takes at least half of its UTF-16 units: a surrogate pair may count as one.
       const fits = (to: number): boolean => to - from <= 2 * maxLength && measure(written(to)) <= maxLength

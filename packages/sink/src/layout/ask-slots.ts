@@ -110,7 +110,7 @@ function questionSlots(card: AskCard, options: LayoutOptions): readonly Slot[] {
   })
   // Messages from when it was longer lose their buttons.
   const rest = ownEntries(card, options).filter((entry) => isThere(entry) && messageIndex(entry.key) >= slots.length)
-  return [...slots, ...rest.map(({ key }) => slotOf({ ...card, buttons: [] }, key, options.words.removed, options))]
+  return [...slots, ...rest.map(({ key }) => slotOf({ ...card, buttons: [] }, key, options.texts.removed, options))]
 }
 
 function retired(card: AskCard, options: LayoutOptions): readonly Slot[] {
@@ -142,7 +142,7 @@ interface Cut {
 const cuts = new WeakMap<Render, WeakMap<AskContent['details'], Cut>>()
 
 function remembered(content: AskContent, card: AskCard, options: LayoutOptions): AskPages {
-  const { render, limits, words } = options
+  const { render, limits, texts } = options
   const maxLength = maxLengthOf(card, options)
   const lastLength = Math.min(maxLength, limits.buttons?.maxLength ?? maxLength)
   const key = JSON.stringify([content.head, content.documentLength, maxLength, lastLength])
@@ -154,7 +154,7 @@ function remembered(content: AskContent, card: AskCard, options: LayoutOptions):
     const { length, plain } = render(source)
     return Math.max(length, plain.length)
   }
-  const pages = pagesOf(content, { measure, maxLength, lastLength, words })
+  const pages = pagesOf(content, { measure, maxLength, lastLength, texts })
   byDetails.set(content.details, { key, pages })
   return pages
 }

@@ -8,9 +8,9 @@ import { split } from '../markdown/split.ts'
 import type { Actor } from '../port/actor.ts'
 import type { Limits } from '../port/limits.ts'
 import type { AppendStream, Attachment, Bubble, Button, Render } from '../port/port.ts'
+import type { Texts } from '../texts.ts'
 import type { Flow } from '../view/task.ts'
 import type { Mode } from '../view/view.ts'
-import type { Words } from '../words.ts'
 
 /** What one message should show, and the card it belongs to. */
 export interface Slot {
@@ -55,7 +55,7 @@ export interface LayoutOptions {
   /** The most of a message in mode `append`, in units of `Limits.maxLength`. Default: that limit. */
   readonly appendLength?: number | undefined
   /** The words for labels. */
-  readonly words: Words
+  readonly texts: Texts
   /** What the chat was shown so far. Posted messages keep their slices. */
   readonly ledger: Ledger
   /** The first message of an ask of that type notifies these people while it waits. Default: none. */

@@ -29,8 +29,8 @@ export function createLedgerStorage({ store, onError }: LedgerStorageOptions): L
       const text = await store.read(key)
       return text === undefined ? emptyLedger : toLedger(text)
     } catch (cause) {
-      const words = `The ledger ${key} could not be read: what this chat already shows is unknown, so it may be shown twice.`
-      onError(new SinkError('store', words, { cause }))
+      const message = `The ledger ${key} could not be read: what this chat already shows is unknown, so it may be shown twice.`
+      onError(new SinkError('store', message, { cause }))
       return emptyLedger
     }
   }
@@ -49,8 +49,8 @@ export function createLedgerStorage({ store, onError }: LedgerStorageOptions): L
       if (isTakenOver(cause)) throw cause
       if (isReported) return
       isReported = true
-      const words = `The ledger ${key} could not be written: after a restart, what this chat shows would be unknown.`
-      onError(new SinkError('store', words, { cause }))
+      const message = `The ledger ${key} could not be written: after a restart, what this chat shows would be unknown.`
+      onError(new SinkError('store', message, { cause }))
     }
   }
 }

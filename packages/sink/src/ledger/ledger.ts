@@ -96,11 +96,11 @@ export const emptyLedger: Ledger = {
 
 /** Keeps ledgers in memory until the process ends. */
 export function memoryStore(): LedgerStore {
-  const texts = new Map<string, string>()
+  const stored = new Map<string, string>()
   return {
-    read: async (key) => texts.get(key),
+    read: async (key) => stored.get(key),
     write: async (key, text) => {
-      texts.set(key, text)
+      stored.set(key, text)
     },
   }
 }

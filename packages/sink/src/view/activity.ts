@@ -1,5 +1,5 @@
 import { type Child, partsOf, type Reply, type TextPart, type ToolPart } from '@reply/core'
-import type { Words } from '../words.ts'
+import type { Texts } from '../texts.ts'
 import { clip, oneLine } from './format.ts'
 import { amount } from './numbers.ts'
 import type { StatusOptions } from './status.ts'
@@ -23,23 +23,23 @@ const agentsLength = 80
 
 /** What the reply does now, with the sub-agent that works, and that one's tool. */
 export function activityOf(reply: Reply, options: StatusOptions): Activity {
-  const { words } = options
-  if (reply.connection === 'lost') return { key: 'lost', text: words.lostConnection }
+  const { texts } = options
+  if (reply.connection === 'lost') return { key: 'lost', text: texts.lostConnection }
   if (reply.retry) return { key: 'retry', text: retryText(reply.retry, options) }
-  const compaction = compactionOf(reply, words)
+  const compaction = compactionOf(reply, texts)
   if (compaction) return compaction
-  if (reply.stalled) return { key: 'stalled', text: words.stalled }
+  if (reply.stalled) return { key: 'stalled', text: texts.stalled }
   const agents = agentsOf(reply)
   const own = reply.phase === 'settled' ? undefined : openPartOf(reply)
   const [first, deepest] = [agents[0], agents.at(-1)]
   if (!first || !deepest) {
-    if (own) return { key: own.type === 'tool' ? own.id : own.type, text: oneLine(wordsOf(own, words), 120) }
-    if (reply.phase === 'waiting') return { key: 'waiting', text: words.waiting, since: reply.startedAt }
-    return { key: 'working', text: words.working }
+    if (own) return { key: own.type === 'tool' ? own.id : own.type, text: oneLine(wordsOf(own, texts), 120) }
+    if (reply.phase === 'waiting') return { key: 'waiting', text: texts.waiting, since: reply.startedAt }
+    return { key: 'working', text: texts.working }
   }
-  const names = agents.map(({ agent, title }) => words.subAgent(agent, title && oneLine(title, descriptionLength)))
+  const names = agents.map(({ agent, title }) => texts.subAgent(agent, title && oneLine(title, descriptionLength)))
   const inner = openPartOf(deepest.reply)
-  const doing = compactionOf(deepest.reply, words)?.text ?? (inner && wordsOf(inner, words))
+  const doing = compactionOf(deepest.reply, texts)?.text ?? (inner && wordsOf(inner, texts))
   const who = clip(names.join(' · '), agentsLength)
   const text = oneLine(doing === undefined ? who : `${who} · ${doing}`, 120)
   return { key: `agent:${first.reply.sessionID}`, text, since: first.reply.startedAt }
@@ -51,11 +51,11 @@ function agentsOf({ children }: Reply): readonly Child[] {
   return child ? [child, ...agentsOf(child.reply)] : []
 }
 
-function compactionOf({ compaction }: Reply, words: Words): Activity | undefined {
+function compactionOf({ compaction }: Reply, texts: Texts): Activity | undefined {
   if (compaction?.state !== 'running') return undefined
   const { tokensBefore, startedAt } = compaction
   const tokens = tokensBefore === undefined ? undefined : amount(tokensBefore)
-  return { key: 'compacting', text: words.compacting(tokens), since: startedAt }
+  return { key: 'compacting', text: texts.compacting(tokens), since: startedAt }
 }
 
 type Shown = ToolPart | TextPart | { readonly type: 'reasoning' }
@@ -65,16 +65,16 @@ function openPartOf(reply: Reply): Shown | undefined {
   return part?.type === 'tool' || part?.type === 'reasoning' || part?.type === 'text' ? part : undefined
 }
 
-function wordsOf(part: Shown, words: Words): string {
+function wordsOf(part: Shown, texts: Texts): string {
   if (part.type === 'tool') return titleOf(part)
-  return part.type === 'text' ? words.writing : words.thinking
+  return part.type === 'text' ? texts.writing : texts.thinking
 }
 
 /** Why and when the server tries again. */
 export function retryText(
   { message, nextAt, attempt }: NonNullable<Reply['retry']>,
-  { now, stepMs = 1000, words }: StatusOptions,
+  { now, stepMs = 1000, texts }: StatusOptions,
 ): string {
   const waitMs = nextAt === undefined ? undefined : Math.ceil(Math.max(0, nextAt - now) / stepMs) * stepMs
-  return words.retrying({ message: oneLine(message, 80), wait: waitMs ? words.elapsed(waitMs) : undefined, attempt })
+  return texts.retrying({ message: oneLine(message, 80), wait: waitMs ? texts.elapsed(waitMs) : undefined, attempt })
 }

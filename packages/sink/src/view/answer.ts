@@ -15,14 +15,14 @@ export interface Placed {
 }
 
 export interface AnswerOptions extends ViewOptions {
-  readonly texts: readonly TextPart[]
+  readonly textParts: readonly TextPart[]
   /** In their order. */
   readonly kept: readonly Placed[]
 }
 
 /** The assistant's text, split into cards by the kept cards between, with those in their places. */
 export function answerCards(reply: Reply, options: AnswerOptions): readonly Card[] {
-  const { texts, kept, mode } = options
+  const { textParts, kept, mode } = options
   const cards: Card[] = []
   const isSettled = reply.phase === 'settled'
   const isSilent = isKnownToChat(reply, options)
@@ -34,11 +34,11 @@ export function answerCards(reply: Reply, options: AnswerOptions): readonly Card
     if (card) cards.push(card)
     if (mode !== 'final') key = answerBelow(broken)
   }
-  add(texts.length, true)
+  add(textParts.length, true)
   return cards
 
   function add(to: number, isLast: boolean): void {
-    const parts = texts.slice(from, to)
+    const parts = textParts.slice(from, to)
     from = Math.max(from, to)
     if (parts.length === 0 || (mode === 'final' && !isSettled)) return
     const isOpen = !isSettled && (isLast || parts.some((part) => part.status === 'open'))

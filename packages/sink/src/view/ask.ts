@@ -47,7 +47,7 @@ function questionCard(
   at: number,
   options: ViewOptions & { readonly state: AskState },
 ): AskCard | undefined {
-  const { state, words, buttons, shown, secretOf, edits = true } = options
+  const { state, texts, buttons, shown, secretOf, edits = true } = options
   const question = ask.questions[at]
   const key = questionKey(ask.requestID, at)
   const isPending = ask.status === 'pending' && at === state.answers.length
@@ -60,8 +60,8 @@ function questionCard(
     const given = ask.answers?.[at] ?? state.answers[at]
     const end =
       given && ask.status !== 'rejected' && ask.status !== 'withdrawn'
-        ? words.answered(given.join(', '), state.by)
-        : endOf(ask, state, words)
+        ? texts.answered(given.join(', '), state.by)
+        : endOf(ask, state, texts)
     const source = [head, ...body, literal(end), ...unasked(ask, at, options)].join('\n\n')
     return { type: 'ask', key, source, buttons: [], isPending }
   }
@@ -71,7 +71,7 @@ function questionCard(
     // Every platform refuses a button without a label.
     return { label: `${mark}${escapeInvisible(label.trim()) || index + 1}`, data: tokens.option(secret, at, index) }
   })
-  if (question.multiple) choices.push({ label: words.pickDone, data: tokens.done(secret, at) })
+  if (question.multiple) choices.push({ label: texts.pickDone, data: tokens.done(secret, at) })
   const isPickable = question.options.length > 0 && (edits || !question.multiple)
   const fits = buttons !== undefined && isPickable && choices.length <= buttons.rows * buttons.perRow
   const list = question.options.map(({ label, description }, index) => {
@@ -81,8 +81,8 @@ function questionCard(
   const form = formBeside(ask, at, { ...options, secret, fits })
   const hint =
     fits || form
-      ? [question.multiple ? words.pickSeveral : undefined, question.custom ? words.other : undefined]
-      : [words.replyWith({ ...question, options: question.options.length })]
+      ? [question.multiple ? texts.pickSeveral : undefined, question.custom ? texts.other : undefined]
+      : [texts.replyWith({ ...question, options: question.options.length })]
   const lines = [
     head,
     ...body,
@@ -103,12 +103,12 @@ function questionCard(
 }
 
 /** Questions answered by a form have no messages of their own, so their answers go below the last message. */
-function unasked(ask: QuestionAsk, at: number, { words, shown }: ViewOptions): readonly string[] {
+function unasked(ask: QuestionAsk, at: number, { texts, shown }: ViewOptions): readonly string[] {
   const isLast = !ask.questions.some((_, index) => index > at && shown.posted.has(questionKey(ask.requestID, index)))
   if (ask.status !== 'answered' || !isLast) return []
   return ask.questions.slice(at + 1).map((question, index) => {
     const given = ask.answers?.[at + 1 + index] ?? []
-    return `**${literal(question.header || question.question)}**\n${literal(words.answered(given.join(', '), undefined))}`
+    return `**${literal(question.header || question.question)}**\n${literal(texts.answered(given.join(', '), undefined))}`
   })
 }
 
@@ -116,25 +116,25 @@ function unasked(ask: QuestionAsk, at: number, { words, shown }: ViewOptions): r
 function formBeside(
   ask: QuestionAsk,
   at: number,
-  { forms, fits, secret, words }: ViewOptions & { readonly secret: string; readonly fits: boolean },
+  { forms, fits, secret, texts }: ViewOptions & { readonly secret: string; readonly fits: boolean },
 ): Form | undefined {
   const questions = ask.questions.slice(at)
   if (!forms || (fits && questions.length === 1 && questions[0]?.custom !== true)) return undefined
-  return formOf(ask, at, { secret, words })
+  return formOf(ask, at, { secret, texts })
 }
 
-export function endOf(ask: Ask, state: AskState, words: ViewOptions['words']): string {
+export function endOf(ask: Ask, state: AskState, texts: ViewOptions['texts']): string {
   switch (ask.status) {
     case 'pending':
-      return words.withdrawn
+      return texts.withdrawn
     case 'rejected':
-      return words.refused(state.by)
+      return texts.refused(state.by)
     case 'withdrawn':
-      return words.withdrawn
+      return texts.withdrawn
     case 'answered':
-      if (ask.type === 'question') return words.answered((ask.answers ?? state.answers).flat().join(', '), state.by)
-      if (ask.reply === 'reject') return words.refused(state.by)
-      return words.answered(ask.reply === 'always' ? words.allowedAlways : words.allowOnce, state.by)
+      if (ask.type === 'question') return texts.answered((ask.answers ?? state.answers).flat().join(', '), state.by)
+      if (ask.reply === 'reject') return texts.refused(state.by)
+      return texts.answered(ask.reply === 'always' ? texts.allowedAlways : texts.allowOnce, state.by)
     default:
       return ask.status satisfies never
   }

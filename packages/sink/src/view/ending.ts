@@ -20,7 +20,7 @@ export function isKnownToChat({ outcome, aborting }: Reply, { policy }: Pick<Vie
 }
 
 function endingOf(reply: Reply, options: ViewOptions & { readonly hasText: boolean }): Card | undefined {
-  const { words, hasText } = options
+  const { texts, hasText } = options
   const { outcome } = reply
   switch (outcome) {
     case undefined:
@@ -30,22 +30,22 @@ function endingOf(reply: Reply, options: ViewOptions & { readonly hasText: boole
       const isSilent = !hasText && reply.messages.length > 0
       // The note of the compaction says what was done.
       if (isSilent && reply.compaction?.state === 'done') return undefined
-      if (isSilent) return card(words.noText(factsOf(reply)), false)
-      return reply.finish === 'length' ? card(words.cutOff, false) : undefined
+      if (isSilent) return card(texts.noText(factsOf(reply)), false)
+      return reply.finish === 'length' ? card(texts.cutOff, false) : undefined
     }
     case 'failed':
-      return card([words.failed(reasonOf(reply.error)), cureOf(reply.error, words)].filter(Boolean).join(' '), true)
+      return card([texts.failed(reasonOf(reply.error)), cureOf(reply.error, texts)].filter(Boolean).join(' '), true)
     case 'timed-out':
-      return card(words.endings[outcome], true)
+      return card(texts.endings[outcome], true)
     case 'lost':
       return card(
-        [words.lost[reply.lostReason ?? 'end-not-seen'], hasText && words.arrived].filter(Boolean).join(' '),
+        [texts.lost[reply.lostReason ?? 'end-not-seen'], hasText && texts.arrived].filter(Boolean).join(' '),
         true,
       )
     case 'aborted':
-      return isKnownToChat(reply, options) ? undefined : card(words.endings[outcome], false)
+      return isKnownToChat(reply, options) ? undefined : card(texts.endings[outcome], false)
     case 'stopped':
-      return card(words.endings[outcome], false)
+      return card(texts.endings[outcome], false)
     default:
       return outcome satisfies never
   }
@@ -56,7 +56,7 @@ function card(text: string, isFailure: boolean): Card {
   return { type: 'ending', key: endingKey, source, isFailure }
 }
 
-function factsOf(reply: Reply): Parameters<ViewOptions['words']['noText']>[0] {
+function factsOf(reply: Reply): Parameters<ViewOptions['texts']['noText']>[0] {
   return {
     tools: toolsOf(reply).length,
     thought: partsOf(reply).some((part) => part.type === 'reasoning'),
@@ -65,17 +65,17 @@ function factsOf(reply: Reply): Parameters<ViewOptions['words']['noText']>[0] {
 }
 
 /** Shown once, after the answer. Skipped if the context has just been compacted. */
-function contextCard(reply: Reply, { words, policy, small }: ViewOptions): Card | undefined {
+function contextCard(reply: Reply, { texts, policy, small }: ViewOptions): Card | undefined {
   const percent = contextPercent(reply)
   if (percent === undefined || percent < 60 || reply.compaction || policy.verbosity === 'quiet') return undefined
   const { contextTokens = 0, contextLimit = 0 } = reply.usage
   const facts = { percent, tokens: amount(contextTokens), limit: amount(contextLimit) }
-  const text = percent < 80 ? words.contextWarning(facts) : words.contextUrgent(facts)
+  const text = percent < 80 ? texts.contextWarning(facts) : texts.contextUrgent(facts)
   return { type: 'note', key: contextKey, source: smallPrint(text, small) }
 }
 
 /** Edits don't notify, so a reply that took long ends with a new message. What is not all there is not called done. */
-function doneCard(reply: Reply, { words, policy, shown, mode }: ViewOptions): Card | undefined {
+function doneCard(reply: Reply, { texts, policy, shown, mode }: ViewOptions): Card | undefined {
   const { startedAt, settledAt, outcome } = reply
   if (mode !== 'live' || outcome !== 'completed' || startedAt === undefined || settledAt === undefined) return undefined
   if (settledAt - startedAt <= policy.notifyAfterMs || reply.messages.length === 0) return undefined
@@ -86,7 +86,7 @@ function doneCard(reply: Reply, { words, policy, shown, mode }: ViewOptions): Ca
     : {
         type: 'ending',
         key: doneKey,
-        source: literal(words.done(words.elapsed(settledAt - startedAt))),
+        source: literal(texts.done(texts.elapsed(settledAt - startedAt))),
         isFailure: false,
       }
 }
@@ -99,7 +99,7 @@ function reasonOf(error: ReplyFailure | undefined): string {
   return /[.!?…]$/.test(short) ? short : `${short}.`
 }
 
-function cureOf(error: ReplyFailure | undefined, { cures }: ViewOptions['words']): string | undefined {
+function cureOf(error: ReplyFailure | undefined, { cures }: ViewOptions['texts']): string | undefined {
   if (!error) return undefined
   const cause = causeOf(error)
   if (cause) return cures[cause]

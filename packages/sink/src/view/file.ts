@@ -54,20 +54,20 @@ interface NamedOptions extends ViewOptions {
 }
 
 function fileCard({ code, ...block }: CodeBlock, options: NamedOptions & { readonly key: string }): Card {
-  const { name, key, words } = options
-  const caption = words.file(name, linesOf({ code, ...block }))
+  const { name, key, texts } = options
+  const caption = texts.file(name, linesOf({ code, ...block }))
   return { type: 'file', key, source: caption, file: { name, text: `${code}\n`, caption } }
 }
 
-function captionOf(block: CodeBlock, { name, words }: NamedOptions): string {
-  const caption = words.file(name, linesOf(block))
+function captionOf(block: CodeBlock, { name, texts }: NamedOptions): string {
+  const caption = texts.file(name, linesOf(block))
   return caption.trim() === '' ? '' : `*${caption}*`
 }
 
 /** As much of the code as a message shows. It stays until the file is there. */
-function beginningOf(block: CodeBlock, { name, words, policy }: NamedOptions): string {
+function beginningOf(block: CodeBlock, { name, texts, policy }: NamedOptions): string {
   const { opening, marker, code } = block
-  const note = words.fileFollows(name, linesOf(block))
+  const note = texts.fileFollows(name, linesOf(block))
   const shown = `${opening}\n${withoutHalf(code.slice(0, policy.documentLength))}\n${marker}`
   return note.trim() === '' ? shown : `${shown}\n\n*${note}*`
 }

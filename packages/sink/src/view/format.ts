@@ -8,16 +8,16 @@ export function literal(text: string): string {
   return escapeInvisible(text.replace(/\s+/g, ' ').trim()).replace(markup, '\\$&')
 }
 
-/** A line of our own words, escaped and in italics. Empty if they are blank. */
-export function italic(words: string): string {
-  const line = literal(words)
+/** A line of our own text, escaped and in italics. Empty if they are blank. */
+export function italic(text: string): string {
+  const line = literal(text)
   return line === '' ? '' : `*${line}*`
 }
 
 /** The same in the platform's small print, if it has one: `Limits.small`. */
-export function smallPrint(words: string, small: ((line: string) => string) | undefined): string {
-  const line = literal(words)
-  return line === '' || !small ? italic(words) : small(line)
+export function smallPrint(text: string, small: ((line: string) => string) | undefined): string {
+  const line = literal(text)
+  return line === '' || !small ? italic(text) : small(line)
 }
 
 /** One line of at most that many UTF-16 units. Never splits a surrogate pair. */

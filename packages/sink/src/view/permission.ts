@@ -5,7 +5,7 @@ import { detailsOf, isInputKnown, permissionCardKey } from '../asks/permission.t
 import type { AskCard, AskContent, AskFoot, AskState } from '../ledger/card.ts'
 import { requestOf } from '../ledger/keys.ts'
 import type { Button } from '../port/port.ts'
-import type { Words } from '../words.ts'
+import type { Texts } from '../texts.ts'
 import { endOf, rowsOf } from './ask.ts'
 import { literal, oneLine } from './format.ts'
 import type { ViewOptions } from './view.ts'
@@ -27,7 +27,7 @@ export interface PermissionView {
 }
 
 export function permissionCards(ask: PermissionAsk, state: AskState, options: ViewOptions): PermissionView {
-  const { shown, words, now } = options
+  const { shown, texts, now } = options
   const key = permissionCardKey(ask)
   const isPending = ask.status === 'pending'
   const isKnown = isInputKnown(ask)
@@ -35,8 +35,8 @@ export function permissionCards(ask: PermissionAsk, state: AskState, options: Vi
   if (isPending && !isKnown && state.isInputKnown === true) return { cards: [] }
   const isPosted = shown.posted.has(key)
   const before = [...shown.posted].filter((card) => card !== key && requestOf(card) === ask.requestID)
-  const end = isPending || isPosted ? words.superseded : endOf(ask, state, words)
-  const old = before.map((card) => retiredCard(card, `${summaryOf(ask, words)}\n\n${literal(end)}`))
+  const end = isPending || isPosted ? texts.superseded : endOf(ask, state, texts)
+  const old = before.map((card) => retiredCard(card, `${summaryOf(ask, texts)}\n\n${literal(end)}`))
   const shownAt = (state.seenAt ?? 0) + inputWaitMs
   if (isPending && !isKnown && !isPosted && now < shownAt) return { cards: old, shownAt }
   const content = contentOf(ask, state, options)
@@ -49,19 +49,19 @@ function retiredCard(key: string, source: string): AskCard {
 }
 
 function contentOf(ask: PermissionAsk, state: AskState, options: ViewOptions): AskContent {
-  const { words, uploads, policy } = options
+  const { texts, uploads, policy } = options
   const documentLength = uploads ? policy.documentLength : undefined
   const why = whyClosed(ask, state, options)
   const hasAlways = why === undefined && alwaysOffer(ask).type === 'offered'
-  const details = allDetailsOf(ask, hasAlways, words)
-  const head = `❓ ${literal(words.permission(askTitle(ask)))}`
-  const content = { head, summary: summaryOf(ask, words), details, documentLength }
+  const details = allDetailsOf(ask, hasAlways, texts)
+  const head = `❓ ${literal(texts.permission(askTitle(ask)))}`
+  const content = { head, summary: summaryOf(ask, texts), details, documentLength }
   if (ask.status !== 'pending') {
-    const end = { source: literal(endOf(ask, state, words)), buttons: [], isAllowing: false }
+    const end = { source: literal(endOf(ask, state, texts)), buttons: [], isAllowing: false }
     return { ...content, open: end, closed: end }
   }
   const secret = options.secretOf(permissionCardKey(ask))
-  const closed = rejecting(words.notAllShown, secret, options)
+  const closed = rejecting(texts.notAllShown, secret, options)
   return {
     ...content,
     open: why === undefined ? allowing(ask, secret, options) : rejecting(why, secret, options),
@@ -70,39 +70,39 @@ function contentOf(ask: PermissionAsk, state: AskState, options: ViewOptions): A
 }
 
 function whyClosed(ask: PermissionAsk, state: AskState, options: ViewOptions): string | undefined {
-  const { words, policy, mayAllow = () => true } = options
-  if (!mayAllow(state)) return state.isExplained === false ? words.rejectOnly : words.notAllowedHere
-  return isInputKnown(ask) || policy.allowUnseen ? undefined : words.waitingForInput
+  const { texts, policy, mayAllow = () => true } = options
+  if (!mayAllow(state)) return state.isExplained === false ? texts.rejectOnly : texts.notAllowedHere
+  return isInputKnown(ask) || policy.allowUnseen ? undefined : texts.waitingForInput
 }
 
-function allowing(ask: PermissionAsk, secret: string, { words, buttons }: ViewOptions): AskFoot {
+function allowing(ask: PermissionAsk, secret: string, { texts, buttons }: ViewOptions): AskFoot {
   const canAlways = alwaysOffer(ask).type === 'offered'
-  const notes = [startsSubagent(ask) ? words.subagentActs : undefined, whyNotAlways(ask, words)].filter(
+  const notes = [startsSubagent(ask) ? texts.subagentActs : undefined, whyNotAlways(ask, texts)].filter(
     (note) => note !== undefined,
   )
   if (!buttons)
-    return { source: literal([...notes, words.replyPermission(canAlways)].join(' ')), buttons: [], isAllowing: true }
+    return { source: literal([...notes, texts.replyPermission(canAlways)].join(' ')), buttons: [], isAllowing: true }
   const choices: readonly Button[] = [
-    { label: words.allowOnce, data: tokens.permission(secret, 'once') },
-    ...(canAlways ? [{ label: words.allowAlways, data: tokens.permission(secret, 'always') }] : []),
-    { label: words.reject, data: tokens.permission(secret, 'reject') },
+    { label: texts.allowOnce, data: tokens.permission(secret, 'once') },
+    ...(canAlways ? [{ label: texts.allowAlways, data: tokens.permission(secret, 'always') }] : []),
+    { label: texts.reject, data: tokens.permission(secret, 'reject') },
   ]
   return { source: literal(notes.join(' ')), buttons: rowsOf(choices, buttons), isAllowing: true }
 }
 
-function rejecting(why: string, secret: string, { words, buttons }: ViewOptions): AskFoot {
-  if (!buttons) return { source: literal(`${why} ${words.replyReject}`), buttons: [], isAllowing: false }
-  const choice: Button = { label: words.reject, data: tokens.permission(secret, 'reject') }
+function rejecting(why: string, secret: string, { texts, buttons }: ViewOptions): AskFoot {
+  if (!buttons) return { source: literal(`${why} ${texts.replyReject}`), buttons: [], isAllowing: false }
+  const choice: Button = { label: texts.reject, data: tokens.permission(secret, 'reject') }
   return { source: literal(why), buttons: rowsOf([choice], buttons), isAllowing: false }
 }
 
 /** For a message without the details: it names the command, shortened if it is long. */
-function summaryOf(ask: PermissionAsk, words: Words): string {
-  return `❓ ${literal(words.permission(oneLine(escapeDeceptive(ask.title || askTitle(ask)), titleLength)))}`
+function summaryOf(ask: PermissionAsk, texts: Texts): string {
+  return `❓ ${literal(texts.permission(oneLine(escapeDeceptive(ask.title || askTitle(ask)), titleLength)))}`
 }
 
 interface Details {
-  readonly words: Words
+  readonly texts: Texts
   readonly hasAlways: boolean
   readonly list: AskContent['details']
 }
@@ -110,11 +110,11 @@ interface Details {
 const known = new WeakMap<PermissionAsk, Details>()
 
 /** Returns the same list for the same ask, so that it is cut into messages only once. */
-function allDetailsOf(ask: PermissionAsk, hasAlways: boolean, words: Words): AskContent['details'] {
+function allDetailsOf(ask: PermissionAsk, hasAlways: boolean, texts: Texts): AskContent['details'] {
   const before = known.get(ask)
-  if (before?.words === words && before.hasAlways === hasAlways) return before.list
-  const list = [...detailsOf(ask, words), ...(hasAlways ? [alwaysOf(ask, words)] : [])]
-  known.set(ask, { words, hasAlways, list })
+  if (before?.texts === texts && before.hasAlways === hasAlways) return before.list
+  const list = [...detailsOf(ask, texts), ...(hasAlways ? [alwaysOf(ask, texts)] : [])]
+  known.set(ask, { texts, hasAlways, list })
   return list
 }
 
@@ -122,15 +122,15 @@ function allDetailsOf(ask: PermissionAsk, hasAlways: boolean, words: Words): Ask
 const sentenceLength = 200
 
 /** What "always" would allow. */
-function alwaysOf(ask: PermissionAsk, words: Words): AskContent['details'][number] {
+function alwaysOf(ask: PermissionAsk, texts: Texts): AskContent['details'][number] {
   const reach = alwaysReach(ask)
-  if (reach.type === 'same') return { format: 'note', text: words.alwaysAllows(reach) }
+  if (reach.type === 'same') return { format: 'note', text: texts.alwaysAllows(reach) }
   const { type, names } = reach
   const text = names.map((name) => (type === 'option' ? `"${literal(name)}"` : `\`${name}\``)).join(', ')
   const isVerbatim = names.every((name) => isLine(name) && (type === 'option' || !name.includes('`')))
   const isShort = text.length <= sentenceLength && isVerbatim
-  if (isShort) return { format: 'note', text: words.alwaysAllows({ type, text }) }
-  return { label: words.alwaysCovers, format: 'text', text: names.join('\n') }
+  if (isShort) return { format: 'note', text: texts.alwaysAllows({ type, text }) }
+  return { label: texts.alwaysCovers, format: 'text', text: names.join('\n') }
 }
 
 /** No space in it would be lost. */

@@ -6,24 +6,24 @@ import { amount } from './numbers.ts'
 import type { ViewOptions } from './view.ts'
 
 /** Stays in the chat: from here on the agent knows only a summary of what came before. */
-export function compactionCard({ compaction }: Reply, { words, small }: ViewOptions): Card | undefined {
+export function compactionCard({ compaction }: Reply, { texts, small }: ViewOptions): Card | undefined {
   if (compaction?.state !== 'done') return undefined
   const { startedAt, endedAt, tokensBefore } = compaction
   const took = endedAt === undefined ? 0 : endedAt - startedAt
-  const duration = took < 1000 ? undefined : words.elapsed(took)
+  const duration = took < 1000 ? undefined : texts.elapsed(took)
   const tokens = tokensBefore === undefined ? undefined : amount(tokensBefore)
-  const source = smallPrint(words.compacted({ tokens, duration }), small)
+  const source = smallPrint(texts.compacted({ tokens, duration }), small)
   return { type: 'note', key: compactionKey(compaction.partID ?? startedAt), source }
 }
 
 /** One checklist, edited as its items are done. The checklist of an earlier reply is not shown again. */
-export function todosCard(reply: Reply, { words, mode, policy, isStreaming }: ViewOptions): Card | undefined {
+export function todosCard(reply: Reply, { texts, mode, policy, isStreaming }: ViewOptions): Card | undefined {
   const todos = ownTodosOf(reply)
   if (mode !== 'live' || isStreaming || policy.verbosity === 'quiet' || todos.length === 0) return undefined
   const lines = todos
-    .map((todo) => words.todo({ ...todo, content: literal(todo.content) }))
+    .map((todo) => texts.todo({ ...todo, content: literal(todo.content) }))
     .filter((line) => line.trim() !== '')
-  const title = words.todos.trim() === '' ? [] : [`**${words.todos}**`]
+  const title = texts.todos.trim() === '' ? [] : [`**${texts.todos}**`]
   return { type: 'todos', key: todosKey, source: [...title, ...lines.map((line) => `- ${line}`)].join('\n') }
 }
 

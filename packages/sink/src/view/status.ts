@@ -1,6 +1,6 @@
 import type { Reply } from '@reply/core'
 import { statusKey } from '../ledger/keys.ts'
-import type { Words } from '../words.ts'
+import type { Texts } from '../texts.ts'
 import { type Activity, activityOf } from './activity.ts'
 import { contextPercent } from './numbers.ts'
 import { earliest, type Timed, type ViewOptions } from './view.ts'
@@ -24,20 +24,20 @@ export interface StatusOptions {
   /** Times are shown in steps of this, in ms. Default 1,000. */
   readonly stepMs?: number | undefined
   /** `words`, or those of another language. */
-  readonly words: Words
+  readonly texts: Texts
 }
 
 /** The facts of a status line, the same in a chat and in a terminal. The time is the reply's. */
 export function statusFacts(reply: Reply, options: StatusOptions): StatusFacts {
-  const { now, stepMs = 1000, words } = options
+  const { now, stepMs = 1000, texts } = options
   const { startedAt, usage } = reply
   const percent = contextPercent(reply)
   return {
     activity: activityOf(reply, options).text,
     // A recording without times begins at 0.
-    elapsed: startedAt ? words.elapsed(Math.floor((now - startedAt) / stepMs) * stepMs) : undefined,
-    step: usage.steps > 0 ? words.step(usage.steps + 1) : undefined,
-    context: percent === undefined ? undefined : words.context(percent),
+    elapsed: startedAt ? texts.elapsed(Math.floor((now - startedAt) / stepMs) * stepMs) : undefined,
+    step: usage.steps > 0 ? texts.step(usage.steps + 1) : undefined,
+    context: percent === undefined ? undefined : texts.context(percent),
   }
 }
 
@@ -46,7 +46,7 @@ export function statusFacts(reply: Reply, options: StatusOptions): StatusFacts {
  * whole. Shows the context from 60 percent on.
  */
 export function statusCard(reply: Reply, options: ViewOptions): Timed {
-  const { mode, policy, words, now } = options
+  const { mode, policy, texts, now } = options
   const { startedAt = now, phase } = reply
   const { statusTickMs } = policy
   if (mode !== 'live' || policy.verbosity === 'quiet' || phase === 'settled') return {}
@@ -55,12 +55,12 @@ export function statusCard(reply: Reply, options: ViewOptions): Timed {
   if (phase === 'blocked') return {}
   const due = startedAt + policy.statusAfterMs
   if (now < due) return { nextAt: due }
-  const stepped = { now, stepMs: statusTickMs, words }
+  const stepped = { now, stepMs: statusTickMs, texts }
   const { step, context } = statusFacts(reply, stepped)
   const ticks = Math.floor((now - begin) / statusTickMs)
   const facts = [
     chatActivityOf(reply, stepped).text,
-    ticks < 1 ? undefined : words.elapsed(ticks * statusTickMs),
+    ticks < 1 ? undefined : texts.elapsed(ticks * statusTickMs),
     step,
     (contextPercent(reply) ?? 0) < 60 ? undefined : context,
     options.label,
@@ -76,9 +76,9 @@ export function statusCard(reply: Reply, options: ViewOptions): Timed {
  * Where each post notifies, a status has a message of its own only after a silence, and then that is edited. Text says by
  * itself that the agent works.
  */
-function aloneFrom(reply: Reply, { policy, words, now, shown, rings = false }: ViewOptions): number {
+function aloneFrom(reply: Reply, { policy, texts, now, shown, rings = false }: ViewOptions): number {
   if (!rings || shown.posted.has(statusKey)) return 0
-  if (chatActivityOf(reply, { now, words }).key === 'text') return Number.POSITIVE_INFINITY
+  if (chatActivityOf(reply, { now, texts }).key === 'text') return Number.POSITIVE_INFINITY
   return Math.max(shown.postedAt ?? 0, reply.startedAt ?? 0) + policy.heartbeatMs
 }
 
@@ -87,12 +87,12 @@ const blocked: Activity = { key: 'blocked', text: '' }
 /** In a chat, that the prompt is waiting is not worth an edit once it is not. */
 function chatActivityOf(reply: Reply, options: StatusOptions): Activity {
   const activity = activityOf(reply, options)
-  return activity.key === 'waiting' ? { key: 'working', text: options.words.working } : activity
+  return activity.key === 'waiting' ? { key: 'working', text: options.texts.working } : activity
 }
 
 /** When what the reply does now began, in ms since the epoch. */
-function beginOf(reply: Reply, { now, words, activitySince }: ViewOptions): number {
-  const activity = reply.phase === 'blocked' ? blocked : chatActivityOf(reply, { now, words })
+function beginOf(reply: Reply, { now, texts, activitySince }: ViewOptions): number {
+  const activity = reply.phase === 'blocked' ? blocked : chatActivityOf(reply, { now, texts })
   // Each activity is noted, also one with a time of its own: what comes after it is not what came before it.
   const seen = activitySince?.(activity)
   return Math.min(now, activity.since ?? seen ?? reply.startedAt ?? now)

@@ -1,6 +1,6 @@
 import { isTodoTool, ownTodosOf, type Reply, type ToolPart, toolsOf } from '@reply/core'
 import type { Task } from '../port/port.ts'
-import type { Words } from '../words.ts'
+import type { Texts } from '../texts.ts'
 import { oneLine } from './format.ts'
 import { endText, titleOf, toolEndOf } from './tool.ts'
 import type { ViewOptions } from './view.ts'
@@ -15,17 +15,17 @@ export interface Flow {
 const statuses = { pending: 'pending', running: 'running', completed: 'done', error: 'failed' } as const
 
 /** What a stream shows besides the text: each status of a tool once, as a task, and the checklist's progress. */
-export function flowOf(reply: Reply, { shown, policy, words }: ViewOptions): Flow {
+export function flowOf(reply: Reply, { shown, policy, texts }: ViewOptions): Flow {
   if (policy.verbosity === 'quiet') return { tasks: [] }
   const tools = toolsOf(reply).filter(({ tool }) => !isTodoTool(tool) && tool !== 'question')
   const tasks = tools
-    .map((part) => taskOf(part, reply, words))
+    .map((part) => taskOf(part, reply, texts))
     .filter((task) => task.status !== 'pending' && !shown.reported.has(taskKey(task)))
   const todos = ownTodosOf(reply)
   if (todos.length === 0) return { tasks }
   const done = todos.filter(({ status }) => status === 'completed').length
   const now = todos.find(({ status }) => status === 'in_progress')
-  const plan = [`${words.todos} ${done}/${todos.length}`, now && oneLine(now.content, 100)].filter(Boolean).join(': ')
+  const plan = [`${texts.todos} ${done}/${todos.length}`, now && oneLine(now.content, 100)].filter(Boolean).join(': ')
   return { tasks, plan }
 }
 
@@ -34,10 +34,10 @@ export function stepOf({ id, state }: ToolPart): Pick<Task, 'id' | 'status'> {
   return { id, status: statuses[state.status] }
 }
 
-function taskOf(part: ToolPart, reply: Reply, words: Words): Task {
+function taskOf(part: ToolPart, reply: Reply, texts: Texts): Task {
   const task = { ...stepOf(part), title: titleOf(part) }
   const end = toolEndOf(part, reply)
-  const reason = end && endText(end, words)
+  const reason = end && endText(end, texts)
   return reason ? { ...task, reason } : task
 }
 

@@ -27,10 +27,10 @@ export function noticeCard(reply: Reply, options: ViewOptions): Notice {
   const { mode, policy, shown, now, rings = false } = options
   const news = newsIn(reply, options)
   const [first] = news
-  const texts = partsOf(reply).filter(isShownText).length
-  if (!first || !news.some(({ part }) => isDue(part, options))) return { at: texts }
+  const textCount = partsOf(reply).filter(isShownText).length
+  if (!first || !news.some(({ part }) => isDue(part, options))) return { at: textCount }
   const due = (shown.noticeAt ?? 0) + policy.toolThrottleMs * patience(options, 1)
-  const hasTextBelow = (mode === 'live' || (mode !== 'final' && !rings)) && texts > first.at
+  const hasTextBelow = (mode === 'live' || (mode !== 'final' && !rings)) && textCount > first.at
   if (now < due && reply.phase !== 'settled' && !hasTextBelow) return { nextAt: due, at: first.at }
   const [lines, reported]: [string[], string[]] = [[], []]
   let length = 0
@@ -58,13 +58,13 @@ function patience({ mode, policy, shown, rings = false }: ViewOptions, first: nu
 
 /** Without edits: says that the agent still works, after a long silence. */
 export function heartbeatCard(reply: Reply, options: ViewOptions): Timed {
-  const { mode, policy, shown, now, words } = options
+  const { mode, policy, shown, now, texts } = options
   if (mode === 'live' || policy.verbosity === 'quiet') return {}
   if (reply.phase === 'settled' || reply.phase === 'blocked' || reply.startedAt === undefined) return {}
   const due = Math.max(shown.postedAt ?? 0, reply.startedAt) + policy.heartbeatMs * patience(options, 0)
   if (now < due) return { nextAt: due }
   const { key, text } = activityOf(reply, options)
-  const source = literal(words.heartbeat(key === 'working' ? undefined : text, words.elapsed(now - reply.startedAt)))
+  const source = literal(texts.heartbeat(key === 'working' ? undefined : text, texts.elapsed(now - reply.startedAt)))
   return { card: { type: 'heartbeat', key: heartbeatKey(shown.heartbeats), source } }
 }
 
@@ -117,10 +117,10 @@ function runningKey(part: ToolPart): string {
   return `${part.id}:running`
 }
 
-function lineOf(part: ToolPart, reply: Reply, { words, policy, mode, small }: ViewOptions): string {
+function lineOf(part: ToolPart, reply: Reply, { texts, policy, mode, small }: ViewOptions): string {
   const label = literal(titleOf(part))
   const end = toolEndOf(part, reply)
-  const said = `${words.toolPrefix}${end ? `~~${label}~~ ${literal(endText(end, words))}` : label}`.trim()
+  const said = `${texts.toolPrefix}${end ? `~~${label}~~ ${literal(endText(end, texts))}` : label}`.trim()
   const line = small?.(said) ?? (mode === 'live' ? `*${said}*` : said)
   const output = policy.verbosity === 'verbose' && !end ? (part.state.output ?? '').trim() : ''
   return output === '' ? line : `${line}\n${excerpt(output)}`

@@ -1,5 +1,5 @@
 import { type Ask, escapeInvisible, type Reply, subjectOf, type ToolPart } from '@reply/core'
-import type { Words } from '../words.ts'
+import type { Texts } from '../texts.ts'
 import { oneLine } from './format.ts'
 
 /** How a tool call ended that did not succeed. */
@@ -70,14 +70,14 @@ export function toolEndOf(part: ToolPart, { asks }: Pick<Reply, 'asks'>): ToolEn
 }
 
 /** How a call ended, in a line of plain words. Empty if it was interrupted. */
-export function endText(end: ToolEnd, words: Words): string {
+export function endText(end: ToolEnd, texts: Texts): string {
   switch (end.type) {
     case 'rejected':
-      return words.toolDenied({ by: 'person', reason: end.reason && oneLine(end.reason, 200) })
+      return texts.toolDenied({ by: 'person', reason: end.reason && oneLine(end.reason, 200) })
     case 'forbidden':
-      return words.toolDenied({ by: 'rule', reason: undefined })
+      return texts.toolDenied({ by: 'rule', reason: undefined })
     case 'failed':
-      return words.toolFailed(oneLine(end.reason, 200))
+      return texts.toolFailed(oneLine(end.reason, 200))
     case 'interrupted':
       return ''
     default:
@@ -92,7 +92,7 @@ function isRejectionOf(ask: Ask, { callID }: ToolPart): boolean {
 
 /** A person's reason for rejecting. Only the error text for the model contains it. */
 function feedbackIn(error: string): string | undefined {
-  const [, words, quoted = ''] = feedback.exec(error) ?? []
-  const reason = (words ?? quoted.replace(/\\n/g, ' ').replace(/\\(.)/g, '$1')).trim()
+  const [, spoken, quoted = ''] = feedback.exec(error) ?? []
+  const reason = (spoken ?? quoted.replace(/\\n/g, ' ').replace(/\\(.)/g, '$1')).trim()
   return reason === '' ? undefined : reason
 }

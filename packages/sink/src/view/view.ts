@@ -3,7 +3,7 @@ import type { SecretOf } from '../asks/token.ts'
 import type { Policy } from '../config.ts'
 import type { AskState, Break, Card, Shown } from '../ledger/card.ts'
 import { answerBelow, answerKey } from '../ledger/keys.ts'
-import type { Words } from '../words.ts'
+import type { Texts } from '../texts.ts'
 import type { Activity } from './activity.ts'
 import { answerCards, type Placed, silentFrom } from './answer.ts'
 import { askCards } from './ask.ts'
@@ -25,7 +25,7 @@ export type Mode = 'live' | 'sealed' | 'append' | 'final'
 
 export interface ViewOptions {
   readonly policy: Policy
-  readonly words: Words
+  readonly texts: Texts
   readonly mode: Mode
   readonly now: number
   readonly shown: Shown
@@ -81,18 +81,18 @@ export interface Timed {
 /** What people should see of a reply now. Pure. */
 export function view(reply: Reply, options: ViewOptions): View {
   const { mode, now, shown } = options
-  const texts = partsOf(reply).filter(isShownText)
+  const textParts = partsOf(reply).filter(isShownText)
   const status = statusCard(reply, options)
   const notice = noticeCard(reply, options)
   const heartbeat = heartbeatCard(reply, options)
   const asks = askCards(reply, options)
   // A final answer is one card below all others.
-  const here = mode === 'final' ? 0 : texts.length
-  const ids = texts.map(({ id }) => id)
+  const here = mode === 'final' ? 0 : textParts.length
+  const ids = textParts.map(({ id }) => id)
   const silent = answersWith(undefined)
   // Text that waits to be posted says more.
   const answers = heartbeat.card && !silent.some(isUnposted) ? answersWith(heartbeat.card) : silent
-  const ending = endingCards(reply, { ...options, hasText: texts.length > 0 })
+  const ending = endingCards(reply, { ...options, hasText: textParts.length > 0 })
   const paragraphsAt = mode === 'sealed' && reply.phase !== 'settled' ? silentFrom(reply, options) : undefined
   return {
     cards: [...answers, ...ending, ...(status.card && !options.typingHasStatus ? [status.card] : [])].filter(
@@ -117,7 +117,7 @@ export function view(reply: Reply, options: ViewOptions): View {
       ...[compactionCard(reply, options), todosCard(reply, options)].map((card) => ({ card, at: here })),
       {
         card: notice.card,
-        at: notice.card && isFree(notice.at, { ...options, texts }) ? Math.min(notice.at, here) : here,
+        at: notice.card && isFree(notice.at, { ...options, textParts }) ? Math.min(notice.at, here) : here,
       },
       { card: beat, at: here },
       ...asks.cards.map((card) => ({ card, at: here })),
@@ -132,7 +132,7 @@ export function view(reply: Reply, options: ViewOptions): View {
     const kept = placed
       .toSorted((a, b) => a.at - b.at)
       .map((one) => (one.card ? { ...one, card: { ...one.card, before: ids.slice(0, one.at) } } : one))
-    return answerCards(reply, { ...options, texts, kept })
+    return answerCards(reply, { ...options, textParts, kept })
   }
 
   function isUnposted({ type, key, source }: Card): boolean {
@@ -141,11 +141,11 @@ export function view(reply: Reply, options: ViewOptions): View {
 }
 
 /** Nothing is posted yet of the text below that place, so a card can still come between. */
-function isFree(at: number, { shown, texts }: ViewOptions & { readonly texts: readonly TextPart[] }): boolean {
-  const ids = texts.map(({ id }) => id)
+function isFree(at: number, { shown, textParts }: ViewOptions & { readonly textParts: readonly TextPart[] }): boolean {
+  const ids = textParts.map(({ id }) => id)
   const breaks = shown.breaks.map((one) => ({ ...one, at: positionOf(one, ids) })).toSorted((a, b) => a.at - b.at)
   const last = breaks.at(-1)
-  const above = texts.slice(last?.at ?? 0, at).map(({ text }) => text)
+  const above = textParts.slice(last?.at ?? 0, at).map(({ text }) => text)
   const posted = shown.ends?.get(last ? answerBelow(last.key) : answerKey) ?? 0
   return at >= (last?.at ?? 0) && posted <= above.join('\n\n').length
 }

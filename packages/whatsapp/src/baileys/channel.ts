@@ -6,7 +6,7 @@ import { createBaileysReceiver } from './receive.ts'
 import { type BaileysSinkOptions, baileysSink } from './sink.ts'
 
 /** Both directions. `onError` also gets the messages that WhatsApp refused after sending. */
-export interface BaileysChannelOptions extends ChannelOptions, Pick<BaileysSinkOptions, 'words'> {
+export interface BaileysChannelOptions extends ChannelOptions, Pick<BaileysSinkOptions, 'texts'> {
   /**
    * Skips messages that were written while the socket was away and are older than this, in ms. Default 1 h: an answer
    * to an older one would surprise people.

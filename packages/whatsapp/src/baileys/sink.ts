@@ -1,4 +1,4 @@
-import { createSink, type Sink, type Words } from '@reply/sink'
+import { createSink, type Sink, type Texts } from '@reply/sink'
 import type { ChannelSinkOptions } from '@reply/sink/channel'
 import { pacerOf, systemClock } from '@reply/sink/internal'
 import { renderWhatsApp } from '../render.ts'
@@ -20,14 +20,14 @@ export interface BaileysSinkOptions extends ChannelSinkOptions {
    */
   readonly replyTo?: string | undefined
   /** Default: English. Questions name the numbers that answer them. */
-  readonly words?: Partial<Words> | undefined
+  readonly texts?: Partial<Texts> | undefined
 }
 
 /**
  * Without buttons, people answer by number, in groups only by a reply to the message. Each number always means the
  * same.
  */
-export const baileysWords: Partial<Words> = {
+export const baileysWords: Partial<Texts> = {
   replyPermission: (always) =>
     `Reply to this message with 1 to allow it once${always ? ', 2 to allow it always' : ''}, or 3 to reject it. You can also write "reject" and a reason.`,
   replyReject: 'Reply to this message with 3 to reject it.',
@@ -35,7 +35,7 @@ export const baileysWords: Partial<Words> = {
 
 /** Shows replies in one chat of a linked device. Throws `SinkError` of type `invalid` for an unusable policy. */
 export function baileysSink(options: BaileysSinkOptions): Sink {
-  const { socket, jid, replyTo, words, timeoutMs, clock = systemClock } = options
+  const { socket, jid, replyTo, texts, timeoutMs, clock = systemClock } = options
   return createSink({
     ...options,
     port: createBaileysPort({ socket, jid, replyTo, timeoutMs, clock }),
@@ -43,6 +43,6 @@ export function baileysSink(options: BaileysSinkOptions): Sink {
     chat: chatOf(jid),
     replyTo: replyTo === undefined ? undefined : { id: replyTo },
     pacer: pacerOf(socket, clock),
-    words: { ...baileysWords, ...words },
+    texts: { ...baileysWords, ...texts },
   })
 }

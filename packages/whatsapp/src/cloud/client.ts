@@ -21,7 +21,7 @@ export interface CloudClientOptions {
  */
 export function createCloudClient(options: CloudClientOptions): CloudClient {
   const { token, phoneNumberId, apiUrl = 'https://graph.facebook.com/v23.0', fetch: send = fetch } = options
-  const fault = secretFault(token, { form: { pattern: /^[\x21-\x7e]+$/, words: 'one word of printable ASCII' } })
+  const fault = secretFault(token, { form: { pattern: /^[\x21-\x7e]+$/, description: 'one word of printable ASCII' } })
   if (fault !== undefined)
     throw new WhatsAppError('invalid', `The token can't be used. ${fault} Use a system user's token.`)
   if (!/^[\w-]+$/.test(phoneNumberId))

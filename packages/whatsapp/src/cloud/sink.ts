@@ -24,10 +24,10 @@ export const cloudPolicy: Partial<Policy> = { toolThrottleMs: 60_000, heartbeatM
 
 /** Shows replies to one person through the Cloud API. Throws `SinkError` of type `invalid` for an unusable policy. */
 export function whatsappSink(options: WhatsAppSinkOptions): Sink {
-  const { client, to, replyTo, policy, words, timeoutMs, clock = systemClock } = options
+  const { client, to, replyTo, policy, texts, timeoutMs, clock = systemClock } = options
   return createSink({
     ...options,
-    port: createCloudPort({ client, to, replyTo, timeoutMs, clock, listLabel: words?.fillIn }),
+    port: createCloudPort({ client, to, replyTo, timeoutMs, clock, listLabel: texts?.fillIn }),
     render: renderWhatsApp,
     chat: { id: to, kind: 'private' },
     replyTo: replyTo === undefined ? undefined : { id: replyTo },

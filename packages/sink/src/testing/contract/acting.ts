@@ -41,7 +41,7 @@ export async function ended(stage: Timed, sink: Sink): Promise<Delivery> {
   await until(stage, {
     isDone: () => delivery !== undefined,
     withinMs: patienceMs,
-    words: 'The sink did not settle in time.',
+    message: 'The sink did not settle in time.',
   })
   must(delivery !== undefined, 'The sink did not settle in time.')
   return delivery

@@ -1,5 +1,5 @@
 import { escapeDeceptive, type PermissionAsk, systemClock } from '@reply/core'
-import { words } from '../../english.ts'
+import { texts } from '../../texts.ts'
 import { acting, begin, go, patienceMs } from './acting.ts'
 import { numbered, type Permitting, permissionOf, replyOf } from './script.ts'
 import { type Demand, must, type Stage, textsOn, until } from './stage.ts'
@@ -66,7 +66,7 @@ export const asking = [
           const end = clock.now() + patienceMs / 4
           // If every message is refused, there is nothing to wait for.
           const isDone = (): boolean => isAsked(stage) || clock.now() >= end
-          await until(stage, { isDone, withinMs: patienceMs, words: 'The stage clock does not advance.' })
+          await until(stage, { isDone, withinMs: patienceMs, message: 'The stage clock does not advance.' })
           must(!isOffered(stage), 'The permission can be allowed although part of it is missing.')
         },
         { answerers },
@@ -93,7 +93,7 @@ export const asking = [
           await until(stage, {
             isDone: () => isAsked(stage),
             withinMs: patienceMs,
-            words: 'The request was not shown.',
+            message: 'The request was not shown.',
           })
           const tookMs = clock.now() - askedAt
           must(tookMs <= withinMs + 250, `The request came after ${tookMs} ms; the limit is ${withinMs} ms.`)
@@ -119,7 +119,7 @@ async function readable(
       await until(stage, {
         isDone: () => isAsked(stage, from),
         withinMs: patienceMs,
-        words: 'The request was not shown.',
+        message: 'The request was not shown.',
       })
       if (!hasRoom) return must(!isOffered(stage, from), 'The permission can be allowed although it does not fit.')
       must(isOffered(stage, from), `The permission cannot be allowed: ${textsOn(stage).slice(from).join(' | ')}`)
@@ -155,18 +155,18 @@ async function readable(
 
 function isAsked(stage: Stage, from = 0): boolean {
   const shown = stage.screen().slice(from)
-  return shown.some(({ text, buttons }) => buttons.flat().length > 0 || says(text, words.replyReject) || isReply(text))
+  return shown.some(({ text, buttons }) => buttons.flat().length > 0 || says(text, texts.replyReject) || isReply(text))
 }
 
 function isOffered(stage: Stage, from = 0): boolean {
   return stage
     .screen()
     .slice(from)
-    .some(({ text, buttons }) => buttons.flat().some(({ label }) => label === words.allowOnce) || isReply(text))
+    .some(({ text, buttons }) => buttons.flat().some(({ label }) => label === texts.allowOnce) || isReply(text))
 }
 
 function isReply(text: string): boolean {
-  return says(text, words.replyPermission(true))
+  return says(text, texts.replyPermission(true))
 }
 
 function says(text: string, said: string): boolean {

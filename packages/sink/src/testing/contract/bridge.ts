@@ -128,7 +128,7 @@ export const bridging = [
             'It shows other buttons.',
           )
           await stage.press('Two')
-          await until({}, { isDone: () => received.length > 0, withinMs: 20_000, words: 'It passed on no press.' })
+          await until({}, { isDone: () => received.length > 0, withinMs: 20_000, message: 'It passed on no press.' })
           const [press] = received
           must(press?.type === 'press' && press.token === 'b:2', `It passed on ${JSON.stringify(press)}.`)
           must(press.isForeign === true, 'The press is not foreign.')
@@ -227,10 +227,10 @@ export const bridging = [
       try {
         await connection.start()
         await stage.say({ text: 'For the next one.' })
-        await until({}, { isDone: () => refused === 1, withinMs: 20_000, words: 'It passed on nothing.' })
+        await until({}, { isDone: () => refused === 1, withinMs: 20_000, message: 'It passed on nothing.' })
         await connection.stop()
         await connection.start()
-        await until({}, { isDone: () => heardTexts.length > 0, withinMs: 20_000, words: 'It did not come again.' })
+        await until({}, { isDone: () => heardTexts.length > 0, withinMs: 20_000, message: 'It did not come again.' })
         must(heardTexts.join() === 'For the next one.', `It passed on "${heardTexts.join()}".`)
       } finally {
         await connection.stop()

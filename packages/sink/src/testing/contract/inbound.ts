@@ -150,7 +150,7 @@ async function answered(stage: InboundStage, kind: (typeof kinds)[number], fault
   await until(stage, {
     isDone: () => stage.calls().length > 0,
     withinMs: 10_000,
-    words: 'The person gets no answer.',
+    message: 'The person gets no answer.',
   })
   must(received[0]?.type === kind, `The host received a ${received[0]?.type}.`)
   return { received, errors, handled: () => handled }
@@ -161,7 +161,7 @@ async function sendsAgain(stage: InboundStage, kind: (typeof kinds)[number]): Pr
   await until(stage, {
     isDone: () => handled() === 1,
     withinMs: stage.limitMs + callTimeoutMs,
-    words: 'The answer hangs.',
+    message: 'The answer hangs.',
   })
   const [first = 0, second = 0, ...more] = stage.calls()
   must(second - first >= stage.limitMs, `The next try came after ${second - first} ms.`)
@@ -172,7 +172,7 @@ async function sendsAgain(stage: InboundStage, kind: (typeof kinds)[number]): Pr
 
 async function drops(stage: InboundStage, kind: (typeof kinds)[number]): Promise<void> {
   const { received, errors, handled } = await answered(stage, kind, 'limited-too-long')
-  await until(stage, { isDone: () => handled() === 1, withinMs: 1000, words: 'The host waits for the answer.' })
+  await until(stage, { isDone: () => handled() === 1, withinMs: 1000, message: 'The host waits for the answer.' })
   must(stage.calls().length === 1, 'The answer was sent in spite of the pause.')
   must(received.length === 1, `The host received it ${received.length} times.`)
   mustReport(errors)
@@ -180,7 +180,7 @@ async function drops(stage: InboundStage, kind: (typeof kinds)[number]): Promise
 
 async function givesUp(stage: InboundStage, kind: (typeof kinds)[number]): Promise<void> {
   const { errors, handled } = await answered(stage, kind, 'stalled')
-  await until(stage, { isDone: () => handled() === 1, withinMs: callTimeoutMs + 1000, words: 'The answer hangs.' })
+  await until(stage, { isDone: () => handled() === 1, withinMs: callTimeoutMs + 1000, message: 'The answer hangs.' })
   const tookMs = stage.clock.now() - (stage.calls()[0] ?? 0)
   must(tookMs >= callTimeoutMs, `It was given up after ${tookMs} ms.`)
   mustReport(errors)

@@ -81,8 +81,8 @@ export interface Stage extends Timed {
 /** One clause: a thing that every port must do. */
 export type Demand = AnyDemand<Stage>
 
-export function must(holds: boolean, words: string): asserts holds {
-  if (!holds) throw new Error(words)
+export function must(holds: boolean, message: string): asserts holds {
+  if (!holds) throw new Error(message)
 }
 
 /** A text as it is posted, in the platform's dialect. */
@@ -91,8 +91,8 @@ export function bubbleOf({ render }: Stage, source: string, buttons: Bubble['but
 }
 
 /** Whether the shown text equals the expected one, ignoring white space: platforms differ in it. */
-export function reads(text: string | undefined, words: string): boolean {
-  return text !== undefined && text.replace(/\s+/g, ' ').trim() === words.replace(/\s+/g, ' ').trim()
+export function reads(text: string | undefined, expected: string): boolean {
+  return text !== undefined && text.replace(/\s+/g, ' ').trim() === expected.replace(/\s+/g, ' ').trim()
 }
 
 export function textsOn(stage: Stage): readonly string[] {
@@ -138,12 +138,16 @@ export async function failureOf(call: Promise<unknown>): Promise<PortError> {
 /** Waits for a condition, by the stage's clock. */
 export async function until(
   { clock = systemClock, pass }: Timed,
-  { isDone, withinMs, words }: { readonly isDone: () => boolean; readonly withinMs: number; readonly words: string },
+  {
+    isDone,
+    withinMs,
+    message,
+  }: { readonly isDone: () => boolean; readonly withinMs: number; readonly message: string },
 ): Promise<void> {
   const wait = pass ?? ((ms: number) => new Promise<void>((resolve) => void clock.after(ms, resolve)))
   const end = clock.now() + withinMs
   while (!isDone()) {
-    must(clock.now() <= end, words)
+    must(clock.now() <= end, message)
     await wait(pass ? 250 : 20)
   }
 }
@@ -155,6 +159,6 @@ export async function passed<T>(timed: Timed, call: Promise<T>): Promise<T> {
     isOver = true
   }
   call.then(over, over)
-  await until(timed, { isDone: () => isOver, withinMs: 60_000, words: 'The call is not over after 60 s.' })
+  await until(timed, { isDone: () => isOver, withinMs: 60_000, message: 'The call is not over after 60 s.' })
   return await call
 }

@@ -65,7 +65,7 @@ async function asking(stage: Stage, act: (write: Write) => Promise<void>): Promi
       })
       return isAsked
     }
-    await until(stage, { isDone, withinMs: patienceMs, words: 'Text does not answer the question.' })
+    await until(stage, { isDone, withinMs: patienceMs, message: 'Text does not answer the question.' })
     await act(async (writing) => await sink.take(textOf(writing), ada))
   }
   await acting(stage, run, { answerers: [ada.id] })

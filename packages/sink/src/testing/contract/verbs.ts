@@ -18,7 +18,7 @@ export const verbs = [
   {
     name: 'shows posts in order',
     run: async (stage) => {
-      for (const words of ['One.', 'Two.', 'Three.']) await post(stage, words)
+      for (const text of ['One.', 'Two.', 'Three.']) await post(stage, text)
       const texts = textsOn(stage)
       must(reads(texts.join(' '), 'One. Two. Three.'), `It shows ${texts.join(' | ')}.`)
     },
@@ -116,16 +116,16 @@ export const verbs = [
   {
     name: 'accepts a message of the maximum length',
     run: async (stage) => {
-      const words = 'x'.repeat(stage.port.limits.maxLength)
-      await post(stage, words)
-      must(textsOn(stage)[0] === words, 'The message differs from what was posted.')
+      const text = 'x'.repeat(stage.port.limits.maxLength)
+      await post(stage, text)
+      must(textsOn(stage)[0] === text, 'The message differs from what was posted.')
     },
   },
   {
     name: 'shows plain text verbatim',
     run: async (stage) => {
-      const words = '*not* _this_ [one](x) <b>&amp; \\'
-      const bubble = bubbleOf(stage, words)
+      const text = '*not* _this_ [one](x) <b>&amp; \\'
+      const bubble = bubbleOf(stage, text)
       const plain = { ...bubble, text: bubble.plain, isPlain: true }
       const { chat } = stage
       await stage.port.post(plain, { chat, silent: true, key: 'plain', signal: new AbortController().signal })

@@ -6,15 +6,15 @@ import { acting, begin, ended, go, patienceMs } from './acting.ts'
 import { askOf, numbered, replyOf, statesOf } from './script.ts'
 import { type Demand, must, reads, type Stage, type StageFault, textsOn, until } from './stage.ts'
 
-const words = 'The answer begins here, and this is how it ends.'
+const answer = 'The answer begins here, and this is how it ends.'
 
 /** What a sink does with the port: each reply is shown once, whatever fails. */
 export const whole = [
   {
     name: 'shows a reply once',
     run: async (stage) => {
-      const { delivery } = await play(stage, statesOf(words))
-      isOnce(stage, words)
+      const { delivery } = await play(stage, statesOf(answer))
+      isOnce(stage, answer)
       must(delivery.undelivered.length === 0, `${delivery.undelivered[0]?.key} is reported as undelivered.`)
       must(delivery.doubtful === 0, 'A message is reported as doubtful.')
     },
@@ -22,7 +22,7 @@ export const whole = [
   {
     name: 'ends with one message that notifies',
     run: async (stage) => {
-      await play(stage, statesOf(words), { notifyAfterMs: 0 })
+      await play(stage, statesOf(answer), { notifyAfterMs: 0 })
       must(stage.notifications() <= 1, `The reply caused ${stage.notifications()} notifications.`)
       await play(stage, statesOf('Another one.', 'ses_other'), { delivery: 'final' })
       must(stage.notifications() >= 1, 'The reply caused no notification.')
@@ -37,7 +37,7 @@ export const whole = [
     needs: ({ faults }) => faults.includes('refused'),
     run: async (stage) => {
       stage.failNext('refused')
-      const { delivery } = await play(stage, statesOf(words), { delivery: 'final', verbosity: 'quiet' })
+      const { delivery } = await play(stage, statesOf(answer), { delivery: 'final', verbosity: 'quiet' })
       must(delivery.undelivered.length === 1, `${delivery.undelivered.length} messages are reported as undelivered.`)
       must(
         textsOn(stage).every((text) => !text.includes('The answer')),
@@ -83,7 +83,7 @@ export const whole = [
         await until(stage, {
           isDone: () => button() !== undefined,
           withinMs: patienceMs,
-          words: 'The question was not shown.',
+          message: 'The question was not shown.',
         })
         must(stage.notifications() === 1, `The question caused ${stage.notifications()} notifications.`)
         const ada = { id: 'ada', name: 'Ada' }
@@ -144,13 +144,13 @@ export const whole = [
       await acting(stage, async (sink) => {
         begin(sink, replyOf(''))
         const isThere = (): boolean => stage.screen().length === 1
-        await until(stage, { isDone: isThere, withinMs: patienceMs, words: 'The status was not shown.' })
+        await until(stage, { isDone: isThere, withinMs: patienceMs, message: 'The status was not shown.' })
         must(stage.notifications() === 0, 'The status caused a notification.')
-        go(sink, replyOf(words, { isSettled: true }))
+        go(sink, replyOf(answer, { isSettled: true }))
         await ended(stage, sink)
       })
       const rest = textsOn(stage).filter((text) => text.trim() !== '…')
-      must(rest.length === 1 && reads(rest[0], words), `It shows ${rest.join(' | ')}.`)
+      must(rest.length === 1 && reads(rest[0], answer), `It shows ${rest.join(' | ')}.`)
     },
   },
 ] as const satisfies readonly Demand[]
@@ -163,11 +163,11 @@ function under<F extends StageFault>(
     needs: ({ faults }) => faults.includes(fault),
     run: async (stage) => {
       stage.failNext(fault)
-      const { delivery } = await play(stage, statesOf(words), { delivery: 'final', verbosity: 'quiet' })
+      const { delivery } = await play(stage, statesOf(answer), { delivery: 'final', verbosity: 'quiet' })
       const isSure = fault !== 'unanswered' || stage.port.limits.idempotent
-      if (isSure) isOnce(stage, words)
+      if (isSure) isOnce(stage, answer)
       must(delivery.undelivered.length === 0, `${delivery.undelivered[0]?.key} is reported as undelivered.`)
-      const copies = textsOn(stage).filter((text) => reads(text, words)).length
+      const copies = textsOn(stage).filter((text) => reads(text, answer)).length
       // A look-up may find the post, or that it is not there.
       const isFound = stage.port.lookUp !== undefined && delivery.doubtful === 0 && copies === 1
       // Without idempotency the result is unknown: the text is there once or twice, and counted as doubtful.

@@ -2,7 +2,8 @@ import mitt from 'mitt'
 import type { Change, ChangeOf, ChangeType } from './change.ts'
 import { type OnError, ReplyError } from './error.ts'
 import type { Observation, ReplyObserver } from './observer.ts'
-import type { Reduction } from './reduce.ts'
+import type { Reduction } from './reduce/reduce.ts'
+import type { Reply } from './reply.ts'
 import { kindOf } from './text/excerpt.ts'
 
 /** Passes the changes of one reply to its observers. */
@@ -123,3 +124,28 @@ function isPromise(value: unknown): value is PromiseLike<unknown> {
 
 /** `ReplyObserver` in the form in which TypeScript relates each method to its change. */
 type Methods = { readonly [T in ChangeType]?: (observation: Observation<ChangeOf<T>>) => unknown }
+
+type ObserversFor = (reply: Reply) => readonly ReplyObserver[]
+
+/**
+ * Calls `observe` for a reply's observers. Returns none if it throws or returns no list, and drops values that aren't
+ * observers. Reports both.
+ */
+export function observersOf(
+  observe: ObserversFor | undefined,
+  reply: Reply,
+  onError: OnError,
+): readonly ReplyObserver[] {
+  try {
+    return [...(observe?.(reply) ?? [])].filter((given) => {
+      if (!isObserver(given)) onError(notAnObserver(given))
+      return isObserver(given)
+    })
+  } catch (cause) {
+    const words = cause instanceof Error ? cause.message : String(cause)
+    onError(
+      new ReplyError('observer', `"observe" failed: ${words}. The reply continues without its observers.`, { cause }),
+    )
+    return []
+  }
+}

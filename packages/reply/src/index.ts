@@ -21,17 +21,16 @@ export type {
 } from './ask.ts'
 export type { Change, ChangeOf, ChangeType, OwnChange } from './change.ts'
 export { type Clock, pause, type SteadyClock, steadyClock, systemClock, wallTime } from './clock.ts'
-export { diff } from './diff.ts'
 export { createDispatcher, type Dispatcher } from './dispatch.ts'
 export { type Answer, checkAnswers } from './drive/asks/check-answers.ts'
 export type { Client } from './drive/client.ts'
 export { connect } from './drive/connect.ts'
+export type { WatchOptions, WatchTarget } from './drive/connection/watch.ts'
 export type { ConnectOptions } from './drive/options.ts'
-export type { PostedPrompt, Resumed } from './drive/run/posted-prompt.ts'
-export type { ReplyStream } from './drive/run/reply-stream.ts'
-export type { ResumeOptions, RunOptions } from './drive/run/run-options.ts'
-export type { StopTarget } from './drive/run/stop/stop-target.ts'
-export type { WatchOptions, WatchTarget } from './drive/sync/watch.ts'
+export type { PostedPrompt, Resumed } from './drive/runs/posted-prompt.ts'
+export type { ReplyStream } from './drive/runs/reply-stream.ts'
+export type { ResumeOptions, RunOptions } from './drive/runs/run-options.ts'
+export type { StopTarget } from './drive/runs/stop/stop-target.ts'
 export { type OnError, ReplyError, type ReplyErrorType, safeOnError } from './error.ts'
 export type { ReplyEvent, SessionScopedEvent, SnapshotEvent } from './event.ts'
 export { type Observation, observerOf, type ReplyObserver } from './observer.ts'
@@ -56,11 +55,11 @@ export type {
   ToolStatus,
   UnknownPart,
 } from './part.ts'
-export { createEventReader, type EventReader, type EventReaderOptions } from './reader.ts'
-export { type Recorder, type RecordOptions, record } from './recording/write.ts'
-export { type ReplayOptions, replay } from './recording.ts'
+export { createEventReader, type EventReaderOptions } from './recording/event-reader.ts'
+export { type Recorder, type RecordOptions, record } from './recording/record.ts'
+export { type ReplayOptions, replay } from './recording/replay.ts'
+export { type Reduction, reduce } from './reduce/reduce.ts'
 export { emptyReply } from './reduce/shape.ts'
-export { type Reduction, reduce } from './reduce.ts'
 export type {
   Child,
   Compaction,
@@ -77,10 +76,11 @@ export type {
   Todo,
   Usage,
 } from './reply.ts'
-export { causeOf, type FailureCause } from './select/failure-cause.ts'
 export {
   answerOf,
+  causeOf,
   currentActivity,
+  type FailureCause,
   isShownText,
   outputOf,
   ownTodosOf,
@@ -107,5 +107,7 @@ export { runsUnasked } from './source/runs-unasked.ts'
 export type { CommandInfo, SavedRule } from './source/server-data.ts'
 export { escapeDeceptive } from './text/escape-deceptive.ts'
 export { escapeInvisible } from './text/escape-invisible.ts'
+export { diff } from './track/diff.ts'
 export { emptyTrack, type Tracked, type TrackLimits, type TrackState } from './track/state.ts'
-export { repliesOf, track, unknownSessions } from './track.ts'
+export { repliesOf, track, unknownSessions } from './track/track.ts'
+export type { EventReader } from './wire/reader.ts'

@@ -1,7 +1,7 @@
 import { equalKey } from './ask/equal.ts'
 import { isTodoWriter } from './ask/tool-name.ts'
 import type { Ask } from './ask.ts'
-import type { Part, ReasoningPart, TextPart, ToolPart } from './part.ts'
+import type { Part, ReasoningPart, ReplyFailure, TextPart, ToolPart } from './part.ts'
 import type { Child, Message, Reply, Todo, Usage } from './reply.ts'
 
 /** The reply's parts in message order: what `index` in a change refers to. */
@@ -144,4 +144,30 @@ function childActivity(child: Child): string {
 function toolActivity(part: ToolPart): string {
   const subject = subjectOf(part)
   return subject === undefined ? part.tool : `${part.tool}: ${subject}`
+}
+
+/**
+ * What is behind a failure: the provider refused the `credentials`, the `context` is full, the answer exceeded the
+ * `output` limit, the `model` is not available, too many requests (`rate`), or the `provider` itself failed.
+ */
+export type FailureCause = 'credentials' | 'context' | 'output' | 'model' | 'rate' | 'provider'
+
+/** By the names that OpenCode 1 and 2 give. */
+const causes: Readonly<Record<string, FailureCause>> = {
+  ProviderAuthError: 'credentials',
+  'provider.auth': 'credentials',
+  ContextOverflowError: 'context',
+  MessageOutputLengthError: 'output',
+  ProviderModelNotFoundError: 'model',
+  'provider.no-route': 'model',
+  'provider.rate-limit': 'rate',
+  'provider.internal': 'provider',
+}
+
+/** The cause of a failure, by its name and HTTP status; undefined if neither tells. */
+export function causeOf({ name, statusCode = 0 }: Pick<ReplyFailure, 'name' | 'statusCode'>): FailureCause | undefined {
+  if (Object.hasOwn(causes, name)) return causes[name]
+  if (statusCode === 401 || statusCode === 403) return 'credentials'
+  if (statusCode === 429) return 'rate'
+  return statusCode >= 500 ? 'provider' : undefined
 }

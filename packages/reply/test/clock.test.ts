@@ -1,7 +1,7 @@
 import { pause, steadyClock, systemClock } from '@reply/core'
 import { createHandClock } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
-import { createStallTimer } from '../src/drive/run/stall-timer.ts'
+import { createStallTimer } from '../src/drive/runs/stall-timer.ts'
 import { setStage, watchAll } from './drive/stage.ts'
 import { run, running } from './make.ts'
 

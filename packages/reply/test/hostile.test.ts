@@ -1,8 +1,8 @@
 import { type ReplyError, type ReplyEvent, record, replay } from '@reply/core'
 import { describe, expect, test } from 'vitest'
-import { createEngine } from '../src/drive/store/engine.ts'
-import { redacted } from '../src/recording/redact.ts'
-import { same } from '../src/reduce/same.ts'
+import { createEngine } from '../src/drive/engine.ts'
+import { same } from '../src/fields.ts'
+import { redacted } from '../src/redact/redact-fields.ts'
 import { busy, message, part, run, session, snapshot, text, user } from './make.ts'
 
 const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`

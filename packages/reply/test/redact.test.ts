@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { redacted } from '../src/recording/redact.ts'
-import { createRedactor, redactText } from '../src/recording/redactor.ts'
+import { redacted } from '../src/redact/redact-fields.ts'
+import { createRedactor, redactText } from '../src/redact/redactor.ts'
 
 /** Random but fixed: no secret in this file is real. */
 const letters = 'Q7wErTy9UiOp2AsDfGh4JkLzXcV6bNm1'

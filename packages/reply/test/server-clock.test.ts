@@ -1,6 +1,6 @@
 import { answerOf, textOf } from '@reply/core'
 import { describe, expect, test } from 'vitest'
-import { replyOfPrompt } from '../src/drive/sync/newest-run.ts'
+import { replyOfPrompt } from '../src/drive/connection/newest-run.ts'
 import { runStart } from '../src/track/run-boundaries.ts'
 import { busy, ended, idle, message, root, run, session, snapshot, task, text, user } from './make.ts'
 

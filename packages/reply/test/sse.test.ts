@@ -1,7 +1,7 @@
 import { createEventReader, type ReplyError } from '@reply/core'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createSseReader } from '../src/sse.ts'
+import { createSseReader } from '../src/wire/frames.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 

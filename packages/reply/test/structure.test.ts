@@ -33,7 +33,7 @@ const isChannel = (name: string): boolean => !(name in importsByPackage)
 
 /** The files that may import a dependency. All other code goes through them. */
 const homes: Readonly<Record<string, RegExp>> = {
-  'eventsource-parser': /^packages\/(reply\/src\/sse|bench\/src\/floor)\.ts$/,
+  'eventsource-parser': /^packages\/(reply\/src\/wire\/frames|bench\/src\/floor)\.ts$/,
   mitt: /^packages\/reply\/src\/dispatch\.ts$/,
   zod: /\/src\/([\w-]+\/)*(event|decode|config|inbound)(\/[\w/-]+)?\.ts$|^packages\/sink\/src\/testing\/contract\/bridge\.ts$/,
   '@opencode-ai/sdk': /^packages\/reply\/src\/source\/opencode1\/rest\.ts$/,

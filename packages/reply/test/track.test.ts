@@ -1,6 +1,6 @@
 import { emptyTrack, partsOf, type ReplyEvent, repliesOf, textOf, track, unknownSessions } from '@reply/core'
 import { describe, expect, test } from 'vitest'
-import { retainedReplies } from '../src/track.ts'
+import { retainedReplies } from '../src/track/track.ts'
 import {
   busy,
   delta,

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createUtf8Reader } from '../src/sse/utf8.ts'
+import { createUtf8Reader } from '../src/wire/utf8.ts'
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
 

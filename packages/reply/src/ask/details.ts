@@ -1,6 +1,5 @@
 import type { AskCall, PermissionAsk } from '../ask.ts'
-import { type Fields, textIn } from '../fields.ts'
-import { same } from '../reduce/same.ts'
+import { type Fields, same, textIn } from '../fields.ts'
 import { escapeDeceptive } from '../text/escape-deceptive.ts'
 import { type CallPath, callPathOf } from './call-path.ts'
 import { editLayout } from './edit.ts'

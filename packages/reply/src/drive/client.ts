@@ -1,12 +1,12 @@
 import type { Ask } from '../ask.ts'
 import type { CommandInput, PromptInput } from '../source/input.ts'
 import type { Answer } from './asks/check-answers.ts'
+import type { WatchOptions, WatchTarget } from './connection/watch.ts'
 import type { Queries } from './queries.ts'
-import type { PostedPrompt, Resumed } from './run/posted-prompt.ts'
-import type { ReplyStream } from './run/reply-stream.ts'
-import type { ResumeOptions, RunOptions } from './run/run-options.ts'
-import type { StopTarget } from './run/stop/stop-target.ts'
-import type { WatchOptions, WatchTarget } from './sync/watch.ts'
+import type { PostedPrompt, Resumed } from './runs/posted-prompt.ts'
+import type { ReplyStream } from './runs/reply-stream.ts'
+import type { ResumeOptions, RunOptions } from './runs/run-options.ts'
+import type { StopTarget } from './runs/stop/stop-target.ts'
 
 /** A connection to one OpenCode server. It reconnects by itself until `close`. */
 export interface Client extends Queries {

@@ -11,11 +11,11 @@ import type {
   SessionQuery,
   Source,
 } from '../source/port.ts'
-import type { Sessions } from './run/sessions.ts'
-import type { Engine } from './store/engine.ts'
-import { replyOfRead } from './sync/newest-run.ts'
-import type { ServerInfo } from './sync/server-info.ts'
-import type { SessionReader } from './sync/session-reader.ts'
+import { replyOfRead } from './connection/newest-run.ts'
+import type { ServerInfo } from './connection/server-info.ts'
+import type { SessionReader } from './connection/session-reader.ts'
+import type { Engine } from './engine.ts'
+import type { Sessions } from './runs/sessions.ts'
 
 export interface QueriesOptions {
   readonly engine: Engine

@@ -3,10 +3,9 @@ import type { Ask } from '../ask.ts'
 import type { Change } from '../change.ts'
 import type { AskClosedEvent } from '../event.ts'
 import type { Reply } from '../reply.ts'
-import { applyCall, keepPlaces, withCall } from './call.ts'
-import { isAnyPending, keepPendingCount } from './pending.ts'
-import { createPositions } from './positions.ts'
-import { replaceAt, withFields } from './shape.ts'
+import { askAt, isAnyPending, withAsk } from './ask-list.ts'
+import { applyCall, withCall } from './call.ts'
+import { withFields } from './shape.ts'
 
 /** A repeated request changes nothing, unless its content changed: then a person would decide about something else. */
 export function applyAsked(reply: Reply, reported: Ask, changes: Change[]): Reply {
@@ -108,21 +107,4 @@ export function changeOfAsk(ask: Ask): Change {
   if (ask.status === 'pending') return { type: 'questionAsked', ask }
   if (ask.status === 'rejected') return { type: 'questionRejected', ask, askedAt }
   return { type: 'questionReplied', ask, answers: ask.answers ?? [], askedAt }
-}
-
-const positions = createPositions<Ask>(({ requestID }) => requestID)
-
-/** -1 if it isn't in the list. */
-export function askAt(asks: readonly Ask[], requestID: string): number {
-  return positions.at(asks, requestID)
-}
-
-/** Replaces the ask at this position; -1 appends it. */
-export function withAsk(reply: Reply, at: number, ask: Ask): Reply {
-  const asks = at === -1 ? [...reply.asks, ask] : replaceAt(reply.asks, at, ask)
-  const place = at === -1 ? reply.asks.length : at
-  positions.carry(reply.asks, asks)
-  keepPlaces(reply.asks, asks, place)
-  keepPendingCount(reply.asks, asks, place)
-  return withFields(reply, { asks })
 }

@@ -3,10 +3,9 @@ import type { Ask, AskCall, PermissionAsk } from '../ask.ts'
 import type { Change } from '../change.ts'
 import type { ToolPart } from '../part.ts'
 import type { Reply } from '../reply.ts'
-import { withAsk } from './ask.ts'
+import { isAnyPending, placesOf, withAsk } from './ask-list.ts'
 import { messageAt } from './part.ts'
 import { partsOfCall } from './parts.ts'
-import { isAnyPending } from './pending.ts'
 
 /** Adds the input of the ask's call, if known. `known` is the ask as the reply has it. */
 export function withCall(reply: Reply, ask: Ask, known?: Ask): Ask {
@@ -81,35 +80,4 @@ function pendingOf({ asks, sessionID }: Reply, callID: string): readonly (readon
     const isPending = ask?.type === 'permission' && ask.status === 'pending'
     return isPending && ask.callID === callID && ask.sessionID === sessionID ? [[at, ask] as const] : []
   })
-}
-
-/**
- * Indexes of each call's asks. Lists derived from one another share this map, because asks never move. An index may
- * belong to a different ask in this list, so callers check each one.
- */
-const knownPlaces = new WeakMap<readonly Ask[], Map<string, number[]>>()
-
-function placesOf(asks: readonly Ask[]): Map<string, number[]> {
-  const known = knownPlaces.get(asks)
-  if (known) return known
-  const places = new Map<string, number[]>()
-  for (const [at, ask] of asks.entries()) addPlace(places, ask, at)
-  knownPlaces.set(asks, places)
-  return places
-}
-
-function addPlace(places: Map<string, number[]>, { callID }: Ask, at: number): void {
-  if (callID === undefined) return
-  const known = places.get(callID)
-  if (!known) places.set(callID, [at])
-  else if (!known.includes(at)) known.push(at)
-}
-
-/** Carries the cached indexes over to a list in which the ask at `changed` was replaced or added. */
-export function keepPlaces(before: readonly Ask[], after: readonly Ask[], changed: number): void {
-  const places = knownPlaces.get(before)
-  const ask = after[changed]
-  if (!places || !ask) return
-  addPlace(places, ask, changed)
-  knownPlaces.set(after, places)
 }

@@ -1,11 +1,12 @@
 import { isSubagentTool } from '../ask/tool-name.ts'
 import type { Ask } from '../ask.ts'
 import type { Change } from '../change.ts'
+import { same } from '../fields.ts'
 import type { Part, ToolPart } from '../part.ts'
 import type { Child, Reply } from '../reply.ts'
-import { askAt, changeOfAsk, withAsk } from './ask.ts'
+import { changeOfAsk } from './ask.ts'
+import { askAt, withAsk } from './ask-list.ts'
 import { messageAt } from './part.ts'
-import { same } from './same.ts'
 import { emptyReply, replaceAt, withChildren, withFields } from './shape.ts'
 
 /**

@@ -1,7 +1,7 @@
 import type { Change } from '../change.ts'
 import type { MessageHead } from '../event.ts'
+import { same } from '../fields.ts'
 import type { Reply, SummaryStep } from '../reply.ts'
-import { same } from './same.ts'
 import { replaceAt, withFields } from './shape.ts'
 import { usageOf } from './usage.ts'
 

@@ -1,5 +1,5 @@
+import { same, sameButRaw } from '../fields.ts'
 import type { Part, ReasoningPart, TextPart, ToolPart, ToolStatus } from '../part.ts'
-import { same, sameButRaw } from './same.ts'
 import { withText } from './shape.ts'
 
 /**

@@ -1,12 +1,12 @@
 import type { Change } from '../change.ts'
 import type { MessageHead, SessionScopedEvent } from '../event.ts'
+import { same, sameHead } from '../fields.ts'
 import type { Part } from '../part.ts'
 import type { Message, Prompt, PromptPart, Reply } from '../reply.ts'
 import { applySummary, summaryStepOf } from './compaction.ts'
 import { carryMessages, indexOf, messageAt } from './part.ts'
 import { withPartsOf } from './parts.ts'
 import { reportError } from './run.ts'
-import { same, sameHead } from './same.ts'
 import { replaceAt, withFields } from './shape.ts'
 import { usagesBefore } from './usage.ts'
 

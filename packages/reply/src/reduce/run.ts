@@ -1,8 +1,8 @@
 import type { Change } from '../change.ts'
+import { same } from '../fields.ts'
 import type { ReplyFailure } from '../part.ts'
 import type { Phase, Reply, Retry } from '../reply.ts'
-import { isAnyPending } from './pending.ts'
-import { same } from './same.ts'
+import { isAnyPending } from './ask-list.ts'
 import { withFields } from './shape.ts'
 
 /** The first that applies: settled, blocked, retrying, working, waiting. */

@@ -1,7 +1,7 @@
 import type { Change } from '../change.ts'
 import type { ReplyEvent } from '../event.ts'
+import { same } from '../fields.ts'
 import type { Reply } from '../reply.ts'
-import { same } from './same.ts'
 import { withFields } from './shape.ts'
 
 type TodosEvent = Extract<ReplyEvent, { readonly type: 'todos' }>

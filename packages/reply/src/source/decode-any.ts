@@ -1,6 +1,6 @@
 import type { OnError } from '../error.ts'
 import { isFields } from '../fields.ts'
-import type { FrameDecoder } from '../reader.ts'
+import type { FrameDecoder } from '../wire/reader.ts'
 import { createTextDecoder } from './opencode1/decode.ts'
 import { createDecoder2, type Decoder2 } from './opencode2/decode.ts'
 

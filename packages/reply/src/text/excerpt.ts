@@ -1,5 +1,5 @@
-import { redacted } from '../recording/redact.ts'
-import { secretFieldNames } from '../recording/secret-name.ts'
+import { redacted } from '../redact/redact-fields.ts'
+import { secretFieldNames } from '../redact/secret-name.ts'
 
 /** A key that names a secret, and the value after it. */
 const keyed = new RegExp(`((?:${secretFieldNames.join('|')})["']?\\s*[:=]\\s*["']?)[^"'&,}]+`, 'gi')

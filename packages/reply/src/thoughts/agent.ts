@@ -1,5 +1,5 @@
 import type { Client } from '../drive/client.ts'
-import type { RunOptions } from '../drive/run/run-options.ts'
+import type { RunOptions } from '../drive/runs/run-options.ts'
 import { ReplyError } from '../error.ts'
 import type { Reply } from '../reply.ts'
 import type { PromptInput } from '../source/input.ts'

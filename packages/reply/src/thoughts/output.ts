@@ -1,4 +1,4 @@
-import type { ReplyStream } from '../drive/run/reply-stream.ts'
+import type { ReplyStream } from '../drive/runs/reply-stream.ts'
 import { ReplyError } from '../error.ts'
 import type { Reply } from '../reply.ts'
 import { outputOf } from '../select.ts'

@@ -1,6 +1,6 @@
 import type { Client } from '../drive/client.ts'
-import type { ReplyStream } from '../drive/run/reply-stream.ts'
-import type { RunOptions } from '../drive/run/run-options.ts'
+import type { ReplyStream } from '../drive/runs/reply-stream.ts'
+import type { RunOptions } from '../drive/runs/run-options.ts'
 import { ReplyError } from '../error.ts'
 import type { PromptInput } from '../source/input.ts'
 import type { ValueSchema } from './decode/schema.ts'

@@ -1,5 +1,5 @@
 import type { Change, ChangeOf, ChangeType } from '../change.ts'
-import type { ReplyStream } from '../drive/run/reply-stream.ts'
+import type { ReplyStream } from '../drive/runs/reply-stream.ts'
 import type { Reply } from '../reply.ts'
 import { createThoughtReader } from './reader.ts'
 import type { Thought, ThoughtOf, ThoughtType } from './thought.ts'

@@ -1,6 +1,6 @@
 import type { Change } from '../change.ts'
+import { same } from '../fields.ts'
 import type { ToolPart, ToolStatus } from '../part.ts'
-import { same } from '../reduce/same.ts'
 import { subjectOf } from '../select.ts'
 import type { Thought, ThoughtContent, ThoughtOf } from './thought.ts'
 import { contentOf } from './tool-content.ts'

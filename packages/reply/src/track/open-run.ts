@@ -1,11 +1,11 @@
 import type { Change } from '../change.ts'
-import { diff } from '../diff.ts'
 import type { SessionScopedEvent } from '../event.ts'
 import { findReply } from '../reduce/child.ts'
 import { messageIDOf } from '../reduce/message.ts'
+import { reduce } from '../reduce/reduce.ts'
 import { emptyReply, withFields } from '../reduce/shape.ts'
-import { reduce } from '../reduce.ts'
 import type { Reply } from '../reply.ts'
+import { diff } from './diff.ts'
 import { retireReply } from './forget.ts'
 import { type Cell, changeCell, type Draft, getCell, putCell, withReply } from './state.ts'
 

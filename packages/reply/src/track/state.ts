@@ -1,6 +1,6 @@
 import type { SessionScopedEvent } from '../event.ts'
+import type { Reduction } from '../reduce/reduce.ts'
 import type { Whole } from '../reduce/shape.ts'
-import type { Reduction } from '../reduce.ts'
 import type { Reply, Todo } from '../reply.ts'
 import { type Cells, cellOf, emptyCells, withCell } from './cells.ts'
 import type { SettledReply } from './forget.ts'

@@ -1,6 +1,6 @@
 import { createHandClock } from '@reply/testing'
 import { expect, test } from 'vitest'
-import { createEventStream } from '../../src/drive/sync/event-stream.ts'
+import { createEventStream } from '../../src/drive/connection/event-stream.ts'
 import type { ReplyError } from '../../src/index.ts'
 
 test('an event stream continues although its onLost throws', async () => {

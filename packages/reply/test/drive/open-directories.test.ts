@@ -1,7 +1,7 @@
 import { createHandClock } from '@reply/testing'
 import { expect, test } from 'vitest'
-import { createEngine } from '../../src/drive/store/engine.ts'
-import { createOpenDirectories } from '../../src/drive/sync/open-directories.ts'
+import { createOpenDirectories } from '../../src/drive/connection/open-directories.ts'
+import { createEngine } from '../../src/drive/engine.ts'
 import { connect, type ReplyEvent } from '../../src/index.ts'
 import { busy, ended, idle, session, settle, user } from '../make.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createReplies } from '../../src/drive/store/replies.ts'
+import { createReplies } from '../../src/drive/replies.ts'
 import { emptyTrack, track } from '../../src/index.ts'
 import { busy, message, root, session, text, user } from '../make.ts'
 

@@ -1,7 +1,7 @@
 import { createHandClock } from '@reply/testing'
 import { expect, test } from 'vitest'
 import { readUnseenInputs, unseenMs } from '../../src/drive/asks/unseen-input.ts'
-import { createEngine } from '../../src/drive/store/engine.ts'
+import { createEngine } from '../../src/drive/engine.ts'
 import { type PermissionAsk, type Reply, ReplyError, type SessionRef } from '../../src/index.ts'
 import { toReadMessages } from '../../src/source/opencode1/decode/rest.ts'
 import { closed, delegated, permission, root, running, tool } from '../make.ts'

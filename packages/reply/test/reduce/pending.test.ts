@@ -1,6 +1,6 @@
 import type { Ask } from '@reply/core'
 import { expect, test } from 'vitest'
-import { isAnyPending, keepPendingCount } from '../../src/reduce/pending.ts'
+import { isAnyPending, keepPendingCount } from '../../src/reduce/ask-list.ts'
 import { permission } from '../make.ts'
 
 const pending = (at: number): Ask => permission(`p${at}`).ask

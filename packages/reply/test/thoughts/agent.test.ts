@@ -2,7 +2,7 @@ import { emptyReply, type PromptInput, type Reply, type ReplyEvent, reduce } fro
 import { createAgent, type Thought, type ToolHost, type Tools } from '@reply/core/thoughts'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { createReplyStream } from '../../src/drive/run/reply-stream.ts'
+import { createReplyStream } from '../../src/drive/runs/reply-stream.ts'
 import { failed, message, root, settle, text } from '../make.ts'
 
 /** A driver whose runs these tests feed by hand. */

@@ -1,8 +1,8 @@
 import { emptyReply, type Reply, type ReplyEvent, reduce } from '@reply/core'
 import { type Thought, thoughtsOf } from '@reply/core/thoughts'
 import { describe, expect, test } from 'vitest'
-import { createReplyStream } from '../../src/drive/run/reply-stream.ts'
-import { standIn } from '../../src/drive/run/stand-in.ts'
+import { createReplyStream } from '../../src/drive/runs/reply-stream.ts'
+import { standIn } from '../../src/drive/runs/stand-in.ts'
 import { delta, message, reasoning, root, settle, text, tool } from '../make.ts'
 
 /** A run that these tests feed by hand. */

@@ -5,8 +5,8 @@ import { ReplyError } from '../../error.ts'
 import type { AskClosedEvent } from '../../event.ts'
 import type { Reply } from '../../reply.ts'
 import type { Source } from '../../source/port.ts'
-import type { Addressee, Stopping } from '../run/stop/stopping.ts'
-import type { Engine } from '../store/engine.ts'
+import type { Engine } from '../engine.ts'
+import type { Addressee, Stopping } from '../runs/stop/stopping.ts'
 import { type Answer, checkAnswers } from './check-answers.ts'
 
 export interface AsksOptions {

@@ -2,9 +2,9 @@ import type { PermissionAsk } from '../../ask.ts'
 import type { Clock } from '../../clock.ts'
 import { type OnError, ReplyError } from '../../error.ts'
 import type { ReplyEvent } from '../../event.ts'
-import { askAt } from '../../reduce/ask.ts'
+import { askAt } from '../../reduce/ask-list.ts'
 import type { Source } from '../../source/port.ts'
-import type { Engine } from '../store/engine.ts'
+import type { Engine } from '../engine.ts'
 
 export interface UnseenOptions {
   readonly engine: Engine

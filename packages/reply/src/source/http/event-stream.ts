@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts'
 import { type OnError, ReplyError } from '../../error.ts'
 import type { ReplyEvent } from '../../event.ts'
-import { createEventReader, type FrameDecoder } from '../../reader.ts'
+import { createFrameReader, type FrameDecoder } from '../../wire/reader.ts'
 import { type Address, unauthorized } from './address.ts'
 import { reasonOf } from './error-reason.ts'
 
@@ -28,7 +28,7 @@ export async function* readEventStream(
     const body = await bodyOf(address, await options.open())
     isOpen = true
     yield []
-    const reader = createEventReader({ onError, onFrame, decoder })
+    const reader = createFrameReader({ onError, onFrame, decoder })
     for await (const chunk of body) yield reader.push(chunk, clock.now())
   } catch (cause) {
     if (cause instanceof ReplyError) throw cause

@@ -1,6 +1,6 @@
 import { ReplyError } from '../../error.ts'
 import type { ReplyFailure } from '../../part.ts'
-import { redactStrings } from '../../recording/redact-strings.ts'
+import { redactStrings } from '../../redact/redact-strings.ts'
 import { sentenceOf } from '../../text/sentence.ts'
 import type { InputPart } from '../input.ts'
 import type { SourceAnswer, SourcePrompt } from '../port.ts'

@@ -1,7 +1,7 @@
 import { type OnError, ReplyError } from '../../error.ts'
 import type { ReplyEvent } from '../../event.ts'
-import type { FrameDecoder } from '../../reader.ts'
 import { excerptOf } from '../../text/excerpt.ts'
+import type { FrameDecoder } from '../../wire/reader.ts'
 import { giveDirectory } from '../decode/directory.ts'
 import { endsAsFrame } from '../decode/json-text.ts'
 import { createSeen } from '../decode/seen.ts'

@@ -3,7 +3,7 @@ import type { ReplyEvent } from '../../event.ts'
 import type { Reply } from '../../reply.ts'
 import type { SessionRef } from '../../session-ref.ts'
 import { emptyTrack, type TrackState } from '../../track/state.ts'
-import { repliesOf, track } from '../../track.ts'
+import { repliesOf, track } from '../../track/track.ts'
 import type { SourceStage } from './stage.ts'
 
 /** What one connection has sent so far. */

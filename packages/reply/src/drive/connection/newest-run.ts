@@ -1,0 +1,124 @@
+import type { ReplyEvent, SnapshotEvent } from '../../event.ts'
+import { findReply } from '../../reduce/child.ts'
+import type { Reply } from '../../reply.ts'
+import { isAtWork as goesOn } from '../../track/current-run.ts'
+import { runStart, runStarts, withoutUndecided } from '../../track/run-boundaries.ts'
+import { emptyTrack } from '../../track/state.ts'
+import { retainedReplies, track } from '../../track/track.ts'
+
+/**
+ * Makes the reply of a session's newest run from one read, as if its events had been received when the server says they
+ * happened. Undefined if the session has no run. Prompts for which nothing ran, such as notes, are no run; nor is what
+ * was reverted.
+ */
+export function replyOfRead(read: SnapshotEvent): Reply | undefined {
+  return repliesOfRun({ ...read, messages: newestRun(read) }).at(-1)
+}
+
+/**
+ * Makes the reply that took a prompt from a read that goes back to it. Undefined if nothing answered the prompt. A run
+ * that others followed has ended, whatever the session does now.
+ */
+export function replyOfPrompt(read: SnapshotEvent, messageID: string): Reply | undefined {
+  if (!read.messages.some(({ head }) => head.id === messageID)) return undefined
+  const { messages, status, nextAt } = runOfPrompt(read, messageID)
+  const isAnswered = messages.findLastIndex(isAnswer) > messages.findIndex(({ head }) => head.id === messageID)
+  if (!isAnswered && status === 'idle') return undefined
+  const children = nextAt === undefined ? read.children : endedBefore(read.children, nextAt)
+  const asks = status === 'idle' ? [] : read.asks
+  return repliesOfRun({ ...read, messages, status, asks, children }).findLast(({ promptIDs }) =>
+    promptIDs.includes(messageID),
+  )
+}
+
+/** The messages of a prompt's run, and when the next one began. */
+function runOfPrompt(read: SnapshotEvent, messageID: string) {
+  const messages = withoutUndecided(read, (id) => id === messageID)
+  const at = messages.findIndex(({ head }) => head.id === messageID)
+  const starts = runStarts(messages)
+  const next = starts.find((start) => start > at)
+  const run = messages.slice(starts.findLast((start) => start <= at) ?? 0, next)
+  if (next === undefined)
+    return { messages: run, status: goesOn(read) && read.status === 'idle' ? 'busy' : read.status }
+  const [begunAt = 0, nextAt = 0] = [run[0], messages[next]].map((message) => message?.head.createdAt)
+  // Times can't tell what was before the next run if the server's clock was set back in between.
+  return { messages: run, status: 'idle' as const, nextAt: nextAt < begunAt ? undefined : nextAt }
+}
+
+/** The sub-agents' sessions before that time, without the runs that later calls began in them. */
+function endedBefore(children: readonly SnapshotEvent[], at: number): readonly SnapshotEvent[] {
+  return children
+    .filter(({ session }) => (session.createdAt ?? 0) < at)
+    .map((child) => ({
+      ...child,
+      messages: child.messages.filter(({ head }) => (head.createdAt ?? 0) < at),
+      status: 'idle',
+      asks: [],
+      children: endedBefore(child.children, at),
+    }))
+}
+
+function isAnswer({ head }: SnapshotEvent['messages'][number]): boolean {
+  return head.role === 'assistant'
+}
+
+/** The replies of these messages, oldest first: more than one if the server was restarted between two steps. */
+function repliesOfRun(read: SnapshotEvent): readonly Reply[] {
+  const { sessionID, status, messages } = read
+  if (messages.length === 0) return []
+  const times = messages.flatMap(({ head }) => [head.createdAt, head.completedAt].filter((time) => time !== undefined))
+  const startedAt = times[0] ?? read.at
+  const at = status === 'idle' ? Math.max(startedAt, ...times) : read.at
+  const begun: readonly ReplyEvent[] = [
+    { type: 'session', sessionID, at: startedAt, ...read.session },
+    { type: 'opened', sessionID, at: startedAt },
+    { ...read, at },
+  ]
+  const tracked = begun.reduce((state, event) => track(state, event).state, emptyTrack())
+  const open = retainedReplies(tracked, sessionID).at(-1)
+  if (!open || status !== 'idle') return retainedReplies(tracked, sessionID)
+  const ends = [...openBelow(open).filter((id) => !isAtWorkIn(read.children, id)), sessionID]
+  const settled = ends.reduce(
+    (state, id) => track(state, { type: 'settle', sessionID: id, at, by: 'rest' }).state,
+    tracked,
+  )
+  return retainedReplies(settled, sessionID)
+}
+
+function newestRun(read: SnapshotEvent): SnapshotEvent['messages'] {
+  const kept = unrevertedMessages(read)
+  const answered = kept.findLastIndex(isAnswer) + 1
+  const run = read.status === 'idle' ? kept.slice(0, answered) : kept
+  return run.slice(Math.max(0, runStart(run)))
+}
+
+/** The messages that the next prompt won't remove. */
+export function unrevertedMessages({ messages, session }: SnapshotEvent): SnapshotEvent['messages'] {
+  const reverted = messages.findIndex(({ head }) => head.id === session.revertedTo)
+  return reverted === -1 ? messages : messages.slice(0, reverted)
+}
+
+/** The open replies of sub-agents, deepest first. */
+export function openBelow(reply: Reply): readonly string[] {
+  return reply.children.flatMap((child) =>
+    child.reply.phase === 'settled' ? [] : [...openBelow(child.reply), child.reply.sessionID],
+  )
+}
+
+function isAtWorkIn(reads: readonly SnapshotEvent[], sessionID: string): boolean {
+  return reads.some((read) => (read.sessionID === sessionID && isAtWork(read)) || isAtWorkIn(read.children, sessionID))
+}
+
+/** The sub-agents that are open here but idle according to the read, deepest first. */
+export function endedBelow(reply: Reply, reads: readonly SnapshotEvent[]): readonly string[] {
+  return reads.flatMap((read) => {
+    const below = endedBelow(reply, read.children)
+    const known = findReply(reply, read.sessionID)
+    return known && known.phase !== 'settled' && !isAtWork(read) ? [...below, read.sessionID] : below
+  })
+}
+
+/** Whether the session or a sub-agent below it is at work. */
+export function isAtWork(read: SnapshotEvent): boolean {
+  return read.status !== 'idle' || read.children.some(isAtWork)
+}

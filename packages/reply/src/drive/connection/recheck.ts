@@ -1,0 +1,136 @@
+import type { SteadyClock } from '../../clock.ts'
+import type { OnError } from '../../error.ts'
+import type { Engine } from '../engine.ts'
+import type { ReadRequest } from './read-snapshot.ts'
+import { type SessionReader, toReplyError } from './session-reader.ts'
+
+export interface RecheckOptions {
+  readonly engine: Engine
+  readonly reader: Pick<SessionReader, 'readEvents'>
+  readonly clock: SteadyClock
+  readonly onError: OnError
+}
+
+export interface Recheck {
+  /** A connection is up. Retries what could not be read for it. Runs newer than `since` are news. */
+  begin(requests: readonly ReadRequest[], since: number | undefined): void
+  /** Adds sessions to read. */
+  add(requests: readonly ReadRequest[]): void
+  /** Reads a session at once: events of it are missing. */
+  now(sessionID: string): void
+  /** Something happened without an event: reads everything at work once more. */
+  again(): void
+  /** The earliest time from which a session that is still due may have missed events. */
+  unreadSince(): number | undefined
+  stop(): void
+}
+
+interface PendingRead {
+  readonly since?: number | undefined
+  readonly tries: number
+}
+
+/** After this long a connection certainly receives events. Measured: 50 ms, on a cold and busy server above 500 ms. */
+export const checkMs = 2000
+
+/** How often a failed read is retried, each time after twice the delay: two minutes in all. */
+export const maxTries = 5
+
+/**
+ * Servers from 1.17 on report `connected` shortly before they subscribe to their own events. Events in between are on
+ * no stream, so this reads everything that was at work in these moments once more, even if it has ended by then.
+ */
+export function createRecheck({ engine, reader, clock, onError }: RecheckOptions): Recheck {
+  const due = new Map<string, PendingRead>()
+  /** What the check under way has not read yet. */
+  let unread = new Set<PendingRead>()
+  let isUp = false
+  let listenUntil = 0
+  let newsSince: number | undefined
+  let stopTimer: (() => void) | undefined
+  /** What is being read because events of it are missing. */
+  const urgent = new Set<string>()
+  engine.onTurned((sessionID) => {
+    if (isUp && clock.monotonic() < listenUntil && !due.has(sessionID))
+      due.set(sessionID, { since: newsSince, tries: 0 })
+  })
+  return { begin, add, now, again, unreadSince, stop }
+
+  function begin(requests: readonly ReadRequest[], since: number | undefined): void {
+    stop()
+    isUp = true
+    newsSince = since
+    for (const { sessionID, since } of requests) due.set(sessionID, { since, tries: 0 })
+    listenUntil = clock.monotonic() + checkMs
+    again()
+  }
+
+  function add(requests: readonly ReadRequest[]): void {
+    for (const { sessionID, since } of requests) due.set(sessionID, { since, tries: 0 })
+    if (due.size > 0) later(0)
+  }
+
+  function now(sessionID: string): void {
+    if (!isUp) return
+    if (urgent.has(sessionID)) return add([{ ...engine.place(sessionID), gap: true, since: newsSince }])
+    urgent.add(sessionID)
+    void readMissed(sessionID).finally(() => urgent.delete(sessionID))
+  }
+
+  async function readMissed(sessionID: string): Promise<void> {
+    try {
+      engine.apply(await read(sessionID, newsSince))
+    } catch (error) {
+      onError(toReplyError(error))
+      add([{ ...engine.place(sessionID), gap: true, since: newsSince }])
+    }
+  }
+
+  async function read(sessionID: string, since: number | undefined) {
+    const reply = engine.newestReply(sessionID)
+    return await reader.readEvents({ ...engine.place(sessionID), reply, gap: true, since })
+  }
+
+  function again(): void {
+    for (const { sessionID } of engine.openReplies()) if (!due.has(sessionID)) due.set(sessionID, { tries: 0 })
+    later(0)
+  }
+
+  function unreadSince(): number | undefined {
+    const times = [...unread, ...due.values()].flatMap(({ since }) => since ?? [])
+    return times.length === 0 ? undefined : Math.min(...times)
+  }
+
+  function stop(): void {
+    isUp = false
+    due.clear()
+    unread = new Set()
+    stopTimer?.()
+    stopTimer = undefined
+  }
+
+  function later(tries: number): void {
+    stopTimer ??= clock.after(checkMs * 2 ** tries, () => void check())
+  }
+
+  async function check(): Promise<void> {
+    stopTimer = undefined
+    const sessions = [...due]
+    due.clear()
+    const mine = new Set(sessions.map(([, asked]) => asked))
+    unread = mine
+    for (const [sessionID, asked] of sessions) {
+      // Another connection checks anew.
+      if (!isUp || unread !== mine) return
+      const { since, tries } = asked
+      try {
+        engine.apply(await read(sessionID, since))
+      } catch (error) {
+        onError(toReplyError(error))
+        if (unread === mine && tries < maxTries) due.set(sessionID, { since, tries: tries + 1 })
+      }
+      mine.delete(asked)
+    }
+    if (isUp && due.size > 0) later(Math.max(...[...due.values()].map(({ tries }) => tries)))
+  }
+}

@@ -1,0 +1,239 @@
+import { observersOf } from '../../dispatch.ts'
+import { type OnError, ReplyError } from '../../error.ts'
+import type { SnapshotEvent } from '../../event.ts'
+import type { ReplyObserver } from '../../observer.ts'
+import type { Reply } from '../../reply.ts'
+import { type SessionRef, sessionRefOf } from '../../session-ref.ts'
+import type { SessionInfo, Source } from '../../source/port.ts'
+import type { Engine } from '../engine.ts'
+import type { LiveReply } from '../replies.ts'
+import type { Baseline } from './baseline.ts'
+import { createOpenDirectories } from './open-directories.ts'
+import type { ReadRequest } from './read-snapshot.ts'
+import type { ServerInfo } from './server-info.ts'
+import { type SessionReader, toReplyError } from './session-reader.ts'
+
+/**
+ * What to watch: one root session, all of a directory, or with neither the whole server. The server is asked for its
+ * spelling of the directory, so a trailing slash, `..` or a link makes no difference; servers before 1.2 don't follow
+ * links.
+ */
+export interface WatchTarget {
+  /** A root session: `ses_…`. A sub-agent's has no replies of its own and is reported to `onError`. */
+  readonly sessionID?: string | undefined
+  /** All sessions of this directory. */
+  readonly directory?: string | undefined
+}
+
+/** The options of `Client.watch`. */
+export interface WatchOptions {
+  /** Called once per reply; the returned observers observe that reply to its end. */
+  readonly observe: (reply: Reply) => readonly ReplyObserver[]
+}
+
+export interface Watching {
+  watch(target: WatchTarget, options: WatchOptions): () => void
+  /** Asks the server for its spelling of the watched directories. */
+  spell(): Promise<void>
+  /** The directories to ask after a gap. */
+  directories(): readonly (string | undefined)[]
+  /** The connection is up: reads for the watches that began too late to be part of its `atWork`. */
+  attachNew(): void
+  /** The watched sessions that are at work, or were since then, according to REST. */
+  atWork(since?: number): Promise<AtWork>
+}
+
+export interface AtWork {
+  readonly requests: readonly ReadRequest[]
+  /** Whether every directory could be read. */
+  readonly isWhole: boolean
+}
+
+export interface WatchingOptions {
+  readonly engine: Engine
+  readonly source: Pick<Source, 'sessions' | 'working' | 'spelled'>
+  readonly info: ServerInfo
+  readonly reader: SessionReader
+  readonly onError: OnError
+  readonly directory?: string | undefined
+  /** How many settled replies are kept for late events. */
+  readonly keepSettled: number
+  readonly baseline: Baseline
+  /** Whether the stream is up and missed events have been read. */
+  readonly isLive: () => boolean
+}
+
+/** After this many new replies, a watch looks which of its replies were dropped. */
+const sweepEvery = 64
+
+/** A target with its current state. */
+interface Watch {
+  readonly target: WatchTarget
+  /** In the server's spelling; the given one until that is known. */
+  directory: string | undefined
+  isSpelled: boolean
+  readonly take: (live: LiveReply, reply: Reply) => void
+  /** Replies from a different spelling, until the server's is known. */
+  undecided: LiveReply[]
+  isReported: boolean
+  /** What was at work before it began has been asked for. */
+  isAttached: boolean
+}
+
+export function createWatching(options: WatchingOptions): Watching {
+  const { engine, source, info, reader, onError } = options
+  const watches = new Set<Watch>()
+  let home = options.directory
+  const directories = createOpenDirectories({ engine, home: () => home, isLive: options.isLive })
+  reader.onRead(reportSubAgent)
+  return { watch, spell, directories: asked, attachNew, atWork }
+
+  function asked(): readonly (string | undefined)[] {
+    const targets = [...watches].flatMap(({ directory }) => directory ?? [])
+    return [...new Set([...directories.list(), ...targets])]
+  }
+
+  /** Reports an error if a session is watched by its id but is a sub-agent's, which has no replies of its own. */
+  function reportSubAgent({ sessionID, session: { parentID } }: SnapshotEvent): void {
+    if (parentID === undefined) return
+    for (const watched of watches) {
+      if (watched.target.sessionID !== sessionID || watched.isReported) continue
+      watched.isReported = true
+      const words = `Session ${sessionID} belongs to a sub-agent and has no replies of its own; watch the session that started it, ${parentID}.`
+      onError(new ReplyError('invalid', words))
+    }
+  }
+
+  function watch(target: WatchTarget, { observe }: WatchOptions): () => void {
+    let stops: { readonly live: LiveReply; readonly stop: () => void }[] = []
+    /** The number of replies at which the dropped ones are left out next: each time takes a look at all. */
+    let sweepAt = sweepEvery
+    const { directory } = target
+    const watched: Watch = {
+      target,
+      directory,
+      isSpelled: directory === undefined,
+      take,
+      undecided: [],
+      isReported: false,
+      isAttached: false,
+    }
+    watches.add(watched)
+    for (const live of engine.replies.open()) take(live, live.reply())
+    const stopOpened = engine.replies.onOpened(take)
+    if (options.isLive()) void attach(watched)
+    return () => {
+      watches.delete(watched)
+      stopOpened()
+      for (const { stop } of stops) stop()
+    }
+
+    function take(live: LiveReply, reply: Reply): void {
+      if (target.sessionID !== undefined && target.sessionID !== reply.sessionID) return
+      if (watched.directory !== undefined && watched.directory !== reply.directory) {
+        if (!watched.isSpelled) watched.undecided.push(live)
+        return
+      }
+      // Dropped replies have nothing left to stop.
+      stops.push({ live, stop: live.observe(observersOf(observe, reply, onError)) })
+      if (stops.length < sweepAt) return
+      const settled = stops.filter((other) => other.live.reply().phase === 'settled')
+      const gone = new Set(settled.slice(0, Math.max(0, settled.length - options.keepSettled)))
+      stops = stops.filter((other) => !gone.has(other))
+      sweepAt = stops.length + sweepEvery
+    }
+  }
+
+  /** Asks the server for its spelling of the watched directories. Rejects if the server doesn't answer. */
+  async function spell(): Promise<void> {
+    const { directory } = options
+    if (directory !== undefined) home = await source.spelled(directory)
+    await Promise.all([...watches].map(spellOne))
+  }
+
+  async function spellOne(watched: Watch): Promise<void> {
+    const { directory } = watched.target
+    if (watched.isSpelled || directory === undefined) return
+    watched.directory = await source.spelled(directory)
+    watched.isSpelled = true
+    for (const live of watched.undecided.splice(0)) if (watches.has(watched)) watched.take(live, live.reply())
+  }
+
+  /** Reads the sessions that were at work before the watch began. */
+  async function attach(watched: Watch): Promise<void> {
+    watched.isAttached = true
+    try {
+      await spellOne(watched)
+      if (watched.directory !== undefined) await options.baseline(watched.directory)
+      for (const request of (await working(watched)).requests) {
+        if (!engine.openReply(request.sessionID)) engine.apply([await reader.read(request)])
+      }
+    } catch (error) {
+      onError(toReplyError(error))
+    }
+  }
+
+  function attachNew(): void {
+    for (const watched of watches) if (!watched.isAttached) void attach(watched)
+  }
+
+  async function atWork(since?: number): Promise<AtWork> {
+    const listed = [...watches]
+    for (const watched of listed) watched.isAttached = true
+    const found = await Promise.all(listed.map((watched) => working(watched, since)))
+    return { requests: found.flatMap(({ requests }) => requests), isWhole: found.every(({ isWhole }) => isWhole) }
+  }
+
+  async function working({ target, directory }: Watch, since?: number): Promise<AtWork> {
+    if (!info.current().canRead) return { requests: [], isWhole: true }
+    if (target.sessionID !== undefined)
+      return { requests: [{ ...engine.place(target.sessionID), gap: true, since }], isWhole: true }
+    let isWhole = true
+    /** A directory that can't be read must not stop the others from being watched. */
+    const complain = (error: unknown): readonly SessionRef[] => {
+      isWhole = false
+      if (error instanceof ReplyError) onError(error)
+      return []
+    }
+    const everywhere = directory === undefined && since !== undefined ? await placesEverywhere(since) : undefined
+    const known = directory === undefined ? directories.list() : [directory]
+    const asked = new Set([...known, ...(everywhere ?? []).map((place) => place.directory)])
+    const lists = await Promise.all(
+      [...asked].flatMap((each) => [
+        placesAtWork(each).catch(complain),
+        since === undefined || everywhere ? [] : placesSince(since, each).catch(complain),
+      ]),
+    )
+    const found = new Map([...(everywhere ?? []), ...lists.flat()].map((place) => [place.sessionID, place])).values()
+    const requests = [...found].map((place) => ({
+      ...place,
+      reply: engine.openReply(place.sessionID),
+      gap: true,
+      since,
+    }))
+    return { requests, isWhole }
+  }
+
+  /** Sessions of any directory that changed since then; undefined if the server can't list them. */
+  async function placesEverywhere(since: number): Promise<readonly SessionRef[] | undefined> {
+    if (!info.current().listsEverywhere) return undefined
+    const sessions = await source.sessions({ since, everywhere: true }).catch(() => undefined)
+    return sessions && placesIn(sessions, since)
+  }
+
+  /** Sessions that changed since then. */
+  async function placesSince(since: number, directory: string | undefined): Promise<readonly SessionRef[]> {
+    return placesIn(await source.sessions({ since, directory }), since)
+  }
+
+  async function placesAtWork(directory: string | undefined): Promise<readonly SessionRef[]> {
+    return [...(await source.working(directory)).keys()].map((sessionID) => ({ sessionID, directory }))
+  }
+}
+
+/** Skips sub-agents, which are read with their roots; older servers list every session. */
+function placesIn(sessions: readonly SessionInfo[], since: number): readonly SessionRef[] {
+  return sessions
+    .filter(({ parentID, updatedAt = since }) => parentID === undefined && updatedAt >= since)
+    .map(sessionRefOf)
+}

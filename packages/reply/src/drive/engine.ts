@@ -1,0 +1,144 @@
+import { type OnError, ReplyError } from '../error.ts'
+import type { MessageHead, ReplyEvent } from '../event.ts'
+import type { Reply } from '../reply.ts'
+import type { SessionRef } from '../session-ref.ts'
+import { emptyTrack, type Idle, type TrackedStep } from '../track/state.ts'
+import { directoryOf, idleOf, retainedReplies, trackOrSkip, unknownSessions } from '../track/track.ts'
+import { createReplies, type Replies } from './replies.ts'
+
+/** Holds the state of one server's sessions; the only place that applies events to it. */
+export interface Engine {
+  readonly replies: Replies
+  /** Applies events in order. Events applied by an observer are queued until all observers received the current one. */
+  apply(events: readonly ReplyEvent[]): void
+  /** Ignores all further events. */
+  stop(): void
+  /** Called with each step, after the reply's observers. */
+  onStep(listener: (step: TrackedStep) => void): void
+  /** Called for each root session whose run may have changed its course: on every event but a delta. */
+  onTurned(listener: (sessionID: string) => void): void
+  /** Called after each batch of events. */
+  onApplied(listener: () => void): void
+  /** Sessions with events that cannot be placed, and the missing parents. */
+  unknown(): readonly string[]
+  /** Whether events are held for a message or session that isn't known yet. */
+  hasHeld(): boolean
+  /** The sessions whose events are held. */
+  waiting(): readonly string[]
+  /** Whether the session is idle, and the source: the stream, or REST alone. */
+  idleOf(sessionID: string): Idle | undefined
+  /** Where the session lives, as far as known. */
+  place(sessionID: string): SessionRef
+  /** The retained replies of a root session, newest last. */
+  retained(sessionID: string): readonly Reply[]
+  /** The server's newest time when listening began, by its own clock. */
+  listeningFrom(): number | undefined
+  /** The newest time in any event, by the server's clock. */
+  newestAt(): number | undefined
+  openReplies(): readonly Reply[]
+  openReply(sessionID: string): Reply | undefined
+  /** The newest reply of a session, open or settled. */
+  newestReply(sessionID: string): Reply | undefined
+}
+
+export function createEngine(options: { readonly onError: OnError; readonly keepSettled: number }): Engine {
+  const { onError } = options
+  const replies = createReplies({ onError, keepSettled: options.keepSettled })
+  const stepListeners: ((step: TrackedStep) => void)[] = []
+  const turnListeners: ((sessionID: string) => void)[] = []
+  const appliedListeners: (() => void)[] = []
+  let state = emptyTrack({ keepSettled: options.keepSettled })
+  let newestAt: number | undefined
+  let pending: ReplyEvent[] = []
+  let isApplying = false
+  let isStopped = false
+  return {
+    replies,
+    apply,
+    stop: () => {
+      isStopped = true
+    },
+    onStep: (listener) => stepListeners.push(listener),
+    onTurned: (listener) => turnListeners.push(listener),
+    onApplied: (listener) => appliedListeners.push(listener),
+    unknown: () => unknownSessions(state),
+    hasHeld: () => state.waiting.length > 0,
+    waiting: () => state.waiting,
+    idleOf: (sessionID) => idleOf(state, sessionID),
+    place: (sessionID) => ({ sessionID, directory: directoryOf(state, sessionID) }),
+    retained: (sessionID) => retainedReplies(state, sessionID),
+    listeningFrom: () => state.listeningFrom,
+    newestAt: () => newestAt,
+    openReplies: () => replies.open().map((live) => live.reply()),
+    openReply,
+    newestReply: (sessionID) => replies.newest(sessionID)?.reply(),
+  }
+
+  function apply(events: readonly ReplyEvent[]): void {
+    if (isStopped) return
+    // One by one: a call takes a limited number of arguments, and a resync may have kept more.
+    for (const event of events) pending.push(event)
+    if (isApplying) return
+    isApplying = true
+    try {
+      while (pending.length > 0) {
+        const batch = pending
+        pending = []
+        for (const event of batch) applyOne(event)
+      }
+    } finally {
+      isApplying = false
+    }
+    for (const listener of appliedListeners) listener()
+  }
+
+  function applyOne(event: ReplyEvent): void {
+    const tracked = trackOrSkip(state, event, onError)
+    state = tracked.state
+    if (tracked.dropped > 0) {
+      const message = `Dropped ${tracked.dropped} events that waited too long for their message or session.`
+      onError(new ReplyError('too-large', message))
+    }
+    for (const step of tracked.steps) {
+      replies.apply(step)
+      for (const listener of stepListeners) listener(step)
+    }
+    if (event.type === 'delta') return
+    newestAt = latest(newestAt, timeOf(event))
+    const turned = new Set(tracked.steps.map((step) => step.reply.sessionID))
+    if (event.type === 'status' || event.type === 'snapshot') turned.add(event.sessionID)
+    for (const sessionID of turned) for (const listener of turnListeners) listener(sessionID)
+  }
+
+  function openReply(sessionID: string): Reply | undefined {
+    const reply = replies.newest(sessionID)?.reply()
+    return reply?.phase === 'settled' ? undefined : reply
+  }
+}
+
+/** The later of two times; undefined if both are. */
+function latest(a: number | undefined, b: number | undefined): number | undefined {
+  if (a === undefined || b === undefined) return a ?? b
+  return Math.max(a, b)
+}
+
+/** The newest time in an event, by the server's clock. `event.at` doesn't count: it is by our clock. */
+function timeOf(event: ReplyEvent): number | undefined {
+  switch (event.type) {
+    case 'listening':
+      return event.from
+    case 'message':
+      return timeOfHead(event.message)
+    case 'snapshot':
+      return event.messages.reduce<number | undefined>(
+        (newest, { head }) => latest(newest, timeOfHead(head)),
+        undefined,
+      )
+    default:
+      return undefined
+  }
+}
+
+function timeOfHead({ createdAt, completedAt }: MessageHead): number | undefined {
+  return latest(createdAt, completedAt)
+}

@@ -1,0 +1,131 @@
+import { createDispatcher, type Dispatcher } from '../dispatch.ts'
+import type { OnError } from '../error.ts'
+import type { ReplyObserver } from '../observer.ts'
+import type { Reduction } from '../reduce/reduce.ts'
+import { emptyReply } from '../reduce/shape.ts'
+import type { Reply } from '../reply.ts'
+import { diff } from '../track/diff.ts'
+import type { TrackedStep } from '../track/state.ts'
+
+/** A root reply that is or was running, with its followers. */
+export interface LiveReply {
+  readonly sessionID: string
+  readonly run: number
+  /** The newest state. */
+  readonly reply: () => Reply
+  /** Adds observers; they first receive everything so far, as one diff. Returns a function that removes them. */
+  observe(observers: readonly ReplyObserver[]): () => void
+  /** Calls the follower with each step from now on. Returns a function that removes it. */
+  follow(follower: (step: Reduction) => void): () => void
+}
+
+export interface Replies {
+  /** Records a step and passes it to all followers of that reply. */
+  apply(step: TrackedStep): void
+  /** The newest reply of a root session. */
+  newest(sessionID: string): LiveReply | undefined
+  /** The newest known reply that took this prompt, open or settled. */
+  withPrompt(sessionID: string, messageID: string): LiveReply | undefined
+  /** Those that have not settled. */
+  open(): readonly LiveReply[]
+  /**
+   * Calls the listener for each reply as it opens, with its first state, before its first change is dispatched. Returns
+   * a function that removes it.
+   */
+  onOpened(listener: (live: LiveReply, reply: Reply) => void): () => void
+}
+
+interface Entry {
+  reply: Reply
+  readonly dispatcher: Dispatcher
+  readonly followers: Set<(step: Reduction) => void>
+  readonly live: LiveReply
+  /** Observers that were added during a step: they received it as part of the diff of everything so far. */
+  coming?: (() => void)[] | undefined
+}
+
+export function createReplies(options: { readonly onError: OnError; readonly keepSettled: number }): Replies {
+  const entries = new Map<string, Entry>()
+  const newestOf = new Map<string, Entry>()
+  const open = new Set<Entry>()
+  const settled: string[] = []
+  const listeners = new Set<(live: LiveReply, reply: Reply) => void>()
+  return {
+    apply,
+    newest: (sessionID) => newestOf.get(sessionID)?.live,
+    withPrompt: (sessionID, messageID) =>
+      [...entries.values()].findLast(
+        ({ live, reply }) => live.sessionID === sessionID && reply.promptIDs.includes(messageID),
+      )?.live,
+    open: () => [...open].map((entry) => entry.live),
+    onOpened: (listener) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+  }
+
+  function apply(step: TrackedStep): void {
+    const key = `${step.reply.sessionID} ${step.run}`
+    const known = entries.get(key)
+    // A late event of a reply that was dropped.
+    if (!known && step.reply.phase === 'settled' && step.changes[0]?.type !== 'replyStarted') return
+    const entry = known ?? add(key, step)
+    if (!known) for (const listener of listeners) listener(entry.live, step.reply)
+    const coming: (() => void)[] = []
+    entry.reply = step.reply
+    entry.coming = coming
+    for (const follower of [...entry.followers]) follower(step)
+    entry.dispatcher.dispatch(step)
+    entry.coming = undefined
+    for (const come of coming) come()
+    if (step.reply.phase === 'settled' && open.delete(entry)) retire(key)
+  }
+
+  function add(key: string, { reply, run }: TrackedStep): Entry {
+    const { sessionID } = reply
+    const dispatcher = createDispatcher({ onError: options.onError })
+    const followers = new Set<(step: Reduction) => void>()
+    const live: LiveReply = {
+      sessionID,
+      run,
+      reply: () => entry.reply,
+      observe: (observers) => observe(entry, observers),
+      follow: (follower) => {
+        followers.add(follower)
+        return () => followers.delete(follower)
+      },
+    }
+    const entry: Entry = { reply: emptyReply(sessionID), dispatcher, followers, live }
+    entries.set(key, entry)
+    newestOf.set(sessionID, entry)
+    open.add(entry)
+    return entry
+  }
+
+  function observe(entry: Entry, observers: readonly ReplyObserver[]): () => void {
+    const missed = diff(emptyReply(entry.reply.sessionID), entry.reply)
+    const late = createDispatcher({ onError: options.onError })
+    for (const observer of observers) late.observe(observer)
+    late.dispatch({ reply: entry.reply, changes: missed })
+    let stops: readonly (() => void)[] = []
+    let isStopped = false
+    const come = (): void => {
+      if (!isStopped) stops = observers.map((observer) => entry.dispatcher.observe(observer))
+    }
+    if (entry.coming) entry.coming.push(come)
+    else come()
+    return () => {
+      isStopped = true
+      for (const stop of stops) stop()
+    }
+  }
+
+  function retire(key: string): void {
+    settled.push(key)
+    if (settled.length <= options.keepSettled) return
+    const oldest = settled.shift() ?? key
+    const entry = entries.get(oldest)
+    entries.delete(oldest)
+    if (entry && newestOf.get(entry.live.sessionID) === entry) newestOf.delete(entry.live.sessionID)
+  }
+}

@@ -1,0 +1,122 @@
+import type { Change } from '../../change.ts'
+import type { Reduction } from '../../reduce/reduce.ts'
+import { emptyReply } from '../../reduce/shape.ts'
+import type { Reply } from '../../reply.ts'
+import { diff } from '../../track/diff.ts'
+
+export interface ChangeQueue {
+  push(step: Reduction): void
+  /** No more changes will come; queued ones can still be taken. */
+  end(): void
+  /** The reader is gone. */
+  close(): void
+  /** The next change; undefined at the end. Several calls may wait at once; each gets a different change. */
+  take(): Promise<Change | undefined>
+}
+
+/** How many changes are queued one by one; beyond it, a single diff replaces them. */
+const maxQueued = 1024
+
+/**
+ * The changes that one reader has not read yet. Bounded without loss of content: merges consecutive deltas of a part,
+ * replaces an older payload with a newer one, and gives a reader that falls far behind the diff to the newest reply.
+ */
+export function createChangeQueue(begin: {
+  readonly sessionID: string
+  readonly reply?: Reply | undefined
+}): ChangeQueue {
+  /** The reply as the reader will know it after reading the queue. */
+  let known = emptyReply(begin.sessionID)
+  let newest = begin.reply ?? known
+  let queued: Change[] = []
+  let next = 0
+  let isCollapsed = newest !== known
+  let isEnded = false
+  let wakes: (() => void)[] = []
+  return { push, end, close, take }
+
+  function push(step: Reduction): void {
+    newest = step.reply
+    if (!isCollapsed) {
+      for (const change of step.changes) add(change)
+      known = newest
+    }
+    wake()
+  }
+
+  function wake(): void {
+    const woken = wakes
+    wakes = []
+    for (const one of woken) one()
+  }
+
+  function add(change: Change): void {
+    const last = queued.length - 1
+    const before = last >= next ? queued[last] : undefined
+    const merged = before && merge(before, change)
+    if (merged) queued[last] = merged
+    else queued.push(change)
+    if (queued.length - next <= maxQueued) return
+    // From here on the reader gets a diff, starting from what it has received so far.
+    isCollapsed = true
+  }
+
+  function end(): void {
+    isEnded = true
+    wake()
+  }
+
+  function close(): void {
+    queued = []
+    next = 0
+    isCollapsed = false
+    end()
+  }
+
+  async function take(): Promise<Change | undefined> {
+    for (;;) {
+      const change = queued[next]
+      if (change) {
+        next += 1
+        if (next === queued.length) [queued, next] = [[], 0]
+        return change
+      }
+      if (isCollapsed) {
+        isCollapsed = false
+        queued = [...diff(known, newest)]
+        known = newest
+        continue
+      }
+      if (isEnded) return undefined
+      await new Promise<void>((resolve) => wakes.push(resolve))
+    }
+  }
+}
+
+/** Merges two consecutive changes, or returns undefined if both must be delivered. */
+function merge(before: Change, change: Change): Change | undefined {
+  if (before.type === 'partChanged' && change.type === 'partChanged') {
+    if (before.part.id !== change.part.id || before.part.messageID !== change.part.messageID) return undefined
+    if (before.delta === undefined || change.delta === undefined) return undefined
+    return { ...change, delta: before.delta + change.delta }
+  }
+  if (before.type === 'toolProgressed' && change.type === 'toolProgressed') {
+    if (before.part.id !== change.part.id || change.changed === 'status') return undefined
+    return { ...change, changed: before.changed }
+  }
+  if (before.type === 'messageUpdated' && change.type === 'messageUpdated') {
+    return before.message.id === change.message.id ? change : undefined
+  }
+  if ((before.type === 'permissionAsked' || before.type === 'askChanged') && change.type === 'askChanged') {
+    if (before.ask.requestID !== change.ask.requestID) return undefined
+    if (before.type === 'askChanged') return change
+    return change.ask.type === 'permission' ? { type: 'permissionAsked', ask: change.ask } : undefined
+  }
+  if (before.type === 'childChanged' && change.type === 'childChanged') {
+    if (before.child.reply.sessionID !== change.child.reply.sessionID) return undefined
+    const merged = merge(before.change, change.change)
+    return merged && merged.type !== 'childChanged' ? { ...change, change: merged } : undefined
+  }
+  if (before.type !== change.type) return undefined
+  return change.type === 'usageChanged' || change.type === 'todosChanged' ? change : undefined
+}

@@ -1,0 +1,101 @@
+import { type OnError, ReplyError } from '../../error.ts'
+import type { SessionRef } from '../../session-ref.ts'
+import type { Source } from '../../source/port.ts'
+import type { ServerInfo } from '../connection/server-info.ts'
+import { toReplyError } from '../connection/session-reader.ts'
+
+/** A prompt that doesn't run, for now: it was taken back, or it stays in its idle session until the next prompt. */
+export interface LeftPrompt {
+  readonly messageID: string
+  readonly how: 'withdrawn' | 'parked'
+}
+
+/** The prompts that the server has and begins later. */
+export interface Inbox {
+  /**
+   * Where a posted prompt is: behind a run, in an idle session, neither there nor in the session, or elsewhere. Reports
+   * errors instead of rejecting.
+   */
+  find(place: SessionRef, messageID: string): Promise<'waiting' | 'parked' | 'gone' | undefined>
+  /** Takes a prompt back if it waits. Resolves with whether it will never run. Reports errors instead of rejecting. */
+  withdraw(place: SessionRef, messageID: string): Promise<boolean>
+  /**
+   * Takes back all prompts of these sessions: this one and sub-agents' below it. Resolves with those that stay. Rejects
+   * if they can't be listed, but not for a sub-agent that was deleted.
+   */
+  clear(place: SessionRef, sessionIDs: readonly string[]): Promise<readonly string[]>
+  /** The session came to rest and keeps these prompts. */
+  park(messageIDs: readonly string[]): void
+  /** Calls the listener with each prompt that leaves in this way. Returns a function that removes it. */
+  onLeft(listener: (left: LeftPrompt) => void): () => void
+}
+
+export interface InboxOptions {
+  readonly source: Pick<Source, 'waiting' | 'withdraw' | 'working' | 'message'>
+  readonly info: Pick<ServerInfo, 'current'>
+  readonly onError: OnError
+}
+
+export function createInbox({ source, info, onError }: InboxOptions): Inbox {
+  const listeners = new Set<(left: LeftPrompt) => void>()
+  return {
+    find,
+    withdraw,
+    clear,
+    park: (messageIDs) => {
+      for (const messageID of messageIDs) report({ messageID, how: 'parked' })
+    },
+    onLeft: (listener) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+  }
+
+  async function find(place: SessionRef, messageID: string): Promise<'waiting' | 'parked' | 'gone' | undefined> {
+    if (!source.waiting || !info.current().queuesPrompts) return undefined
+    try {
+      // First: what begins after it is at work by then.
+      const isWaiting = (await source.waiting(place)).includes(messageID)
+      if (isWaiting) return (await source.working(place.directory)).has(place.sessionID) ? 'waiting' : 'parked'
+      await source.message(place, messageID)
+    } catch (error) {
+      if (error instanceof ReplyError && error.type === 'gone') return 'gone'
+      onError(toReplyError(error))
+    }
+    return undefined
+  }
+
+  async function withdraw(place: SessionRef, messageID: string): Promise<boolean> {
+    try {
+      const isWithdrawn = (await source.withdraw?.(place, messageID)) ?? false
+      if (isWithdrawn) report({ messageID, how: 'withdrawn' })
+      return isWithdrawn
+    } catch (error) {
+      onError(toReplyError(error))
+      return false
+    }
+  }
+
+  async function clear(place: SessionRef, sessionIDs: readonly string[]): Promise<readonly string[]> {
+    const left = sessionIDs.map(async (sessionID) => {
+      const isBelow = sessionID !== place.sessionID
+      return await clearOne({ ...place, sessionID }).catch((error: unknown) => {
+        if (isBelow && error instanceof ReplyError && error.type === 'gone') return []
+        throw error
+      })
+    })
+    return (await Promise.all(left)).flat()
+  }
+
+  async function clearOne(place: SessionRef): Promise<readonly string[]> {
+    const waiting = (await source.waiting?.(place)) ?? []
+    const withdrawn = await Promise.all(waiting.map(async (messageID) => await withdraw(place, messageID)))
+    if (withdrawn.every((isWithdrawn) => isWithdrawn)) return []
+    // What had begun by then is not listed any more.
+    return (await source.waiting?.(place)) ?? []
+  }
+
+  function report(left: LeftPrompt): void {
+    for (const listener of [...listeners]) listener(left)
+  }
+}

@@ -1,0 +1,19 @@
+import { ReplyError } from '../../error.ts'
+import type { SessionScopedEvent } from '../../event.ts'
+import type { Engine } from '../engine.ts'
+import type { LiveReply } from '../replies.ts'
+
+type OpenedEvent = Extract<SessionScopedEvent, { type: 'opened' }>
+
+/** Opens a session's next reply before its prompt is posted. */
+export function openReplyFor(event: OpenedEvent, engine: Engine): LiveReply {
+  const { sessionID } = event
+  let opened: LiveReply | undefined
+  const stop = engine.replies.onOpened((next) => {
+    if (next.sessionID === sessionID) opened = next
+  })
+  engine.apply([event])
+  stop()
+  if (!opened) throw new ReplyError('gone', `Session ${sessionID} was removed while the prompt was being sent.`)
+  return opened
+}

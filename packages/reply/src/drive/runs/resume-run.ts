@@ -1,0 +1,193 @@
+import { pause } from '../../clock.ts'
+import { ReplyError } from '../../error.ts'
+import type { SnapshotEvent } from '../../event.ts'
+import { emptyReply } from '../../reduce/shape.ts'
+import type { Reply } from '../../reply.ts'
+import { isAtWork } from '../../track/current-run.ts'
+import { diff } from '../../track/diff.ts'
+import { replyOfPrompt } from '../connection/newest-run.ts'
+import { toReplyError } from '../connection/session-reader.ts'
+import type { LiveReply } from '../replies.ts'
+import { type FoundPrompt, findPosted, readBackTo } from './find-posted.ts'
+import { checkTimeout, createFollowedRun, type FollowedRun } from './followed-run.ts'
+import type { LeftPrompt } from './inbox.ts'
+import { openReplyFor } from './open-reply.ts'
+import { postAgain } from './post-again.ts'
+import type { PostedPrompt, Resumed } from './posted-prompt.ts'
+import { recognizeByID, type Start } from './recognize.ts'
+import type { RunOptions } from './run-options.ts'
+import type { RunRequest, RunServer } from './run-server.ts'
+
+/**
+ * Finds a prompt that an earlier process posted, or was about to, and follows its run:
+ *
+ * 1. A reply that is known here takes over at once.
+ * 2. If the prompt's run has ended, its reply is made from what was read.
+ * 3. If it goes on, the read is applied, and the reply that has the prompt takes over. A prompt that was posted into a
+ * step may belong to that run or begin the next, so this looks until the server says.
+ * 4. If the prompt waits for its turn, this looks until it begins or is taken back.
+ * 5. If nothing has run for the prompt, its reply is opened as when it is posted, and fails if nothing will. With `again`
+ * it is posted once more, under its own id.
+ */
+export async function resumeRun(server: RunServer, posted: PostedPrompt, options: ResumeRunOptions): Promise<Resumed> {
+  checkTimeout(options)
+  await server.liveness.whenLive()
+  const closed = new AbortController()
+  const stopClosed = server.onClosed(() => closed.abort())
+  try {
+    const found = knownPrompt(server, posted) ?? (await findPrompt(server, posted, closed.signal))
+    if (typeof found === 'string') return { type: found }
+    const kind = posted.noReply ? 'note' : 'prompt'
+    const run = createFollowedRun(server, { kind, text: posted.text, sessionID: posted.sessionID }, options)
+    run.posted({ messageID: found.messageID, answered: Promise.resolve() })
+    follow(server, { run, posted, found, again: options.again })
+    return { type: 'found', stream: run.stream }
+  } finally {
+    stopClosed()
+  }
+}
+
+function knownPrompt({ engine }: RunServer, { sessionID, messageID }: PostedPrompt): FoundPrompt | undefined {
+  if (messageID === undefined || !engine.replies.withPrompt(sessionID, messageID)) return undefined
+  return { sessionID, messageID }
+}
+
+async function findPrompt(
+  server: RunServer,
+  posted: PostedPrompt,
+  over: AbortSignal,
+): Promise<FoundPrompt | 'absent' | 'unknown'> {
+  const { canRead, showsNotes } = server.info.current()
+  if (!canRead) return 'unknown'
+  return (await findPosted(server, posted, over)) ?? (posted.noReply && !showsNotes ? 'unknown' : 'absent')
+}
+
+interface ResumeRunOptions extends RunOptions {
+  /** Makes the request that posts the prompt again. */
+  readonly again?: (() => Promise<RunRequest>) | undefined
+}
+
+interface Following extends Pick<ResumeRunOptions, 'again'> {
+  readonly run: FollowedRun
+  readonly posted: PostedPrompt
+  readonly found: FoundPrompt
+}
+
+/** The delay before a session is read again; doubles up to the longest. */
+const lookMs = 500
+const maxLookMs = 4000
+
+/** How many reads in a row may fail. */
+const maxFailures = 10
+
+function follow(server: RunServer, { run, posted, found, again }: Following): void {
+  const { engine, clock, inbox, onError } = server
+  const { sessionID, messageID } = found
+  if (posted.noReply) return run.endWith({ sessionID, end: { type: 'noted' } })
+  const known = engine.replies.withPrompt(sessionID, messageID)
+  if (known) return run.attach(known, startOf(known, messageID))
+  const place = { sessionID, directory: found.read?.session.directory }
+  const recognizer = recognizeByID({ server, place, over: run.over, found: (live) => attach(live) }, messageID)
+  const stopInbox = inbox.onLeft((left) => {
+    if (left.messageID === messageID) leave(left.how)
+  })
+  run.unwanted.addEventListener('abort', takeBackOrCurrent, { once: true })
+  run.dropped.addEventListener('abort', takeBack, { once: true })
+  if (found.read && settle(found.read)) return stop()
+  void lookAgain().finally(stop)
+
+  function stop(): void {
+    recognizer.stop()
+    stopInbox()
+    run.unwanted.removeEventListener('abort', takeBackOrCurrent)
+    run.dropped.removeEventListener('abort', takeBack)
+  }
+
+  async function lookAgain(): Promise<void> {
+    let failures = 0
+    let wasParked = false
+    for (let look = 0; !isOver(); look++) {
+      await pause(clock, Math.min(maxLookMs, lookMs * 2 ** look), run.over)
+      if (isOver()) return
+      const where = await inbox.find(place, messageID)
+      if (where === 'gone') return leave('withdrawn')
+      // Twice: a run may be about to begin.
+      if (where === 'parked' && wasParked) return leave('parked')
+      wasParked = where === 'parked'
+      if (where !== undefined) continue
+      try {
+        if (settle(await readBackTo(server, posted, messageID))) return
+        failures = 0
+      } catch (error) {
+        failures += 1
+        const isGone = error instanceof ReplyError && error.type === 'gone'
+        if (isGone || failures > maxFailures) return run.fail(sessionID, error)
+        onError(toReplyError(error))
+      }
+    }
+  }
+
+  function isOver(): boolean {
+    return run.isAttached() || run.over.aborted
+  }
+
+  /** Decides by a read what became of the prompt. Returns whether that is known. */
+  function settle(read: SnapshotEvent): boolean {
+    if (isOver()) return true
+    const reply = replyOfPrompt(read, messageID)
+    if (reply?.phase === 'settled') {
+      run.show({ reply, changes: diff(emptyReply(sessionID), reply) }, hasJoined(reply, messageID))
+      return true
+    }
+    engine.apply([read])
+    if (!isOver() && !isAtWork(read) && !engine.openReply(sessionID)) expect(read)
+    return isOver()
+  }
+
+  /** The session is at rest, and nothing has run for the prompt. */
+  function expect(read: SnapshotEvent): void {
+    const opened = openReplyFor({ type: 'opened', sessionID, text: posted.text, at: clock.now() }, engine)
+    engine.apply([read])
+    if (!isOver()) attach(opened)
+    const isPointless = (): boolean => run.over.aborted || run.isStopped()
+    const { over } = run
+    server.idleCheck.expectRun(
+      sessionID,
+      again && (async () => await postAgain({ server, posted, request: again, over, isPointless })),
+      true,
+    )
+  }
+
+  function attach(live: LiveReply, start = startOf(live, messageID)): void {
+    if (run.isAttached()) return
+    stop()
+    run.attach(live, start)
+  }
+
+  function leave(how: LeftPrompt['how']): void {
+    const end = how === 'parked' ? ({ type: 'parked', messageID } as const) : ({ type: 'aborted' } as const)
+    run.endWith({ sessionID, end })
+  }
+
+  async function takeBack(): Promise<void> {
+    if (!isOver()) await inbox.withdraw(place, messageID)
+  }
+
+  /** The run must end although the prompt isn't placed yet: if it doesn't wait, what works in its session takes it. */
+  async function takeBackOrCurrent(): Promise<void> {
+    await takeBack()
+    if (isOver()) return
+    const current = engine.openReply(sessionID) && engine.replies.newest(sessionID)
+    if (current) attach(current, { reply: current.reply(), joined: true })
+  }
+}
+
+function startOf(live: LiveReply, messageID: string): Start {
+  const reply = live.reply()
+  return { reply, joined: hasJoined(reply, messageID) }
+}
+
+/** Whether another prompt began the reply's run. */
+function hasJoined({ promptIDs }: Reply, messageID: string): boolean {
+  return promptIDs.indexOf(messageID) > 0
+}

@@ -1,0 +1,249 @@
+import type { Ask } from '../../../ask.ts'
+import { type Clock, within } from '../../../clock.ts'
+import { type OnError, ReplyError } from '../../../error.ts'
+import type { SettleEvent } from '../../../event.ts'
+import { findReply } from '../../../reduce/child.ts'
+import { isAtEnd } from '../../../reduce/reduce.ts'
+import { isAtWorkBelow } from '../../../reduce/run.ts'
+import type { Reply } from '../../../reply.ts'
+import type { SessionRef } from '../../../session-ref.ts'
+import type { Source } from '../../../source/port.ts'
+import { openBelow } from '../../connection/newest-run.ts'
+import type { ServerInfo } from '../../connection/server-info.ts'
+import type { Engine } from '../../engine.ts'
+import type { Inbox } from '../inbox.ts'
+import { createTree, type Tree } from '../session-tree.ts'
+import type { Aborted } from './stop-target.ts'
+import type { Stopping } from './stopping.ts'
+
+export interface AbortingOptions {
+  readonly engine: Engine
+  readonly source: Source
+  readonly info: ServerInfo
+  readonly clock: Clock
+  readonly onError: OnError
+  readonly graceMs: number
+  readonly stopping: Stopping
+  readonly parentOf: (place: SessionRef) => Promise<string | undefined>
+  /** Finds where a session lives, over REST if unknown. Rejects with `gone` if the session doesn't exist. */
+  readonly find: (sessionID: string) => Promise<SessionRef>
+  readonly inbox: Pick<Inbox, 'clear' | 'park'>
+}
+
+export interface AbortRequest {
+  readonly reason?: 'requested' | 'timed-out' | undefined
+  /** A prompt that is being posted. The abort waits for it: one that overtook it would leave its run going. */
+  readonly after?: Promise<unknown> | undefined
+}
+
+export interface Aborting {
+  /**
+   * Ends all work in a session and below it, whether or not its reply is known. Concurrent calls for one session share
+   * one abort. Never rejects.
+   */
+  abort(sessionID: string, request?: AbortRequest): Promise<Aborted>
+}
+
+const maxTries = 5
+
+/** Limits for listing what is pending before the abort is sent, and for the whole abort. */
+const listMs = 5000
+const wholeMs = 30_000
+
+/** How often a session that the stream doesn't report on is polled. */
+const lookMs = 100
+
+/**
+ * Ends a run on the server. From the first moment, no ask of its tree can be answered, and the known asks are rejected:
+ * an abort leaves permissions pending, and approving one later would still run the command. Then walks the tree,
+ * rejects what is pending in it, aborts the run and checks again; repeats all of that while anything is at work. The
+ * reply settles as `aborted` only if the server was seen at rest, otherwise as `lost` with the reason `not-stopped`.
+ */
+export function createAborting(options: AbortingOptions): Aborting {
+  const { engine, source, info, clock, onError, graceMs, stopping, parentOf, find, inbox } = options
+  const underWay = new Map<string, Promise<Aborted>>()
+  const wakes = new Map<() => void, string>()
+  engine.onTurned((sessionID) => {
+    for (const [wake, id] of wakes) if (id === sessionID) wake()
+  })
+  return { abort }
+
+  function abort(sessionID: string, request: AbortRequest = {}): Promise<Aborted> {
+    const before = underWay.get(sessionID)
+    if (before) return before
+    const aborted = start(sessionID, request).finally(() => underWay.delete(sessionID))
+    underWay.set(sessionID, aborted)
+    return aborted
+  }
+
+  async function start(sessionID: string, { reason = 'requested', after }: AbortRequest): Promise<Aborted> {
+    const stop = stopping.begin([sessionID, ...idsOf(known())])
+    let tree: Tree | undefined
+    let isOver = false
+    let lastError: ReplyError | undefined
+    mark()
+    // Some agents are told of the abort before the asks that it ends.
+    const mustReject = info.current().abortsAsks !== true
+    const rejections = (mustReject ? (known()?.asks ?? []) : []).filter((ask) => ask.status === 'pending').map(reject)
+    const aborted = (await within(clock, wholeMs, tryAll())) ?? { type: 'not-stopped', error: lastError }
+    isOver = true
+    stop.end(aborted.type !== 'not-stopped')
+    finish(aborted)
+    return aborted
+
+    async function tryAll(): Promise<Aborted> {
+      let busy: readonly string[] = []
+      await within(clock, listMs, Promise.all(rejections))
+      await after?.catch(() => {})
+      for (let attempt = 1; attempt <= maxTries && !isOver; attempt++) {
+        mark()
+        try {
+          const place = await find(sessionID)
+          const found = tree ?? createTree({ source, place, parentOf, onFound: stop.cover })
+          tree = found
+          // A rejection ends the run, and a prompt behind it would begin.
+          await within(clock, listMs, inbox.clear(place, found.found()).catch(report))
+          if (mustReject) await within(clock, listMs, clear(place, found).catch(report))
+          await Promise.all([source.abort(place), ...busy.map(async (id) => await end({ ...place, sessionID: id }))])
+          await resting(place, found)
+          const isClear = await within(clock, listMs, clear(place, found))
+          busy = await atWork(place, found)
+          const isIdle = busy.length === 0 && (info.current().canRead || isAtRest())
+          if (isClear && isIdle && (hasBegun() || attempt === maxTries))
+            return { type: 'stopped', parked: await within(clock, listMs, inbox.clear(place, found.found())) }
+        } catch (error) {
+          const reported = report(error)
+          if (reported.type === 'gone') return { type: 'gone', error: reported }
+          if (reported.type === 'closed') break
+          await pauseUntil(() => false)
+        }
+      }
+      return { type: 'not-stopped', error: lastError }
+    }
+
+    /** Ends a sub-agent's run. One whose session was deleted has ended. */
+    async function end(place: SessionRef): Promise<void> {
+      await source.abort(place).catch((error: unknown) => {
+        if (!(error instanceof ReplyError && error.type === 'gone')) throw error
+      })
+    }
+
+    /**
+     * Rejects everything that the server lists as pending in the tree; the stream may not have reported the newest
+     * asks. Returns whether all were rejected.
+     */
+    async function clear({ directory }: SessionRef, tree: Tree): Promise<boolean> {
+      tree.add(idsOf(known()))
+      const [{ asks: listed, isWhole }] = await Promise.all([source.asks(directory), tree.walk()])
+      const isListed = (ask: Ask): boolean => listed.some((other) => other.requestID === ask.requestID)
+      // If the server can't list all, falls back to what the stream reported.
+      const streamed = isWhole ? [] : (known()?.asks ?? []).filter((ask) => ask.status === 'pending' && !isListed(ask))
+      const asks = [...listed, ...streamed]
+      const held = await Promise.all(asks.map((ask) => tree.holds(ask.sessionID)))
+      const rejected = await Promise.all(asks.filter((_, index) => held[index]).map(reject))
+      return rejected.every((isRejected) => isRejected)
+    }
+
+    async function reject(ask: Ask): Promise<boolean> {
+      stop.close(ask.requestID)
+      try {
+        await source.reject(ask)
+        return true
+      } catch (error) {
+        // Rejecting one permission also rejects the session's others.
+        if (error instanceof ReplyError && error.type === 'gone') return true
+        report(error)
+        return false
+      }
+    }
+
+    /** The tree's sessions that are not idle. */
+    async function atWork({ directory }: SessionRef, tree: Tree): Promise<readonly string[]> {
+      const ids = [...(await source.working(directory)).keys()]
+      const held = await Promise.all(ids.map((id) => tree.holds(id)))
+      return ids.filter((_, index) => held[index])
+    }
+
+    /** Waits until the run is at rest according to the stream, or until `graceMs` have passed. */
+    async function resting(place: SessionRef, tree: Tree): Promise<void> {
+      if (known()) return await pauseUntil(isAtRest)
+      for (let waitedMs = 0; waitedMs < graceMs && !isOver; waitedMs += lookMs) {
+        if ((await atWork(place, tree)).length === 0) return
+        await pauseUntil(() => false, lookMs)
+      }
+    }
+
+    function isAtRest(): boolean {
+      const reply = known()
+      return !reply || (engine.idleOf(sessionID) === 'heard' && isAtEnd(reply) && !isAtWorkBelow(reply))
+    }
+
+    /** Whether the posted prompt has started: a server that has just been started may take seconds. */
+    function hasBegun(): boolean {
+      const reply = known()
+      return reply?.phase !== 'waiting' || reply.promptIDs.length > 0
+    }
+
+    function pauseUntil(isEnough: () => boolean, delayMs = graceMs): Promise<void> {
+      return new Promise((resolve) => {
+        if (isEnough()) return resolve()
+        const done = (): void => {
+          stopTimer()
+          wakes.delete(wake)
+          resolve()
+        }
+        const wake = (): void => {
+          if (isEnough()) done()
+        }
+        const stopTimer = clock.after(delayMs, done)
+        wakes.set(wake, rootOf(sessionID)?.sessionID ?? sessionID)
+      })
+    }
+
+    function mark(): void {
+      const reply = known()
+      if (!reply || reply.aborting) return
+      engine.apply([{ type: 'abort-requested', sessionID, reason, at: clock.now() }])
+    }
+
+    /** Sub-agents in the background don't end with the reply that started them. */
+    function finish(aborted: Aborted): void {
+      const { type } = aborted
+      mark()
+      const parked = type === 'stopped' ? (aborted.parked ?? []) : []
+      inbox.park(parked)
+      const reply = known()
+      if (!reply) return
+      const at = clock.now()
+      if (type === 'gone') return engine.apply([{ type: 'session-removed', sessionID, at, by: 'rest' }])
+      if (type === 'not-stopped')
+        return engine.apply([{ type: 'settle', sessionID, at, by: 'lost', reason: 'not-stopped' }])
+      const below = openBelow(reply).map((id): SettleEvent => ({ type: 'settle', sessionID: id, at, by: 'grace' }))
+      engine.apply([...below, { type: 'settle', sessionID, at, by: 'grace', parkedPromptIDs: parked }])
+    }
+
+    /** The session's open reply as the stream reports it. */
+    function known(): Reply | undefined {
+      const root = rootOf(sessionID)
+      const reply = root && findReply(root, sessionID)
+      return reply?.phase === 'settled' ? undefined : reply
+    }
+
+    function report(error: unknown): ReplyError {
+      lastError =
+        error instanceof ReplyError
+          ? error
+          : new ReplyError('unreachable', `Session ${sessionID} could not be aborted.`, { cause: error })
+      if (lastError.type !== 'gone') onError(lastError)
+      return lastError
+    }
+  }
+
+  function rootOf(sessionID: string): Reply | undefined {
+    return engine.openReplies().find((reply) => findReply(reply, sessionID) !== undefined)
+  }
+}
+
+function idsOf(reply: Reply | undefined): readonly string[] {
+  return reply ? [reply.sessionID, ...reply.children.flatMap((child) => idsOf(child.reply))] : []
+}

@@ -1,0 +1,93 @@
+import type { OnError } from '../error.ts'
+import type { ReplyEvent } from '../event.ts'
+import { createAnyDecoder } from '../source/decode-any.ts'
+import { createFrameReader } from '../wire/reader.ts'
+import { createUtf8Reader } from '../wire/utf8.ts'
+
+/** Raw server-sent events or JSON lines: whole, or in pieces of any size. */
+export type Recording = string | Uint8Array | Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>
+
+export interface RecordingReader {
+  /** The events that this piece completes. */
+  push(piece: string | Uint8Array): readonly ReplyEvent[]
+  /** The events of a last frame without its blank line. */
+  end(): readonly ReplyEvent[]
+}
+
+/**
+ * Reads the events of a recording. Stamps each with the recorded time (`: at 1790000000000` before a frame); without
+ * such comments, with the latest time in the server's messages and tool calls so far.
+ */
+export function createRecordingReader(options: { readonly onError?: OnError | undefined }): RecordingReader {
+  const decoder = createAnyDecoder({ onError: options.onError })
+  const utf8 = createUtf8Reader()
+  let noted: number | undefined
+  let clock = 0
+  let isLines: boolean | undefined
+  let isBegun = false
+  const reader = createFrameReader({
+    onError: options.onError,
+    decoder: { decode: (data) => read(data, noted ?? clock) },
+    onComment: (comment) => {
+      const note = /^at (\d+)$/.exec(comment)
+      if (note) noted = Number(note[1])
+    },
+  })
+  return { push, end: () => reader.push('\n\n', clock) }
+
+  function push(piece: string | Uint8Array): readonly ReplyEvent[] {
+    isLines ??= startsWithBrace(piece)
+    if (isLines === undefined) return []
+    return isLines ? readLines(typeof piece === 'string' ? piece : utf8.read(piece)) : reader.push(piece, clock)
+  }
+
+  /**
+   * Treats each line as a frame's data, so that a line in many pieces, or without an end, costs no more than a frame.
+   */
+  function readLines(text: string): readonly ReplyEvent[] {
+    const more = isBegun ? text : `data: ${text.trimStart()}`
+    isBegun = true
+    return reader.push(more.replaceAll('\n', '\n\ndata: '), clock)
+  }
+
+  function read(data: string, at: number): ReplyEvent | readonly ReplyEvent[] | undefined {
+    if (isLines && data.trim() === '') return undefined
+    const decoded = decoder.decode(data, at)
+    if (decoded === undefined) return undefined
+    if (isOne(decoded)) stamp(decoded)
+    else for (const event of decoded) stamp(event)
+    return decoded
+  }
+
+  function stamp(event: ReplyEvent): void {
+    if (noted !== undefined || event.type === 'delta') return
+    const time = timeIn(event)
+    if (time !== undefined && time > clock) clock = time
+    if (event.at !== clock) setTime(event, clock)
+  }
+}
+
+function isOne(decoded: ReplyEvent | readonly ReplyEvent[]): decoded is ReplyEvent {
+  return !Array.isArray(decoded)
+}
+
+/** Changes the event, which was made for this frame: a copy takes longer. */
+function setTime(event: { at: number }, at: number): void {
+  event.at = at
+}
+
+function timeIn(event: ReplyEvent): number | undefined {
+  if (event.type === 'session') return event.createdAt
+  if (event.type === 'message') return event.message.completedAt ?? event.message.createdAt
+  if (event.type === 'part' && event.part.type === 'tool') return event.part.state.endedAt ?? event.part.state.startedAt
+  return undefined
+}
+
+const decoder = new TextDecoder()
+
+/** JSON lines begin with a brace. Undefined for a piece of only white space. */
+function startsWithBrace(piece: string | Uint8Array): boolean | undefined {
+  const start = typeof piece === 'string' ? piece.slice(0, 64) : decoder.decode(piece.subarray(0, 64))
+  const first = start.replace(/^[\uFEFF\s]+/, '')[0]
+  return first === undefined ? undefined : first === '{'
+}

@@ -1,0 +1,122 @@
+import { createDispatcher, type Dispatcher, observersOf } from '../dispatch.ts'
+import { type OnError, ReplyError } from '../error.ts'
+import type { ReplyEvent } from '../event.ts'
+import type { ReplyObserver } from '../observer.ts'
+import type { Reply } from '../reply.ts'
+import { emptyTrack, type TrackedStep } from '../track/state.ts'
+import { repliesOf, trackOrSkip, unknownSessions } from '../track/track.ts'
+import { createRecordingReader, type Recording } from './read-recording.ts'
+
+/** How to play a recording: who observes it, and how fast. */
+export interface ReplayOptions {
+  /** Called once for each root reply, when it opens; the returned observers observe that reply to its end. */
+  readonly observe?: ((reply: Reply) => readonly ReplyObserver[]) | undefined
+  /** Receives errors about unreadable frames and failed observers. The replay continues. */
+  readonly onError?: OnError | undefined
+  /**
+   * Called before each event is applied, with its time in ms since the epoch; the replay awaits it. Use it to replay at
+   * a chosen pace.
+   */
+  readonly pace?: ((at: number) => Promise<void> | undefined) | undefined
+}
+
+/** One of the recording's replies: the run of its session, and its index in the result. */
+interface Opened {
+  readonly sessionID: string
+  readonly run: number
+  readonly index: number
+  readonly dispatcher: Dispatcher
+}
+
+/**
+ * Runs a recording through the same reducer and observers as a live stream. Resolves with every root reply in order of
+ * opening, all of them settled; an empty list if it contains none.
+ *
+ * Accepts raw server-sent events in any chunking, or JSON lines, wrapped in `{directory, payload}` or not.
+ */
+export async function replay(recording: Recording, options: ReplayOptions = {}): Promise<readonly Reply[]> {
+  const { onError, pace } = options
+  const reportError: OnError = (error) => onError?.(error)
+  const replies: Reply[] = []
+  const opened = new Map<string, Opened[]>()
+  let state = emptyTrack({ keepSettled: Number.POSITIVE_INFINITY, maxQuiet: Number.POSITIVE_INFINITY })
+  let newestEvent: ReplyEvent | undefined
+  /** Whose step came last. */
+  let newest: Opened | undefined
+
+  const reader = createRecordingReader({ onError })
+  const isWhole = typeof recording === 'string' || recording instanceof Uint8Array
+  const pieces = isWhole ? [recording] : recording
+  if (Symbol.iterator in pieces) {
+    for (const piece of pieces) {
+      const played = play(reader.push(piece))
+      if (played) await played
+    }
+  } else for await (const piece of pieces) await play(reader.push(piece))
+  await play(reader.end())
+  finish()
+  return replies
+
+  /** A promise only with `pace`: awaiting nothing for each piece takes longer than applying a few events. */
+  function play(events: readonly ReplyEvent[]): Promise<void> | undefined {
+    if (pace) return playAt(pace, events)
+    for (const event of events) apply(event)
+    return undefined
+  }
+
+  async function playAt(wait: NonNullable<typeof pace>, events: readonly ReplyEvent[]): Promise<void> {
+    for (const event of events) {
+      await wait(event.at)
+      apply(event)
+    }
+  }
+
+  function apply(event: ReplyEvent): void {
+    newestEvent = event
+    const tracked = trackOrSkip(state, event, onError)
+    state = tracked.state
+    if (tracked.dropped > 0) {
+      onError?.(
+        new ReplyError(
+          'too-large',
+          `Dropped ${tracked.dropped} events; the recording lacks the messages they belong to.`,
+        ),
+      )
+    }
+    for (const step of tracked.steps) notify(step)
+  }
+
+  function notify(step: TrackedStep): void {
+    const { reply } = step
+    const current = openedOf(step) ?? (step.changes[0]?.type === 'replyStarted' ? open(step) : undefined)
+    if (!current) return
+    replies[current.index] = reply
+    current.dispatcher.dispatch(step)
+  }
+
+  function openedOf({ reply, run }: TrackedStep): Opened | undefined {
+    // Nearly always.
+    if (newest?.run === run && newest.sessionID === reply.sessionID) return newest
+    newest = opened.get(reply.sessionID)?.findLast((candidate) => candidate.run === run)
+    return newest
+  }
+
+  function open({ reply, run }: TrackedStep): Opened {
+    const dispatcher = createDispatcher({ onError })
+    const next = { sessionID: reply.sessionID, run, index: replies.push(reply) - 1, dispatcher }
+    opened.set(reply.sessionID, [...(opened.get(reply.sessionID) ?? []), next])
+    for (const observer of observersOf(options.observe, reply, reportError)) dispatcher.observe(observer)
+    return next
+  }
+
+  /** Settles what is still open at the end; a session without any known parent counts as a root. */
+  function finish(): void {
+    const at = newestEvent?.at ?? 0
+    for (const sessionID of unknownSessions(state)) apply({ type: 'session', sessionID, at })
+    // Held events open a reply if the stream began mid-run and never sent their message.
+    for (const sessionID of state.waiting) apply({ type: 'settle', sessionID, by: 'end', at })
+    for (const reply of repliesOf(state)) {
+      if (reply.phase !== 'settled') apply({ type: 'settle', sessionID: reply.sessionID, by: 'end', at })
+    }
+  }
+}

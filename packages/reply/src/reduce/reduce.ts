@@ -1,0 +1,233 @@
+import type { Change } from '../change.ts'
+import type { PartEvent, SessionScopedEvent, SnapshotEvent } from '../event.ts'
+import type { Phase, Reply } from '../reply.ts'
+import { applyAskClosed, applyAsked } from './ask.ts'
+import { askAt } from './ask-list.ts'
+import { applyCall } from './call.ts'
+import { adoptChild, childAt, linkChild, startChild } from './child.ts'
+import { applyCompacted, applySummary, endsCompaction, withoutCompaction } from './compaction.ts'
+import { applyMessage, applyPromptPart, messageIDOf, removeMessage } from './message.ts'
+import { applyPart, growPart, messageAt, removePart } from './part.ts'
+import { abandonOpen } from './retry.ts'
+import { applyBusy, applyRetry, isAtWorkBelow, isOfChildren, phaseOf, reportError } from './run.ts'
+import { isFinished, sealParts, settle } from './settle.ts'
+import { withFields } from './shape.ts'
+import { snapshotEvents } from './snapshot.ts'
+import { applyTodos } from './todos.ts'
+
+/**
+ * The result of one event. Even without changes the reply may be a new object: fields that only repeat the wire are
+ * updated.
+ */
+export interface Reduction {
+  /** The reply after the event. */
+  readonly reply: Reply
+  /** What the event changed, in order. Empty if it changed nothing that observers receive. */
+  readonly changes: readonly Change[]
+  /** The wire event behind it. */
+  readonly raw?: unknown
+}
+
+/**
+ * The only function that changes a reply: returns the reply after an event of its session or a descendant's. Pure,
+ * without a clock. Returns the same object for an event that changes nothing. After settling, late events change the
+ * data and produce only `replyAmended`.
+ */
+export function reduce(reply: Reply, event: SessionScopedEvent): Reduction {
+  if (event.type === 'delta' && event.sessionID === reply.sessionID && reply.phase !== 'settled') {
+    const grown = growPart(reply, event)
+    // A literal is smaller than an array that grows by push, and most events are deltas.
+    return { reply: grown?.reply ?? reply, changes: grown ? [grown.change] : [], raw: event.raw }
+  }
+  if (reply.phase === 'settled') return amend(reply, event)
+  const changes: Change[] = []
+  const started = starts(reply, event) ? start(reply, event, changes) : reply
+  const applied = apply(started, event, changes)
+  return { reply: withPhase(applied, reply.phase, changes), changes, raw: event.raw }
+}
+
+function starts(reply: Reply, event: SessionScopedEvent): boolean {
+  return reply.startedAt === undefined && event.type !== 'session' && event.type !== 'context-limit'
+}
+
+function start(reply: Reply, event: SessionScopedEvent, changes: Change[]): Reply {
+  changes.push({ type: 'replyStarted' })
+  return withFields(reply, { startedAt: event.at })
+}
+
+/** The phase after the event. Settling reports its own phase change. */
+function withPhase(reply: Reply, before: Phase, changes: Change[]): Reply {
+  if (reply.phase === 'settled') return reply
+  const phase = phaseOf(reply)
+  if (phase !== before) changes.push({ type: 'phaseChanged', phase, before })
+  return phase === reply.phase ? reply : withFields(reply, { phase })
+}
+
+function amend(reply: Reply, event: SessionScopedEvent): Reduction {
+  switch (event.type) {
+    case 'settle':
+    case 'status':
+    case 'retry':
+    case 'connection':
+    case 'stalled':
+    case 'abort-requested':
+    case 'opened':
+    case 'asked':
+      if (event.sessionID === reply.sessionID) return { reply, changes: [], raw: event.raw }
+      break
+    case 'ask-closed':
+      // The ask belongs to another reply, or its asking was missed: a settled reply is unaffected.
+      if (askAt(reply.asks, event.requestID) === -1) return { reply, changes: [], raw: event.raw }
+  }
+  // Late parts are sealed at once: no event will end them any more.
+  const applied = sealParts(apply(reply, event, []), [])
+  const changes: Change[] = applied === reply ? [] : [{ type: 'replyAmended' }]
+  return { reply: applied, changes, raw: event.raw }
+}
+
+function apply(reply: Reply, event: SessionScopedEvent, changes: Change[]): Reply {
+  if (event.sessionID !== reply.sessionID) return applyBelow(reply, event, changes)
+  switch (event.type) {
+    case 'delta': {
+      const grown = growPart(reply, event)
+      if (grown) changes.push(grown.change)
+      return grown?.reply ?? reply
+    }
+    case 'part':
+      return applyOwnPart(reply, event, changes)
+    case 'message': {
+      const next = applyMessage(reply, event.message, changes)
+      const isNew = next.messages.length > reply.messages.length
+      return endsCompaction(next, event.message, isNew) ? applyCompacted(next, event.at, changes) : next
+    }
+    case 'message-removed':
+      return removeMessage(reply, event.messageID, changes)
+    case 'part-removed':
+      return removePart(withoutCompaction(reply, event.partID), event, changes)
+    case 'session':
+      return applySession(reply, event)
+    case 'status':
+      if (event.status === 'busy') return applyBusy(reply)
+      return endsAtIdle(reply) ? settle(reply, { by: 'idle', at: event.at }, reduce, changes) : reply
+    case 'retry':
+      return applyRetry(reply, { attempt: event.attempt, message: event.message, nextAt: event.nextAt }, changes)
+    case 'error': {
+      const failed = reportError(reply, event.error, changes)
+      // An error before anything ran is the end; nothing else will come.
+      return reply.phase === 'waiting' ? settle(failed, { by: 'idle', at: event.at }, reduce, changes) : failed
+    }
+    case 'compacted':
+      return applyCompacted(event.summary ? applySummary(reply, event.summary, changes) : reply, event.at, changes)
+    case 'todos':
+      return applyTodos(reply, event, changes)
+    case 'asked':
+      return applyAsked(reply, event.ask, changes)
+    case 'ask-closed':
+      return applyAskClosed(reply, event, changes)
+    case 'child':
+      return startChild(reply, event, event.at, changes)
+    case 'opened':
+      if (event.text === undefined || reply.prompt) return reply
+      return withFields(reply, { prompt: { text: event.text, files: [], parts: [] } })
+    case 'abort-requested':
+      return reply.aborting ? reply : withFields(reply, { aborting: event.reason })
+    case 'stalled':
+      if (reply.stalled === event.stalled) return reply
+      changes.push({ type: 'stalledChanged', stalled: event.stalled })
+      return withFields(reply, { stalled: event.stalled })
+    case 'connection':
+      if (reply.connection === event.connection) return reply
+      changes.push({ type: 'connectionChanged', connection: event.connection })
+      return withFields(reply, { connection: event.connection })
+    case 'context-limit':
+      return applyLimit(reply, event.contextLimit, changes)
+    case 'snapshot':
+      return applySnapshot(reply, event, changes)
+    case 'settle':
+      return settle(reply, event, reduce, changes)
+    case 'session-removed':
+      return reply.phase === 'settled'
+        ? reply
+        : settle(reply, { by: 'lost', reason: 'session-removed', at: event.at }, reduce, changes)
+    default:
+      return event satisfies never
+  }
+}
+
+/** Applies a descendant's event. Ignores a session outside the tree. */
+function applyBelow(reply: Reply, event: SessionScopedEvent, changes: Change[]): Reply {
+  const place = childAt(reply, event.sessionID, messageIDOf(event))
+  const child = reply.children[place]
+  if (!child) return reply
+  const next = adoptChild(reply, place, reduceChild(child.reply, event), changes)
+  return endsWithChildren(next) ? settle(next, { by: 'idle', at: event.at }, reduce, changes) : next
+}
+
+/** A sub-agent's error before its first event doesn't end it: it may have run before we listened. */
+function reduceChild(child: Reply, event: SessionScopedEvent): Reduction {
+  if (event.type !== 'error' || event.sessionID !== child.sessionID || child.phase !== 'waiting')
+    return reduce(child, event)
+  const changes: Change[] = []
+  return { reply: reportError(child, event.error, changes), changes, raw: event.raw }
+}
+
+function applyOwnPart(reply: Reply, { part, at, order }: PartEvent, changes: Change[]): Reply {
+  if (reply.promptIDs.includes(part.messageID)) return applyPromptPart(reply, part, at, changes)
+  if (messageAt(reply.messages, part.messageID) === -1) return reply
+  const next = applyPart(abandonOpen(reply, part, changes), part, order, changes)
+  return part.type === 'tool' ? applyCall(linkChild(next, part, at, changes), part.callID, changes) : next
+}
+
+function applySession(
+  reply: Reply,
+  event: { readonly title?: string | undefined; readonly directory?: string | undefined },
+): Reply {
+  const { title = reply.title, directory = reply.directory } = event
+  return title === reply.title && directory === reply.directory ? reply : withFields(reply, { title, directory })
+}
+
+function applyLimit(reply: Reply, contextLimit: number, changes: Change[]): Reply {
+  if (reply.usage.contextLimit === contextLimit) return reply
+  const usage = { ...reply.usage, contextLimit }
+  changes.push({ type: 'usageChanged', usage })
+  return withFields(reply, { usage })
+}
+
+/**
+ * During an abort, the driver checks the whole tree to find its end: an idle says nothing about sub-agents, and some
+ * servers continue after it.
+ */
+function endsAtIdle(reply: Reply): boolean {
+  return reply.aborting === undefined && isAtEnd(reply)
+}
+
+/**
+ * Whether an idle now is the end of the run. Idle may precede the last messages' completion, and the previous run's
+ * idle may arrive after a prompt was announced, or after a background sub-agent continued. So it is the end only if the
+ * run has begun and is complete.
+ */
+export function isAtEnd(reply: Reply): boolean {
+  return hasBegun(reply) && isFinished(reply) && !isOfChildren(reply) && !hasUnheard(reply)
+}
+
+/** Whether the run produced anything: a lone idle may be the previous run's, if REST reported this run first. */
+function hasBegun({ phase, messages, children, error, compaction }: Reply): boolean {
+  if (phase === 'waiting') return false
+  return messages.length > 0 || children.length > 0 || error !== undefined || compaction !== undefined
+}
+
+/** Whether a sub-agent that must have run before this idle sent no events: it ended before we listened. */
+function hasUnheard(reply: Reply): boolean {
+  return reply.children.some((child) => !child.background && child.reply.phase === 'waiting')
+}
+
+/** A reply that was opened only by background sub-agents ends with them. */
+function endsWithChildren(reply: Reply): boolean {
+  return reply.phase !== 'settled' && reply.aborting === undefined && isOfChildren(reply) && !isAtWorkBelow(reply)
+}
+
+function applySnapshot(reply: Reply, snapshot: SnapshotEvent, changes: Change[]): Reply {
+  let next = reply
+  for (const event of snapshotEvents(reply, snapshot)) next = apply(next, event, changes)
+  return next
+}

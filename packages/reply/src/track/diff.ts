@@ -1,0 +1,109 @@
+import { hasSameContent } from '../ask/equal.ts'
+import type { Change } from '../change.ts'
+import { same, sameButRaw, sameHead } from '../fields.ts'
+import type { Part } from '../part.ts'
+import { changeOfAsk } from '../reduce/ask.ts'
+import { askAt } from '../reduce/ask-list.ts'
+import { reportChild } from '../reduce/child.ts'
+import { indexOf, messageAt, reportChange, reportPart } from '../reduce/part.ts'
+import { partAt, partIn } from '../reduce/parts.ts'
+import { emptyReply } from '../reduce/shape.ts'
+import type { Message, Reply } from '../reply.ts'
+
+/**
+ * The changes that lead from one state of a reply to another, as observers would have received them; from `emptyReply`,
+ * everything a late observer missed. Empty if nothing differs. Text that grew is one delta.
+ */
+export function diff(before: Reply, after: Reply): readonly Change[] {
+  if (before === after) return []
+  if (before.phase === 'settled') return same(before, after) ? [] : [{ type: 'replyAmended' }]
+  const changes: Change[] = []
+  if (before.startedAt === undefined && after.startedAt !== undefined) changes.push({ type: 'replyStarted' })
+  for (const message of before.messages)
+    if (messageAt(after.messages, message.id) === -1) reportRemoved(before, message, changes)
+  for (const [at, message] of after.messages.entries()) reportMessage(before, after, { message, at }, changes)
+  reportRun(before, after, changes)
+  reportChildren(before, after, changes)
+  for (const ask of after.asks) {
+    const known = before.asks[askAt(before.asks, ask.requestID)]
+    if (!known || known.status !== ask.status) changes.push(changeOfAsk(ask))
+    else if (ask.status === 'pending' && !hasSameContent(known, ask)) changes.push({ type: 'askChanged', ask })
+  }
+  if (before.connection !== after.connection) changes.push({ type: 'connectionChanged', connection: after.connection })
+  if (before.stalled !== after.stalled) changes.push({ type: 'stalledChanged', stalled: after.stalled })
+  if (before.phase !== after.phase) changes.push({ type: 'phaseChanged', phase: after.phase, before: before.phase })
+  if (after.outcome !== undefined) changes.push({ type: 'replySettled', outcome: after.outcome })
+  return changes
+}
+
+function reportMessage(
+  before: Reply,
+  after: Reply,
+  { message, at }: { message: Message; at: number },
+  changes: Change[],
+): void {
+  const known = before.messages[messageAt(before.messages, message.id)]
+  if (!known || !sameHead(known, message)) changes.push({ type: 'messageUpdated', message })
+  const gone = known?.parts.filter((part) => partAt(message, part.id) === -1) ?? []
+  for (const part of gone.toReversed()) {
+    const index = indexOf(before.messages, messageAt(before.messages, message.id), known ? partAt(known, part.id) : 0)
+    changes.push({ type: 'partRemoved', part, index, reason: 'removed' })
+  }
+  for (const [place, part] of message.parts.entries()) {
+    const old = known && partIn(known, partAt(known, part.id))
+    reportOne(old, part, indexOf(after.messages, at, place), changes)
+    if (part.type === 'step-finish' && !old) {
+      changes.push({ type: 'stepFinished', messageID: message.id, cost: part.cost, tokens: part.tokens })
+    }
+  }
+}
+
+function reportOne(old: Part | undefined, part: Part, index: number, changes: Change[]): void {
+  if (old && sameButRaw<Part>(old, part)) return
+  if (part.status === 'abandoned') {
+    if (old) changes.push({ type: 'partRemoved', part, index, reason: 'abandoned' })
+    return
+  }
+  if (old) reportChange(old, part, index, changes)
+  else reportPart(part, index, changes)
+}
+
+function reportRemoved(before: Reply, message: Message, changes: Change[]): void {
+  const at = messageAt(before.messages, message.id)
+  for (const [place, part] of [...message.parts.entries()].toReversed()) {
+    changes.push({ type: 'partRemoved', part, index: indexOf(before.messages, at, place), reason: 'reverted' })
+  }
+  changes.push({ type: 'messageRemoved', messageID: message.id })
+}
+
+function reportRun(before: Reply, after: Reply, changes: Change[]): void {
+  const counted = new Set(before.summaries?.map(({ messageID }) => messageID))
+  for (const { messageID, cost, tokens } of after.summaries ?? [])
+    if (!counted.has(messageID)) changes.push({ type: 'stepFinished', messageID, cost, tokens, summary: true })
+  if (!same(before.usage, after.usage)) changes.push({ type: 'usageChanged', usage: after.usage })
+  if (!same(before.todos, after.todos)) changes.push({ type: 'todosChanged', todos: after.todos })
+  if (after.compaction && !same(before.compaction, after.compaction)) {
+    changes.push({ type: 'compactionChanged', compaction: after.compaction })
+  }
+  if (after.retry && !same(before.retry, after.retry)) changes.push({ type: 'sessionRetried', ...after.retry })
+  const { error } = after
+  // What a lost reply says of its own end was never reported as an error.
+  if (
+    error &&
+    error.name !== after.lostReason &&
+    (before.error?.name !== error.name || before.error.message !== error.message)
+  ) {
+    const text = error.message === '' ? error.name : `${error.name}: ${error.message}`
+    changes.push({ type: 'sessionErrored', text, error })
+  }
+}
+
+function reportChildren(before: Reply, after: Reply, changes: Change[]): void {
+  for (const [place, child] of after.children.entries()) {
+    const known = before.children[place]
+    const old = known?.reply.sessionID === child.reply.sessionID ? known : undefined
+    if (!old) changes.push({ type: 'childStarted', child })
+    const unborn = { ...emptyReply(child.reply.sessionID), startedAt: child.reply.startedAt, title: child.reply.title }
+    for (const change of diff(old?.reply ?? unborn, child.reply)) reportChild(child, change, changes)
+  }
+}

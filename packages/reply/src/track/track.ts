@@ -1,0 +1,239 @@
+import type { Ask } from '../ask.ts'
+import { type OnError, ReplyError } from '../error.ts'
+import type { ReplyEvent, SessionScopedEvent } from '../event.ts'
+import { askAt } from '../reduce/ask-list.ts'
+import type { Reply } from '../reply.ts'
+import { cellOf, cellValues } from './cells.ts'
+import { forgetQuietSessions } from './forget.ts'
+import { dropHeld, hold } from './held-events.ts'
+import { placeMessage, placeRemoval } from './message.ts'
+import { isOpen, isOpenIn, isWaitingIn, openForBackgroundWork, openRun, reduceReply } from './open-run.ts'
+import { placeDelta, placePart, trackDelta } from './part.ts'
+import { beginsWithAnswer } from './roles.ts'
+import { isUnread, placeSession, recordSession, recordWork } from './session.ts'
+import { isFromAssistant, placeSettle } from './settle.ts'
+import { placeSnapshot } from './snapshot.ts'
+import {
+  type Cell,
+  changeCell,
+  changeState,
+  type Draft,
+  draftOf,
+  getCell,
+  type Idle,
+  pathOf,
+  type Tracked,
+  type TrackState,
+} from './state.ts'
+
+/**
+ * Assigns the events of a whole server, in order, to sessions and replies: maintains the session tree, holds events
+ * that can't be placed yet, opens replies and passes each event to `reduce`. Pure.
+ */
+export function track(state: TrackState, event: ReplyEvent): Tracked {
+  const grown = event.type === 'delta' ? trackDelta(state, event) : undefined
+  if (grown) return grown
+  const draft = draftOf(state)
+  if (event.type === 'connected') changeState(draft, { epoch: state.epoch + 1 })
+  else if (event.type === 'listening')
+    changeState(draft, { listeningFrom: Math.max(event.from, state.listeningFrom ?? 0) })
+  else if (event.type !== 'heartbeat' && event.type !== 'disposed' && event.type !== 'missed') place(draft, event)
+  // Held events that can be placed now.
+  for (let held = draft.queue.shift(); held; held = draft.queue.shift()) place(draft, held)
+  forgetQuietSessions(draft)
+  return { state: draft.state, steps: draft.steps, dropped: draft.dropped }
+}
+
+/** Sessions whose parent is unknown: their events are held until a `session` event. */
+export function unknownSessions(state: TrackState): readonly string[] {
+  if (state.waiting.length === 0) return []
+  const draft = draftOf(state)
+  return state.waiting.map((id) => firstUnknown(draft, id)).filter((id) => id !== undefined)
+}
+
+/** The newest reply of each root, open or settled. */
+export function repliesOf(state: TrackState): readonly NonNullable<Cell['reply']>[] {
+  return cellValues(state.cells).flatMap((cell) => (cell.reply ? [cell.reply] : []))
+}
+
+/** The first session on the way up whose parent is unknown; undefined if the path to the root is known. */
+function firstUnknown(draft: Draft, id: string): string | undefined {
+  const seen = new Set<string>()
+  for (let next: string | undefined = id; next !== undefined && !seen.has(next); next = getCell(draft, next).parentID) {
+    seen.add(next)
+    if (!getCell(draft, next).known) return next
+  }
+  return undefined
+}
+
+function place(draft: Draft, event: SessionScopedEvent): void {
+  if (event.type === 'session') return placeSession(draft, event)
+  if (event.type === 'opened' || event.type === 'snapshot')
+    recordSession(draft, event.sessionID, event.type === 'snapshot' ? event.session : {})
+  // No later event will say where it belonged.
+  if (event.type === 'session-removed' && !getCell(draft, event.sessionID).known)
+    return void dropHeld(draft, event.sessionID)
+  const path = pathOf(draft, event.sessionID)
+  if (!path) return hold(draft, event)
+  placeAt(draft, path, event)
+}
+
+function placeAt(draft: Draft, path: readonly string[], event: SessionScopedEvent): void {
+  const rootID = path[0] ?? event.sessionID
+  if (isOfRunBefore(draft, event)) return
+  if (isWork(event)) recordWork(draft, event)
+  switch (event.type) {
+    case 'delta':
+      openForBackgroundWork(draft, path, event)
+      return placeDelta(draft, rootID, event)
+    case 'part':
+      openForBackgroundWork(draft, path, event)
+      return placePart(draft, rootID, event)
+    case 'message':
+      return placeMessage(draft, path, event)
+    case 'snapshot':
+      return placeSnapshot(draft, path, event)
+    case 'settle':
+      return placeSettle(draft, rootID, event)
+    case 'asked':
+      if (isPendingIn(getCell(draft, rootID), event.ask.requestID)) return reduceReply(draft, rootID, event)
+      // A repeated ask opens nothing.
+      if (knowsAsk(getCell(draft, rootID), event.ask.requestID)) return
+      if (mayBeOver(draft, event.sessionID) && !isOpenIn(draft, rootID, event.sessionID)) return
+      openRun(draft, path, event.at)
+      return reduceReply(draft, rootID, event)
+    case 'ask-closed':
+      return isOfPast(getCell(draft, rootID), event.requestID) ? undefined : reduceReply(draft, rootID, event)
+    case 'opened':
+      openRun(draft, path, event.at)
+      return reduceReply(draft, rootID, event)
+    case 'retry':
+      if (!mayBeOver(draft, event.sessionID)) openRun(draft, path, event.at)
+      return reduceReply(draft, rootID, event)
+    case 'status':
+      return event.status === 'idle' ? placeIdle(draft, rootID, event) : placeBusy(draft, path, event)
+    case 'todos':
+      changeCell(draft, getCell(draft, event.sessionID), { todos: event.todos, todosAt: event.at })
+      return reduceReply(draft, rootID, event)
+    case 'session-removed':
+      if (event.by !== 'rest') changeCell(draft, getCell(draft, event.sessionID), { removed: true })
+      return reduceReply(draft, rootID, event)
+    case 'message-removed':
+    case 'part-removed':
+      return placeRemoval(draft, rootID, event)
+    default:
+      return reduceReply(draft, rootID, event)
+  }
+}
+
+/** Whether it ends the run before the one that only a read has told of. */
+function isOfRunBefore(draft: Draft, event: SessionScopedEvent): boolean {
+  if (event.type !== 'error' && !(event.type === 'status' && event.status === 'idle')) return false
+  const { promptedAt } = getCell(draft, event.sessionID)
+  return promptedAt !== undefined && event.happenedAt !== undefined && event.happenedAt < promptedAt
+}
+
+function placeIdle(draft: Draft, rootID: string, event: StatusEvent): void {
+  const cell = getCell(draft, event.sessionID)
+  changeCell(draft, cell, { idle: 'heard', endedByRest: false, statusAt: event.at })
+  // Held events may belong to this run: they are read before it ends.
+  if (event.sessionID === rootID && cell.held.some(isFromAssistant)) return
+  // So is the beginning of a run that was under way.
+  if (event.sessionID === rootID && beganUnheard(draft.state, cell)) return
+  reduceReply(draft, rootID, event)
+}
+
+function placeBusy(draft: Draft, path: readonly string[], event: StatusEvent): void {
+  const { sessionID, at } = event
+  const [rootID = sessionID] = path
+  const cell = getCell(draft, sessionID)
+  changeCell(draft, cell, { idle: undefined, statusAt: at })
+  if (!mayBeOver(draft, sessionID)) openRun(draft, path, at)
+  if (cell.endedByRest && isWaitingIn(draft, rootID, sessionID)) return
+  reduceReply(draft, rootID, event)
+}
+
+/**
+ * Whether the open run began before we listened, so that what it missed is yet to be read. Recordings have no more to
+ * read.
+ */
+function beganUnheard({ listeningFrom }: TrackState, cell: Cell): boolean {
+  return listeningFrom !== undefined && !cell.read && isOpen(cell.reply) && beginsWithAnswer(cell)
+}
+
+type StatusEvent = Extract<SessionScopedEvent, { type: 'status' }>
+
+/** A lone status or ask opens nothing: it may be the last event of a run that is over. */
+function mayBeOver(draft: Draft, sessionID: string): boolean {
+  const cell = getCell(draft, sessionID)
+  return cell.endedByRest || isUnread(draft, cell)
+}
+
+/** Whether the ask is pending: it may be sent again with other content. */
+function isPendingIn({ reply }: Cell, requestID: string): boolean {
+  return askIn(reply, requestID)?.status === 'pending'
+}
+
+function knowsAsk(cell: Cell, requestID: string): boolean {
+  return askIn(cell.reply, requestID) !== undefined || isOfPast(cell, requestID)
+}
+
+/** Whether it was asked in an earlier run and not carried over from there. */
+function isOfPast({ reply, past }: Cell, requestID: string): boolean {
+  return past.some((one) => askIn(one.reply, requestID)) && !askIn(reply, requestID)
+}
+
+function askIn(reply: Reply | undefined, requestID: string): Ask | undefined {
+  return reply?.asks[askAt(reply.asks, requestID)]
+}
+
+/** Whether the session's last known status is idle, and its source. */
+export function idleOf(state: TrackState, sessionID: string): Idle | undefined {
+  return cellOf(state.cells, sessionID)?.idle
+}
+
+/** The retained replies of a root session, newest last. */
+export function retainedReplies(state: TrackState, sessionID: string): readonly Reply[] {
+  const cell = cellOf(state.cells, sessionID)
+  const past = cell?.past.map(({ reply }) => reply) ?? []
+  return cell?.reply ? [...past, cell.reply] : past
+}
+
+/** Where the session lives, as far as known. */
+export function directoryOf(state: TrackState, sessionID: string): string | undefined {
+  return cellOf(state.cells, sessionID)?.directory
+}
+
+/**
+ * Whether the event shows that the session's run is alive on this connection. A new prompt, or a read that finds it
+ * idle, doesn't.
+ */
+function isWork(event: SessionScopedEvent): boolean {
+  if (event.type === 'snapshot') return event.status !== 'idle'
+  return workTypes.has(event.type)
+}
+
+const workTypes: ReadonlySet<SessionScopedEvent['type']> = new Set([
+  'delta',
+  'part',
+  'status',
+  'retry',
+  'asked',
+  'compacted',
+])
+
+/**
+ * Tracks an event that may be inconsistent: if tracking throws, the error is reported and the event skipped, so that
+ * one session's error doesn't affect the others.
+ */
+export function trackOrSkip(state: TrackState, event: ReplyEvent, onError: OnError | undefined): Tracked {
+  try {
+    return track(state, event)
+  } catch (cause) {
+    const whose = 'sessionID' in event ? ` of session ${event.sessionID}` : ''
+    onError?.(
+      new ReplyError('malformed', `An event "${event.type}"${whose} could not be applied and was skipped.`, { cause }),
+    )
+    return { state, steps: [], dropped: 0 }
+  }
+}

@@ -1,0 +1,113 @@
+import { createParser, type ParseError } from 'eventsource-parser'
+import { type OnError, ReplyError } from '../error.ts'
+import { excerptOf } from '../text/excerpt.ts'
+import { createUtf8Reader } from './utf8.ts'
+
+export interface SseOptions {
+  /** One frame's data, in the order of the bytes. */
+  readonly onData: (data: string) => void
+  /** A comment line, without its colon. */
+  readonly onComment?: ((comment: string) => void) | undefined
+  readonly onError?: OnError | undefined
+  /**
+   * The maximum size of an unfinished frame, in UTF-16 units; a larger one is reported and dropped, and reading
+   * continues after it. Default 16,777,216: OpenCode sends whole tool outputs and files in one frame.
+   */
+  readonly maxFrame?: number | undefined
+}
+
+export interface SseReader {
+  /** Takes the next bytes; any split is fine, even within a character or a line end. */
+  push(chunk: Uint8Array | string): void
+  /** Forgets an unfinished frame. Call it when the source changes or ends. */
+  reset(): void
+}
+
+const defaultMaxFrame = 16 * 1024 * 1024
+
+/** Bytes. */
+const piece = 4096
+/** How far past a piece its end is searched, in bytes: longer lines are so few that they need no pieces. */
+const reach = 320
+const lineFeed = 10
+
+/** Splits a byte stream into the data of its server-sent events. */
+export function createSseReader(options: SseOptions): SseReader {
+  const maxFrame = options.maxFrame ?? defaultMaxFrame
+  const utf8 = createUtf8Reader()
+  /**
+   * Set while skipping a frame that was too large: the end of the skipped text, which may contain the first half of a
+   * blank line.
+   */
+  let passedOver: string | undefined
+
+  const parser = createParser({
+    onEvent: (event) => options.onData(event.data),
+    ...(options.onComment && { onComment: options.onComment }),
+    maxBufferSize: maxFrame,
+    onError,
+  })
+
+  return { push, reset }
+
+  function push(chunk: Uint8Array | string): void {
+    if (typeof chunk === 'string') return pushText(chunk)
+    let end = 0
+    for (let start = 0; start < chunk.length; start = end) {
+      end = pieceEnd(chunk, start)
+      pushText(utf8.read(end - start === chunk.length ? chunk : chunk.subarray(start, end)))
+    }
+  }
+
+  function pushText(text: string): void {
+    if (text === '') return
+    if (passedOver === undefined) feed(text)
+    else passOver(passedOver + text)
+  }
+
+  function feed(text: string): void {
+    parser.feed(text)
+    if (passedOver !== undefined) passedOver = text.slice(-3)
+  }
+
+  function passOver(text: string): void {
+    const blankLine = /(?:\r\n|\n|\r(?!\n)){2}/.exec(text)
+    if (!blankLine) {
+      passedOver = text.slice(-3)
+      return
+    }
+    passedOver = undefined
+    parser.reset()
+    feed(text.slice(blankLine.index + blankLine[0].length))
+  }
+
+  function onError(error: ParseError): void {
+    if (error.type === 'max-buffer-size-exceeded') {
+      passedOver = ''
+      const message = `Dropped an event of more than ${maxFrame} UTF-16 units; raise maxFrame if the server really sends events this large.`
+      options.onError?.(new ReplyError('too-large', message, { cause: error }))
+      return
+    }
+    if (error.type === 'invalid-retry') return
+    const line = excerptOf(error.line ?? '')
+    const message = `Skipped a line of the event stream that is not a server-sent event: ${line}. An OpenCode server never sends such a line.`
+    options.onError?.(new ReplyError('malformed', message))
+  }
+
+  function reset(): void {
+    parser.reset()
+    utf8.reset()
+    passedOver = undefined
+  }
+}
+
+/**
+ * Reads a large chunk of short lines in pieces: a single character outside Latin-1 makes the whole string around it
+ * twice as wide, and slower to read.
+ */
+function pieceEnd(chunk: Uint8Array, start: number): number {
+  if (chunk.length <= start + piece) return chunk.length
+  const end = chunk.indexOf(lineFeed, start + piece)
+  if (end === -1 || end >= start + piece + reach) return chunk.length
+  return chunk[end + 1] === lineFeed ? end + 2 : end + 1
+}

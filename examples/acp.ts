@@ -1,6 +1,6 @@
 // An agent that speaks the Agent Client Protocol. It is started in the current folder and ends with this program.
 //   npx tsx examples/acp.ts "What does this project do?" opencode acp
-import { acp } from '@reply/acp'
+import { acp } from '@reply/agents/acp'
 import { answerOf, ReplyError } from '@reply/core'
 
 const [text = 'What does this project do?', command = 'opencode', ...args] = process.argv.slice(2)

@@ -1,8 +1,9 @@
 // Claude Code in the terminal: its answer as it grows, its questions and permissions answered from the keyboard.
 //   npx tsx examples/claude.ts "Why does the build fail?"
+
+import { claude } from '@reply/agents/claude'
 import { consoleSink } from '@reply/console'
 import { connectSource } from '@reply/core/source'
-import { claude } from '@reply/process'
 
 const agent = connectSource(claude({ onError: (error) => console.error(error.message) }))
 const sink = consoleSink({ client: agent })

@@ -54,17 +54,20 @@ test('no shell reads it', async () => {
 })
 
 test('agents are known by their names', () => {
-  expect(agentNames).toEqual(['codex exec', 'opencode run', 'claude', 'codex', 'gemini'])
+  expect(agentNames).toEqual(['claude', 'codex', 'gemini'])
   expect(agentSource(' claude ').name).toBe('claude')
+  expect(agentSource('codex').name).toBe('codex')
+  expect(agentSource('gemini').name).toBe('gemini')
 })
 
 test('what follows a name is passed on, unless it asks for the protocol', () => {
   expect(agentSource('claude --model opus').name).toBe('claude')
   expect('agentInfo' in agentSource('claude --model opus')).toBe(false)
   expect('agentInfo' in agentSource('gemini --experimental-acp')).toBe(true)
+  expect('agentInfo' in agentSource('gemini --model flash')).toBe(true)
   expect('agentInfo' in agentSource('codex-acp')).toBe(true)
 })
 
 test.each(['', '   '])('%j names no agent', (line) => {
-  expect(() => agentSource(line)).toThrow(/names no agent: give one of codex exec.*"opencode acp"/)
+  expect(() => agentSource(line)).toThrow(/names no agent: give one of claude.*"opencode acp"/)
 })

@@ -29,9 +29,9 @@ async function example(file: string, args: readonly string[], env: NodeJS.Proces
   return { code, said }
 }
 
-test('process.ts shows what a command writes, and how it ends', async () => {
+test('command.ts shows what a command writes, and how it ends', async () => {
   const script = 'console.log("to stdout"); console.error("to stderr"); process.exit(3)'
-  const { code, said } = await example('process.ts', [process.execPath, '-e', script])
+  const { code, said } = await example('command.ts', [process.execPath, '-e', script])
   expect(said).toContain('to stdout\n')
   expect(said).toContain('to stderr\n')
   expect(said).toMatch(/failed: .*exited with code 3\. \(10 characters\)/)
@@ -58,7 +58,7 @@ test('acp.ts prompts an agent, and allows nothing', async () => {
 
 test('claude.ts shows the answer of Claude Code', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'reply-example-'))
-  const recording = join(root, 'packages/process/test/recorded/claude/text.jsonl')
+  const recording = join(root, 'packages/agents/recordings/claude/text.jsonl')
   // Says what Claude Code said, each time after it was told as much.
   const claude = `#!/usr/bin/env node
 const { createInterface } = require('node:readline')

@@ -78,18 +78,17 @@ describe('without one', () => {
 
   test.each([
     ['packages/agents/README.md', 0],
-    ['packages/acp/README.md', 0],
-    ['packages/process/README.md', 2],
+    ['packages/agents/README.md', 1],
   ])('the program of %s (%i) says that there is no such agent', async (page, at) => {
     const { said } = await play(page, at, { PATH: dirname(process.execPath) })
-    expect(said).toMatch(/failed .*was not found/s)
+    expect(said).toContain('was not found')
   })
 })
 
 describe('with an agent that asks', () => {
   test.each([
     ['packages/agents/README.md', 0],
-    ['packages/acp/README.md', 0],
+    ['packages/agents/README.md', 1],
   ])('the program of %s (%i) ends, and answers its asks', async (page, at) => {
     const opencode = await prepareOpencode({ model, config: { permission: { bash: 'ask' } } })
     const env = { ...opencode.env, PATH: `${dirname(opencode.command)}${delimiter}${process.env.PATH}` }

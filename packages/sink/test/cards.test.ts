@@ -10,7 +10,7 @@ interface Real extends PermissionAsk {
 
 /**
  * What real agents asked, in a project at `/project`: OpenCode 1.18.33, 1.1.65 and 0.0.0-next-16350 with a scripted model
- * and `permission: { "*": "ask" }`, and the recordings of `packages/acp` and `packages/process`.
+ * and `permission: { "*": "ask" }`, and the recordings of `packages/agents`.
  */
 const asked: readonly Real[] = JSON.parse(readFileSync(new URL('fixtures/asks.json', import.meta.url), 'utf8'))
 

@@ -1,7 +1,0 @@
-export { type AcpClient, type AcpClientOptions, acp } from './acp.ts'
-export type { AcpAgent } from './decode/response.ts'
-export type { AcpNotice } from './decode/update.ts'
-export { type OpencodeAcpOptions, opencodeAcp, opencodeAcpSource } from './opencode.ts'
-export type { AcpOptions } from './options.ts'
-export type { AcpCommand, AcpConfigOption, AcpMode, AcpSession } from './session.ts'
-export { type AcpCreateInput, type AcpSource, acpSource } from './source.ts'

@@ -1,0 +1,138 @@
+// Records Claude Code and Codex against the scripted model: `npx tsx packages/agents/scripts/record.ts [names]`, for
+// example with the name `claude-tasks`. Without names it records all scenes.
+import { mkdtempSync, readFileSync } from 'node:fs'
+import { rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { connectSource, type Source } from '@reply/core/source'
+import { agentBinary, redact } from '@reply/testing'
+import { claude } from '../src/claude.ts'
+import { codex } from '../src/codex.ts'
+import { claudeScripts } from '../test/claude/claude-stage.ts'
+import { askingArgs, codexScripts } from '../test/codex/codex-stage.ts'
+import { recorderOf } from '../test/recorder.ts'
+import { claudeEnv, codexEnv, codexFiles, type ScriptedStage, startScripted } from '../test/scripted-stage.ts'
+
+const wanted = process.argv.slice(2)
+
+interface PreparedStage extends ScriptedStage {
+  readonly command: string
+  readonly env: Readonly<Record<string, string>>
+}
+
+interface Scene {
+  /** The file below `recordings`. */
+  readonly file: string
+  readonly scenario: string
+  readonly stage: () => Promise<PreparedStage>
+  readonly source: (options: Pick<PreparedStage, 'command' | 'env'> & { readonly cwd: string }) => Source
+}
+
+async function claudeStage(env: Readonly<Record<string, string>>): Promise<PreparedStage> {
+  const command = await agentBinary('claude')
+  const stage = await startScripted(claudeScripts)
+  return { ...stage, command, env: { ...claudeEnv(stage), ...env } }
+}
+
+async function codexStage(): Promise<PreparedStage> {
+  const command = await agentBinary('codex')
+  const stage = await startScripted(codexScripts, codexFiles)
+  return { ...stage, command, env: codexEnv(stage) }
+}
+
+/** By scenario, with what is added to the environment. */
+const claudeScenes: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
+  ['tasks', {}],
+  ['shared-tasks', {}],
+  // With it, the checklist is TodoWrite's; without it, the tasks are the checklist.
+  ['todos', { CLAUDE_CODE_ENABLE_TASKS: '0' }],
+  // By default it tries for three minutes.
+  ['unauthorized', { CLAUDE_CODE_MAX_RETRIES: '1' }],
+]
+
+const scenes: Readonly<Record<string, Scene>> = Object.fromEntries([
+  ...claudeScenes.map(([name, env]): readonly [string, Scene] => [
+    `claude-${name}`,
+    {
+      file: `claude/${name}.jsonl`,
+      scenario: name,
+      stage: async () => await claudeStage(env),
+      source: claude,
+    },
+  ]),
+  [
+    'codex-plan',
+    {
+      file: 'codex/plan.jsonl',
+      scenario: 'plan',
+      stage: codexStage,
+      // Codex 0.169.0 has its plan tool only with this setting.
+      source: (options) => codex({ ...options, args: ['-c', 'tools.update_plan.enabled=true'] }),
+    },
+  ] satisfies readonly [string, Scene],
+  [
+    'codex-question',
+    {
+      file: 'codex/question.jsonl',
+      scenario: 'ask',
+      stage: codexStage,
+      source: (options) => codex({ ...options, args: [...askingArgs] }),
+    },
+  ] satisfies readonly [string, Scene],
+  [
+    'codex-delegate',
+    {
+      file: 'codex/delegate.jsonl',
+      scenario: 'delegate',
+      stage: codexStage,
+      source: (options) => codex({ ...options, approvalPolicy: 'on-request', sandbox: 'read-only' }),
+    },
+  ] satisfies readonly [string, Scene],
+  [
+    'codex-delegate-named',
+    {
+      file: 'codex/delegate-named.jsonl',
+      scenario: 'delegate-named',
+      stage: codexStage,
+      source: (options) => codex({ ...options, args: ['-c', 'features.multi_agent_v2=true'] }),
+    },
+  ] satisfies readonly [string, Scene],
+])
+
+for (const [name, { file, scenario, stage, source }] of Object.entries(scenes)) {
+  if (wanted.length > 0 && !wanted.includes(name)) continue
+  const { command, env, directory, home, model, close } = await stage()
+  const folder = mkdtempSync(join(tmpdir(), 'reply-recorder-'))
+  const { program, log } = recorderOf({ name: file.split('/')[0] ?? '', command, folder })
+  const agent = connectSource(source({ command: program, env, cwd: directory }))
+  const reply = await agent.prompt(
+    { text: `[scenario:${scenario}] Go.` },
+    {
+      observe: () => [
+        {
+          permissionAsked: ({ ask }) => void agent.answer(ask, 'once'),
+          questionAsked: ({ ask }) => void agent.answer(ask, [['Blue']]),
+        },
+      ],
+    },
+  ).result
+  await agent.close()
+  const modelPort = Number(new URL(model.url).port)
+  const text = redact(readFileSync(log, 'utf8'), { directory, home, root: folder, serverPort: 4096, modelPort })
+    // Claude Code names folders after the project's path.
+    .replaceAll(directory.replaceAll('/', '-'), '-project')
+  await close()
+  await rm(folder, { recursive: true, force: true })
+  const all = text.trim().split('\n')
+  // Codex begins with what it says of the machine.
+  const kept = all.slice(
+    Math.max(
+      0,
+      all.findIndex((line) => line.includes('"turn/start"')),
+    ),
+  )
+  await writeFile(new URL(`../recordings/${file}`, import.meta.url), `${kept.join('\n')}\n`)
+  process.stdout.write(
+    `${name}: ${kept.length} lines, ${reply.outcome}${reply.error ? `: ${reply.error.message}` : ''}\n`,
+  )
+}

@@ -1,0 +1,7 @@
+export { type AcpClient, type AcpClientOptions, acp } from './acp/client.ts'
+export type { AcpAgent } from './acp/decode/response.ts'
+export type { AcpNotice } from './acp/decode/update.ts'
+export { type OpencodeAcpOptions, opencodeAcp, opencodeAcpSource } from './acp/opencode.ts'
+export type { AcpOptions } from './acp/options.ts'
+export type { AcpCommand, AcpConfigOption, AcpMode, AcpSession } from './acp/session.ts'
+export { type AcpCreateInput, type AcpSource, acpSource } from './acp/source.ts'

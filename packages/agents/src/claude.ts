@@ -1,0 +1,1 @@
+export { type ClaudeOptions, claude } from './claude/source.ts'

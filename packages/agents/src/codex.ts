@@ -1,0 +1,1 @@
+export { type CodexOptions, codex } from './codex/source.ts'

@@ -1,0 +1,195 @@
+import { randomUUID } from 'node:crypto'
+import { type Clock, type OnError, ReplyError, systemClock } from '@reply/core'
+import { createSecretFilter } from '@reply/core/internal'
+import { createLocalAgent, type LocalRun, type Source } from '@reply/core/source'
+import { textOnly } from '../command/text-only.ts'
+import { decodeRpc } from '../process/decode.ts'
+import { type Program, startProgram } from '../process/program.ts'
+import { createRpc } from '../process/rpc.ts'
+import type { ChildOptions } from '../process/start.ts'
+import { toAsk } from './ask.ts'
+import { decodeRequest, modelsIn, threadIn, turnIn } from './decode/requests.ts'
+import { decodeCodex } from './decode.ts'
+import { createSubAgents } from './sub-agents.ts'
+import { createTeller } from './tell.ts'
+
+/** How Codex is started. */
+export interface CodexOptions extends Omit<ChildOptions, 'command' | 'args' | 'signal'> {
+  /** The program: a path, or a name in `PATH`. Default `codex`. */
+  readonly command?: string | undefined
+  /** Arguments after `app-server`, such as `['-c', 'model_provider="mine"']`. Default: none. */
+  readonly args?: readonly string[] | undefined
+  /** The model. Default: Codex's own. */
+  readonly model?: string | undefined
+  /** When Codex asks. Default: what its configuration says. */
+  readonly approvalPolicy?: 'on-request' | 'never' | undefined
+  /** What its commands may do without asking. Default: what its configuration says. */
+  readonly sandbox?: 'read-only' | 'workspace-write' | 'danger-full-access' | undefined
+  /** How long Codex may take to answer a request, in ms; a turn itself may take any time. Default 60,000. */
+  readonly deadlineMs?: number | undefined
+  /** The source of all times and timers. Default: the computer's clock. */
+  readonly clock?: Clock | undefined
+  /** Receives lines that could not be read. Default: they are ignored. */
+  readonly onError?: OnError | undefined
+}
+
+/**
+ * Codex as a source: one `codex app-server` for all sessions, which are its threads. Approvals and questions are asks; an
+ * abort interrupts the turn. A session that is not known here is resumed by its id. Tested with 0.169.0.
+ */
+export function codex(options: CodexOptions = {}): Source {
+  const { command = 'codex', args = [], cwd = process.cwd(), onError = () => {}, ...rest } = options
+  const { model, approvalPolicy, sandbox, deadlineMs = 60_000, clock = systemClock, ...child } = rest
+  const chosen = { ...(model && { model }), ...(approvalPolicy && { approvalPolicy }), ...(sandbox && { sandbox }) }
+  const redact = createSecretFilter({ args, env: { ...process.env, ...child.env } })
+  const tell = createTeller(() => clock.now())
+  /** The threads that the process has open, each with its turn. */
+  const turns = new Map<string, string | undefined>()
+  /** Runs that were aborted before their turn had an id. */
+  const aborted = new WeakSet<LocalRun>()
+  let program: Program | undefined
+  let isClosed = false
+  /** Each process counts its requests from 0, so asks are told apart by it, too. */
+  let started = ''
+  const rpc = createRpc({ name: command, program: running, clock, redact, deadlineMs })
+  const agent = createLocalAgent({
+    name: command,
+    redact,
+    clock,
+    start,
+    create: async ({ directory = cwd }) => {
+      const sessionID = threadIn(await rpc.request('thread/start', { cwd: directory, ...chosen }))
+      turns.set(sessionID, undefined)
+      return { sessionID, directory }
+    },
+    find: async ({ sessionID, directory = cwd }) => {
+      try {
+        await resume(sessionID)
+        return { sessionID, directory }
+      } catch (error) {
+        // Codex has one error for a thread that is not there and for one that can't be read.
+        if (error instanceof ReplyError && error.type === 'refused') return undefined
+        throw error
+      }
+    },
+    prompt: async (run, prompt) => {
+      const input = [{ type: 'text', text: textOnly(command, prompt) }]
+      if (!turns.has(run.sessionID)) await resume(run.sessionID)
+      turns.set(run.sessionID, undefined)
+      if (aborted.has(run)) return run.end({ type: 'aborted' })
+      const turnID = turnIn(await begin(run, { threadId: run.sessionID, input }))
+      if (!run.isOpen()) return
+      turns.set(run.sessionID, turnID)
+      if (aborted.has(run)) await interrupt(run)
+    },
+    cancel: async (run) => {
+      aborted.add(run)
+      await interrupt(run)
+    },
+    // All its threads end with it; it is started again for the next prompt.
+    kill: () => void program?.close(),
+    models: async () =>
+      modelsIn(await rpc.request('model/list', {})).map(
+        ({ model: modelID, displayName, supportedReasoningEfforts }) => {
+          const variants = supportedReasoningEfforts.map(({ reasoningEffort }) => reasoningEffort)
+          return { providerID: 'openai', modelID, name: displayName, variants }
+        },
+      ),
+    close: () => {
+      isClosed = true
+      void program?.close()
+    },
+  })
+  const subAgents = createSubAgents(agent.run)
+  return agent.source
+
+  async function interrupt({ sessionID }: LocalRun): Promise<void> {
+    const turnId = turns.get(sessionID)
+    if (turnId !== undefined) await rpc.request('turn/interrupt', { threadId: sessionID, turnId })
+  }
+
+  /** A turn that was not confirmed might begin unseen later, so its run fails and Codex is ended. */
+  async function begin(run: LocalRun, params: object): Promise<unknown> {
+    const asked = program
+    try {
+      return await rpc.request('turn/start', params)
+    } catch (error) {
+      if (error instanceof ReplyError && error.type === 'unreachable') {
+        run.end({ type: 'failed', error: { name: error.type, message: error.message, raw: undefined } })
+        void asked?.close()
+      }
+      throw error
+    }
+  }
+
+  function running(): Program {
+    if (program) return program
+    throw new ReplyError('unreachable', `${command} is not running: it is started anew with the next connection.`)
+  }
+
+  async function resume(threadId: string): Promise<void> {
+    await rpc.request('thread/resume', { threadId, ...chosen })
+    turns.set(threadId, undefined)
+  }
+
+  async function start(): Promise<void> {
+    turns.clear()
+    subAgents.clear()
+    started = randomUUID()
+    const mine = await startProgram({
+      ...{ ...child, command, cwd, args: ['app-server', ...args], onError, onLine },
+      // One that was given up ends later than the next begins.
+      onEnd: (exit, last) => {
+        if (program === mine) onEnd(exit, last)
+      },
+    })
+    program = mine
+    if (isClosed) return void mine.close()
+    try {
+      const clientInfo = { name: 'reply', title: 'reply', version: '0.1.0' }
+      await rpc.request('initialize', { clientInfo, capabilities: { experimentalApi: true } })
+      await rpc.notify('initialized')
+    } catch (error) {
+      if (program === mine) program = undefined
+      await mine.close()
+      throw error
+    }
+  }
+
+  /** A turn of a sub-agent is told by this alone. */
+  function begun({ threadID, turnID }: { readonly threadID: string; readonly turnID: string }): void {
+    subAgents.began(threadID)
+    if (agent.run(threadID)) turns.set(threadID, turnID)
+  }
+
+  function onLine(value: unknown): void {
+    const message = decodeRpc(value)
+    if (message?.type === 'response') return rpc.take(message)
+    if (message?.type === 'notification') {
+      const said = decodeCodex(message.method, message.params)
+      if (said?.type === 'turn') begun(said)
+      const run = said && agent.run(said.threadID)
+      if (run && said.type === 'tool' && said.task) subAgents.tasked(run, said.task)
+      if (run)
+        tell(run, said.type === 'ask-gone' ? { ...said, requestID: `${started}.${said.requestID}` } : said, value)
+    }
+    if (message?.type !== 'request') return
+    const { id, method, params } = message
+    const asked = decodeRequest(method, params)
+    const run = asked && agent.run(asked.threadID)
+    if (run) return run.ask(toAsk(`${started}.${id}`, asked, (result) => rpc.respond(id, result)))
+    onError(new ReplyError('unsupported', `${command} asked for ${method}, which cannot be answered; it was refused.`))
+    rpc.refuse(id, method).catch(() => {})
+  }
+
+  function onEnd(
+    { code, signal }: { readonly code?: number | undefined; readonly signal?: string | undefined },
+    last: string,
+  ): void {
+    program = undefined
+    const how = `${command} ended with ${code === undefined ? signal : `code ${code}`}`
+    const error = new ReplyError('unreachable', last === '' ? `${how}. Run it by hand to see why.` : `${how}: ${last}`)
+    rpc.end(error)
+    agent.fail(error)
+  }
+}

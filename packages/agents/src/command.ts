@@ -1,0 +1,6 @@
+export type { OutputOptions } from './command/play.ts'
+export { type ProcessResult, type RunOptions, run } from './command/run.ts'
+export { type ProcessOptions, processSource } from './command/source.ts'
+export type { OutputStream, Written } from './command/transcript.ts'
+export { type LineOptions, linesOf } from './process/lines.ts'
+export { type Child, type ChildOptions, type Exit, startChild } from './process/start.ts'

@@ -1,0 +1,89 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { agentBinary, createProject, type Scripts, startModel } from '@reply/testing'
+import { type AcpOptions, acp } from '../../src/acp.ts'
+import { claudeScripts, codexScripts } from './adapter-scripts.ts'
+import type { Stage } from './launch.ts'
+
+type OnMessage = AcpOptions['onMessage']
+
+/** A live claude-agent-acp that plays a scene against the scripted model. */
+export async function launchClaude(scene: string, onMessage?: OnMessage): Promise<Stage> {
+  // Its SDK needs Node 22: https://github.com/agentclientprotocol/claude-agent-acp, `engines` of its package.
+  const [command, program] = await Promise.all([agentBinary('node'), agentBinary('claude-acp')])
+  return await launchWith(claudeScripts, scene, async ({ home, origin }) => {
+    // It asks for the right to skip permissions unless settings forbid it, and as root does not start with it.
+    const settings = { permissions: { disableBypassPermissionsMode: 'disable' } }
+    await mkdir(join(home, '.claude'), { recursive: true })
+    await writeFile(join(home, '.claude', 'settings.json'), JSON.stringify(settings))
+    return {
+      command,
+      args: [program],
+      name: 'claude',
+      env: {
+        HOME: home,
+        ANTHROPIC_BASE_URL: origin,
+        ANTHROPIC_API_KEY: 'scripted-key',
+        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+        // By default it tries a refused key for three minutes.
+        CLAUDE_CODE_MAX_RETRIES: '1',
+        CLAUDE_CONFIG_DIR: join(home, '.claude'),
+      },
+      onMessage,
+    }
+  })
+}
+
+/** A live codex-acp that plays a scene against the scripted model. */
+export async function launchCodex(scene: string, onMessage?: OnMessage): Promise<Stage> {
+  const program = await agentBinary('codex-acp')
+  return await launchWith(codexScripts, scene, async ({ home, url }) => {
+    const provider = ['name = "Scripted"', `base_url = "${url}"`, 'wire_api = "responses"', 'env_key = "SCRIPTED_KEY"']
+    const policy = ['approval_policy = "on-request"', 'sandbox_mode = "read-only"']
+    const head = ['model = "scripted"', 'model_provider = "scripted"', ...policy]
+    await mkdir(join(home, '.codex'), { recursive: true })
+    // Codex 0.169.0 has its plan tool, and outside of plan mode its question tool, only with these settings.
+    const tools = ['[tools.update_plan]', 'enabled = true', '[features]', 'default_mode_request_user_input = true']
+    const config = [...head, ...tools, '[model_providers.scripted]', ...provider].join('\n')
+    await writeFile(join(home, '.codex', 'config.toml'), config)
+    return {
+      command: process.execPath,
+      args: [program],
+      name: 'codex',
+      env: { HOME: home, CODEX_HOME: join(home, '.codex'), SCRIPTED_KEY: 'scripted-key' },
+      onMessage,
+    }
+  })
+}
+
+interface Place {
+  readonly home: string
+  /** The model's base URL without and with `/v1`. */
+  readonly origin: string
+  readonly url: string
+}
+
+async function launchWith(
+  scripts: Scripts,
+  scene: string,
+  optionsFor: (place: Place) => Promise<AcpOptions>,
+): Promise<Stage> {
+  const model = await startModel({ scripts, fallback: scene })
+  const project = await createProject()
+  const { home, root, directory } = project
+  const options = { ...(await optionsFor({ home, origin: model.origin, url: model.url })), cwd: directory }
+  const client = acp(options)
+  return {
+    client,
+    restart: () => acp(options),
+    root,
+    directory,
+    home,
+    modelPort: Number(new URL(model.url).port),
+    close: async () => {
+      await client.close()
+      await model.close()
+      await project.remove()
+    },
+  }
+}

@@ -1,0 +1,46 @@
+import { readFileSync } from 'node:fs'
+import type { AcpClient } from '../../src/acp/client.ts'
+import { clientOf } from '../../src/acp/client.ts'
+import { toSettings } from '../../src/acp/running.ts'
+import { createAcpSource } from '../../src/acp/source.ts'
+import { createFake } from './fake.ts'
+
+interface Line {
+  readonly from: 'agent' | 'client'
+  readonly message: { readonly id?: number; readonly method?: string; readonly result?: unknown }
+}
+
+export function readRecording(name: string, agent = 'opencode-1.18.33'): readonly Line[] {
+  const path = new URL(`../../recordings/acp/${agent}/${name}.jsonl`, import.meta.url)
+  const lines = readFileSync(path, 'utf8').trim().split('\n')
+  return lines.map((line): Line => JSON.parse(line))
+}
+
+/** A client of a recorded agent: what the agent said comes in the recorded order, each time after what it followed. */
+export function replayed(
+  name: string,
+  agent?: string,
+): { readonly client: AcpClient; readonly sent: readonly Line['message'][] } {
+  const lines = readRecording(name, agent)
+  const sent: Line['message'][] = []
+  let at = 0
+  const fake = createFake((message: Line['message']) => {
+    sent.push(message)
+    goOn()
+  })
+  const options = { command: 'opencode', cwd: '/project', files: 'none' } as const
+  const source = createAcpSource({ ...toSettings(options), open: async () => fake.transport }).source
+  return { client: clientOf(source, options), sent }
+
+  function goOn(): void {
+    for (let line = lines[at]; line; line = lines[at]) {
+      if (line.from === 'client' && !sent.some((message) => isSame(message, line.message))) return
+      at += 1
+      if (line.from === 'agent') fake.say(line.message)
+    }
+  }
+}
+
+function isSame(a: Line['message'], b: Line['message']): boolean {
+  return a.method === b.method && a.id === b.id
+}

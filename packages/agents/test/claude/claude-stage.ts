@@ -1,0 +1,106 @@
+import type { SourceStage } from '@reply/core/testing'
+import { failure, hold, reasoning, type Scripts, text, tool } from '@reply/testing'
+import { type ClaudeOptions, claude } from '../../src/claude.ts'
+import { claudeEnv, type ScriptedStage, startScripted } from '../scripted-stage.ts'
+
+const bash = (name: string) =>
+  tool('Bash', { command: `touch ${name}.txt && echo ${name}`, description: 'Makes a file' })
+
+const task = (subject: string) =>
+  tool('TaskCreate', { subject, description: `${subject} all of it`, activeForm: `${subject}ing` })
+const change = (taskId: string, status: string) => tool('TaskUpdate', { taskId, status })
+const todo = (first: string, second: string) =>
+  tool('TodoWrite', {
+    todos: [
+      { content: 'Read', status: first, activeForm: 'Reading' },
+      { content: 'Write', status: second, activeForm: 'Writing' },
+    ],
+  })
+
+export const claudeScripts: Scripts = {
+  plain: { steps: [[reasoning('Let me think.'), text('Hello there, nice to meet you.')]] },
+  endless: { steps: [[text('I begin. '), hold('forever'), text('never')]] },
+  permission: { steps: [[text('I run it.'), bash('made')], [text('It is made.')]] },
+  always: {
+    steps: [[tool('Bash', { command: 'node -e 0', description: 'Does nothing' })], [text('It is made again.')]],
+  },
+  question: {
+    steps: [
+      [
+        tool('AskUserQuestion', {
+          questions: [
+            {
+              question: 'Which color?',
+              header: 'Color',
+              multiSelect: false,
+              options: [
+                { label: 'Red', description: 'Warm' },
+                { label: 'Blue', description: 'Cold' },
+              ],
+            },
+          ],
+        }),
+      ],
+      [text('Thanks.')],
+    ],
+  },
+  delegate: {
+    steps: [
+      [tool('Agent', { description: 'Look around', prompt: '[scenario:child] Go', subagent_type: 'general-purpose' })],
+      [text('The agent is done.')],
+    ],
+  },
+  child: { steps: [[text('The child works.'), bash('child')], [text('The child is done.')]] },
+  tasks: {
+    steps: [
+      [task('Read'), task('Write'), task('Check')],
+      [change('1', 'in_progress')],
+      [change('1', 'completed'), change('2', 'in_progress'), change('3', 'deleted'), change('9', 'completed')],
+      [tool('TaskList', {})],
+      [text('Planned.')],
+    ],
+  },
+  'shared-tasks': {
+    steps: [
+      [
+        task('Read'),
+        tool('Agent', { description: 'Plan', prompt: '[scenario:planner] Go', subagent_type: 'general-purpose' }),
+      ],
+      [text('It is planned.')],
+    ],
+  },
+  planner: { steps: [[task('Write')], [change('1', 'completed')], [text('Planned.')]] },
+  unauthorized: { steps: [[failure(401, 'The key is wrong.')]] },
+  todos: { steps: [[todo('in_progress', 'pending')], [todo('completed', 'in_progress')], [text('Planned.')]] },
+}
+
+/** Claude Code with a scripted model, in a home and a folder of its own. */
+export async function startClaudeStage(
+  command: string,
+  options: ClaudeOptions = {},
+): Promise<SourceStage & Pick<ScriptedStage, 'model'>> {
+  const stage = await startScripted(claudeScripts)
+  const { directory } = stage
+  const env = claudeEnv(stage)
+  const source = claude({ ...options, command, cwd: directory, env })
+  return {
+    model: stage.model,
+    source,
+    unreachable: claude({ command: 'no-such-claude', env }),
+    directory,
+    secrets: ['scripted-key'],
+    prompts: {
+      plain: { text: '[scenario:plain] Go.', answer: 'Hello there, nice to meet you.' },
+      endless: '[scenario:endless] Go.',
+      permission: '[scenario:permission] Go.',
+      always: '[scenario:always] Go.',
+      question: '[scenario:question] Go.',
+      delegate: '[scenario:delegate] Go.',
+      command: 'compact',
+    },
+    close: async () => {
+      source.close()
+      await stage.close()
+    },
+  }
+}

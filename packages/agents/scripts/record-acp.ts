@@ -1,6 +1,6 @@
 // Records agents that speak ACP against the scripted model: `npx tsx packages/agents/scripts/record-acp.ts [names]`.
 import { mkdir, writeFile } from 'node:fs/promises'
-import { redact } from '@reply/testing'
+import { redact } from '@reply/testing/internal'
 import { launchClaude, launchCodex } from '../test/acp/adapter-stage.ts'
 import { launchGemini } from '../test/acp/gemini-stage.ts'
 import { launch } from '../test/acp/launch.ts'

@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { prepareOpencode, startModel, text, tool } from '@reply/testing'
+import { callTool, sayText, startModel } from '@reply/testing'
+import { prepareOpencode } from '@reply/testing/internal'
 import { expect, test } from 'vitest'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
@@ -40,8 +41,10 @@ test('command.ts shows what a command writes, and how it ends', async () => {
 
 test('acp.ts prompts an agent, and allows nothing', async () => {
   const scripts = {
-    touch: { steps: [[tool('bash', { command: 'touch it', description: 'Touch' })], [text('I was not allowed to.')]] },
-    hello: { steps: [[text('Hello to you.')]] },
+    touch: {
+      steps: [[callTool('bash', { command: 'touch it', description: 'Touch' })], [sayText('I was not allowed to.')]],
+    },
+    hello: { steps: [[sayText('Hello to you.')]] },
   }
   const model = await startModel({ scripts })
   const opencode = await prepareOpencode({ model, config: { permission: { bash: 'ask' } } })

@@ -2,7 +2,8 @@ import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { launchOpencode, type Model, type Opencode, prepareOpencode, startModel, text, tool } from '@reply/testing'
+import { callTool, launchOpencode, type OpencodeServer, type ScriptedModel, sayText, startModel } from '@reply/testing'
+import { prepareOpencode } from '@reply/testing/internal'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 /** The first programs of READMEs, run as they stand: against a real server or agent, and where nothing answers. */
@@ -35,18 +36,18 @@ async function play(page: string, at: number, env: NodeJS.ProcessEnv, cwd = root
   return { code, said }
 }
 
-let model: Model
+let model: ScriptedModel
 beforeAll(async () => {
-  const touch = [tool('bash', { command: 'touch it', description: 'Touch' })]
+  const touch = [callTool('bash', { command: 'touch it', description: 'Touch' })]
   model = await startModel({
-    scripts: { first: { steps: [touch, [text('I was not allowed to.')]] } },
+    scripts: { first: { steps: [touch, [sayText('I was not allowed to.')]] } },
     fallback: 'first',
   })
 })
 afterAll(async () => await model.close())
 
 describe('with a server that asks', () => {
-  let server: Opencode
+  let server: OpencodeServer
   beforeAll(async () => {
     server = await launchOpencode({ model, config: { permission: { bash: 'ask' } } })
   })

@@ -2,11 +2,11 @@ import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { type Model, type Scripts, startModel } from '@reply/testing'
+import { type ScriptedModel, type Scripts, startModel } from '@reply/testing'
 
 /** A scripted model, and a home and a folder for the agent that talks to it. */
 export interface ScriptedStage {
-  readonly model: Model
+  readonly model: ScriptedModel
   readonly home: string
   readonly directory: string
   /** Ends the model and removes the folders. */
@@ -16,7 +16,7 @@ export interface ScriptedStage {
 /** `files` are written into the home. Without a scenario in its prompt, the script `plain` answers. */
 export async function startScripted(
   scripts: Scripts,
-  files: (model: Model) => Readonly<Record<string, string>> = () => ({}),
+  files: (model: ScriptedModel) => Readonly<Record<string, string>> = () => ({}),
 ): Promise<ScriptedStage> {
   const model = await startModel({ scripts, fallback: 'plain' })
   const home = realpathSync(mkdtempSync(join(tmpdir(), 'reply-home-')))
@@ -47,7 +47,7 @@ export const claudeEnv = ({ model, home }: ScriptedStage) => ({
 })
 
 /** Codex's settings, which name the model of its stage, … */
-export const codexFiles = ({ url }: Model) => {
+export const codexFiles = ({ url }: ScriptedModel) => {
   const provider = ['name = "Scripted"', `base_url = "${url}"`, 'wire_api = "responses"', 'env_key = "SCRIPTED_KEY"']
   const head = ['model = "scripted"', 'model_provider = "scripted"', '[model_providers.scripted]']
   return { '.codex/config.toml': [...head, ...provider].join('\n') }

@@ -1,4 +1,5 @@
-import { createRecordedServer, serve } from '@reply/testing'
+import { createRecordedServer } from '@reply/testing'
+import { serveFetch } from '@reply/testing/internal'
 import { framesOf, generateTurn } from './stream/turn.ts'
 
 /**
@@ -15,7 +16,7 @@ const rounds = Array.from({ length: longest }, (_, at) => turns.flatMap((events)
 const frames = framesOf(rounds.flat()).map((frame) => `data: ${frame}\n\n`)
 
 const recorded = createRecordedServer({ bytes: new TextEncoder().encode(frames.join('')) })
-const { url } = await serve(async (input, init) => {
+const { url } = await serveFetch(async (input, init) => {
   const response = await recorded.fetch(input, init)
   // Waits until the client has finished its first requests.
   if (response.headers.get('content-type') === 'text/event-stream') setTimeout(send, 1000)

@@ -2,17 +2,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { bridgeChannel } from '@reply/telegram/bridge'
-import {
-  type FakeTelegram,
-  hold,
-  type Model,
-  type PreparedOpencode,
-  prepareOpencode,
-  startModel,
-  startTelegram,
-  text,
-  tool,
-} from '@reply/testing'
+import { callTool, holdAnswer, type ScriptedModel, sayText, startModel } from '@reply/testing'
+import { type PreparedOpencode, prepareOpencode } from '@reply/testing/internal'
+import { type FakeTelegram, startTelegram } from '@reply/testing/telegram'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { Bridge } from '../src/bridge-options.ts'
 import { openBridge } from '../src/open-bridge.ts'
@@ -20,21 +12,21 @@ import { checkBridge } from '../src/setup/check-bridge.ts'
 import { question } from './scripts.ts'
 
 const scripts = {
-  hello: { steps: [[text('Hello to you.')]] },
-  again: { steps: [[text('Again, hello.')]] },
+  hello: { steps: [[sayText('Hello to you.')]] },
+  again: { steps: [[sayText('Again, hello.')]] },
   question,
   touch: {
     steps: [
-      [tool('bash', { command: 'touch allowed.txt', description: 'Touch' })],
-      [tool('bash', { command: 'echo "token: $TOKEN."; ls', description: 'Look' })],
-      [text('It is touched.')],
+      [callTool('bash', { command: 'touch allowed.txt', description: 'Touch' })],
+      [callTool('bash', { command: 'echo "token: $TOKEN."; ls', description: 'Look' })],
+      [sayText('It is touched.')],
     ],
   },
-  forever: { steps: [[text('On and on. '), hold('nobody releases this'), text('never.')]] },
+  forever: { steps: [[sayText('On and on. '), holdAnswer('nobody releases this'), sayText('never.')]] },
 }
 
 const chat = 1000
-let model: Model
+let model: ScriptedModel
 let opencode: PreparedOpencode
 let telegram: FakeTelegram
 let folder: string

@@ -1,12 +1,14 @@
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Scripts, secondVersion, text, tool } from '@reply/testing'
+import { callTool, openCode2Version, type Scripts, sayText } from '@reply/testing'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type BridgeStage, startStage } from './stage.ts'
 
 const scripts: Scripts = {
-  touch: { steps: [[tool('bash', { command: 'touch a.txt', description: 'Touch' })], [text('It is touched.')]] },
-  shell: { steps: [[tool('bash', { command: "sh -c 'touch b.txt'", description: 'Touch' })], [text('It is done.')]] },
+  touch: { steps: [[callTool('bash', { command: 'touch a.txt', description: 'Touch' })], [sayText('It is touched.')]] },
+  shell: {
+    steps: [[callTool('bash', { command: "sh -c 'touch b.txt'", description: 'Touch' })], [sayText('It is done.')]],
+  },
 }
 
 const [ann, bob, cat] = [1, 2, 3]
@@ -59,7 +61,7 @@ async function asked(
 
 describe.each([
   ['OpenCode 1', undefined, 'touch *', 'bash'],
-  ['OpenCode 2', secondVersion, 'touch a.txt', 'shell'],
+  ['OpenCode 2', openCode2Version, 'touch a.txt', 'shell'],
 ] as const)('on %s', (_, version, pattern, permission) => {
   let stage: BridgeStage
   const canRevoke = version !== undefined

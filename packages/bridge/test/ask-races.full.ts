@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Scripts, text, tool } from '@reply/testing'
+import { callTool, type Scripts, sayText } from '@reply/testing'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { question } from './scripts.ts'
 import { type BridgeStage, crowdIn, startStage } from './stage.ts'
@@ -10,12 +10,15 @@ const fileOf = (chat: number): string => `allowed${chat}.txt`
 
 const scripts: Scripts = {
   question,
-  hello: { steps: [[text('Hello to you.')]] },
+  hello: { steps: [[sayText('Hello to you.')]] },
   ...Object.fromEntries(
     chats.flatMap((chat) => {
       const command = `touch ${fileOf(chat)}`
       return [
-        [`touch${chat}`, { steps: [[tool('bash', { command, description: 'Touch' })], [text('It is touched.')]] }],
+        [
+          `touch${chat}`,
+          { steps: [[callTool('bash', { command, description: 'Touch' })], [sayText('It is touched.')]] },
+        ],
       ]
     }),
   ),

@@ -1,5 +1,5 @@
 import type { Client } from '@reply/core'
-import { type Scripts, text, until } from '@reply/testing'
+import { type Scripts, sayText, until } from '@reply/testing'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { placeKey } from '../src/place.ts'
 import { sqliteStore } from '../src/store/sqlite.ts'
@@ -10,7 +10,7 @@ const chats = Array.from({ length: 12 }, (_, index) => 501 + index)
 const groupOf = (chat: number): number => -1000 - chat
 
 const scripts: Scripts = {
-  hello: { steps: [[text('Hello to you.')]] },
+  hello: { steps: [[sayText('Hello to you.')]] },
   question,
   ...slowIn(chats),
 }

@@ -1,33 +1,36 @@
-import { hold, type Piece, type Scripts, text, tool } from '@reply/testing'
+import { type AnswerPiece, callTool, holdAnswer, type Scripts, sayText } from '@reply/testing'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type BridgeStage, startStage } from './stage.ts'
 
 const chats = Array.from({ length: 10 }, (_, index) => 901 + index)
 
 /** Gives a task to a sub-agent that goes on after the turn. */
-function background(script: string): Piece {
+function background(script: string): AnswerPiece {
   const prompt = `Do your part. [scenario:${script}]`
   const input = { description: 'Work on your own', prompt, subagent_type: 'general', background: true }
-  return tool('task', input)
+  return callTool('task', input)
 }
 
 const scripts: Scripts = {
-  hello: { steps: [[text('Hello to you.')]] },
+  hello: { steps: [[sayText('Hello to you.')]] },
   ...Object.fromEntries(
     chats.flatMap((chat) => [
-      [`work${chat}`, { steps: [[background(`child${chat}`)], [text('It works in the background now.')]] }],
-      [`child${chat}`, { steps: [[hold(`child${chat}`), text(`It is done. [scenario:after${chat}]`)]] }],
+      [`work${chat}`, { steps: [[background(`child${chat}`)], [sayText('It works in the background now.')]] }],
+      [`child${chat}`, { steps: [[holdAnswer(`child${chat}`), sayText(`It is done. [scenario:after${chat}]`)]] }],
       [
         `after${chat}`,
-        { steps: [[text('The background work'), hold(`after${chat}`), text(` is done, I hear ${chat}.`)]] },
+        { steps: [[sayText('The background work'), holdAnswer(`after${chat}`), sayText(` is done, I hear ${chat}.`)]] },
       ],
-      [`ask${chat}`, { steps: [[background(`asking${chat}`)], [text('It works in the background now.')]] }],
+      [`ask${chat}`, { steps: [[background(`asking${chat}`)], [sayText('It works in the background now.')]] }],
       [
         `asking${chat}`,
         {
           steps: [
-            [hold(`child${chat}`), tool('bash', { command: `touch allowed${chat}.txt`, description: 'Touch' })],
-            [text(`It is done. [scenario:after${chat}]`)],
+            [
+              holdAnswer(`child${chat}`),
+              callTool('bash', { command: `touch allowed${chat}.txt`, description: 'Touch' }),
+            ],
+            [sayText(`It is done. [scenario:after${chat}]`)],
           ],
         },
       ],

@@ -1,4 +1,4 @@
-import { hold, type Scripts, text, tool, usage } from '@reply/testing'
+import { callTool, holdAnswer, reportUsage, type Scripts, sayText } from '@reply/testing'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { question, slowIn } from './scripts.ts'
 import { type BridgeStage, startStage } from './stage.ts'
@@ -7,16 +7,22 @@ const chats = Array.from({ length: 5 }, (_, index) => 951 + index)
 const long = Array.from({ length: 1200 }, (_, index) => `Line ${index} of a long answer, which goes on.`).join('\n\n')
 
 const scripts: Scripts = {
-  hello: { steps: [[text('Hello to you.')]] },
-  again: { steps: [[text('Again, hello.')]] },
-  long: { steps: [[text(`${long}\n\nThe end of it.`)]] },
+  hello: { steps: [[sayText('Hello to you.')]] },
+  again: { steps: [[sayText('Again, hello.')]] },
+  long: { steps: [[sayText(`${long}\n\nThe end of it.`)]] },
   question,
-  compacted: { steps: [[text('This gets long.')]], summary: [hold('by hand'), text('It was long.')] },
+  compacted: { steps: [[sayText('This gets long.')]], summary: [holdAnswer('by hand'), sayText('It was long.')] },
   full: {
-    steps: [[text('I begin.'), tool('bash', { command: 'echo begun', description: 'Begin' }), usage(195_000, 500)]],
-    summary: [hold('summary'), text('It was begun. [scenario:after]')],
+    steps: [
+      [
+        sayText('I begin.'),
+        callTool('bash', { command: 'echo begun', description: 'Begin' }),
+        reportUsage(195_000, 500),
+      ],
+    ],
+    summary: [holdAnswer('summary'), sayText('It was begun. [scenario:after]')],
   },
-  after: { steps: [[text('After the compaction: done.')]] },
+  after: { steps: [[sayText('After the compaction: done.')]] },
   ...slowIn(chats),
 }
 

@@ -1,19 +1,22 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { hold, type Scripts, text, tool } from '@reply/testing'
+import { callTool, holdAnswer, type Scripts, sayText } from '@reply/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { question } from './scripts.ts'
 import { type BridgeStage, startStage } from './stage.ts'
 
 const scripts: Scripts = {
-  hello: { steps: [[text('Hello to you.')]] },
-  again: { steps: [[text('Again, hello.')]] },
+  hello: { steps: [[sayText('Hello to you.')]] },
+  again: { steps: [[sayText('Again, hello.')]] },
   question,
   permission: {
-    steps: [[text('I touch it.'), tool('write', { filePath: 'asked-for.txt', content: 'x' })], [text('Done so.')]],
+    steps: [
+      [sayText('I touch it.'), callTool('write', { filePath: 'asked-for.txt', content: 'x' })],
+      [sayText('Done so.')],
+    ],
   },
-  slow: { steps: [[text('One moment'), hold('middle'), text(', done.')]] },
-  forever: { steps: [[text('This never ends, and goes on. '), hold('forever'), text('never.')]] },
+  slow: { steps: [[sayText('One moment'), holdAnswer('middle'), sayText(', done.')]] },
+  forever: { steps: [[sayText('This never ends, and goes on. '), holdAnswer('forever'), sayText('never.')]] },
 }
 
 const forum = -1_005

@@ -1,11 +1,11 @@
-import { type Scripts, scenarioToken, text, tool } from '@reply/testing'
+import { callTool, type Scripts, sayText, scenarioToken } from '@reply/testing'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type BridgeStage, crowdIn, startStage } from './stage.ts'
 
 const scripts: Scripts = {
-  hello: { steps: [[text('Hello to you.')]], summary: [text(`They said hello. ${scenarioToken('hello')}`)] },
-  again: { steps: [[text('Again, hello.')]] },
-  tool: { steps: [[tool('bash', { command: 'expr 41 + 1', description: 'Add' })], [text('Added.')]] },
+  hello: { steps: [[sayText('Hello to you.')]], summary: [sayText(`They said hello. ${scenarioToken('hello')}`)] },
+  again: { steps: [[sayText('Again, hello.')]] },
+  tool: { steps: [[callTool('bash', { command: 'expr 41 + 1', description: 'Add' })], [sayText('Added.')]] },
 }
 
 const chats = Array.from({ length: 12 }, (_, index) => 401 + index)

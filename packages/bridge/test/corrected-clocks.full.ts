@@ -3,7 +3,8 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { hold, launchOpencode, type Scripts, startModel, startTelegram, text, tool } from '@reply/testing'
+import { callTool, holdAnswer, launchOpencode, type Scripts, sayText, startModel } from '@reply/testing'
+import { startTelegram } from '@reply/testing/telegram'
 import { describe, expect, test } from 'vitest'
 
 const command = fileURLToPath(new URL('../../console/bin/reply.mjs', import.meta.url))
@@ -21,10 +22,10 @@ const libfaketime = '/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1'
 
 const questions = [{ header: 'Colour', question: 'Which?', options: [{ label: 'Blue', description: 'Cool' }] }]
 const scripts: Scripts = {
-  before: { steps: [[text('The answer from before.')]] },
-  during: { steps: [[text('It goes on. '), hold('corrected'), text('Until it ends.')]] },
-  after: { steps: [[text('The answer from after.')]] },
-  asks: { steps: [[tool('question', { questions })], [text('Blue it is.')]] },
+  before: { steps: [[sayText('The answer from before.')]] },
+  during: { steps: [[sayText('It goes on. '), holdAnswer('corrected'), sayText('Until it ends.')]] },
+  after: { steps: [[sayText('The answer from after.')]] },
+  asks: { steps: [[callTool('question', { questions })], [sayText('Blue it is.')]] },
 }
 
 /** By how much the clocks of the bridge and of the server are ahead of the platform's before they are corrected. */

@@ -1,4 +1,4 @@
-import { hold, type Scripts, text, tool } from '@reply/testing'
+import { callTool, holdAnswer, type Scripts, sayText } from '@reply/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Day, startDay } from './day.ts'
 
@@ -14,25 +14,25 @@ const long = Array.from({ length: 300 }, (_, index) => `Line ${index} of a long 
 
 function asking(name: string): Scripts[string] {
   const questions = [{ header: 'Colour', question: 'Which colour?', options: colours }]
-  return { steps: [[text('Let me ask.'), tool('question', { questions })], [text(answer(name))]] }
+  return { steps: [[sayText('Let me ask.'), callTool('question', { questions })], [sayText(answer(name))]] }
 }
 
 const scripts: Scripts = {
-  ...Object.fromEntries(plain.map((name) => [name, { steps: [[text(answer(name))]] }])),
-  long: { steps: [[text(`${long}\n\n${answer('long')}`)]] },
+  ...Object.fromEntries(plain.map((name) => [name, { steps: [[sayText(answer(name))]] }])),
+  long: { steps: [[sayText(`${long}\n\n${answer('long')}`)]] },
   question: asking('question'),
   asked: asking('asked'),
   touch: {
     steps: [
-      [text('I touch it.'), tool('bash', { command: 'touch asked-for.txt', description: 'Touch' })],
-      [text(answer('touch'))],
+      [sayText('I touch it.'), callTool('bash', { command: 'touch asked-for.txt', description: 'Touch' })],
+      [sayText(answer('touch'))],
     ],
   },
-  slow: { steps: [[text('Slow. '), hold('slow'), text(answer('slow'))]] },
-  slower: { steps: [[text('Slower. '), hold('slower'), text(answer('slower'))]] },
-  forever: { steps: [[text('On and on. '), hold('forever'), text('never.')]] },
-  go: { steps: [[text('Steer me. '), hold('steered'), text('Then.')]] },
-  steered: { steps: [[text(answer('steered'))]] },
+  slow: { steps: [[sayText('Slow. '), holdAnswer('slow'), sayText(answer('slow'))]] },
+  slower: { steps: [[sayText('Slower. '), holdAnswer('slower'), sayText(answer('slower'))]] },
+  forever: { steps: [[sayText('On and on. '), holdAnswer('forever'), sayText('never.')]] },
+  go: { steps: [[sayText('Steer me. '), holdAnswer('steered'), sayText('Then.')]] },
+  steered: { steps: [[sayText(answer('steered'))]] },
 }
 
 const ann = { from: { id: 1, name: 'Ann' } }

@@ -4,15 +4,9 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { bridgeChannel as slackChannel } from '@reply/slack/bridge'
 import { bridgeChannel as telegramChannel } from '@reply/telegram/bridge'
-import {
-  launchOpencode,
-  type Model,
-  type Opencode,
-  type Scripts,
-  startModel,
-  startSlack,
-  startTelegram,
-} from '@reply/testing'
+import { launchOpencode, type OpencodeServer, type ScriptedModel, type Scripts, startModel } from '@reply/testing'
+import { startSlack } from '@reply/testing/slack'
+import { startTelegram } from '@reply/testing/telegram'
 import { createBridge } from '../src/bridge.ts'
 import type { Bridge } from '../src/bridge-options.ts'
 import { parseConfig } from '../src/config/config.ts'
@@ -20,9 +14,9 @@ import { sqliteStore } from '../src/store/sqlite.ts'
 
 /** Two projects, two platforms, and a bridge between them that can be restarted. */
 export interface Day {
-  readonly model: Model
-  readonly home: Opencode
-  readonly work: Opencode
+  readonly model: ScriptedModel
+  readonly home: OpencodeServer
+  readonly work: OpencodeServer
   readonly telegram: Awaited<ReturnType<typeof startTelegram>>
   readonly slack: Awaited<ReturnType<typeof startSlack>>
   readonly errors: Error[]
@@ -32,9 +26,9 @@ export interface Day {
   /** The same in a thread, or a channel, of Slack. */
   slackTold(channel: string, words: string, threadTs?: string): Promise<{ readonly ts: string; readonly text: string }>
   /** The sessions of a project. */
-  sessions(server: Opencode): Promise<readonly { readonly id: string; readonly parentID?: string }[]>
+  sessions(server: OpencodeServer): Promise<readonly { readonly id: string; readonly parentID?: string }[]>
   /** The texts of all assistant messages of a project that a person wrote the prompts of. */
-  answers(server: Opencode): Promise<readonly string[]>
+  answers(server: OpencodeServer): Promise<readonly string[]>
   close(): Promise<void>
 }
 
@@ -106,17 +100,17 @@ export async function startDay(scripts: Scripts, config: object = {}): Promise<D
     )
   }
 
-  async function get(server: Opencode, path: string): Promise<ReturnType<typeof JSON.parse>> {
+  async function get(server: OpencodeServer, path: string): Promise<ReturnType<typeof JSON.parse>> {
     const address = new URL(path, server.url)
     address.searchParams.set('directory', server.directory)
     return await (await fetch(address)).json()
   }
 
-  async function sessions(server: Opencode): ReturnType<Day['sessions']> {
+  async function sessions(server: OpencodeServer): ReturnType<Day['sessions']> {
     return await get(server, '/session')
   }
 
-  async function answers(server: Opencode): Promise<readonly string[]> {
+  async function answers(server: OpencodeServer): Promise<readonly string[]> {
     const all = await Promise.all(
       (await sessions(server))
         .filter(({ parentID }) => parentID === undefined)

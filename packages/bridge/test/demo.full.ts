@@ -1,5 +1,5 @@
 import { request } from 'node:http'
-import { hold, type Scripts, text, tool } from '@reply/testing'
+import { callTool, holdAnswer, type Scripts, sayText } from '@reply/testing'
 import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openBrowser } from '../scripts/browser.ts'
@@ -12,9 +12,9 @@ const question = {
 }
 
 const scripts: Scripts = {
-  naming: { steps: [[tool('question', { questions: [question] })], [text('So be it.')]] },
-  endlessTelegram: { steps: [[text('This goes on and on. '), hold('telegram'), text('Never said.')]] },
-  endlessSlack: { steps: [[text('This goes on and on. '), hold('slack'), text('Never said.')]] },
+  naming: { steps: [[callTool('question', { questions: [question] })], [sayText('So be it.')]] },
+  endlessTelegram: { steps: [[sayText('This goes on and on. '), holdAnswer('telegram'), sayText('Never said.')]] },
+  endlessSlack: { steps: [[sayText('This goes on and on. '), holdAnswer('slack'), sayText('Never said.')]] },
 }
 const places = ['telegram', 'slack'] as const
 

@@ -1,4 +1,4 @@
-import { startDiscord } from '@reply/testing'
+import { startDiscord } from '@reply/testing/discord'
 import { expect, test } from 'vitest'
 import { startChats } from './chats.ts'
 import { answer, localAgent } from './local-agent.ts'

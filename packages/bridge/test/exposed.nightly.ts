@@ -1,5 +1,5 @@
 import { createServer, connect as dial, type Socket } from 'node:net'
-import { text } from '@reply/testing'
+import { sayText } from '@reply/testing'
 import { expect, test, vi } from 'vitest'
 import { startStage } from './stage.ts'
 
@@ -12,7 +12,7 @@ vi.mock('node:os', async (original) => ({
 }))
 
 test('no prompt goes to a server that others in the network came to reach after the start', async () => {
-  const stage = await startStage({ scripts: { hello: { steps: [[text('Hello to you.')]] } } })
+  const stage = await startStage({ scripts: { hello: { steps: [[sayText('Hello to you.')]] } } })
   await stage.start()
   const port = Number(new URL(stage.server.url).port)
   const sockets = new Set<Socket>()

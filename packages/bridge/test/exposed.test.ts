@@ -1,14 +1,15 @@
 import { createServer, connect as dial, type Server } from 'node:net'
 import { systemClock } from '@reply/core'
-import { createRecordedServer, readRecording, serve } from '@reply/testing'
+import { createRecordedServer, readRecording } from '@reply/testing'
+import { serveFetch } from '@reply/testing/internal'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { exposedAt } from '../src/servers/exposed.ts'
 import { createGuard } from '../src/servers/guard.ts'
 
 const { bytes } = readRecording({ version: '1.18.33', scenario: 'plain' })
 const clock = systemClock
-let server: Awaited<ReturnType<typeof serve>>
-let locked: Awaited<ReturnType<typeof serve>>
+let server: Awaited<ReturnType<typeof serveFetch>>
+let locked: Awaited<ReturnType<typeof serveFetch>>
 const doors: Server[] = []
 
 /** The same server at another address of this computer. All of 127.0.0.0/8 is this computer. */
@@ -24,8 +25,8 @@ async function open(url: string, host: string): Promise<void> {
 }
 
 beforeAll(async () => {
-  server = await serve(createRecordedServer({ bytes }).fetch)
-  locked = await serve(async () => new Response('Unauthorized', { status: 401 }))
+  server = await serveFetch(createRecordedServer({ bytes }).fetch)
+  locked = await serveFetch(async () => new Response('Unauthorized', { status: 401 }))
   await open(server.url, '127.0.0.2')
   await open(locked.url, '127.0.0.2')
 })

@@ -1,4 +1,4 @@
-import { randomBy } from '@reply/testing'
+import { seededRandom } from '@reply/testing/internal'
 import { expect, test } from 'vitest'
 import type { BridgeEvent } from '../src/events/event.ts'
 import { startHandDriven } from './hand-driven.ts'
@@ -20,7 +20,7 @@ test.each([1, 2])(
   'of 170 prompts with 14 % of the posts unanswered, each answer is there, or its chat is told: seed %i',
   { timeout: 600_000 },
   async (seed) => {
-    const random = randomBy(seed)
+    const random = seededRandom(seed)
     const events: BridgeEvent[] = []
     const { telegram, chats, said, passes } = await startHandDriven((run, text) => answer(run, `You said: ${text}.`), {
       observers: [(event) => events.push(event)],

@@ -1,5 +1,7 @@
 import type { LocalRun } from '@reply/core/source'
-import { startDiscord, startSlack, startWhatsApp } from '@reply/testing'
+import { startDiscord } from '@reply/testing/discord'
+import { startSlack } from '@reply/testing/slack'
+import { startWhatsApp } from '@reply/testing/whatsapp'
 import { afterEach, expect, test } from 'vitest'
 import { type Chats, startChats } from './chats.ts'
 import { answer, localAgent } from './local-agent.ts'

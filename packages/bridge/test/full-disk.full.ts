@@ -3,7 +3,8 @@ import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync, wri
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { hold, launchOpencode, startModel, startTelegram, text } from '@reply/testing'
+import { holdAnswer, launchOpencode, sayText, startModel } from '@reply/testing'
+import { startTelegram } from '@reply/testing/telegram'
 import { expect, test } from 'vitest'
 import { words } from '../src/words.ts'
 
@@ -38,8 +39,8 @@ test.skipIf(!canMount)(
   async () => {
     const model = await startModel({
       scripts: {
-        long: { steps: [[text('It begins.'), hold('room'), text(' It ends.')]] },
-        short: { steps: [[text('Here.')]] },
+        long: { steps: [[sayText('It begins.'), holdAnswer('room'), sayText(' It ends.')]] },
+        short: { steps: [[sayText('Here.')]] },
       },
     })
     const server = await launchOpencode({ model, config: { extra: { snapshot: false } } })

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { text, tool } from '@reply/testing'
+import { callTool, sayText } from '@reply/testing'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { startChats } from './chats.ts'
 import { answer, localAgent } from './local-agent.ts'
@@ -8,7 +8,7 @@ import { startPlatform } from './platforms.ts'
 import { type BridgeStage, startStage } from './stage.ts'
 
 const call = (name: string, input: Record<string, unknown>) => ({
-  steps: [[tool(name, input)], [text('It is done.')]],
+  steps: [[callTool(name, input)], [sayText('It is done.')]],
 })
 const touch = (file: string) => call('bash', { command: `touch ${file}`, description: 'A command' })
 const write = (filePath: string) => call('write', { filePath, content: 'x' })
@@ -28,7 +28,7 @@ beforeAll(async () => {
       five: touch('five.txt'),
       // OpenCode asks for no command here, as it finds none.
       six: call('bash', { command: "[[ 'a[$(touch six.txt)0]' -eq 0 ]]", description: 'A test' }),
-      plain: { steps: [[text('Hello.')]] },
+      plain: { steps: [[sayText('Hello.')]] },
     },
     chats: [
       { id: 1, type: 'private', title: 'Ann' },

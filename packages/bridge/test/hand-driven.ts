@@ -1,6 +1,7 @@
 import type { Client } from '@reply/core'
 import type { LocalRun } from '@reply/core/source'
-import { createHandClock, type FakeTelegram, type HandClock, startTelegram } from '@reply/testing'
+import { createHandClock, type HandClock } from '@reply/testing'
+import { type FakeTelegram, startTelegram } from '@reply/testing/telegram'
 import { type Chats, type StartChats, startChats } from './chats.ts'
 import { localAgent } from './local-agent.ts'
 import { telegramOn } from './platforms.ts'

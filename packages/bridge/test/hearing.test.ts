@@ -1,6 +1,7 @@
 import { connect } from '@reply/core'
 import { bridgeChannel } from '@reply/telegram/bridge'
-import { createHandClock, createRecordedServer, readRecording, startTelegram, until } from '@reply/testing'
+import { createHandClock, createRecordedServer, readRecording, until } from '@reply/testing'
+import { startTelegram } from '@reply/testing/telegram'
 import { expect, test } from 'vitest'
 import { createBridge } from '../src/bridge.ts'
 import { parseConfig } from '../src/config/config.ts'

@@ -1,16 +1,17 @@
 import { connect, systemClock } from '@reply/core'
 import { SinkError } from '@reply/sink'
-import { launchOpencode, type Model, type Opencode, startModel, startWhatsApp, text } from '@reply/testing'
+import { launchOpencode, type OpencodeServer, type ScriptedModel, sayText, startModel } from '@reply/testing'
+import { startWhatsApp } from '@reply/testing/whatsapp'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startChats } from './chats.ts'
 import { whatsappOn } from './platforms.ts'
 
-let model: Model
-let server: Opencode
+let model: ScriptedModel
+let server: OpencodeServer
 
 beforeAll(async () => {
   model = await startModel({
-    scripts: { hello: { steps: [[text('Hello to you.')]] }, again: { steps: [[text('Hello again.')]] } },
+    scripts: { hello: { steps: [[sayText('Hello to you.')]] }, again: { steps: [[sayText('Hello again.')]] } },
   })
   server = await launchOpencode({ model, config: { extra: { snapshot: false } } })
 })

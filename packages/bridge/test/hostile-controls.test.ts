@@ -5,15 +5,12 @@ import { texts as sinkTexts } from '@reply/sink'
 import type { Bubble, ChannelPort, Form } from '@reply/sink/channel'
 import { createSlackPort } from '@reply/slack/internal'
 import { createTelegramPort } from '@reply/telegram/internal'
-import {
-  createHandClock,
-  type HandClock,
-  hostileTexts,
-  startDiscord,
-  startSlack,
-  startTelegram,
-  startWhatsApp,
-} from '@reply/testing'
+import { createHandClock, type HandClock } from '@reply/testing'
+import { startDiscord } from '@reply/testing/discord'
+import { hostileTexts } from '@reply/testing/internal'
+import { startSlack } from '@reply/testing/slack'
+import { startTelegram } from '@reply/testing/telegram'
+import { startWhatsApp } from '@reply/testing/whatsapp'
 import { createCloudClient } from '@reply/whatsapp'
 import { createCloudPort } from '@reply/whatsapp/internal'
 import { LogLevel, WebClient } from '@slack/web-api'

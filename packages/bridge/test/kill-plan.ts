@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { type FakeTelegram, hold, type Scripts, text, tool } from '@reply/testing'
+import { callTool, holdAnswer, type Scripts, sayText } from '@reply/testing'
+import type { FakeTelegram } from '@reply/testing/telegram'
 
 /** What a person does with one prompt, and what the agent does meanwhile. */
 export type Kind = 'answer' | 'tool' | 'permission' | 'question' | 'stop' | 'steer'
@@ -18,17 +19,17 @@ const questions = [{ header: 'Colour', question: 'Which?', options: [{ label: 'B
 
 export const scripts: Scripts = Object.fromEntries(
   numbers.flatMap((index): (readonly [string, Scripts[string]])[] => {
-    const end = [text(answerOf(index), 8)]
-    const bash = (command: string) => [tool('bash', { command, description: 'Work' })]
-    const begun = text(beginningOf(index))
+    const end = [sayText(answerOf(index), 8)]
+    const bash = (command: string) => [callTool('bash', { command, description: 'Work' })]
+    const begun = sayText(beginningOf(index))
     return [
       [`answer${index}`, { steps: [end] }],
       [`tool${index}`, { steps: [bash('sleep 0.2'), end] }],
       [`permission${index}`, { steps: [bash(commandOf(index)), end] }],
-      [`question${index}`, { steps: [[tool('question', { questions })], end] }],
-      [`stop${index}`, { steps: [[begun, hold('nobody releases this'), ...end]] }],
+      [`question${index}`, { steps: [[callTool('question', { questions })], end] }],
+      [`stop${index}`, { steps: [[begun, holdAnswer('nobody releases this'), ...end]] }],
       // Whether the agent hears the person in time is open.
-      [`steer${index}`, { steps: [[begun, ...bash('sleep 1')], [text('Nobody told me.')]] }],
+      [`steer${index}`, { steps: [[begun, ...bash('sleep 1')], [sayText('Nobody told me.')]] }],
       [`steered${index}`, { steps: [end] }],
     ]
   }),

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { randomBy } from '@reply/testing'
+import { seededRandom } from '@reply/testing/internal'
 import Libsql from 'libsql'
 import { expect, test } from 'vitest'
 import { sqliteStore } from '../src/store/sqlite.ts'
@@ -14,7 +14,7 @@ test.each([1, 2])('what was done survives kill -9, and no commit is there in par
   const root = await mkdtemp(join(tmpdir(), 'reply-bridge-'))
   const folder = join(root, 'state')
   const script = await bundleFixture('committer', root)
-  const random = randomBy(seed)
+  const random = seededRandom(seed)
   let last = 0
   for (let round = 0; round < rounds; round++) {
     // Kills itself between the first write of a commit and its end: that commit left nothing.

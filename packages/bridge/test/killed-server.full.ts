@@ -1,15 +1,17 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Scripts, text, tool } from '@reply/testing'
+import { callTool, type Scripts, sayText } from '@reply/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { question, slowIn } from './scripts.ts'
 import { type BridgeStage, startStage } from './stage.ts'
 
 const scripts: Scripts = {
   ...slowIn([503]),
-  hello: { steps: [[text('Hello to you.')]] },
+  hello: { steps: [[sayText('Hello to you.')]] },
   question,
-  permission: { steps: [[tool('bash', { command: 'touch asked.txt', description: 'Touch' })], [text('Touched.')]] },
+  permission: {
+    steps: [[callTool('bash', { command: 'touch asked.txt', description: 'Touch' })], [sayText('Touched.')]],
+  },
 }
 
 let stage: BridgeStage

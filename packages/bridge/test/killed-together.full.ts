@@ -5,15 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import {
-  type FakeTelegram,
-  launchOpencode,
-  type Model,
-  type Opencode,
-  startModel,
-  startTelegram,
-  text,
-} from '@reply/testing'
+import { launchOpencode, type OpencodeServer, type ScriptedModel, sayText, startModel } from '@reply/testing'
+import { type FakeTelegram, startTelegram } from '@reply/testing/telegram'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 const command = fileURLToPath(new URL('../../console/bin/reply.mjs', import.meta.url))
@@ -22,15 +15,15 @@ const token = '42:secret'
 const delays = [50, 150, 250, 400]
 const perKill = 3
 
-let model: Model
-let server: Opencode
+let model: ScriptedModel
+let server: OpencodeServer
 let telegram: FakeTelegram
 let folder: string
 let child: ChildProcess
 let output = ''
 
 beforeAll(async () => {
-  model = await startModel({ scripts: { hello: { steps: [[text('Hello to you.')]] } } })
+  model = await startModel({ scripts: { hello: { steps: [[sayText('Hello to you.')]] } } })
   server = await launchOpencode({ model })
   telegram = await startTelegram({ token })
   folder = mkdtempSync(join(tmpdir(), 'reply-together-'))

@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { launchOpencode, randomBy, startModel, startTelegram } from '@reply/testing'
+import { launchOpencode, startModel } from '@reply/testing'
+import { seededRandom } from '@reply/testing/internal'
+import { startTelegram } from '@reply/testing/telegram'
 import { sqliteStore } from '../src/store/sqlite.ts'
 import { chat, createPerson, faultsOf, type Posted, planBy, promptOf, said, scripts } from './kill-plan.ts'
 
@@ -38,7 +40,7 @@ export async function startKillStage(version?: string): Promise<KillStage> {
   return { play, close }
 
   async function play(seed: number): Promise<KillResult> {
-    const random = randomBy(seed)
+    const random = seededRandom(seed)
     const plan = planBy(random)
     const telegram = await startTelegram({ token })
     const folder = mkdtempSync(join(tmpdir(), 'reply-kill-'))

@@ -1,10 +1,11 @@
-import { type Scripts, type TelegramMessage, text } from '@reply/testing'
+import { type Scripts, sayText } from '@reply/testing'
+import type { TelegramMessage } from '@reply/testing/telegram'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { slowIn } from './scripts.ts'
 import { type BridgeStage, startStage } from './stage.ts'
 
 const chats = [501, 502, 503]
-const scripts: Scripts = { hello: { steps: [[text('Hello to you.')]] }, ...slowIn(chats) }
+const scripts: Scripts = { hello: { steps: [[sayText('Hello to you.')]] }, ...slowIn(chats) }
 const people = {
   ann: { ids: ['tg:501', 'tg:503'], may: ['prompt', 'approve', 'admin'] },
   bob: { ids: ['tg:502'], may: ['prompt', 'approve'] },

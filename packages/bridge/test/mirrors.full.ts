@@ -1,22 +1,22 @@
-import { hold, type Scripts, text, tool } from '@reply/testing'
+import { callTool, holdAnswer, type Scripts, sayText } from '@reply/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Day, startDay } from './day.ts'
 import { question } from './scripts.ts'
 
 const scripts: Scripts = {
-  hello: { steps: [[text('Hello to you.')]] },
-  again: { steps: [[text('Again, hello.')]] },
-  ordered: { steps: [[text('In order.')]] },
-  third: { steps: [[text('For the third time.')]] },
+  hello: { steps: [[sayText('Hello to you.')]] },
+  again: { steps: [[sayText('Again, hello.')]] },
+  ordered: { steps: [[sayText('In order.')]] },
+  third: { steps: [[sayText('For the third time.')]] },
   question,
   touch: {
     steps: [
-      [text('I touch it.'), tool('bash', { command: 'touch mirrored.txt', description: 'Touch' })],
-      [text('It is touched.')],
+      [sayText('I touch it.'), callTool('bash', { command: 'touch mirrored.txt', description: 'Touch' })],
+      [sayText('It is touched.')],
     ],
   },
-  forever: { steps: [[text('On and on. '), hold('forever'), text('never.')]] },
-  slow: { steps: [[text('One moment'), hold('slow'), text(', done.')]] },
+  forever: { steps: [[sayText('On and on. '), holdAnswer('forever'), sayText('never.')]] },
+  slow: { steps: [[sayText('One moment'), holdAnswer('slow'), sayText(', done.')]] },
 }
 
 const ann = { from: { id: 'U1', name: 'Ann' } }

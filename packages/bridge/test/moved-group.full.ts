@@ -1,9 +1,9 @@
-import { type Scripts, text } from '@reply/testing'
+import { type Scripts, sayText } from '@reply/testing'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { slowIn } from './scripts.ts'
 import { type BridgeStage, startStage } from './stage.ts'
 
-const scripts: Scripts = { hello: { steps: [[text('Hello to you.')]] }, ...slowIn([1, 2]) }
+const scripts: Scripts = { hello: { steps: [[sayText('Hello to you.')]] }, ...slowIn([1, 2]) }
 const groups = [1, 2].map((n) => ({ group: -n, supergroup: -1000 - n }))
 const ann = { id: 1, name: 'Ann' }
 

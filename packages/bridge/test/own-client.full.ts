@@ -1,12 +1,12 @@
 import { type TelegramConnection, telegramConnection } from '@reply/telegram/bridge'
-import { text } from '@reply/testing'
+import { sayText } from '@reply/testing'
 import { Bot } from 'grammy'
 import { expect, test } from 'vitest'
 import { startStage } from './stage.ts'
 
 test("a bot of the program's own keeps its own commands, and passes the rest on", async () => {
   const stage = await startStage({
-    scripts: { hello: { steps: [[text('Hello to you.')]] } },
+    scripts: { hello: { steps: [[sayText('Hello to you.')]] } },
     people: { ann: { ids: ['tg:1'], may: ['prompt'] } },
     chats: [{ id: 1, type: 'private', title: 'Ann' }],
   })

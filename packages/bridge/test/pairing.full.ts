@@ -1,13 +1,10 @@
 import type { Clock } from '@reply/core'
 import type { BridgeChannel, ChannelHost } from '@reply/sink/channel'
-import {
-  createFakeBaileys,
-  createHandClock,
-  startDiscord,
-  startSlack,
-  startTelegram,
-  startWhatsApp,
-} from '@reply/testing'
+import { createHandClock } from '@reply/testing'
+import { startDiscord } from '@reply/testing/discord'
+import { startSlack } from '@reply/testing/slack'
+import { startTelegram } from '@reply/testing/telegram'
+import { createFakeBaileys, startWhatsApp } from '@reply/testing/whatsapp'
 import { bridgeChannel as whatsapp } from '@reply/whatsapp/bridge'
 import { expect, test } from 'vitest'
 import { connectBaileys } from '../../whatsapp/src/baileys/bridge.ts'

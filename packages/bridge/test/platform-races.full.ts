@@ -1,7 +1,15 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { connect } from '@reply/core'
-import { launchOpencode, type Model, type Opencode, type Scripts, startModel, text, tool } from '@reply/testing'
+import {
+  callTool,
+  launchOpencode,
+  type OpencodeServer,
+  type ScriptedModel,
+  type Scripts,
+  sayText,
+  startModel,
+} from '@reply/testing'
 import { afterAll, beforeAll, type TestContext, test } from 'vitest'
 import { type Chats, startChats } from './chats.ts'
 import { type Platform, startPlatform } from './platforms.ts'
@@ -17,22 +25,22 @@ const fileOf = (kind: string, name: string): string => `${kind}-${name}.txt`
 
 const scripts: Scripts = {
   question,
-  hello: { steps: [[text('Hello to you.')]] },
+  hello: { steps: [[sayText('Hello to you.')]] },
   ...Object.fromEntries(
     kinds.flatMap((kind) =>
       names.map((name) => {
         const filePath = fileOf(kind, name)
         return [
           `${kind}${name}`,
-          { steps: [[tool('write', { filePath, content: 'x' })], [text(`It is touched: ${kind}.`)]] },
+          { steps: [[callTool('write', { filePath, content: 'x' })], [sayText(`It is touched: ${kind}.`)]] },
         ]
       }),
     ),
   ),
 }
 
-let model: Model
-let server: Opencode
+let model: ScriptedModel
+let server: OpencodeServer
 let platforms: readonly Platform[]
 let chats: Chats
 

@@ -2,16 +2,10 @@ import { bridgeChannel as discordChannel } from '@reply/discord/bridge'
 import type { BridgeChannel } from '@reply/sink/channel'
 import { bridgeChannel as slackChannel } from '@reply/slack/bridge'
 import { bridgeChannel as telegramChannel } from '@reply/telegram/bridge'
-import {
-  type FakeDiscord,
-  type FakeSlack,
-  type FakeTelegram,
-  type FakeWhatsApp,
-  startDiscord,
-  startSlack,
-  startTelegram,
-  startWhatsApp,
-} from '@reply/testing'
+import { type FakeDiscord, startDiscord } from '@reply/testing/discord'
+import { type FakeSlack, startSlack } from '@reply/testing/slack'
+import { type FakeTelegram, startTelegram } from '@reply/testing/telegram'
+import { type FakeWhatsApp, startWhatsApp } from '@reply/testing/whatsapp'
 import { bridgeChannel as whatsappChannel } from '@reply/whatsapp/bridge'
 
 export type PlatformName = 'telegram' | 'slack' | 'discord' | 'whatsapp'

@@ -1,5 +1,9 @@
 import { systemClock } from '@reply/core'
-import { slackHeaders, startDiscord, startSlack, startTelegram, startWhatsApp } from '@reply/testing'
+import { startDiscord } from '@reply/testing/discord'
+import { slackHeaders } from '@reply/testing/internal'
+import { startSlack } from '@reply/testing/slack'
+import { startTelegram } from '@reply/testing/telegram'
+import { startWhatsApp } from '@reply/testing/whatsapp'
 import { discordOn, type Platform, shop, slackOn, telegramOn, whatsappOn } from './platforms.ts'
 
 /** A platform that can be made to send anything. */

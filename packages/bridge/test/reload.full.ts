@@ -4,17 +4,8 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync,
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import {
-  type FakeTelegram,
-  launchOpencode,
-  type Model,
-  type Opencode,
-  startModel,
-  startTelegram,
-  type TelegramMessage,
-  text,
-  tool,
-} from '@reply/testing'
+import { callTool, launchOpencode, type OpencodeServer, type ScriptedModel, sayText, startModel } from '@reply/testing'
+import { type FakeTelegram, startTelegram, type TelegramMessage } from '@reply/testing/telegram'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 const command = fileURLToPath(new URL('../../console/bin/reply.mjs', import.meta.url))
@@ -22,8 +13,8 @@ const shop = -100_700
 const ann = { ids: ['tg:1'], may: ['prompt', 'approve'] }
 const bob = { ids: ['tg:2'], may: ['prompt', 'approve'] }
 
-let model: Model
-let server: Opencode
+let model: ScriptedModel
+let server: OpencodeServer
 let telegram: FakeTelegram
 let child: ChildProcess
 let folder: string
@@ -49,8 +40,8 @@ function run(): void {
 }
 
 beforeAll(async () => {
-  const touch = tool('bash', { command: 'touch allowed.txt', description: 'Touch' })
-  model = await startModel({ scripts: { touch: { steps: [[touch], [text('It is done.')]] } } })
+  const touch = callTool('bash', { command: 'touch allowed.txt', description: 'Touch' })
+  model = await startModel({ scripts: { touch: { steps: [[touch], [sayText('It is done.')]] } } })
   server = await launchOpencode({ model, config: { permission: { bash: 'ask' }, extra: { snapshot: false } } })
   telegram = await startTelegram({ token: '42:secret', chats: [{ id: shop, type: 'supergroup', title: 'Shop' }] })
   folder = mkdtempSync(join(tmpdir(), 'reply-reload-'))

@@ -1,20 +1,23 @@
-import { hold, type Scripts, text, tool } from '@reply/testing'
+import { callTool, holdAnswer, type Scripts, sayText } from '@reply/testing'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type BridgeStage, startStage } from './stage.ts'
 
 const scripts: Scripts = {
-  hello: { steps: [[text('Hello to you.')]] },
-  again: { steps: [[text('Again, hello.')]] },
+  hello: { steps: [[sayText('Hello to you.')]] },
+  again: { steps: [[sayText('Again, hello.')]] },
   // A place to wait at opens once: each test has its own.
   ...Object.fromEntries(
     Array.from({ length: 20 }, (_, index) => {
-      return [`slow${101 + index}`, { steps: [[text('One moment'), hold(`middle${101 + index}`), text(', done.')]] }]
+      return [
+        `slow${101 + index}`,
+        { steps: [[sayText('One moment'), holdAnswer(`middle${101 + index}`), sayText(', done.')]] },
+      ]
     }),
   ),
   permission: {
     steps: [
-      [text('I touch it.'), tool('bash', { command: 'touch asked-for.txt', description: 'Touch' })],
-      [text('Done so.')],
+      [sayText('I touch it.'), callTool('bash', { command: 'touch asked-for.txt', description: 'Touch' })],
+      [sayText('Done so.')],
     ],
   },
 }

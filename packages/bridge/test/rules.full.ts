@@ -1,4 +1,4 @@
-import { type Scripts, text } from '@reply/testing'
+import { type Scripts, sayText } from '@reply/testing'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { question, slowIn } from './scripts.ts'
 import { type BridgeStage, startStage } from './stage.ts'
@@ -8,8 +8,8 @@ const chats = Array.from({ length: count }, (_, index) => 201 + index)
 const groupOf = (chat: number): number => -1000 - chat
 
 const scripts: Scripts = {
-  hello: { steps: [[text('Hello to you.')]] },
-  again: { steps: [[text('Again, hello.')]] },
+  hello: { steps: [[sayText('Hello to you.')]] },
+  again: { steps: [[sayText('Again, hello.')]] },
   question,
   ...slowIn(chats),
 }

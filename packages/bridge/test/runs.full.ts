@@ -1,16 +1,16 @@
-import { type Scripts, text, tool } from '@reply/testing'
+import { callTool, type Scripts, sayText } from '@reply/testing'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { slowIn } from './scripts.ts'
 import { type BridgeStage, startStage } from './stage.ts'
 
 const chats = Array.from({ length: 8 }, (_, index) => 601 + index)
 const scripts: Scripts = {
-  hello: { steps: [[text('Hello to you.')]] },
-  again: { steps: [[text('Again, hello.')]] },
+  hello: { steps: [[sayText('Hello to you.')]] },
+  again: { steps: [[sayText('Again, hello.')]] },
   touch: {
     steps: [
-      [text('I touch it.'), tool('bash', { command: 'touch asked-for.txt', description: 'Touch' })],
-      [text('So be it.')],
+      [sayText('I touch it.'), callTool('bash', { command: 'touch asked-for.txt', description: 'Touch' })],
+      [sayText('So be it.')],
     ],
   },
   ...slowIn(chats),

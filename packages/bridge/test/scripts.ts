@@ -1,4 +1,4 @@
-import { hold, type Scripts, text, tool } from '@reply/testing'
+import { callTool, holdAnswer, type Scripts, sayText } from '@reply/testing'
 
 const options = [
   { label: 'Red', description: 'Warm' },
@@ -8,14 +8,20 @@ const options = [
 /** Asks for a colour, and ends with "As you like." */
 export const question: Scripts[string] = {
   steps: [
-    [text('Let me ask.'), tool('question', { questions: [{ header: 'Colour', question: 'Which colour?', options }] })],
-    [text('As you like.')],
+    [
+      sayText('Let me ask.'),
+      callTool('question', { questions: [{ header: 'Colour', question: 'Which colour?', options }] }),
+    ],
+    [sayText('As you like.')],
   ],
 }
 
 /** `slow<chat>` waits at `middle<chat>`. A place to wait at opens once, so each chat has its own. */
 export function slowIn(chats: readonly number[]): Scripts {
   return Object.fromEntries(
-    chats.map((chat) => [`slow${chat}`, { steps: [[text('One moment'), hold(`middle${chat}`), text(', done.')]] }]),
+    chats.map((chat) => [
+      `slow${chat}`,
+      { steps: [[sayText('One moment'), holdAnswer(`middle${chat}`), sayText(', done.')]] },
+    ]),
   )
 }

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { text } from '@reply/testing'
+import { sayText } from '@reply/testing'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type BridgeStage, startStage } from './stage.ts'
 
@@ -12,7 +12,7 @@ let chat = 0
 
 beforeAll(async () => {
   stage = await startStage({
-    scripts: { hello: { steps: [[text('Hello to you.')]] } },
+    scripts: { hello: { steps: [[sayText('Hello to you.')]] } },
     commands: {
       // Neither has a description.
       compare: { template: 'Compare `$1`touch injected.txt` with $2 [scenario:hello]' },

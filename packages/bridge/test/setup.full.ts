@@ -2,7 +2,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { bridgeChannel } from '@reply/telegram/bridge'
-import { type FakeTelegram, launchOpencode, type Model, type Opencode, startModel, startTelegram } from '@reply/testing'
+import { launchOpencode, type OpencodeServer, type ScriptedModel, startModel } from '@reply/testing'
+import { type FakeTelegram, startTelegram } from '@reply/testing/telegram'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { checkBridge } from '../src/setup/check-bridge.ts'
 import { defaultConfigPath, initBridge } from '../src/setup/init-bridge.ts'
@@ -10,8 +11,8 @@ import type { Questions } from '../src/setup/questions.ts'
 
 const token = '42:secret'
 
-let model: Model
-let server: Opencode
+let model: ScriptedModel
+let server: OpencodeServer
 let telegram: FakeTelegram
 let folder = ''
 let path = ''

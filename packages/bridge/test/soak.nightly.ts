@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { launchOpencode, startModel, startTelegram, text, tool } from '@reply/testing'
+import { callTool, launchOpencode, sayText, startModel } from '@reply/testing'
+import { startTelegram } from '@reply/testing/telegram'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 /** `REPLY_SOAK_MINUTES`: how long. Default: an hour. */
@@ -23,8 +24,8 @@ beforeAll(async () => {
   model = await startModel({
     keepRequests: 100,
     scripts: {
-      plain: { steps: [[text(words), text('The end.')]] },
-      tool: { steps: [[tool('bash', { command: 'echo soaked', description: 'Echo' })], [text('The end.')]] },
+      plain: { steps: [[sayText(words), sayText('The end.')]] },
+      tool: { steps: [[callTool('bash', { command: 'echo soaked', description: 'Echo' })], [sayText('The end.')]] },
     },
   })
   server = await launchOpencode({ model, config: { extra: { snapshot: false } } })

@@ -4,17 +4,15 @@ import { join } from 'node:path'
 import { type Client, connect, systemClock } from '@reply/core'
 import { bridgeChannel } from '@reply/telegram/bridge'
 import {
-  type FakeTelegram,
-  isSecond,
   launchOpencode,
-  type Model,
-  type Opencode,
   type OpencodeConfig,
+  type OpencodeServer,
+  type ScriptedModel,
   type Scripts,
   startModel,
-  startTelegram,
-  type TelegramMessage,
 } from '@reply/testing'
+import { isOpenCode2 } from '@reply/testing/internal'
+import { type FakeTelegram, startTelegram, type TelegramMessage } from '@reply/testing/telegram'
 import { createBridge } from '../src/bridge.ts'
 import type { Bridge, Connect } from '../src/bridge-options.ts'
 import { parseConfig } from '../src/config/config.ts'
@@ -25,8 +23,8 @@ import type { Store } from '../src/store/store.ts'
 /** A real server with a scripted model, a fake Telegram, and a bridge between them that can be restarted. */
 export interface BridgeStage {
   readonly telegram: FakeTelegram
-  readonly server: Opencode
-  readonly model: Model
+  readonly server: OpencodeServer
+  readonly model: ScriptedModel
   /** The folder of the state. */
   readonly folder: string
   /** What the bridge and its parts reported. */
@@ -114,7 +112,7 @@ export function crowdIn(
 export async function startStage(options: StageOptions): Promise<BridgeStage> {
   const { scripts, people = everyone, router = {}, version, channel = {}, env, chats, commands } = options
   const { permission = { bash: { '*': 'allow', 'touch *': 'ask' } } } = options
-  const isV2 = isSecond(version ?? '')
+  const isV2 = isOpenCode2(version ?? '')
   const model = await startModel({ scripts, generation: isV2 ? 2 : 1 })
   const server = await launchOpencode({
     model,

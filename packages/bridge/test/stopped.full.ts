@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { randomBy } from '@reply/testing'
+import { seededRandom } from '@reply/testing/internal'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { sqliteStore } from '../src/store/sqlite.ts'
 import type { Store } from '../src/store/store.ts'
@@ -37,7 +37,7 @@ test('a process that stops before a commit and wakes after its lease is fenced: 
 
 test('a process that is stopped anywhere changes nothing after its lease: no job is lost or done twice', async () => {
   await start('none')
-  const random = randomBy(7)
+  const random = seededRandom(7)
   for (let round = 0; round < 15; round++) {
     await expect.poll(() => Math.max(...holders.map(fenceOf))).toBeGreaterThan(0)
     const [holder, other] = fenceOf(holders[0]) > fenceOf(holders[1]) ? holders : holders.toReversed()

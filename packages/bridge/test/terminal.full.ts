@@ -1,15 +1,17 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { hold, type Scripts, text, tool } from '@reply/testing'
+import { callTool, holdAnswer, type Scripts, sayText } from '@reply/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type BridgeStage, startStage } from './stage.ts'
 
 const command = fileURLToPath(new URL('../../console/bin/reply.mjs', import.meta.url))
 const scripts: Scripts = {
-  hello: { steps: [[text('Hello to you.')]] },
-  slow: { steps: [[text('One moment'), hold('middle'), text(', done.')]] },
-  touch: { steps: [[tool('bash', { command: 'touch seen.txt', description: 'Touch' })], [text('It is touched.')]] },
+  hello: { steps: [[sayText('Hello to you.')]] },
+  slow: { steps: [[sayText('One moment'), holdAnswer('middle'), sayText(', done.')]] },
+  touch: {
+    steps: [[callTool('bash', { command: 'touch seen.txt', description: 'Touch' })], [sayText('It is touched.')]],
+  },
 }
 
 let stage: BridgeStage

@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { launchOpencode, randomBy, type Scripts, startModel, startTelegram, text, tool } from '@reply/testing'
+import { callTool, launchOpencode, type Scripts, sayText, startModel } from '@reply/testing'
+import { seededRandom } from '@reply/testing/internal'
+import { startTelegram } from '@reply/testing/telegram'
 import { words } from '../src/words.ts'
 import { doubtfulIn } from './kills.ts'
 
@@ -36,7 +38,7 @@ interface Process {
 
 /** Two bridges on one state, in front of a real server. Resolves with what the chats show wrongly, in words. */
 export async function playTwoBridges(fault: Fault, rounds: number, seed: number): Promise<readonly string[]> {
-  const random = randomBy(seed)
+  const random = seededRandom(seed)
   const names = Array.from({ length: rounds }, (_, round) => chats.map((chat) => nameOf(round, chat))).flat()
   const model = await startModel({ scripts: Object.fromEntries(names.map((name) => [name, scriptOf(name)])) })
   const server = await launchOpencode({ model, config: { permission: { bash: 'allow' }, extra: { snapshot: false } } })
@@ -180,8 +182,8 @@ export async function playTwoBridges(fault: Fault, rounds: number, seed: number)
 }
 
 function scriptOf(name: string): Scripts[string] {
-  const bash = tool('bash', { command: 'sleep 1', description: 'Work' })
-  return { steps: [[text(`Beginning of ${name}.`, 4), bash], [text(endingOf(name), 3)]] }
+  const bash = callTool('bash', { command: 'sleep 1', description: 'Work' })
+  return { steps: [[sayText(`Beginning of ${name}.`, 4), bash], [sayText(endingOf(name), 3)]] }
 }
 
 /** Linux's letter for a process that is stopped. https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html */

@@ -1,27 +1,29 @@
 import { withResolvers } from '@reply/sink/internal'
-import { hold, type Scripts, text, tool } from '@reply/testing'
+import { callTool, holdAnswer, type Scripts, sayText } from '@reply/testing'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { type BridgeStage, startStage } from './stage.ts'
 
 const chats = [901, 902, 903, 904, 906]
 
 const scripts: Scripts = {
-  hello: { steps: [[text('Hello to you.')]] },
+  hello: { steps: [[sayText('Hello to you.')]] },
   ...Object.fromEntries(
     chats.flatMap((chat) => {
       const prompt = `Do your part. [scenario:child${chat}]`
       const input = { description: 'Work on your own', prompt, subagent_type: 'general', background: true }
-      const touch = tool('bash', { command: `touch allowed${chat}.txt`, description: 'Touch' })
-      const done = text(`It is done. [scenario:after${chat}]`)
+      const touch = callTool('bash', { command: `touch allowed${chat}.txt`, description: 'Touch' })
+      const done = sayText(`It is done. [scenario:after${chat}]`)
       return [
-        [`work${chat}`, { steps: [[tool('task', input)], [text('It works in the background now.')]] }],
+        [`work${chat}`, { steps: [[callTool('task', input)], [sayText('It works in the background now.')]] }],
         [
           `child${chat}`,
-          { steps: chat === 904 ? [[hold(`child${chat}`), touch], [done]] : [[hold(`child${chat}`), done]] },
+          {
+            steps: chat === 904 ? [[holdAnswer(`child${chat}`), touch], [done]] : [[holdAnswer(`child${chat}`), done]],
+          },
         ],
         [
           `after${chat}`,
-          { steps: [[text('The background'), hold(`after${chat}`), text(` work is over in ${chat}.`)]] },
+          { steps: [[sayText('The background'), holdAnswer(`after${chat}`), sayText(` work is over in ${chat}.`)]] },
         ],
       ]
     }),

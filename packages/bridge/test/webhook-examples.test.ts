@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type FakeTelegram, startTelegram, until } from '@reply/testing'
+import { until } from '@reply/testing'
+import { type FakeTelegram, startTelegram } from '@reply/testing/telegram'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 const secret = 'a-secret_1'

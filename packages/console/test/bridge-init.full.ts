@@ -4,13 +4,13 @@ import { dirname, join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { stripVTControlCharacters } from 'node:util'
 import { systemClock } from '@reply/core'
-import { launchOpencode, type Model, type Opencode, startModel } from '@reply/testing'
+import { launchOpencode, type OpencodeServer, type ScriptedModel, startModel } from '@reply/testing'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { main } from '../src/cli/main.ts'
 import { fakeTerminal } from './fixture/terminal.ts'
 
-let model: Model
-let server: Opencode
+let model: ScriptedModel
+let server: OpencodeServer
 let folder = ''
 let path = ''
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startTelegram } from '@reply/testing'
+import { startTelegram } from '@reply/testing/telegram'
 import { afterEach, expect, test } from 'vitest'
 import { main } from '../src/cli/main.ts'
 import { fakeProcess } from './fixture/io.ts'

@@ -1,5 +1,5 @@
 import { connect } from '@reply/core'
-import { hold, text, tool } from '@reply/testing'
+import { callTool, holdAnswer, sayText } from '@reply/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type BridgeStage, startStage } from '../../bridge/test/stage.ts'
 import { consoleSink } from '../src/sink.ts'
@@ -12,11 +12,11 @@ let stage: BridgeStage
 beforeAll(async () => {
   stage = await startStage({
     scripts: {
-      hello: { steps: [[text('Hello to you.')]] },
-      slow: { steps: [[text('One moment, '), hold('slow'), text('done.')]] },
-      unseen: { steps: [[text('Wait, '), hold('unseen'), text('not in the chat.')]] },
+      hello: { steps: [[sayText('Hello to you.')]] },
+      slow: { steps: [[sayText('One moment, '), holdAnswer('slow'), sayText('done.')]] },
+      unseen: { steps: [[sayText('Wait, '), holdAnswer('unseen'), sayText('not in the chat.')]] },
       touch: {
-        steps: [[tool('bash', { command: 'touch seen.txt', description: 'Touch' })], [text('It is touched.')]],
+        steps: [[callTool('bash', { command: 'touch seen.txt', description: 'Touch' })], [sayText('It is touched.')]],
       },
     },
   })

@@ -1,5 +1,5 @@
 import { Writable } from 'node:stream'
-import { type Opencode, promptFor } from '@reply/testing'
+import { type OpencodeServer, promptFor } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
 import { main } from '../src/cli/main.ts'
 import type { ProcessIO } from '../src/cli/process-io.ts'
@@ -8,7 +8,7 @@ import { fakeProcess } from './fixture/io.ts'
 const until = (condition: () => boolean | Promise<boolean>) => expect.poll(condition, { interval: 20 }).toBe(true)
 
 /** How the command ends, and which password it sends, on a real server that requires one. */
-export function testExitSignals(server: () => Opencode, password: string): void {
+export function testExitSignals(server: () => OpencodeServer, password: string): void {
   const authorization = `Basic ${Buffer.from(`opencode:${password}`).toString('base64')}`
 
   function start(args: readonly string[], { env = {}, ...given }: Partial<ProcessIO> = {}) {

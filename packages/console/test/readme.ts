@@ -1,14 +1,14 @@
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { type Opencode, promptFor } from '@reply/testing'
+import { type OpencodeServer, promptFor } from '@reply/testing'
 import { expect, test } from 'vitest'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 const [, program = ''] = /```ts\n([\s\S]*?)```/.exec(readFileSync(`${root}README.md`, 'utf8')) ?? []
 
 /** The README's first program, on a real server that requires a password. */
-export function testReadme(server: () => Opencode, password: string): void {
+export function testReadme(server: () => OpencodeServer, password: string): void {
   /** The first program of the root README, unchanged except for its prompt, with the built packages. */
   function run(prompt: string, env: Record<string, string> = {}): Promise<{ code: unknown; out: string; err: string }> {
     const given = { ...process.env, OPENCODE_URL: server().url, OPENCODE_SERVER_PASSWORD: password, ...env }

@@ -2,21 +2,22 @@ import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type Model, type PreparedOpencode, prepareOpencode, startModel, text, tool } from '@reply/testing'
+import { callTool, type ScriptedModel, sayText, startModel } from '@reply/testing'
+import { type PreparedOpencode, prepareOpencode } from '@reply/testing/internal'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 const cli = fileURLToPath(new URL('../bin/reply.mjs', import.meta.url))
 const scripts = {
-  hello: { steps: [[text('Hello to you.')]] },
+  hello: { steps: [[sayText('Hello to you.')]] },
   touch: {
     steps: [
-      [text('I touch it.'), tool('bash', { command: 'touch asked-for.txt', description: 'Touch' })],
-      [text('I was not allowed to.')],
+      [sayText('I touch it.'), callTool('bash', { command: 'touch asked-for.txt', description: 'Touch' })],
+      [sayText('I was not allowed to.')],
     ],
   },
 }
 
-let model: Model
+let model: ScriptedModel
 let opencode: PreparedOpencode
 
 beforeAll(async () => {

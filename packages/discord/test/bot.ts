@@ -1,13 +1,7 @@
 import { REST } from '@discordjs/rest'
 import type { Bubble, ChannelPort } from '@reply/sink/channel'
-import {
-  createHandClock,
-  type DiscordOptions,
-  type FakeDiscord,
-  type HandClock,
-  until as patient,
-  startDiscord,
-} from '@reply/testing'
+import { createHandClock, type HandClock, until as patient } from '@reply/testing'
+import { type DiscordOptions, type FakeDiscord, startDiscord } from '@reply/testing/discord'
 import { afterEach, vi } from 'vitest'
 import type { InFlight } from '../../sink/test/in-flight.ts'
 import { type DiscordRequest, type DiscordRest, discordRestOptions } from '../src/index.ts'

@@ -1,7 +1,7 @@
 import { type Inbound, memoryStore } from '@reply/sink'
 import { systemClock } from '@reply/sink/internal'
 import { type BridgeStage, bridgeChannelContract } from '@reply/sink/testing'
-import { startDiscord } from '@reply/testing'
+import { startDiscord } from '@reply/testing/discord'
 import { expect, test, vi } from 'vitest'
 import { bridgeChannel } from '../src/bridge.ts'
 import { channelId, token } from './bot.ts'

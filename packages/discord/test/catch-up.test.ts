@@ -1,5 +1,5 @@
 import type { Inbound } from '@reply/sink'
-import type { DiscordFault } from '@reply/testing'
+import type { DiscordFault } from '@reply/testing/discord'
 import { describe, expect, test } from 'vitest'
 import { createCatchUp } from '../src/inbound/catch-up.ts'
 import { discordChannel } from '../src/index.ts'

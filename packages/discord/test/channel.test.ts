@@ -1,5 +1,5 @@
 import type { Inbound } from '@reply/sink'
-import { type DiscordInteraction, type DiscordOptions, startDiscord } from '@reply/testing'
+import { type DiscordInteraction, type DiscordOptions, startDiscord } from '@reply/testing/discord'
 import { type Client, GatewayIntentBits } from 'discord.js'
 import { afterEach, describe, expect, test } from 'vitest'
 import { type DiscordChannel, type DiscordChannelOptions, discordChannel } from '../src/index.ts'

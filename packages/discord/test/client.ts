@@ -1,4 +1,4 @@
-import type { FakeDiscord } from '@reply/testing'
+import type { FakeDiscord } from '@reply/testing/discord'
 import { Client, GatewayIntentBits } from 'discord.js'
 import { afterEach } from 'vitest'
 import { discordRestOptions } from '../src/index.ts'

@@ -1,6 +1,7 @@
 import { type Inbound, memoryStore } from '@reply/sink'
 import type { Hearing } from '@reply/sink/channel'
-import { createHandClock, type DiscordOptions, type FakeDiscord, type HandClock, startDiscord } from '@reply/testing'
+import { createHandClock, type HandClock } from '@reply/testing'
+import { type DiscordOptions, type FakeDiscord, startDiscord } from '@reply/testing/discord'
 import { afterEach } from 'vitest'
 import { bridgeChannel } from '../src/bridge.ts'
 import { channelId, token, until } from './bot.ts'

@@ -1,5 +1,6 @@
 import { type ContractOptions, portContract, type Stage, type StageFault } from '@reply/sink/testing'
-import { createHandClock, type DiscordFault, type DiscordMessage, startDiscord } from '@reply/testing'
+import { createHandClock } from '@reply/testing'
+import { type DiscordFault, type DiscordMessage, startDiscord } from '@reply/testing/discord'
 import { describe, test } from 'vitest'
 import { createInFlight } from '../../sink/test/in-flight.ts'
 import { createNews } from '../../sink/test/news.ts'

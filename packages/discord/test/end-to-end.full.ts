@@ -4,19 +4,17 @@ import { type Client, connect, type ReplyStream, textOf } from '@reply/core'
 import type { Sink } from '@reply/sink'
 import { answerWith, type Inbound } from '@reply/sink'
 import {
-  type DiscordMessage,
-  type FakeDiscord,
-  hold,
+  callTool,
+  holdAnswer,
   launchOpencode,
-  type Model,
-  type Opencode,
+  type OpencodeServer,
+  type ScriptedModel,
   type Scripts,
+  sayText,
   scenarioToken,
-  startDiscord,
   startModel,
-  text,
-  tool,
 } from '@reply/testing'
+import { type DiscordMessage, type FakeDiscord, startDiscord } from '@reply/testing/discord'
 import { Client as DiscordClient, GatewayIntentBits } from 'discord.js'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { type DiscordChannel, type DiscordSinkOptions, discordChannel, discordRestOptions } from '../src/index.ts'
@@ -37,36 +35,36 @@ const questions = [
   },
 ]
 const scripts: Scripts = {
-  questions: { steps: [[text('Let me ask.'), tool('question', { questions })], [text('As you like.')]] },
+  questions: { steps: [[sayText('Let me ask.'), callTool('question', { questions })], [sayText('As you like.')]] },
   agent: {
     steps: [
       [
-        text('I delegate this.'),
-        tool('task', {
+        sayText('I delegate this.'),
+        callTool('task', {
           ...{ description: 'Touch it', prompt: `Do it. ${scenarioToken('agent/child')}`, subagent_type: 'general' },
         }),
       ],
-      [text('It was done.')],
+      [sayText('It was done.')],
     ],
   },
   'agent/child': {
-    steps: [[tool('bash', { command: 'touch asked-for.txt', description: 'Touch' })], [text('Touched.')]],
+    steps: [[callTool('bash', { command: 'touch asked-for.txt', description: 'Touch' })], [sayText('Touched.')]],
   },
   denied: {
     steps: [
-      [text('I touch it.'), tool('bash', { command: 'touch never.txt', description: 'Touch' })],
-      [text('Not so.')],
+      [sayText('I touch it.'), callTool('bash', { command: 'touch never.txt', description: 'Touch' })],
+      [sayText('Not so.')],
     ],
   },
-  forever: { steps: [[text('This never ends, and goes on. '), hold('forever'), text('never.')]] },
-  long: { steps: [[text(long, 150)]] },
+  forever: { steps: [[sayText('This never ends, and goes on. '), holdAnswer('forever'), sayText('never.')]] },
+  long: { steps: [[sayText(long, 150)]] },
 }
 
 const channels = [1, 2, 3, 4, 5, 6].map((count) => ({ id: `10000000000000000${count}` }))
 const ids = channels.map(({ id }) => id)
 const person = { id: '800000000000000005', name: 'Ada' }
-let model: Model
-let server: Opencode
+let model: ScriptedModel
+let server: OpencodeServer
 let opencode: Client
 let discord: FakeDiscord
 let client: DiscordClient

@@ -1,6 +1,6 @@
 import { emptyReply, type Question, type QuestionAsk, type Reply } from '@reply/core'
 import { answerWith, type Inbound, memoryStore, type Sink } from '@reply/sink'
-import type { DiscordInteraction } from '@reply/testing'
+import type { DiscordInteraction } from '@reply/testing/discord'
 import { describe, expect, test } from 'vitest'
 import { discordChannel } from '../src/index.ts'
 import { channelId, person, type Started, start, until } from './bot.ts'

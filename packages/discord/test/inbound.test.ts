@@ -1,5 +1,5 @@
 import type { Inbound } from '@reply/sink'
-import type { DiscordUser } from '@reply/testing'
+import type { DiscordUser } from '@reply/testing/discord'
 import { afterEach, describe, expect, test } from 'vitest'
 import { type DiscordChannel, discordChannel } from '../src/index.ts'
 import { channelId, person, type Started, start, until } from './bot.ts'

@@ -1,5 +1,5 @@
 import { REST } from '@discordjs/rest'
-import type { DiscordFault } from '@reply/testing'
+import type { DiscordFault } from '@reply/testing/discord'
 import { describe, expect, test } from 'vitest'
 import { createDiscordPort, discordLimits } from '../src/internal.ts'
 import { bubble, channelId, editing, ending, open, posting, start, tellsNothing, token, until } from './bot.ts'

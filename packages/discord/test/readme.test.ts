@@ -1,5 +1,6 @@
 import { REST, type RESTOptions } from '@discordjs/rest'
-import { startDiscord, until } from '@reply/testing'
+import { until } from '@reply/testing'
+import { startDiscord } from '@reply/testing/discord'
 import { Client, type ClientOptions, GatewayIntentBits } from 'discord.js'
 import { expect, test } from 'vitest'
 import { runProgram } from '../../sink/test/readme-program.ts'

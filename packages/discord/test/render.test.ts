@@ -1,4 +1,4 @@
-import { markdownCases, readDiscord, renderings } from '@reply/testing'
+import { markdownCases, readDiscord, renderings } from '@reply/testing/internal'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { escapeDiscord, renderDiscord } from '../src/internal.ts'

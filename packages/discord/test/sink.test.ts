@@ -1,12 +1,7 @@
 import { emptyReply, type Reply, textOf } from '@reply/core'
 import { memoryStore } from '@reply/sink'
-import {
-  createHandClock,
-  type DiscordFault,
-  type DiscordMessage,
-  type DiscordOptions,
-  startDiscord,
-} from '@reply/testing'
+import { createHandClock } from '@reply/testing'
+import { type DiscordFault, type DiscordMessage, type DiscordOptions, startDiscord } from '@reply/testing/discord'
 import { describe, expect, test } from 'vitest'
 import { createInFlight, stalledIn } from '../../sink/test/in-flight.ts'
 import { permits, replyWith, settledWith, text } from '../../sink/test/make.ts'

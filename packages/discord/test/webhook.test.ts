@@ -1,5 +1,5 @@
 import { type Inbound, memoryStore, type WebhookRequest } from '@reply/sink'
-import type { FakeDiscord } from '@reply/testing'
+import type { FakeDiscord } from '@reply/testing/discord'
 import { afterEach, describe, expect, test } from 'vitest'
 import { listen } from '../../testing/test/listen.ts'
 import { type DiscordChannelOptions, discordChannel } from '../src/index.ts'

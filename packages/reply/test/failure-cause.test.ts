@@ -1,11 +1,11 @@
 import { causeOf, replay } from '@reply/core'
-import { readRecording, secondVersion } from '@reply/testing'
+import { openCode2Version, readRecording } from '@reply/testing'
 import { expect, test } from 'vitest'
 
 test.each([
   ['1.18.33', 'unauthorized', 'credentials'],
   ['1.1.65', 'unauthorized', 'credentials'],
-  [secondVersion, 'unauthorized', 'credentials'],
+  [openCode2Version, 'unauthorized', 'credentials'],
   ['1.18.33', 'retry-429', undefined],
 ])('the cause of a failure is told from what %s says (%s)', async (version, scenario, cause) => {
   const replies = await replay(readRecording({ version, scenario }).bytes)

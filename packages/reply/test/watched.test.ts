@@ -1,4 +1,5 @@
-import { isSecond, lasting, listRecordings, readRecording, recordedVersions, secondVersion } from '@reply/testing'
+import { listRecordings, openCode2Version, readRecording, recordedVersions } from '@reply/testing'
+import { comparableReply, isOpenCode2 } from '@reply/testing/internal'
 import { describe, expect, test } from 'vitest'
 import { replay } from '../src/index.ts'
 
@@ -11,15 +12,17 @@ const watched = [...listRecordings(), ...listRecordings({ generation: 2 })]
   .filter(({ bytes, scenario }) => scenario !== 'disposed' || tellsAbort(bytes))
 
 test('the replies of a live watch are stored for every version', () =>
-  expect([...new Set(watched.map(({ version }) => version))]).toEqual([...recordedVersions, secondVersion]))
+  expect([...new Set(watched.map(({ version }) => version))]).toEqual([...recordedVersions, openCode2Version]))
 
 describe('replay gives the same replies as the live watch', () => {
   test.each(watched.map((recording) => [`${recording.version}/${recording.scenario}`, recording] as const))(
     '%s',
     async (_, recording) => {
-      const replies = JSON.parse(JSON.stringify((await replay(recording.bytes)).map(lasting)))
+      const replies = JSON.parse(JSON.stringify((await replay(recording.bytes)).map(comparableReply)))
       const differing = readOnly.get(`${recording.version}/${recording.scenario}`)
-      const [ours, theirs] = [replies, lasting(recording.watched)].map((list) => withoutLate(list, recording.version))
+      const [ours, theirs] = [replies, comparableReply(recording.watched)].map((list) =>
+        withoutLate(list, recording.version),
+      )
       if (differing) expect(ours, differing).not.toEqual(theirs)
       else expect(ours).toEqual(theirs)
     },
@@ -28,13 +31,16 @@ describe('replay gives the same replies as the live watch', () => {
 
 /** What the live watch read over REST and no event told, with the reason. */
 const readOnly: ReadonlyMap<string, string> = new Map([
-  [`${secondVersion}/stopped-tool`, 'A server that stops stores the end of its step and its calls, and sends neither.'],
-  [`${secondVersion}/killed-tool`, 'What a call reports on its way is not stored, so a read drops it.'],
+  [
+    `${openCode2Version}/stopped-tool`,
+    'A server that stops stores the end of its step and its calls, and sends neither.',
+  ],
+  [`${openCode2Version}/killed-tool`, 'What a call reports on its way is not stored, so a read drops it.'],
 ])
 
 /** OpenCode 2 may name a session after its run is over, which reports no change. */
 function withoutLate(value: unknown, version: string): unknown {
-  if (!isSecond(version)) return value
+  if (!isOpenCode2(version)) return value
   return JSON.parse(JSON.stringify(value, (key, inner) => (key === 'title' ? undefined : inner)))
 }
 

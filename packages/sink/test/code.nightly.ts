@@ -1,4 +1,4 @@
-import { randomBy } from '@reply/testing'
+import { seededRandom } from '@reply/testing/internal'
 import { expect, test } from 'vitest'
 import { replyWith, settledWith, text } from './make.ts'
 import { planBySeed, type Shown, showUnder } from './once.ts'
@@ -19,7 +19,7 @@ const said = [
 
 /** The text grows in steps of random length, and a part ends at a random place. */
 function timelineBy(seed: number): Timeline {
-  const random = randomBy(seed)
+  const random = seededRandom(seed)
   const states: Timeline['states'][number][] = []
   let [length, atMs] = [0, 0]
   while (length < said.length) {

@@ -1,5 +1,6 @@
 import type { Reply } from '@reply/core'
-import { createHandClock, randomBy } from '@reply/testing'
+import { createHandClock } from '@reply/testing'
+import { seededRandom } from '@reply/testing/internal'
 import { expect, test } from 'vitest'
 import type { Delivery } from '../src/deliver/delivery.ts'
 import { type LedgerStore, memoryStore } from '../src/ledger/ledger.ts'
@@ -46,7 +47,7 @@ const kinds: readonly Kind[] = ['plain', 'sealed', 'searched', 'keyed', 'keyed']
 const rates = [0, 0.01, 0.01, 0.01, 0.03, 0.14]
 
 function planBySeed(seed: number, isHard: boolean): Plan & { readonly random: () => number } {
-  const random = randomBy(seed)
+  const random = seededRandom(seed)
   const below = (most: number): number => Math.floor(random() * most)
   const oneOf = <T>(list: readonly [T, ...T[]] | readonly T[]): T => list[below(list.length)] as T
   // Most answers take one message, and some take ten.

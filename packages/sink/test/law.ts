@@ -1,5 +1,5 @@
 import { alwaysOffer, askDetails, askTitle, escapeDeceptive, type PermissionAsk, type Reply } from '@reply/core'
-import { randomBy } from '@reply/testing'
+import { seededRandom } from '@reply/testing/internal'
 import { expect, test } from 'vitest'
 import type { FakeFault, FakeOptions } from '../src/testing/fake-options.ts'
 import { literal } from '../src/view/format.ts'
@@ -29,7 +29,7 @@ interface Chance {
 }
 
 function chanceOf(seed: number): Chance {
-  const random = randomBy(seed)
+  const random = seededRandom(seed)
   const below = (most: number): number => Math.floor(random() * most)
   const text = (most: number): string =>
     Array.from({ length: 1 + below(most) }, () => pieces[below(pieces.length)]).join('\n')

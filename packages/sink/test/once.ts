@@ -1,5 +1,6 @@
 import { type Reply, textOf } from '@reply/core'
-import { createHandClock, randomBy } from '@reply/testing'
+import { createHandClock } from '@reply/testing'
+import { seededRandom } from '@reply/testing/internal'
 import type { Policy } from '../src/config.ts'
 import { type Delivery, deliveryOf } from '../src/deliver/delivery.ts'
 import { type Entry, isEditable, refOf } from '../src/ledger/entry.ts'
@@ -254,7 +255,7 @@ const kinds = ['edit', 'edit', 'edit', 'native', 'append', 'final'] as const
 
 /** A random plan; the same seed makes the same plan. */
 export function planBySeed(seed: number): Plan {
-  const random = randomBy(seed)
+  const random = seededRandom(seed)
   const pick = (below: number): number => Math.floor(random() * below)
   const faults = Array.from({ length: pick(8) }, (): FakeFault => {
     const types = [

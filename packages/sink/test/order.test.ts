@@ -1,5 +1,6 @@
 import type { PermissionAsk, Reply } from '@reply/core'
-import { createHandClock, randomBy } from '@reply/testing'
+import { createHandClock } from '@reply/testing'
+import { seededRandom } from '@reply/testing/internal'
 import { describe, expect, test } from 'vitest'
 import { createPacer } from '../src/deliver/pace.ts'
 import type { Limits } from '../src/port/limits.ts'
@@ -40,7 +41,7 @@ function replyOf(sessionID: string, length: number, asks: readonly PermissionAsk
 
 /** Two long replies share one chat, and one of them asks at some time. Returns how long the first ask waits, in ms. */
 async function waited(seed: number, kind: 'private' | 'shared', limits: Partial<Limits>): Promise<number> {
-  const random = randomBy(seed)
+  const random = seededRandom(seed)
   const clock = createHandClock(beginning)
   const fake = createFake({ clock, limits })
   const pacer = createPacer({ clock })

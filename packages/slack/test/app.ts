@@ -1,5 +1,6 @@
 import type { Bubble } from '@reply/sink/channel'
-import { createHandClock, type FakeSlack, type HandClock, type SlackOptions, startSlack } from '@reply/testing'
+import { createHandClock, type HandClock } from '@reply/testing'
+import { type FakeSlack, type SlackOptions, startSlack } from '@reply/testing/slack'
 import { SocketModeClient } from '@slack/socket-mode'
 import { LogLevel, WebClient } from '@slack/web-api'
 import { afterEach } from 'vitest'

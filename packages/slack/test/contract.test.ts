@@ -1,5 +1,6 @@
 import { type ContractOptions, portContract, type Stage, type StageFault } from '@reply/sink/testing'
-import { createHandClock, type SlackFault, startSlack } from '@reply/testing'
+import { createHandClock } from '@reply/testing'
+import { type SlackFault, startSlack } from '@reply/testing/slack'
 import { describe, test } from 'vitest'
 import { createInFlight } from '../../sink/test/in-flight.ts'
 import { createNews } from '../../sink/test/news.ts'

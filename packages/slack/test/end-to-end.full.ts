@@ -5,19 +5,17 @@ import { type Client, connect, type ReplyStream, textOf } from '@reply/core'
 import type { Sink } from '@reply/sink'
 import { answerWith, type Inbound } from '@reply/sink'
 import {
-  type FakeSlack,
-  hold,
+  callTool,
+  holdAnswer,
   launchOpencode,
-  type Model,
-  type Opencode,
+  type OpencodeServer,
+  type ScriptedModel,
   type Scripts,
-  type SlackMessage,
+  sayText,
   scenarioToken,
   startModel,
-  startSlack,
-  text,
-  tool,
 } from '@reply/testing'
+import { type FakeSlack, type SlackMessage, startSlack } from '@reply/testing/slack'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { type SlackChannel, type SlackSinkOptions, slackChannel } from '../src/index.ts'
 import { renderSlack } from '../src/internal.ts'
@@ -44,19 +42,22 @@ const toppings = {
 const task = { description: 'Touch', prompt: `Do it. ${scenarioToken('child')}`, subagent_type: 'general' }
 const scripts: Scripts = {
   questions: {
-    steps: [[text('Let me ask.'), tool('question', { questions: [colour, toppings] })], [text('As you like.')]],
+    steps: [
+      [sayText('Let me ask.'), callTool('question', { questions: [colour, toppings] })],
+      [sayText('As you like.')],
+    ],
   },
-  delegate: { steps: [[text('I delegate it.'), tool('task', task)], [text('Done so.')]] },
+  delegate: { steps: [[sayText('I delegate it.'), callTool('task', task)], [sayText('Done so.')]] },
   child: {
-    steps: [[tool('bash', { command: 'touch asked-for.txt', description: 'Touch' })], [text('I touched it.')]],
+    steps: [[callTool('bash', { command: 'touch asked-for.txt', description: 'Touch' })], [sayText('I touched it.')]],
   },
-  forever: { steps: [[text('This never ends, and goes on. '), hold('forever'), text('never.')]] },
-  loud: { steps: [[text('Hey <!channel> and <@U1>, also @here: [all](!channel) `<!here>`.')]] },
-  long: { steps: [[text(long, 150)]] },
+  forever: { steps: [[sayText('This never ends, and goes on. '), holdAnswer('forever'), sayText('never.')]] },
+  loud: { steps: [[sayText('Hey <!channel> and <@U1>, also @here: [all](!channel) `<!here>`.')]] },
+  long: { steps: [[sayText(long, 150)]] },
 }
 
-let model: Model
-let server: Opencode
+let model: ScriptedModel
+let server: OpencodeServer
 let opencode: Client
 let slack: FakeSlack
 let channel: SlackChannel

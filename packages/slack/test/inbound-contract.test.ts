@@ -1,5 +1,6 @@
 import { type InboundFault, type InboundStage, inboundContract } from '@reply/sink/testing'
-import { createHandClock, type SlackFault, startSlack } from '@reply/testing'
+import { createHandClock } from '@reply/testing'
+import { type SlackFault, startSlack } from '@reply/testing/slack'
 import { test } from 'vitest'
 import { createArrivals } from '../../sink/test/arrivals.ts'
 import { createInFlight, stalledIn } from '../../sink/test/in-flight.ts'

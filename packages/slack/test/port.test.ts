@@ -1,4 +1,4 @@
-import type { SlackFault } from '@reply/testing'
+import type { SlackFault } from '@reply/testing/slack'
 import { WebClient } from '@slack/web-api'
 import { describe, expect, test } from 'vitest'
 import { createSlackPort, slackLimits } from '../src/internal.ts'

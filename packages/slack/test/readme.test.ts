@@ -1,4 +1,5 @@
-import { startSlack, until } from '@reply/testing'
+import { until } from '@reply/testing'
+import { startSlack } from '@reply/testing/slack'
 import { SocketModeClient, type SocketModeOptions } from '@slack/socket-mode'
 import { WebClient, type WebClientOptions } from '@slack/web-api'
 import { expect, test } from 'vitest'

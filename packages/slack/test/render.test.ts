@@ -1,4 +1,5 @@
-import { markdownCases, renderings, startSlack } from '@reply/testing'
+import { markdownCases, renderings } from '@reply/testing/internal'
+import { startSlack } from '@reply/testing/slack'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { contentOf } from '../src/port/blocks.ts'

@@ -1,4 +1,5 @@
-import { createHandClock, type SlackFeatures, startSlack } from '@reply/testing'
+import { createHandClock } from '@reply/testing'
+import { type SlackFeatures, startSlack } from '@reply/testing/slack'
 import { describe, expect, test } from 'vitest'
 import { createInFlight } from '../../sink/test/in-flight.ts'
 import { call, replyWith, settledWith, text } from '../../sink/test/make.ts'

@@ -1,5 +1,6 @@
 import { type Reply, textOf } from '@reply/core'
-import { createHandClock, type SlackFault, type SlackFeatures, type SlackMessage, startSlack } from '@reply/testing'
+import { createHandClock } from '@reply/testing'
+import { type SlackFault, type SlackFeatures, type SlackMessage, startSlack } from '@reply/testing/slack'
 import { describe, expect, test } from 'vitest'
 import { createInFlight, stalledIn } from '../../sink/test/in-flight.ts'
 import { asks, questionOf, replyWith, settledWith, text } from '../../sink/test/make.ts'

@@ -1,5 +1,6 @@
 import { type Inbound, memoryStore, type WebhookRequest } from '@reply/sink'
-import { createHandClock, slackHeaders } from '@reply/testing'
+import { createHandClock } from '@reply/testing'
+import { slackHeaders } from '@reply/testing/internal'
 import { afterEach, describe, expect, test } from 'vitest'
 import { listen } from '../../testing/test/listen.ts'
 import { slackChannel } from '../src/index.ts'

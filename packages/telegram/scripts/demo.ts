@@ -4,7 +4,8 @@
 import { connect } from '@reply/core'
 import type { Sink } from '@reply/sink'
 import { answerWith, type Running } from '@reply/sink'
-import { demoScenarios, startDemo, startTelegram, type TelegramMessage } from '@reply/testing'
+import { demoScenarios, startDemo } from '@reply/testing'
+import { startTelegram, type TelegramMessage } from '@reply/testing/telegram'
 import { Api } from 'grammy'
 import { telegramChannel } from '../src/index.ts'
 

@@ -1,5 +1,6 @@
 import type { Bubble } from '@reply/sink/channel'
-import { createHandClock, type FakeTelegram, type HandClock, startTelegram, type TelegramOptions } from '@reply/testing'
+import { createHandClock, type HandClock } from '@reply/testing'
+import { type FakeTelegram, startTelegram, type TelegramOptions } from '@reply/testing/telegram'
 import { Api } from 'grammy'
 import { afterEach } from 'vitest'
 import { createTelegramPort } from '../src/internal.ts'

@@ -1,7 +1,7 @@
 import { type Inbound, memoryStore } from '@reply/sink'
 import { systemClock } from '@reply/sink/internal'
 import { type BridgeStage, bridgeChannelContract } from '@reply/sink/testing'
-import { startTelegram } from '@reply/testing'
+import { startTelegram } from '@reply/testing/telegram'
 import { expect, test } from 'vitest'
 import { settledWith, text } from '../../sink/test/make.ts'
 import { bridgeChannel } from '../src/bridge.ts'

@@ -1,5 +1,6 @@
 import { type ContractOptions, portContract, type Stage, type StageFault } from '@reply/sink/testing'
-import { createHandClock, startTelegram, type TelegramFault } from '@reply/testing'
+import { createHandClock } from '@reply/testing'
+import { startTelegram, type TelegramFault } from '@reply/testing/telegram'
 import { Api } from 'grammy'
 import { describe, test } from 'vitest'
 import { createInFlight } from '../../sink/test/in-flight.ts'

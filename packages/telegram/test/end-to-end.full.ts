@@ -4,18 +4,16 @@ import { type Client, connect, type ReplyStream, textOf } from '@reply/core'
 import type { Sink } from '@reply/sink'
 import { answerWith, type Inbound } from '@reply/sink'
 import {
-  type FakeTelegram,
-  hold,
+  callTool,
+  holdAnswer,
   launchOpencode,
-  type Model,
-  type Opencode,
+  type OpencodeServer,
+  type ScriptedModel,
   type Scripts,
+  sayText,
   startModel,
-  startTelegram,
-  type TelegramMessage,
-  text,
-  tool,
 } from '@reply/testing'
+import { type FakeTelegram, startTelegram, type TelegramMessage } from '@reply/testing/telegram'
 import { Api } from 'grammy'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { type TelegramChannel, type TelegramSinkOptions, telegramChannel } from '../src/index.ts'
@@ -34,24 +32,24 @@ const scripts: Scripts = {
   question: {
     steps: [
       [
-        text('Let me ask.'),
-        tool('question', { questions: [{ header: 'Colour', question: 'Which colour?', options }] }),
+        sayText('Let me ask.'),
+        callTool('question', { questions: [{ header: 'Colour', question: 'Which colour?', options }] }),
       ],
-      [text('As you like.')],
+      [sayText('As you like.')],
     ],
   },
   permission: {
     steps: [
-      [text('I touch it.'), tool('bash', { command: 'touch asked-for.txt', description: 'Touch' })],
-      [text('Done so.')],
+      [sayText('I touch it.'), callTool('bash', { command: 'touch asked-for.txt', description: 'Touch' })],
+      [sayText('Done so.')],
     ],
   },
-  forever: { steps: [[text('This never ends, and goes on. '), hold('forever'), text('never.')]] },
-  long: { steps: [[text(long, 150)]] },
+  forever: { steps: [[sayText('This never ends, and goes on. '), holdAnswer('forever'), sayText('never.')]] },
+  long: { steps: [[sayText(long, 150)]] },
 }
 
-let model: Model
-let server: Opencode
+let model: ScriptedModel
+let server: OpencodeServer
 let opencode: Client
 let telegram: FakeTelegram
 let channel: TelegramChannel

@@ -1,5 +1,6 @@
 import { type InboundFault, type InboundStage, inboundContract } from '@reply/sink/testing'
-import { createHandClock, startTelegram, type TelegramFault } from '@reply/testing'
+import { createHandClock } from '@reply/testing'
+import { startTelegram, type TelegramFault } from '@reply/testing/telegram'
 import { Api } from 'grammy'
 import { test } from 'vitest'
 import { createArrivals } from '../../sink/test/arrivals.ts'

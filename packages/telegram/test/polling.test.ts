@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events'
 import { type Hearing, NotTakenError } from '@reply/sink/channel'
 import { backOffMs } from '@reply/sink/internal'
-import type { TelegramFault } from '@reply/testing'
+import type { TelegramFault } from '@reply/testing/telegram'
 import { describe, expect, test, vi } from 'vitest'
 import { type TelegramChannelOptions, telegramChannel } from '../src/index.ts'
 import { start, until } from './bot.ts'

@@ -1,4 +1,4 @@
-import type { TelegramFault } from '@reply/testing'
+import type { TelegramFault } from '@reply/testing/telegram'
 import { Api, InputFile } from 'grammy'
 import { describe, expect, test } from 'vitest'
 import { createTelegramPort, telegramLimits } from '../src/internal.ts'

@@ -1,4 +1,5 @@
-import { startTelegram, until } from '@reply/testing'
+import { until } from '@reply/testing'
+import { startTelegram } from '@reply/testing/telegram'
 import { Api } from 'grammy'
 import { expect, test } from 'vitest'
 import { runProgram } from '../../sink/test/readme-program.ts'

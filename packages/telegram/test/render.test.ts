@@ -1,4 +1,4 @@
-import { markdownCases, renderings } from '@reply/testing'
+import { markdownCases, renderings } from '@reply/testing/internal'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { measureRich, readRich, textOfRich } from '../../testing/src/telegram/rich.ts'

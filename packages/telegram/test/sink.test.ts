@@ -1,11 +1,6 @@
 import { type Reply, textOf } from '@reply/core'
-import {
-  createHandClock,
-  startTelegram,
-  type TelegramFault,
-  type TelegramFeatures,
-  type TelegramMessage,
-} from '@reply/testing'
+import { createHandClock } from '@reply/testing'
+import { startTelegram, type TelegramFault, type TelegramFeatures, type TelegramMessage } from '@reply/testing/telegram'
 import { Api } from 'grammy'
 import { describe, expect, test } from 'vitest'
 import { createInFlight, stalledIn } from '../../sink/test/in-flight.ts'

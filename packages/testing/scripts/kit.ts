@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TestingError } from '../src/error.ts'
-import { isSecond } from '../src/generation.ts'
-import type { Opencode } from '../src/launch.ts'
-import type { Model } from '../src/model/start.ts'
-import type { Posted, SessionTruth, Truth } from '../src/recordings.ts'
+import { isOpenCode2 } from '../src/generation.ts'
+import type { OpencodeServer } from '../src/launch.ts'
+import type { ScriptedModel } from '../src/model/start.ts'
+import type { RecordedPost, RecordedSession, RecordedState } from '../src/recordings.ts'
 import { promptFor, type Scenario } from '../src/scenario.ts'
 import type { Frame, Tape } from './tape.ts'
 import { createFirstWire } from './wires/first.ts'
@@ -12,8 +12,8 @@ import type { Calls, Wire } from './wires/wire.ts'
 
 /** What a driver plays a scenario with. Everything but reads is noted down. */
 export interface Kit {
-  readonly opencode: Opencode
-  readonly model: Model
+  readonly opencode: OpencodeServer
+  readonly model: ScriptedModel
   readonly tape: Tape
   readonly scenario: Scenario
   readonly wire: Wire
@@ -41,12 +41,12 @@ export interface Kit {
   reconnect(): Promise<void>
   /** Resolves when every session is idle over REST and the stream has been quiet. */
   settled(): Promise<void>
-  truth(): Promise<Truth>
+  truth(): Promise<RecordedState>
 }
 
 export interface KitOptions {
-  readonly opencode: Opencode
-  readonly model: Model
+  readonly opencode: OpencodeServer
+  readonly model: ScriptedModel
   readonly tape: Tape
   /** The other streams that are recorded beside it. */
   readonly others: readonly Tape[]
@@ -55,16 +55,16 @@ export interface KitOptions {
 
 /** Whom a driver speaks to, by the server's version. */
 export const createWire = (version: string, calls: Calls): Wire =>
-  isSecond(version) ? createSecondWire(calls) : createFirstWire(calls)
+  isOpenCode2(version) ? createSecondWire(calls) : createFirstWire(calls)
 
 export const createKit = ({ opencode, model, tape, others, scenario }: KitOptions): Kit => {
-  const posted: Posted[] = []
+  const posted: RecordedPost[] = []
   const roots: string[] = []
   const forgotten = new Set<string>()
   const { version, directory } = opencode
   const url = (path: string): string => {
     const query = `directory=${encodeURIComponent(directory)}`
-    return isSecond(version)
+    return isOpenCode2(version)
       ? `${opencode.url}${path}`
       : `${opencode.url}${path}${path.includes('?') ? '&' : '?'}${query}`
   }
@@ -140,7 +140,7 @@ export const createKit = ({ opencode, model, tape, others, scenario }: KitOption
       await tape.quiet(400)
     },
     truth: async () => {
-      const sessions: Record<string, SessionTruth> = {}
+      const sessions: Record<string, RecordedSession> = {}
       const visit = async (id: string): Promise<void> => {
         if (sessions[id] !== undefined) return
         const told = await wire.truth(id)

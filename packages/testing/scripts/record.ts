@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { TestingError } from '../src/error.ts'
-import { isSecond } from '../src/generation.ts'
-import { launchOpencode, secondPassword } from '../src/launch.ts'
+import { isOpenCode2 } from '../src/generation.ts'
+import { launchOpencode, openCode2Password } from '../src/launch.ts'
 import { startModel } from '../src/model/start.ts'
-import { type Truth, writeRecording } from '../src/recordings.ts'
+import { type RecordedState, writeRecording } from '../src/recordings.ts'
 import { redact } from '../src/redact.ts'
 import type { Scenario } from '../src/scenario.ts'
 import { scenariosOf } from '../src/scenarios/all.ts'
@@ -35,7 +35,7 @@ const record = async (version: string, scenario: Scenario): Promise<number | und
   const model = await startModel({
     scripts: scenario.scripts,
     fallback: scenario.name,
-    generation: isSecond(version) ? 2 : 1,
+    generation: isOpenCode2(version) ? 2 : 1,
     keepAlive: scenario.keepAlive ?? true,
   })
   const undo: (() => Promise<unknown>)[] = [model.close]
@@ -55,7 +55,7 @@ const record = async (version: string, scenario: Scenario): Promise<number | und
     const { stream, headers } = createWire(version, { directory, send: unused, read: unused })
     const tape = await startTape(`${url}${stream}`, headers)
     const global = version === newest ? await startTape(`${opencode.url}/global/event`) : undefined
-    const watch = await startWatch({ url, directory, ...(isSecond(version) && { password: secondPassword }) })
+    const watch = await startWatch({ url, directory, ...(isOpenCode2(version) && { password: openCode2Password }) })
     undo.unshift(() => watch.stop(0))
     await sleep(listeningMs)
     const kit = createKit({
@@ -83,7 +83,7 @@ const record = async (version: string, scenario: Scenario): Promise<number | und
     const event = clean(tape.text())
     const replies = JSON.parse(clean(JSON.stringify(watched))) as readonly unknown[]
     const streams = { event, watched: replies, ...(global === undefined ? {} : { global: clean(global.text()) }) }
-    await writeRecording(JSON.parse(clean(JSON.stringify(truth))) as Truth, streams)
+    await writeRecording(JSON.parse(clean(JSON.stringify(truth))) as RecordedState, streams)
     return tape.frames.length
   } finally {
     for (const each of undo) await each()

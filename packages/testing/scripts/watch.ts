@@ -1,5 +1,5 @@
 import { connect, type Reply } from '@reply/core'
-import { lasting } from '../src/lasting.ts'
+import { comparableReply } from '../src/lasting.ts'
 
 export interface Watch {
   /** The replies, once all of them have settled; those that don't within `patienceMs` as they are. */
@@ -30,7 +30,7 @@ export const startWatch = async (server: { url: string; directory: string; passw
     while (Date.now() < until && replies.some(({ phase }) => phase !== 'settled')) {
       await new Promise((resolve) => setTimeout(resolve, 100))
     }
-    const seen = replies.map((reply) => lasting(JSON.parse(JSON.stringify(reply))))
+    const seen = replies.map((reply) => comparableReply(JSON.parse(JSON.stringify(reply))))
     await opencode.close()
     return seen
   }

@@ -5,7 +5,7 @@ import { createRequire } from 'node:module'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { TestingError } from './error.ts'
-import { isSecond } from './generation.ts'
+import { isOpenCode2 } from './generation.ts'
 
 /** The repository's primary test version; `npm install` brings it on Linux x64. */
 export const defaultVersion = '1.18.33'
@@ -23,9 +23,9 @@ export interface BinaryOptions {
 /** OpenCode's own names: windows, not win32; baseline builds run on CPUs without AVX2; musl builds on Alpine. */
 export const packageName = (version = defaultVersion): string => {
   const platform = process.platform === 'win32' ? 'windows' : process.platform
-  const names = [`${isSecond(version) ? '@opencode-ai/cli' : 'opencode'}-${platform}-${process.arch}`]
+  const names = [`${isOpenCode2(version) ? '@opencode-ai/cli' : 'opencode'}-${platform}-${process.arch}`]
   // Preview builds of OpenCode 2 run on every CPU with this one.
-  if (isSecond(version) && process.arch === 'x64') return [...names, 'baseline'].join('-')
+  if (isOpenCode2(version) && process.arch === 'x64') return [...names, 'baseline'].join('-')
   if (process.arch === 'x64' && platform === 'linux' && !hasAvx2()) names.push('baseline')
   if (platform === 'linux' && isMusl()) names.push('musl')
   return names.join('-')
@@ -42,7 +42,7 @@ const hasAvx2 = (): boolean => {
 const isMusl = (): boolean => existsSync('/etc/alpine-release')
 
 const executableOf = (version: string): string => {
-  const name = isSecond(version) ? 'opencode2' : 'opencode'
+  const name = isOpenCode2(version) ? 'opencode2' : 'opencode'
   return process.platform === 'win32' ? `${name}.exe` : name
 }
 

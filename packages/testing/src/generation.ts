@@ -1,18 +1,18 @@
-import type { Pieces } from './script.ts'
+import type { ModelAnswer } from './script.ts'
 
 /**
  * The newest build of OpenCode 2 that runs here. Stable builds send the same events under other names.
  */
-export const secondVersion = '0.0.0-next-16350'
+export const openCode2Version = '0.0.0-next-16350'
 
 /** Whether a version is of OpenCode 2, whose packages, settings and routes differ from version 1. */
-export const isSecond = (version: string): boolean => /^(?:2\.|0\.0\.0-next-)/.test(version)
+export const isOpenCode2 = (version: string): boolean => /^(?:2\.|0\.0\.0-next-)/.test(version)
 
 /** The tools that OpenCode 2 names otherwise. */
 export const renamedTools: Readonly<Record<string, string>> = { bash: 'shell', task: 'subagent' }
 
 /** Scripts name version 1's tools; this writes their calls as the generation does. */
-export const inGeneration = (generation: 1 | 2, pieces: Pieces): Pieces =>
+export const inGeneration = (generation: 1 | 2, pieces: ModelAnswer): ModelAnswer =>
   generation === 1
     ? pieces
     : pieces.map((piece) =>

@@ -22,8 +22,8 @@ const passing = new Set([
  * context window (read over REST), an ask's directory (only on `/global/event`), and an ask's call (which repeats its
  * tool part). Two replies from the same events are equal under it.
  */
-export const lasting = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(lasting)
+export const comparableReply = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(comparableReply)
   if (typeof value !== 'object' || value === null) return value
   const lostReason = 'lostReason' in value ? value.lostReason : undefined
   return Object.fromEntries(
@@ -33,6 +33,6 @@ export const lasting = (value: unknown): unknown => {
       )
       // The words for the reason for giving up.
       .filter(([key, item]) => !(key === 'error' && lostReason !== undefined && item?.name === lostReason))
-      .map(([key, item]) => [key, lasting(item)]),
+      .map(([key, item]) => [key, comparableReply(item)]),
   )
 }

@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type BinaryOptions, defaultVersion, opencodeBinary } from './binary.ts'
 import { configFor, type OpencodeConfig, secondConfigFor } from './config.ts'
 import { TestingError } from './error.ts'
-import { isSecond } from './generation.ts'
+import { isOpenCode2 } from './generation.ts'
 import { startGuard } from './guard.ts'
 import { prepareHome } from './home.ts'
-import type { Model } from './model/start.ts'
+import type { ScriptedModel } from './model/start.ts'
 import { onFreePort } from './port.ts'
 import { createProjectIn, createRoot } from './project.ts'
 import { startServer } from './server.ts'
@@ -13,7 +13,7 @@ import { startServer } from './server.ts'
 /** The server to launch, and the project that it works in. */
 export interface LaunchOptions extends BinaryOptions {
   /** The model for the server, or its base URL. */
-  readonly model: Pick<Model, 'url'> | string
+  readonly model: Pick<ScriptedModel, 'url'> | string
   /** Settings to add to the project's `opencode.json`. */
   readonly config?: OpencodeConfig
   /** Files of the throw-away project, committed before the server starts. */
@@ -36,7 +36,7 @@ export interface LaunchOptions extends BinaryOptions {
 }
 
 /** A running OpenCode server in a throw-away home and project. */
-export interface Opencode {
+export interface OpencodeServer {
   /** The server's address: `http://127.0.0.1:…`. */
   readonly url: string
   /** The server's version. */
@@ -65,11 +65,11 @@ export interface Opencode {
  * Starts a real OpenCode server in a throw-away home and project, pointed at a scripted model, and waits until it
  * answers. Several may run at once. `stop()` removes everything, as does the end of the process.
  */
-export const launchOpencode = async (options: LaunchOptions): Promise<Opencode> => {
+export const launchOpencode = async (options: LaunchOptions): Promise<OpencodeServer> => {
   const version = options.version ?? defaultVersion
   const binary = await opencodeBinary({ ...options, version })
   const modelUrl = typeof options.model === 'string' ? options.model : options.model.url
-  const second = isSecond(version)
+  const second = isOpenCode2(version)
   const root = createRoot()
   // From here on: also what a process leaves that is killed while the project is made.
   const guard = startGuard(root)
@@ -80,13 +80,13 @@ export const launchOpencode = async (options: LaunchOptions): Promise<Opencode> 
   const { password, service = false } = options
   await prepareHome(project.home, version, {
     ...(second && { settings: secondConfigFor(modelUrl, options.config) }),
-    ...(service && { password: password ?? secondPassword }),
+    ...(service && { password: password ?? openCode2Password }),
   })
   const env = {
     ...options.env,
     ...(password !== undefined && { OPENCODE_SERVER_PASSWORD: password }),
     // Without one, the server makes up a password.
-    ...(second && { OPENCODE_PASSWORD: password ?? secondPassword }),
+    ...(second && { OPENCODE_PASSWORD: password ?? openCode2Password }),
   }
   const headers = authorizationOf(env)
   const { readyMs = 60_000 } = options
@@ -145,7 +145,7 @@ const authorizationOf = (env: Readonly<Record<string, string>>): Readonly<Record
 }
 
 /** The password of OpenCode 2 servers for which none was given: they always have one. */
-export const secondPassword = 'reply-test'
+export const openCode2Password = 'reply-test'
 
 const maxTries = 1200
 

@@ -2,7 +2,7 @@
  * Pseudo-random numbers from 0 to below 1, the same for the same seed. Mulberry32: 32 bits of state are enough for a
  * plan.
  */
-export function randomBy(seed: number): () => number {
+export function seededRandom(seed: number): () => number {
   let state = seed | 0
   return () => {
     state = (state + 0x6d2b79f5) | 0

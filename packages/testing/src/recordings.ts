@@ -3,10 +3,10 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { TestingError } from './error.ts'
-import { isSecond } from './generation.ts'
+import { isOpenCode2 } from './generation.ts'
 
 /** What our client did, in order: answers to questions and permissions, aborts and prompts. */
-export interface Posted {
+export interface RecordedPost {
   /** `POST`, `DELETE`, … in capitals. */
   readonly method: string
   /** Without the query. */
@@ -18,7 +18,7 @@ export interface Posted {
 }
 
 /** One session's final state over REST. */
-export interface SessionTruth {
+export interface RecordedSession {
   /** `GET /session/:id`, verbatim. */
   readonly info: unknown
   /** `GET /session/:id/message`, verbatim. */
@@ -32,7 +32,7 @@ export interface SessionTruth {
 }
 
 /** What the server says over REST at the end of a recording, to compare with what the stream sent. */
-export interface Truth {
+export interface RecordedState {
   /** The server's version. */
   readonly version: string
   /** The name of the scenario that was played. */
@@ -42,9 +42,9 @@ export interface Truth {
   /** The sessions that our client created, in order. */
   readonly roots: readonly string[]
   /** The final state of every session, sub-agents' included, by id. */
-  readonly sessions: Readonly<Record<string, SessionTruth>>
+  readonly sessions: Readonly<Record<string, RecordedSession>>
   /** What our client posted, in order. */
-  readonly posted: readonly Posted[]
+  readonly posted: readonly RecordedPost[]
 }
 
 /** Names one recording. */
@@ -60,7 +60,7 @@ export interface Recording extends RecordingName {
   /** Raw SSE bytes, from `server.connected` until the server was quiet. */
   readonly bytes: Uint8Array
   /** The state at the end, over REST. */
-  readonly truth: Truth
+  readonly truth: RecordedState
   /**
    * The replies that a live `watch` produced during the recording, in order of opening, filtered by `lasting`.
    * Undefined if none were stored.
@@ -94,7 +94,7 @@ export const listRecordings = ({
 } = {}): readonly (RecordingName & { readonly hasGlobal: boolean })[] => {
   if (!existsSync(folder)) return []
   const versions = readdirSync(folder, { withFileTypes: true }).filter(
-    (entry) => entry.isDirectory() && isSecond(entry.name) === (generation === 2),
+    (entry) => entry.isDirectory() && isOpenCode2(entry.name) === (generation === 2),
   )
   return versions
     .map((entry) => entry.name)
@@ -119,7 +119,7 @@ export const readRecording = (wanted: RecordingName & { readonly global?: boolea
       `There is no recording ${what}: see listRecordings(), or create it with npm run record.`,
     )
   }
-  const truth = JSON.parse(gunzipSync(readFileSync(pathOf(wanted, 'truth'))).toString('utf8')) as Truth
+  const truth = JSON.parse(gunzipSync(readFileSync(pathOf(wanted, 'truth'))).toString('utf8')) as RecordedState
   const bytes = new Uint8Array(gunzipSync(readFileSync(path)))
   const watch = pathOf(wanted, 'watch')
   if (!existsSync(watch)) return { version, scenario, bytes, truth }
@@ -132,7 +132,7 @@ export const readRecording = (wanted: RecordingName & { readonly global?: boolea
  * files.
  */
 export const writeRecording = async (
-  truth: Truth,
+  truth: RecordedState,
   streams: { event: string; global?: string; watched: readonly unknown[] },
 ): Promise<void> => {
   const pack = (content: string): Buffer => gzipSync(content, { level: 9 })

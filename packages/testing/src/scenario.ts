@@ -1,5 +1,5 @@
 import type { OpencodeConfig } from './config.ts'
-import { type Script, type Scripts, type Step, scenarioToken } from './script.ts'
+import { type Script, type ScriptStep, type Scripts, scenarioToken } from './script.ts'
 
 /** A named situation: what the model says, and how the server is set up for it. */
 export interface Scenario {
@@ -22,13 +22,13 @@ export interface Scenario {
 /** What the model says in a scenario, and how the server is set up. */
 export interface ScenarioOptions extends Omit<Scenario, 'name' | 'shows' | 'scripts'> {
   /** Steps of the script with the scenario's own name. */
-  readonly steps: readonly Step[]
+  readonly steps: readonly ScriptStep[]
   /** The answer to a title request. */
   readonly title?: string
   /** The answer to a summary request (compaction). */
-  readonly summary?: Step
+  readonly summary?: ScriptStep
   /** Further scripts, by the name after `scenario/`. */
-  readonly more?: Readonly<Record<string, readonly Step[]>>
+  readonly more?: Readonly<Record<string, readonly ScriptStep[]>>
 }
 
 /** Defines a scenario; `[scenario:name/further]` reaches further scripts. */

@@ -1,5 +1,5 @@
 /** How a scripted model answers one request: what it streams, in order. */
-export type Piece =
+export type AnswerPiece =
   /** Visible text, streamed in pieces of `chunk` code points. */
   | { readonly type: 'text'; readonly text: string; readonly chunk?: number }
   /** Thinking, streamed as the protocol does: `reasoning_content`, a `thinking` block, … */
@@ -23,46 +23,49 @@ export type Piece =
 type Headers = Readonly<Record<string, string>>
 
 /** One answer of the model, in order. */
-export type Pieces = readonly Piece[]
+export type ModelAnswer = readonly AnswerPiece[]
 
 /**
  * One model step. `attempts` answers the first, second, … request for this step (the last one repeats), to script a
  * retry; `branches` picks by the content of the tool results since the prompt.
  */
-export type Step =
-  | Pieces
-  | { readonly attempts: readonly Pieces[] }
-  | { readonly branches: readonly { readonly includes: string; readonly pieces: Pieces }[]; readonly otherwise: Pieces }
+export type ScriptStep =
+  | ModelAnswer
+  | { readonly attempts: readonly ModelAnswer[] }
+  | {
+      readonly branches: readonly { readonly includes: string; readonly pieces: ModelAnswer }[]
+      readonly otherwise: ModelAnswer
+    }
 
 /** The nth step answers the request that has n answered tool rounds since the message that names the script. */
 export interface Script {
   /** By the number of the step. */
-  readonly steps: readonly Step[]
+  readonly steps: readonly ScriptStep[]
   /** The answer to a title request. */
   readonly title?: string
   /** The answer to a summary request (compaction). May name the script that continues after it. */
-  readonly summary?: Step
+  readonly summary?: ScriptStep
 }
 
 /** Scripts by the name that a prompt gives. */
 export type Scripts = Readonly<Record<string, Script>>
 
 /** Visible text, in pieces of `chunk` code points. */
-export const text = (words: string, chunk?: number): Piece =>
+export const sayText = (words: string, chunk?: number): AnswerPiece =>
   chunk === undefined ? { type: 'text', text: words } : { type: 'text', text: words, chunk }
 /** Thinking before an answer. */
-export const reasoning = (words: string): Piece => ({ type: 'reasoning', text: words })
+export const think = (words: string): AnswerPiece => ({ type: 'reasoning', text: words })
 /** A call of the tool with that name. */
-export const tool = (name: string, input: unknown): Piece => ({ type: 'tool', tool: name, input })
+export const callTool = (name: string, input: unknown): AnswerPiece => ({ type: 'tool', tool: name, input })
 /** Waits until the test releases it; see `Model.release`. */
-export const hold = (name: string): Piece => ({ type: 'hold', name })
+export const holdAnswer = (name: string): AnswerPiece => ({ type: 'hold', name })
 /** Breaks the connection in mid-answer. */
-export const cut: Piece = { type: 'cut' }
+export const cutConnection: AnswerPiece = { type: 'cut' }
 /** Answers with an HTTP error. */
-export const failure = (status: number, message: string, headers?: Headers): Piece =>
+export const httpError = (status: number, message: string, headers?: Headers): AnswerPiece =>
   headers === undefined ? { type: 'error', status, message } : { type: 'error', status, message, headers }
 /** The tokens to report for the answer. */
-export const usage = (input: number, output: number): Piece => ({ type: 'usage', input, output })
+export const reportUsage = (input: number, output: number): AnswerPiece => ({ type: 'usage', input, output })
 
 const token = /\[scenario:([\w./-]+)\]/g
 

@@ -1,4 +1,4 @@
-import { secondVersion } from './generation.ts'
+import { openCode2Version } from './generation.ts'
 
 /** The servers of OpenCode 1 whose recordings are kept, oldest first. That of OpenCode 2 is `secondVersion`. */
 export const recordedVersions = ['1.1.65', '1.2.27', '1.14.41', '1.17.19', '1.18.33'] as const
@@ -27,7 +27,7 @@ export const unsupported: readonly Unsupported[] = [
     'permission-always': 'Its "always" covers the same command only: see permission-always-again.',
     'permission-always-parallel': 'Its "always" covers the same command only: see permission-always-again.',
     'subagent-resumed': 'Calls that name an earlier sub-agent came with 2.0; the preview build ignores the name.',
-  }).map(([scenario, reason]) => ({ version: secondVersion, scenario, reason })),
+  }).map(([scenario, reason]) => ({ version: openCode2Version, scenario, reason })),
 ]
 
 /** Why a scenario is not recorded with a version; undefined if it is recorded. */

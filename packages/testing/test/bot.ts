@@ -1,12 +1,7 @@
 import { Api, GrammyError, HttpError } from 'grammy'
 import { afterEach } from 'vitest'
-import {
-  createHandClock,
-  type FakeTelegram,
-  type HandClock,
-  startTelegram,
-  type TelegramOptions,
-} from '../src/index.ts'
+import { createHandClock, type HandClock } from '../src/index.ts'
+import { type FakeTelegram, startTelegram, type TelegramOptions } from '../src/telegram/index.ts'
 
 export const token = '42:secret'
 

@@ -1,20 +1,20 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import {
-  cut,
-  failure,
-  hold,
-  type Model,
-  reasoning,
+  callTool,
+  cutConnection,
+  holdAnswer,
+  httpError,
+  reportUsage,
+  type ScriptedModel,
   type Scripts,
+  sayText,
   scenarioToken,
   startModel,
-  text,
-  tool,
-  usage,
+  think,
 } from '../src/index.ts'
 
-const models: Model[] = []
-const start = async (scripts: Scripts): Promise<Model> => {
+const models: ScriptedModel[] = []
+const start = async (scripts: Scripts): Promise<ScriptedModel> => {
   const model = await startModel({ scripts })
   models.push(model)
   return model
@@ -77,7 +77,7 @@ const vendors = {
 type Vendor = keyof typeof vendors
 const names = ['messages', 'responses', 'gemini'] as const
 
-const post = (model: Model, vendor: Vendor, body: object, signal?: AbortSignal) =>
+const post = (model: ScriptedModel, vendor: Vendor, body: object, signal?: AbortSignal) =>
   fetch(`${model.origin}${vendors[vendor].path}`, {
     method: 'POST',
     body: JSON.stringify(body),
@@ -159,7 +159,7 @@ describe.each(names)('the dialect %s', (vendor) => {
 
   test('streams thinking, text and the usage', async () => {
     const model = await start({
-      one: { steps: [[reasoning('Let me think about it.'), text('Hello, you there', 5), usage(7, 3)]] },
+      one: { steps: [[think('Let me think about it.'), sayText('Hello, you there', 5), reportUsage(7, 3)]] },
     })
     const frames = await framesOf(await post(model, vendor, prompt))
     const expected = { texts: 'Hello, you there', thoughts: 'Let me think about it.', inputs: '', tools: [], end: ends }
@@ -168,7 +168,7 @@ describe.each(names)('the dialect %s', (vendor) => {
 
   test('streams a call with its input, and the next step after its result', async () => {
     const input = { command: `echo ${'long '.repeat(20)}` }
-    const model = await start({ one: { steps: [[tool('run', input)], [text('Done.')]] } })
+    const model = await start({ one: { steps: [[callTool('run', input)], [sayText('Done.')]] } })
     const called = readings[vendor](await framesOf(await post(model, vendor, prompt)))
     expect(called).toMatchObject({ tools: ['run'], inputs: JSON.stringify(input) })
     const after = readings[vendor](await framesOf(await post(model, vendor, answered)))
@@ -181,7 +181,7 @@ describe.each(names)('the dialect %s', (vendor) => {
   })
 
   test("refuses in the vendor's shape, then answers the repetition", async () => {
-    const model = await start({ one: { steps: [{ attempts: [[failure(429, 'Too fast.')], [text('Now.')]] }] } })
+    const model = await start({ one: { steps: [{ attempts: [[httpError(429, 'Too fast.')], [sayText('Now.')]] }] } })
     const refused = await post(model, vendor, prompt)
     expect(refused.status).toBe(429)
     expect(await refused.json()).toMatchObject({ error: { message: 'Too fast.' } })
@@ -189,12 +189,12 @@ describe.each(names)('the dialect %s', (vendor) => {
   })
 
   test('breaks off in mid-answer', async () => {
-    const model = await start({ one: { steps: [[text('Begun'), cut]] } })
+    const model = await start({ one: { steps: [[sayText('Begun'), cutConnection]] } })
     await expect((await post(model, vendor, prompt)).text()).rejects.toThrow()
   })
 
   test('waits until it is released', async () => {
-    const model = await start({ one: { steps: [[hold('gate'), text('After.')]] } })
+    const model = await start({ one: { steps: [[holdAnswer('gate'), sayText('After.')]] } })
     const answer = post(model, vendor, prompt)
     await model.held('gate')
     model.release('gate')
@@ -203,7 +203,7 @@ describe.each(names)('the dialect %s', (vendor) => {
 })
 
 test('Gemini also answers as a whole', async () => {
-  const model = await start({ one: { steps: [[reasoning('Hm.'), text('Hello, you there', 5), usage(7, 3)]] } })
+  const model = await start({ one: { steps: [[think('Hm.'), sayText('Hello, you there', 5), reportUsage(7, 3)]] } })
   const response = await fetch(`${model.origin}/v1beta/models/m2:generateContent`, {
     method: 'POST',
     body: JSON.stringify(vendors.gemini.prompt),
@@ -218,7 +218,7 @@ test('Gemini also answers as a whole', async () => {
 })
 
 test('Gemini gets an empty object where it asks for JSON', async () => {
-  const model = await start({ one: { steps: [[text('Hello.')]] } })
+  const model = await start({ one: { steps: [[sayText('Hello.')]] } })
   const response = await fetch(`${model.origin}/v1beta/models/m2:generateContent`, {
     method: 'POST',
     body: JSON.stringify({ ...vendors.gemini.prompt, generationConfig: { responseMimeType: 'application/json' } }),

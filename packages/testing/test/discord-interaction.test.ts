@@ -2,7 +2,7 @@ import { createPublicKey, verify } from 'node:crypto'
 import { createServer } from 'node:http'
 import { afterEach, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
-import type { FakeDiscord } from '../src/index.ts'
+import type { FakeDiscord } from '../src/discord/index.ts'
 import { channelId, start, token, until } from './guild.ts'
 
 interface Packet {

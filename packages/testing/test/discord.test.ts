@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readDiscord } from '../src/index.ts'
+import { readDiscord } from '../src/internal.ts'
 import { channelId, start, token } from './guild.ts'
 
 const messages = `/channels/${channelId}/messages`

@@ -1,4 +1,5 @@
-import { atLeast, type Recording } from '../src/index.ts'
+import { atLeast } from '../src/config.ts'
+import type { Recording } from '../src/index.ts'
 
 export interface Frame {
   readonly type: string

@@ -1,6 +1,10 @@
 import { Api, InputFile } from 'grammy'
 import { afterEach, describe, expect, test } from 'vitest'
-import { createHandClock, startDiscord, startSlack, startTelegram, startWhatsApp, until } from '../src/index.ts'
+import { startDiscord } from '../src/discord/index.ts'
+import { createHandClock, until } from '../src/index.ts'
+import { startSlack } from '../src/slack/index.ts'
+import { startTelegram } from '../src/telegram/index.ts'
+import { startWhatsApp } from '../src/whatsapp/index.ts'
 import { listen } from './listen.ts'
 
 /** What a host sends beside the package's own messages. */

@@ -1,21 +1,21 @@
 import { expect, test } from 'vitest'
 import { secondConfigFor } from '../src/config.ts'
 import { inGeneration } from '../src/generation.ts'
-import { text, tool } from '../src/script.ts'
+import { callTool, sayText } from '../src/script.ts'
 
 test('scripts call the tools of OpenCode 2 by its names', () => {
   const pieces = [
-    text('I look.'),
-    tool('read', { filePath: 'a.txt' }),
-    tool('bash', { command: 'ls' }),
-    tool('task', { prompt: 'Go.', subagent_type: 'general' }),
+    sayText('I look.'),
+    callTool('read', { filePath: 'a.txt' }),
+    callTool('bash', { command: 'ls' }),
+    callTool('task', { prompt: 'Go.', subagent_type: 'general' }),
   ]
   expect(inGeneration(1, pieces)).toEqual(pieces)
   expect(inGeneration(2, pieces)).toEqual([
-    text('I look.'),
-    tool('read', { path: 'a.txt' }),
-    tool('shell', { command: 'ls' }),
-    tool('subagent', { prompt: 'Go.', agent: 'general' }),
+    sayText('I look.'),
+    callTool('read', { path: 'a.txt' }),
+    callTool('shell', { command: 'ls' }),
+    callTool('subagent', { prompt: 'Go.', agent: 'general' }),
   ])
 })
 

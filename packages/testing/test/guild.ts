@@ -1,5 +1,6 @@
 import { afterEach } from 'vitest'
-import { createHandClock, type DiscordOptions, type FakeDiscord, type HandClock, startDiscord } from '../src/index.ts'
+import { type DiscordOptions, type FakeDiscord, startDiscord } from '../src/discord/index.ts'
+import { createHandClock, type HandClock } from '../src/index.ts'
 
 export const token = 'MTA.secret'
 export const channelId = '100000000000000001'

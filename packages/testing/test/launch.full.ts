@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { launchOpencode, scenarioToken, startModel, text } from '../src/index.ts'
+import { launchOpencode, sayText, scenarioToken, startModel } from '../src/index.ts'
 import { endProcess, isUp } from './ended-process.ts'
 
 const words = 'Said by a script.'
-const startScripted = () => startModel({ scripts: { one: { steps: [[text(words)]] } } })
+const startScripted = () => startModel({ scripts: { one: { steps: [[sayText(words)]] } } })
 
 /** Asks for one reply and waits for it, over REST alone. */
 const ask = async (server: { url: string; directory: string }): Promise<string> => {

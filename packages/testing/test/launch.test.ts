@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { atLeast, launchOpencode } from '../src/index.ts'
+import { atLeast } from '../src/config.ts'
+import { launchOpencode } from '../src/index.ts'
 import { endProcess, isUp } from './ended-process.ts'
 
 test('a server has its files, answers, and leaves nothing behind when it stops', async () => {

@@ -1,21 +1,21 @@
 import { afterEach, expect, test } from 'vitest'
 import {
-  cut,
-  failure,
-  hold,
-  type Model,
-  type ModelOptions,
-  reasoning,
+  callTool,
+  cutConnection,
+  holdAnswer,
+  httpError,
+  reportUsage,
+  type ScriptedModel,
+  type ScriptedModelOptions,
   type Scripts,
+  sayText,
   scenarioToken,
   startModel,
-  text,
-  tool,
-  usage,
+  think,
 } from '../src/index.ts'
 
-const models: Model[] = []
-const start = async (scripts: Scripts, more: Partial<ModelOptions> = {}): Promise<Model> => {
+const models: ScriptedModel[] = []
+const start = async (scripts: Scripts, more: Partial<ScriptedModelOptions> = {}): Promise<ScriptedModel> => {
   const model = await startModel({ scripts, ...more })
   models.push(model)
   return model
@@ -30,7 +30,7 @@ const called = (...names: readonly string[]) => ({
 })
 const tools = [{ type: 'function', function: { name: 'bash' } }]
 
-const ask = (model: Model, messages: readonly unknown[], more: object = { tools }, signal?: AbortSignal) =>
+const ask = (model: ScriptedModel, messages: readonly unknown[], more: object = { tools }, signal?: AbortSignal) =>
   fetch(`${model.url}/chat/completions`, {
     method: 'POST',
     body: JSON.stringify({ model: 'm1', stream: true, messages, ...more }),
@@ -55,13 +55,13 @@ const textOf = (chunks: readonly Chunk[]) =>
   deltasOf(chunks)
     .map((delta) => delta.content ?? '')
     .join('')
-const answer = async (model: Model, ...messages: readonly unknown[]) =>
+const answer = async (model: ScriptedModel, ...messages: readonly unknown[]) =>
   textOf(await chunksOf(await ask(model, messages)))
 
 const one = scenarioToken('one')
 
 test('text is streamed in chunks, then the finish reason, then the usage', async () => {
-  const model = await start({ one: { steps: [[text('Hello, you there', 5), usage(7, 3)]] } })
+  const model = await start({ one: { steps: [[sayText('Hello, you there', 5), reportUsage(7, 3)]] } })
   const response = await ask(model, [says('user', one)])
   expect(response.headers.get('content-type')).toBe('text/event-stream')
   const chunks = await chunksOf(response)
@@ -79,7 +79,9 @@ test('text is streamed in chunks, then the finish reason, then the usage', async
 })
 
 test('reasoning and tool calls have their own deltas', async () => {
-  const model = await start({ one: { steps: [[reasoning('Hm.'), tool('bash', { command: 'ls' }), tool('read', {})]] } })
+  const model = await start({
+    one: { steps: [[think('Hm.'), callTool('bash', { command: 'ls' }), callTool('read', {})]] },
+  })
   const chunks = await chunksOf(await ask(model, [says('user', one)]))
   const deltas = deltasOf(chunks)
   expect(deltas).toContainEqual({ reasoning_content: 'Hm.' })
@@ -91,13 +93,13 @@ test('reasoning and tool calls have their own deltas', async () => {
 })
 
 test('a chunk never splits a code point', async () => {
-  const model = await start({ one: { steps: [[text('👍🏽👨‍👩‍👧', 1)]] } })
+  const model = await start({ one: { steps: [[sayText('👍🏽👨‍👩‍👧', 1)]] } })
   const parts = deltasOf(await chunksOf(await ask(model, [says('user', one)]))).flatMap((delta) => delta.content || [])
   expect(parts).toEqual(Array.from('👍🏽👨‍👩‍👧'))
 })
 
 test('the tool rounds since the naming message pick the step', async () => {
-  const steps = [[text('zero')], [text('one')], [text('two')]]
+  const steps = [[sayText('zero')], [sayText('one')], [sayText('two')]]
   const model = await start({ one: { steps }, other: { steps } })
   const before = [says('user', scenarioToken('other')), says('assistant', '', called('a')), says('tool', 'x')]
   expect(await answer(model, ...before, says('user', one))).toBe('zero')
@@ -110,14 +112,14 @@ test('the tool rounds since the naming message pick the step', async () => {
 })
 
 test('an assistant message can name the next script, a tool result cannot', async () => {
-  const model = await start({ one: { steps: [[text('first')]] }, next: { steps: [[text('second')]] } })
+  const model = await start({ one: { steps: [[sayText('first')]] }, next: { steps: [[sayText('second')]] } })
   const summary = says('assistant', `In short. ${scenarioToken('next')}`)
   expect(await answer(model, says('user', one), summary, says('user', 'Continue.'))).toBe('second')
   expect(await answer(model, says('user', one), says('tool', scenarioToken('next')))).toBe('first')
 })
 
 test('a prompt that names no script gets the fallback, or an error if there is none', async () => {
-  const scripts = { one: { steps: [[text('first')], [text('second')]] } }
+  const scripts = { one: { steps: [[sayText('first')], [sayText('second')]] } }
   expect(await answer(await start(scripts), says('user', 'hi'))).toBe('No script is named (nothing).')
   const model = await start(scripts, { fallback: 'one' })
   const round = [says('assistant', '', called('a')), says('tool', 'x')]
@@ -126,7 +128,7 @@ test('a prompt that names no script gets the fallback, or an error if there is n
 })
 
 test("a fallback may be chosen by the prompt's text", async () => {
-  const scripts = { tests: { steps: [[text('They pass.')]] }, other: { steps: [[text('What?')]] } }
+  const scripts = { tests: { steps: [[sayText('They pass.')]] }, other: { steps: [[sayText('What?')]] } }
   const model = await start(scripts, { fallback: (prompt) => (prompt.includes('test') ? 'tests' : 'other') })
   expect(await answer(model, says('user', 'hi'), says('assistant', 'What?'), says('user', 'Run the tests'))).toBe(
     'They pass.',
@@ -137,8 +139,10 @@ test("a fallback may be chosen by the prompt's text", async () => {
 
 test('attempts answer repeated requests, branches depend on the tool results', async () => {
   const model = await start({
-    one: { steps: [{ attempts: [[failure(429, 'Slow down', { 'retry-after': '1' })], [text('now')]] }] },
-    two: { steps: [[], { branches: [{ includes: 'Blue', pieces: [text('blue')] }], otherwise: [text('other')] }] },
+    one: { steps: [{ attempts: [[httpError(429, 'Slow down', { 'retry-after': '1' })], [sayText('now')]] }] },
+    two: {
+      steps: [[], { branches: [{ includes: 'Blue', pieces: [sayText('blue')] }], otherwise: [sayText('other')] }],
+    },
   })
   const refused = await ask(model, [says('user', one)])
   expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1'])
@@ -155,7 +159,7 @@ test('attempts answer repeated requests, branches depend on the tool results', a
 })
 
 test('requests without tools get the title or the summary', async () => {
-  const model = await start({ one: { steps: [], title: 'A title', summary: [text('A summary')] } })
+  const model = await start({ one: { steps: [], title: 'A title', summary: [sayText('A summary')] } })
   const title = [says('user', 'Generate a title for this conversation:'), says('user', one)]
   expect(textOf(await chunksOf(await ask(model, title, {})))).toBe('A title')
   expect(textOf(await chunksOf(await ask(model, [says('user', one), says('user', 'Summarise.')], {})))).toBe(
@@ -165,19 +169,19 @@ test('requests without tools get the title or the summary', async () => {
 })
 
 test('a cut breaks the connection after the text was sent', async () => {
-  const model = await start({ one: { steps: [[text('half a'), cut]] } })
+  const model = await start({ one: { steps: [[sayText('half a'), cutConnection]] } })
   const response = await ask(model, [says('user', one)])
   await expect(response.text()).rejects.toThrow()
 })
 
 test('a hold waits until it is released or the client disconnects', async () => {
-  const model = await start({ one: { steps: [[text('a'), hold('gate'), text('b')]] } })
+  const model = await start({ one: { steps: [[sayText('a'), holdAnswer('gate'), sayText('b')]] } })
   const waiting = answer(model, says('user', one))
   await model.held('gate')
   model.release('gate')
   expect(await waiting).toBe('ab')
 
-  const other = await start({ one: { steps: [[hold('gate')]] } })
+  const other = await start({ one: { steps: [[holdAnswer('gate')]] } })
   const leave = new AbortController()
   const left = ask(other, [says('user', one)], { tools }, leave.signal).then((response) => response.text())
   await other.held('gate')
@@ -197,7 +201,7 @@ test('a request that asks for no answer is rejected with the cure', async () => 
 })
 
 test('keeps only as many requests as it is told to', async () => {
-  const model = await start({ plain: { steps: [[text('Fine.')]] } }, { keepRequests: 2 })
+  const model = await start({ plain: { steps: [[sayText('Fine.')]] } }, { keepRequests: 2 })
   for (const word of ['one', 'two', 'three'])
     await (await ask(model, [says('user', `${word} ${scenarioToken('plain')}`)])).text()
   expect(model.requests.map(({ prompt }) => prompt.split(' ')[0])).toEqual(['two', 'three'])

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { launchOpencode, startModel, startProxy, text } from '../src/index.ts'
+import { launchOpencode, sayText, startModel, startProxy } from '../src/index.ts'
 
 test('the stream comes back after a real server restarts behind the proxy', async () => {
-  const model = await startModel({ scripts: { one: { steps: [[text('One.')]] } } })
+  const model = await startModel({ scripts: { one: { steps: [[sayText('One.')]] } } })
   const opencode = await launchOpencode({ model })
   let restarting: Promise<void> | undefined
   const onFrame = (): void => {

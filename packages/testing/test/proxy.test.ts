@@ -1,6 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { createHandClock, type Fault, type FaultProxy, startProxy } from '../src/index.ts'
+import { createHandClock, type FaultProxy, type ProxyFault, startProxy } from '../src/index.ts'
 
 const frame = (type: string, more: object = {}): string => `data: ${JSON.stringify({ type, ...more })}\n\n`
 const typesIn = (said: string): readonly string[] =>
@@ -33,7 +33,7 @@ const target = await new Promise<string>((resolve) =>
 )
 
 let proxy: FaultProxy | undefined
-const start = async (faults: readonly Fault[], more: object = {}): Promise<FaultProxy> => {
+const start = async (faults: readonly ProxyFault[], more: object = {}): Promise<FaultProxy> => {
   proxy = await startProxy({ target, faults, ...more })
   return proxy
 }

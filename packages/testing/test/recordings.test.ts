@@ -2,14 +2,14 @@ import { homedir, tmpdir } from 'node:os'
 import { describe, expect, test } from 'vitest'
 import {
   listRecordings,
+  openCode2Version,
   readRecording,
   recordedVersions,
   scenarios,
   scenariosOf,
-  secondVersion,
   unsupported,
-  unsupportedReason,
 } from '../src/index.ts'
+import { unsupportedReason } from '../src/versions.ts'
 import { clues } from './clues.ts'
 import { evidenceOf } from './evidence.ts'
 import { secondClues } from './second-clues.ts'
@@ -49,23 +49,23 @@ test('each reason is a sentence and names a scenario and versions that exist', (
   const names = new Set(scenarios.map((each) => each.name))
   for (const { version, scenario, reason } of unsupported) {
     expect(names).toContain(scenario)
-    expect([...recordedVersions, secondVersion]).toContain(version)
+    expect([...recordedVersions, openCode2Version]).toContain(version)
     expect(reason).toMatch(/^[A-Z].{20,}\.$/)
   }
 })
 
 test('scenarios have unique names and describe what they show', () => {
-  const all = [...scenarios, ...scenariosOf(secondVersion).filter((each) => !scenarios.includes(each))]
+  const all = [...scenarios, ...scenariosOf(openCode2Version).filter((each) => !scenarios.includes(each))]
   expect(new Set(all.map((each) => each.name)).size).toBe(all.length)
   expect(all.filter((each) => !/^[A-Z].*\.$/.test(each.shows))).toEqual([])
 })
 
-describe(`recordings of ${secondVersion}`, () => {
+describe(`recordings of ${openCode2Version}`, () => {
   const here = listRecordings({ generation: 2 })
 
   test('there is one of every scenario that OpenCode 2 plays', () => {
     expect(here.map(({ scenario }) => scenario).sort()).toEqual(
-      scenariosOf(secondVersion)
+      scenariosOf(openCode2Version)
         .map(({ name }) => name)
         .sort(),
     )
@@ -81,7 +81,7 @@ describe(`recordings of ${secondVersion}`, () => {
   })
 
   test.each(secondClues)('%s shows what its name says', (scenario, clues) => {
-    const evidence = evidenceOf(readRecording({ version: secondVersion, scenario }))
+    const evidence = evidenceOf(readRecording({ version: openCode2Version, scenario }))
     expect(clues.flatMap((clue) => clue(evidence) ?? [])).toEqual([])
   })
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { redact } from '../src/index.ts'
+import { redact } from '../src/internal.ts'
 
 const machine = {
   root: '/var/folders/x/reply-1',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { SlackFault } from '../src/index.ts'
+import type { SlackFault } from '../src/slack/index.ts'
 import { until, workspace } from './workspace.ts'
 
 const post = { channel: 'C1', text: 'x' }

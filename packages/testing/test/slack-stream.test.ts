@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { SlackOptions } from '../src/index.ts'
+import type { SlackOptions } from '../src/slack/index.ts'
 import { workspace } from './workspace.ts'
 
 const recipient = { recipient_user_id: 'U1', recipient_team_id: 'T0FAKE' }

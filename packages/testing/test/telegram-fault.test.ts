@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { TelegramFault } from '../src/index.ts'
+import type { TelegramFault } from '../src/telegram/index.ts'
 import { refusal, start, token, until } from './bot.ts'
 
 const texts = (screen: readonly { readonly text: string }[]): readonly string[] => screen.map(({ text }) => text)

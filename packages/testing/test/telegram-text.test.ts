@@ -1,6 +1,6 @@
 import type { ParseMode } from 'grammy/types'
 import { describe, expect, test } from 'vitest'
-import type { TelegramRichNode } from '../src/index.ts'
+import type { TelegramRichNode } from '../src/telegram/index.ts'
 import { refusal, start } from './bot.ts'
 
 /** What is shown of a text: the words, and which of them are what. */

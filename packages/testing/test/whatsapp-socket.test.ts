@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { createFakeBaileys, createHandClock, type FakeSocketEvents, type SocketFault } from '../src/index.ts'
+import { createHandClock } from '../src/index.ts'
+import { createFakeBaileys, type FakeSocketEvents, type SocketFault } from '../src/whatsapp/index.ts'
 
 const jid = '4917000000002@s.whatsapp.net'
 const group = '120363000000000000@g.us'

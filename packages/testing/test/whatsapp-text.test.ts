@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readWhatsApp } from '../src/index.ts'
+import { readWhatsApp } from '../src/internal.ts'
 
 const read = (source: string): readonly [string, ...string[]] => {
   const { text, entities } = readWhatsApp(source)

@@ -1,13 +1,7 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import { afterEach, describe, expect, test } from 'vitest'
-import {
-  createHandClock,
-  type FakeWhatsApp,
-  type HandClock,
-  startWhatsApp,
-  until,
-  type WhatsAppOptions,
-} from '../src/index.ts'
+import { createHandClock, type HandClock, until } from '../src/index.ts'
+import { type FakeWhatsApp, startWhatsApp, type WhatsAppOptions } from '../src/whatsapp/index.ts'
 
 const token = 'EAA-token'
 const ada = '491700000001'

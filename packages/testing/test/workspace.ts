@@ -1,5 +1,6 @@
 import { afterEach } from 'vitest'
-import { createHandClock, type FakeSlack, type HandClock, type SlackOptions, startSlack } from '../src/index.ts'
+import { createHandClock, type HandClock } from '../src/index.ts'
+import { type FakeSlack, type SlackOptions, startSlack } from '../src/slack/index.ts'
 
 export { until } from '../src/index.ts'
 

@@ -3,7 +3,16 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { type Client, connect, type Reply, toolsOf } from '@reply/core'
 import { createAgent, type Thought, type ToolHost } from '@reply/core/thoughts'
-import { hold, launchOpencode, type Model, type Opencode, type Scripts, startModel, text, tool } from '@reply/testing'
+import {
+  callTool,
+  holdAnswer,
+  launchOpencode,
+  type OpencodeServer,
+  type ScriptedModel,
+  type Scripts,
+  sayText,
+  startModel,
+} from '@reply/testing'
 import { openCodeHost } from '@reply/tools'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -18,8 +27,8 @@ export interface Played {
 export function playTools({ version, password }: Played): void {
   describe(`OpenCode ${version}`, () => {
     const scripts: Record<string, Scripts[string]> = {}
-    let model: Model
-    let server: Opencode
+    let model: ScriptedModel
+    let server: OpencodeServer
     let opencode: Client
     let real: ToolHost
 
@@ -67,9 +76,9 @@ export function playTools({ version, password }: Played): void {
       const cities: string[] = []
       const host = scripted('weather', (named) => ({
         steps: [
-          [tool(named('weather'), { city: 'Bern' })],
-          [tool(named('return_result'), { degrees: 21 })],
-          [hold('returned'), text('Done.')],
+          [callTool(named('weather'), { city: 'Bern' })],
+          [callTool(named('return_result'), { degrees: 21 })],
+          [holdAnswer('returned'), sayText('Done.')],
         ],
       }))
       const turn = createAgent(opencode, { host }).stream('How warm? [scenario:weather]', {
@@ -101,7 +110,7 @@ export function playTools({ version, password }: Played): void {
     })
 
     test('forgets the tools when the turn has ended', async () => {
-      const host = scripted('plain', () => ({ steps: [[text('Hello.')]] }))
+      const host = scripted('plain', () => ({ steps: [[sayText('Hello.')]] }))
       const tools = { look: { description: 'Looks.', schema: z.object({}), handler: () => 'seen' } }
       const reply: Reply = await createAgent(opencode, { host }).run('Hello? [scenario:plain]', { tools })
       expect(reply.outcome).toBe('completed')
@@ -111,9 +120,9 @@ export function playTools({ version, password }: Played): void {
     test('lets the model try again after a value that does not fit', async () => {
       const host = scripted('again', (named) => ({
         steps: [
-          [tool(named('return_result'), { value: 'three' })],
-          [tool(named('return_result'), { value: 3 })],
-          [text('Done.')],
+          [callTool(named('return_result'), { value: 'three' })],
+          [callTool(named('return_result'), { value: 3 })],
+          [sayText('Done.')],
         ],
       }))
       const seen: Reply[] = []
@@ -128,7 +137,7 @@ export function playTools({ version, password }: Played): void {
 
     if (password === undefined) {
       test('returns a value by the format of the prompt, without a host', async () => {
-        scripts.format = { steps: [[tool('StructuredOutput', { value: 3 })], [text('Counted.')]] }
+        scripts.format = { steps: [[callTool('StructuredOutput', { value: 3 })], [sayText('Counted.')]] }
         expect(await createAgent(opencode).run('How many? [scenario:format]', { output: z.int() })).toBe(3)
       })
     } else {
@@ -140,9 +149,9 @@ export function playTools({ version, password }: Played): void {
               /"(reply_\w{8}_)/.exec(JSON.stringify(model.requests.at(-1)?.body))?.[1] + name
             return {
               steps: [
-                [tool(named('temperature'), { city: 'Bern' })],
-                [tool(named('return_result'), { city: 'Bern', degrees: 12 })],
-                [text('Bern is.')],
+                [callTool(named('temperature'), { city: 'Bern' })],
+                [callTool(named('return_result'), { city: 'Bern', degrees: 12 })],
+                [sayText('Bern is.')],
               ],
             }
           },
@@ -162,7 +171,7 @@ export function playTools({ version, password }: Played): void {
     }
 
     test('rejects the result of a turn that returns nothing', async () => {
-      const host = scripted('nothing', () => ({ steps: [[text('I do not know.')]] }))
+      const host = scripted('nothing', () => ({ steps: [[sayText('I do not know.')]] }))
       const turn = createAgent(opencode, { host }).stream('How many? [scenario:nothing]', { output: z.int() })
       await expect(turn.result).rejects.toMatchObject({
         type: 'no-output',

@@ -1,4 +1,4 @@
-import { secondPassword, secondVersion } from '@reply/testing'
+import { openCode2Password, openCode2Version } from '@reply/testing'
 import { playTools } from './on-opencode.ts'
 
-playTools({ version: secondVersion, password: secondPassword })
+playTools({ version: openCode2Version, password: openCode2Password })

@@ -1,6 +1,7 @@
 import type { PermissionAsk, Reply } from '@reply/core'
 import { answerWith, type Inbound, type Sink } from '@reply/sink'
-import { createFakeBaileys, createHandClock } from '@reply/testing'
+import { createHandClock } from '@reply/testing'
+import { createFakeBaileys } from '@reply/testing/whatsapp'
 import { expect, test } from 'vitest'
 import { permits, replyWith } from '../../sink/test/make.ts'
 import { baileysChannel } from '../src/index.ts'

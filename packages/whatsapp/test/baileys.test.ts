@@ -1,6 +1,7 @@
 import { type Inbound, memoryStore } from '@reply/sink'
 import type { Bubble, PortError } from '@reply/sink/channel'
-import { createFakeBaileys, createHandClock, type SocketFault } from '@reply/testing'
+import { createHandClock } from '@reply/testing'
+import { createFakeBaileys, type SocketFault } from '@reply/testing/whatsapp'
 import { describe, expect, test } from 'vitest'
 import { settledWith, text } from '../../sink/test/make.ts'
 import { type BaileysSocket, baileysChannel } from '../src/index.ts'

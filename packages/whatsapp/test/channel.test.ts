@@ -1,6 +1,6 @@
 import { type Ask, emptyReply, type Reply } from '@reply/core'
 import { answerWith, type Inbound } from '@reply/sink'
-import type { WhatsAppMessage } from '@reply/testing'
+import type { WhatsAppMessage } from '@reply/testing/whatsapp'
 import { afterEach, describe, expect, test } from 'vitest'
 import { listen } from '../../testing/test/listen.ts'
 import { whatsappChannel } from '../src/index.ts'

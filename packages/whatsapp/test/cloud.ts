@@ -1,5 +1,6 @@
 import type { Bubble } from '@reply/sink/channel'
-import { createHandClock, type FakeWhatsApp, type HandClock, startWhatsApp, type WhatsAppOptions } from '@reply/testing'
+import { createHandClock, type HandClock } from '@reply/testing'
+import { type FakeWhatsApp, startWhatsApp, type WhatsAppOptions } from '@reply/testing/whatsapp'
 import { afterEach } from 'vitest'
 import type { CloudPortOptions } from '../src/cloud/port.ts'
 import { type CloudClient, createCloudClient } from '../src/index.ts'

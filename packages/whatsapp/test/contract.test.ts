@@ -1,5 +1,6 @@
 import { type ContractOptions, portContract, type Stage, type StageFault } from '@reply/sink/testing'
-import { type CloudFault, createFakeBaileys, createHandClock, type SocketFault, startWhatsApp } from '@reply/testing'
+import { createHandClock } from '@reply/testing'
+import { type CloudFault, createFakeBaileys, type SocketFault, startWhatsApp } from '@reply/testing/whatsapp'
 import { describe, test } from 'vitest'
 import { createInFlight } from '../../sink/test/in-flight.ts'
 import { createNews } from '../../sink/test/news.ts'

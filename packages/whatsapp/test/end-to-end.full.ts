@@ -5,20 +5,22 @@ import { type Client, type Clock, connect, type ReplyStream, textOf } from '@rep
 import type { Sink } from '@reply/sink'
 import { answerWith, type Inbound } from '@reply/sink'
 import {
+  callTool,
+  holdAnswer,
+  launchOpencode,
+  type OpencodeServer,
+  type ScriptedModel,
+  type Scripts,
+  sayText,
+  startModel,
+} from '@reply/testing'
+import {
   createFakeBaileys,
   type FakeBaileys,
   type FakeWhatsApp,
-  hold,
-  launchOpencode,
-  type Model,
-  type Opencode,
-  type Scripts,
-  startModel,
   startWhatsApp,
-  text,
-  tool,
   type WhatsAppMessage,
-} from '@reply/testing'
+} from '@reply/testing/whatsapp'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import {
   type BaileysChannel,
@@ -51,21 +53,23 @@ const questions = [
   { header: 'Sizes', question: 'Which sizes?', options: ['S', 'M', 'L'].map(option), multiple: true },
 ]
 const scripts: Scripts = {
-  questions: { steps: [[text('Let me ask.'), tool('question', { questions })], [text('As you like.')]] },
+  questions: { steps: [[sayText('Let me ask.'), callTool('question', { questions })], [sayText('As you like.')]] },
   parent: {
     steps: [
-      [tool('task', { description: 'Touch it', prompt: '[scenario:child]', subagent_type: 'general' })],
-      [text('It was allowed to.')],
+      [callTool('task', { description: 'Touch it', prompt: '[scenario:child]', subagent_type: 'general' })],
+      [sayText('It was allowed to.')],
     ],
   },
-  child: { steps: [[tool('bash', { command: 'touch asked-for.txt', description: 'Touch' })], [text('Done so.')]] },
-  forever: { steps: [[text('This never ends, and goes on. '), hold('forever'), text('never.')]] },
-  code: { steps: [[text(`Here it is:\n\n\`\`\`ts\n${code}\n\`\`\`\n\nThat is all of it.`, 400)]] },
-  long: { steps: [[text(long, 150)]] },
+  child: {
+    steps: [[callTool('bash', { command: 'touch asked-for.txt', description: 'Touch' })], [sayText('Done so.')]],
+  },
+  forever: { steps: [[sayText('This never ends, and goes on. '), holdAnswer('forever'), sayText('never.')]] },
+  code: { steps: [[sayText(`Here it is:\n\n\`\`\`ts\n${code}\n\`\`\`\n\nThat is all of it.`, 400)]] },
+  long: { steps: [[sayText(long, 150)]] },
 }
 
-let model: Model
-let server: Opencode
+let model: ScriptedModel
+let server: OpencodeServer
 let opencode: Client
 let whatsapp: FakeWhatsApp
 let baileys: FakeBaileys

@@ -1,5 +1,6 @@
 import { type InboundFault, type InboundStage, inboundContract } from '@reply/sink/testing'
-import { type CloudFault, createFakeBaileys, createHandClock, type SocketFault, startWhatsApp } from '@reply/testing'
+import { createHandClock } from '@reply/testing'
+import { type CloudFault, createFakeBaileys, type SocketFault, startWhatsApp } from '@reply/testing/whatsapp'
 import { describe, test } from 'vitest'
 import { createArrivals } from '../../sink/test/arrivals.ts'
 import { createInFlight, stalledIn } from '../../sink/test/in-flight.ts'

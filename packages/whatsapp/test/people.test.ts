@@ -1,5 +1,6 @@
 import type { Inbound } from '@reply/sink'
-import { type BaileysOptions, createFakeBaileys, createHandClock } from '@reply/testing'
+import { createHandClock } from '@reply/testing'
+import { type BaileysOptions, createFakeBaileys } from '@reply/testing/whatsapp'
 import { describe, expect, test } from 'vitest'
 import { type BaileysSocket, baileysChannel } from '../src/index.ts'
 import { createBaileysPort, renderWhatsApp } from '../src/internal.ts'

@@ -1,5 +1,6 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
-import { createFakeBaileys, createHandClock, startWhatsApp, until } from '@reply/testing'
+import { createHandClock, until } from '@reply/testing'
+import { createFakeBaileys, startWhatsApp } from '@reply/testing/whatsapp'
 import { expect, test } from 'vitest'
 import { runProgram } from '../../sink/test/readme-program.ts'
 import * as whatsappPackage from '../src/index.ts'

@@ -1,5 +1,6 @@
 import type { Inbound } from '@reply/sink'
-import { createFakeBaileys, createHandClock, until } from '@reply/testing'
+import { createHandClock, until } from '@reply/testing'
+import { createFakeBaileys } from '@reply/testing/whatsapp'
 import { generateWAMessage, normalizeMessageContent, type WAMessage } from 'baileys'
 import { expect, test } from 'vitest'
 import type { BaileysAck } from '../src/baileys/api.ts'

@@ -1,4 +1,4 @@
-import { markdownCases, readWhatsApp, renderings } from '@reply/testing'
+import { markdownCases, readWhatsApp, renderings } from '@reply/testing/internal'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { asWritten, renderWhatsApp } from '../src/render.ts'

@@ -1,6 +1,7 @@
 import { type Reply, textOf } from '@reply/core'
 import { type Delivery, memoryStore } from '@reply/sink'
-import { type CloudFault, createFakeBaileys, createHandClock, type SocketFault, startWhatsApp } from '@reply/testing'
+import { createHandClock } from '@reply/testing'
+import { type CloudFault, createFakeBaileys, type SocketFault, startWhatsApp } from '@reply/testing/whatsapp'
 import { describe, expect, test } from 'vitest'
 import { createInFlight } from '../../sink/test/in-flight.ts'
 import { replyWith, settledWith, text } from '../../sink/test/make.ts'

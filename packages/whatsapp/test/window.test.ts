@@ -1,6 +1,6 @@
 import type { Reply } from '@reply/core'
 import { type Delivery, type Inbound, memoryStore, type Sink, SinkError } from '@reply/sink'
-import type { CloudFault, WhatsAppOptions } from '@reply/testing'
+import type { CloudFault, WhatsAppOptions } from '@reply/testing/whatsapp'
 import { afterEach, expect, test } from 'vitest'
 import { replyWith, settledWith, text } from '../../sink/test/make.ts'
 import { listen } from '../../testing/test/listen.ts'

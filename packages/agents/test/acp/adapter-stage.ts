@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { agentBinary, createProject, type Scripts, startModel } from '@reply/testing'
+import { createProject, type Scripts, startModel } from '@reply/testing'
+import { agentBinary } from '@reply/testing/internal'
 import { type AcpOptions, acp } from '../../src/acp.ts'
 import { claudeScripts, codexScripts } from './adapter-scripts.ts'
 import type { Stage } from './launch.ts'

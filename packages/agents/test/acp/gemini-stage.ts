@@ -1,18 +1,23 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { agentBinary, createProject, failure, hold, type Scripts, startModel, text, tool } from '@reply/testing'
+import { callTool, createProject, holdAnswer, httpError, type Scripts, sayText, startModel } from '@reply/testing'
+import { agentBinary } from '@reply/testing/internal'
 import { acp } from '../../src/acp.ts'
 import type { Stage } from './launch.ts'
 
-const command = tool('run_shell_command', { command: 'touch made.txt', description: 'Make a file' })
+const command = callTool('run_shell_command', { command: 'touch made.txt', description: 'Make a file' })
 
 const scripts: Scripts = {
-  tool: { steps: [[tool('list_directory', { dir_path: '.' })], [text('I looked.')]] },
-  error: { steps: [[failure(401, 'The key is wrong.')]] },
-  text: { steps: [[text('Hello from Gemini CLI.')]] },
-  'permission-allowed': { steps: [[text('I will run it.'), command], [text('It ran.')]] },
-  'permission-rejected': { steps: [[text('I will run it.'), command], [text('Then not.')]] },
-  abort: { steps: [[text('This answer will never come to its end, because'), hold('middle'), text(' it is late.')]] },
+  tool: { steps: [[callTool('list_directory', { dir_path: '.' })], [sayText('I looked.')]] },
+  error: { steps: [[httpError(401, 'The key is wrong.')]] },
+  text: { steps: [[sayText('Hello from Gemini CLI.')]] },
+  'permission-allowed': { steps: [[sayText('I will run it.'), command], [sayText('It ran.')]] },
+  'permission-rejected': { steps: [[sayText('I will run it.'), command], [sayText('Then not.')]] },
+  abort: {
+    steps: [
+      [sayText('This answer will never come to its end, because'), holdAnswer('middle'), sayText(' it is late.')],
+    ],
+  },
 }
 
 /** A live Gemini CLI that plays a scene against the scripted model. */

@@ -1,4 +1,5 @@
-import { prepareOpencode, scenarios, startModel } from '@reply/testing'
+import { scenarios, startModel } from '@reply/testing'
+import { prepareOpencode } from '@reply/testing/internal'
 import { type AcpClient, acp, opencodeAcp } from '../../src/acp.ts'
 import type { Scene } from './scenes.ts'
 

@@ -1,5 +1,6 @@
 import type { Thought } from '@reply/core/thoughts'
-import { prepareOpencode, startModel, text, tool } from '@reply/testing'
+import { callTool, sayText, startModel } from '@reply/testing'
+import { prepareOpencode } from '@reply/testing/internal'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { acp } from '../../src/acp.ts'
@@ -9,9 +10,9 @@ test('a live OpenCode calls a tool of this program over ACP, and returns a value
     scripts: {
       weather: {
         steps: [
-          [tool('reply_weather', { city: 'Bern' })],
-          [tool('reply_return_result', { degrees: 21 })],
-          [text('Done.')],
+          [callTool('reply_weather', { city: 'Bern' })],
+          [callTool('reply_return_result', { degrees: 21 })],
+          [sayText('Done.')],
         ],
       },
     },

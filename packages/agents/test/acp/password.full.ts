@@ -1,5 +1,6 @@
 import { toolsOf } from '@reply/core'
-import { prepareOpencode, promptFor, startModel, text, tool } from '@reply/testing'
+import { callTool, promptFor, sayText, startModel } from '@reply/testing'
+import { prepareOpencode } from '@reply/testing/internal'
 import { expect, test } from 'vitest'
 import { opencodeAcp } from '../../src/acp.ts'
 
@@ -11,7 +12,7 @@ printf 'GET /permission HTTP/1.0\\r\\n\\r\\n' >&3
 head -n 1 <&3`
 
 test("a command that a live OpenCode runs does not get its server's password, and the server refuses requests without it", async () => {
-  const steps = [[tool('bash', { command, description: 'Looks for the password' })], [text('Done.')]]
+  const steps = [[callTool('bash', { command, description: 'Looks for the password' })], [sayText('Done.')]]
   const model = await startModel({ scripts: { look: { steps } } })
   const opencode = await prepareOpencode({ model, config: { permission: { bash: 'ask' } } })
   const content = JSON.stringify({ username: 'anna' })

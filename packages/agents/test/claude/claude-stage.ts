@@ -1,16 +1,16 @@
 import type { SourceStage } from '@reply/core/testing'
-import { failure, hold, reasoning, type Scripts, text, tool } from '@reply/testing'
+import { callTool, holdAnswer, httpError, type Scripts, sayText, think } from '@reply/testing'
 import { type ClaudeOptions, claude } from '../../src/claude.ts'
 import { claudeEnv, type ScriptedStage, startScripted } from '../scripted-stage.ts'
 
 const bash = (name: string) =>
-  tool('Bash', { command: `touch ${name}.txt && echo ${name}`, description: 'Makes a file' })
+  callTool('Bash', { command: `touch ${name}.txt && echo ${name}`, description: 'Makes a file' })
 
 const task = (subject: string) =>
-  tool('TaskCreate', { subject, description: `${subject} all of it`, activeForm: `${subject}ing` })
-const change = (taskId: string, status: string) => tool('TaskUpdate', { taskId, status })
+  callTool('TaskCreate', { subject, description: `${subject} all of it`, activeForm: `${subject}ing` })
+const change = (taskId: string, status: string) => callTool('TaskUpdate', { taskId, status })
 const todo = (first: string, second: string) =>
-  tool('TodoWrite', {
+  callTool('TodoWrite', {
     todos: [
       { content: 'Read', status: first, activeForm: 'Reading' },
       { content: 'Write', status: second, activeForm: 'Writing' },
@@ -18,16 +18,16 @@ const todo = (first: string, second: string) =>
   })
 
 export const claudeScripts: Scripts = {
-  plain: { steps: [[reasoning('Let me think.'), text('Hello there, nice to meet you.')]] },
-  endless: { steps: [[text('I begin. '), hold('forever'), text('never')]] },
-  permission: { steps: [[text('I run it.'), bash('made')], [text('It is made.')]] },
+  plain: { steps: [[think('Let me think.'), sayText('Hello there, nice to meet you.')]] },
+  endless: { steps: [[sayText('I begin. '), holdAnswer('forever'), sayText('never')]] },
+  permission: { steps: [[sayText('I run it.'), bash('made')], [sayText('It is made.')]] },
   always: {
-    steps: [[tool('Bash', { command: 'node -e 0', description: 'Does nothing' })], [text('It is made again.')]],
+    steps: [[callTool('Bash', { command: 'node -e 0', description: 'Does nothing' })], [sayText('It is made again.')]],
   },
   question: {
     steps: [
       [
-        tool('AskUserQuestion', {
+        callTool('AskUserQuestion', {
           questions: [
             {
               question: 'Which color?',
@@ -41,37 +41,43 @@ export const claudeScripts: Scripts = {
           ],
         }),
       ],
-      [text('Thanks.')],
+      [sayText('Thanks.')],
     ],
   },
   delegate: {
     steps: [
-      [tool('Agent', { description: 'Look around', prompt: '[scenario:child] Go', subagent_type: 'general-purpose' })],
-      [text('The agent is done.')],
+      [
+        callTool('Agent', {
+          description: 'Look around',
+          prompt: '[scenario:child] Go',
+          subagent_type: 'general-purpose',
+        }),
+      ],
+      [sayText('The agent is done.')],
     ],
   },
-  child: { steps: [[text('The child works.'), bash('child')], [text('The child is done.')]] },
+  child: { steps: [[sayText('The child works.'), bash('child')], [sayText('The child is done.')]] },
   tasks: {
     steps: [
       [task('Read'), task('Write'), task('Check')],
       [change('1', 'in_progress')],
       [change('1', 'completed'), change('2', 'in_progress'), change('3', 'deleted'), change('9', 'completed')],
-      [tool('TaskList', {})],
-      [text('Planned.')],
+      [callTool('TaskList', {})],
+      [sayText('Planned.')],
     ],
   },
   'shared-tasks': {
     steps: [
       [
         task('Read'),
-        tool('Agent', { description: 'Plan', prompt: '[scenario:planner] Go', subagent_type: 'general-purpose' }),
+        callTool('Agent', { description: 'Plan', prompt: '[scenario:planner] Go', subagent_type: 'general-purpose' }),
       ],
-      [text('It is planned.')],
+      [sayText('It is planned.')],
     ],
   },
-  planner: { steps: [[task('Write')], [change('1', 'completed')], [text('Planned.')]] },
-  unauthorized: { steps: [[failure(401, 'The key is wrong.')]] },
-  todos: { steps: [[todo('in_progress', 'pending')], [todo('completed', 'in_progress')], [text('Planned.')]] },
+  planner: { steps: [[task('Write')], [change('1', 'completed')], [sayText('Planned.')]] },
+  unauthorized: { steps: [[httpError(401, 'The key is wrong.')]] },
+  todos: { steps: [[todo('in_progress', 'pending')], [todo('completed', 'in_progress')], [sayText('Planned.')]] },
 }
 
 /** Claude Code with a scripted model, in a home and a folder of its own. */

@@ -1,7 +1,7 @@
 import { textOf } from '@reply/core'
 import { connectSource } from '@reply/core/source'
 import { localAgentSkips, sourceContract } from '@reply/core/testing'
-import { agentBinary } from '@reply/testing'
+import { agentBinary } from '@reply/testing/internal'
 import { expect, test } from 'vitest'
 import { heldClock } from '../held-clock.ts'
 import { startClaudeStage } from './claude-stage.ts'

@@ -1,44 +1,48 @@
 import type { SourceStage } from '@reply/core/testing'
-import { hold, reasoning, type Scripts, text, tool } from '@reply/testing'
+import { callTool, holdAnswer, type Scripts, sayText, think } from '@reply/testing'
 import { type CodexOptions, codex } from '../../src/codex.ts'
 import { codexEnv, codexFiles, startScripted } from '../scripted-stage.ts'
 
 const exec = (command: string) =>
-  tool('exec_command', { cmd: command, sandbox_permissions: 'require_escalated', justification: 'May I make a file?' })
+  callTool('exec_command', {
+    cmd: command,
+    sandbox_permissions: 'require_escalated',
+    justification: 'May I make a file?',
+  })
 
 const plan = (first: string, second: string) =>
-  tool('update_plan', {
+  callTool('update_plan', {
     plan: [
       { step: 'Read', status: first },
       { step: 'Write', status: second },
     ],
   })
 
-const delegate = tool('multi_agent_v1.spawn_agent', { message: '[scenario:child] Look around.' })
+const delegate = callTool('multi_agent_v1.spawn_agent', { message: '[scenario:child] Look around.' })
 const untilMade = 'until test -f child.txt; do sleep 0.1; done; sleep 1'
 
 /** Outside of plan mode, Codex 0.169.0 has its question tool only with this feature. */
 export const askingArgs = ['-c', 'features.default_mode_request_user_input=true'] as const
 
 export const codexScripts: Scripts = {
-  plain: { steps: [[reasoning('Let me think.'), text('Hello there, nice to meet you.')]] },
-  endless: { steps: [[text('I begin. '), hold('forever'), text('never')]] },
-  permission: { steps: [[text('I run it.'), exec('touch made.txt && echo made')], [text('It is made.')]] },
-  always: { steps: [[exec('touch always.txt')], [text('It is made again.')]] },
+  plain: { steps: [[think('Let me think.'), sayText('Hello there, nice to meet you.')]] },
+  endless: { steps: [[sayText('I begin. '), holdAnswer('forever'), sayText('never')]] },
+  permission: { steps: [[sayText('I run it.'), exec('touch made.txt && echo made')], [sayText('It is made.')]] },
+  always: { steps: [[exec('touch always.txt')], [sayText('It is made again.')]] },
   // A model waits for its sub-agent by an id that a script can't know.
-  delegate: { steps: [[delegate], [tool('exec_command', { cmd: untilMade })], [text('The agent is done.')]] },
+  delegate: { steps: [[delegate], [callTool('exec_command', { cmd: untilMade })], [sayText('The agent is done.')]] },
   // Codex expects an encrypted message, so its sub-agent gets none.
   'delegate-named': {
     steps: [
-      [tool('collaboration.spawn_agent', { task_name: 'look', message: 'Look around.', fork_turns: 'none' })],
-      [tool('exec_command', { cmd: 'sleep 1' })],
-      [text('The agent is done.')],
+      [callTool('collaboration.spawn_agent', { task_name: 'look', message: 'Look around.', fork_turns: 'none' })],
+      [callTool('exec_command', { cmd: 'sleep 1' })],
+      [sayText('The agent is done.')],
     ],
   },
   ask: {
     steps: [
       [
-        tool('request_user_input', {
+        callTool('request_user_input', {
           questions: [
             {
               id: 'color',
@@ -52,11 +56,13 @@ export const codexScripts: Scripts = {
           ],
         }),
       ],
-      [text('So be it.')],
+      [sayText('So be it.')],
     ],
   },
-  child: { steps: [[text('The child works.'), exec('touch child.txt && echo child')], [text('The child is done.')]] },
-  plan: { steps: [[plan('in_progress', 'pending')], [plan('completed', 'in_progress')], [text('Planned.')]] },
+  child: {
+    steps: [[sayText('The child works.'), exec('touch child.txt && echo child')], [sayText('The child is done.')]],
+  },
+  plan: { steps: [[plan('in_progress', 'pending')], [plan('completed', 'in_progress')], [sayText('Planned.')]] },
 }
 
 /** Codex with a scripted model, in a home and a folder of its own. */

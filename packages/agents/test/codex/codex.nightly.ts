@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { textOf, toolsOf } from '@reply/core'
 import { connectSource } from '@reply/core/source'
 import { localAgentSkips, sourceContract } from '@reply/core/testing'
-import { agentBinary } from '@reply/testing'
+import { agentBinary } from '@reply/testing/internal'
 import { expect, test } from 'vitest'
 import { startCodexStage } from './codex-stage.ts'
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { createBridge, parseConfig, sqliteStore } from '@reply/bridge'
 import { connectSource } from '@reply/core/source'
 import { bridgeChannel } from '@reply/telegram/bridge'
-import { startTelegram } from '@reply/testing'
+import { startTelegram } from '@reply/testing/telegram'
 import { expect, test } from 'vitest'
 import { processSource } from '../../src/command.ts'
 

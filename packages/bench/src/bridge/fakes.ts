@@ -1,4 +1,4 @@
-import { startTelegram } from '@reply/testing'
+import { startTelegram } from '@reply/testing/telegram'
 import { startScripted } from './scripted-opencode.ts'
 
 /** What the fakes tell: their addresses, then what each load brought. */

@@ -1,7 +1,7 @@
 import { createDiscordAdapter } from '@chat-adapter/discord'
 import { REST } from '@discordjs/rest'
 import { discordRestOptions, discordSink } from '@reply/discord'
-import { startDiscord } from '@reply/testing'
+import { startDiscord } from '@reply/testing/discord'
 import { showOn } from './ours.ts'
 import { postThrough, quiet } from './peer.ts'
 import { type Platform, textOf } from './platform.ts'

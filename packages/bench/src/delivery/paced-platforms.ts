@@ -3,14 +3,11 @@ import { discordRestOptions, discordSink } from '@reply/discord'
 import type { Sink } from '@reply/sink'
 import { slackSink } from '@reply/slack'
 import { telegramSink } from '@reply/telegram'
-import {
-  createFakeBaileys,
-  type HandClock,
-  startDiscord,
-  startSlack,
-  startTelegram,
-  startWhatsApp,
-} from '@reply/testing'
+import type { HandClock } from '@reply/testing'
+import { startDiscord } from '@reply/testing/discord'
+import { startSlack } from '@reply/testing/slack'
+import { startTelegram } from '@reply/testing/telegram'
+import { createFakeBaileys, startWhatsApp } from '@reply/testing/whatsapp'
 import { baileysSink, createCloudClient, whatsappSink } from '@reply/whatsapp'
 import { WebClient } from '@slack/web-api'
 import { Api } from 'grammy'

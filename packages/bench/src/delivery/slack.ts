@@ -1,6 +1,6 @@
 import { createSlackAdapter } from '@chat-adapter/slack'
 import { slackSink } from '@reply/slack'
-import { startSlack } from '@reply/testing'
+import { startSlack } from '@reply/testing/slack'
 import { WebClient } from '@slack/web-api'
 import { showOn } from './ours.ts'
 import { postThrough, quiet } from './peer.ts'

@@ -1,6 +1,6 @@
 import { createTelegramAdapter } from '@chat-adapter/telegram'
 import { telegramSink } from '@reply/telegram'
-import { startTelegram } from '@reply/testing'
+import { startTelegram } from '@reply/testing/telegram'
 import { Api } from 'grammy'
 import { showOn } from './ours.ts'
 import { postThrough, quiet } from './peer.ts'

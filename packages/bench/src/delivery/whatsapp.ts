@@ -1,5 +1,5 @@
 import { createWhatsAppAdapter } from '@chat-adapter/whatsapp'
-import { startWhatsApp } from '@reply/testing'
+import { startWhatsApp } from '@reply/testing/whatsapp'
 import { createCloudClient, whatsappSink } from '@reply/whatsapp'
 import { showOn } from './ours.ts'
 import { postThrough, quiet } from './peer.ts'

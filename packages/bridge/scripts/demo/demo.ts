@@ -1,4 +1,5 @@
-import { demoFiles, launchOpencode, type Model, type Scripts, startModel } from '@reply/testing'
+import { launchOpencode, type ScriptedModel, type Scripts, startModel } from '@reply/testing'
+import { demoFiles } from '@reply/testing/internal'
 import { createBridge } from '../../src/bridge.ts'
 import type { Bridge } from '../../src/bridge-options.ts'
 import { parseConfig } from '../../src/config/config.ts'
@@ -30,7 +31,7 @@ export interface DemoOptions {
 export interface Demo {
   /** The page's address. */
   readonly url: string
-  readonly model: Model
+  readonly model: ScriptedModel
   /** The version of the OpenCode server. */
   readonly version: string
   /** The bridge's chats with what they show. */

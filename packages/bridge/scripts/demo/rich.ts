@@ -1,4 +1,4 @@
-import type { TelegramRichElement, TelegramRichNode } from '@reply/testing'
+import type { TelegramRichElement, TelegramRichNode } from '@reply/testing/telegram'
 import { element, link, type Markup, type MarkupTag } from './view.ts'
 
 /** What a rich message of Telegram's fake contains, as elements of the page. */

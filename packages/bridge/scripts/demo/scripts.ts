@@ -1,4 +1,4 @@
-import { type Pieces, reasoning, type Scripts, scenarioToken, text, tool } from '@reply/testing'
+import { callTool, type ModelAnswer, type Scripts, sayText, scenarioToken, think } from '@reply/testing'
 import type { Suggestion } from './view.ts'
 
 export const suggestions: readonly Suggestion[] = [
@@ -67,8 +67,8 @@ const story = Array.from(
   .replaceAll('Nobody in the shop knew.', 'The shop did not know.')
 
 const line = '  return net * (1 + taxRate)'
-const todos = (done: number): Pieces[number] =>
-  tool('todowrite', {
+const todos = (done: number): ModelAnswer[number] =>
+  callTool('todowrite', {
     todos: ['Read the cart', 'Ask what is intended', 'Change the total'].map((content, index) => ({
       ...{ id: String(index + 1), content, priority: 'medium' },
       status: index < done ? 'completed' : index === done ? 'in_progress' : 'pending',
@@ -84,27 +84,27 @@ const question = {
   ],
 }
 
-const edit = (fixed: string, words: string): Pieces => [
-  text(words),
-  tool('edit', { filePath: 'src/cart.js', oldString: line, newString: fixed }),
+const edit = (fixed: string, words: string): ModelAnswer => [
+  sayText(words),
+  callTool('edit', { filePath: 'src/cart.js', oldString: line, newString: fixed }),
 ]
 
 /** What the model of the demo answers. The edit and the tests need a permission: see `permissions`. */
 export const scripts: Scripts = {
-  explain: { title: 'About the shop', steps: [[tool('read', { filePath: 'src/cart.js' })], [text(explained)]] },
+  explain: { title: 'About the shop', steps: [[callTool('read', { filePath: 'src/cart.js' })], [sayText(explained)]] },
   tests: {
     title: 'Run the tests',
     steps: [
       [
-        text('I will run the tests, if you allow it.'),
-        tool('bash', { command: 'npm test', description: 'Run the tests' }),
+        sayText('I will run the tests, if you allow it.'),
+        callTool('bash', { command: 'npm test', description: 'Run the tests' }),
       ],
       {
         branches: [
-          { includes: 'rejected', pieces: [text('Then I leave them alone, and have nothing new to report.')] },
-          { includes: 'fail 0', pieces: [text('All tests pass: the discount **counts**.')] },
+          { includes: 'rejected', pieces: [sayText('Then I leave them alone, and have nothing new to report.')] },
+          { includes: 'fail 0', pieces: [sayText('All tests pass: the discount **counts**.')] },
         ],
-        otherwise: [text('The tests ran. One of the two fails: a discount does **not** lower the total.')],
+        otherwise: [sayText('The tests ran. One of the two fails: a discount does **not** lower the total.')],
       },
     ],
   },
@@ -112,12 +112,12 @@ export const scripts: Scripts = {
     title: 'Fix the discount',
     steps: [
       [
-        reasoning('The parameter exists, but nothing uses it. I need to know what is intended.'),
+        think('The parameter exists, but nothing uses it. I need to know what is intended.'),
         todos(0),
-        tool('read', { filePath: 'src/cart.js' }),
+        callTool('read', { filePath: 'src/cart.js' }),
       ],
-      [text('Nothing uses the parameter `discount`. One question first.'), todos(1)],
-      [tool('question', { questions: [question] })],
+      [sayText('Nothing uses the parameter `discount`. One question first.'), todos(1)],
+      [callTool('question', { questions: [question] })],
       {
         branches: [
           { includes: '="After tax"', pieces: edit('  return net * (1 + taxRate) - discount', 'After tax it is.') },
@@ -126,42 +126,42 @@ export const scripts: Scripts = {
       },
       {
         branches: [
-          { includes: 'rejected', pieces: [text('Then I leave the cart as it is.')] },
-          { includes: 'oldString', pieces: [text('The discount counts already: I changed this before.')] },
+          { includes: 'rejected', pieces: [sayText('Then I leave the cart as it is.')] },
+          { includes: 'oldString', pieces: [sayText('The discount counts already: I changed this before.')] },
         ],
-        otherwise: [text('Done: the discount counts now. Ask me to **run the tests** to see it.'), todos(3)],
+        otherwise: [sayText('Done: the discount counts now. Ask me to **run the tests** to see it.'), todos(3)],
       },
-      [text('Only `src/cart.js` was changed.')],
+      [sayText('Only `src/cart.js` was changed.')],
     ],
   },
   review: {
     title: 'Review the cart',
     steps: [
       [
-        text('I will send a sub-agent to review it.'),
-        tool('task', {
+        sayText('I will send a sub-agent to review it.'),
+        callTool('task', {
           description: 'Review the cart',
           prompt: `Review src/cart.js. ${scenarioToken('reviewer')}`,
           subagent_type: 'general',
         }),
       ],
-      [text('The sub-agent is done. Its finding: nothing uses `discount`, so every customer pays the full price.')],
+      [sayText('The sub-agent is done. Its finding: nothing uses `discount`, so every customer pays the full price.')],
     ],
   },
   reviewer: {
     steps: [
-      [text('I will read it first.'), tool('read', { filePath: 'src/cart.js' })],
-      [tool('grep', { pattern: 'discount', path: 'src' })],
-      [text('Nothing uses the parameter `discount`.')],
+      [sayText('I will read it first.'), callTool('read', { filePath: 'src/cart.js' })],
+      [callTool('grep', { pattern: 'discount', path: 'src' })],
+      [sayText('Nothing uses the parameter `discount`.')],
     ],
   },
-  story: { title: 'A long story', steps: [[text(story)]] },
-  html: { title: 'Raw HTML', steps: [[text(html)]] },
+  story: { title: 'A long story', steps: [[sayText(story)]] },
+  html: { title: 'Raw HTML', steps: [[sayText(html)]] },
   other: {
     title: 'What I can do',
     steps: [
       [
-        text(
+        sayText(
           'I am a script, so I know few prompts: *explain the project*, *run the tests*, *fix the discount*, *review the cart*, *tell a long story*, and *answer with HTML*. Commands like `/status`, `/queue` and `/help` work, too.',
         ),
       ],

@@ -5,16 +5,11 @@ import { createDiscordPort, renderDiscord } from '@reply/discord/internal'
 import type { Bubble, ChannelPort, Render } from '@reply/sink/channel'
 import { createSlackPort, renderSlack } from '@reply/slack/internal'
 import { createTelegramPort, renderHtml, renderRich } from '@reply/telegram/internal'
-import {
-  createFakeBaileys,
-  createHandClock,
-  type HandClock,
-  startDiscord,
-  startSlack,
-  startTelegram,
-  startWhatsApp,
-  type TelegramMessage,
-} from '@reply/testing'
+import { createHandClock, type HandClock } from '@reply/testing'
+import { startDiscord } from '@reply/testing/discord'
+import { startSlack } from '@reply/testing/slack'
+import { startTelegram, type TelegramMessage } from '@reply/testing/telegram'
+import { createFakeBaileys, startWhatsApp } from '@reply/testing/whatsapp'
 import { type BaileysSocket, createCloudClient } from '@reply/whatsapp'
 import { type BaileysAck, createBaileysPort, createCloudPort, renderWhatsApp } from '@reply/whatsapp/internal'
 import { LogLevel, WebClient } from '@slack/web-api'

@@ -1,4 +1,4 @@
-import { hostileTexts } from '@reply/testing'
+import { hostileTexts } from '@reply/testing/internal'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { around, cardsWith } from './around.ts'
 import type { Place } from './chats.ts'

@@ -1,4 +1,4 @@
-import type { TelegramRichNode } from '@reply/testing'
+import type { TelegramRichNode } from '@reply/testing/telegram'
 import xterm from '@xterm/headless'
 import { marked, type Token } from 'marked'
 import { linksInDiscord, readDiscord } from '../../../testing/src/discord/markdown.ts'

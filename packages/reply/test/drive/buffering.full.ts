@@ -1,12 +1,12 @@
 import { request as ask, createServer, type Server } from 'node:http'
-import { launchOpencode, type Model, type Opencode, startModel, text } from '@reply/testing'
+import { launchOpencode, type OpencodeServer, type ScriptedModel, sayText, startModel } from '@reply/testing'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { connect, textOf } from '../../src/index.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
-let model: Model
-let server: Opencode
+let model: ScriptedModel
+let server: OpencodeServer
 
 interface Buffering {
   /** What a server streams is held back, and sent every so many ms. */
@@ -54,7 +54,7 @@ function buffering(target: string, { everyMs, answerMs }: Buffering): Server {
 }
 
 beforeAll(async () => {
-  model = await startModel({ scripts: { hello: { steps: [[text('Hello to you.')]] } } })
+  model = await startModel({ scripts: { hello: { steps: [[sayText('Hello to you.')]] } } })
   server = await launchOpencode({ model })
 })
 afterAll(async () => {

@@ -1,4 +1,4 @@
-import { secondVersion } from '@reply/testing'
+import { openCode2Version } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
 import { textOf } from '../../src/index.ts'
 import { setStage, watchAll } from './stage.ts'
@@ -34,7 +34,7 @@ describe('the stream', () => {
   test.each([
     ['1.18.33', 25_000],
     ['1.1.65', 75_000],
-    [secondVersion, 45_000],
+    [openCode2Version, 45_000],
   ])('of %s that is silent for %d ms reconnects', async (version, silenceMs) => {
     const { opened, errors, rest, advance, opencode } = setStage({ scenario: 'plain', version })
     await rest()

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Fault } from '@reply/testing'
+import type { ProxyFault } from '@reply/testing'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type Ask, connect, type Reply } from '../../src/index.ts'
 import { type Faulty, type LivePlan, type LivePlayed, openWhole, playLive, quick } from './faulty.ts'
@@ -49,12 +49,12 @@ test('a stream that falls silent after event 30 is noticed and reconnects', asyn
 })
 
 describe('events after `connected` that the stream does not carry yet', () => {
-  const lost = (event: string, times: number): Fault => ({ type: 'drop', event, times, connection: 1 })
-  const missed = async (...faults: readonly Fault[]) =>
+  const lost = (event: string, times: number): ProxyFault => ({ type: 'drop', event, times, connection: 1 })
+  const missed = async (...faults: readonly ProxyFault[]) =>
     expect(await problemsOfLive(faulty, { faults }, whole)).toEqual([])
 
   test('is told late when it is the prompt, and REST fails as long as the run takes', async () => {
-    const faults: readonly Fault[] = [
+    const faults: readonly ProxyFault[] = [
       lost('message.updated', 1),
       { type: 'answer', with: 500, method: 'GET', path: /\/message$/, times: 6 },
     ]
@@ -69,7 +69,7 @@ describe('events after `connected` that the stream does not carry yet', () => {
 describe('an ask', () => {
   // When this passes, take the exception for it out of live-plans.ts as well.
   test('that we have answered is answered, although the stream never says so', async () => {
-    const faults: readonly Fault[] = [{ type: 'drop', event: 'question.replied', times: 1 }]
+    const faults: readonly ProxyFault[] = [{ type: 'drop', event: 'question.replied', times: 1 }]
     const { reply } = await playLive(faulty, { ...answering, faults })
     expect(reply.asks).toMatchObject([{ status: 'answered', answers: [['Blue']] }])
   })

@@ -1,18 +1,18 @@
 import {
-  type Fault,
+  callTool,
   type FaultProxy,
-  hold,
+  holdAnswer,
   launchOpencode,
-  type Model,
-  type Opencode,
+  type OpencodeServer,
   type PassedFrame,
-  reasoning,
+  type ProxyFault,
+  type ScriptedModel,
   type Scripts,
+  sayText,
   scenarioToken,
   startModel,
   startProxy,
-  text,
-  tool,
+  think,
 } from '@reply/testing'
 import {
   type Change,
@@ -35,9 +35,9 @@ const todos = (...statuses: readonly string[]) => ({
     priority: 'medium',
   })),
 })
-const bash = (command: string) => tool('bash', { command, description: 'Do it' })
+const bash = (command: string) => callTool('bash', { command, description: 'Do it' })
 const task = (script: string) =>
-  tool('task', { description: 'Do a part', prompt: `Do it. ${scenarioToken(script)}`, subagent_type: 'general' })
+  callTool('task', { description: 'Do a part', prompt: `Do it. ${scenarioToken(script)}`, subagent_type: 'general' })
 const colours = ['Red', 'Blue'].map((label) => ({ label, description: '' }))
 
 /** The scripts behind the proxy. Commands that touch something need a permission. */
@@ -45,35 +45,35 @@ const scripts: Scripts = {
   rich: {
     steps: [
       [
-        reasoning('The user wants a look around. First I plan the work.'),
-        text('I will read the notes and count their lines.'),
-        tool('todowrite', todos('completed', 'in_progress')),
-        tool('read', { filePath: 'notes.txt' }),
+        think('The user wants a look around. First I plan the work.'),
+        sayText('I will read the notes and count their lines.'),
+        callTool('todowrite', todos('completed', 'in_progress')),
+        callTool('read', { filePath: 'notes.txt' }),
         bash('wc -l notes.txt'),
       ],
-      [reasoning('All is known.'), text('The notes have three lines:\n\n- one\n- two\n- three\n\nThat is all.', 3)],
+      [think('All is known.'), sayText('The notes have three lines:\n\n- one\n- two\n- three\n\nThat is all.', 3)],
     ],
   },
   question: {
     steps: [
       [
-        text('One thing. '),
-        tool('question', { questions: [{ header: 'Colour', question: 'Which?', options: colours }] }),
+        sayText('One thing. '),
+        callTool('question', { questions: [{ header: 'Colour', question: 'Which?', options: colours }] }),
       ],
-      [text('As you like.')],
+      [sayText('As you like.')],
     ],
   },
-  permission: { steps: [[text('May I? '), bash('touch asked-for.txt')], [text('I did.')]] },
-  late: { steps: [[text('May I? '), bash('touch late.txt')], [text('I did.')]] },
-  child: { steps: [[text('I delegate. '), task('permission')], [text('The child is done.')]] },
-  lateChild: { steps: [[text('I delegate. '), task('late')], [text('The child is done.')]] },
-  holding: { steps: [[text('The beginning, '), hold('end'), text('and the end.')]] },
-  plain: { steps: [[reasoning('Hm.'), text('Hello there, this is an answer in some pieces.')]] },
+  permission: { steps: [[sayText('May I? '), bash('touch asked-for.txt')], [sayText('I did.')]] },
+  late: { steps: [[sayText('May I? '), bash('touch late.txt')], [sayText('I did.')]] },
+  child: { steps: [[sayText('I delegate. '), task('permission')], [sayText('The child is done.')]] },
+  lateChild: { steps: [[sayText('I delegate. '), task('late')], [sayText('The child is done.')]] },
+  holding: { steps: [[sayText('The beginning, '), holdAnswer('end'), sayText('and the end.')]] },
+  plain: { steps: [[think('Hm.'), sayText('Hello there, this is an answer in some pieces.')]] },
 }
 
 export interface Faulty {
-  readonly server: Opencode
-  readonly model: Model
+  readonly server: OpencodeServer
+  readonly model: ScriptedModel
   /** Kills the server as a crash would, and starts it again. */
   restart(): Promise<void>
   close(): Promise<void>
@@ -137,7 +137,7 @@ const settlesWithinMs = 60_000
 export interface LivePlan {
   /** Which script; default "rich". */
   readonly script?: string
-  readonly faults?: readonly Fault[]
+  readonly faults?: readonly ProxyFault[]
   readonly connect?: Partial<ConnectOptions>
   /** Called with each frame after it went out. */
   readonly onFrame?: ((frame: PassedFrame, proxy: FaultProxy) => void) | undefined

@@ -2,18 +2,18 @@ import { existsSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import {
-  hold,
-  isSecond,
+  callTool,
+  holdAnswer,
   launchOpencode,
-  type Model,
-  type Opencode,
   type OpencodeConfig,
+  type OpencodeServer,
+  openCode2Password,
+  type ScriptedModel,
   type Scripts,
-  secondPassword,
+  sayText,
   startModel,
-  text,
-  tool,
 } from '@reply/testing'
+import { isOpenCode2 } from '@reply/testing/internal'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Client, connect, type PromptInput, type ReplyError, type ReplyStream, textOf } from '../../src/index.ts'
 import { configLines as firstLines } from '../../src/source/opencode1/guard.ts'
@@ -21,35 +21,35 @@ import { configLines as secondLines } from '../../src/source/opencode2/guard.ts'
 
 /** One script for each way to act, and some that only read. */
 const scriptsFor = (page: string): Scripts => {
-  const bash = tool('bash', { command: 'touch bash.txt', description: 'Touch' })
-  const done = [text('Done.')]
+  const bash = callTool('bash', { command: 'touch bash.txt', description: 'Touch' })
+  const done = [sayText('Done.')]
   return {
     bash: { steps: [[bash], done] },
     // OpenCode's parser finds no command in these, so it asks for none.
-    redirect: { steps: [[tool('bash', { command: '> bash.txt', description: 'Touch' })], done] },
+    redirect: { steps: [[callTool('bash', { command: '> bash.txt', description: 'Touch' })], done] },
     quoted: {
-      steps: [[tool('bash', { command: `[[ 'a[$(touch bash.txt)0]' -eq 0 ]]`, description: 'Test' })], done],
+      steps: [[callTool('bash', { command: `[[ 'a[$(touch bash.txt)0]' -eq 0 ]]`, description: 'Test' })], done],
     },
-    edit: { steps: [[tool('write', { filePath: 'edit.txt', content: 'x' })], done] },
-    fetch: { steps: [[tool('webfetch', { url: page, format: 'text' })], done] },
-    outside: { steps: [[tool('read', { filePath: '/etc/hostname' })], done] },
-    status: { steps: [[tool('bash', { command: 'git status', description: 'Status' })], done] },
-    remove: { steps: [[tool('bash', { command: 'rm kept.txt', description: 'Remove' })], done] },
-    secrets: { steps: [[tool('read', { filePath: '.env' })], done] },
-    read: { steps: [[tool('read', { filePath: 'kept.txt' })], done] },
+    edit: { steps: [[callTool('write', { filePath: 'edit.txt', content: 'x' })], done] },
+    fetch: { steps: [[callTool('webfetch', { url: page, format: 'text' })], done] },
+    outside: { steps: [[callTool('read', { filePath: '/etc/hostname' })], done] },
+    status: { steps: [[callTool('bash', { command: 'git status', description: 'Status' })], done] },
+    remove: { steps: [[callTool('bash', { command: 'rm kept.txt', description: 'Remove' })], done] },
+    secrets: { steps: [[callTool('read', { filePath: '.env' })], done] },
+    read: { steps: [[callTool('read', { filePath: 'kept.txt' })], done] },
     child: {
-      steps: [[tool('task', { description: 'Touch', prompt: '[scenario:edit]', subagent_type: 'general' })], done],
+      steps: [[callTool('task', { description: 'Touch', prompt: '[scenario:edit]', subagent_type: 'general' })], done],
     },
-    held: { steps: [[text('One'), hold('held')]] },
-    steered: { steps: [[text('One'), hold('steered')]] },
+    held: { steps: [[sayText('One'), holdAnswer('held')]] },
+    steered: { steps: [[sayText('One'), holdAnswer('steered')]] },
     plain: { steps: [done] },
   }
 }
 
 export interface GuardStage {
   readonly opencode: Client
-  readonly server: Opencode
-  readonly model: Model
+  readonly server: OpencodeServer
+  readonly model: ScriptedModel
   /** How often the page of `[scenario:fetch]` was read. */
   hits(): number
   /** Calls the server as another client would. */
@@ -66,7 +66,7 @@ export async function openGuardStage(version: string, config: OpencodeConfig = {
   await new Promise<void>((resolve) => web.listen(0, '127.0.0.1', resolve))
   const address = web.address()
   const port = typeof address === 'object' ? address?.port : undefined
-  const second = isSecond(version)
+  const second = isOpenCode2(version)
   const scripts = scriptsFor(`http://127.0.0.1:${port}/`)
   const model = await startModel({ scripts, fallback: 'plain', generation: second ? 2 : 1 })
   const server = await launchOpencode({
@@ -85,7 +85,7 @@ export async function openGuardStage(version: string, config: OpencodeConfig = {
   const opencode = connect({
     url: server.url,
     directory: server.directory,
-    ...(second && { password: secondPassword }),
+    ...(second && { password: openCode2Password }),
   })
   return {
     opencode,
@@ -95,7 +95,7 @@ export async function openGuardStage(version: string, config: OpencodeConfig = {
     call: async (method, route, body) => {
       const url = new URL(`${server.url}${route}`)
       if (!second) url.searchParams.set('directory', server.directory)
-      const authorization = `Basic ${Buffer.from(`opencode:${secondPassword}`).toString('base64')}`
+      const authorization = `Basic ${Buffer.from(`opencode:${openCode2Password}`).toString('base64')}`
       const headers = { authorization, 'content-type': 'application/json' }
       const answer = await fetch(url, { method, headers, ...(body && { body: JSON.stringify(body) }) })
       const said = await answer.text()

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { isSecond } from '@reply/testing'
+import { isOpenCode2 } from '@reply/testing/internal'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type Client, textOf } from '../../src/index.ts'
 import { openStage, type Stage } from './server.ts'
@@ -19,7 +19,7 @@ export function testKilledServer(version: string): void {
 
   describe(`a server ${version} that is killed`, () => {
     // OpenCode 2 stores no prompt without running it.
-    test.skipIf(isSecond(version)).each([
+    test.skipIf(isOpenCode2(version)).each([
       ['before it ran what it has stored', 'stored', true],
       ['before it ran what it has stored, and before it answered', 'stored', false],
       ['before it stored what it has accepted', 'unheard', true],
@@ -33,7 +33,7 @@ export function testKilledServer(version: string): void {
       expect(await timesStored(opencode, reply.sessionID, words)).toBe(1)
     })
 
-    test.skipIf(isSecond(version))('in a session with earlier messages does the same', async () => {
+    test.skipIf(isOpenCode2(version))('in a session with earlier messages does the same', async () => {
       const { sessionID } = await stage.opencode.prompt({ text: unique() }).result
       const words = unique()
       const opencode = openKilling('stored', true)

@@ -1,4 +1,4 @@
-import { secondVersion } from '@reply/testing'
+import { openCode2Version } from '@reply/testing'
 import { testKilledServer } from './killed-server-live.ts'
 
-testKilledServer(secondVersion)
+testKilledServer(openCode2Version)

@@ -1,4 +1,5 @@
-import { type Fault, type FaultProxy, type PassedFrame, type Place, randomBy } from '@reply/testing'
+import type { FaultProxy, PassedFrame, ProxyFault, StreamPlace } from '@reply/testing'
+import { seededRandom } from '@reply/testing/internal'
 import type { ReplyStream } from '../../src/index.ts'
 import { type Faulty, type LivePlan, type LivePlayed, playLive } from './faulty.ts'
 import { judge, timelessPicture } from './live-truth.ts'
@@ -73,7 +74,7 @@ export function livePlanBySeed(
   options: { readonly events: number; readonly restart?: () => Promise<void> },
 ): SeededPlan {
   const { events, restart } = options
-  const random = randomBy(seed)
+  const random = seededRandom(seed)
   const pick = (below: number): number => Math.floor(random() * below)
   const from = <T>(list: readonly [T, ...T[]]): T => list[pick(list.length)] ?? list[0]
   const faults = Array.from({ length: 1 + pick(3) }, () => faultBy(pick, from, events))
@@ -102,11 +103,15 @@ export function livePlanBySeed(
   }
 }
 
-function faultBy(pick: (below: number) => number, from: <T>(list: readonly [T, ...T[]]) => T, events: number): Fault {
+function faultBy(
+  pick: (below: number) => number,
+  from: <T>(list: readonly [T, ...T[]]) => T,
+  events: number,
+): ProxyFault {
   const connection = 1 + pick(3)
-  const at: Place = from([{ events: 1 + pick(events) }, { bytes: 200 + pick(events * 300) }])
+  const at: StreamPlace = from([{ events: 1 + pick(events) }, { bytes: 200 + pick(events * 300) }])
   const reading = /^\/(session\/.+|session\/status|question|permission)$/
-  return from<Fault>([
+  return from<ProxyFault>([
     { type: 'cut', at, how: from(['break', 'end']), connection },
     { type: 'cut', at, how: from(['break', 'end']), connection },
     { type: 'stall', at, connection },

@@ -1,19 +1,19 @@
 import type { Message, Part, Session, Todo } from '@opencode-ai/sdk/v2'
-import type { Opencode } from '@reply/testing'
+import type { OpencodeServer } from '@reply/testing'
 import { type Part as OurPart, type Reply, type ReplyError, textOf } from '../../src/index.ts'
 import type { Heard } from '../recorded/picture.ts'
 import type { Told } from '../recorded.ts'
 import { ourMessage, toldMessage, toldMessages } from '../truth.ts'
 
 /** The server's REST response, read without the proxy. */
-export async function ask<T>(server: Pick<Opencode, 'url' | 'directory'>, path: string): Promise<T> {
+export async function ask<T>(server: Pick<OpencodeServer, 'url' | 'directory'>, path: string): Promise<T> {
   const url = `${server.url}${path}?directory=${encodeURIComponent(server.directory)}`
   // The first request on a kept-alive socket fails once after a restart.
   const response = await fetch(url).catch(() => fetch(url))
   return (await response.json()) as T
 }
 
-export async function tellSession(server: Pick<Opencode, 'url' | 'directory'>, id: string): Promise<Told> {
+export async function tellSession(server: Pick<OpencodeServer, 'url' | 'directory'>, id: string): Promise<Told> {
   const [info, messages, todos, children] = await Promise.all([
     ask<Session>(server, `/session/${id}`),
     ask<{ info: Message; parts: Part[] }[]>(server, `/session/${id}/message`),
@@ -58,7 +58,7 @@ function picturePart(part: OurPart): unknown {
  * Where our messages differ from the server's; empty if nowhere. For a run that died with its server, compares only
  * sealed parts.
  */
-export async function differences(server: Pick<Opencode, 'url' | 'directory'>, reply: Reply): Promise<string[]> {
+export async function differences(server: Pick<OpencodeServer, 'url' | 'directory'>, reply: Reply): Promise<string[]> {
   const told = await tellSession(server, reply.sessionID)
   const theirs = toldMessages(told).map(({ head, parts }) => toldMessage(head, parts))
   const ours = reply.messages.map(ourMessage)
@@ -94,7 +94,7 @@ export interface Judged {
 
 /** Problems of a run, besides its own test's checks; empty if there are none. */
 export async function judge(
-  server: Pick<Opencode, 'url' | 'directory'>,
+  server: Pick<OpencodeServer, 'url' | 'directory'>,
   { reply, heard, ends, errors, posts }: Judged,
 ): Promise<string[]> {
   const found: string[] = []

@@ -1,4 +1,4 @@
-import { isSecond } from '@reply/testing'
+import { isOpenCode2 } from '@reply/testing/internal'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import {
   answerOf,
@@ -62,7 +62,7 @@ export function testResume(version: string): void {
     })
 
     // What a server has that was killed between storing a prompt and running it. OpenCode 2 runs it after its next start.
-    test.skipIf(isSecond(version))(
+    test.skipIf(isOpenCode2(version))(
       'that is stored and never ran is posted again under its id, and runs once',
       async () => {
         const [posted, text] = await stored()

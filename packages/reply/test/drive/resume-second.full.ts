@@ -1,4 +1,4 @@
-import { secondVersion } from '@reply/testing'
+import { openCode2Version } from '@reply/testing'
 import { testResume } from './resume-live.ts'
 
-testResume(secondVersion)
+testResume(openCode2Version)

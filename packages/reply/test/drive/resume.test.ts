@@ -1,4 +1,4 @@
-import { createRecordedServer, readRecording, secondVersion } from '@reply/testing'
+import { createRecordedServer, openCode2Version, readRecording } from '@reply/testing'
 import { expect, test } from 'vitest'
 import { type PostedPrompt, type ReplyStream, type Resumed, textOf } from '../../src/index.ts'
 import { createListener } from '../recorded/picture.ts'
@@ -145,9 +145,9 @@ test('a note that the server has is done', async () => {
 
 test('a note that a server keeps aside is unknown', async () => {
   const scenario = 'plain'
-  const { truth, bytes } = readRecording({ version: secondVersion, scenario })
-  const { length } = createRecordedServer({ bytes, version: secondVersion })
-  const { opencode } = setStage({ scenario, version: secondVersion, before: length })
+  const { truth, bytes } = readRecording({ version: openCode2Version, scenario })
+  const { length } = createRecordedServer({ bytes, version: openCode2Version })
+  const { opencode } = setStage({ scenario, version: openCode2Version, before: length })
   const posted = { sessionID: Object.keys(truth.sessions)[0] ?? '', messageID: 'msg_0', at: 0 }
   expect(await opencode.resume({ ...posted, noReply: true })).toEqual({ type: 'unknown' })
   expect(await opencode.resume(posted)).toEqual({ type: 'absent' })
@@ -156,12 +156,12 @@ test('a note that a server keeps aside is unknown', async () => {
 
 test('two prompts are looked for at once, although the server has yet to show how it calls its inbox', async () => {
   const scenario = 'plain'
-  const { truth, bytes } = readRecording({ version: secondVersion, scenario })
-  const { length } = createRecordedServer({ bytes, version: secondVersion })
+  const { truth, bytes } = readRecording({ version: openCode2Version, scenario })
+  const { length } = createRecordedServer({ bytes, version: openCode2Version })
   const paths: string[] = []
   const { opencode, rest } = setStage({
     scenario,
-    version: secondVersion,
+    version: openCode2Version,
     before: length,
     between: async (request, answer) => {
       const path = new URL(request.url).pathname.split('/').at(-1) ?? ''
@@ -204,15 +204,15 @@ test("a sub-agent's session rejects", async () => {
 
 test('a prompt that waits in the inbox is followed when its turn comes', async () => {
   const scenario = 'queue'
-  const { bytes } = readRecording({ version: secondVersion, scenario })
-  const { types } = createRecordedServer({ bytes, version: secondVersion })
+  const { bytes } = readRecording({ version: openCode2Version, scenario })
+  const { types } = createRecordedServer({ bytes, version: openCode2Version })
   const frames = new TextDecoder()
     .decode(bytes)
     .split('\n')
     .filter((line) => line.includes('"session.input.admitted"'))
   const { sessionID, inputID } = JSON.parse(frames.at(-1)?.slice(5) ?? '').data
   const before = types.lastIndexOf('session.input.admitted') + 1
-  const { server, opencode, rest, advance } = setStage({ scenario, version: secondVersion, before })
+  const { server, opencode, rest, advance } = setStage({ scenario, version: openCode2Version, before })
   const stream = found(await opencode.resume({ sessionID, messageID: inputID, at: 0 }))
   await rest()
   expect(stream.reply).toBeUndefined()

@@ -1,31 +1,31 @@
 import {
-  hold,
-  isSecond,
+  callTool,
+  holdAnswer,
   launchOpencode,
-  type Model,
-  type Opencode,
-  reasoning,
+  type OpencodeServer,
+  openCode2Password,
+  type ScriptedModel,
   type Scripts,
-  secondPassword,
+  sayText,
   startModel,
-  text,
-  tool,
+  think,
 } from '@reply/testing'
+import { isOpenCode2 } from '@reply/testing/internal'
 import { type Client, type ConnectOptions, connect, type ReplyError } from '../../src/index.ts'
 
 /** What the tests of the driver play. */
 const scripts: Scripts = {
-  plain: { steps: [[reasoning('Hm.'), text('Hello there.')]] },
-  pause: { steps: [[text('One '), hold('pause'), text('two.')]] },
+  plain: { steps: [[think('Hm.'), sayText('Hello there.')]] },
+  pause: { steps: [[sayText('One '), holdAnswer('pause'), sayText('two.')]] },
   // A released gate stays open.
-  watched: { steps: [[text('One '), hold('watched'), text('two.')]] },
-  gap: { steps: [[text('One '), hold('gap'), text('two.')]] },
-  resumed: { steps: [[text('This is cut off, '), hold('resumed'), text('then whole.')]] },
-  forever: { steps: [[text('This never ends, '), hold('forever'), text('never.')]] },
+  watched: { steps: [[sayText('One '), holdAnswer('watched'), sayText('two.')]] },
+  gap: { steps: [[sayText('One '), holdAnswer('gap'), sayText('two.')]] },
+  resumed: { steps: [[sayText('This is cut off, '), holdAnswer('resumed'), sayText('then whole.')]] },
+  forever: { steps: [[sayText('This never ends, '), holdAnswer('forever'), sayText('never.')]] },
   question: {
     steps: [
       [
-        tool('question', {
+        callTool('question', {
           questions: [
             {
               header: 'Colour',
@@ -38,32 +38,34 @@ const scripts: Scripts = {
           ],
         }),
       ],
-      [text('As you like.')],
+      [sayText('As you like.')],
     ],
   },
-  permission: { steps: [[tool('bash', { command: 'touch asked-for.txt', description: 'Touch' })], [text('Done so.')]] },
-  always: { steps: [[tool('bash', { command: 'mkdir -p allowed', description: 'Make' })], [text('Made.')]] },
+  permission: {
+    steps: [[callTool('bash', { command: 'touch asked-for.txt', description: 'Touch' })], [sayText('Done so.')]],
+  },
+  always: { steps: [[callTool('bash', { command: 'mkdir -p allowed', description: 'Make' })], [sayText('Made.')]] },
   // OpenCode's pattern for it is only `ls`, but it creates a file.
   hidden: {
     steps: [
-      [tool('bash', { command: "[[ -v 'a[$(touch hidden.txt)]' ]]; ls", description: 'List' })],
-      [text('Listed.')],
+      [callTool('bash', { command: "[[ -v 'a[$(touch hidden.txt)]' ]]; ls", description: 'List' })],
+      [sayText('Listed.')],
     ],
   },
   child: {
     steps: [
-      [tool('task', { description: 'Touch a file', prompt: '[scenario:permission]', subagent_type: 'general' })],
-      [text('The child is done.')],
+      [callTool('task', { description: 'Touch a file', prompt: '[scenario:permission]', subagent_type: 'general' })],
+      [sayText('The child is done.')],
     ],
   },
-  structured: { steps: [[tool('StructuredOutput', { count: 3 })], [text('Counted.')]] },
-  writes: { steps: [[tool('write', { filePath: 'written.txt', content: 'x' })], [text('Written.')]] },
-  tool: { steps: [[tool('bash', { command: 'sleep 30', description: 'Sleep' })], [text('Slept.')]] },
+  structured: { steps: [[callTool('StructuredOutput', { count: 3 })], [sayText('Counted.')]] },
+  writes: { steps: [[callTool('write', { filePath: 'written.txt', content: 'x' })], [sayText('Written.')]] },
+  tool: { steps: [[callTool('bash', { command: 'sleep 30', description: 'Sleep' })], [sayText('Slept.')]] },
 }
 
 export interface Stage {
-  readonly server: Opencode
-  readonly model: Model
+  readonly server: OpencodeServer
+  readonly model: ScriptedModel
   readonly opencode: Client
   readonly errors: readonly ReplyError[]
   /** Reads a route as another client would. */
@@ -82,7 +84,7 @@ export async function openStage(
     readonly connect?: Partial<ConnectOptions>
   } = {},
 ): Promise<Stage> {
-  const second = isSecond(options.version ?? '')
+  const second = isOpenCode2(options.version ?? '')
   const model = await startModel({ scripts, fallback: 'plain', generation: second ? 2 : 1 })
   const server = await launchOpencode({
     model,
@@ -101,7 +103,7 @@ export async function openStage(
   const open = (more: Partial<ConnectOptions> = {}): Client => {
     const opencode = connect({
       url: server.url,
-      ...(second && { password: secondPassword }),
+      ...(second && { password: openCode2Password }),
       directory: server.directory,
       onError: (error) => errors.push(error),
       ...options.connect,
@@ -115,7 +117,7 @@ export async function openStage(
     model,
     opencode: open(),
     ask: async (route) => {
-      const authorization = `Basic ${Buffer.from(`opencode:${secondPassword}`).toString('base64')}`
+      const authorization = `Basic ${Buffer.from(`opencode:${openCode2Password}`).toString('base64')}`
       return JSON.parse(await (await fetch(`${server.url}${route}`, { headers: { authorization } })).text())
     },
     errors,

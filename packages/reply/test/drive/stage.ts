@@ -2,10 +2,10 @@ import {
   createHandClock,
   createRecordedServer,
   type HandClock,
-  isSecond,
   type RecordedServer,
   readRecording,
 } from '@reply/testing'
+import { isOpenCode2 } from '@reply/testing/internal'
 import { type Client, type ConnectOptions, connect, type Reply, type ReplyError } from '../../src/index.ts'
 
 export interface Stage {
@@ -51,7 +51,7 @@ export function setStage({
   const startedAt = clock.now()
   const errors: ReplyError[] = []
   const opened: number[] = []
-  const stream = isSecond(tells) ? '/api/event' : '/global/event'
+  const stream = isOpenCode2(tells) ? '/api/event' : '/global/event'
   const answer = async (request: Request): Promise<Response> => {
     if (new URL(request.url).pathname === stream) opened.push(clock.now() - startedAt)
     return await server.fetch(request)

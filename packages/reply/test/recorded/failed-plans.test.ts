@@ -1,4 +1,4 @@
-import { secondVersion } from '@reply/testing'
+import { openCode2Version } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
 import { expectedOf, type Plan } from './play.ts'
 import { problemsOf } from './sweep.ts'
@@ -93,7 +93,7 @@ const unheardStart = 'how a run began that was over on the server before its str
 const mended: readonly Found[] = [
   {
     what: 'that an execution without work makes no reply, seen over REST',
-    recording: { version: secondVersion, scenario: 'prompt-repeated' },
+    recording: { version: openCode2Version, scenario: 'prompt-repeated' },
     attachAt: 13,
     faults: [
       { ...cut, at: 14, missed: 6 },
@@ -212,18 +212,18 @@ const mended: readonly Found[] = [
   },
   {
     what: 'a text whose last piece came twice',
-    recording: { version: secondVersion, scenario: 'killed' },
+    recording: { version: openCode2Version, scenario: 'killed' },
     faults: [{ at: 10, type: 'double' }],
   },
   {
     what: unheardEnd,
-    recording: { version: secondVersion, scenario: 'abort-then-prompt' },
+    recording: { version: openCode2Version, scenario: 'abort-then-prompt' },
     ahead: 2,
     faults: [{ ...cut, at: 11, missed: 3 }],
   },
   {
     what: `${unheardEnd}, read when both were over`,
-    recording: { version: secondVersion, scenario: 'two-turns' },
+    recording: { version: openCode2Version, scenario: 'two-turns' },
     ahead: 1,
     faults: [
       { ...stall, at: 3, missed: 4 },
@@ -232,7 +232,7 @@ const mended: readonly Found[] = [
   },
   {
     what: 'that a queued prompt joins a run whose step ended unheard',
-    recording: { version: secondVersion, scenario: 'queue-and-steer' },
+    recording: { version: openCode2Version, scenario: 'queue-and-steer' },
     faults: [{ ...cut, at: 32, missed: 2 }],
   },
   {
@@ -261,7 +261,7 @@ const mended: readonly Found[] = [
   },
   {
     what: 'that the end of a run came after the next prompt was read',
-    recording: { version: secondVersion, scenario: 'abort-then-prompt' },
+    recording: { version: openCode2Version, scenario: 'abort-then-prompt' },
     ahead: 5,
     faults: [
       { ...broken, at: 2, missed: 3 },
@@ -270,13 +270,13 @@ const mended: readonly Found[] = [
   },
   {
     what: unheardLoss,
-    recording: { version: secondVersion, scenario: 'killed-then-prompt' },
+    recording: { version: openCode2Version, scenario: 'killed-then-prompt' },
     ahead: 2,
     faults: [{ ...stall, at: 92, missed: 7 }],
   },
   {
     what: `${unheardLoss}, read when both were over`,
-    recording: { version: secondVersion, scenario: 'stopped-then-prompt' },
+    recording: { version: openCode2Version, scenario: 'stopped-then-prompt' },
     ahead: 3,
     faults: [{ ...broken, at: 63, missed: 11 }],
   },

@@ -1,11 +1,11 @@
 import {
   createHandClock,
   createRecordedServer,
-  isSecond,
   type RecordedServer,
   type RecordingName,
   readRecording,
 } from '@reply/testing'
+import { isOpenCode2 } from '@reply/testing/internal'
 import { connect, type Reply, type ReplyError, type ReplyObserver } from '../../src/index.ts'
 import { comparable, createListener, type Heard, knowable, type Picture } from './picture.ts'
 
@@ -70,7 +70,7 @@ export async function play(plan: Plan): Promise<Played> {
   const heard: Heard[] = []
   const endedAt: (number | undefined)[] = []
   // OpenCode 2 introduces a session only once: a client that missed that reads it, which takes less time than a run.
-  const isSlow = isSecond(recording.version)
+  const isSlow = isOpenCode2(recording.version)
   const observe = (): ReplyObserver[] => {
     const listener = createListener()
     heard.push(listener.heard)
@@ -122,7 +122,7 @@ export async function play(plan: Plan): Promise<Played> {
   }
 
   async function isBusy(): Promise<boolean> {
-    const route = isSecond(recording.version) ? '/api/session/active' : '/session/status'
+    const route = isOpenCode2(recording.version) ? '/api/session/active' : '/session/status'
     const response = await server.fetch(`http://recorded${route}`)
     return !['{}', '{"data":{}}'].includes(await response.text())
   }
@@ -220,7 +220,7 @@ function sealedParts(recording: RecordingName): string[] {
   const { truth } = readRecording(recording)
   const messages = Object.values(truth.sessions).flatMap((session) => session.messages)
   const read = messages.map((message) => JSON.parse(JSON.stringify(message)))
-  return read.flatMap(isSecond(recording.version) ? storedParts : partsWithEnd)
+  return read.flatMap(isOpenCode2(recording.version) ? storedParts : partsWithEnd)
 }
 
 /** OpenCode 2 stores a text when it has ended. */

@@ -1,4 +1,4 @@
-import { secondVersion } from '@reply/testing'
+import { openCode2Version } from '@reply/testing'
 import { sweepVersion } from './sweep.ts'
 
-sweepVersion(secondVersion, { every: 6 })
+sweepVersion(openCode2Version, { every: 6 })

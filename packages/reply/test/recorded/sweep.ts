@@ -1,4 +1,5 @@
-import { createRecordedServer, isSecond, listRecordings, type RecordingName, randomBy } from '@reply/testing'
+import { createRecordedServer, listRecordings, type RecordingName } from '@reply/testing'
+import { isOpenCode2, seededRandom } from '@reply/testing/internal'
 import { describe, expect, test } from 'vitest'
 import { bytesOf, type Expected, expectedOf, type Fault, judge, type Plan, type Played, play } from './play.ts'
 
@@ -34,12 +35,12 @@ const unknowable: Readonly<Record<string, string>> = {
 
 /** Whether a recording shows the same however it is cut and attached to. */
 export function isSameForAll({ version, scenario }: RecordingName): boolean {
-  return !isSecond(version) || !(scenario in lateOtherwise || scenario in cutOtherwise || scenario in unknowable)
+  return !isOpenCode2(version) || !(scenario in lateOtherwise || scenario in cutOtherwise || scenario in unknowable)
 }
 
 /** Every recording of a version, cut after and attached to after each of its events, or after every nth. */
 export function sweepVersion(version: string, { every }: { readonly every: number }): void {
-  const generation = isSecond(version) ? 2 : 1
+  const generation = isOpenCode2(version) ? 2 : 1
   const recordings = listRecordings({ generation }).filter((recording) => recording.version === version)
   describe(`every recording of ${version}`, () => {
     test.each(recordings.map((recording) => [recording.scenario, recording] as const))(
@@ -56,14 +57,14 @@ async function sweep(recording: RecordingName, every: number): Promise<string[]>
   for (const [index, at] of placesIn(recording).entries()) {
     if (index % every !== 0) continue
     const ahead = at % 4
-    if (isSecond(recording.version) && recording.scenario in cutOtherwise) continue
+    if (isOpenCode2(recording.version) && recording.scenario in cutOtherwise) continue
     const cut: Plan = {
       recording,
       ahead,
       faults: [{ at, type: 'cut', how: at % 2 === 0 ? 'end' : 'error', missed: at % 3 }],
     }
     const attached =
-      isSecond(recording.version) && recording.scenario in lateOtherwise ? [] : [{ recording, ahead, attachAt: at }]
+      isOpenCode2(recording.version) && recording.scenario in lateOtherwise ? [] : [{ recording, ahead, attachAt: at }]
     for (const plan of [cut, ...attached]) {
       const found = await problemsOf(plan, expected)
       problems.push(...found.map((problem) => `at ${at}, ${plan === cut ? 'cut' : 'attached'}: ${problem}`))
@@ -100,7 +101,7 @@ export async function problemsOf(plan: Plan, expected: Expected): Promise<string
 
 /** Random plans: the same seed gives the same ones. */
 export function planBySeed(seed: number, recordings: readonly RecordingName[]): Plan {
-  const random = randomBy(seed)
+  const random = seededRandom(seed)
   const pick = (below: number): number => Math.floor(random() * below)
   const recording = recordings[pick(recordings.length)] ?? { version: '', scenario: '' }
   const { length } = createRecordedServer({ bytes: bytesOf(recording), version: recording.version })

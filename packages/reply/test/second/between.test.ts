@@ -1,4 +1,4 @@
-import { createHandClock, createRecordedServer, type RecordedServer, secondVersion } from '@reply/testing'
+import { createHandClock, createRecordedServer, openCode2Version, type RecordedServer } from '@reply/testing'
 import { expect, test } from 'vitest'
 import { connect, replay } from '../../src/index.ts'
 import { watchAll } from '../drive/stage.ts'
@@ -15,7 +15,7 @@ function restOf(server: RecordedServer): () => Promise<void> {
 test('a session that is first read between a rejection and its next run shows two replies', async () => {
   const { bytes } = readTape('parked-by-rejection')
   // REST shows the next execution, which has yet to deliver its prompt; the stream has not told of it.
-  const server = createRecordedServer({ bytes, version: secondVersion, ahead: 1 })
+  const server = createRecordedServer({ bytes, version: openCode2Version, ahead: 1 })
   const clock = createHandClock()
   server.publish(server.types.lastIndexOf('session.execution.started'))
   const opencode = connect({ url: 'http://recorded', fetch: server.fetch, clock, random: () => 0 })
@@ -32,7 +32,7 @@ test('a session that is first read between a rejection and its next run shows tw
 
 test('a fork that was made in a gap and has begun to run shows its own run alone', async () => {
   const { bytes, frames } = readTape('fork')
-  const server = createRecordedServer({ bytes, version: secondVersion })
+  const server = createRecordedServer({ bytes, version: openCode2Version })
   const clock = createHandClock()
   // Its prompt is yet to be delivered: until then the fork has nothing but copies.
   server.publish(server.types.lastIndexOf('session.execution.started') + 1)
@@ -61,7 +61,7 @@ test.each([
   [2, undefined],
 ])('a prompt without a step, in a session that %i readings call idle, is %s', async (idle, status) => {
   const { bytes, sessions } = readTape('plain')
-  const server = createRecordedServer({ bytes, version: secondVersion })
+  const server = createRecordedServer({ bytes, version: openCode2Version })
   server.publish(server.types.indexOf('session.input.promoted') + 1)
   let asked = 0
   const call: typeof fetch = async (input, init) => {

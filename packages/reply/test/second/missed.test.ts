@@ -1,4 +1,4 @@
-import { createHandClock, createRecordedServer, secondVersion } from '@reply/testing'
+import { createHandClock, createRecordedServer, openCode2Version } from '@reply/testing'
 import { expect, test } from 'vitest'
 import { connect, toolsOf } from '../../src/index.ts'
 import { createDecoder2 } from '../../src/source/opencode2/decode.ts'
@@ -7,7 +7,7 @@ import { type Frame, readTape, secondRecordings } from './recorded.ts'
 
 /** A client of a recorded server. The stream loses the frames that are `lost`. */
 async function stage(scenario: string, lost: (frame: Frame) => boolean = () => false) {
-  const server = createRecordedServer({ bytes: readTape(scenario).bytes, version: secondVersion })
+  const server = createRecordedServer({ bytes: readTape(scenario).bytes, version: openCode2Version })
   const clock = createHandClock()
   let reads = 0
   const call: typeof fetch = async (input, init) => {

@@ -1,4 +1,4 @@
-import { createRecordedServer, secondVersion } from '@reply/testing'
+import { createRecordedServer, openCode2Version } from '@reply/testing'
 import { expect, test } from 'vitest'
 import { connect, type Reply, replay, textOf, toolsOf } from '../../src/index.ts'
 import { fieldsOf, readTape, secondRecordings } from './recorded.ts'
@@ -39,7 +39,7 @@ const wanted = secondRecordings.map(({ scenario }) => scenario).filter((scenario
 
 test.each(wanted)('the newest run of %s, read when all is over, is the last reply', async (scenario) => {
   const { bytes, sessions } = readTape(scenario)
-  const server = createRecordedServer({ bytes, version: secondVersion })
+  const server = createRecordedServer({ bytes, version: openCode2Version })
   server.publish(server.length)
   const opencode = connect({ url: 'http://recorded', fetch: server.fetch })
   await opencode.ready

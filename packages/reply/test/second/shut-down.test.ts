@@ -1,4 +1,4 @@
-import { createHandClock, createRecordedServer, secondVersion } from '@reply/testing'
+import { createHandClock, createRecordedServer, openCode2Version } from '@reply/testing'
 import { expect, test } from 'vitest'
 import { connect } from '../../src/index.ts'
 import { watchAll } from '../drive/stage.ts'
@@ -11,7 +11,7 @@ test.each([
   ['shutdown', 'lost', undefined],
   ['user', 'aborted', 'MessageAbortedError'],
 ])('a run that ended unheard by %s is %s', async (reason, outcome, error) => {
-  const server = createRecordedServer({ bytes: readTape('stopped').bytes, version: secondVersion })
+  const server = createRecordedServer({ bytes: readTape('stopped').bytes, version: openCode2Version })
   const clock = createHandClock()
   let isStopped = false
   const logs: string[] = []

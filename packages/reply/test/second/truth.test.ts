@@ -1,4 +1,4 @@
-import { secondVersion } from '@reply/testing'
+import { openCode2Version } from '@reply/testing'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type Reply, replay, textOf } from '../../src/index.ts'
 import { observing } from '../observing.ts'
@@ -13,7 +13,7 @@ test('at least 60 scenarios are recorded, and the outcome of each is stated', ()
   expect(secondRecordings.map(({ scenario }) => scenario).sort()).toEqual(Object.keys(outcomes).sort())
 })
 
-describe.each(secondRecordings.map(({ scenario }) => scenario))(`${secondVersion}/%s`, (scenario) => {
+describe.each(secondRecordings.map(({ scenario }) => scenario))(`${openCode2Version}/%s`, (scenario) => {
   let tape: Tape
   let replies: readonly Reply[]
   const errors: string[] = []

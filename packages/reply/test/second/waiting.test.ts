@@ -1,4 +1,4 @@
-import { createHandClock, createRecordedServer, secondVersion } from '@reply/testing'
+import { createHandClock, createRecordedServer, openCode2Version } from '@reply/testing'
 import { expect, test } from 'vitest'
 import { connect } from '../../src/index.ts'
 import { watchAll } from '../drive/stage.ts'
@@ -7,7 +7,7 @@ import { readTape } from './recorded.ts'
 
 test('a prompt that waited before anyone connected has its words as soon as it begins', async () => {
   const { bytes, frames } = readTape('queue-failed')
-  const server = createRecordedServer({ bytes, version: secondVersion })
+  const server = createRecordedServer({ bytes, version: openCode2Version })
   const clock = createHandClock()
   const opencode = connect({ url: 'http://recorded', fetch: server.fetch, clock })
   server.publish(server.types.lastIndexOf('session.input.admitted') + 1)
@@ -61,7 +61,7 @@ test.each([
   [404, false],
 ])('2.0 answers %s to a prompt that is taken back: withdrawn is %s', async (status, isWithdrawn) => {
   const { bytes, sessions } = readTape('queue')
-  const server = createRecordedServer({ bytes, version: secondVersion })
+  const server = createRecordedServer({ bytes, version: openCode2Version })
   server.publish(server.types.lastIndexOf('session.input.admitted') + 1)
   const { call, deleted } = stableAt(server, status)
   const source = sourceAt('http://recorded', call)

@@ -1,4 +1,4 @@
-import { secondVersion } from '@reply/testing'
+import { openCode2Version } from '@reply/testing'
 import { expect, test } from 'vitest'
 import { textOf } from '../../src/index.ts'
 import { setStage, watchAll } from '../drive/stage.ts'
@@ -30,7 +30,7 @@ function withLongText(recorded: string): string {
 test('a reader that fell behind loses its stream, and nothing else', async () => {
   const { server, opencode, errors, opened, rest, advance } = setStage({
     scenario: 'plain',
-    version: secondVersion,
+    version: openCode2Version,
     edit: withLongText,
   })
   const replies = watchAll(opencode)

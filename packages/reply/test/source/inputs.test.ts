@@ -1,4 +1,4 @@
-import { createRecordedServer, secondVersion } from '@reply/testing'
+import { createRecordedServer, openCode2Version } from '@reply/testing'
 import { expect, test } from 'vitest'
 import type { PromptInput } from '../../src/index.ts'
 import { setStage } from '../drive/stage.ts'
@@ -46,7 +46,7 @@ test('OpenCode 1 is not sent a prompt that asks to be queued, and the reply says
 /** A recorded server of OpenCode 2 and what was posted to it. */
 function second() {
   const { bytes, sessions } = readTape('plain')
-  const server = createRecordedServer({ bytes, version: secondVersion })
+  const server = createRecordedServer({ bytes, version: openCode2Version })
   server.publish(server.length)
   const posted: [path: string, body: unknown][] = []
   const call: typeof fetch = async (input, init) => {

@@ -1,4 +1,5 @@
-import { isSecond, secondPassword } from '@reply/testing'
+import { openCode2Password } from '@reply/testing'
+import { isOpenCode2 } from '@reply/testing/internal'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import { textOf } from '../../src/index.ts'
@@ -62,7 +63,7 @@ export function testSourceOn(
     })
 
     const setup = (): SourceStage => {
-      const source = sourceAt(stage.server.url, undefined, isSecond(version) ? secondPassword : undefined)
+      const source = sourceAt(stage.server.url, undefined, isOpenCode2(version) ? openCode2Password : undefined)
       return {
         source,
         unreachable: sourceAt(nowhere),
@@ -81,7 +82,7 @@ export function testSourceOn(
         close: async () => source.close(),
       }
     }
-    const lacking = isSecond(version) ? skip : { ...onlySecond, ...skip }
+    const lacking = isOpenCode2(version) ? skip : { ...onlySecond, ...skip }
     for (const { name, run } of sourceContract({ name: version, setup, skip: lacking })) test(name, run)
   })
 }

@@ -1,6 +1,14 @@
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { isSecond, launchOpencode, type Model, type Opencode, secondPassword, startModel, text } from '@reply/testing'
+import {
+  launchOpencode,
+  type OpencodeServer,
+  openCode2Password,
+  type ScriptedModel,
+  sayText,
+  startModel,
+} from '@reply/testing'
+import { isOpenCode2 } from '@reply/testing/internal'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Client, connect, runsUnasked } from '../../src/index.ts'
@@ -37,11 +45,11 @@ const cases: readonly (readonly [template: string, args: string])[] = [
 ]
 
 /** A server with each of the templates as a command of its own. */
-async function launch(version: string, model: Model, templates: readonly string[]): Promise<Opencode> {
+async function launch(version: string, model: ScriptedModel, templates: readonly string[]): Promise<OpencodeServer> {
   const command = Object.fromEntries(templates.map((template, at) => [`c${at}`, { template }]))
   const server = await launchOpencode({
     ...{ model, version, files: { 'src/a.ts': 'a\n' } },
-    config: { command, ...(!isSecond(version) && { extra: { snapshot: false } }) },
+    config: { command, ...(!isOpenCode2(version) && { extra: { snapshot: false } }) },
   })
   await server.write({ '../home/outside.txt': 'outside' })
   return server
@@ -63,12 +71,12 @@ export function testUnasked(version: string, { runs }: { readonly runs: number }
       .filter(([template, args]) => template.trim() !== '' && args.trim() !== '')
       .slice(0, runs)
     const all = [...cases, ...random]
-    let model: Model
-    let server: Opencode
+    let model: ScriptedModel
+    let server: OpencodeServer
     let opencode: Client
     beforeAll(async () => {
-      const scripts = { plain: { steps: [[text('Yes.')]] } }
-      model = await startModel({ scripts, fallback: 'plain', generation: isSecond(version) ? 2 : 1 })
+      const scripts = { plain: { steps: [[sayText('Yes.')]] } }
+      model = await startModel({ scripts, fallback: 'plain', generation: isOpenCode2(version) ? 2 : 1 })
       server = await launch(
         version,
         model,
@@ -77,7 +85,7 @@ export function testUnasked(version: string, { runs }: { readonly runs: number }
       opencode = connect({
         url: server.url,
         directory: server.directory,
-        ...(isSecond(version) && { password: secondPassword }),
+        ...(isOpenCode2(version) && { password: openCode2Password }),
       })
     })
     afterAll(async () => {
@@ -110,7 +118,7 @@ export function testUnasked(version: string, { runs }: { readonly runs: number }
       }
       // OpenCode 2 attaches nothing that a command names.
       expect(acted.ran).toBeGreaterThan(3)
-      expect(acted.attached > 3).toBe(!isSecond(version))
+      expect(acted.attached > 3).toBe(!isOpenCode2(version))
     })
 
     test('an ordinary prompt runs and attaches nothing', async () => {
@@ -130,7 +138,7 @@ export function testUnasked(version: string, { runs }: { readonly runs: number }
     }
 
     async function promptOf(sessionID: string, messageID: string | undefined): Promise<Made> {
-      return isSecond(version)
+      return isOpenCode2(version)
         ? await secondPrompt(server, sessionID)
         : await firstPrompt(server, { sessionID, messageID })
     }
@@ -146,7 +154,7 @@ function shownBy(template: string, args: string): RegExp {
 }
 
 async function firstPrompt(
-  { url, directory }: Opencode,
+  { url, directory }: OpencodeServer,
   { sessionID, messageID }: { readonly sessionID: string; readonly messageID: string | undefined },
 ): Promise<Made> {
   const route = `${url}/session/${sessionID}/message/${messageID}?${new URLSearchParams({ directory })}`
@@ -166,8 +174,8 @@ async function firstPrompt(
   return { text: said?.text ?? '', attached }
 }
 
-async function secondPrompt({ url }: Opencode, sessionID: string): Promise<Made> {
-  const authorization = `Basic ${Buffer.from(`opencode:${secondPassword}`).toString('base64')}`
+async function secondPrompt({ url }: OpencodeServer, sessionID: string): Promise<Made> {
+  const authorization = `Basic ${Buffer.from(`opencode:${openCode2Password}`).toString('base64')}`
   const response = await fetch(`${url}/api/session/${sessionID}/message?order=asc`, { headers: { authorization } })
   const { data } = (await response.json()) as {
     readonly data: readonly {

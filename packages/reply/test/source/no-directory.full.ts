@@ -1,8 +1,8 @@
-import { launchOpencode, type Model, secondPassword, secondVersion, startModel } from '@reply/testing'
+import { launchOpencode, openCode2Password, openCode2Version, type ScriptedModel, startModel } from '@reply/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connect } from '../../src/index.ts'
 
-let model: Model
+let model: ScriptedModel
 beforeAll(async () => {
   model = await startModel({ scripts: {} })
 })
@@ -29,7 +29,7 @@ async function tellsOf(version: string, password?: string) {
 
 test.each([
   ['1.18.33', undefined],
-  [secondVersion, secondPassword],
+  [openCode2Version, openCode2Password],
 ])('a directory that OpenCode %s does not have is told by connect, and by each prompt', async (version, password) => {
   const { ready, outcome, words } = await tellsOf(version, password)
   expect(ready).toContain('can\'t open the directory "/no/such"')

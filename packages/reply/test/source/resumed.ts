@@ -1,4 +1,5 @@
-import { createRecordedServer, isSecond, listRecordings, type RecordingName, readRecording } from '@reply/testing'
+import { createRecordedServer, listRecordings, type RecordingName, readRecording } from '@reply/testing'
+import { isOpenCode2 } from '@reply/testing/internal'
 import { describe, expect, test } from 'vitest'
 import { type PostedPrompt, type Reply, replay, textOf, toolsOf } from '../../src/index.ts'
 import { setStage } from '../drive/stage.ts'
@@ -54,7 +55,7 @@ type How = 'by id' | 'by text'
 
 /** Resumes every prompt of these versions' recordings when all is over, and after every nth event before that. */
 export function testResumed(version: string, { how, every }: { readonly how: How; readonly every: number }): void {
-  const generation = isSecond(version) ? 2 : 1
+  const generation = isOpenCode2(version) ? 2 : 1
   const wanted = listRecordings({ generation }).filter(
     (each) => each.version === version && !isUnresumed(each) && each.scenario !== 'burst',
   )
@@ -79,7 +80,7 @@ export function testResumed(version: string, { how, every }: { readonly how: How
 }
 
 function isUnresumed({ version, scenario }: RecordingName): boolean {
-  if (isSecond(version)) return scenario in unresumedSecond
+  if (isOpenCode2(version)) return scenario in unresumedSecond
   const limit = unresumed[scenario]
   if (limit === undefined || limit.until === 'never') return limit !== undefined
   const [[, minor = 0], [, until = 0]] = [version.split('.').map(Number), limit.until.split('.').map(Number)]

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { secondPassword } from '@reply/testing'
+import { openCode2Password } from '@reply/testing'
 import type { Ask, ReplyStream } from '../../src/index.ts'
 import type { Stage } from '../drive/server.ts'
 
@@ -13,7 +13,7 @@ const lastPressMs = 50
 
 /** Calls a server of OpenCode 2 as another client would. Returns the response's status. */
 export async function post({ server }: Stage, route: string, body: object): Promise<number> {
-  const authorization = `Basic ${Buffer.from(`opencode:${secondPassword}`).toString('base64')}`
+  const authorization = `Basic ${Buffer.from(`opencode:${openCode2Password}`).toString('base64')}`
   const headers = { authorization, 'content-type': 'application/json' }
   return (await fetch(`${server.url}${route}`, { method: 'POST', headers, body: JSON.stringify(body) })).status
 }

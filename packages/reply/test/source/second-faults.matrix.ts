@@ -1,4 +1,4 @@
-import { secondPassword, secondVersion, startProxy } from '@reply/testing'
+import { openCode2Password, openCode2Version, startProxy } from '@reply/testing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Ask, Client, Reply, ReplyStream } from '../../src/index.ts'
 import { textOf } from '../../src/index.ts'
@@ -6,13 +6,13 @@ import { eventually, within } from '../drive/patience.ts'
 import { openStage, type Stage } from '../drive/server.ts'
 
 /** What a live server and its connection do to a run of OpenCode 2. */
-describe(`OpenCode ${secondVersion}`, () => {
+describe(`OpenCode ${openCode2Version}`, () => {
   let stage: Stage
   let proxy: Awaited<ReturnType<typeof startProxy>>
   let opencode: Client
 
   beforeAll(async () => {
-    stage = await openStage({ version: secondVersion })
+    stage = await openStage({ version: openCode2Version })
     proxy = await startProxy({ target: stage.server.url })
     opencode = stage.open({ url: proxy.url, backOff: { minMs: 20, maxMs: 100 }, silenceMs: 3000, deadlineMs: 5000 })
   })
@@ -75,7 +75,7 @@ describe(`OpenCode ${secondVersion}`, () => {
   })
 
   async function active(): Promise<readonly string[]> {
-    const authorization = `Basic ${Buffer.from(`opencode:${secondPassword}`).toString('base64')}`
+    const authorization = `Basic ${Buffer.from(`opencode:${openCode2Password}`).toString('base64')}`
     const response = await fetch(`${stage.server.url}/api/session/active`, { headers: { authorization } })
     const { data } = (await response.json()) as { readonly data: object }
     return Object.keys(data)

@@ -1,15 +1,15 @@
-import { secondVersion } from '@reply/testing'
+import { openCode2Version } from '@reply/testing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Reply, type ReplyStream, textOf } from '../../src/index.ts'
 import { eventually, within } from '../drive/patience.ts'
 import { openStage, type Stage } from '../drive/server.ts'
 
 /** Prompts for a session of OpenCode 2 that is at work. */
-describe(`OpenCode ${secondVersion}`, () => {
+describe(`OpenCode ${openCode2Version}`, () => {
   let stage: Stage
 
   beforeAll(async () => {
-    stage = await openStage({ version: secondVersion })
+    stage = await openStage({ version: openCode2Version })
   })
   afterAll(async () => await stage.close())
 

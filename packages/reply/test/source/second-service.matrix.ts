@@ -1,16 +1,16 @@
-import { secondVersion } from '@reply/testing'
+import { openCode2Version } from '@reply/testing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Reply, type ReplyStream, textOf } from '../../src/index.ts'
 import { eventually, within } from '../drive/patience.ts'
 import { openStage, type Stage } from '../drive/server.ts'
 
 /** A managed service resumes by itself what a stop interrupted, and may be through before any client is back. */
-describe(`OpenCode ${secondVersion} as a service`, () => {
+describe(`OpenCode ${openCode2Version} as a service`, () => {
   let stage: Stage
 
   beforeAll(async () => {
     stage = await openStage({
-      version: secondVersion,
+      version: openCode2Version,
       service: true,
       connect: { backOff: { minMs: 20, maxMs: 100 }, deadlineMs: 5000 },
     })

@@ -1,14 +1,14 @@
-import { secondVersion } from '@reply/testing'
+import { openCode2Version } from '@reply/testing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually, within } from '../drive/patience.ts'
 import { openStage, type Stage } from '../drive/server.ts'
 import { allowAfterStop, firstAsk, post } from './second-approvals.ts'
 
-describe(`what Stop leaves on OpenCode ${secondVersion}`, () => {
+describe(`what Stop leaves on OpenCode ${openCode2Version}`, () => {
   let stage: Stage
 
   beforeAll(async () => {
-    stage = await openStage({ version: secondVersion })
+    stage = await openStage({ version: openCode2Version })
   })
   afterAll(async () => await stage.close())
 

@@ -1,4 +1,4 @@
-import { secondPassword } from '../../src/launch.ts'
+import { openCode2Password } from '../../src/launch.ts'
 import { fieldsAt, listAt, stringAt } from './json.ts'
 import type { Calls, Request, Wire } from './wire.ts'
 
@@ -22,7 +22,7 @@ export const createSecondWire = ({ directory, send, read }: Calls): Wire => {
     `${at(sessionID)}/${type === 'question' ? 'form' : 'permission'}/${id}`
   return {
     stream: '/api/event',
-    headers: { authorization: `Basic ${Buffer.from(`opencode:${secondPassword}`).toString('base64')}` },
+    headers: { authorization: `Basic ${Buffer.from(`opencode:${openCode2Password}`).toString('base64')}` },
     idleIn: ({ type, properties }) => (ends.test(type) ? stringAt(properties, 'sessionID') : undefined),
     askedIn: ({ type, properties }) => {
       if (type !== 'form.created' && type !== 'permission.asked') return undefined

@@ -1,4 +1,4 @@
-import type { SessionTruth } from '../../src/recordings.ts'
+import type { RecordedSession } from '../../src/recordings.ts'
 import type { Frame } from '../tape.ts'
 
 /** A question or a permission that waits for an answer. */
@@ -53,7 +53,7 @@ export interface Wire {
   /** The sessions that are at work. */
   working(): Promise<readonly string[]>
   /** A session's state over REST. */
-  truth(sessionID: string): Promise<SessionTruth>
+  truth(sessionID: string): Promise<RecordedSession>
 }
 
 export interface Calls {

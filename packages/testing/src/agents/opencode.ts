@@ -2,13 +2,13 @@ import { type BinaryOptions, defaultVersion, opencodeBinary } from '../binary.ts
 import { configFor, type OpencodeConfig } from '../config.ts'
 import { startGuard } from '../guard.ts'
 import { homeEnvironment, prepareHome } from '../home.ts'
-import type { Model } from '../model/start.ts'
+import type { ScriptedModel } from '../model/start.ts'
 import { createProjectIn, createRoot } from '../project.ts'
 
 /** The OpenCode to prepare, and the project that it works in. */
 export interface PrepareOptions extends BinaryOptions {
   /** The model, or its base URL. */
-  readonly model: Pick<Model, 'url'> | string
+  readonly model: Pick<ScriptedModel, 'url'> | string
   /** Settings to add to the project's `opencode.json`. */
   readonly config?: OpencodeConfig | undefined
   /** Files of the throw-away project, committed at once. */

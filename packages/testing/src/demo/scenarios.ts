@@ -1,6 +1,14 @@
 import { type Scenario, scenario } from '../scenario.ts'
 import { longMarkdown } from '../scenarios/words.ts'
-import { failure, type Pieces, type Step, scenarioToken, text, tool, usage } from '../script.ts'
+import {
+  callTool,
+  httpError,
+  type ModelAnswer,
+  reportUsage,
+  type ScriptStep,
+  sayText,
+  scenarioToken,
+} from '../script.ts'
 import { shopSteps } from './shop.ts'
 
 /** A scenario that needs only its prompt: it runs in the demo's sample project. */
@@ -12,9 +20,9 @@ export interface DemoScenario extends Scenario {
 const demo = (prompt: string, played: Scenario): DemoScenario => ({ ...played, prompt })
 
 /** Each step fills the context a little more, as real steps do. */
-const grown = (step: Step, index: number): Step => {
-  const more = usage(18_000 + 2500 * index, 240)
-  const isList = (each: Step): each is Pieces => Array.isArray(each)
+const grown = (step: ScriptStep, index: number): ScriptStep => {
+  const more = reportUsage(18_000 + 2500 * index, 240)
+  const isList = (each: ScriptStep): each is ModelAnswer => Array.isArray(each)
   if (isList(step)) return [...step, more]
   if (!('branches' in step)) return step
   const branches = step.branches.map(({ includes, pieces }) => ({ includes, pieces: [...pieces, more] }))
@@ -41,14 +49,14 @@ export const demoScenarios: readonly DemoScenario[] = [
       config: { permission: { bash: 'ask' } },
       steps: [
         [
-          text('I will run the tests, if you allow it.'),
-          tool('bash', { command: 'node --test', description: 'Run the tests' }),
+          sayText('I will run the tests, if you allow it.'),
+          callTool('bash', { command: 'node --test', description: 'Run the tests' }),
         ],
         {
           branches: [
-            { includes: 'rejected', pieces: [text('Then I will leave them alone and have nothing new to report.')] },
+            { includes: 'rejected', pieces: [sayText('Then I will leave them alone and have nothing new to report.')] },
           ],
-          otherwise: [text('The tests ran. One of the two fails: a discount does **not** lower the total.')],
+          otherwise: [sayText('The tests ran. One of the two fails: a discount does **not** lower the total.')],
         },
       ],
     }),
@@ -59,20 +67,20 @@ export const demoScenarios: readonly DemoScenario[] = [
       title: 'Review the cart',
       steps: [
         [
-          text('I will send a sub-agent to review it.'),
-          tool('task', {
+          sayText('I will send a sub-agent to review it.'),
+          callTool('task', {
             description: 'Review the cart',
             prompt: `Review src/cart.js. ${scenarioToken('subagent/child')}`,
             subagent_type: 'general',
           }),
         ],
-        [text('The sub-agent found the bug: `discount` is never used.')],
+        [sayText('The sub-agent found the bug: `discount` is never used.')],
       ],
       more: {
         child: [
-          [text('I will read it first.'), tool('read', { filePath: 'src/cart.js' })],
-          [tool('bash', { command: 'grep -n discount src/cart.js; sleep 1', description: 'Find the discount' })],
-          [text('Nothing uses the parameter `discount`.')],
+          [sayText('I will read it first.'), callTool('read', { filePath: 'src/cart.js' })],
+          [callTool('bash', { command: 'grep -n discount src/cart.js; sleep 1', description: 'Find the discount' })],
+          [sayText('Nothing uses the parameter `discount`.')],
         ],
       },
     }),
@@ -81,7 +89,7 @@ export const demoScenarios: readonly DemoScenario[] = [
     'Please tell me all about it.',
     scenario('markdown', 'A long answer with every kind of Markdown.', {
       title: 'All about it',
-      steps: [[text(longMarkdown)]],
+      steps: [[sayText(longMarkdown)]],
     }),
   ),
   demo(
@@ -91,8 +99,8 @@ export const demoScenarios: readonly DemoScenario[] = [
       steps: [
         {
           attempts: [
-            [failure(429, 'Rate limit reached', { 'retry-after': '3' })],
-            [text('Thank you for waiting. The model was overloaded, and the server retried on its own.')],
+            [httpError(429, 'Rate limit reached', { 'retry-after': '3' })],
+            [sayText('Thank you for waiting. The model was overloaded, and the server retried on its own.')],
           ],
         },
       ],

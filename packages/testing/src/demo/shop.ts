@@ -1,8 +1,8 @@
-import { type Pieces, reasoning, type Step, text, tool } from '../script.ts'
+import { callTool, type ModelAnswer, type ScriptStep, sayText, think } from '../script.ts'
 
 const plan = ['Read the cart', 'Run the tests', 'Fix the total', 'Run the tests again']
 const todos = (done: number) =>
-  tool('todowrite', {
+  callTool('todowrite', {
     todos: plan.map((content, index) => ({
       id: String(index + 1),
       content,
@@ -11,20 +11,20 @@ const todos = (done: number) =>
     })),
   })
 
-const runTests = (description: string) => tool('bash', { command: 'npm test', description })
+const runTests = (description: string) => callTool('bash', { command: 'npm test', description })
 
 const line = '  return net * (1 + taxRate)'
 const fixed = {
   before: '  return (net - discount) * (1 + taxRate)',
   after: '  return net * (1 + taxRate) - discount',
 }
-const fix = (which: keyof typeof fixed, words: string): Pieces => [
-  text(words),
-  tool('edit', { filePath: 'src/cart.js', oldString: line, newString: fixed[which] }),
+const fix = (which: keyof typeof fixed, words: string): ModelAnswer => [
+  sayText(words),
+  callTool('edit', { filePath: 'src/cart.js', oldString: line, newString: fixed[which] }),
 ]
 
-const report = (which: keyof typeof fixed): Pieces => [
-  text(`## The discount counts now
+const report = (which: keyof typeof fixed): ModelAnswer => [
+  sayText(`## The discount counts now
 
 The parameter \`discount\` was accepted and **never used**. It is now taken off *${which} tax*:
 
@@ -50,25 +50,25 @@ What a customer pays for two items at 50:
 ]
 
 /** Looks, plans, finds the bug, asks what is intended, fixes it accordingly, and reports. */
-export const shopSteps: readonly Step[] = [
+export const shopSteps: readonly ScriptStep[] = [
   [
-    reasoning('A total that ignores its discount. I should read the code before guessing, and keep a to-do list.'),
-    text('I will look into the cart, run its tests, and fix the total.'),
+    think('A total that ignores its discount. I should read the code before guessing, and keep a to-do list.'),
+    sayText('I will look into the cart, run its tests, and fix the total.'),
     todos(0),
   ],
   [
-    tool('read', { filePath: 'src/cart.js' }),
-    tool('bash', { command: 'grep -rn "discount" src', description: 'Find the discount' }),
+    callTool('read', { filePath: 'src/cart.js' }),
+    callTool('bash', { command: 'grep -rn "discount" src', description: 'Find the discount' }),
   ],
   [
-    reasoning('The parameter exists, but nothing uses it. The tests should show that.'),
-    text('Nothing uses the parameter `discount`. Let me see whether the tests agree.'),
+    think('The parameter exists, but nothing uses it. The tests should show that.'),
+    sayText('Nothing uses the parameter `discount`. Let me see whether the tests agree.'),
     todos(1),
     runTests('Run the tests'),
   ],
   [
-    text('One test fails, as expected. Before I fix it, I need to know what is intended.'),
-    tool('question', {
+    sayText('One test fails, as expected. Before I fix it, I need to know what is intended.'),
+    callTool('question', {
       questions: [
         {
           header: 'Discount',
@@ -86,6 +86,6 @@ export const shopSteps: readonly Step[] = [
     otherwise: [...fix('before', 'Before tax it is.'), todos(2)],
   },
   [todos(3), runTests('Run the tests again')],
-  [reasoning('Both pass. Time to report.'), todos(4)],
+  [think('Both pass. Time to report.'), todos(4)],
   { branches: [{ includes: '="After tax"', pieces: report('after') }], otherwise: report('before') },
 ]

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Piece, Pieces } from '../script.ts'
+import type { AnswerPiece, ModelAnswer } from '../script.ts'
 import type { Answer, Dialect, Frame, Voice } from './dialect.ts'
 
 export interface SpeakOptions {
@@ -30,7 +30,7 @@ const inputOf = (input: unknown, results: string): string =>
   JSON.stringify(input).replaceAll('{session}', results.match(/ses_\w+/g)?.at(-1) ?? '{session}')
 
 /** The frames of one piece, as the vendor streams them. */
-const framesOf = (piece: Piece, voice: Voice, options: SpeakOptions): readonly Frame[] => {
+const framesOf = (piece: AnswerPiece, voice: Voice, options: SpeakOptions): readonly Frame[] => {
   if (piece.type === 'text') return voice.text(chunksOf(piece.text, piece.chunk ?? options.chunk))
   if (piece.type === 'reasoning') return voice.reasoning(chunksOf(piece.text, piece.chunk ?? options.chunk))
   if (piece.type !== 'tool') return []
@@ -42,7 +42,7 @@ const written = ({ event, data }: Frame): string =>
   `${event === undefined ? '' : `event: ${event}\n`}data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`
 
 /** Streams a script's pieces as one answer. Ends early, without an error, if the client disconnects. */
-export const speak = async (pieces: Pieces, response: ServerResponse, options: SpeakOptions): Promise<void> => {
+export const speak = async (pieces: ModelAnswer, response: ServerResponse, options: SpeakOptions): Promise<void> => {
   const first = pieces[0]
   if (first?.type === 'error') {
     response.writeHead(first.status, { 'content-type': 'application/json', ...first.headers })

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { TestingError } from '../error.ts'
 import { inGeneration } from '../generation.ts'
-import type { Pieces, Script, Scripts, Step } from '../script.ts'
+import type { ModelAnswer, Script, ScriptStep, Scripts } from '../script.ts'
 import { chat } from './chat.ts'
 import type { Dialect } from './dialect.ts'
 import { createGates } from './gates.ts'
@@ -12,7 +12,7 @@ import { responses } from './responses.ts'
 import { speak } from './speak.ts'
 
 /** What the scripted model answers, and how it streams. */
-export interface ModelOptions {
+export interface ScriptedModelOptions {
   /** The scripts by the name that a prompt gives in `[scenario:name]`. */
   readonly scripts: Scripts
   /**
@@ -49,7 +49,7 @@ export interface ModelRequest extends Asked {
  * A scripted model behind an HTTP server that speaks OpenAI's chat completions and Responses, Anthropic's Messages, and
  * Google's Gemini API, each at its own path.
  */
-export interface Model {
+export interface ScriptedModel {
   /** The base URL for a provider, ending in `/v1`. */
   readonly url: string
   /** The same without a path, for clients that add the version themselves: `ANTHROPIC_BASE_URL`, `GOOGLE_GEMINI_BASE_URL`. */
@@ -64,11 +64,11 @@ export interface Model {
   close(): Promise<void>
 }
 
-const lost: Pieces = [{ type: 'text', text: 'No script was named.' }]
+const lost: ModelAnswer = [{ type: 'text', text: 'No script was named.' }]
 
-const emptyJSON: Pieces = [{ type: 'text', text: '{}' }]
+const emptyJSON: ModelAnswer = [{ type: 'text', text: '{}' }]
 
-const piecesOf = (step: Step, asked: Asked, attempt: number): Pieces => {
+const piecesOf = (step: ScriptStep, asked: Asked, attempt: number): ModelAnswer => {
   if ('attempts' in step) return step.attempts[Math.min(attempt, step.attempts.length - 1)] ?? lost
   if ('branches' in step)
     return step.branches.find((each) => asked.results.includes(each.includes))?.pieces ?? step.otherwise
@@ -76,7 +76,7 @@ const piecesOf = (step: Step, asked: Asked, attempt: number): Pieces => {
 }
 
 /** The script's answer to a request. A script without further steps says so, so that a test sees it. */
-const answerTo = (script: Script | undefined, asked: Asked, attempt: number): Pieces => {
+const answerTo = (script: Script | undefined, asked: Asked, attempt: number): ModelAnswer => {
   if (asked.kind === 'title') return [{ type: 'text', text: script?.title ?? 'Scripted session' }]
   if (asked.kind === 'summary')
     return piecesOf(script?.summary ?? [{ type: 'text', text: 'Summary: nothing was done yet.' }], asked, attempt)
@@ -105,7 +105,7 @@ const refuse = (response: ServerResponse, status: number, message: string): void
 }
 
 /** Starts a scripted model on loopback. Several may run at once. */
-export const startModel = async (options: ModelOptions): Promise<Model> => {
+export const startModel = async (options: ScriptedModelOptions): Promise<ScriptedModel> => {
   const requests: ModelRequest[] = []
   const attempts = new Map<string, number>()
   const gates = createGates()

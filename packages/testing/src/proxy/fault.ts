@@ -2,19 +2,19 @@
  * A place on an event stream: after a number of bytes or events. Heartbeats, which depend on the time, and the `sync`
  * copies of `/global/event` don't count as events.
  */
-export type Place = { readonly bytes: number } | { readonly events: number }
+export type StreamPlace = { readonly bytes: number } | { readonly events: number }
 
 /** A fault of an event stream. */
 export type StreamFault = OnConnection &
   (
     | {
         readonly type: 'cut'
-        readonly at: Place
+        readonly at: StreamPlace
         /** Whether the socket breaks, or the response ends as if it were complete. Default "break". */
         readonly how?: 'break' | 'end'
       }
     /** The connection stays open and carries nothing until `resume()`; then everything held back arrives. */
-    | { readonly type: 'stall'; readonly at: Place }
+    | { readonly type: 'stall'; readonly at: StreamPlace }
     /** Drops events of a type: all of them, or the next `times`. Default "server.heartbeat". */
     | { readonly type: 'drop'; readonly event?: string; readonly times?: number }
     /** Delays everything by `delayMs`, in order. */
@@ -52,9 +52,9 @@ interface ToRequests {
 }
 
 /** Faults between a client and its server. Numbers count from 1. */
-export type Fault = StreamFault | RequestFault
+export type ProxyFault = StreamFault | RequestFault
 
-export const isStreamFault = (fault: Fault): fault is StreamFault => {
+export const isStreamFault = (fault: ProxyFault): fault is StreamFault => {
   switch (fault.type) {
     case 'cut':
     case 'stall':

@@ -1,14 +1,14 @@
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { freePort } from '../port.ts'
 import { type CarriedFrame, type Carrier, createCarrier, type Timer } from './carry.ts'
-import { type Fault, isStreamFault, type RequestFault, type StreamFault } from './fault.ts'
+import { isStreamFault, type ProxyFault, type RequestFault, type StreamFault } from './fault.ts'
 
 /** The server behind the proxy, and what goes wrong on the way. */
 export interface ProxyOptions {
   /** The server behind it, such as "http://127.0.0.1:4096". */
   readonly target: string
   /** The initial faults; places count from the beginning of each connection. */
-  readonly faults?: readonly Fault[]
+  readonly faults?: readonly ProxyFault[]
   /** Called with each frame after it went out to a client. A test may cut, stall, or restart the server here. */
   readonly onFrame?: (frame: PassedFrame) => void
   /** For delays. Default: the system's. */
@@ -50,7 +50,7 @@ export interface FaultProxy {
    * Adds a fault. On open streams places count from here; on later ones from their beginning, unless it names its
    * connection.
    */
-  inject(fault: Fault): void
+  inject(fault: ProxyFault): void
   /** Cuts the open streams. */
   cut(how?: 'break' | 'end'): void
   /** Stops the flow on the open streams, which stay open. */

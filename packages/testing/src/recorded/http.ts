@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import type { ReadableStream as NodeReadableStream } from 'node:stream/web'
 
 /** Serves a `fetch` on a loopback socket. Returns its address and a function that stops it. */
-export async function serve(
+export async function serveFetch(
   answer: typeof fetch,
 ): Promise<{ readonly url: string; readonly close: () => Promise<void> }> {
   const server = createServer((incoming, outgoing) => {

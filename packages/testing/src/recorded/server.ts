@@ -1,4 +1,4 @@
-import { isSecond } from '../generation.ts'
+import { isOpenCode2 } from '../generation.ts'
 import { createFirstAnswers } from './first-answers.ts'
 import { type Frame, framesOf, isRestart } from './frames.ts'
 import { type Asked, toAsked } from './request.ts'
@@ -55,7 +55,7 @@ type Controller = ReadableStreamDefaultController<Uint8Array>
 export function createRecordedServer(options: RecordedServerOptions): RecordedServer {
   const { version = '1.18.33', ahead = 0 } = options
   const frames = framesOf(options.bytes)
-  const answers = isSecond(version) ? createSecondAnswers({ version }) : createFirstAnswers({ version, frames })
+  const answers = isOpenCode2(version) ? createSecondAnswers({ version }) : createFirstAnswers({ version, frames })
   const posts: string[] = []
   const encoder = new TextEncoder()
   // Keyed with their signals: an aborted listener gets nothing.

@@ -1,4 +1,4 @@
-import { isSecond } from '../generation.ts'
+import { isOpenCode2 } from '../generation.ts'
 import type { Scenario } from '../scenario.ts'
 import { unsupportedReason } from '../versions.ts'
 import { asks } from './asks.ts'
@@ -23,6 +23,6 @@ export const scenarios: readonly Scenario[] = [
 
 /** The scenarios that a server of this version plays. */
 export const scenariosOf = (version: string): readonly Scenario[] =>
-  [...scenarios, ...(isSecond(version) ? secondScenarios : [])].filter(
+  [...scenarios, ...(isOpenCode2(version) ? secondScenarios : [])].filter(
     ({ name }) => unsupportedReason(version, name) === undefined,
   )

@@ -1,8 +1,8 @@
-import { type Piece, scenarioToken, tool } from '../script.ts'
+import { type AnswerPiece, callTool, scenarioToken } from '../script.ts'
 
 /** A call that starts a sub-agent, which plays the script. */
-export const task = (description: string, script: string, more: object = {}): Piece =>
-  tool('task', { description, prompt: `Do your part. ${scenarioToken(script)}`, subagent_type: 'general', ...more })
+export const task = (description: string, script: string, more: object = {}): AnswerPiece =>
+  callTool('task', { description, prompt: `Do your part. ${scenarioToken(script)}`, subagent_type: 'general', ...more })
 
 /** Commands ask for a permission. */
 export const asking = { permission: { bash: 'ask' } } as const

@@ -1,96 +1,111 @@
 import { scenario } from '../scenario.ts'
-import { hold, type Piece, scenarioToken, text, tool } from '../script.ts'
+import { type AnswerPiece, callTool, holdAnswer, sayText, scenarioToken } from '../script.ts'
 import { asking, colour, task } from './pieces.ts'
 
-const waiting: Piece = tool('bash', { command: 'echo started; touch started; sleep 2', description: 'Wait' })
+const waiting: AnswerPiece = callTool('bash', { command: 'echo started; touch started; sleep 2', description: 'Wait' })
 const lost = [
-  text('This answer is interrupted by a restart, because'),
-  hold('middle'),
-  text(' nothing lasts for ever.'),
+  sayText('This answer is interrupted by a restart, because'),
+  holdAnswer('middle'),
+  sayText(' nothing lasts for ever.'),
 ]
 
 /** What only OpenCode 2 can do: queued and parked prompts, runs that begin by themselves, staged reverts, a stop. */
 export const secondScenarios = [
   scenario('queue', 'A queued prompt waits until the text is complete.', {
-    steps: [[text('The first answer'), hold('middle'), text(' is complete.')]],
-    more: { second: [[text('The queued prompt has its turn.')]] },
+    steps: [[sayText('The first answer'), holdAnswer('middle'), sayText(' is complete.')]],
+    more: { second: [[sayText('The queued prompt has its turn.')]] },
   }),
   scenario('queue-tool', 'A queued prompt waits until the run with its tool would end.', {
-    steps: [[text('I wait a little.'), waiting], [text('Waited, and now I am done.')]],
-    more: { second: [[text('The queued prompt has its turn.')]] },
+    steps: [[sayText('I wait a little.'), waiting], [sayText('Waited, and now I am done.')]],
+    more: { second: [[sayText('The queued prompt has its turn.')]] },
   }),
   scenario('queue-twice', 'Two queued prompts have their turns one after the other.', {
-    steps: [[text('The first answer'), hold('middle'), text(' is complete.')]],
+    steps: [[sayText('The first answer'), holdAnswer('middle'), sayText(' is complete.')]],
     more: {
-      second: [[text('The first queued prompt has its turn.')]],
-      third: [[text('The second queued prompt has its turn.')]],
+      second: [[sayText('The first queued prompt has its turn.')]],
+      third: [[sayText('The second queued prompt has its turn.')]],
     },
   }),
   scenario('queue-and-steer', 'A queued prompt waits while a later one steers the run.', {
-    steps: [[text('I wait a little.'), waiting], [text('Waited for the first.')]],
+    steps: [[sayText('I wait a little.'), waiting], [sayText('Waited for the first.')]],
     more: {
-      second: [[text('The queued prompt has its turn.')]],
-      third: [[text('The steering prompt took over.')]],
+      second: [[sayText('The queued prompt has its turn.')]],
+      third: [[sayText('The steering prompt took over.')]],
     },
   }),
   scenario('queue-failed', 'A prompt is queued behind a run that fails.', {
     steps: [
-      [text('I wait a little.'), waiting],
+      [sayText('I wait a little.'), waiting],
       [{ type: 'error', status: 400, message: 'The request makes no sense' }],
     ],
-    more: { second: [[text('The queued prompt has its turn.')]] },
+    more: { second: [[sayText('The queued prompt has its turn.')]] },
   }),
   scenario('parked', 'A queued prompt stays behind an abort and runs together with the next prompt.', {
-    steps: [[text('This answer will never come to its end, because'), hold('middle'), text(' it is aborted.')]],
-    more: { second: [[text('The parked prompt alone.')]], third: [[text('The parked prompt and the next one.')]] },
+    steps: [
+      [sayText('This answer will never come to its end, because'), holdAnswer('middle'), sayText(' it is aborted.')],
+    ],
+    more: {
+      second: [[sayText('The parked prompt alone.')]],
+      third: [[sayText('The parked prompt and the next one.')]],
+    },
   }),
   scenario('parked-by-rejection', 'A queued prompt stays behind a rejection.', {
     config: asking,
-    steps: [[text('I will run it.'), tool('bash', { command: 'echo forbidden', description: 'Run' })], [text('No.')]],
-    more: { second: [[text('The parked prompt has its turn.')]] },
+    steps: [
+      [sayText('I will run it.'), callTool('bash', { command: 'echo forbidden', description: 'Run' })],
+      [sayText('No.')],
+    ],
+    more: { second: [[sayText('The parked prompt has its turn.')]] },
   }),
   scenario('steer-permission', 'A prompt arrives while a permission is pending.', {
     config: asking,
-    steps: [[text('May I?'), tool('bash', { command: 'echo allowed', description: 'Ask' })], [text('I did.')]],
-    more: { second: [[text('I did, and heard you.')]] },
+    steps: [
+      [sayText('May I?'), callTool('bash', { command: 'echo allowed', description: 'Ask' })],
+      [sayText('I did.')],
+    ],
+    more: { second: [[sayText('I did, and heard you.')]] },
   }),
   scenario('permission-always-again', 'Permission is granted for always: the same command does not ask again.', {
     config: asking,
     steps: [
-      [tool('bash', { command: 'echo again', description: 'Run' })],
-      [tool('bash', { command: 'echo again', description: 'Run' })],
-      [text('Both ran.')],
+      [callTool('bash', { command: 'echo again', description: 'Run' })],
+      [callTool('bash', { command: 'echo again', description: 'Run' })],
+      [sayText('Both ran.')],
     ],
   }),
   scenario('prompt-repeated', 'A prompt is sent again under its id after its run is over; the server runs nothing.', {
-    steps: [[text('Said once.')]],
+    steps: [[sayText('Said once.')]],
   }),
   scenario('shell-background', 'The agent starts a command in the background and ends before it.', {
     steps: [
       [
-        tool('bash', {
+        callTool('bash', {
           command: 'touch started; until [ -e go ]; do sleep 0.1; done; echo late',
           description: 'Wait',
           background: true,
         }),
       ],
-      [text('It runs in the background.')],
-      [text('It is done, I hear.')],
+      [sayText('It runs in the background.')],
+      [sayText('It is done, I hear.')],
     ],
   }),
   scenario('question-unanswered', 'A person sends the form without an answer.', {
-    steps: [[text('One thing first.'), tool('question', { questions: [colour] })], [text('Then I choose.')]],
+    steps: [[sayText('One thing first.'), callTool('question', { questions: [colour] })], [sayText('Then I choose.')]],
   }),
   scenario('subagent-rejected', 'A person rejects what a sub-agent asks; the agent goes on without it.', {
     config: asking,
-    steps: [[task('Run something', 'subagent-rejected/child')], [text('The sub-agent was not allowed.')]],
-    more: { child: [[text('I ask.'), tool('bash', { command: 'echo child', description: 'Run' })], [text('Ran.')]] },
+    steps: [[task('Run something', 'subagent-rejected/child')], [sayText('The sub-agent was not allowed.')]],
+    more: {
+      child: [[sayText('I ask.'), callTool('bash', { command: 'echo child', description: 'Run' })], [sayText('Ran.')]],
+    },
   }),
   scenario('subagent-moved', 'A person moves a running sub-agent to the background.', {
-    steps: [[task('Work for long', 'subagent-moved/child')], [text('It works in the background now.')]],
+    steps: [[task('Work for long', 'subagent-moved/child')], [sayText('It works in the background now.')]],
     more: {
-      child: [[text('Working'), hold('background'), text(` and done. ${scenarioToken('subagent-moved/after')}`)]],
-      after: [[text('The moved work is done, I hear.')]],
+      child: [
+        [sayText('Working'), holdAnswer('background'), sayText(` and done. ${scenarioToken('subagent-moved/after')}`)],
+      ],
+      after: [[sayText('The moved work is done, I hear.')]],
     },
   }),
   scenario('subagent-background-two', 'Two sub-agents in the background end after the turn, one after the other.', {
@@ -99,32 +114,40 @@ export const secondScenarios = [
         task('Work left', 'subagent-background-two/left', { background: true }),
         task('Work right', 'subagent-background-two/right', { background: true }),
       ],
-      [text('Both work in the background now.')],
+      [sayText('Both work in the background now.')],
     ],
     more: {
-      left: [[text('Left'), hold('left'), text(` done. ${scenarioToken('subagent-background-two/afterLeft')}`)]],
-      right: [[text('Right'), hold('right'), text(` done. ${scenarioToken('subagent-background-two/afterRight')}`)]],
-      afterLeft: [[text('Left is done, I hear.')]],
-      afterRight: [[text('Right is done, I hear.')]],
+      left: [
+        [sayText('Left'), holdAnswer('left'), sayText(` done. ${scenarioToken('subagent-background-two/afterLeft')}`)],
+      ],
+      right: [
+        [
+          sayText('Right'),
+          holdAnswer('right'),
+          sayText(` done. ${scenarioToken('subagent-background-two/afterRight')}`),
+        ],
+      ],
+      afterLeft: [[sayText('Left is done, I hear.')]],
+      afterRight: [[sayText('Right is done, I hear.')]],
     },
   }),
   scenario('revert-staged', 'The last turn is reverted, and nothing follows.', {
-    steps: [[text('The first answer.')]],
-    more: { second: [[text('The second answer, to be reverted.')]] },
+    steps: [[sayText('The first answer.')]],
+    more: { second: [[sayText('The second answer, to be reverted.')]] },
   }),
   scenario('revert-committed', 'The last turn is reverted and removed.', {
-    steps: [[text('The first answer.')]],
-    more: { second: [[text('The second answer, to be removed.')]] },
+    steps: [[sayText('The first answer.')]],
+    more: { second: [[sayText('The second answer, to be removed.')]] },
   }),
   scenario('stopped', 'The server is asked to stop in mid-text and started again.', { steps: [lost] }),
   scenario('stopped-tool', 'The server is asked to stop while a tool runs, and started again.', {
     steps: [
-      [text('I wait.'), tool('bash', { command: 'echo started; touch started; sleep 60', description: 'Wait' })],
-      [text('Waited.')],
+      [sayText('I wait.'), callTool('bash', { command: 'echo started; touch started; sleep 60', description: 'Wait' })],
+      [sayText('Waited.')],
     ],
   }),
   scenario('stopped-then-prompt', 'The server is asked to stop in mid-text, and the session goes on after its start.', {
     steps: [lost],
-    more: { second: [[text('Here we are again.')]] },
+    more: { second: [[sayText('Here we are again.')]] },
   }),
 ]

@@ -1,4 +1,4 @@
-import { type DiscordMessage, startDiscord } from '@reply/testing'
+import { type DiscordMessage, startDiscord } from '@reply/testing/discord'
 import { readDiscordMarkdown } from '../markdown.ts'
 import { type Person, people } from '../people.ts'
 import type { ControlView, MessageView } from '../view.ts'

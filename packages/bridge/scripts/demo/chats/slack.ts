@@ -1,4 +1,4 @@
-import { type SlackMessage, startSlack } from '@reply/testing'
+import { type SlackMessage, startSlack } from '@reply/testing/slack'
 import { readMarkdown } from '../markdown.ts'
 import { type Person, people } from '../people.ts'
 import { type DialogView, type MessageView, plain, type TaskView } from '../view.ts'

@@ -1,4 +1,4 @@
-import { startTelegram, type TelegramMessage } from '@reply/testing'
+import { startTelegram, type TelegramMessage } from '@reply/testing/telegram'
 import { readEntities } from '../entities.ts'
 import { people } from '../people.ts'
 import { readRich } from '../rich.ts'

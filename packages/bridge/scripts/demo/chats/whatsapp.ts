@@ -1,5 +1,5 @@
 import { createServer } from 'node:http'
-import { startWhatsApp, type WhatsAppMessage } from '@reply/testing'
+import { startWhatsApp, type WhatsAppMessage } from '@reply/testing/whatsapp'
 import { readEntities } from '../entities.ts'
 import { ann, type Person } from '../people.ts'
 import type { ControlView, MessageView } from '../view.ts'

@@ -1,4 +1,4 @@
-import { secondVersion } from '@reply/testing'
+import { openCode2Version } from '@reply/testing'
 import { expect, test } from 'vitest'
 import { type Child, type Reply, replay } from '../../../src/index.ts'
 import { readTape } from '../../second/recorded.ts'
@@ -12,7 +12,7 @@ async function problemsOf(change: (children: readonly Child[]) => readonly Child
   const replies = await replay(bytes)
   const watched = replies.map((reply: Reply) => ({ reply: { ...reply, children: change(reply.children) }, ends: 1 }))
   const heard = frames.map(({ type, data }) => ({ type, properties: data }))
-  return compare(secondVersion, scenario, { watched, prompted: [], sessions, frames: heard })
+  return compare(openCode2Version, scenario, { watched, prompted: [], sessions, frames: heard })
 }
 
 test('a server may create the sub-agents of parallel calls in any order', async () => {

@@ -1,5 +1,5 @@
 import type { Event } from '@opencode-ai/sdk/v2'
-import { isSecond, lasting } from '@reply/testing'
+import { comparableReply, isOpenCode2 } from '@reply/testing/internal'
 import type { Reply } from '../../../src/index.ts'
 import { textOf } from '../../../src/index.ts'
 import { inOrderOfCalls, outcomesOf, tellOutcomes } from '../../outcomes.ts'
@@ -26,14 +26,14 @@ export function compare(version: string, scenario: string, run: MatrixRun): stri
     ...(outcomes === wanted ? [] : [`the outcomes are ${outcomes}, not ${wanted}`]),
     ...once('watch()', watched),
     ...once('prompt()', prompted),
-    ...(isSecond(version) ? asServedBySecond(run) : asServed(run)),
+    ...(isOpenCode2(version) ? asServedBySecond(run) : asServed(run)),
     ...alike(watched, prompted),
   ]
 }
 
 /** The live stream survives an instance's end; the recordings' stream doesn't. */
 function liveOutcomes(version: string, scenario: string): string | undefined {
-  if (isSecond(version)) return secondOutcomeOf(scenario)
+  if (isOpenCode2(version)) return secondOutcomeOf(scenario)
   return scenario === 'disposed' ? 'aborted' : outcomesOf(version, scenario)
 }
 
@@ -89,7 +89,7 @@ function alike(watched: readonly Observed[], prompted: readonly Observed[]): str
     // A watcher can't know that a prompt had `noReply`: to it, that prompt joined the next.
     // A new title reports no change, and may come after the end.
     const [mine, theirs] = [reply, same.reply].map((each) =>
-      lasting({ ...each, title: undefined, prompt: undefined, promptIDs: each.promptIDs.slice(-1) }),
+      comparableReply({ ...each, title: undefined, prompt: undefined, promptIDs: each.promptIDs.slice(-1) }),
     )
     return unlike(mine, theirs, 'prompt() against watch()')
   })

@@ -1,4 +1,5 @@
-import { isSecond, launchOpencode, promptFor, type Scenario, secondPassword, startModel } from '@reply/testing'
+import { launchOpencode, openCode2Password, promptFor, type Scenario, startModel } from '@reply/testing'
+import { isOpenCode2 } from '@reply/testing/internal'
 import { driverFor } from '../../../../testing/scripts/drivers/all.ts'
 import { createKit, createWire, type Kit } from '../../../../testing/scripts/kit.ts'
 import { type Frame, startTape } from '../../../../testing/scripts/tape.ts'
@@ -33,7 +34,7 @@ export interface MatrixRun {
 /** Plays a scenario on its own server, prompted through `prompt()`, watched by another client's `watch()`. */
 export async function playScenario(version: string, scenario: Scenario): Promise<MatrixRun> {
   const { config, files, env, keepAlive = true } = scenario
-  const generation = isSecond(version) ? 2 : 1
+  const generation = isOpenCode2(version) ? 2 : 1
   const model = await startModel({ scripts: scenario.scripts, fallback: scenario.name, keepAlive, generation })
   const undo: (() => Promise<void>)[] = [() => model.close()]
   try {
@@ -55,7 +56,7 @@ export async function playScenario(version: string, scenario: Scenario): Promise
     const isRestarted = /^(?:killed|stopped)/.test(scenario.name)
     // The heartbeats of OpenCode 2 come every 15 s.
     const patience = isRestarted ? { deadlineMs: 5000, ...(generation === 1 && { silenceMs: 3000 }) } : {}
-    const password = generation === 2 ? { password: secondPassword } : {}
+    const password = generation === 2 ? { password: openCode2Password } : {}
     const options = { url, directory, ...password, backOff: { minMs: 50, maxMs: 500 }, ...patience }
     const { watcher, isLive } = connectLive(options)
     undo.unshift(watcher.close)

@@ -1,4 +1,4 @@
-import { secondVersion } from '@reply/testing'
+import { openCode2Version } from '@reply/testing'
 import { testVersion } from './version.ts'
 
-testVersion(secondVersion)
+testVersion(openCode2Version)

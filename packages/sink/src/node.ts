@@ -1,2 +1,2 @@
-export { secretComparer } from './inbound/same-secret.ts'
+export { secretComparer } from './inbound/secret-comparer.ts'
 export { fileStore } from './ledger/file-store.ts'

@@ -16,7 +16,6 @@ import { type Policy, toPolicy, toTexts } from './config.ts'
 import { createDeliverer, type Deliverer } from './deliver/deliver.ts'
 import { type Delivery, sum } from './deliver/delivery.ts'
 import { createPacer, type Pacer } from './deliver/pace.ts'
-import { withResolvers } from './deliver/with-resolvers.ts'
 import type { SinkError } from './error.ts'
 import { type LedgerStore, memoryStore } from './ledger/ledger.ts'
 import type { Actor } from './port/actor.ts'
@@ -24,6 +23,7 @@ import { heldPort } from './port/held.ts'
 import type { ChannelPort, Chat, MessageRef, Render } from './port/port.ts'
 import { wellFormedPort } from './port/well-formed.ts'
 import type { Texts } from './texts.ts'
+import { withResolvers } from './with-resolvers.ts'
 
 /** What the sinks of all channels have in common. */
 export interface ChannelSinkOptions {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import * as z from 'zod'
-import { secretSource, sinkFields } from '../src/inbound/config.ts'
+import { secretSource, sinkFields } from '../src/inbound/bridge-config.ts'
 
 const fields = z.strictObject(sinkFields)
 

@@ -1,5 +1,5 @@
 import { describe, expect, expectTypeOf, test } from 'vitest'
-import { failed } from '../src/deliver/failure.ts'
+import { failed } from '../src/deliver/call-result.ts'
 import type { Edit } from '../src/deliver/operation.ts'
 import { edited, editing } from '../src/deliver/transitions.ts'
 import { layout } from '../src/layout/layout.ts'

@@ -1,7 +1,7 @@
 import { createHandClock } from '@reply/testing'
 import { expect, test } from 'vitest'
 import type { Operation } from '../src/deliver/operation.ts'
-import { createWake } from '../src/deliver/wake.ts'
+import { createWake } from '../src/deliver/schedule.ts'
 import { beginning } from './timeline.ts'
 
 const operation = { type: 'remove' } as Operation

@@ -1,6 +1,5 @@
 import type { Clock } from '@reply/core'
 import type { CallKind, Limits } from '../port/limits.ts'
-import { createWriters, type Writers } from './writers.ts'
 
 /** An ask or a final text that waits to be shown. */
 export interface Claim {
@@ -116,4 +115,42 @@ export function callsOfKind(calls: CallsByKind, kind: CallKind, limits: Limits, 
 /** When the last pause of any kind is over, in ms since the epoch. */
 export function frozenUntil(calls: CallsByKind): number {
   return Math.max(calls.frozenUntil, ...[...calls.kinds.values()].map((one) => one.frozenUntil))
+}
+
+/** The replies that write growing text now, and share a budget. */
+interface Writers {
+  /** The reply's text waits to be written. */
+  begin(owner: object): void
+  /** Nothing of it waits. It still counts for a moment, as text comes in pieces. */
+  pause(owner: object): void
+  /** How many write, with the owner. */
+  count(owner: object): number
+}
+
+/** Text that pauses for longer counts as over, in ms. */
+const pauseMs = 3000
+
+function createWriters(clock: Clock): Writers {
+  const waiting = new Set<object>()
+  /** Since when each has been paused; the one that has for longest first. */
+  const paused = new Map<object, number>()
+  return { begin, pause, count }
+
+  function begin(owner: object): void {
+    paused.delete(owner)
+    waiting.add(owner)
+  }
+
+  function pause(owner: object): void {
+    if (waiting.delete(owner)) paused.set(owner, clock.now())
+  }
+
+  function count(owner: object): number {
+    const now = clock.now()
+    for (const [one, since] of paused) {
+      if (since + pauseMs > now) break
+      paused.delete(one)
+    }
+    return waiting.size + paused.size + (waiting.has(owner) || paused.has(owner) ? 0 : 1)
+  }
 }

@@ -4,8 +4,9 @@ import { withAsks } from '../asks/asks.ts'
 import { cardSecrets } from '../asks/token.ts'
 import type { Policy } from '../config.ts'
 import { isTakenOver, SinkError } from '../error.ts'
-import type { LayoutOptions } from '../layout/slot.ts'
+import type { LayoutOptions, Slot } from '../layout/slot.ts'
 import type { AskState } from '../ledger/card.ts'
+import type { IntentEntry } from '../ledger/entry.ts'
 import { type GuardOptions, guardOf, withGuard, withReasons } from '../ledger/guard.ts'
 import { emptyLedger, type Ledger, type LedgerStore } from '../ledger/ledger.ts'
 import { createLedgerStorage } from '../ledger/ledger-store.ts'
@@ -13,13 +14,11 @@ import type { CallKind } from '../port/limits.ts'
 import type { ChannelPort, Chat, MessageRef, Render } from '../port/port.ts'
 import type { PortError } from '../port/port-error.ts'
 import type { Texts } from '../texts.ts'
-import { earliest } from '../view/view.ts'
-import { createAbilities } from './abilities.ts'
+import { earliest } from '../times.ts'
+import { withResolvers } from '../with-resolvers.ts'
+import { expired, failed, succeeded } from './call-result.ts'
 import { type Delivery, deliveryOf, type Missing, missingIn } from './delivery.ts'
-import { expired } from './expire.ts'
-import { failed } from './failure.ts'
 import { createLateEdits } from './late-edits.ts'
-import { createNative } from './native.ts'
 import { callKindOf, type Operation } from './operation.ts'
 import type { ChatPace } from './pace.ts'
 import { isReported, perform, toPortError } from './perform.ts'
@@ -27,15 +26,14 @@ import { createPainter, modeOf, type Picture } from './picture.ts'
 import { createReaction } from './reaction.ts'
 import { reconcile } from './reconcile.ts'
 import { reportedBy, withReports } from './reports.ts'
-import { createSchedule } from './schedule.ts'
-import { createStopping } from './stopping.ts'
-import { succeeded } from './succeeded.ts'
-import { editing, intending, isAwaited } from './transitions.ts'
+import { createSchedule, createWake } from './schedule.ts'
+import { createNative, isStreamed } from './streaming.ts'
+import { editing, intending, intentOf, isAwaited, recovered } from './transitions.ts'
 import { createTurn } from './turn.ts'
 import { createTyping } from './typing.ts'
-import { recovered } from './unknown-post.ts'
-import { createWake } from './wake.ts'
-import { withResolvers } from './with-resolvers.ts'
+
+/** How long a stop waits for the call under way, in ms: its response says whether the message is in the chat. */
+const stopGraceMs = 5000
 
 export interface DeliverOptions extends GuardOptions, Pick<LayoutOptions, 'mentions'> {
   readonly port: ChannelPort
@@ -71,13 +69,19 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   const { port, chat, clock, pace, policy, onError } = options
   const mode = modeOf(options)
   const native = createNative({ port, clock, isWanted: policy.delivery === 'native' && mode === 'live' })
-  const stopping = createStopping(clock)
-  const { signal, stopped } = stopping
+  /** Aborts at once when the delivery stops: no call waits for its turn any more. */
+  const stopped = new AbortController()
+  /** Aborts the call under way, if it is not over `stopGraceMs` after that. */
+  const cancelled = new AbortController()
+  const { signal } = cancelled
   const typing = createTyping({ port, chat, clock, pace, signal })
-  const reaction = createReaction({ ...options, signal, stopped }, policy.reactions)
+  const reaction = createReaction({ ...options, signal, stopped: stopped.signal }, policy.reactions)
   const schedule = createSchedule({ pace, policy, limits: port.limits, mode, clock, callOf })
   const turn = createTurn({ pace, chat, limits: port.limits })
-  const { facts, optionsOf, kindOf } = createAbilities({ port, mode, native, turn, schedule })
+  const isIdempotent = port.limits.idempotent
+  /** How a post with an unknown result is resolved. */
+  const facts = { isIdempotent, canLookUp: port.lookUp !== undefined && !isIdempotent }
+  const canEdit = port.edit !== undefined && port.limits.edits && mode !== 'append'
   const storage = createLedgerStorage(options)
   const current = { reply: () => reply, ledger: () => ledger, loaded: () => loaded }
   const secretOf = cardSecrets(options.secret(32))
@@ -86,13 +90,22 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   let reply: Reply | undefined
   let key = ''
   const picture = createPainter()
-  let [isLoaded, isWorking, isCalled, isStopped, isResolved] = [false, false, false, false, false]
+  let isLoaded = false
+  let isWorking = false
+  /** `work` was called since the last look at the reply. */
+  let isCalled = false
+  let isStopped = false
+  let isResolved = false
   /** The state seen last, if some of its operations wait for their time. */
   let waiting: Reply | undefined
   const wake = createWake({ clock, readyAt: schedule.readyAt, work })
   const late = createLateEdits(options.store.late, work, onError)
   let result = withResolvers<Delivery>()
-  let [loaded, ended, called] = [Promise.resolve(), Promise.resolve(), Promise.resolve()]
+  let loaded = Promise.resolve()
+  /** Resolves when `work` is over. */
+  let ended = Promise.resolve()
+  /** Resolves when the last call to the port is over. */
+  let called = Promise.resolve()
   let isHeld = false
   let stopReports: (() => void) | undefined
   return {
@@ -168,7 +181,18 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
       const isClosed = port.reports?.isClosed() === true
       typing.set(isTyping && !isClosed, doing)
       turn.look(ledger, slots)
-      const all = reconcile(ledger, slots, { ...optionsOf(reply), keepsText: options.keepsText?.(reply) })
+      const all = reconcile(ledger, slots, {
+        isSettled: reply.phase === 'settled',
+        canEdit,
+        canRemove: port.remove !== undefined,
+        canBeSilent: port.limits.silent,
+        isPreviewing: native.previewing !== undefined,
+        openSince: native.openSince(),
+        ...facts,
+        hasTimeFor: turn.hasTimeFor,
+        isRefused: schedule.isRefused,
+        keepsText: options.keepsText?.(reply),
+      })
       const operations = all.filter((operation) => native.isDue(operation) && schedule.isDue(operation))
       if (isClosed && all.length > 0) return hold(reply)
       isHeld = false
@@ -195,7 +219,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
       }
       let hasPosted = false
       try {
-        called = act(next, reply, kind).then((isDone) => {
+        called = act(next, kind).then((isDone) => {
           hasPosted = isDone && next.type === 'post'
         })
         await called
@@ -245,21 +269,26 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
       native,
       ledger,
       now,
-      canEdit: optionsOf(of).canEdit,
+      canEdit,
       isHeld: turn.isHeld(),
     })
   }
 
   function callOf(operation: Operation): CallKind {
-    return callKindOf(operation, operation.type === 'post' ? kindOf(operation.slot, ledger) : undefined)
+    return callKindOf(operation, operation.type === 'post' ? kindOf(operation.slot) : undefined)
+  }
+
+  /** How a slot is posted now. Ports can rarely look up a stream, so one whose opening had no result becomes a message. */
+  function kindOf(slot: Slot): IntentEntry['kind'] {
+    if (slot.file && port.upload) return 'file'
+    return native.streaming && isStreamed(slot) && !intentOf(ledger, slot) ? 'stream' : undefined
   }
 
   /** Resolves with whether it was done. */
-  async function act(operation: Operation, reply: Reply, call: CallKind): Promise<boolean> {
+  async function act(operation: Operation, call: CallKind): Promise<boolean> {
     ledger = { ...ledger, calls: ledger.calls + 1 }
     if (operation.type === 'post') {
-      const { canEdit } = optionsOf(reply)
-      const kind = kindOf(operation.slot, ledger)
+      const kind = kindOf(operation.slot)
       await keep(intending(ledger, operation, { id: options.secret(24), at: clock.now(), canEdit, kind }))
     }
     if (operation.type === 'edit') await keep(editing(ledger, operation))
@@ -332,7 +361,11 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
 
   async function stop(): Promise<void> {
     end()
-    await stopping.stop(loaded.then(() => ended))
+    stopped.abort()
+    const stopTimer = clock.after(stopGraceMs, () => cancelled.abort())
+    await loaded
+    await ended
+    stopTimer()
     resolveWithout('stopped')
   }
 }

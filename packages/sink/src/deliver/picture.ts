@@ -7,7 +7,7 @@ import { type Ledger, shownOf } from '../ledger/ledger.ts'
 import { createActivityTimes } from '../view/status.ts'
 import { type Mode, type View, view } from '../view/view.ts'
 import type { DeliverOptions } from './deliver.ts'
-import type { Native } from './native.ts'
+import type { Native } from './streaming.ts'
 
 export interface PictureOptions extends DeliverOptions {
   readonly secretOf: SecretOf

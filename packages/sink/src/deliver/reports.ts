@@ -2,8 +2,7 @@ import { withChanged, withoutEntry } from '../ledger/change.ts'
 import type { Entry, FailedEntry, ShownEntry } from '../ledger/entry.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { PostReport, PostReports } from '../port/port.ts'
-import { withResult } from './transitions.ts'
-import { lookedUp, untried } from './unknown-post.ts'
+import { lookedUp, untried, withResult } from './transitions.ts'
 
 /**
  * The ledger with what the platform said of posts after their calls: which are there, which can't be delivered, and which

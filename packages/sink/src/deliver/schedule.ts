@@ -1,11 +1,11 @@
 import type { Clock, Reply } from '@reply/core'
-import { backOffMs } from '../back-off.ts'
 import type { Policy } from '../config.ts'
 import type { Slot } from '../layout/slot.ts'
 import type { CallKind, Limits } from '../port/limits.ts'
 import type { PortError } from '../port/port-error.ts'
+import { backOffMs, earliest } from '../times.ts'
 import type { Mode } from '../view/view.ts'
-import { isTriedAgain } from './failure.ts'
+import { isTriedAgain } from './call-result.ts'
 import type { Operation } from './operation.ts'
 import { type ChatPace, heed } from './pace.ts'
 
@@ -157,4 +157,36 @@ export function createSchedule({ pace, policy, limits, mode, clock, callOf }: Sc
 /** It writes what still grows or changes. */
 function isGrowth({ type, priority }: Operation): boolean {
   return (priority === 'text' || priority === 'status') && type !== 'remove' && type !== 'look-up'
+}
+
+/** The timer of one reply. */
+interface Wake {
+  /** Wakes it at that time, if any, or as soon as one of the operations may be sent. Replaces the timer before. */
+  at(time: number | undefined, operations: readonly Operation[]): void
+  stop(): void
+}
+
+interface WakeOptions {
+  readonly clock: Clock
+  /** When the operation may be sent, as far as is known now, in ms since the epoch. */
+  readonly readyAt: (operation: Operation) => number
+  readonly work: () => void
+}
+
+/** Other chats of the client may take the room that many wait for: those that got none only set their timers anew. */
+export function createWake({ clock, readyAt, work }: WakeOptions): Wake {
+  let stop = (): void => {}
+  return { at: set, stop: () => stop() }
+
+  function set(time: number | undefined, operations: readonly Operation[]): void {
+    stop()
+    const dueAt = earliest(time, ...operations.map(readyAt))
+    if (dueAt === undefined) return
+    stop = clock.after(Math.max(0, dueAt - clock.now()), () => {
+      const now = clock.now()
+      const isDue = (time !== undefined && time <= now) || operations.some((operation) => readyAt(operation) <= now)
+      if (isDue) work()
+      else set(time, operations)
+    })
+  }
 }

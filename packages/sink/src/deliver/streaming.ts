@@ -1,9 +1,12 @@
+import type { Clock, Reply } from '@reply/core'
 import { hashOf } from '../hash.ts'
 import type { Slot } from '../layout/slot.ts'
 import { type Entry, openStream, type Sent, type ShownEntry } from '../ledger/entry.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { StreamPiece } from '../port/port.ts'
+import type { AppendStream, ChannelPort, PreviewStream, StreamPiece } from '../port/port.ts'
+import { earliest } from '../times.ts'
 import { taskKey } from '../view/task.ts'
+import type { Operation } from './operation.ts'
 
 /**
  * What to do with an open stream:
@@ -53,4 +56,70 @@ export function sentOf({ bubble: { text }, flow }: Slot, openedAt: number): Sent
 export function withTasks(ledger: Ledger, { flow }: Slot): Ledger {
   if (!flow || flow.tasks.length === 0) return ledger
   return { ...ledger, reported: [...ledger.reported, ...flow.tasks.map(taskKey)] }
+}
+
+/** The platform's own way to show growing text, while the port has it: a port may lose it at run time. */
+export interface Native {
+  readonly streaming: AppendStream | undefined
+  readonly previewing: PreviewStream | undefined
+  /** A preview is due when it changed or is about to expire. Other operations are always due. */
+  isDue(operation: Operation): boolean
+  /** When something is due without a change: a preview expires, or a stream reaches its maximum time. */
+  nextAt(reply: Reply, ledger: Ledger): number | undefined
+  /** Streams opened before this time are closed. */
+  openSince(): number | undefined
+  /** Records that an operation was done or tried. A person may have stopped a preview; the next text tries it again. */
+  did(operation: Operation): void
+}
+
+interface NativeOptions {
+  readonly port: ChannelPort
+  readonly clock: Clock
+  /** The policy asks for it, and the reply is shown as it grows. */
+  readonly isWanted: boolean
+}
+
+export function createNative({ port, clock, isWanted }: NativeOptions): Native {
+  let previewed = { whole: '', at: 0 }
+  return {
+    get streaming() {
+      return streaming()
+    },
+    get previewing() {
+      return previewing()
+    },
+    isDue,
+    nextAt,
+    openSince: () => {
+      const stream = streaming()
+      return stream && clock.now() - stream.maxMs
+    },
+    did: (operation) => {
+      const { type } = operation
+      previewed = type === 'preview' ? { whole: operation.slot.whole, at: clock.now() } : { whole: '', at: 0 }
+    },
+  }
+
+  function streaming(): AppendStream | undefined {
+    return isWanted && port.stream?.kind === 'append' ? port.stream : undefined
+  }
+
+  function previewing(): PreviewStream | undefined {
+    return isWanted && port.stream?.kind === 'preview' ? port.stream : undefined
+  }
+
+  function isDue(operation: Operation): boolean {
+    if (operation.type !== 'preview' || operation.slot.whole !== previewed.whole) return true
+    return clock.now() >= previewed.at + (previewing()?.renewMs ?? 0)
+  }
+
+  function nextAt({ phase }: Reply, { entries }: Ledger): number | undefined {
+    const drafts = previewing()
+    const renewAt = drafts && phase !== 'settled' && previewed.at > 0 ? previewed.at + drafts.renewMs : undefined
+    const stream = streaming()
+    const openedAt = entries.map(openStream).find((sent) => sent !== undefined)?.openedAt
+    const overAt = stream && openedAt !== undefined ? openedAt + stream.maxMs : undefined
+    // A stream past its time is closed by an operation, which has its own time.
+    return earliest(renewAt, overAt !== undefined && overAt > clock.now() ? overAt : undefined)
+  }
 }

@@ -3,10 +3,10 @@ import type * as z from 'zod'
 import type { LedgerStore } from '../ledger/ledger.ts'
 import type { Button, Chat, MessageRef } from '../port/port.ts'
 import type { ChannelSinkOptions, Sink } from '../sink.ts'
-import type { SecretSource } from './config.ts'
+import type { SecretSource } from './bridge-config.ts'
+import type { SinkPlace } from './channel-options.ts'
 import type { Hearing } from './hearing.ts'
 import type { Inbound, InboundFile } from './inbound.ts'
-import type { SinkPlace } from './place.ts'
 import type { Webhook } from './webhook.ts'
 
 /** A platform as a config names it. Each channel package exports one as `bridgeChannel`. */

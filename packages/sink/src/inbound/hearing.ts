@@ -1,5 +1,5 @@
 import type { Clock } from '@reply/core'
-import { backOffMs } from '../back-off.ts'
+import { backOffMs } from '../times.ts'
 
 /** Whether a channel gets what people write. */
 export type Hearing =

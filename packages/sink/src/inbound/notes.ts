@@ -1,5 +1,4 @@
 import { type Clock, pause } from '@reply/core'
-import { backOffMs } from '../back-off.ts'
 import { type ChatPace, heeding, pacerOf } from '../deliver/pace.ts'
 import { toPortError } from '../deliver/perform.ts'
 import { waitForTurn } from '../deliver/wait-for-turn.ts'
@@ -8,6 +7,7 @@ import type { ButtonLimits } from '../port/limits.ts'
 import type { Bubble, Button, ChannelPort, Chat, MessageRef, Render } from '../port/port.ts'
 import { PortError } from '../port/port-error.ts'
 import { wellFormedPort, withoutHalf } from '../port/well-formed.ts'
+import { backOffMs } from '../times.ts'
 import { clip } from '../view/format.ts'
 import type { BridgeConnection, Note } from './bridge-channel.ts'
 

@@ -1,16 +1,15 @@
 import type { Clock } from '@reply/core'
-import { pacerOf } from '../deliver/pace.ts'
+import { type ChatPace, pacerOf } from '../deliver/pace.ts'
+import { waitForPause, waitForTurn } from '../deliver/wait-for-turn.ts'
 import type { LedgerStore } from '../ledger/ledger.ts'
+import { type CallOptions, callPlatform } from '../port/call.ts'
 import type { Limits } from '../port/limits.ts'
 import type { ToPortError } from '../port/network.ts'
 import type { Chat } from '../port/port.ts'
+import { PortError } from '../port/port-error.ts'
 import { wellFormed } from '../port/well-formed.ts'
 import type { Answering, Inbound } from './inbound.ts'
-import { NotTakenError } from './not-taken.ts'
-import { createOpenTasks } from './open-tasks.ts'
-import { createSeen } from './seen.ts'
-import { sendAnswer } from './send-answer.ts'
-import { createTurns } from './turns.ts'
+import { createSeen } from './seen-ids.ts'
 
 /** The platform, who handles what people do there, and how long that may take. */
 export interface InboundReceiverOptions<Failure extends Error> {
@@ -200,5 +199,92 @@ export function answerOnce(
     } catch (error) {
       onError(error)
     }
+  }
+}
+
+/** Runs what belongs to one chat and thread one after the other, and different chats side by side. */
+interface Turns {
+  /** Runs when what was given before for this chat has ended. A task must not reject. */
+  take<T>(chat: Pick<Chat, 'id' | 'thread'>, task: () => Promise<T>): Promise<T>
+}
+
+function createTurns(): Turns {
+  const last = new Map<string, Promise<unknown>>()
+  return { take }
+
+  function take<T>({ id, thread }: Pick<Chat, 'id' | 'thread'>, task: () => Promise<T>): Promise<T> {
+    const key = JSON.stringify([id, thread])
+    const before = last.get(key)
+    const turn = before ? before.then(task) : task()
+    last.set(key, turn)
+    void turn.then(() => {
+      if (last.get(key) === turn) last.delete(key)
+    })
+    return turn
+  }
+}
+
+/** Where an answer goes, and until when it makes sense. */
+interface SendAnswerOptions extends CallOptions {
+  /** The pace of what the platform counts the answer against. */
+  readonly pace: ChatPace
+  /** It is a message in the chat: it takes its turn and a part of the chat's budget. Others only wait out pauses. */
+  readonly isMessage: boolean
+  /** When it is too late, in ms since the epoch. */
+  readonly until: number
+}
+
+/**
+ * Sends an answer to a person. After a rate limit the sinks on that client wait as well, and the answer is sent again
+ * when the pause is over; one that would come too late is dropped at once. Rejects with a `PortError`.
+ */
+export async function sendAnswer(
+  make: (signal: AbortSignal) => Promise<unknown>,
+  { pace, isMessage, until, ...call }: SendAnswerOptions,
+): Promise<void> {
+  const { clock, what } = call
+  const inTurn = isMessage ? waitForTurn : waitForPause
+  for (;;) {
+    try {
+      await inTurn(pace, clock, () => callPlatform(make, call), { until, what })
+      return
+    } catch (error) {
+      // Nothing was sent, and the pace knows the pause now, so the next turn comes after it.
+      if (!(error instanceof PortError) || error.type !== 'rate-limited') throw error
+    }
+  }
+}
+
+/**
+ * The host rejects with it if it can't take an action, because another process works in its place. The platform is not
+ * told that the action was taken, so that it delivers it to that process.
+ */
+export class NotTakenError extends Error {
+  constructor() {
+    super('The action was not taken.')
+    this.name = 'NotTakenError'
+  }
+}
+
+/** What is at work, for a `stop` that waits for it. */
+interface OpenTasks {
+  /** Keeps a promise that never rejects until it settles, and returns it. */
+  add<T>(task: Promise<T>): Promise<T>
+  /** Resolves when all that were added so far have settled. */
+  rest(): Promise<void>
+}
+
+/** Keeps what is at work. */
+export function createOpenTasks(): OpenTasks {
+  const open = new Set<Promise<unknown>>()
+  return {
+    add: (task) => {
+      const one = task.finally(() => open.delete(one))
+      open.add(one)
+      return one
+    },
+    rest: async () => {
+      await Promise.all(open)
+    },
   }
 }

@@ -6,10 +6,10 @@ import { closeMarkdown } from '../markdown/close-markdown.ts'
 import { createGrowingSplit, type HashedSlice } from '../markdown/growing-split.ts'
 import { openBlocksOf } from '../markdown/reopen-blocks.ts'
 import { split } from '../markdown/split.ts'
+import type { AppendStream } from '../port/port.ts'
 import { withoutHalf } from '../port/well-formed.ts'
 import { hasStatusBelow, type PostedAnswer, postedAnswer } from './posted-answer.ts'
 import { keptSlot, type LayoutOptions, type Slot, sealedSlot, slotOf } from './slot.ts'
-import { streamLength } from './stream-length.ts'
 
 /** Caches how growing texts were cut, so that only new text is cut. */
 const cut = createGrowingSplit()
@@ -144,4 +144,9 @@ function maxLengthOf(
 ): number {
   const most = mode === 'append' ? Math.min(appendLength, limits.maxLength) : limits.maxLength
   return Math.min(most, ledger.caps[card.key]?.most ?? most)
+}
+
+/** The length of a text scaled to the message's units, so that a slice fits both a message and a stream. */
+function streamLength(text: string, { maxLength, measure }: AppendStream, most: number): number {
+  return Math.ceil((measure(text) / maxLength) * most)
 }

@@ -131,7 +131,8 @@ function furthest(
  * as each try renders.
  */
 function mostOf(most: number, likely: number, fits: (count: number) => boolean): number {
-  let [low, high] = [0, most]
+  let low = 0
+  let high = most
   let next = Math.max(1, Math.min(most, likely))
   for (let step = 4; low < high; step *= 4) {
     const isMore = fits(next)

@@ -61,8 +61,10 @@ function appending(stream: AppendStream): AppendStream {
 function bubbleOf(bubble: Bubble): Bubble {
   const { form, mentions } = bubble
   return {
-    ...{ length: bubble.length, isPlain: bubble.isPlain },
-    ...{ text: wellFormed(bubble.text), source: wellFormed(bubble.source) },
+    length: bubble.length,
+    isPlain: bubble.isPlain,
+    text: wellFormed(bubble.text),
+    source: wellFormed(bubble.source),
     // Computing it may be slow, and few ports need it.
     get plain() {
       return wellFormed(bubble.plain)

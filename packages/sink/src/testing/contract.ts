@@ -1,11 +1,10 @@
 import { type ContractOptions as AnyOptions, type Clause, clausesOf } from '@reply/core/testing'
-import { asking } from './contract/asks.ts'
+import { asking, typed } from './contract/asks.ts'
 import { bridging } from './contract/bridge.ts'
 import type { BridgeStage } from './contract/bridge-stage.ts'
 import { faults } from './contract/faults.ts'
 import { type InboundStage, inbound } from './contract/inbound.ts'
 import type { Stage } from './contract/stage.ts'
-import { typed } from './contract/typed.ts'
 import { verbs } from './contract/verbs.ts'
 import { whole } from './contract/whole.ts'
 

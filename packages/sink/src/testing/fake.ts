@@ -84,11 +84,15 @@ export function createFake(options: FakeOptions): Fake {
   const byKey = new Map<string, MessageRef>()
   const calls: { at: number; verb: string; result: 'done' | PortErrorType }[] = []
   let times: number[] = []
-  let [count, notifications, typingUntil, frozenUntil] = [0, 0, 0, 0]
+  let count = 0
+  let notifications = 0
+  let typingUntil = 0
+  let frozenUntil = 0
   let preview: { text: string; until: number } | undefined
   const said = new Map<string, PostReport[]>()
   const listeners = new Set<() => void>()
-  let [takesPosts, isClosed] = [true, false]
+  let takesPosts = true
+  let isClosed = false
   const reports: PostReports = {
     of: (key) => said.get(key) ?? [],
     isClosed: () => isClosed,

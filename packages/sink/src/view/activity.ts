@@ -31,7 +31,8 @@ export function activityOf(reply: Reply, options: StatusOptions): Activity {
   if (reply.stalled) return { key: 'stalled', text: texts.stalled }
   const agents = agentsOf(reply)
   const own = reply.phase === 'settled' ? undefined : openPartOf(reply)
-  const [first, deepest] = [agents[0], agents.at(-1)]
+  const first = agents[0]
+  const deepest = agents.at(-1)
   if (!first || !deepest) {
     if (own) return { key: own.type === 'tool' ? own.id : own.type, text: oneLine(wordsOf(own, texts), 120) }
     if (reply.phase === 'waiting') return { key: 'waiting', text: texts.waiting, since: reply.startedAt }

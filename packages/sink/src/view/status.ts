@@ -1,9 +1,10 @@
 import type { Reply } from '@reply/core'
 import { statusKey } from '../ledger/keys.ts'
 import type { Texts } from '../texts.ts'
+import { earliest } from '../times.ts'
 import { type Activity, activityOf } from './activity.ts'
 import { contextPercent } from './numbers.ts'
-import { earliest, type Timed, type ViewOptions } from './view.ts'
+import type { Timed, ViewOptions } from './view.ts'
 
 /** What a status line says, in the order to show it. */
 export interface StatusFacts {

@@ -32,7 +32,8 @@ export function noticeCard(reply: Reply, options: ViewOptions): Notice {
   const due = (shown.noticeAt ?? 0) + policy.toolThrottleMs * patience(options, 1)
   const hasTextBelow = (mode === 'live' || (mode !== 'final' && !rings)) && textCount > first.at
   if (now < due && reply.phase !== 'settled' && !hasTextBelow) return { nextAt: due, at: first.at }
-  const [lines, reported]: [string[], string[]] = [[], []]
+  const lines: string[] = []
+  const reported: string[] = []
   let length = 0
   for (const { part, at } of news) {
     const line = lineOf(part, reply, options)

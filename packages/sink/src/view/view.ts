@@ -1,17 +1,18 @@
-import { isShownText, partsOf, pendingAsks, type Reply, type TextPart } from '@reply/core'
+import { isShownText, ownTodosOf, partsOf, pendingAsks, type Reply, type TextPart } from '@reply/core'
 import type { SecretOf } from '../asks/token.ts'
 import type { Policy } from '../config.ts'
 import type { AskState, Break, Card, Shown } from '../ledger/card.ts'
-import { answerBelow, answerKey } from '../ledger/keys.ts'
+import { answerBelow, answerKey, compactionKey, reasoningKey, todosKey } from '../ledger/keys.ts'
 import type { Texts } from '../texts.ts'
+import { earliest } from '../times.ts'
 import type { Activity } from './activity.ts'
 import { answerCards, type Placed, silentFrom } from './answer.ts'
 import { askCards } from './ask.ts'
 import { endingCards } from './ending.ts'
-import { compactionCard, reasoningCards, todosCard } from './side-cards.ts'
+import { literal, smallPrint } from './format.ts'
+import { amount } from './numbers.ts'
 import { statusCard } from './status.ts'
-import type { Flow } from './task.ts'
-import { flowOf } from './task.ts'
+import { type Flow, flowOf } from './task.ts'
 import { heartbeatCard, noticeCard } from './tool-notice.ts'
 
 /**
@@ -172,7 +173,44 @@ function cardOf(found: readonly Placed[], key: string): Card | undefined {
   return found.find((one) => one.key === key)?.card
 }
 
-export function earliest(...times: readonly (number | undefined)[]): number | undefined {
-  const known = times.filter((time) => time !== undefined)
-  return known.length === 0 ? undefined : Math.min(...known)
+/** Stays in the chat: from here on the agent knows only a summary of what came before. */
+function compactionCard({ compaction }: Reply, { texts, small }: ViewOptions): Card | undefined {
+  if (compaction?.state !== 'done') return undefined
+  const { startedAt, endedAt, tokensBefore } = compaction
+  const took = endedAt === undefined ? 0 : endedAt - startedAt
+  const duration = took < 1000 ? undefined : texts.elapsed(took)
+  const tokens = tokensBefore === undefined ? undefined : amount(tokensBefore)
+  const source = smallPrint(texts.compacted({ tokens, duration }), small)
+  return { type: 'note', key: compactionKey(compaction.partID ?? startedAt), source }
+}
+
+/** One checklist, edited as its items are done. The checklist of an earlier reply is not shown again. */
+function todosCard(reply: Reply, { texts, mode, policy, isStreaming }: ViewOptions): Card | undefined {
+  const todos = ownTodosOf(reply)
+  if (mode !== 'live' || isStreaming || policy.verbosity === 'quiet' || todos.length === 0) return undefined
+  const lines = todos
+    .map((todo) => texts.todo({ ...todo, content: literal(todo.content) }))
+    .filter((line) => line.trim() !== '')
+  const title = texts.todos.trim() === '' ? [] : [`**${texts.todos}**`]
+  return { type: 'todos', key: todosKey, source: [...title, ...lines.map((line) => `- ${line}`)].join('\n') }
+}
+
+/** The model's reasoning as quotations, each where it occurred. */
+function reasoningCards(
+  reply: Reply,
+  { policy, mode }: ViewOptions,
+): readonly { readonly card: Card; readonly at: number }[] {
+  if (!policy.reasoning) return []
+  let at = 0
+  return partsOf(reply).flatMap((part) => {
+    if (isShownText(part)) at += 1
+    if (part.type !== 'reasoning' || part.status === 'abandoned' || part.text.trim() === '') return []
+    if (part.status === 'open' && mode !== 'live') return []
+    const source = part.text
+      .trim()
+      .split('\n')
+      .map((line) => `> ${line}`)
+      .join('\n')
+    return [{ at, card: { type: 'reasoning', key: reasoningKey(part.id), source } satisfies Card }]
+  })
 }

@@ -63,7 +63,11 @@ export function hostOf(
   onError: (error: Error) => void,
 ): ChannelHost {
   return {
-    ...{ name: 'contract', onInbound, onError, store: memoryStore(), clock },
+    name: 'contract',
+    onInbound,
+    onError,
+    store: memoryStore(),
+    clock,
     // As if all older messages had been taken.
     chats: async () => [{ chat, since: clock.now() - 60_000 }],
     secret: (source) => secret('env' in source ? source.env : source.file),

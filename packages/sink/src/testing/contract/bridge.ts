@@ -1,7 +1,7 @@
 import type { Demand } from '@reply/core/testing'
 import * as z from 'zod'
 import type { Inbound } from '../../inbound/inbound.ts'
-import { NotTakenError } from '../../inbound/not-taken.ts'
+import { NotTakenError } from '../../inbound/receive.ts'
 import { begin, ended } from './acting.ts'
 import { type BridgeStage, begun, fieldsIn, heard, hostOf, reasonOf } from './bridge-stage.ts'
 import { replyOf } from './script.ts'

@@ -103,7 +103,8 @@ export const faults = [
       const lost = await post(stage, 'It does not.', { key: 'lost' })
       const isDone = (): boolean => reports.of('delivered').length > 0 && reports.of('lost').length > 0
       await until(stage, { isDone, withinMs: reports.withinMs(), message: 'No reports came in time.' })
-      const [there, failed] = [reports.of('delivered'), reports.of('lost')]
+      const there = reports.of('delivered')
+      const failed = reports.of('lost')
       must(there.length === 1 && there[0]?.type === 'there', `The first report is ${there[0]?.type}.`)
       must(there[0]?.ref.id === ref.id, `It names the message ${there[0]?.ref.id} instead of ${ref.id}.`)
       must(failed.length === 1 && failed[0]?.type === 'failed', `The second report is ${failed[0]?.type}.`)

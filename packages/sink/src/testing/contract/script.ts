@@ -71,7 +71,11 @@ export function permissionOf({ tool, input, sessionID = 'ses_contract', ...more 
       directory: undefined,
       status: 'pending',
     },
-    ...{ permission: tool, patterns: ['a pattern'], always: ['always *'], title: `${tool}: a title`, metadata: {} },
+    permission: tool,
+    patterns: ['a pattern'],
+    always: ['always *'],
+    title: `${tool}: a title`,
+    metadata: {},
     call: { tool, input },
     ...more,
   }

@@ -1,8 +1,34 @@
-import type { Policy } from '../config.ts'
+import * as z from 'zod'
+import { type Policy, policySchema, textsSchema } from '../config.ts'
 import { ChannelError } from '../error.ts'
 import type { ChannelSinkOptions } from '../sink.ts'
 import type { Texts } from '../texts.ts'
 import type { BridgeSinkOptions, ChannelHost } from './bridge-channel.ts'
+
+/** Where a secret of a config comes from: a config never has the secret itself. */
+export const secretSource = z
+  .union(
+    [
+      z.strictObject({
+        env: z
+          .string()
+          .regex(/^[A-Za-z_]\w*$/, 'Write the name of an environment variable, not the secret.')
+          .describe('The name of an environment variable that has the secret.'),
+      }),
+      z.strictObject({ file: z.string().min(1).describe('The path of a file that has the secret, and nothing else.') }),
+    ],
+    'Write either { "env": "NAME" } or { "file": "path" }.',
+  )
+  .describe('Where the secret comes from: an environment variable or a file.')
+
+/** Where a secret comes from, as a config says it. */
+export type SecretSource = z.infer<typeof secretSource>
+
+/** The fields that a channel's entry in a config has besides its own: how its sinks show replies. */
+export const sinkFields = {
+  policy: policySchema.optional().describe('How replies are shown.'),
+  texts: textsSchema.optional().describe('Texts in place of the English ones.'),
+}
 
 /** What the config of each channel may say of its sinks. */
 export interface SinkFields {
@@ -22,7 +48,9 @@ export function sinkOptionsOf(
     ...options,
     policy: { ...policy, ...options.policy },
     texts: { ...texts, ...options.texts },
-    ...{ store, clock, onError },
+    store,
+    clock,
+    onError,
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Clock } from '@reply/core'
+import * as z from 'zod'
 import type { LedgerStore } from '../ledger/ledger.ts'
-import { type InboundIds, readIds, writeIds } from './decode.ts'
 
 /** Where ids of inbounds live. */
 export interface SeenOptions {
@@ -103,4 +103,18 @@ export function createSeen({ store, key, clock, onError }: SeenOptions): Seen {
   function isOld(at: number): boolean {
     return clock.now() - at > ageMs
   }
+}
+
+const schema = z.object({ version: z.literal(1), ids: z.array(z.tuple([z.string(), z.number()])) })
+
+/** Ids of inbounds, each with when it arrived, in ms since the epoch. Oldest first. */
+type InboundIds = readonly (readonly [id: string, at: number])[]
+
+/** Throws if the text was not written by `writeIds`. */
+function readIds(text: string): InboundIds {
+  return schema.parse(JSON.parse(text)).ids
+}
+
+function writeIds(ids: InboundIds): string {
+  return JSON.stringify({ version: 1, ids })
 }

@@ -1,6 +1,6 @@
 import { createHandClock } from '@reply/testing'
 import { expect, test } from 'vitest'
-import { createSeen, type Seen } from '../src/inbound/seen.ts'
+import { createSeen, type Seen } from '../src/inbound/seen-ids.ts'
 import { type LedgerStore, memoryStore } from '../src/ledger/ledger.ts'
 
 const key = 'inbound/test'

@@ -1,11 +1,27 @@
 import type { Slot } from '../layout/slot.ts'
+import type { CardType } from '../ledger/card.ts'
 import { isNewest, withChanged } from '../ledger/change.ts'
-import { type FailedEntry, gone, type IntentEntry, type ShownEntry } from '../ledger/entry.ts'
+import { type FailedEntry, gone, type IntentEntry, isEditable, replaced, type ShownEntry } from '../ledger/entry.ts'
+import { statusKey } from '../ledger/keys.ts'
 import type { Ledger } from '../ledger/ledger.ts'
+import type { Limits } from '../port/limits.ts'
+import type { ChannelPort } from '../port/port.ts'
 import type { PortError } from '../port/port-error.ts'
 import type { Edit, LookUp, Operation, Post, Remove } from './operation.ts'
-import { emptied, intentOf, isWorthAnotherTry, removed, withDoubt, withResult } from './transitions.ts'
-import { lookedUp, unsure, untried } from './unknown-post.ts'
+import type { Performed } from './perform.ts'
+import {
+  edited,
+  emptied,
+  intentOf,
+  isWorthAnotherTry,
+  lookedUp,
+  posted,
+  removed,
+  unsure,
+  untried,
+  withDoubt,
+  withResult,
+} from './transitions.ts'
 
 /** A call that failed, and what the port can do about it. */
 export interface FailedCall {
@@ -180,4 +196,51 @@ function withOlderText(ledger: Ledger, entry: ShownEntry): Ledger {
 
 function withDoubtful(ledger: Ledger): Ledger {
   return { ...ledger, doubtful: ledger.doubtful + 1 }
+}
+
+interface SuccessOptions {
+  readonly at: number
+  readonly port: Pick<ChannelPort, 'remove' | 'limits'>
+}
+
+/** The ledger after a call that the platform confirmed. Pure. */
+export function succeeded(
+  ledger: Ledger,
+  operation: Operation,
+  { ref, found = { type: 'unknown' } }: Performed,
+  { at, port }: SuccessOptions,
+): Ledger {
+  switch (operation.type) {
+    case 'post':
+      return ref ? posted(ledger, operation, { ref, at, keyMs: port.limits.keyMs }) : ledger
+    case 'edit':
+      return edited(ledger, operation)
+    case 'remove':
+      return port.remove ? removed(ledger, operation.entry) : emptied(ledger, operation.entry)
+    case 'look-up':
+      return lookedUp(ledger, operation, found)
+    case 'preview':
+      return ledger
+    default:
+      return operation satisfies never
+  }
+}
+
+/** Marks entries that are too old to edit. Platforms may accept such an edit without showing it. */
+export function expired(ledger: Ledger, { now, limits }: { readonly now: number; readonly limits: Windows }): Ledger {
+  const old = ledger.entries
+    .filter(isEditable)
+    .filter(({ at, since = at, type }) => now - since >= windowOf(type, limits))
+  return old.reduce((next, entry) => (entry.key === statusKey ? retired(next, entry) : fixed(next, entry)), ledger)
+}
+
+type Windows = Pick<Limits, 'editWindowMs' | 'growWindowMs'>
+
+function windowOf(type: CardType, { editWindowMs = Number.POSITIVE_INFINITY, growWindowMs }: Windows): number {
+  return type === 'ask' || growWindowMs === undefined ? editWindowMs : Math.min(editWindowMs, growWindowMs)
+}
+
+/** An old status makes room for a new one. */
+function retired(ledger: Ledger, entry: ShownEntry): Ledger {
+  return withChanged(ledger, entry, replaced({ ...entry, access: { type: 'fixed' } }))
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { secretComparer } from '../src/inbound/same-secret.ts'
+import { secretComparer } from '../src/inbound/secret-comparer.ts'
 
 test.each([
   ['s3cret', true],

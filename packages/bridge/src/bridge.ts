@@ -1,53 +1,49 @@
 import { randomUUID } from 'node:crypto'
-import { type Client, steadyClock, systemClock } from '@reply/core'
-import type { Inbound } from '@reply/sink'
+import { type Client, type Clock, steadyClock, systemClock } from '@reply/core'
+import type { WebhookAnswer, WebhookRequest } from '@reply/sink'
 import {
   type BridgeConnection,
   type ChannelHost,
   createWebhook,
   type Hearing,
-  type KnownChat,
   keepSecret,
   type Webhook,
 } from '@reply/sink/channel'
-import { safeError, safeOnError } from '@reply/sink/internal'
-import { createAllowed } from './asks/allowed.ts'
+import { type SecretSource, safeError, safeOnError, type WebhookHead } from '@reply/sink/internal'
 import { createAnsweredBy } from './asks/answered-by.ts'
-import { createAnswerer } from './asks/answering.ts'
-import { createAskWatch } from './asks/ask-watch.ts'
-import type { Bridge, BridgeOptions, BridgeStatus } from './bridge-options.ts'
-import { loadChannel } from './channel-loader.ts'
-import { createChannels } from './channels.ts'
+import { createAskTimeouts } from './asks/ask-timeouts.ts'
+import { createSavedGrants } from './asks/saved-grants.ts'
+import { createChannelStatuses, deafMessage } from './chats/channel-status.ts'
+import { createChannels } from './chats/channels.ts'
+import { createChatMigrations } from './chats/chat-migrations.ts'
+import { type ChannelLateEdits, createLateEdits } from './chats/late-edits.ts'
+import { ledgersOf } from './chats/ledgers.ts'
+import { type LoadChannel, loadChannel } from './chats/load-channel.ts'
+import { createRoutes } from './chats/routes.ts'
+import { createSeenMessages } from './chats/seen-messages.ts'
 import { createCommands } from './commands/commands.ts'
-import { parseChannel, parseConfig, sinkFieldsIn } from './config/config.ts'
 import { secretsOf } from './config/load.ts'
+import { createMirrors } from './config/mirrors.ts'
+import { parseChannel, parseConfig, sinkFieldsIn } from './config/parse.ts'
 import type { BridgeConfig } from './config/schema.ts'
 import { BridgeError } from './error.ts'
-import { emitTo } from './events/emit.ts'
-import { createFailedDeliveries } from './failed/deliveries.ts'
-import { readableState } from './failed/readable.ts'
-import { createHearingStates, deafWords } from './hearing.ts'
-import { createBacklog } from './intake/backlog.ts'
+import { type BridgeObserver, emitTo } from './events/emit.ts'
+import { createFailedDeliveries } from './failed/failed-deliveries.ts'
+import { withoutUnreadableRows } from './failed/unreadable-rows.ts'
+import { createAnswerer } from './intake/answers.ts'
 import { createIntake } from './intake/intake.ts'
-import { createTakenMessages } from './intake/taken-messages.ts'
-import { type BridgeLateCalls, createLateCalls } from './late-calls.ts'
-import { createLeaseKeeper } from './lease-keeper.ts'
-import { ledgersOf } from './ledgers.ts'
-import { createMirrors } from './mirrors.ts'
-import { createMoves } from './moves.ts'
 import { createPeople } from './people/people.ts'
 import type { ChatPlace } from './place.ts'
-import { createRegistry } from './registry/registry.ts'
-import { createRoutes } from './routes/routes.ts'
-import { atMost } from './runs/at-most.ts'
+import { createBacklog } from './runs/backlog.ts'
 import type { BridgeContext } from './runs/context.ts'
 import { createRunner } from './runs/runner.ts'
-import { connectServer, secretNamesIn } from './servers/connect-server.ts'
-import { requireUnexposed } from './servers/exposed.ts'
-import { createGuard } from './servers/guard.ts'
-import { warningsOf } from './servers/warnings.ts'
-import { createState } from './state.ts'
-import { words } from './words.ts'
+import { connectServer, secretNamesIn } from './servers/connect.ts'
+import { createRequireSafe, requireUnexposed, warningsOf } from './servers/safety.ts'
+import { createBridgeLease } from './state/bridge-lease.ts'
+import { createRegistry } from './state/registry.ts'
+import { createState } from './state/state.ts'
+import type { Store } from './store/store.ts'
+import { atMost } from './timers.ts'
 
 /** How long a stop may take, in ms. What is not handled by then is handled after the next start. */
 const stopMs = 10_000
@@ -68,106 +64,81 @@ export function createBridge(options: BridgeOptions): Bridge {
     keepSecret(value)
     return value
   }
-  const { router } = config
   const { ownPaths = [] } = options
   const onError = safeOnError((error: Error) => options.onError?.(safeError(error)))
   const onNotice = options.onNotice ?? (() => {})
   const starting = new AbortController()
-  const keeper = createLeaseKeeper({
-    ...{ store, clock, holder: randomUUID() },
-    onWaiting: () => onNotice('Another process works with this state. Waiting until it ends.'),
+  const lease = createBridgeLease({
+    store,
+    clock,
+    holder: randomUUID(),
+    onWaiting: () => onNotice('Another process uses this state. Waiting for it to exit.'),
     onStalled: onError,
-    onBack: () => onNotice('The state can be written again. Going on.'),
+    onBack: () => onNotice('The state can be written again. Resuming.'),
     onLost: end,
     onRenewed: () => {
-      for (const late of lateCalls) void late.look().catch(onError)
+      for (const edits of lateEdits) void edits.passOn().catch(onError)
     },
   })
-  const { hold } = keeper
+  const { hold } = lease
   const emit = emitTo(options.observers ?? [], onError)
-  const written = createState({ store, keeper, clock, stopping: starting.signal, onError })
-  const state = readableState({
-    ...{ state: written, now: () => clock.now(), onError },
-    onAside: (row) => failed.aside(row),
+  const state = withoutUnreadableRows({
+    state: createState({ store, lease, clock, stopping: starting.signal, onError }),
+    now: () => clock.now(),
+    onPutAside: (row) => failed.rowPutAside(row),
+    onError,
   })
   const connections = new Map<string, BridgeConnection>()
   const hooks = new Map<string, Webhook>()
-  const lateCalls: BridgeLateCalls[] = []
+  const lateEdits: ChannelLateEdits[] = []
   const servers = new Map<string, Client>()
-  const moves = createMoves(state)
-  const mirrors = createMirrors(config.mirrors, moves.former)
-  const routes = createRoutes({
-    state,
-    clock,
-    mirrors,
-    servers: Object.keys(config.servers),
-    routes: config.routes,
-    former: moves.former,
-  })
-  const channels = createChannels({
-    ...{ connections, state, hold, routes, clock, onError },
-    sinkFields: sinkFieldsIn(config),
-  })
+  const migrations = createChatMigrations(state)
+  const { former } = migrations
+  const mirrors = createMirrors(config.mirrors, former)
+  const serverNames = Object.keys(config.servers)
+  const routes = createRoutes({ state, clock, mirrors, servers: serverNames, routes: config.routes, former })
+  const sinkFields = sinkFieldsIn(config)
+  const channels = createChannels({ connections, sinkFields, state, hold, routes, clock, onError })
   const registry = createRegistry({ state, mirrors, clock, random })
-  const failed = createFailedDeliveries({
-    state,
-    registry,
-    channels,
-    former: moves.former,
-    words,
-    clock,
-    emit,
-    onError,
-  })
+  const failed = createFailedDeliveries({ state, registry, channels, former, clock, emit, onError })
   const people = createPeople(config.people)
-  const directoryOf = (server: string): string | undefined => config.servers[server]?.directory
-  const hearing = createHearingStates({ emit, onNotice, wallNow: clock.wall })
+  const statuses = createChannelStatuses({ emit, onNotice, clock })
   const context: BridgeContext = {
-    directoryOf,
-    trustsPrompt: (server) => config.servers[server]?.trustPrompt === true,
-    isAgent: (server) => config.servers[server]?.agent !== undefined,
+    config,
     state,
-    hold,
-    isHeld: keeper.isHeld,
+    lease,
     registry,
     routes,
     mirrors,
     channels,
     people,
     servers,
-    former: moves.former,
-    guard: createGuard({ servers: config.servers, ownPaths, clock }),
-    router,
-    words,
+    requireSafe: createRequireSafe({ servers: config.servers, ownPaths, clock }),
     clock,
-    wallNow: clock.wall,
+    asks: createAskTimeouts({ state, channels, people, router: config.router, clock, onError }),
     answeredBy: createAnsweredBy(),
     failed,
     emit,
     onError,
   }
-  const asks = createAskWatch(context)
-  const runner = createRunner({ ...context, asks })
+  const runner = createRunner(context)
   const backlog = createBacklog(context, runner)
-  const allowed = createAllowed(context)
-  const commands = createCommands({ ...context, runner }, backlog, allowed)
-  const messages = createTakenMessages({ state, mirrors, clock })
-  const intake = createIntake({
-    context,
-    runner,
-    commands,
-    answer: createAnswerer(context, runner, allowed),
-    backlog,
-    messages,
-  })
+  const grants = createSavedGrants({ state, servers, clock })
+  const commands = createCommands({ ...context, runner }, backlog, grants)
+  const answer = createAnswerer(context, runner, grants)
+  const seen = createSeenMessages({ state, mirrors, clock })
+  const intake = createIntake({ context, runner, commands, answer, backlog, seen, former })
   let stopSweep = (): void => {}
   let started: Promise<void> | undefined
   let stopped: Promise<void> | undefined
-  let isHearing = false
+  let isListening = false
   const webhooks = (): readonly string[] => [...connections].flatMap(([name, one]) => (one.webhook ? [name] : []))
   return {
-    ...{ start, stop, webhooks, setPeople },
+    start,
+    stop,
     status,
+    setPeople,
+    webhooks,
     refuse: (channel, head) => webhookOf(channel).refuse(head),
     webhook: async (channel, request) => await webhookOf(channel).take(request),
     listener: (channel) => (request, response) => webhookOf(channel).listener(request, response),
@@ -175,10 +146,10 @@ export function createBridge(options: BridgeOptions): Bridge {
   }
 
   function status(): BridgeStatus {
-    const channels = hearing.all()
-    const stalled = keeper.problem()
+    const channels = statuses.all()
+    const stalled = lease.problem()
     const deaf = Object.entries(channels).flatMap(([name, one]) =>
-      one.status === 'deaf' ? [deafWords(name, one)] : [],
+      one.status === 'deaf' ? [deafMessage(name, one)] : [],
     )
     return {
       state: stateNow(stalled !== undefined, deaf.length > 0),
@@ -189,7 +160,7 @@ export function createBridge(options: BridgeOptions): Bridge {
 
   function stateNow(isStalled: boolean, isDeaf: boolean): BridgeStatus['state'] {
     if (stopped) return 'stopped'
-    if (!isHearing) return 'starting'
+    if (!isListening) return 'starting'
     if (isStalled) return 'stalled'
     return isDeaf ? 'deaf' : 'ready'
   }
@@ -213,25 +184,32 @@ export function createBridge(options: BridgeOptions): Bridge {
       Promise.all(Object.entries(config.channels).map(([name, entry]) => makeChannel(name, entry))),
       ...Object.values(config.servers).map((server) => requireUnexposed(server, clock)),
     ])
-    await keeper.take(starting.signal)
+    await lease.take(starting.signal)
     for (const [name, connection] of made) connections.set(name, connection)
-    for (const name of Object.keys(config.servers)) servers.set(name, await connectTo(name))
-    for (const step of [moves.load, routes.load, registry.evict, runner.restore, backlog.restore, intake.restore]) {
+    for (const name of serverNames) servers.set(name, await connectTo(name))
+    for (const step of [
+      migrations.load,
+      routes.load,
+      registry.evict,
+      runner.restore,
+      backlog.restore,
+      intake.restore,
+    ]) {
       await step()
       starting.signal.throwIfAborted()
     }
     await Promise.all(
       [...connections].map(async ([name, connection]) => {
         await connection.start()
-        hearing.began(name)
+        statuses.started(name)
       }),
     )
     starting.signal.throwIfAborted()
-    isHearing = true
+    isListening = true
     for (const { setCommands } of connections.values()) void setCommands?.(commands.menu).catch(onError)
     void failed.restore().catch(onError)
     sweep()
-    for (const name of Object.keys(config.servers)) for (const warning of warningsOf(config, name)) onNotice(warning)
+    for (const name of serverNames) for (const warning of warningsOf(config, name)) onNotice(warning)
     onNotice(`Listening on ${[...connections.keys()].join(', ')}.`)
   }
 
@@ -243,23 +221,28 @@ export function createBridge(options: BridgeOptions): Bridge {
     name: string,
     entry: BridgeConfig['channels'][string],
   ): Promise<[string, BridgeConnection]> {
-    const late = createLateCalls(state, name, () => clock.now())
-    lateCalls.push(late)
-    const ledgers = ledgersOf({
-      state,
-      hold,
-      late,
-      routes,
-      channel: name,
-      serverOf: runner.serverOf,
-      onShown,
-      now: () => clock.now(),
-    })
-    const onInbound = async (inbound: Inbound): Promise<void> => await intake.receive(name, inbound)
-    const chats = async (): Promise<readonly KnownChat[]> => await messages.chatsOf(name)
-    const onHearing = (state: Hearing): void => hearing.told(name, state)
-    const onMoved: ChannelHost['onMoved'] = async (move) => await moves.note(name, move)
-    const host = { name, secret, onInbound, onHearing, onMoved, chats, onError, store: ledgers, clock }
+    const late = createLateEdits(state, name, () => clock.now())
+    lateEdits.push(late)
+    const host: ChannelHost = {
+      name,
+      secret,
+      store: ledgersOf({
+        state,
+        hold,
+        late,
+        routes,
+        channel: name,
+        serverOf: runner.serverOf,
+        onShown,
+        now: () => clock.now(),
+      }),
+      chats: async () => await seen.chatsOf(name),
+      onInbound: async (inbound) => await intake.receive(name, inbound),
+      onHearing: (status) => statuses.update(name, status),
+      onMoved: async (move) => await migrations.note(name, move),
+      onError,
+      clock,
+    }
     const own = options.connections?.[name]
     if (own) return [name, await own(host)]
     const { schema, create } = await load(entry.type)
@@ -270,12 +253,12 @@ export function createBridge(options: BridgeOptions): Bridge {
     const given = options.connectTo?.(name)
     if (given) return given
     const server = config.servers[name]
-    if (!server) throw new BridgeError('config', `There is no server "${name}".`)
+    if (!server)
+      throw new BridgeError('config', `The config has no server "${name}". Servers: ${serverNames.join(', ')}.`)
     // A prompt waits as long for its server as a run may go without progress.
-    const connectTimeoutMs = router.timeoutMs
-    return await connectServer(server, {
-      ...{ secret, secretNames: secretNamesIn(config), connectTimeoutMs, hold, onError, clock },
-    })
+    const connectTimeoutMs = config.router.timeoutMs
+    const secretNames = secretNamesIn(config)
+    return await connectServer(server, { secret, secretNames, connectTimeoutMs, hold, onError, clock })
   }
 
   function sweep(): void {
@@ -298,11 +281,11 @@ export function createBridge(options: BridgeOptions): Bridge {
 
   async function stopOnce(): Promise<void> {
     starting.abort()
-    keeper.quit()
-    isHearing = false
+    lease.quit()
+    isListening = false
     stopSweep()
     backlog.stop()
-    asks.stop()
+    context.asks.stop()
     failed.stop()
     const deadline = clock.now() + stopMs
     for (const step of [
@@ -314,7 +297,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     ]) {
       await atMost(Promise.allSettled(step()), Math.max(0, deadline - clock.now()), clock)
     }
-    await keeper
+    await lease
       .release()
       .catch(onError)
       .finally(async () => await store.close())
@@ -325,10 +308,10 @@ export function createBridge(options: BridgeOptions): Bridge {
     const known = hooks.get(channel)
     if (known) return known
     const connected = connections.get(channel)?.webhook
-    if (!connected) return isHearing || config.channels[channel] === undefined ? unknown : early
+    if (!connected) return isListening || config.channels[channel] === undefined ? unknown : early
     const made = createWebhook({
       // The platform delivers it again.
-      refuse: (head) => (isHearing && keeper.isHeld() ? connected.refuse(head) : { status: 503 }),
+      refuse: (head) => (isListening && lease.isHeld() ? connected.refuse(head) : { status: 503 }),
       take: connected.take,
       maxBytes: connected.maxBytes,
       clock,
@@ -340,4 +323,89 @@ export function createBridge(options: BridgeOptions): Bridge {
 
 function closedWebhook(status: number): Webhook {
   return createWebhook({ refuse: () => ({ status }), take: () => ({ status }) })
+}
+
+/** Makes the connection of a channel, without a call to its platform. */
+export type Connect = (host: ChannelHost) => BridgeConnection | Promise<BridgeConnection>
+
+/** What a bridge is made of. */
+export interface BridgeOptions {
+  /** A checked config: `parseConfig` or `loadConfig` gives one. */
+  readonly config: BridgeConfig
+  /** Where everything is kept that must survive a restart. The bridge closes it. */
+  readonly store: Store
+  /** Reads the config's secrets. Default: from the process's environment, and from files below the working directory. */
+  readonly secret?: ((source: SecretSource) => string) | undefined
+  /**
+   * Absolute paths of files and folders that no agent may reach, such as the config, the state and the files of secrets:
+   * `loadConfig` lists them. A prompt whose session works where it reaches one is refused. Default: none.
+   */
+  readonly ownPaths?: readonly string[] | undefined
+  /** Gets failures that the bridge goes on after. Default: they are dropped. */
+  readonly onError?: ((error: Error) => void) | undefined
+  /** Gets what an operator wants to know: started, waiting for another process, stopped. Default: nothing. */
+  readonly onNotice?: ((notice: string) => void) | undefined
+  /** Get what happens, for logs, metrics and traces: see `bridgeLog`. What they throw is reported. */
+  readonly observers?: readonly BridgeObserver[] | undefined
+  /** Called when the bridge can't go on, because another process took over its state: for no other reason. */
+  readonly onEnd?: ((error: BridgeError) => void) | undefined
+  /** Loads channels. Default: `@reply/<type>`. */
+  readonly load?: LoadChannel | undefined
+  /**
+   * Channels with clients of the program's own, by their names in the config: `telegramConnection` and the like of the
+   * channel packages make them. Of such a channel's entry in the config, only `policy` and `words` are read. Default: none.
+   */
+  readonly connections?: Readonly<Record<string, Connect>> | undefined
+  /** Makes the connection to a server of the config. Default: the core's `connect`. */
+  readonly connectTo?: ((name: string) => Client) | undefined
+  /** Default: the computer's clock. */
+  readonly clock?: Clock | undefined
+  /** Numbers from 0 to 1 for the ids of runs. Default Math.random. */
+  readonly random?: (() => number) | undefined
+}
+
+/** What a bridge does now. */
+export interface BridgeStatus {
+  /**
+   * `starting` until it hears the chats, also while it waits for another process; `ready` while it hears all of them; `deaf`
+   * while a channel gets nothing and tries again; `stalled` while it makes no calls, as it can't write its state; `stopped`
+   * once `stop` was called.
+   */
+  readonly state: 'starting' | 'ready' | 'deaf' | 'stalled' | 'stopped'
+  /** What is wrong now, a sentence each, without secrets. Empty if nothing is. */
+  readonly problems: readonly string[]
+  /**
+   * Each channel by its name, once it listens. A channel that hears by requests, or by a client of the program's own,
+   * always counts as statuses.
+   */
+  readonly channels: Readonly<Record<string, Hearing>>
+}
+
+/** Chats and servers, connected. */
+export interface Bridge {
+  /**
+   * Takes over the state, finds again what an earlier process left, then hears the chats. Rejects if the config does not
+   * fit a channel, or if a platform refuses its token.
+   */
+  start(): Promise<void>
+  /** What it does now, what is wrong, and which channels hear. */
+  status(): BridgeStatus
+  /** Hears nothing more, and resolves when all is written down, within 10 s. What runs on the servers goes on. */
+  stop(): Promise<void>
+  /**
+   * Replaces the people and their rights, with effect on everything that is decided from then on: new messages, waiting
+   * prompts, and presses on messages that are already on a screen. Throws `BridgeError` of type `config` for a list that
+   * the config could not have, and then keeps the one before. `openBridge` calls it when its file changes.
+   */
+  setPeople(people: BridgeConfig['people']): void
+  /** The channels that hear by requests: the host passes those to `webhook`. Known once it has started. */
+  webhooks(): readonly string[]
+  /** Refuses a request by its head, for hosts that read bodies themselves. Undefined: read its body, and call `webhook`. */
+  refuse(channel: string, head: WebhookHead): WebhookAnswer | undefined
+  /** Handles a request from the platform of a channel. 404 for a channel without webhooks, 503 before the start. */
+  webhook(channel: string, request: WebhookRequest): Promise<WebhookAnswer>
+  /** The same as a `node:http` request listener. */
+  listener(channel: string): Webhook['listener']
+  /** The same for frameworks with the web's own requests: Hono, Next, Bun, Deno. */
+  fetch(channel: string): Webhook['fetch']
 }

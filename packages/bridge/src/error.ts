@@ -1,7 +1,5 @@
 import { SafeError } from '@reply/sink/channel'
 import { withoutSecrets } from '@reply/sink/internal'
-import { StoreError } from './store/store.ts'
-import type { BridgeWords } from './words.ts'
 
 /**
  * What went wrong:
@@ -32,15 +30,6 @@ export function isTakenOver(error: unknown): boolean {
 }
 
 /** What failed, in words: of an error its message. Without secrets. */
-export function wordsOf(error: unknown): string {
+export function messageOf(error: unknown): string {
   return withoutSecrets(error instanceof Error ? error.message : String(error))
-}
-
-/** The same for a chat: addresses of servers and paths of this machine are the operator's matter, and are only logged. */
-export function chatWordsOf(error: unknown, words: BridgeWords): string {
-  if (error instanceof StoreError) return words.stateFails
-  const type = error instanceof Error && 'type' in error ? error.type : undefined
-  if (type === 'unreachable' || type === 'closed') return words.unreachable
-  if (type === 'not-stopped') return words.unconfirmed
-  return type === 'unauthorized' || type === 'not-opencode' ? words.shutOut : wordsOf(error)
 }

@@ -1,8 +1,8 @@
+export type { Bridge, BridgeOptions, BridgeStatus, Connect } from './bridge.ts'
 export { createBridge } from './bridge.ts'
-export type { Bridge, BridgeOptions, BridgeStatus, Connect } from './bridge-options.ts'
-export { type LoadChannel, loadChannel } from './channel-loader.ts'
-export { configJsonSchema, parseConfig } from './config/config.ts'
+export { type LoadChannel, loadChannel } from './chats/load-channel.ts'
 export { type LoadedConfig, loadConfig } from './config/load.ts'
+export { configJsonSchema, parseConfig } from './config/parse.ts'
 export type { BridgeConfig } from './config/schema.ts'
 export { BridgeError, type BridgeErrorType } from './error.ts'
 export type { BridgeObserver } from './events/emit.ts'
@@ -20,18 +20,18 @@ export type {
 export { type BridgeLogOptions, bridgeLog } from './events/log.ts'
 export { type BridgeMetrics, bridgeMetrics } from './events/metrics.ts'
 export {
-  type FailedThing,
+  type FailedItem,
   type ForgetRowOptions,
   forgetRow,
   type ListFailedOptions,
   listFailed,
 } from './failed/list-failed.ts'
-export { type ServedBridge, type ServeLimits, type ServeOptions, serveBridge } from './http/serve-bridge.ts'
 export { type OpenBridgeOptions, type OpenedBridge, openBridge } from './open-bridge.ts'
+export { type ServedBridge, type ServeLimits, type ServeOptions, serveBridge } from './serve-bridge.ts'
 export { type Checked, type CheckOptions, checkBridge } from './setup/check-bridge.ts'
+export type { Choice, Questions, TextOptions } from './setup/init-bridge.ts'
 export { defaultConfigPath, type InitOptions, initBridge } from './setup/init-bridge.ts'
 export type { ListenAddress } from './setup/pairing.ts'
-export type { Choice, Questions, TextOptions } from './setup/questions.ts'
 export { type SqliteStoreOptions, sqliteStore } from './store/sqlite.ts'
 export {
   type CommitOptions,

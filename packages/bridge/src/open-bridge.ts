@@ -1,7 +1,7 @@
 import { systemClock } from '@reply/core'
 import { safeOnError } from '@reply/sink/internal'
+import type { Bridge, BridgeOptions } from './bridge.ts'
 import { createBridge } from './bridge.ts'
-import type { Bridge, BridgeOptions } from './bridge-options.ts'
 import { loadConfig } from './config/load.ts'
 import { stampOf, watchConfig } from './config/watch.ts'
 import { sqliteStore } from './store/sqlite.ts'

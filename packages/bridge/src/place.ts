@@ -37,3 +37,9 @@ function namesOf({ channel, chat }: ChatPlace): readonly string[] {
   const thread = chat.thread === undefined ? [] : [`${channel}:${chat.id}/${chat.thread}`]
   return [...thread, `${channel}:${chat.id}`]
 }
+
+/** Reads `<channel>:<chat>` and `<channel>:<chat>/<thread>`. */
+export function placeNamed(name: string): ChatPlace {
+  const [, channel = '', id = '', thread] = /^([^:]*):([^/]*)(?:\/(.*))?$/.exec(name) ?? []
+  return { channel, chat: { id, ...(thread !== undefined && { thread }) } }
+}

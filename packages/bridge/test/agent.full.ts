@@ -6,7 +6,7 @@ import { callTool, holdAnswer, type ScriptedModel, sayText, startModel } from '@
 import { type PreparedOpencode, prepareOpencode } from '@reply/testing/internal'
 import { type FakeTelegram, startTelegram } from '@reply/testing/telegram'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import type { Bridge } from '../src/bridge-options.ts'
+import type { Bridge } from '../src/bridge.ts'
 import { openBridge } from '../src/open-bridge.ts'
 import { checkBridge } from '../src/setup/check-bridge.ts'
 import { question } from './scripts.ts'

@@ -195,7 +195,7 @@ test('a stop that is handled again after a crash leaves the prompt after it alon
   const stop = {
     ...{ id: 'stop', channel: 'tg', chat: { id: String(chat), kind: 'private' } },
     ...{ actor: { id: String(chat), name: 'Ann' }, text: '/stop', files: [], isCommand: true },
-    ...{ messageRef: { id: '1' }, heardAt: Date.now() - 60_000 },
+    ...{ messageRef: { id: '1' }, receivedAt: Date.now() - 60_000 },
   }
   const queue = `inbox/${placeKey({ channel: 'tg', chat: { id: String(chat) } })}`
   await store.commit([{ type: 'enqueue', queue, id: 'stop', value: JSON.stringify(stop) }], lease)

@@ -1,7 +1,7 @@
 import type { Clock } from '@reply/core'
 import type { LocalRun } from '@reply/core/source'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { leaseAfter } from '../src/store/leasing.ts'
+import { leaseAfter } from '../src/store/lease-rules.ts'
 import { type Chats, startChats } from './chats.ts'
 import { answer, localAgent } from './local-agent.ts'
 import { type Platform, startPlatform } from './platforms.ts'
@@ -117,7 +117,7 @@ test('the lease of a process that died is taken over though the clock was set ba
   await chats.start({ clock })
   slack.say('ann', 'now')
   await said('You said: now.')
-  expect(chats.notices).not.toContain('Another process works with this state. Waiting until it ends.')
+  expect(chats.notices).not.toContain('Another process uses this state. Waiting for it to exit.')
 })
 
 test('a lease that was asked for a longer time runs to its end', () => {

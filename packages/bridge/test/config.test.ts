@@ -8,8 +8,8 @@ import { bridgeChannel } from '@reply/telegram/bridge'
 import { bridgeChannel as whatsapp } from '@reply/whatsapp/bridge'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { configJsonSchema, parseChannel, parseConfig } from '../src/config/config.ts'
 import { loadConfig, secretsOf } from '../src/config/load.ts'
+import { configJsonSchema, parseChannel, parseConfig } from '../src/config/parse.ts'
 
 let folder = ''
 beforeEach(() => {

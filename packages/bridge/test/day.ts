@@ -7,9 +7,9 @@ import { bridgeChannel as telegramChannel } from '@reply/telegram/bridge'
 import { launchOpencode, type OpencodeServer, type ScriptedModel, type Scripts, startModel } from '@reply/testing'
 import { startSlack } from '@reply/testing/slack'
 import { startTelegram } from '@reply/testing/telegram'
+import type { Bridge } from '../src/bridge.ts'
 import { createBridge } from '../src/bridge.ts'
-import type { Bridge } from '../src/bridge-options.ts'
-import { parseConfig } from '../src/config/config.ts'
+import { parseConfig } from '../src/config/parse.ts'
 import { sqliteStore } from '../src/store/sqlite.ts'
 
 /** Two projects, two platforms, and a bridge between them that can be restarted. */

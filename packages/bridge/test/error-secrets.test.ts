@@ -13,7 +13,7 @@ import { bridgeChannel as telegramChannel } from '../../telegram/src/bridge.ts'
 import { bridgeChannel as whatsappChannel } from '../../whatsapp/src/bridge.ts'
 import { secretsOf } from '../src/config/load.ts'
 import { bridgeLog } from '../src/events/log.ts'
-import { endOf } from '../src/runs/outcome.ts'
+import { endOf } from '../src/state/execution.ts'
 
 /** Random but fixed: none is real. Their forms are those of the platforms. */
 const tokens = {

@@ -6,8 +6,8 @@ import { emitTo } from '../src/events/emit.ts'
 import type { BridgeEvent } from '../src/events/event.ts'
 import { bridgeLog } from '../src/events/log.ts'
 import { bridgeMetrics } from '../src/events/metrics.ts'
-import { createRunEvents } from '../src/events/run-events.ts'
-import type { Execution } from '../src/registry/execution.ts'
+import { createRunEvents } from '../src/runs/run-events.ts'
+import type { Execution } from '../src/state/execution.ts'
 
 const place = { at: 1000, channel: 'tg', chat: '7' } as const
 const inbound: BridgeEvent = { ...place, type: 'inbound', kind: 'text', actorID: '1', messageID: '5', verdict: 'taken' }
@@ -82,13 +82,13 @@ test('an observer that throws is reported, and the others still hear', () => {
 
 /** A run of a message that was just heard, and what is told of it. */
 function startRun(clock: HandClock) {
-  const heardAt = clock.now()
+  const receivedAt = clock.now()
   const told: BridgeEvent[] = []
   const execution: Execution = {
-    ...{ id: 'abc123', server: 'home', phase: 'planned', status: 'running', startedAt: heardAt },
+    ...{ id: 'abc123', server: 'home', phase: 'planned', status: 'running', startedAt: receivedAt },
     prompt: {
       ...{ id: '5', channel: 'tg', chat: { id: '7' }, actor: { id: '1', name: 'Ann' }, text: 'Hi', files: [] },
-      ...{ isCommand: false, messageRef: { id: '5' }, heardAt },
+      ...{ isCommand: false, messageRef: { id: '5' }, receivedAt },
     },
   }
   const events = createRunEvents({

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { loadChannel } from '../src/channel-loader.ts'
+import { loadChannel } from '../src/chats/load-channel.ts'
 
 const folder = new URL('../../../examples/', import.meta.url)
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { toExecution } from '../src/registry/decode.ts'
-import { type Execution, phases, statuses } from '../src/registry/execution.ts'
+import { toExecution } from '../src/state/decode.ts'
+import { type Execution, phases, statuses } from '../src/state/execution.ts'
 
 const place = { channel: 'wa', chat: { id: '1' } }
 const prompt = {
@@ -10,7 +10,7 @@ const prompt = {
   text: 'Go',
   files: [],
   messageRef: { id: 'm' },
-  heardAt: 1,
+  receivedAt: 1,
   isCommand: false,
 }
 

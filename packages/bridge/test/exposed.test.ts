@@ -3,8 +3,7 @@ import { systemClock } from '@reply/core'
 import { createRecordedServer, readRecording } from '@reply/testing'
 import { serveFetch } from '@reply/testing/internal'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { exposedAt } from '../src/servers/exposed.ts'
-import { createGuard } from '../src/servers/guard.ts'
+import { createRequireSafe, exposedAt } from '../src/servers/safety.ts'
 
 const { bytes } = readRecording({ version: '1.18.33', scenario: 'plain' })
 const clock = systemClock
@@ -56,7 +55,7 @@ test('an address beyond loopback is not looked at', async () => {
 test('a server is looked at before its first prompt, and again as long as others can use it', async () => {
   const looked: (string | undefined)[] = []
   let isOpen = true
-  const guard = createGuard({
+  const guard = createRequireSafe({
     servers: { home: { url: server.url }, work: { url: locked.url } },
     ownPaths: [],
     clock,

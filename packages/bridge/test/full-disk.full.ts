@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { holdAnswer, launchOpencode, sayText, startModel } from '@reply/testing'
 import { startTelegram } from '@reply/testing/telegram'
 import { expect, test } from 'vitest'
-import { words } from '../src/words.ts'
+import { texts } from '../src/texts.ts'
 
 const command = fileURLToPath(new URL('../../console/bin/reply.mjs', import.meta.url))
 const token = '42:secret'
@@ -82,9 +82,9 @@ test.skipIf(!canMount)(
       expect(telegram.calls.filter(({ method }) => method !== 'getUpdates').length).toBe(calls)
       expect(child.exitCode).toBeNull()
       rmSync(join(disk, 'filler'))
-      await expect.poll(() => told).toContain('The state can be written again. Going on.')
+      await expect.poll(() => told).toContain('The state can be written again. Resuming.')
       await expect.poll(said).toContain('It begins. It ends.')
-      await expect.poll(() => said().some((one) => one === 'Here.' || one === words.notTaken)).toBe(true)
+      await expect.poll(() => said().some((one) => one === 'Here.' || one === texts.notTaken)).toBe(true)
       expect(await health()).toEqual([200, 'ready\n'])
       expect(told).not.toContain('took over')
     } finally {

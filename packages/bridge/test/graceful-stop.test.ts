@@ -2,7 +2,7 @@ import { connect } from '@reply/core'
 import { createHandClock, createRecordedServer, readRecording } from '@reply/testing'
 import { expect, test } from 'vitest'
 import { createBridge } from '../src/bridge.ts'
-import { parseConfig } from '../src/config/config.ts'
+import { parseConfig } from '../src/config/parse.ts'
 import { createMemoryStore } from '../src/testing.ts'
 
 const { bytes } = readRecording({ version: '1.18.33', scenario: 'plain' })

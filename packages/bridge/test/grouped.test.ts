@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createGrouped } from '../src/store/sqlite/grouped.ts'
+import { createGrouped } from '../src/store/sqlite.ts'
 
 /** Doubles numbers, and fails for a group that has a negative one. */
 function doubling(isBusy = false) {

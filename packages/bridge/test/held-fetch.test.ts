@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { PortError } from '@reply/sink/channel'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { heldFetch } from '../src/servers/connect-server.ts'
+import { heldFetch } from '../src/servers/connect.ts'
 
 const arrived: string[] = []
 const server = createServer((request, response) => {

@@ -1,6 +1,6 @@
 import type { Inbound } from '@reply/sink'
 import { expect, test } from 'vitest'
-import { type Facts, judge } from '../src/intake/judge.ts'
+import { type Facts, judge } from '../src/intake/intake.ts'
 
 type Text = Extract<Inbound, { type: 'text' }>
 

@@ -2,7 +2,7 @@ import { pause } from '@reply/core'
 import { createHandClock, type HandClock } from '@reply/testing'
 import { afterEach, describe, expect, test } from 'vitest'
 import { type Store, StoreError, type Write } from '../src/store/store.ts'
-import { words } from '../src/words.ts'
+import { texts } from '../src/texts.ts'
 import { type HandDriven, startHandDriven } from './hand-driven.ts'
 import { answer } from './local-agent.ts'
 
@@ -69,8 +69,8 @@ async function outcomeOf(...[isOf, how]: [(write: Write) => boolean, Parameters<
   const said = (): readonly string[] => open.said(1).filter((one) => !isBesides.test(one))
   const isAnswered = (what: string): boolean => said().includes(`You said: ${what}.`)
   telegram.say(1, 'first')
-  await passes(() => isAnswered('first') || said().includes(words.notTaken))
-  const isRefused = said().includes(words.notTaken)
+  await passes(() => isAnswered('first') || said().includes(texts.notTaken))
+  const isRefused = said().includes(texts.notTaken)
   // Nothing is stranded: what comes next runs, and the first before it.
   await passes(() => !fails())
   telegram.say(1, 'second')
@@ -81,7 +81,7 @@ async function outcomeOf(...[isOf, how]: [(write: Write) => boolean, Parameters<
   await passes(() => isAnswered('third'))
   const all = isRefused ? ['second', 'third'] : ['first', 'second', 'third']
   expect(heard).toEqual(all)
-  expect(said()).toEqual([...(isRefused ? [words.notTaken] : []), ...all.map((what) => `You said: ${what}.`)])
+  expect(said()).toEqual([...(isRefused ? [texts.notTaken] : []), ...all.map((what) => `You said: ${what}.`)])
   expect(ends).toEqual([])
   return isRefused ? 'refused' : 'answered'
 }

@@ -1,6 +1,6 @@
 import { renderHtml } from '@reply/telegram/internal'
 import { expect, test } from 'vitest'
-import { plain } from '../src/markdown.ts'
+import { plain } from '../src/texts.ts'
 
 test.each([
   '**bold** _it_ `code` [link](https://example.com) ![x](y)',

@@ -1,12 +1,12 @@
 import { systemClock } from '@reply/core'
 import { describe, expect, test } from 'vitest'
-import type { QueuedPrompt } from '../src/intake/queued-prompt.ts'
-import { createMirrors } from '../src/mirrors.ts'
+import { createRoutes } from '../src/chats/routes.ts'
+import { createMirrors } from '../src/config/mirrors.ts'
 import { placeKey } from '../src/place.ts'
-import type { Execution } from '../src/registry/execution.ts'
-import { createRegistry } from '../src/registry/registry.ts'
-import { createRoutes } from '../src/routes/routes.ts'
-import { realign } from '../src/runs/realign.ts'
+import { moveToMirrors } from '../src/runs/runner.ts'
+import type { Execution } from '../src/state/execution.ts'
+import type { QueuedPrompt } from '../src/state/queued-prompt.ts'
+import { createRegistry } from '../src/state/registry.ts'
 import { createMemoryStore } from '../src/testing.ts'
 import { stateOf } from './state-of.ts'
 
@@ -57,7 +57,7 @@ test('what an earlier config stored is moved to where this one looks for it', as
   const state = stateOf(store)
   const prompt: QueuedPrompt = {
     ...{ ...slack, id: '9', actor: { id: 'U1', name: 'Ann' }, text: 'Go on', files: [], isCommand: false },
-    ...{ messageRef: { id: '9' }, heardAt: 1 },
+    ...{ messageRef: { id: '9' }, receivedAt: 1 },
   }
   const execution: Execution = {
     ...{ id: 'abc123', prompt, server: 'home', phase: 'planned', status: 'running', startedAt: 1 },
@@ -71,7 +71,7 @@ test('what an earlier config stored is moved to where this one looks for it', as
   const registry = createRegistry({ state, mirrors, clock: systemClock, random: Math.random })
   const enqueue = (one: QueuedPrompt) =>
     ({ type: 'enqueue', queue: `prompts/${mirrors.keyOf(one)}`, id: 'sl/9', value: JSON.stringify(one) }) as const
-  expect(await realign({ state, registry, enqueue })).toEqual([prompt])
+  expect(await moveToMirrors({ state, registry, enqueue })).toEqual([prompt])
   expect((await registry.list(telegram)).map(({ id }) => id)).toEqual(['abc123'])
   expect(await registry.lines(execution)).toEqual(log)
   for (const kind of ['execution', 'log']) expect(await store.list(`${kind}/${placeKey(slack)}/`)).toEqual([])

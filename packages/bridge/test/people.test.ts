@@ -1,7 +1,7 @@
 import { createHandClock } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
 import { createPeople } from '../src/people/people.ts'
-import { createRate } from '../src/people/rate.ts'
+import { createRate } from '../src/people/rate-limit.ts'
 
 const ann = { id: '1', name: 'Ann' }
 const bob = { id: '2', name: 'Bob' }

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { albumMs, isOlder, leftToGather, type QueuedPrompt } from '../src/intake/queued-prompt.ts'
+import { albumMs, isOlder, leftToGather, type QueuedPrompt } from '../src/state/queued-prompt.ts'
 
 const prompt = (more: Partial<QueuedPrompt>): QueuedPrompt => ({
   ...{ id: '1', channel: 'own', chat: { id: '1' }, actor: { id: '1', name: 'Ann' }, text: 'Also this', files: [] },
-  ...{ isCommand: false, heardAt: 100_000, messageRef: { id: '1' } },
+  ...{ isCommand: false, receivedAt: 100_000, messageRef: { id: '1' } },
   ...more,
 })
 
@@ -17,7 +17,7 @@ describe('whether a prompt was sent before a run began', () => {
 
   test('is never sure without one: it steers what runs when it is heard', () => {
     expect(isOlder(prompt({}), at)).toBe(false)
-    expect(isOlder(prompt({ heardAt: 0 }), at)).toBe(false)
+    expect(isOlder(prompt({ receivedAt: 0 }), at)).toBe(false)
   })
 })
 

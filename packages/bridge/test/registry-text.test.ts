@@ -1,8 +1,8 @@
 import { emptyReply } from '@reply/core'
 import { expect, test } from 'vitest'
-import type { Execution } from '../src/registry/execution.ts'
-import { listText, logText, statusText, unknownText } from '../src/registry/format.ts'
-import { endOf } from '../src/runs/outcome.ts'
+import { listText, logText, statusText, unknownText } from '../src/commands/run-commands.ts'
+import type { Execution } from '../src/state/execution.ts'
+import { endOf } from '../src/state/execution.ts'
 
 const startedAt = Date.UTC(2026, 1, 24, 8, 0, 1)
 
@@ -10,7 +10,7 @@ const execution = (change: Partial<Execution> = {}): Execution => ({
   id: 'abc123',
   prompt: {
     ...{ id: '1', channel: 'tg', chat: { id: '7' }, actor: { id: '7', name: 'Ann' }, text: 'Hi', files: [] },
-    ...{ isCommand: false, messageRef: { id: '1' }, heardAt: startedAt },
+    ...{ isCommand: false, messageRef: { id: '1' }, receivedAt: startedAt },
   },
   ...{ server: 'home', phase: 'posting', status: 'running', startedAt },
   ...change,

@@ -1,18 +1,16 @@
 import { createHandClock } from '@reply/testing'
 import { expect, test } from 'vitest'
-import type { QueuedPrompt } from '../src/intake/queued-prompt.ts'
-import { createMirrors } from '../src/mirrors.ts'
-import { placeKey } from '../src/place.ts'
-import type { Execution } from '../src/registry/execution.ts'
-import { createRegistry } from '../src/registry/registry.ts'
-import { realign } from '../src/runs/realign.ts'
+import { createMirrors } from '../src/config/mirrors.ts'
+import type { Execution } from '../src/state/execution.ts'
+import type { QueuedPrompt } from '../src/state/queued-prompt.ts'
+import { createRegistry } from '../src/state/registry.ts'
 import { createMemoryStore } from '../src/testing.ts'
 import { stateOf } from './state-of.ts'
 
 const place = { channel: 'tg', chat: { id: '1' } }
 const prompt: QueuedPrompt = {
   ...{ ...place, id: '9', actor: { id: '7', name: 'Ann' }, text: 'Go on', files: [], isCommand: false },
-  ...{ messageRef: { id: '9' }, heardAt: 1 },
+  ...{ messageRef: { id: '9' }, receivedAt: 1 },
 }
 const log = Array.from({ length: 200 }, (_, at) => ({ from: 'stdout', text: `${at} ${'x'.repeat(500)}` }) as const)
 
@@ -69,16 +67,4 @@ test('a log is forgotten together with its execution', async () => {
   await clock.advance(1)
   await registry.evict()
   expect(await state.list('')).toEqual([])
-})
-
-test('the log in an execution of an earlier version moves to its own key', async () => {
-  const { state, registry, execution, units } = setUp()
-  const key = `execution/${placeKey(place)}/abc123`
-  await state.commit([{ type: 'put', key, value: JSON.stringify({ ...execution, lines: log }) }])
-  const enqueue = (): never => expect.fail()
-  await realign({ state, registry, enqueue })
-  const before = units()
-  expect(await registry.list(place)).toEqual([execution])
-  expect(units() - before).toBeLessThan(1000)
-  expect(await registry.lines(execution)).toEqual(log)
 })

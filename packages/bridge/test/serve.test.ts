@@ -1,9 +1,9 @@
 import { get as httpGet, type IncomingMessage, type ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
-import type { BridgeStatus } from '../src/bridge-options.ts'
+import type { BridgeStatus } from '../src/bridge.ts'
 import { bridgeMetrics } from '../src/events/metrics.ts'
-import { type ServedBridge, type ServeLimits, serveBridge } from '../src/http/serve-bridge.ts'
+import { type ServedBridge, type ServeLimits, serveBridge } from '../src/serve-bridge.ts'
 
 let served: ServedBridge | undefined
 afterEach(async () => await served?.close())

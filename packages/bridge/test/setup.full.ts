@@ -6,8 +6,8 @@ import { launchOpencode, type OpencodeServer, type ScriptedModel, startModel } f
 import { type FakeTelegram, startTelegram } from '@reply/testing/telegram'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { checkBridge } from '../src/setup/check-bridge.ts'
+import type { Questions } from '../src/setup/init-bridge.ts'
 import { defaultConfigPath, initBridge } from '../src/setup/init-bridge.ts'
-import type { Questions } from '../src/setup/questions.ts'
 
 const token = '42:secret'
 

@@ -47,6 +47,6 @@ test("a bridge that can't write its state makes no calls, says so, and answers l
   await passes(() => said(1).includes('You said: meanwhile.'))
   expect(await health()).toEqual([200, 'ready\n'])
   expect(chats.errors.map(({ message }) => message)).toEqual([stalled])
-  expect(chats.notices.at(-1)).toBe('The state can be written again. Going on.')
+  expect(chats.notices.at(-1)).toBe('The state can be written again. Resuming.')
   expect(said(1)).toEqual(['You said: before.', 'You said: meanwhile.'])
 })

@@ -1,4 +1,4 @@
-import type { State } from '../src/state.ts'
+import type { State } from '../src/state/state.ts'
 import type { Store } from '../src/store/store.ts'
 
 /** A store that is written without a lease. */

@@ -1,6 +1,6 @@
 import { createHandClock } from '@reply/testing'
 import { expect, test } from 'vitest'
-import { createTimers } from '../src/runs/timers.ts'
+import { createTimers } from '../src/timers.ts'
 
 test('a timer takes the place of the one before, and none runs after a stop', async () => {
   const clock = createHandClock()

@@ -7,14 +7,14 @@ import { fileURLToPath } from 'node:url'
 import { callTool, launchOpencode, type Scripts, sayText, startModel } from '@reply/testing'
 import { seededRandom } from '@reply/testing/internal'
 import { startTelegram } from '@reply/testing/telegram'
-import { words } from '../src/words.ts'
+import { texts } from '../src/texts.ts'
 import { doubtfulIn } from './kills.ts'
 
 const command = fileURLToPath(new URL('../../console/bin/reply.mjs', import.meta.url))
 const stopping = fileURLToPath(new URL('./stop-in-call.mjs', import.meta.url))
 const token = '42:secret'
 const chats = [1000, 1001, 1002]
-const { notTaken } = words
+const { notTaken } = texts
 
 /**
  * What happens to the process that owns the state: it is killed; it is stopped past its lease and woken, anywhere or right
@@ -72,7 +72,7 @@ export async function playTwoBridges(fault: Fault, rounds: number, seed: number)
   let other = openNext()
   const faults: string[] = []
   for (let round = 0; round < rounds; round++) {
-    await says(other, 'Waiting until it ends')
+    await says(other, 'Waiting for it to exit')
     if (fault === 'stopped-in-call') writeFileSync(join(folder, `${owner.name}.json.armed`), '')
     for (const chat of chats) telegram.say(chat, `Go [scenario:${nameOf(round, chat)}]`)
     if (fault !== 'stopped-in-call') await pause(random() * 4000)

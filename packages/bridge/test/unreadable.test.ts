@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createHandClock } from '@reply/testing'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { failedPrefix, failuresIn } from '../src/failed/failure.ts'
-import { readable, readableQueues, readableState } from '../src/failed/readable.ts'
-import { phases, statuses } from '../src/registry/execution.ts'
-import { createState, type State } from '../src/state.ts'
+import { failedPrefix, failuresIn } from '../src/failed/failure-rows.ts'
+import { queueDecoders, readable, withoutUnreadableRows } from '../src/failed/unreadable-rows.ts'
+import { phases, statuses } from '../src/state/execution.ts'
+import { createState, type State } from '../src/state/state.ts'
 import { sqliteStore } from '../src/store/sqlite.ts'
 import type { Lease, Store, Write } from '../src/store/store.ts'
 import { startHandDriven } from './hand-driven.ts'
@@ -36,7 +36,7 @@ const values = ['{"id":"abcdef","phase":"do', '{}', '[{}]', 'null', 'oops', '']
 
 test('every kind of row that a bridge decodes has a row here', () => {
   expect(Object.keys(keys)).toEqual(Object.keys(readable))
-  expect(Object.keys(queues)).toEqual(Object.keys(readableQueues))
+  expect(Object.keys(queues)).toEqual(Object.keys(queueDecoders))
 })
 
 describe('in a real state', () => {
@@ -50,15 +50,15 @@ describe('in a real state', () => {
     const clock = createHandClock()
     store = await sqliteStore({ folder, clock })
     const lease: Lease | undefined = await store.lease({ name: 'bridge', holder: 'test', forMs: 60_000 })
-    const keeper = { lease: () => lease, renew: async () => false }
+    const bridgeLease = { current: () => lease, renew: async () => false }
     const stopping = new AbortController().signal
     const onError = (error: Error): void => {
       errors = [...errors, error]
     }
-    const written = createState({ store, keeper, clock, stopping, onError })
+    const written = createState({ store, lease: bridgeLease, clock, stopping, onError })
     errors = []
     asides = 0
-    state = readableState({ state: written, now: clock.now, onError, onAside: () => asides++ })
+    state = withoutUnreadableRows({ state: written, now: clock.now, onError, onPutAside: () => asides++ })
   })
   afterEach(async () => {
     await store.close()
@@ -118,7 +118,7 @@ function promptText(id: string): string {
   const place = { channel: 'telegram', chat: { id: '1' } }
   return JSON.stringify({
     ...{ ...place, id, actor: { id: '1', name: 'Ann' }, text: 'one', files: [], isCommand: false },
-    ...{ messageRef: { id }, heardAt: 1 },
+    ...{ messageRef: { id }, receivedAt: 1 },
   })
 }
 

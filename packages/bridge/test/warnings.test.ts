@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { parseConfig } from '../src/config/config.ts'
-import { warningsOf } from '../src/servers/warnings.ts'
+import { parseConfig } from '../src/config/parse.ts'
+import { warningsOf } from '../src/servers/safety.ts'
 
 const warnings = (server: object, more: object = {}): readonly string[] => {
   const tg = { type: 'telegram', token: { env: 'TELEGRAM_TOKEN' } }

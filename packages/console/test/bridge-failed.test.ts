@@ -71,7 +71,7 @@ test('says so if nothing failed, and makes no state', async () => {
 
 const prompt = {
   ...{ id: 'p', channel: 'tg', chat: { id: '7' }, actor: { id: '1', name: 'Ann' }, text: 'Go', files: [] },
-  ...{ messageRef: { id: 'm' }, isCommand: false, heardAt: 1 },
+  ...{ messageRef: { id: 'm' }, isCommand: false, receivedAt: 1 },
 }
 
 test('forgets a row that was put aside, beside a process that works with the state, and nothing else', async () => {
@@ -94,9 +94,9 @@ test('forgets a row that was put aside, beside a process that works with the sta
 
 test('lists a prompt that may have run before a restart, as long as its person has not decided', async () => {
   const store = await sqliteStore({ folder: stateFolder() })
-  const heardAt = Date.UTC(2026, 0, 3)
+  const receivedAt = Date.UTC(2026, 0, 3)
   await store.commit([
-    { type: 'put', key: 'unknown/tg/7//xyz789', value: JSON.stringify({ ...prompt, heardAt }) },
+    { type: 'put', key: 'unknown/tg/7//xyz789', value: JSON.stringify({ ...prompt, receivedAt }) },
     { type: 'put', key: 'unknown/tg/7//odd999', value: 'oops' },
   ])
   await store.close()

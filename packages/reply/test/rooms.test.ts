@@ -7,7 +7,7 @@ import { doorsOf, entriesIn, importsOf, packages, sourcesIn } from './source.ts'
  * Packages whose folders still import each other. If you work on one of them, mend it and take its name away: at the
  * end the list is empty.
  */
-const foldersToMend: readonly string[] = ['bench', 'bridge']
+const foldersToMend: readonly string[] = ['bench']
 
 /** Packages whose files still import each other in a circle at run time. At the end this list is empty, too. */
 const cyclesToMend: readonly string[] = ['whatsapp']
@@ -72,6 +72,7 @@ describe('the order of folders in ARCHITECTURE.md', () => {
     ['packages/reply/src', 'reply', ''],
     ['packages/reply/src/drive', 'reply', 'drive/'],
     ['packages/sink/src', 'sink', ''],
+    ['packages/bridge/src', 'bridge', ''],
   ])('%s: each imports only those above it', (room, name, prefix) => {
     const order = foldersNamedOf(name)
       .filter((folder) => folder.startsWith(prefix))

@@ -114,7 +114,7 @@ function writesOfRun(run: number, logKB: number): readonly Write[] {
   const [id, chat] = [`run${run}`, { id: '1' }]
   const prompt = {
     ...{ id, channel: 'tg', chat, actor: { id: '1', name: 'Ann' }, text: `chat ${run}`, files: [], isCommand: false },
-    ...{ messageRef: { id }, heardAt: at },
+    ...{ messageRef: { id }, receivedAt: at },
   }
   const execution = {
     ...{ id, prompt, server: 'home', sessionID: `ses_ran${run}`, phase: 'done', status: 'complete' },

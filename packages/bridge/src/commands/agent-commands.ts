@@ -1,10 +1,9 @@
 import { oneLine } from '@reply/sink/internal'
-import { chatWordsOf } from '../error.ts'
-import type { QueuedPrompt } from '../intake/queued-prompt.ts'
-import { plain } from '../markdown.ts'
 import type { Person } from '../people/people.ts'
 import type { ChatPlace } from '../place.ts'
-import { type Command, type CommandContext, CommandRefusal, type Said } from './command.ts'
+import type { QueuedPrompt } from '../state/queued-prompt.ts'
+import { chatMessageOf, plain, texts } from '../texts.ts'
+import { type Command, type CommandContext, CommandRefusal, type CommandReply } from './command.ts'
 
 /** The most names that a list shows. */
 const mostNames = 40
@@ -13,7 +12,7 @@ const commandLength = 120
 
 /** Commands about the agent: who answers, how much is shown, and what was done. */
 export function agentCommands(context: CommandContext): readonly Command[] {
-  const { state, routes, mirrors, people, runner, words, channels, onError } = context
+  const { state, routes, mirrors, people, runner, channels, onError } = context
   return [
     {
       name: 'model',
@@ -23,18 +22,18 @@ export function agentCommands(context: CommandContext): readonly Command[] {
         const { route, opencode } = await target()
         const models = await opencode.models()
         const names = models.map(({ providerID, modelID }) => `${providerID}/${modelID}`)
-        const current = route.model ? `${route.model.providerID}/${route.model.modelID}` : words.byDefault
-        if (rest === '') return listing(words.models(plain(current)), names)
+        const current = route.model ? `${route.model.providerID}/${route.model.modelID}` : texts.byDefault
+        if (rest === '') return listing(texts.models(plain(current)), names)
         if (rest.toLowerCase() === 'default') {
           await state.commit(routes.write(place, { ...route, model: undefined }))
-          return { text: words.modelSet(words.byDefault) }
+          return { text: texts.modelSet(texts.byDefault) }
         }
         const index = names.findIndex((name) => name.toLowerCase() === rest.toLowerCase())
         const model = models[index]
-        if (!model) throw new CommandRefusal(words.noModel(plain(rest)))
+        if (!model) throw new CommandRefusal(texts.noModel(plain(rest)))
         const { providerID, modelID } = model
         await state.commit(routes.write(place, { ...route, model: { providerID, modelID } }))
-        return { text: words.modelSet(plain(names[index] ?? rest)) }
+        return { text: texts.modelSet(plain(names[index] ?? rest)) }
       },
     },
     {
@@ -44,12 +43,12 @@ export function agentCommands(context: CommandContext): readonly Command[] {
       run: async ({ place, rest, target }) => {
         const { route, opencode } = await target()
         const names = (await opencode.agents()).filter(({ isPrimary }) => isPrimary).map(({ name }) => name)
-        if (rest === '') return listing(words.agents(plain(route.agent ?? words.byDefault)), names)
+        if (rest === '') return listing(texts.agents(plain(route.agent ?? texts.byDefault)), names)
         const isReset = rest.toLowerCase() === 'default' && !names.includes('default')
         const agent = isReset ? undefined : names.find((name) => name.toLowerCase() === rest.toLowerCase())
-        if (!isReset && agent === undefined) throw new CommandRefusal(words.noAgent(plain(rest)))
+        if (!isReset && agent === undefined) throw new CommandRefusal(texts.noAgent(plain(rest)))
         await state.commit(routes.write(place, { ...route, agent }))
-        return { text: words.agentSet(plain(agent ?? words.byDefault)) }
+        return { text: texts.agentSet(plain(agent ?? texts.byDefault)) }
       },
     },
     {
@@ -58,11 +57,11 @@ export function agentCommands(context: CommandContext): readonly Command[] {
       run: async ({ target }) => {
         const { opencode } = await target()
         const listed = await opencode.commands()
-        if (listed.length === 0) return { text: words.noCommands }
+        if (listed.length === 0) return { text: texts.noCommands }
         const names = listed.map(({ name, description = '' }) =>
           oneLine([`/${name}`, ...(description === '' ? [] : [description])].join(': '), commandLength),
         )
-        return listing(words.commands, names)
+        return listing(texts.commands, names)
       },
     },
     {
@@ -74,7 +73,7 @@ export function agentCommands(context: CommandContext): readonly Command[] {
         const { route } = await target()
         const isVerbose = rest === '' ? !route.isVerbose : /^on$/i.test(rest)
         await state.commit(routes.write(place, { ...route, isVerbose }))
-        return { text: words.verbose(isVerbose) }
+        return { text: texts.verbose(isVerbose) }
       },
     },
     {
@@ -83,13 +82,13 @@ export function agentCommands(context: CommandContext): readonly Command[] {
       isOnce: true,
       run: async ({ place, person, entry, target }) => {
         const { route, opencode } = await target()
-        if (route.sessionID === undefined) return { text: words.noSession }
+        if (route.sessionID === undefined) return { text: texts.noSession }
         refuseWhileBusy(place, route.sessionID)
         const last = (await opencode.reply(route.sessionID))?.promptIDs[0]
-        if (last === undefined) return { text: words.nothingToUndo }
+        if (last === undefined) return { text: texts.nothingToUndo }
         await refuseOthers(last, entry, person)
         await opencode.revert(route.sessionID, last)
-        return { text: words.undone, session: { server: route.server, sessionID: route.sessionID } }
+        return { text: texts.undone, session: { server: route.server, sessionID: route.sessionID } }
       },
     },
     {
@@ -100,7 +99,7 @@ export function agentCommands(context: CommandContext): readonly Command[] {
       run: async ({ place, person, entry, target }) => {
         const { route, opencode } = await target()
         const { sessionID, server } = route
-        if (sessionID === undefined) return { text: words.noSession }
+        if (sessionID === undefined) return { text: texts.noSession }
         refuseWhileBusy(place, sessionID)
         const last =
           place.chat.kind === 'private' && mirrors.others(place).length === 0
@@ -110,15 +109,15 @@ export function agentCommands(context: CommandContext): readonly Command[] {
         // It may take minutes, and other commands must not wait for it.
         void opencode.compact(sessionID, route.model).catch(async (error) => {
           onError(error instanceof Error ? error : new Error(String(error)))
-          await channels.say(place, { text: words.failed(plain(chatWordsOf(error, words))) })
+          await channels.notify(place, { text: texts.failed(plain(chatMessageOf(error))) })
         })
-        return { text: words.compactStarted, session: { server, sessionID } }
+        return { text: texts.compactStarted, session: { server, sessionID } }
       },
     },
   ]
 
   function refuseWhileBusy(place: ChatPlace, sessionID: string): void {
-    if (runner.active(place).length > 0 || runner.isAtWork(sessionID)) throw new CommandRefusal(words.busyNow)
+    if (runner.active(place).length > 0 || runner.isAtWork(sessionID)) throw new CommandRefusal(texts.busyNow)
   }
 
   /** What another person's prompt did is that person's. */
@@ -126,10 +125,10 @@ export function agentCommands(context: CommandContext): readonly Command[] {
     if (person.may.has('admin')) return
     const author = await routes.authorOf(promptID)
     if (author && people.isSame(author, entry)) return
-    throw new CommandRefusal(words.mayNot('admin'))
+    throw new CommandRefusal(texts.mayNot('admin'))
   }
 
-  function listing(title: string, names: readonly string[]): Said {
+  function listing(title: string, names: readonly string[]): CommandReply {
     const shown = names.slice(0, mostNames).map((name) => `- ${plain(name)}`)
     const more = names.length > mostNames ? [`- … (${names.length - mostNames})`] : []
     return { text: [title, '', ...shown, ...more].join('\n') }

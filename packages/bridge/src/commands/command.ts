@@ -1,11 +1,11 @@
 import type { Client } from '@reply/core'
-import type { Saying } from '../channels.ts'
-import type { QueuedPrompt } from '../intake/queued-prompt.ts'
+import type { ChatMessage } from '../chats/channels.ts'
 import type { Person } from '../people/people.ts'
 import type { ChatPlace } from '../place.ts'
-import type { Route, SessionRef } from '../routes/decode.ts'
 import type { BridgeContext } from '../runs/context.ts'
 import type { Runner } from '../runs/runner.ts'
+import type { Route, SessionRef } from '../state/decode.ts'
+import type { QueuedPrompt } from '../state/queued-prompt.ts'
 
 /** One of the bridge's own commands. */
 export interface Command {
@@ -22,11 +22,11 @@ export interface Command {
   /** It takes the right `approve`, and no other. */
   readonly isApproving?: true | undefined
   /** Does it, and resolves with what to say. Undefined says nothing. */
-  readonly run: (call: CommandCall) => Promise<Said | undefined>
+  readonly run: (call: CommandCall) => Promise<CommandReply | undefined>
 }
 
 /** What a command says, and the session that a reply to it continues. */
-export type Said = Saying & { readonly session?: SessionRef | undefined }
+export type CommandReply = ChatMessage & { readonly session?: SessionRef | undefined }
 
 /** A command as a person gave it. */
 export interface CommandCall {

@@ -1,19 +1,19 @@
+import { escapeDeceptive } from '@reply/core'
 import type { Actor, Inbound } from '@reply/sink'
-import type { BridgeCommand } from '@reply/sink/internal'
-import type { Allowed } from '../asks/allowed.ts'
+import { type BridgeCommand, oneLine } from '@reply/sink/internal'
+import type { GrantList, SavedGrants } from '../asks/saved-grants.ts'
+import { inRows } from '../chats/channels.ts'
 import type { Right } from '../config/schema.ts'
-import { chatWordsOf } from '../error.ts'
-import type { Backlog } from '../intake/backlog.ts'
-import type { QueuedPrompt } from '../intake/queued-prompt.ts'
-import { plain } from '../markdown.ts'
+import { unknownRunKey } from '../failed/failure-rows.ts'
 import type { Person } from '../people/people.ts'
 import type { ChatPlace } from '../place.ts'
-import { toQueuedPrompt } from '../registry/decode.ts'
-import { unknownRunKey } from '../runs/unknown-run.ts'
+import type { Backlog } from '../runs/backlog.ts'
+import { type Grant, toQueuedPrompt } from '../state/decode.ts'
+import type { QueuedPrompt } from '../state/queued-prompt.ts'
 import type { Write } from '../store/store.ts'
+import { chatMessageOf, plain, texts } from '../texts.ts'
 import { agentCommands } from './agent-commands.ts'
-import { allowedCommands } from './allowed-commands.ts'
-import { type Command, type CommandContext, CommandRefusal, type Said, type Target } from './command.ts'
+import { type Command, type CommandContext, CommandRefusal, type CommandReply, type Target } from './command.ts'
 import { queueCommands } from './queue-commands.ts'
 import { runCommands, stopRuns } from './run-commands.ts'
 import { sessionCommands } from './session-commands.ts'
@@ -51,8 +51,8 @@ const stops: ReadonlySet<string> = new Set(['stop', 'cancel', 'interrupt'])
 /** The name, whatever follows it. A command is a whole word: `/statusx` is not `/status`. */
 const pattern = /^\s*\/([a-z]+)(?:@\S+)?(?:\s+([\s\S]*))?$/i
 
-export function createCommands(context: CommandContext, backlog: Backlog, allowed: Allowed): Commands {
-  const { state, channels, routes, people, runner, servers, words, onError } = context
+export function createCommands(context: CommandContext, backlog: Backlog, allowed: SavedGrants): Commands {
+  const { state, channels, routes, people, runner, servers, onError } = context
   const sessions = sessionCommands(context)
   const always = allowedCommands(context, allowed)
   const all: readonly Command[] = [
@@ -80,43 +80,43 @@ export function createCommands(context: CommandContext, backlog: Backlog, allowe
     const lacking = lackedBy(person, command)
     const call = { entry, place: entry, person, rest, target: async () => await targetOf(entry) }
     const said = lacking
-      ? { text: words.mayNot(lacking) }
+      ? { text: texts.mayNot(lacking) }
       : entry.isTried && command.isOnce
-        ? { text: words.restartedCommand(`/${command.name}`) }
+        ? { text: texts.restartedCommand(`/${command.name}`) }
         : await attempt(async () => await command.run(call))
     await state.persist(() => state.commit(taken))
     // Not awaited: a long text takes the platform a while, and what comes after must not wait for it.
     if (said) void say(entry, { replyTo: entry.messageRef, ...said })
   }
 
-  async function attempt(work: () => Promise<Said | undefined>): Promise<Said | undefined> {
+  async function attempt(work: () => Promise<CommandReply | undefined>): Promise<CommandReply | undefined> {
     try {
       return await work()
     } catch (error) {
       if (error instanceof CommandRefusal) return { text: error.message }
       onError(error instanceof Error ? error : new Error(String(error)))
       const isMissing = error instanceof Error && 'type' in error && error.type === 'unsupported'
-      const why = plain(chatWordsOf(error, words))
-      return { text: isMissing ? words.unsupported(why) : words.failed(why) }
+      const why = plain(chatMessageOf(error))
+      return { text: isMissing ? texts.unsupported(why) : texts.failed(why) }
     }
   }
 
-  async function say(place: ChatPlace, { session, ...saying }: Said): Promise<void> {
-    await channels.say(place, saying, session)
+  async function say(place: ChatPlace, { session, ...saying }: CommandReply): Promise<void> {
+    await channels.notify(place, saying, session)
   }
 
   async function targetOf(place: ChatPlace): Promise<Target> {
     const route = await routes.of(place)
     const opencode = route && servers.get(route.server)
     if (route && opencode) return { route, opencode }
-    throw new CommandRefusal(words.noRoute(`${place.channel}:${place.chat.id}`))
+    throw new CommandRefusal(texts.noRoute(`${place.channel}:${place.chat.id}`))
   }
 
   async function press({ place, person, press: { token, actor, answer, messageRef } }: GivenPress): Promise<void> {
     const [, verb, value = ''] = /^b\/(\w+)(?:\/(.*))?$/.exec(token) ?? []
-    if (!(await channels.hasButton(place, messageRef, token))) return await answer(words.unheard)
+    if (!(await channels.hasButton(place, messageRef, token))) return await answer(texts.unheard)
     const right = verb === 'revoke' ? 'approve' : 'prompt'
-    if (!person.may.has(right)) return await answer(words.mayNot(right))
+    if (!person.may.has(right)) return await answer(texts.mayNot(right))
     const who = { channel: place.channel, actor }
     const isOwn = (prompt: QueuedPrompt): boolean => people.isSame(prompt, who) || person.may.has('admin')
     switch (verb) {
@@ -132,10 +132,10 @@ export function createCommands(context: CommandContext, backlog: Backlog, allowe
         await answer()
         return await say(
           place,
-          (await attempt(async () => await always.revoke(await targetOf(place), value))) ?? { text: words.unheard },
+          (await attempt(async () => await always.revoke(await targetOf(place), value))) ?? { text: texts.unheard },
         )
       case 'run':
-        return await answer((await backlog.run(place, value, isOwn)) ? words.runsAgain : words.backlogGone)
+        return await answer((await backlog.run(place, value, isOwn)) ? texts.runsAgain : texts.backlogGone)
       case 'drop':
         return await drop()
       case 'again':
@@ -143,11 +143,11 @@ export function createCommands(context: CommandContext, backlog: Backlog, allowe
       case 'leave':
         return await decide(value, false)
       default:
-        return await answer(words.unheard)
+        return await answer(texts.unheard)
     }
 
     /** Shows the result in the message that was pressed. */
-    async function turn(said: Said | undefined): Promise<void> {
+    async function turn(said: CommandReply | undefined): Promise<void> {
       await answer()
       if (!said) return
       const { session: _, ...saying } = said
@@ -156,23 +156,23 @@ export function createCommands(context: CommandContext, backlog: Backlog, allowe
 
     async function drop(): Promise<void> {
       const { dropped, list } = await backlog.drop(place, isOwn)
-      if (dropped === 0 && list) return await answer(words.othersBacklog)
-      await turn(list ?? { text: words.left })
+      if (dropped === 0 && list) return await answer(texts.othersBacklog)
+      await turn(list ?? { text: texts.left })
     }
 
     /** Runs a prompt that may have run already, or leaves it. */
     async function decide(id: string, isAgain: boolean): Promise<void> {
       const key = unknownRunKey(place, id)
       const stored = await state.read(key)
-      if (stored === undefined) return await answer(words.unheard)
+      if (stored === undefined) return await answer(texts.unheard)
       const prompt = toQueuedPrompt(stored)
-      if (!isOwn(prompt)) return await answer(words.othersRun(prompt.actor.name))
+      if (!isOwn(prompt)) return await answer(texts.othersRun(prompt.actor.name))
       const once = { type: 'compare-and-set', key, expected: stored, value: undefined } as const
       if (!(await state.commit([once, ...(isAgain ? [runner.enqueue(prompt)] : [])])))
-        return await answer(words.unheard)
+        return await answer(texts.unheard)
       void context.failed.count().catch(onError)
       if (isAgain) runner.kick(place)
-      await turn({ text: isAgain ? words.runsAgain : words.left })
+      await turn({ text: isAgain ? texts.runsAgain : texts.left })
     }
   }
 
@@ -181,7 +181,7 @@ export function createCommands(context: CommandContext, backlog: Backlog, allowe
   }
 
   function welcome({ may }: Person): string {
-    return words.welcome([...may].join(', ') || '–')
+    return texts.welcome([...may].join(', ') || '–')
   }
 
   function help(): string {
@@ -203,4 +203,80 @@ const isHelp = ({ name }: Command): boolean => name === 'start' || name === 'hel
 
 function nameIn(text: string): string {
   return pattern.exec(text)?.[1]?.toLowerCase() ?? ''
+}
+
+/** The newest that are listed. */
+const mostListed = 10
+/** How much of the patterns is listed, in UTF-16 units. */
+const patternLength = 200
+
+/** What was allowed for always on the server of the chat. */
+interface AllowedCommands {
+  readonly list: readonly Command[]
+  /** Revokes what a button names, by its id. */
+  revoke(target: Target, id: string): Promise<CommandReply>
+}
+
+function allowedCommands({ config }: CommandContext, allowed: SavedGrants): AllowedCommands {
+  const list: readonly Command[] = [
+    {
+      name: 'allowed',
+      usage: '[revoke <number>]',
+      description: 'what was allowed for always',
+      isOnce: true,
+      isApproving: true,
+      run: async ({ rest, target }) => {
+        const { route } = await target()
+        const [, number] = /^revoke\s+(\d+)$/i.exec(rest) ?? []
+        const listed = await allowed.of(route.server)
+        if (rest === '') return listOf(route.server, listed)
+        if (number === undefined) return { text: plain(texts.allowedHelp) }
+        const grant = shownOf(listed)[Number(number) - 1]
+        if (!grant) throw new CommandRefusal(texts.notAllowed(plain(number)))
+        return await revokeOne(grant, listed)
+      },
+    },
+  ]
+  return { list, revoke }
+
+  async function revoke({ route }: Target, id: string): Promise<CommandReply> {
+    const listed = await allowed.of(route.server)
+    const grant = listed.grants.find((one) => one.id === id)
+    if (!grant) throw new CommandRefusal(texts.notAllowed(plain(id)))
+    return await revokeOne(grant, listed)
+  }
+
+  async function revokeOne(grant: Grant, { canRevoke }: GrantList): Promise<CommandReply> {
+    if (!canRevoke) throw new CommandRefusal(keptBy(grant.server))
+    await allowed.revoke(grant)
+    return { text: texts.revoked(patternsOf(grant)) }
+  }
+
+  function listOf(server: string, listed: GrantList): CommandReply {
+    const shown = shownOf(listed)
+    if (shown.length === 0) return { text: texts.nothingAllowed }
+    const lines = shown.map((grant, index) => {
+      const at = `${new Date(grant.at).toISOString().slice(0, 16).replace('T', ' ')} UTC`
+      const doubt = grant.isConfirmed || listed.canRevoke ? '' : ` · ${texts.allowedUnsure}`
+      return `${index + 1}. ${patternsOf(grant)} · ${plain(grant.permission)} · ${plain(grant.by.name)} · ${at}${doubt}`
+    })
+    const how = listed.canRevoke ? plain(texts.allowedHelp) : keptBy(server)
+    const buttons = shown.map(({ id }, index) => ({ label: texts.revoke(index + 1), data: `b/revoke/${id}` }))
+    return {
+      text: [texts.allowed(plain(server)), '', ...lines, '', how].join('\n'),
+      ...(listed.canRevoke && { buttons: inRows(buttons) }),
+    }
+  }
+
+  function keptBy(server: string): string {
+    return config.servers[server]?.agent !== undefined ? texts.allowedByAgent : texts.allowedUntilRestart
+  }
+
+  function patternsOf({ patterns }: Grant): string {
+    return plain(oneLine(escapeDeceptive(patterns.join(', ')), patternLength))
+  }
+}
+
+function shownOf({ grants }: GrantList): readonly Grant[] {
+  return grants.slice(-mostListed)
 }

@@ -1,16 +1,16 @@
 import { oneLine } from '@reply/sink/internal'
-import { namesOf, type QueuedPrompt } from '../intake/queued-prompt.ts'
-import { plain } from '../markdown.ts'
-import { mayActOn, maySteer } from '../runs/active-run.ts'
+import { mayActOn, maySteer } from '../runs/active-runs.ts'
+import { namesOf, type QueuedPrompt } from '../state/queued-prompt.ts'
 import type { Write } from '../store/store.ts'
-import { type Command, type CommandCall, type CommandContext, CommandRefusal, type Said } from './command.ts'
+import { plain, texts } from '../texts.ts'
+import { type Command, type CommandCall, type CommandContext, CommandRefusal, type CommandReply } from './command.ts'
 
 /** How much of an entry is listed, in UTF-16 units. */
 const lineLength = 100
 
 /** Commands about the prompts that wait. */
 export function queueCommands(context: CommandContext): readonly Command[] {
-  const { state, runner, people, words } = context
+  const { state, runner, people } = context
   return [
     {
       name: 'queue',
@@ -22,7 +22,7 @@ export function queueCommands(context: CommandContext): readonly Command[] {
         if (call.rest === '') return await list(call)
         if (verb.toLowerCase() === 'drop') return await drop(call, number)
         if (verb.toLowerCase() === 'edit' && text !== '') return await edit(call, { number, text })
-        return { text: plain(words.queueHelp) }
+        return { text: plain(texts.queueHelp) }
       },
     },
     {
@@ -32,68 +32,68 @@ export function queueCommands(context: CommandContext): readonly Command[] {
       isOnce: true,
       isPrompting: true,
       run: async ({ entry, place, rest }) => {
-        if (rest === '' && entry.files.length === 0) return { text: plain(words.steerWhat) }
+        if (rest === '' && entry.files.length === 0) return { text: plain(texts.steerWhat) }
         const prompt = { ...entry, text: rest, isCommand: false }
         const others = runner.active(place).find((run) => !mayActOn(run, entry, people))
-        if (others) throw new CommandRefusal(words.othersRun(plain(others.execution().prompt.actor.name)))
+        if (others) throw new CommandRefusal(texts.othersRun(plain(others.execution().prompt.actor.name)))
         const isAllowed = runner.active(place).every((run) => maySteer(run, prompt, people))
         if (isAllowed && (await runner.canSteer(prompt))) {
           await runner.beginNow(prompt, [])
-          return { text: words.steered }
+          return { text: texts.steered }
         }
         const isBusy = runner.active(place).length > 0
         await state.commit([runner.enqueue(prompt)])
         runner.kick(place)
         const id = runner.idOf(prompt)
         const number = isBusy ? (await runner.waiting(place)).findIndex((one) => runner.idOf(one) === id) + 1 : 0
-        return number > 0 ? { text: words.queued(number) } : undefined
+        return number > 0 ? { text: texts.queued(number) } : undefined
       },
     },
   ]
 
-  async function list({ place }: CommandCall): Promise<Said> {
+  async function list({ place }: CommandCall): Promise<CommandReply> {
     const waiting = await runner.waiting(place)
-    if (waiting.length === 0) return { text: words.queueEmpty }
+    if (waiting.length === 0) return { text: texts.queueEmpty }
     const lines = waiting.map((prompt, index) => {
       const { text, files } = prompt
       const what = oneLine(text || files.map(({ name }) => name).join(', '), lineLength)
       return `${index + 1}. ${plain(what)} · ${plain(namesOf(prompt))}`
     })
-    return { text: [words.queue, '', ...lines, '', plain(words.queueHelp)].join('\n') }
+    return { text: [texts.queue, '', ...lines, '', plain(texts.queueHelp)].join('\n') }
   }
 
-  async function drop(call: CommandCall, number: string): Promise<Said> {
+  async function drop(call: CommandCall, number: string): Promise<CommandReply> {
     const entry = await own(call, number)
     const isDropped = await state.commit([
       { type: 'dequeue', queue: runner.queueOf(call.place), id: runner.idOf(entry) },
     ])
     return {
       text: isDropped
-        ? words.dropped(
+        ? texts.dropped(
             Number(number),
             plain(oneLine(entry.text || entry.files.map(({ name }) => name).join(', '), lineLength)),
           )
-        : words.notQueued(number),
+        : texts.notQueued(number),
     }
   }
 
   async function edit(
     call: CommandCall,
     { number, text }: { readonly number: string; readonly text: string },
-  ): Promise<Said> {
+  ): Promise<CommandReply> {
     const entry = await own(call, number)
     const { channel, actor } = call.entry
     const isAuthor = people.isAuthor(entry, { channel, actor })
     const editors = isAuthor ? entry.editors : [...(entry.editors ?? []), { channel, actor }]
     const value = JSON.stringify({ ...entry, text, editors } satisfies QueuedPrompt)
     const write: Write = { type: 'replace', queue: runner.queueOf(call.place), id: runner.idOf(entry), value }
-    return { text: (await state.commit([write])) ? words.edited(Number(number)) : words.notQueued(number) }
+    return { text: (await state.commit([write])) ? texts.edited(Number(number)) : texts.notQueued(number) }
   }
 
   async function own({ place, person, entry }: CommandCall, number: string): Promise<QueuedPrompt> {
     const found = (await runner.waiting(place))[Number(number) - 1]
-    if (!found) throw new CommandRefusal(words.notQueued(plain(number)))
+    if (!found) throw new CommandRefusal(texts.notQueued(plain(number)))
     if (people.isSame(found, entry) || person.may.has('admin')) return found
-    throw new CommandRefusal(words.othersRun(plain(found.actor.name)))
+    throw new CommandRefusal(texts.othersRun(plain(found.actor.name)))
   }
 }

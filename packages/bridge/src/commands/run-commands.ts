@@ -1,19 +1,20 @@
+import { escapeInvisible } from '@reply/core'
 import type { Actor } from '@reply/sink'
-import { chatWordsOf } from '../error.ts'
-import type { QueuedPrompt } from '../intake/queued-prompt.ts'
-import { plain } from '../markdown.ts'
+import { elapsed, oneLine } from '@reply/sink/internal'
 import type { Person } from '../people/people.ts'
 import type { ChatPlace } from '../place.ts'
-import { listText, logText, statusText, unknownText } from '../registry/format.ts'
-import { cancelFor, mayActOn } from '../runs/active-run.ts'
-import type { Command, CommandContext, Said } from './command.ts'
+import { cancelFor, mayActOn } from '../runs/active-runs.ts'
+import type { Execution, LogLine } from '../state/execution.ts'
+import type { QueuedPrompt } from '../state/queued-prompt.ts'
+import { chatMessageOf, plain, texts } from '../texts.ts'
+import type { Command, CommandContext, CommandReply } from './command.ts'
 
 /** How many executions `/list` shows. */
 const mostListed = 10
 
 /** Commands about what runs and ran in the chat. */
 export function runCommands(context: CommandContext): readonly Command[] {
-  const { registry, runner, failed, words, clock, onError } = context
+  const { registry, runner, failed, clock, onError } = context
   return [
     {
       name: 'status',
@@ -21,7 +22,7 @@ export function runCommands(context: CommandContext): readonly Command[] {
       description: 'how a run is going',
       run: async ({ place, rest }) => {
         const execution = rest === '' ? (await registry.list(place))[0] : await registry.find(place, rest)
-        if (!execution) return { text: rest === '' ? words.nothingRuns : unknownText(rest), isPlain: true }
+        if (!execution) return { text: rest === '' ? texts.nothingRuns : unknownText(rest), isPlain: true }
         const last = (await registry.lines(execution)).findLast(({ from }) => from === 'stdout')
         return { text: statusText(execution, clock.now(), last), isPlain: true }
       },
@@ -32,7 +33,7 @@ export function runCommands(context: CommandContext): readonly Command[] {
       description: 'the last lines of a run',
       run: async ({ place, rest }) => {
         const execution = rest === '' ? (await registry.list(place))[0] : await registry.find(place, rest)
-        if (!execution) return { text: rest === '' ? words.nothingRuns : unknownText(rest), isPlain: true }
+        if (!execution) return { text: rest === '' ? texts.nothingRuns : unknownText(rest), isPlain: true }
         return { text: logText(execution.id, await registry.lines(execution)), isPlain: true }
       },
     },
@@ -43,10 +44,10 @@ export function runCommands(context: CommandContext): readonly Command[] {
       isPrompting: true,
       run: async ({ place }) => {
         try {
-          return (await failed.resend(place)) > 0 ? undefined : { text: words.nothingMissing }
+          return (await failed.resend(place)) > 0 ? undefined : { text: texts.nothingMissing }
         } catch (error) {
           onError(error instanceof Error ? error : new Error(String(error)))
-          return { text: words.notResent(plain(chatWordsOf(error, words))) }
+          return { text: texts.notResent(plain(chatMessageOf(error))) }
         }
       },
     },
@@ -71,15 +72,15 @@ export function runCommands(context: CommandContext): readonly Command[] {
       description: 'stop what runs here, unless it compacts the context',
       run: async ({ place, person, entry }) => {
         const isCompacting = runner.active(place).some(({ stream }) => stream()?.reply?.compaction?.state === 'running')
-        if (isCompacting) return { text: words.compacting }
+        if (isCompacting) return { text: texts.compacting }
         const said = await stopRuns(context, { place, person, ...entry, command: '/interrupt' })
-        return said.text === words.canceled ? { ...said, text: words.interrupted } : said
+        return said.text === texts.canceled ? { ...said, text: texts.interrupted } : said
       },
     },
   ]
 }
 
-export interface StopRequest extends Partial<Pick<QueuedPrompt, 'isTried' | 'heardAt'>> {
+export interface StopRequest extends Partial<Pick<QueuedPrompt, 'isTried' | 'receivedAt'>> {
   /** What the person used. Default: `/stop`. */
   readonly command?: string | undefined
   readonly place: ChatPlace
@@ -88,35 +89,98 @@ export interface StopRequest extends Partial<Pick<QueuedPrompt, 'isTried' | 'hea
 }
 
 /** Stops what runs in a place, as far as the person may. */
-export async function stopRuns(context: CommandContext, request: StopRequest): Promise<Said> {
-  const { place, person, actor, isTried, heardAt = Number.POSITIVE_INFINITY, command = '/stop' } = request
-  const { runner, routes, people, servers, words, onError } = context
+export async function stopRuns(context: CommandContext, request: StopRequest): Promise<CommandReply> {
+  const { place, person, actor, isTried, receivedAt = Number.POSITIVE_INFINITY, command = '/stop' } = request
+  const { runner, routes, people, servers, onError } = context
   await runner.restored(place)
   // Before a crash it may have stopped what ran then, and the next prompt is not meant.
   const running = runner
     .active(place)
     .map((run) => ({ run, ...run.execution() }))
-    .filter(({ isCanceled, startedAt }) => !isTried || isCanceled || startedAt <= heardAt)
+    .filter(({ isCanceled, startedAt }) => !isTried || isCanceled || startedAt <= receivedAt)
     .map(({ run }) => run)
-  if (isTried && running.length === 0) return { text: words.restartedCommand(command) }
+  if (isTried && running.length === 0) return { text: texts.restartedCommand(command) }
   const mine = running.filter((run) => mayActOn(run, { channel: place.channel, actor }, people))
   const [others] = running.filter((run) => !mine.includes(run))
-  if (mine.length === 0 && others) return { text: words.othersRun(plain(others.execution().prompt.actor.name)) }
+  if (mine.length === 0 && others) return { text: texts.othersRun(plain(others.execution().prompt.actor.name)) }
   try {
     const stops = await Promise.allSettled(mine.map(async (run) => await cancelFor(run, actor)))
     const failed = stops.find((stop) => stop.status === 'rejected')
     if (failed) throw failed.reason
-    if (mine.length > 0) return { text: words.canceled }
+    if (mine.length > 0) return { text: texts.canceled }
     const route = await routes.of(place)
     const opencode = route && servers.get(route.server)
     // Someone may work in the session from elsewhere.
-    if (!opencode || route.sessionID === undefined || !person.may.has('admin')) return { text: words.nothingRuns }
+    if (!opencode || route.sessionID === undefined || !person.may.has('admin')) return { text: texts.nothingRuns }
     const reply = await opencode.reply(route.sessionID)
-    if (!reply || reply.phase === 'settled') return { text: words.nothingRuns }
+    if (!reply || reply.phase === 'settled') return { text: texts.nothingRuns }
     await opencode.abort(route.sessionID)
-    return { text: words.canceled }
+    return { text: texts.canceled }
   } catch (error) {
     onError(error instanceof Error ? error : new Error(String(error)))
-    return { text: words.notStopped(plain(chatWordsOf(error, words))) }
+    return { text: texts.notStopped(plain(chatMessageOf(error))) }
   }
+}
+
+/** How much of a line `/status` shows, in UTF-16 units. */
+const lineLength = 200
+
+/** How much `/logs` shows, in UTF-16 units: a few messages on every platform. */
+const mostOfLog = 12_000
+
+/** `⏳ Running (42s) · abc123` and its second line. `last` is the newest line of a running execution. */
+export function statusText(execution: Execution, now: number, last: LogLine | undefined): string {
+  const { id, phase, status, startedAt, finishedAt = now, reason = '' } = execution
+  const time = elapsed(finishedAt - startedAt)
+  if (phase === 'undelivered')
+    return `⚠️ Not delivered (${time}) · ${id}\nIts answer may be missing here. /resend posts it again.`
+  switch (status) {
+    case 'running':
+      return `⏳ Running (${time}) · ${id}\nLast output: ${last ? oneLine(last.text, lineLength) : 'none yet'}`
+    case 'complete':
+      return `✅ Complete (${time}) · ${id}\nFinished: ${stamp(finishedAt)}`
+    case 'stopped':
+      return `⏹️ Stopped (${time}) · ${id}\nReason: ${oneLine(reason, lineLength)}`
+    case 'error':
+      return `❌ Error (${time}) · ${id}\nReason: ${oneLine(reason, lineLength)}`
+  }
+  return status satisfies never
+}
+
+/** `Recent executions (this chat):` with a line each. */
+export function listText(executions: readonly Execution[]): string {
+  if (executions.length === 0) return 'No recent executions in this chat.'
+  const lines = executions.map(({ id, phase, status, startedAt, finishedAt = startedAt }) => {
+    const label = phase === 'undelivered' ? '⚠️ Not delivered' : labels[status]
+    return `• ${id} ${label} ${stamp(finishedAt).slice(11)}`
+  })
+  return ['Recent executions (this chat):', ...lines].join('\n')
+}
+
+const labels: Readonly<Record<Execution['status'], string>> = {
+  running: '⏳ Running',
+  complete: '✅ Complete',
+  stopped: '⏹️ Stopped',
+  error: '❌ Error',
+}
+
+/** `[stdout] …` and `[stderr] …`. */
+export function logText(id: string, lines: readonly LogLine[]): string {
+  if (lines.length === 0) return `No output yet · ${id}`
+  const shown: string[] = []
+  let left = mostOfLog
+  for (const { from, text } of lines.toReversed()) {
+    const line = `[${from}] ${escapeInvisible(text)}`
+    left -= line.length + 1
+    if (left < 0) break
+    shown.unshift(line)
+  }
+  return shown.join('\n')
+}
+
+export const unknownText = (id: string): string => `Unknown execution ID: ${oneLine(id, 40)}`
+
+/** To the second, in UTC. */
+function stamp(at: number): string {
+  return `${new Date(at).toISOString().slice(0, 19)}Z`
 }

@@ -1,9 +1,9 @@
 import { oneLine } from '@reply/sink/internal'
-import { plain } from '../markdown.ts'
+import { inRows } from '../chats/channels.ts'
 import type { Person } from '../people/people.ts'
 import type { ChatPlace } from '../place.ts'
-import { inRows } from './buttons.ts'
-import { type Command, type CommandContext, CommandRefusal, type Said, type Target } from './command.ts'
+import { plain, texts } from '../texts.ts'
+import { type Command, type CommandContext, CommandRefusal, type CommandReply, type Target } from './command.ts'
 
 const perPage = 8
 const labelLength = 60
@@ -18,9 +18,9 @@ interface Choice {
 export interface SessionCommands {
   readonly list: readonly Command[]
   /** One page of the sessions, with buttons. */
-  page(choosing: Choosing, page: number): Promise<Said>
+  page(choosing: Choosing, page: number): Promise<CommandReply>
   /** Makes a session the place's own. */
-  switchTo(choosing: Choosing, given: string): Promise<Said>
+  switchTo(choosing: Choosing, given: string): Promise<CommandReply>
 }
 
 interface Choosing extends Target {
@@ -29,7 +29,8 @@ interface Choosing extends Target {
 }
 
 export function sessionCommands(context: CommandContext): SessionCommands {
-  const { state, routes, mirrors, words, directoryOf } = context
+  const { config, state, routes, mirrors } = context
+  const directoryOf = (server: string): string | undefined => config.servers[server]?.directory
   const list: readonly Command[] = [
     {
       name: 'new',
@@ -39,7 +40,7 @@ export function sessionCommands(context: CommandContext): SessionCommands {
         const { route } = await target()
         const title = rest === '' ? undefined : rest
         await state.commit(routes.write(place, { ...route, sessionID: undefined, title }))
-        return { text: words.newSession(title && plain(title)) }
+        return { text: texts.newSession(title && plain(title)) }
       },
     },
     {
@@ -60,18 +61,18 @@ export function sessionCommands(context: CommandContext): SessionCommands {
       run: async ({ target }) => {
         const { route, opencode } = await target()
         const { sessionID, server, agent, model } = route
-        if (sessionID === undefined) return { text: words.noSession }
+        if (sessionID === undefined) return { text: texts.noSession }
         const known = (await opencode.sessions({ directory: directoryOf(server) })).find(
           (one) => one.sessionID === sessionID,
         )
         const facts = {
-          title: plain(known?.title ?? words.untitled),
+          title: plain(known?.title ?? texts.untitled),
           id: sessionID,
           server: plain(server),
-          agent: plain(agent ?? words.byDefault),
-          model: plain(model ? `${model.providerID}/${model.modelID}` : words.byDefault),
+          agent: plain(agent ?? texts.byDefault),
+          model: plain(model ? `${model.providerID}/${model.modelID}` : texts.byDefault),
         }
-        return { text: words.current(facts), session: { server, sessionID } }
+        return { text: texts.current(facts), session: { server, sessionID } }
       },
     },
     {
@@ -81,10 +82,10 @@ export function sessionCommands(context: CommandContext): SessionCommands {
       isPrompting: true,
       run: async ({ place, target }) => {
         const { route, opencode } = await target()
-        if (route.sessionID === undefined) return { text: words.noSession }
+        if (route.sessionID === undefined) return { text: texts.noSession }
         const { sessionID, title } = await opencode.fork(route.sessionID)
         await state.commit(routes.use(place, { ...route, sessionID }))
-        return { text: words.forked(plain(title ?? words.untitled)), session: { server: route.server, sessionID } }
+        return { text: texts.forked(plain(title ?? texts.untitled)), session: { server: route.server, sessionID } }
       },
     },
   ]
@@ -96,7 +97,7 @@ export function sessionCommands(context: CommandContext): SessionCommands {
     // The others in a shared chat may not know all of the project.
     const isPrivate = place.chat.kind === 'private' && mirrors.others(place).length === 0
     const isAll = person.may.has('admin') && isPrivate && directoryOf(route.server) !== undefined
-    const titles = new Map(known.map(({ sessionID, title }) => [sessionID, title ?? words.untitled]))
+    const titles = new Map(known.map(({ sessionID, title }) => [sessionID, title ?? texts.untitled]))
     const ids = isAll ? known.map(({ sessionID }) => sessionID) : used.map(({ sessionID }) => sessionID)
     // Sessions of other directories, and deleted ones, are not in the server's list.
     return ids.flatMap((sessionID) => {
@@ -105,9 +106,9 @@ export function sessionCommands(context: CommandContext): SessionCommands {
     })
   }
 
-  async function page(choosing: Choosing, wanted: number): Promise<Said> {
+  async function page(choosing: Choosing, wanted: number): Promise<CommandReply> {
     const all = await choices(choosing)
-    if (all.length === 0) return { text: words.noSessions }
+    if (all.length === 0) return { text: texts.noSessions }
     const pages = Math.ceil(all.length / perPage)
     const number = Math.min(Math.max(1, wanted), pages)
     const first = (number - 1) * perPage
@@ -118,11 +119,11 @@ export function sessionCommands(context: CommandContext): SessionCommands {
       return `${first + index + 1}. ${plain(name(choice))}${mark}`
     })
     const turns = [
-      ...(number > 1 ? [{ label: words.newer, data: `b/page/${number - 1}` }] : []),
-      ...(number < pages ? [{ label: words.older, data: `b/page/${number + 1}` }] : []),
+      ...(number > 1 ? [{ label: texts.newer, data: `b/page/${number - 1}` }] : []),
+      ...(number < pages ? [{ label: texts.older, data: `b/page/${number + 1}` }] : []),
     ]
     return {
-      text: [words.sessions(number, pages), '', ...lines].join('\n'),
+      text: [texts.sessions(number, pages), '', ...lines].join('\n'),
       buttons: [
         ...inRows(
           shown.map(({ sessionID }, index) => ({ label: String(first + index + 1), data: `b/switch/${sessionID}` })),
@@ -132,15 +133,15 @@ export function sessionCommands(context: CommandContext): SessionCommands {
     }
   }
 
-  async function switchTo(choosing: Choosing, given: string): Promise<Said> {
+  async function switchTo(choosing: Choosing, given: string): Promise<CommandReply> {
     const { place, route } = choosing
     const all = await choices(choosing)
     const byID = all.filter(({ sessionID }) => given.length > 4 && sessionID.startsWith(given))
     const chosen =
       (/^\d+$/.test(given) ? all[Number(given) - 1] : undefined) ?? (byID.length === 1 ? byID[0] : undefined)
-    if (!chosen) throw new CommandRefusal(words.notSwitched(plain(oneLine(given, labelLength))))
+    if (!chosen) throw new CommandRefusal(texts.notSwitched(plain(oneLine(given, labelLength))))
     const { sessionID, title } = chosen
     await state.commit(routes.use(place, { ...route, sessionID }))
-    return { text: words.switched(plain(title)), session: { server: route.server, sessionID } }
+    return { text: texts.switched(plain(title)), session: { server: route.server, sessionID } }
   }
 }

@@ -3,10 +3,10 @@ import { dirname, resolve } from 'node:path'
 import { keepSecret } from '@reply/sink/channel'
 import type { SecretSource } from '@reply/sink/internal'
 import * as z from 'zod'
-import { BridgeError, wordsOf } from '../error.ts'
-import { reachedFrom } from './apart.ts'
-import { parseConfig } from './config.ts'
-import { openTo } from './others.ts'
+import { BridgeError, messageOf } from '../error.ts'
+import { reachedFrom } from './agent-reach.ts'
+import { openTo } from './file-permissions.ts'
+import { parseConfig } from './parse.ts'
 import { type BridgeConfig, configSchema } from './schema.ts'
 
 /** A config with what its paths are relative to. */
@@ -118,7 +118,7 @@ function jsonOf(path: string): unknown {
     return JSON.parse(text)
   } catch (cause) {
     // The parser's own words quote the text, which may have a secret in it.
-    const position = /position (\d+)/.exec(wordsOf(cause))?.[1]
+    const position = /position (\d+)/.exec(messageOf(cause))?.[1]
     const line = position === undefined ? undefined : text.slice(0, Number(position)).split('\n').length
     throw new BridgeError('config', `${path} is not JSON${line === undefined ? '' : `: see line ${line}`}.`)
   }
@@ -135,6 +135,6 @@ function textOf(path: string): string {
     if (found.size > maxBytes) throw new Error(`it has ${found.size} bytes, and ${maxBytes} are the most`)
     return readFileSync(path, 'utf8')
   } catch (cause) {
-    throw new BridgeError('config', `${path} could not be read: ${wordsOf(cause)}.`, { cause })
+    throw new BridgeError('config', `${path} could not be read: ${messageOf(cause)}.`, { cause })
   }
 }

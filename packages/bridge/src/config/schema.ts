@@ -184,3 +184,8 @@ export type RouterConfig = BridgeConfig['router']
 
 /** One person of the config. */
 export type PersonConfig = BridgeConfig['people'][string]
+
+/** Whether only this computer reaches a host, as it is written in a URL. */
+export function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname)
+}

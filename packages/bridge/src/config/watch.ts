@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
 import type { Clock } from '@reply/core'
-import { BridgeError, wordsOf } from '../error.ts'
+import { BridgeError, messageOf } from '../error.ts'
 import { readPeople } from './load.ts'
 import type { BridgeConfig } from './schema.ts'
 
@@ -119,7 +119,7 @@ export function watchConfig(options: ConfigWatchOptions): ConfigWatch {
     const what = isLess
       ? 'Until it can, people keep only the rights that they had and that it still lists.'
       : 'Until it can, the people and their rights stay as they were.'
-    onError(new BridgeError('config', `${wordsOf(error)}\n${what}`, { cause: error }))
+    onError(new BridgeError('config', `${messageOf(error)}\n${what}`, { cause: error }))
   }
 
   function tellOthers(read: BridgeConfig): void {

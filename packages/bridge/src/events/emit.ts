@@ -1,4 +1,5 @@
-import type { BridgeEvent } from './event.ts'
+import type { ChatPlace } from '../place.ts'
+import type { BridgeEvent, EventPlace } from './event.ts'
 
 /** Gets what happens in a bridge. */
 export type BridgeObserver = (event: BridgeEvent) => void
@@ -14,4 +15,9 @@ export function emitTo(observers: readonly BridgeObserver[], onError: (error: Er
       }
     }
   }
+}
+
+/** A place as events name it. */
+export function eventPlace({ channel, chat }: ChatPlace, at: number): EventPlace {
+  return { at, channel, chat: chat.id, ...(chat.thread !== undefined && { thread: chat.thread }) }
 }

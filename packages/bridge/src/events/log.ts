@@ -1,5 +1,5 @@
 import { type DestinationStream, type LevelWithSilent, pino } from 'pino'
-import type { BridgeOptions } from '../bridge-options.ts'
+import type { BridgeOptions } from '../bridge.ts'
 import type { BridgeEvent } from './event.ts'
 
 /** How a bridge logs. */

@@ -1,13 +1,12 @@
 import { oneLine, systemClock } from '@reply/sink/internal'
 import { loadConfig } from '../config/load.ts'
 import type { ChatPlace } from '../place.ts'
-import { toExecution, toQueuedPrompt } from '../registry/decode.ts'
-import { executionPrefix } from '../registry/registry.ts'
-import { unknownPrefix } from '../runs/unknown-run.ts'
+import type { Failure } from '../state/decode.ts'
+import { toExecution, toQueuedPrompt } from '../state/decode.ts'
+import { executionPrefix } from '../state/registry.ts'
 import { readState, removeFromState } from '../store/sqlite.ts'
 import type { StoredValue } from '../store/store.ts'
-import type { Failure } from './decode.ts'
-import { failedPrefix, failuresIn } from './failure.ts'
+import { failedPrefix, failuresIn, unknownPrefix } from './failure-rows.ts'
 
 /** Which bridge's failures to list. */
 export interface ListFailedOptions {
@@ -21,7 +20,7 @@ export interface ListFailedOptions {
 const heldMs = 60_000
 
 /** One thing that failed for good, or waits, in words. */
-export interface FailedThing {
+export interface FailedItem {
   /**
    * An answer that its chat may not show, a `prompt` that may have run before a restart, or a row of the state that could
    * not be read. `held`: nothing failed yet; the run is over, and its answer waits for a chat that takes no messages or
@@ -40,7 +39,7 @@ export interface FailedThing {
  * What failed for good, and then what waits, each oldest first, by the state of a bridge: it may run or not, and nothing is
  * changed. Empty if nothing failed, and without a state. Rejects with `BridgeError` of type `config`, or with `StoreError`.
  */
-export async function listFailed({ path, env = process.env }: ListFailedOptions): Promise<readonly FailedThing[]> {
+export async function listFailed({ path, env = process.env }: ListFailedOptions): Promise<readonly FailedItem[]> {
   const { stateFolder } = loadConfig(path, env)
   const failures = failuresIn(await readState(stateFolder, failedPrefix))
   const failed = failures.map((failure) => ({ type: failure.type, at: failure.at, ...wordsFor(failure) }))
@@ -69,12 +68,12 @@ export async function forgetRow({ path, env = process.env, key }: ForgetRowOptio
   return count
 }
 
-function byTime(a: FailedThing, b: FailedThing): number {
+function byTime(a: FailedItem, b: FailedItem): number {
   return a.at - b.at
 }
 
 /** A prompt that no one has decided about. Empty for one that can't be read. */
-function promptIn({ key, value }: StoredValue): readonly FailedThing[] {
+function promptIn({ key, value }: StoredValue): readonly FailedItem[] {
   try {
     const prompt = toQueuedPrompt(value)
     const what = oneLine(
@@ -83,7 +82,7 @@ function promptIn({ key, value }: StoredValue): readonly FailedThing[] {
     )
     const why =
       'The bridge was restarted, and the server can\'t tell. Its person presses "Run it again" or "Leave it" there.'
-    return [{ type: 'prompt', at: prompt.heardAt, what, why }]
+    return [{ type: 'prompt', at: prompt.receivedAt, what, why }]
   } catch {
     // The bridge lists it as a row, once it reads it.
     return []
@@ -91,7 +90,7 @@ function promptIn({ key, value }: StoredValue): readonly FailedThing[] {
 }
 
 /** The answer of an execution that is over and not shown. Empty for others, and for one that can't be read. */
-function heldIn({ value }: StoredValue): readonly FailedThing[] {
+function heldIn({ value }: StoredValue): readonly FailedItem[] {
   try {
     const { id, phase, finishedAt: at = Number.POSITIVE_INFINITY, prompt } = toExecution(value)
     if (phase !== 'delivering' || at > systemClock.now() - heldMs) return []
@@ -108,7 +107,7 @@ function placeOf({ channel, chat }: ChatPlace): string {
   return `${channel}:${chat.id}${chat.thread === undefined ? '' : `/${chat.thread}`}`
 }
 
-function wordsFor(failure: Failure): Pick<FailedThing, 'what' | 'why'> {
+function wordsFor(failure: Failure): Pick<FailedItem, 'what' | 'why'> {
   if (failure.type === 'row') {
     const { key, id, reason } = failure
     const what = oneLine(`row ${key}${id === undefined ? '' : `, entry ${id}`}`, 300)

@@ -1,11 +1,12 @@
 import type { Inbound } from '@reply/sink'
-import { chatWordsOf, isTakenOver } from '../error.ts'
+import { isTakenOver } from '../error.ts'
 import { placeKey } from '../place.ts'
-import { toQueuedPrompt } from '../registry/decode.ts'
-import { atMost } from '../runs/at-most.ts'
 import type { BridgeContext } from '../runs/context.ts'
+import { toQueuedPrompt } from '../state/decode.ts'
+import type { QueuedPrompt } from '../state/queued-prompt.ts'
 import { StoreError, type Write } from '../store/store.ts'
-import type { QueuedPrompt } from './queued-prompt.ts'
+import { chatMessageOf, texts } from '../texts.ts'
+import { atMost } from '../timers.ts'
 
 type Text = Extract<Inbound, { type: 'text' }>
 
@@ -22,7 +23,7 @@ export interface Inbox {
 }
 
 export interface InboxOptions {
-  readonly context: Pick<BridgeContext, 'state' | 'channels' | 'clock' | 'onError' | 'words'>
+  readonly context: Pick<BridgeContext, 'state' | 'channels' | 'clock' | 'onError'>
   /** Handles an entry and takes it from the inbox. */
   readonly handle: (entry: QueuedPrompt, text: Text) => Promise<void>
 }
@@ -32,7 +33,7 @@ const prefix = 'inbox/'
 const urgentMs = 500
 
 export function createInbox({ context, handle }: InboxOptions): Inbox {
-  const { state, channels, clock, onError, words } = context
+  const { state, channels, clock, onError } = context
   /** The last entry of each place that is being handled. */
   const lanes = new Map<string, Promise<void>>()
   const queueOf = (entry: QueuedPrompt): string => `${prefix}${placeKey(entry)}`
@@ -67,7 +68,7 @@ export function createInbox({ context, handle }: InboxOptions): Inbox {
       const taken = [{ type: 'dequeue', queue: queueOf(entry), id: entry.id }] as const
       // First, as what is told to have failed must not run after a restart.
       const isTaken = await state.persist(() => state.commit(taken)).catch(onError)
-      if (isTaken !== undefined) await text.answer(words.failed(chatWordsOf(cause, words)))
+      if (isTaken !== undefined) await text.answer(texts.failed(chatMessageOf(cause)))
     }
   }
 
@@ -86,7 +87,7 @@ export function createInbox({ context, handle }: InboxOptions): Inbox {
     return {
       ...{ type: 'text', chat, actor, text, messageRef, replyTo, isForwarded, isCommand, files },
       answer: async (said) => {
-        if (said) await channels.say(entry, { text: said, replyTo: messageRef })
+        if (said) await channels.notify(entry, { text: said, replyTo: messageRef })
       },
     }
   }

@@ -1,23 +1,24 @@
 import type { Actor, Answering, Inbound } from '@reply/sink'
 import { NotTakenError } from '@reply/sink/channel'
-import type { Answerer } from '../asks/answering.ts'
+import type { SeenMessages } from '../chats/seen-messages.ts'
 import type { Commands } from '../commands/commands.ts'
-import type { Busy } from '../config/schema.ts'
+import type { Busy, RouterConfig } from '../config/schema.ts'
 import { isTakenOver } from '../error.ts'
+import { eventPlace } from '../events/emit.ts'
 import type { InboundEvent } from '../events/event.ts'
-import { eventPlace } from '../events/place.ts'
-import { createRate } from '../people/rate.ts'
+import type { Person } from '../people/people.ts'
+import { createRate } from '../people/rate-limit.ts'
 import { type ChatPlace, entryFor, placeKey } from '../place.ts'
-import { type ActiveRun, cancelFor, mayActOn, maySteer } from '../runs/active-run.ts'
-import { atMost } from '../runs/at-most.ts'
+import { type ActiveRun, cancelFor, mayActOn, maySteer } from '../runs/active-runs.ts'
+import type { Backlog } from '../runs/backlog.ts'
 import type { BridgeContext } from '../runs/context.ts'
 import type { Runner } from '../runs/runner.ts'
+import { albumMs, type QueuedPrompt } from '../state/queued-prompt.ts'
 import { StoreError, type Write } from '../store/store.ts'
-import type { Backlog } from './backlog.ts'
+import { texts } from '../texts.ts'
+import { atMost } from '../timers.ts'
+import type { Answerer } from './answers.ts'
 import { createInbox } from './inbox.ts'
-import { judge } from './judge.ts'
-import { albumMs, type QueuedPrompt } from './queued-prompt.ts'
-import type { TakenMessages } from './taken-messages.ts'
 
 /** Takes what people do. */
 export interface Intake {
@@ -38,7 +39,9 @@ export interface IntakeOptions {
   readonly commands: Commands
   readonly answer: Answerer
   readonly backlog: Backlog
-  readonly messages: TakenMessages
+  readonly seen: SeenMessages
+  /** As in `ChatMigrations`. */
+  readonly former: (place: ChatPlace) => ChatPlace
 }
 
 type Text = Extract<Inbound, { type: 'text' }>
@@ -51,8 +54,10 @@ const holdMs = 3000
 const mostRefused = 1000
 
 export function createIntake(options: IntakeOptions): Intake {
-  const { context, runner, commands, answer, backlog, messages } = options
-  const { state, hold, isHeld, routes, channels, people, router, words, clock, onError } = context
+  const { context, runner, commands, answer, backlog, seen } = options
+  const { state, routes, channels, people, clock, onError } = context
+  const { router } = context.config
+  const { hold, isHeld } = context.lease
   const rate = createRate({ perMinute: router.messagesPerMinute, clock })
   const inbox = createInbox({ context, handle })
   const refusedAt = new Map<string, number>()
@@ -63,14 +68,14 @@ export function createIntake(options: IntakeOptions): Intake {
     if (!isHeld()) await (channels.of(channel).deliversOnce ? hold() : atMost(hold(), holdMs, clock)).catch(() => {})
     if (!isHeld()) throw new NotTakenError()
     const inbound = heldAnswer(given)
-    context.failed.heard({ channel, chat: inbound.chat })
+    context.failed.placeAnswered({ channel, chat: inbound.chat })
     try {
       if (inbound.type === 'text') await receiveText(channel, inbound)
       else await receivePress(channel, inbound)
     } catch (error) {
       onError(error instanceof Error ? error : new Error(String(error)))
       if (isTakenOver(error) || (error instanceof StoreError && !isHeld())) throw new NotTakenError()
-      if (inbound.type !== 'stop') await inbound.answer(words.notTaken)
+      if (inbound.type !== 'stop') await inbound.answer(texts.notTaken)
     }
   }
 
@@ -103,10 +108,10 @@ export function createIntake(options: IntakeOptions): Intake {
     const isFree = isOld || isStop
     if (!isFree && !rate.take(`${channel}:${text.actor.id}`, text.albumID)) {
       tell('refused', 'too-many')
-      return await answerOnce(place, text, words.tooMany)
+      return await answerOnce(place, text, texts.tooMany)
     }
     const entry = { ...promptOf(place, text, clock.now()), ...(isOld && ({ isOld } as const)) }
-    const isNew = await state.commit([messages.take(place, text.messageRef), inbox.enqueue(entry)])
+    const isNew = await state.commit([seen.take(place, text.messageRef), inbox.enqueue(entry)])
     tell(isNew ? 'taken' : 'repeated')
     if (isNew) inbox.kick(entry, text, isStop)
   }
@@ -120,7 +125,7 @@ export function createIntake(options: IntakeOptions): Intake {
 
   /** A message that is refused counts as taken: a channel that reads it again after a restart must not run it. */
   async function answerOnce(place: ChatPlace, text: Text, said: string): Promise<void> {
-    if (await state.commit([messages.take(place, text.messageRef)])) await text.answer(said)
+    if (await state.commit([seen.take(place, text.messageRef)])) await text.answer(said)
   }
 
   /** Platforms that say so are believed without a look into the store. */
@@ -134,7 +139,7 @@ export function createIntake(options: IntakeOptions): Intake {
     text: Text,
     why: 'stranger' | 'anonymous' | 'may-not' | 'too-long',
   ): Promise<void> {
-    if (why === 'too-long') return await answerOnce(place, text, words.tooLong(text.text.length, router.maxTextLength))
+    if (why === 'too-long') return await answerOnce(place, text, texts.tooLong(text.text.length, router.maxTextLength))
     const id = `${place.channel}:${text.actor.id}`
     const key = `${placeKey(place)} ${id}`
     const now = clock.now()
@@ -143,7 +148,7 @@ export function createIntake(options: IntakeOptions): Intake {
     refusedAt.set(key, now)
     const [oldest] = refusedAt.keys()
     if (refusedAt.size > mostRefused && oldest !== undefined) refusedAt.delete(oldest)
-    const said = { stranger: words.stranger(id), anonymous: words.anonymous, 'may-not': words.mayNot('prompt') }
+    const said = { stranger: texts.stranger(id), anonymous: texts.anonymous, 'may-not': texts.mayNot('prompt') }
     await answerOnce(place, text, said[why])
   }
 
@@ -156,11 +161,11 @@ export function createIntake(options: IntakeOptions): Intake {
       if (person?.may.has('prompt') || person?.may.has('admin')) await commands.stop(place, person, inbound.actor)
       return
     }
-    if (!person) return await inbound.answer(words.stranger(`${channel}:${inbound.actor.id}`))
-    if (!rate.take(`${channel}:${inbound.actor.id}`)) return await inbound.answer(words.tooMany)
+    if (!person) return await inbound.answer(texts.stranger(`${channel}:${inbound.actor.id}`))
+    if (!rate.take(`${channel}:${inbound.actor.id}`)) return await inbound.answer(texts.tooMany)
     await runner.restored(place)
     const now = people.find(channel, inbound.actor)
-    if (!now) return await inbound.answer(words.stranger(`${channel}:${inbound.actor.id}`))
+    if (!now) return await inbound.answer(texts.stranger(`${channel}:${inbound.actor.id}`))
     if (inbound.isForeign) return await commands.press({ place, person: now, press: inbound })
     await answer(channel, inbound)
   }
@@ -184,12 +189,12 @@ export function createIntake(options: IntakeOptions): Intake {
       await take()
       await text.answer(said)
     }
-    if (!person) return await refuse(words.rightGone)
+    if (!person) return await refuse(texts.rightGone)
     const { isOld } = entry
     if (entry.isCommand && commands.isOwn(entry.text)) {
       // A stop holds back the agent: too late is better than never, and a clock that is ahead makes all messages old.
       if (!isOld || commands.isStop(entry.text)) return await commands.run({ entry, person, taken })
-      return await refuse(words.oldCommand)
+      return await refuse(texts.oldCommand)
     }
     await runner.restored(entry)
     const noteAnswer = async (): Promise<void> =>
@@ -197,8 +202,8 @@ export function createIntake(options: IntakeOptions): Intake {
     const isAnswer = !entry.isCommand && (await answer(entry.channel, text, noteAnswer))
     if (isAnswer) return await take()
     // An earlier process passed it on, and the ask no longer waits: most likely for that reason.
-    if (entry.isAnswer) return await refuse(words.maybeAnswered)
-    if (!people.find(entry.channel, entry.actor)?.may.has('prompt')) return await refuse(words.mayNot('prompt'))
+    if (entry.isAnswer) return await refuse(texts.maybeAnswered)
+    if (!people.find(entry.channel, entry.actor)?.may.has('prompt')) return await refuse(texts.mayNot('prompt'))
     if (isOld || backlog.isGathering(entry)) return await backlog.keep(entry, taken)
     await prompt(entry, taken)
   }
@@ -220,7 +225,7 @@ export function createIntake(options: IntakeOptions): Intake {
   }
 
   function busyIn(place: ChatPlace): Busy {
-    return typeof router.busy === 'string' ? router.busy : (entryFor(router.busy, place, context.former) ?? 'queue')
+    return typeof router.busy === 'string' ? router.busy : (entryFor(router.busy, place, options.former) ?? 'queue')
   }
 
   /** Begins an album when no message of it came for a while. */
@@ -230,7 +235,7 @@ export function createIntake(options: IntakeOptions): Intake {
 
   async function beginAlbum(latest: QueuedPrompt, isSteering: boolean): Promise<void> {
     const album = (await runner.waiting(latest)).find(({ albumID }) => albumID === latest.albumID)
-    if (!album || album.heardAt > latest.heardAt) return
+    if (!album || album.receivedAt > latest.receivedAt) return
     const taken: Write = { type: 'dequeue', queue: runner.queueOf(album), id: runner.idOf(album) }
     // It may have been edited meanwhile, and another run may have begun.
     const isAllowed = isSteering && runner.active(album).every((run) => maySteer(run, album, people))
@@ -246,7 +251,7 @@ export function createIntake(options: IntakeOptions): Intake {
 
   async function sayPlace(entry: QueuedPrompt): Promise<void> {
     const place = (await runner.waiting(entry)).findIndex((one) => runner.idOf(one) === runner.idOf(entry)) + 1
-    if (place > 0) await channels.say(entry, { text: words.queued(place), replyTo: entry.messageRef, silent: true })
+    if (place > 0) await channels.notify(entry, { text: texts.queued(place), replyTo: entry.messageRef, silent: true })
   }
 
   /** Platforms deliver the files of an album one by one. They are one prompt. */
@@ -256,8 +261,8 @@ export function createIntake(options: IntakeOptions): Intake {
     // An album is of one person. What another adds to it is a prompt of their own.
     if (!first || first.channel !== entry.channel || first.actor.id !== entry.actor.id) return false
     const text = [first.text, entry.text].filter((one) => one !== '').join('\n')
-    const { heardAt } = entry
-    const value = JSON.stringify({ ...first, heardAt, text, files: [...first.files, ...entry.files] })
+    const { receivedAt } = entry
+    const value = JSON.stringify({ ...first, receivedAt, text, files: [...first.files, ...entry.files] })
     return await state.commit([
       ...taken,
       { type: 'replace', queue: runner.queueOf(entry), id: runner.idOf(first), value },
@@ -265,12 +270,48 @@ export function createIntake(options: IntakeOptions): Intake {
   }
 }
 
-function promptOf(place: ChatPlace, text: Text, heardAt: number): QueuedPrompt {
+function promptOf(place: ChatPlace, text: Text, receivedAt: number): QueuedPrompt {
   const { messageRef, replyTo, isForwarded, isCommand, actor, files = [], albumID } = text
   return {
-    ...{ ...place, id: messageRef.id, actor, text: text.text, files, isCommand, messageRef, heardAt },
+    ...{ ...place, id: messageRef.id, actor, text: text.text, files, isCommand, messageRef, receivedAt },
     ...(replyTo && { replyTo }),
     ...(isForwarded && { isForwarded }),
     ...(albumID !== undefined && { albumID }),
   }
+}
+
+/** What becomes of a message: nothing, a refusal with words, or it is taken. */
+type Verdict =
+  | { readonly type: 'ignored' }
+  | { readonly type: 'refused'; readonly why: 'stranger' | 'anonymous' | 'may-not' | 'too-long' }
+  | { readonly type: 'taken' }
+
+/** What the verdict depends on besides the message. */
+export interface Facts {
+  /** Undefined for strangers. */
+  readonly person: Person | undefined
+  /** The chat is a thread that the bot works in, or the message replies to one of its messages. */
+  readonly isOurs: boolean
+  /** It is one of the bridge's own commands. */
+  readonly isOwnCommand: boolean
+  readonly router: Pick<RouterConfig, 'maxTextLength'>
+}
+
+/** Decides by what is in memory, so that a person sees at once that the message was taken. */
+export function judge(text: Text, { person, isOurs, isOwnCommand, router }: Facts): Verdict {
+  const isEmpty = text.text.trim() === '' && (text.files ?? []).length === 0
+  if (!isAddressed(text, { isOurs, isOwnCommand }) || (isEmpty && !text.isMention)) return { type: 'ignored' }
+  if (text.actor.isAnonymous) return { type: 'refused', why: 'anonymous' }
+  if (!person) return { type: 'refused', why: 'stranger' }
+  if (person.may.size === 0) return { type: 'refused', why: 'may-not' }
+  if (isEmpty) return { type: 'ignored' }
+  return text.text.length > router.maxTextLength ? { type: 'refused', why: 'too-long' } : { type: 'taken' }
+}
+
+/** In a shared chat people also talk to each other. */
+function isAddressed(
+  { chat, isMention, repliesToBot }: Text,
+  { isOurs, isOwnCommand }: Pick<Facts, 'isOurs' | 'isOwnCommand'>,
+): boolean {
+  return chat.kind === 'private' || isMention === true || repliesToBot === true || isOurs || isOwnCommand
 }

@@ -1,13 +1,13 @@
 import { observerOf, type ReplyObserver } from '@reply/core'
-import { passOn } from './shown-by.ts'
+import { passOn } from './show-run.ts'
 
 /** Lets go of what showed runs that ended long ago. Otherwise a connection keeps it with their settled replies. */
 export interface EndedRuns {
-  begin(): HeldRun
+  begin(): RunObservers
 }
 
 /** What observes one run, until enough others have ended after it. */
-export interface HeldRun {
+export interface RunObservers {
   /** Observers that pass on to these while they are held, one for each. */
   hold(observers: readonly ReplyObserver[]): readonly ReplyObserver[]
   /** The run has ended. */
@@ -19,7 +19,7 @@ export function createEndedRuns(most: number): EndedRuns {
   const ended: (() => void)[] = []
   return { begin }
 
-  function begin(): HeldRun {
+  function begin(): RunObservers {
     let held: (readonly ReplyObserver[])[] = []
     return { hold, end }
 

@@ -2,6 +2,7 @@ import {
   type Client,
   type CommandInfo,
   type PostedPrompt,
+  type PromptFile,
   type PromptInput,
   type Reply,
   ReplyError,
@@ -10,27 +11,26 @@ import {
   type RunOptions,
   runsUnasked,
 } from '@reply/core'
+import type { InboundFile } from '@reply/sink'
+import type { BridgeConnection, Button } from '@reply/sink/channel'
 import { pause, withResolvers } from '@reply/sink/internal'
-import type { Saying } from '../channels.ts'
-import { BridgeError, chatWordsOf, isTakenOver } from '../error.ts'
-import { createRunEvents } from '../events/run-events.ts'
-import type { FailedDelivery } from '../failed/decode.ts'
-import { plain } from '../markdown.ts'
+import type { ChatMessage } from '../chats/channels.ts'
+import { BridgeError, isTakenOver, messageOf } from '../error.ts'
+import { keepUnknown } from '../failed/failure-rows.ts'
 import { placeKey } from '../place.ts'
-import type { Execution } from '../registry/execution.ts'
-import type { Route } from '../routes/decode.ts'
+import type { FailedDelivery, Route } from '../state/decode.ts'
+import { type Execution, endOf } from '../state/execution.ts'
 import type { Write } from '../store/store.ts'
-import type { ActiveRun } from './active-run.ts'
-import { closeShown } from './close-shown.ts'
-import type { RunContext } from './context.ts'
-import type { HeldRun } from './ended-runs.ts'
-import { type AgentCommand, agentCommand, agentCommandOf, FileFailure, readFiles } from './input.ts'
-import { endOf, isGone } from './outcome.ts'
-import { isCutShort, shownBy, shownInMirrors } from './shown-by.ts'
-import { keepUnknown, unknownButtons } from './unknown-run.ts'
+import { chatMessageOf, plain, texts } from '../texts.ts'
+import type { ActiveRun } from './active-runs.ts'
+import type { BridgeContext } from './context.ts'
+import type { RunObservers } from './ended-runs.ts'
+import { closeShown } from './lost-runs.ts'
+import { createRunEvents } from './run-events.ts'
+import { isCutShort, shownBy, shownInMirrors } from './show-run.ts'
 
 /** A run that is planned, or was begun by an earlier process. */
-export interface Planned {
+export interface PlannedRun {
   /** As it is stored. */
   readonly execution: Execution
   readonly route: Route
@@ -40,10 +40,10 @@ export interface Planned {
   readonly title: string | undefined
 }
 
-export interface BeginOptions extends Planned {
-  readonly context: RunContext
+export interface BeginOptions extends PlannedRun {
+  readonly context: BridgeContext
   readonly shows: ActiveRun['shows']
-  readonly held: HeldRun
+  readonly held: RunObservers
   /** Whether the chat shows a reply already, as what its session does by itself. */
   readonly isShown: (reply: Reply) => boolean
   /** Called after the run got its reply. */
@@ -57,8 +57,11 @@ export interface BeginOptions extends Planned {
 /** Posts what was planned, or finds again what an earlier process posted, and follows it to its end. */
 export function beginRun(options: BeginOptions): ActiveRun {
   const { context, opencode, shows, chosen, title, onSession, isStopping } = options
-  const { state, registry, routes, channels, people, guard, router, words, clock, asks, failed, onError } = context
+  const { state, registry, routes, channels, people, requireSafe, clock, asks, failed, onError } = context
+  const { router } = context.config
   const { prompt, server } = options.execution
+  /** Takes every prompt that begins with a slash for a command, and may list its commands only later, or never. */
+  const isAgent = context.config.servers[server]?.agent !== undefined
   let { execution, route } = options
   let stream: ReplyStream | undefined
   let isCanceled = execution.isCanceled === true
@@ -100,7 +103,7 @@ export function beginRun(options: BeginOptions): ActiveRun {
     if (execution.phase === 'planned' && isGone(reply)) {
       isRenewed = true
       route = { ...route, sessionID: undefined }
-      await channels.say(prompt, { text: words.sessionGone, replyTo: prompt.messageRef }, 'next')
+      await channels.notify(prompt, { text: texts.sessionGone, replyTo: prompt.messageRef }, 'next')
       stream = await post()
       if (!stream) return
       reply = await stream.result
@@ -111,37 +114,37 @@ export function beginRun(options: BeginOptions): ActiveRun {
 
   async function post(): Promise<ReplyStream | undefined> {
     // The list may have changed since the prompt was written, also between two processes.
-    if (!people.mayAll(prompt, 'prompt')) return await endWith(words.rightGone, words.mayNot('prompt'))
+    if (!people.mayAll(prompt, 'prompt')) return await endWith(texts.rightGone, texts.mayNot('prompt'))
     const { sessionID, agent, model } = route
     const guarded = mustBeGuarded()
     const target = { sessionID, title: route.title, agent, model, guarded }
-    const command = prompt.isCommand || context.isAgent(server) ? agentCommandOf(prompt.text) : undefined
+    const command = prompt.isCommand || isAgent ? agentCommandOf(prompt.text) : undefined
     const known = command && (await agentCommand(opencode, command.name))
-    if (command && (known || context.isAgent(server)) && isUnasked(command, known))
-      return await endWith(words.unaskedCommand, words.mayNot('approve'))
+    if (command && (known || isAgent) && isUnasked(command, known))
+      return await endWith(texts.unaskedCommand, texts.mayNot('approve'))
     if (guarded && !(await isGuarded({ agent, command: known?.name })))
-      return await endWith(words.unguarded, words.mayNot('approve'))
+      return await endWith(texts.unguarded, texts.mayNot('approve'))
     if (isCanceled) return await end('Aborted', 'stopped')
     if (command && known) {
-      if (prompt.files.length > 0) await say({ text: words.commandHasNoFiles })
+      if (prompt.files.length > 0) await say({ text: texts.commandHasNoFiles })
       const run = runOptions(guarded)
       const onPosting = async (posted: PostedPrompt): Promise<void> => {
         // The server may have been restarted since, with another template.
         if (isUnasked(command, await agentCommand(opencode, command.name)))
-          throw new BridgeError('inbound', words.unaskedCommand)
+          throw new BridgeError('inbound', texts.unaskedCommand)
         await run.onPosting?.(posted)
       }
       return opencode.command({ ...target, command: command.name, arguments: command.rest }, { ...run, onPosting })
     }
     const files = await readFiles(channels.of(prompt.channel), prompt.files, router.maxFileBytes)
     if (isCanceled) return await end('Aborted', 'stopped')
-    if (!people.mayAll(prompt, 'prompt')) return await endWith(words.rightGone, words.mayNot('prompt'))
+    if (!people.mayAll(prompt, 'prompt')) return await endWith(texts.rightGone, texts.mayNot('prompt'))
     return opencode.prompt({ ...target, text: prompt.text, files }, runOptions(guarded))
   }
 
   /** The words of one person who may not approve are enough. */
   function mustBeGuarded(): boolean {
-    return !context.trustsPrompt(server) && !people.mayAll(prompt, 'approve')
+    return context.config.servers[server]?.trustPrompt !== true && !people.mayAll(prompt, 'approve')
   }
 
   /** The cure is the operator's matter, so the log has it. */
@@ -188,9 +191,9 @@ export function beginRun(options: BeginOptions): ActiveRun {
 
   async function onPosting(posted: PostedPrompt, guarded: boolean): Promise<void> {
     // It may have waited long for its turn.
-    if (!people.mayAll(prompt, 'prompt') || (!guarded && mustBeGuarded())) throw new Error(words.rightGone)
+    if (!people.mayAll(prompt, 'prompt') || (!guarded && mustBeGuarded())) throw new Error(texts.rightGone)
     const { sessionID, directory } = posted
-    await guard(server, directory)
+    await requireSafe(server, directory)
     onSession(sessionID)
     const now = await routes.of(prompt)
     // A person may have chosen another session, agent or model meanwhile.
@@ -200,7 +203,7 @@ export function beginRun(options: BeginOptions): ActiveRun {
         ? routes.note(prompt, { server, sessionID })
         : routes.use(prompt, { ...(now ?? route), server, sessionID })
     await update({ phase: 'posting', posted, sessionID }, used)
-    await context.hold()
+    await context.lease.hold()
   }
 
   async function find(posted: PostedPrompt): Promise<ReplyStream | undefined> {
@@ -218,8 +221,8 @@ export function beginRun(options: BeginOptions): ActiveRun {
       case 'unknown':
         await state.persist(() => state.commit([keepUnknown(execution, clock.now())]))
         void failed.count().catch(onError)
-        await closeShown(context, { ...execution, reason: words.lostSight }, shows)
-        return await endWith(words.unknownRun, 'Unknown after a restart', unknownButtons(execution, words))
+        await closeShown(context, { ...execution, reason: texts.lostSight }, shows)
+        return await endWith(texts.unknownRun, 'Unknown after a restart', unknownButtons(execution))
     }
     return found satisfies never
   }
@@ -236,7 +239,7 @@ export function beginRun(options: BeginOptions): ActiveRun {
         })
       } catch (error) {
         const type = error instanceof Error && 'type' in error ? error.type : undefined
-        if (type === 'gone') throw new Error(words.lostSession, { cause: error })
+        if (type === 'gone') throw new Error(texts.lostSession, { cause: error })
         if (type !== 'unreachable' || isStopping()) throw error
         await pause(clock, againMs)
       }
@@ -246,9 +249,9 @@ export function beginRun(options: BeginOptions): ActiveRun {
   /** The server has stored the prompt, but was killed before it ran. */
   async function promptAgain({ sessionID, directory }: PostedPrompt): Promise<PromptInput> {
     const files = await readFiles(channels.of(prompt.channel), prompt.files, router.maxFileBytes)
-    if (isCanceled) throw new BridgeError('inbound', words.canceled)
-    if (!people.mayAll(prompt, 'prompt')) throw new BridgeError('inbound', words.rightGone)
-    await guard(server, directory)
+    if (isCanceled) throw new BridgeError('inbound', texts.canceled)
+    if (!people.mayAll(prompt, 'prompt')) throw new BridgeError('inbound', texts.rightGone)
+    await requireSafe(server, directory)
     const { agent, model } = route
     return { sessionID, agent, model, guarded: mustBeGuarded(), text: prompt.text, files }
   }
@@ -284,9 +287,9 @@ export function beginRun(options: BeginOptions): ActiveRun {
   }
 
   async function fail(error: unknown): Promise<void> {
-    const reason = chatWordsOf(error, words)
+    const reason = chatMessageOf(error)
     const text =
-      error instanceof FileFailure ? words.fileFailed(plain(error.file), plain(reason)) : words.failed(plain(reason))
+      error instanceof FileFailure ? texts.fileFailed(plain(error.file), plain(reason)) : texts.failed(plain(reason))
     // Found again after a restart, its message may still say that it is at work. The next process closes it otherwise.
     if (stream === undefined && execution.posted)
       await update({ phase: 'delivering', status: 'error', reason, finishedAt: clock.now() })
@@ -298,17 +301,17 @@ export function beginRun(options: BeginOptions): ActiveRun {
   }
 
   /** Ends the run with words in place of an answer. They are written down with its end, and so not lost with the process. */
-  async function endWith(text: string, reason: string, buttons?: Saying['buttons']): Promise<undefined> {
+  async function endWith(text: string, reason: string, buttons?: ChatMessage['buttons']): Promise<undefined> {
     const owed = failed.owed(execution, text)
     await update({ phase: 'undelivered', status: 'error', reason, finishedAt: clock.now() }, failed.keep([owed]))
-    const onSaid = async (writes: readonly Write[]): Promise<void> => await update({ phase: 'done' }, writes)
-    await failed.say(owed, { replyTo: prompt.messageRef, buttons }, onSaid)
+    const onPosted = async (writes: readonly Write[]): Promise<void> => await update({ phase: 'done' }, writes)
+    await failed.say(owed, { replyTo: prompt.messageRef, buttons }, onPosted)
     return undefined
   }
 
-  async function say(saying: Saying): Promise<void> {
+  async function say(saying: ChatMessage): Promise<void> {
     const { sessionID } = execution
-    await channels.say(prompt, saying, sessionID === undefined ? undefined : { server, sessionID })
+    await channels.notify(prompt, saying, sessionID === undefined ? undefined : { server, sessionID })
   }
 
   async function update(change: Partial<Execution>, more: Parameters<typeof state.commit>[0] = []): Promise<void> {
@@ -329,3 +332,68 @@ export function beginRun(options: BeginOptions): ActiveRun {
 
 /** How long to wait before a server that is down is asked again, in ms. */
 const againMs = 1000
+
+/** A file that could not be read: `name` is the file's. */
+class FileFailure extends Error {
+  readonly file: string
+
+  constructor(file: string, cause: unknown) {
+    super(messageOf(cause), { cause })
+    this.name = 'FileFailure'
+    this.file = file
+  }
+}
+
+/** Reads what a person sent with a prompt. Rejects with a `FileFailure`. */
+async function readFiles(
+  connection: Pick<BridgeConnection, 'download'>,
+  files: readonly InboundFile[],
+  maxBytes: number,
+): Promise<readonly PromptFile[]> {
+  return await Promise.all(
+    files.map(async (file) => {
+      try {
+        const bytes = await connection.download(file, { maxBytes })
+        const url = `data:${file.mime};base64,${Buffer.from(bytes).toString('base64')}`
+        return { url, mime: file.mime, filename: file.name }
+      } catch (cause) {
+        throw new FileFailure(file.name, cause)
+      }
+    }),
+  )
+}
+
+/** A slash command of the agent: its name and what follows. */
+interface AgentCommand {
+  readonly name: string
+  readonly rest: string
+}
+
+function agentCommandOf(text: string): AgentCommand | undefined {
+  const [, name, rest = ''] = /^\/(\S+)(?:\s+([\s\S]*))?$/.exec(text.trim()) ?? []
+  return name === undefined ? undefined : { name, rest }
+}
+
+/** The agent's command of that name. Undefined if there is none, or the server doesn't list any: it gets the words as they are. */
+async function agentCommand(opencode: Client, name: string): Promise<CommandInfo | undefined> {
+  try {
+    return (await opencode.commands()).find((command) => command.name === name)
+  } catch {
+    return undefined
+  }
+}
+
+/** The buttons with which its person decides. */
+function unknownButtons({ id }: Execution): readonly (readonly Button[])[] {
+  return [
+    [
+      { label: texts.runAgain, data: `b/again/${id}` },
+      { label: texts.dropIt, data: `b/leave/${id}` },
+    ],
+  ]
+}
+
+/** The session was deleted before the prompt could be posted. */
+function isGone({ outcome, error }: Reply): boolean {
+  return outcome === 'failed' && error?.name === 'gone'
+}

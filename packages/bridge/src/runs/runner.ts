@@ -1,22 +1,22 @@
 import { createRecent, pause } from '@reply/sink/internal'
 import { BridgeError } from '../error.ts'
-import { isOlder, leftToGather, type QueuedPrompt } from '../intake/queued-prompt.ts'
 import { type ChatPlace, placeKey } from '../place.ts'
-import { toQueuedPrompt } from '../registry/decode.ts'
-import { type Execution, isOver } from '../registry/execution.ts'
+import { toExecution, toLog, toQueuedPrompt } from '../state/decode.ts'
+import { type Execution, isOver } from '../state/execution.ts'
+import { isOlder, leftToGather, type QueuedPrompt } from '../state/queued-prompt.ts'
+import type { Registry } from '../state/registry.ts'
+import type { State } from '../state/state.ts'
+import type { EnqueueWrite } from '../store/apply-writes.ts'
 import type { QueuedValue, Write } from '../store/store.ts'
-import type { EnqueueWrite } from '../store/writing.ts'
-import type { ActiveRun } from './active-run.ts'
-import { atMost } from './at-most.ts'
-import type { RunContext } from './context.ts'
-import { endUnfollowed } from './end-unfollowed.ts'
+import { texts } from '../texts.ts'
+import { atMost } from '../timers.ts'
+import { type ActiveRun, type ActiveRuns, createActiveRuns } from './active-runs.ts'
+import type { BridgeContext } from './context.ts'
 import { createEndedRuns } from './ended-runs.ts'
-import { type Told, tellMirrors } from './mirrored.ts'
-import { realign } from './realign.ts'
-import { beginRun, type Planned } from './run.ts'
-import { createRunning, type Running } from './running.ts'
-import { sinksFor } from './sink-for.ts'
-import { createWakes } from './wakes.ts'
+import { endUnfollowed } from './lost-runs.ts'
+import { beginRun, type PlannedRun } from './run.ts'
+import { type MirrorPosts, postToMirrors, sinksFor } from './show-run.ts'
+import { createUnpromptedRuns } from './unprompted-runs.ts'
 
 /** Runs the prompts of each place one after the other, and finds the runs of an earlier process again. */
 export interface Runner {
@@ -36,11 +36,11 @@ export interface Runner {
   /** Whether a run of the place's own session was on its way when the prompt was sent and still is, and none waits. */
   canSteer(prompt: QueuedPrompt): Promise<boolean>
   /** Whether a run of a session is active, whichever chat shows it. */
-  isAtWork: Running['isAtWork']
+  isAtWork: ActiveRuns['isAtWork']
   /** What runs in a place. */
-  active: Running['active']
+  active: ActiveRuns['active']
   /** Also what ran and is yet to be shown by a mirror of the place. */
-  followed: Running['followed']
+  followed: ActiveRuns['followed']
   /** The prompts that wait in a place, oldest first. */
   waiting(place: ChatPlace): Promise<readonly QueuedPrompt[]>
   /** The name of a place's queue. */
@@ -64,25 +64,12 @@ const againMs = 1000
 /** How long a restart waits for the servers before it hears the chats, in ms. */
 const restoreMs = 10_000
 
-export function createRunner(context: RunContext): Runner {
-  const {
-    state,
-    registry,
-    routes,
-    mirrors,
-    channels,
-    people,
-    servers,
-    router,
-    words,
-    clock,
-    wallNow,
-    failed,
-    onError,
-  } = context
-  const running = createRunning(mirrors)
+export function createRunner(context: BridgeContext): Runner {
+  const { state, registry, routes, mirrors, channels, people, servers, clock, failed, onError } = context
+  const { router } = context.config
+  const running = createActiveRuns(mirrors)
   const endedRuns = createEndedRuns(mostEnded)
-  const wakes = createWakes({ context, endedRuns, isFollowed: running.isFollowed, add: running.add })
+  const wakes = createUnpromptedRuns({ context, endedRuns, isFollowed: running.isFollowed, add: running.add })
   /** Places whose queue is being worked on. */
   const working = new Set<string>()
   const restoring = new Map<string, Promise<void>>()
@@ -131,7 +118,7 @@ export function createRunner(context: RunContext): Runner {
     const isRunning = running.active(prompt).some(({ stream, execution }) => {
       const reply = stream()?.reply
       const isOpen = reply !== undefined && reply.phase !== 'settled' && reply.sessionID === sessionID
-      return isOpen && !isOlder(prompt, { now: wallNow(), ageMs: clock.now() - execution().startedAt })
+      return isOpen && !isOlder(prompt, { now: clock.wall(), ageMs: clock.now() - execution().startedAt })
     })
     return isRunning && (await state.queue(queueOf(prompt))).every(({ id }) => id === idOf(prompt))
   }
@@ -171,13 +158,13 @@ export function createRunner(context: RunContext): Runner {
       onError(
         new BridgeError(
           'channel',
-          `A prompt that waited in ${prompt.chat.id} was dropped: ${words.channelLeft(prompt.channel)}`,
+          `A prompt that waited in ${prompt.chat.id} was dropped: ${texts.channelLeft(prompt.channel)}`,
         ),
       )
       return undefined
     }
     if (people.mayAll(prompt, 'prompt')) return await begin(prompt, [taken])
-    await refuse(prompt, [taken], words.rightGone)
+    await refuse(prompt, [taken], texts.rightGone)
     return undefined
   }
 
@@ -198,7 +185,7 @@ export function createRunner(context: RunContext): Runner {
     const route = await routes.meantBy(prompt)
     const opencode = route && servers.get(route.server)
     if (!route || !opencode) {
-      await refuse(prompt, taken, words.noRoute(`${prompt.channel}:${prompt.chat.id}`))
+      await refuse(prompt, taken, texts.noRoute(`${prompt.channel}:${prompt.chat.id}`))
       return undefined
     }
     const execution: Execution = {
@@ -218,12 +205,12 @@ export function createRunner(context: RunContext): Runner {
     const writes = [...taken, registry.write(execution)]
     if (!(await state.persist(() => state.commit(writes, { survives: 'process' })))) return undefined
     if (router.receipts && !prompt.isSteer)
-      await channels.say(prompt, { text: words.started(execution.id), silent: true })
-    const told = tellMirrors(context, prompt, route)
+      await channels.notify(prompt, { text: texts.started(execution.id), silent: true })
+    const told = postToMirrors(context, prompt, route)
     return start({ execution, route, opencode, chosen, title }, told)
   }
 
-  function start(planned: Planned, told?: Told): ActiveRun {
+  function start(planned: PlannedRun, told?: MirrorPosts): ActiveRun {
     const { execution, route } = planned
     const held = endedRuns.begin()
     const run = beginRun({
@@ -244,15 +231,15 @@ export function createRunner(context: RunContext): Runner {
   }
 
   async function restore(): Promise<void> {
-    const waiting = await realign({ state, registry, enqueue })
+    const waiting = await moveToMirrors({ state, registry, enqueue })
     const all = await registry.all()
     for (const { sessionID, server } of all) if (sessionID !== undefined) serverBySession.set(sessionID, server)
-    const unfinished = all.filter((one) => !isOver(one) && one.wokenBy === undefined)
+    const unfinished = all.filter((one) => !isOver(one) && one.startedBy === undefined)
     const begun = unfinished.map(async (execution) => {
       const { prompt, server, sessionID } = execution
       const opencode = servers.get(server)
       if (!opencode || !channels.has(prompt.channel)) {
-        const reason = opencode ? words.channelLeft(prompt.channel) : words.serverLeft(server)
+        const reason = opencode ? texts.channelLeft(prompt.channel) : texts.serverLeft(server)
         // Not awaited: a platform may be away.
         const over = { ...execution, status: 'error', reason, finishedAt: clock.now() } as const
         return void endUnfollowed(context, over, () => isStopped).catch(onError)
@@ -270,7 +257,7 @@ export function createRunner(context: RunContext): Runner {
     const woken = wakes.restore(all).catch(onError)
     for (const one of all) {
       const key = mirrors.keyOf(one.prompt)
-      const isWaited = one.wokenBy !== undefined && !isOver(one)
+      const isWaited = one.startedBy !== undefined && !isOver(one)
       if (isWaited) restoring.set(key, atMost(Promise.allSettled([restoring.get(key), woken]), restoreMs, clock))
     }
     for (const place of waiting) kick(place)
@@ -282,4 +269,37 @@ export function createRunner(context: RunContext): Runner {
     wakes.stop()
     await Promise.all(running.all().flatMap(({ shows }) => shows.map(async ({ sink }) => await sink.stop())))
   }
+}
+
+interface MoveOptions {
+  readonly state: State
+  readonly registry: Pick<Registry, 'write' | 'writeLog'>
+  readonly enqueue: Runner['enqueue']
+}
+
+/**
+ * Moves executions and waiting prompts to where the mirrors of this config have them: an earlier one may have had others.
+ * Resolves with the places whose prompts wait.
+ */
+export async function moveToMirrors({ state, registry, enqueue }: MoveOptions): Promise<readonly ChatPlace[]> {
+  for (const { key, value } of await state.list('execution/')) {
+    const execution = toExecution(value)
+    const write = registry.write(execution)
+    if (write.key === key) continue
+    const logKey = key.replace(/^execution/, 'log')
+    const log = await state.read(logKey)
+    const moved = log === undefined ? [] : [registry.writeLog(execution, toLog(log))]
+    await state.commit([{ type: 'remove', key }, { type: 'remove', key: logKey }, write, ...moved])
+  }
+  const waiting: ChatPlace[] = []
+  for (const queue of await state.queues('prompts/')) {
+    for (const { id, value } of await state.queue(queue)) {
+      const prompt = toQueuedPrompt(value)
+      const wanted = enqueue(prompt)
+      const taken: Write = { type: 'dequeue', queue, id }
+      if (wanted.queue !== queue) await state.commit([taken, wanted])
+      waiting.push(prompt)
+    }
+  }
+  return waiting
 }

@@ -2,19 +2,13 @@ import { constants } from 'node:fs'
 import { access, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { type Client, type Clock, ReplyError, systemClock } from '@reply/core'
-import { type LoadChannel, loadChannel } from '../channel-loader.ts'
-import { parseChannel } from '../config/config.ts'
+import { type LoadChannel, loadChannel } from '../chats/load-channel.ts'
 import { type LoadedConfig, loadConfig } from '../config/load.ts'
+import { parseChannel } from '../config/parse.ts'
 import type { BridgeConfig } from '../config/schema.ts'
-import { BridgeError, wordsOf } from '../error.ts'
-import {
-  type ConnectServerOptions,
-  connectServer,
-  type ServerConfig,
-  secretNamesIn,
-} from '../servers/connect-server.ts'
-import { requireUnexposed } from '../servers/exposed.ts'
-import { warningsOf } from '../servers/warnings.ts'
+import { BridgeError, messageOf } from '../error.ts'
+import { type ConnectServerOptions, connectServer, type ServerConfig, secretNamesIn } from '../servers/connect.ts'
+import { requireUnexposed, warningsOf } from '../servers/safety.ts'
 import { hasState } from '../store/sqlite.ts'
 
 /** One part of a config, and whether it works. */
@@ -52,7 +46,7 @@ export async function checkBridge(options: CheckOptions): Promise<readonly Check
   try {
     loaded = loadConfig(path, env)
   } catch (error) {
-    return [{ part: 'config', isUsable: false, found: wordsOf(error) }]
+    return [{ part: 'config', isUsable: false, found: messageOf(error) }]
   }
   const { config, stateFolder, secret } = loaded
   const secretNames = secretNamesIn(config)
@@ -75,7 +69,7 @@ export async function checkBridge(options: CheckOptions): Promise<readonly Check
     try {
       return { part, isUsable: true, found: await within(check()) }
     } catch (error) {
-      return { part, isUsable: false, found: wordsOf(error) }
+      return { part, isUsable: false, found: messageOf(error) }
     }
   }
 
@@ -171,7 +165,7 @@ async function checkState(folder: string): Promise<string> {
     if (found && !found.isDirectory())
       throw new BridgeError('state', `${at} is not a folder. Choose another \`state\`.`)
     await access(at, constants.W_OK | constants.X_OK).catch((cause: unknown) => {
-      throw new BridgeError('state', `${at} can't be written to: ${wordsOf(cause)}.`, { cause })
+      throw new BridgeError('state', `${at} can't be written to: ${messageOf(cause)}.`, { cause })
     })
     if (at !== folder) return `${folder} will be created`
     return `${folder} can be written to, ${(await hasState(folder)) ? 'with the state of a bridge' : 'no state yet'}`

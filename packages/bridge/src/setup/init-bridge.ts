@@ -5,19 +5,16 @@ import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import { type Clock, systemClock } from '@reply/core'
 import { type BridgeChannel, keepSecret } from '@reply/sink/channel'
 import type { SecretSource } from '@reply/sink/internal'
-import { type LoadChannel, loadChannel } from '../channel-loader.ts'
-import { reachedFrom } from '../config/apart.ts'
-import { parseChannel, parseConfig } from '../config/config.ts'
-import { faultyFields } from '../config/fields.ts'
+import { type LoadChannel, loadChannel } from '../chats/load-channel.ts'
+import { reachedFrom } from '../config/agent-reach.ts'
+import { faultyFields } from '../config/faulty-fields.ts'
 import { secretFilesIn } from '../config/load.ts'
-import { type BridgeConfig, serverSchema } from '../config/schema.ts'
-import { BridgeError, wordsOf } from '../error.ts'
-import { secretNamesIn } from '../servers/connect-server.ts'
-import { isLoopback } from '../servers/loopback.ts'
-import { askPerson } from './ask-person.ts'
+import { parseChannel, parseConfig } from '../config/parse.ts'
+import { type BridgeConfig, isLoopback, serverSchema } from '../config/schema.ts'
+import { BridgeError, messageOf } from '../error.ts'
+import { secretNamesIn } from '../servers/connect.ts'
 import { checkServer } from './check-bridge.ts'
-import type { ListenAddress } from './pairing.ts'
-import type { Questions } from './questions.ts'
+import { type ListenAddress, pair } from './pairing.ts'
 
 /** What `initBridge` asks, and where it writes. */
 export interface InitOptions {
@@ -115,7 +112,7 @@ export async function initBridge(options: InitOptions): Promise<string> {
         )
         return server
       } catch (error) {
-        questions.say(`✗ ${wordsOf(error)}`)
+        questions.say(`✗ ${messageOf(error)}`)
         if (!isOfType(error, 'unauthorized')) return await askServer()
         server = { ...server, password: await askSecret('home-password', 'The server’s password') }
       }
@@ -162,7 +159,7 @@ export async function initBridge(options: InitOptions): Promise<string> {
         questions.say(`✓ ${(await check(config, { secret })).account}`)
         return entry
       } catch (error) {
-        questions.say(`✗ ${wordsOf(error)}`)
+        questions.say(`✗ ${messageOf(error)}`)
         // The first connection links it: that is what hearing the code begins with.
         if (isOfType(error, 'unlinked')) return entry
         entry = { type }
@@ -199,4 +196,93 @@ export function defaultConfigPath(name: string, env: Readonly<Record<string, str
 
 function isOfType(error: unknown, type: string): boolean {
   return error instanceof Error && 'type' in error && error.type === type
+}
+
+/** Asks the person at the terminal. Each method rejects when that person gives up. */
+export interface Questions {
+  /** A line of text; `initial` is taken if nothing is typed. `check` says what is wrong with it; undefined: nothing. */
+  text(question: string, options?: TextOptions): Promise<string>
+  /** The same, and what is typed never shows. */
+  secret(question: string): Promise<string>
+  /** One of several. */
+  choose<Value extends string>(question: string, choices: readonly Choice<Value>[]): Promise<Value>
+  /** Tells something. */
+  say(text: string): void
+}
+
+/** How a line of text is asked for. */
+export interface TextOptions {
+  /** Taken if nothing is typed. */
+  readonly initial?: string | undefined
+  /** Returns what is wrong with a text; undefined if nothing is. */
+  readonly check?: ((text: string) => string | undefined) | undefined
+  /** Gives up the question. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** One of several answers. */
+export interface Choice<Value extends string> {
+  /** What the question resolves with. */
+  readonly value: Value
+  /** What the person sees. */
+  readonly label: string
+}
+
+/** What asking for the first person needs. */
+interface AskPersonOptions {
+  readonly channel: BridgeChannel
+  /** The channel's entry in the config. */
+  readonly entry: object
+  readonly questions: Questions
+  readonly secret: (source: SecretSource) => string
+  readonly listen?: ListenAddress | undefined
+  readonly clock: Clock
+}
+
+/** The first person gets in by a code, or by an id that is typed: also where no code can be heard. */
+async function askPerson(options: AskPersonOptions): Promise<BridgeConfig['people']> {
+  const { channel, entry, questions, secret, listen, clock } = options
+  const { type } = channel
+  const name = await questions.text('Your name, as the config should call you')
+  const typed = new AbortController()
+  const heard = new AbortController()
+  let setHearing = (): void => {}
+  const hearing = new Promise<boolean>((resolve) => {
+    setHearing = () => resolve(true)
+  })
+  const paired = pair({
+    ...{ channel, config: channel.schema.parse(entry), secret, listen, clock, signal: typed.signal },
+    onError: (error) => questions.say(`✗ ${error.message}`),
+    onWebhook: (url) => questions.say(`Let ${type} send its requests to ${url}.`),
+    onCode: (code) => {
+      questions.say(`Write this code to the bot, in a private chat: ${code}`)
+      setHearing()
+    },
+  }).then(
+    (actor) => {
+      if (!actor) return undefined
+      heard.abort()
+      questions.say(`✓ ${actor.name} (${actor.id})`)
+      return actor.id
+    },
+    (error: unknown) => void questions.say(`✗ ${messageOf(error)}`),
+  )
+  try {
+    const isHearing = await Promise.race([hearing, paired.then(() => false)])
+    const question = isHearing ? `Waiting for the code. Or type your id on ${type}` : `Your id on ${type}`
+    const check = (text: string): string | undefined => (/\s/.test(text) ? 'An id has no spaces.' : undefined)
+    const asked = questions.text(question, { check, signal: heard.signal })
+    const id = await Promise.race([
+      paired.then((found) => found ?? asked),
+      asked.catch((error: unknown) => {
+        if (heard.signal.aborted) return paired
+        throw error
+      }),
+    ])
+    return { [name]: { ids: [`${type}:${id}`], may: ['prompt', 'approve', 'admin'] } }
+  } finally {
+    typed.abort()
+    heard.abort()
+    await paired
+  }
 }

@@ -3,10 +3,10 @@ import { type Clock, systemClock } from '@reply/core'
 import { type Actor, type Inbound, memoryStore } from '@reply/sink'
 import { type BridgeChannel, createWebhook } from '@reply/sink/channel'
 import type { SecretSource } from '@reply/sink/internal'
-import type { Bridge } from '../bridge-options.ts'
+import type { Bridge } from '../bridge.ts'
 import { BridgeError } from '../error.ts'
-import { type ServedBridge, serveBridge } from '../http/serve-bridge.ts'
-import { createRate } from '../people/rate.ts'
+import { createRate } from '../people/rate-limit.ts'
+import { type ServedBridge, serveBridge } from '../serve-bridge.ts'
 
 /** Without letters and digits that look alike. */
 const letters = 'ABCDEFGHJKMNPQRSTUVWXYZ23456789'

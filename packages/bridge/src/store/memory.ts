@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '@reply/core'
-import { granted, isHeld, type KeptLease, leaseAfter } from './leasing.ts'
+import { type Rows, writeAll } from './apply-writes.ts'
+import { granted, isHeld, type KeptLease, leaseAfter } from './lease-rules.ts'
 import { type Committed, type Lease, type QueuedValue, type Store, StoreError, type Write } from './store.ts'
-import { type Rows, writeAll } from './writing.ts'
 
 /** What memory stores keep. Give several stores the same one to try restarts and two processes. */
 export interface StoreMemory {

@@ -116,13 +116,13 @@ function foundByTelegram(text: string): readonly string[] {
 export function inSlackMarkdown(source: string): Sight {
   const links: { text: string; url: string }[] = []
   marked.walkTokens(marked.lexer(source), (token) => {
-    if (token.type === 'link' || token.type === 'image') links.push({ text: wordsOf(token), url: String(token.href) })
+    if (token.type === 'link' || token.type === 'image') links.push({ text: messageOf(token), url: String(token.href) })
   })
   return { text: source, links, acts: [...marksOfSlack(source), ...(source.match(/\bslack:\/\//gi) ?? [])] }
 }
 
-function wordsOf(token: Token): string {
-  if ('tokens' in token && token.tokens) return token.tokens.map(wordsOf).join('')
+function messageOf(token: Token): string {
+  if ('tokens' in token && token.tokens) return token.tokens.map(messageOf).join('')
   return 'text' in token ? String(token.text) : token.raw
 }
 

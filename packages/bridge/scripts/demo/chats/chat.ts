@@ -1,5 +1,5 @@
 import type { RequestListener } from 'node:http'
-import type { LoadChannel } from '../../../src/channel-loader.ts'
+import type { LoadChannel } from '../../../src/chats/load-channel.ts'
 import type { Person } from '../people.ts'
 import type { ChatView } from '../view.ts'
 

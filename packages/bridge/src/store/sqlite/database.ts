@@ -10,9 +10,9 @@ import {
   statSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
-import { openTo } from '../../config/others.ts'
+import { openTo } from '../../config/file-permissions.ts'
 import { StoreError } from '../store.ts'
-import { failureOf } from './failure.ts'
+import { failureOf } from './errors.ts'
 
 /** What a statement takes and a row holds. */
 export type Column = string | number | Buffer | null

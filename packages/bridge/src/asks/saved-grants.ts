@@ -1,0 +1,127 @@
+import { createHash } from 'node:crypto'
+import type { Client, Clock, PermissionAsk, SavedRule } from '@reply/core'
+import { type Grant, toGrant } from '../state/decode.ts'
+import type { State } from '../state/state.ts'
+import type { Write } from '../store/store.ts'
+import type { ActorRef } from './answered-by.ts'
+
+/** What people here allowed for always, until it is revoked. */
+export interface SavedGrants {
+  /**
+   * Writes down that a person allows it, before the server is told. Call `confirm` once the server has it, and `forget`
+   * if it surely has not.
+   */
+  begin(given: Given): Promise<Grant>
+  confirm(grant: Grant): Promise<void>
+  forget(grant: Grant): Promise<void>
+  /** What was allowed on a server, oldest first, and whether the server can take it back. */
+  of(server: string): Promise<GrantList>
+  /** Has the server ask again. Rejects with what the server says, such as `unsupported`. */
+  revoke(grant: Grant): Promise<void>
+}
+
+export interface Given {
+  readonly ask: PermissionAsk
+  readonly server: string
+  readonly by: ActorRef & { readonly name: string }
+}
+
+export interface GrantList {
+  readonly grants: readonly Grant[]
+  readonly canRevoke: boolean
+}
+
+/** How long it is listed where the server does not say what it still allows, in ms: a year. */
+const listedMs = 31_536_000_000
+
+const idLength = 12
+
+export function createSavedGrants({
+  state,
+  servers,
+  clock,
+}: {
+  readonly state: State
+  readonly servers: ReadonlyMap<string, Client>
+  readonly clock: Clock
+}): SavedGrants {
+  return { begin, confirm, forget, of, revoke }
+
+  async function begin({ ask, server, by }: Given): Promise<Grant> {
+    const at = clock.now()
+    const id = createHash('sha256').update(`${at} ${server} ${ask.requestID}`).digest('hex').slice(0, idLength)
+    const { permission, always: patterns } = ask
+    const grant: Grant = { id, server, permission, patterns, by, at, isConfirmed: false }
+    await put(grant)
+    return grant
+  }
+
+  async function confirm(grant: Grant): Promise<void> {
+    // The server has it: the person is not told that it failed.
+    await state.persist(() => put({ ...grant, isConfirmed: true }))
+  }
+
+  async function put(grant: Grant): Promise<void> {
+    const expiresAt = grant.at + listedMs
+    await state.commit([{ type: 'put', key: keyOf(grant), value: JSON.stringify(grant), expiresAt }])
+  }
+
+  async function forget(...grants: readonly Grant[]): Promise<void> {
+    const writes: readonly Write[] = grants.map((grant) => ({ type: 'remove', key: keyOf(grant) }))
+    await state.persist(() => state.commit(writes))
+  }
+
+  async function of(server: string): Promise<GrantList> {
+    const stored = (await state.list(prefixOf(server))).map(({ value }) => toGrant(value))
+    const rules = await rulesOf(server)
+    if (!rules) return { grants: stored, canRevoke: false }
+    // It was revoked elsewhere, or the server never had it.
+    const gone = stored.filter((grant) => coveringIn(rules, grant).length === 0)
+    if (gone.length > 0) await forget(...gone)
+    return { grants: stored.filter((grant) => !gone.includes(grant)), canRevoke: true }
+  }
+
+  async function revoke(grant: Grant): Promise<void> {
+    const opencode = serverOf(grant.server)
+    for (const { id } of coveringIn(await opencode.savedRules(), grant)) {
+      await opencode.removeRule(id).catch((error: unknown) => {
+        // Another client was quicker.
+        if (!isType(error, 'gone')) throw error
+      })
+    }
+    await forget(grant)
+  }
+
+  /** Undefined if the server does not say. */
+  async function rulesOf(server: string): Promise<readonly SavedRule[] | undefined> {
+    try {
+      return await serverOf(server).savedRules()
+    } catch (error) {
+      if (isType(error, 'unsupported')) return undefined
+      throw error
+    }
+  }
+
+  function serverOf(name: string): Pick<Client, 'savedRules' | 'removeRule'> {
+    const server = servers.get(name)
+    if (server) return server
+    throw new Error(`There is no server "${name}" any more.`)
+  }
+}
+
+function coveringIn(rules: readonly SavedRule[], { permission, patterns }: Grant): readonly SavedRule[] {
+  return rules.filter((rule) => rule.permission === permission && patterns.includes(rule.pattern))
+}
+
+function prefixOf(server: string): string {
+  return `allowed/${encodeURIComponent(server)}/`
+}
+
+/** In the order of their times. */
+function keyOf({ server, at, id }: Grant): string {
+  return `${prefixOf(server)}${String(at).padStart(16, '0')}/${id}`
+}
+
+function isType(error: unknown, type: string): boolean {
+  return error instanceof Error && 'type' in error && error.type === type
+}

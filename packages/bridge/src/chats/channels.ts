@@ -1,0 +1,189 @@
+import { createHash } from 'node:crypto'
+import type { Clock } from '@reply/core'
+import type { Chat, MessageRef } from '@reply/sink'
+import { type BridgeConnection, type Button, PortError } from '@reply/sink/channel'
+import { type Hold, type Note, type SinkFields, whileHeld } from '@reply/sink/internal'
+import { BridgeError } from '../error.ts'
+import { type ChatPlace, chatKey } from '../place.ts'
+import type { Route, SessionRef } from '../state/decode.ts'
+import type { State } from '../state/state.ts'
+import type { Write } from '../store/store.ts'
+import { atMost } from '../timers.ts'
+import type { Routes } from './routes.ts'
+
+/** The channels of the config, as the rest of the bridge uses them. */
+export interface Channels {
+  /** The connection of a channel. Throws for a name that the config doesn't have. */
+  of(name: string): BridgeConnection
+  /** What the config says of a channel's sinks. */
+  sinkFields(name: string): SinkFields
+  /** Whether the config has that channel. */
+  has(name: string): boolean
+  /**
+   * Posts a message of the bridge's own, and remembers which session a reply to it continues. Default: that of the place;
+   * `next`: the one that the place uses next. Never rejects: what could not be said is reported.
+   */
+  notify(place: ChatPlace, note: ChatMessage, session?: SessionRef | 'next'): Promise<readonly MessageRef[]>
+  /** The same, but rejects as `BridgeConnection.post` does, and resolves when all of it is in the chat. */
+  post(place: ChatPlace, note: ChatMessage, session?: SessionRef | 'next'): Promise<readonly MessageRef[]>
+  /** Replaces a message of the bridge's own, with its buttons. Rejects as `BridgeConnection.edit` does. */
+  edit(place: ChatPlace, message: MessageRef, note: ChatMessage): Promise<void>
+  /** Whether a message of the bridge's own has the button with that data. Waits a little for a post that is not confirmed. */
+  hasButton(place: ChatPlace, message: MessageRef, data: string): Promise<boolean>
+  /** Shows that the bot is at work, at once. */
+  typing(place: ChatPlace): void
+}
+
+/** How long a press waits for the post of its message to be confirmed, in ms. */
+const confirmMs = 8000
+
+/** What to say in a place. */
+export type ChatMessage = Omit<Note, 'chat'>
+
+export function createChannels(options: {
+  readonly connections: ReadonlyMap<string, BridgeConnection>
+  readonly sinkFields: (name: string) => SinkFields
+  readonly state: State
+  readonly hold: Hold
+  readonly routes: Routes
+  readonly clock: Clock
+  readonly onError: (error: Error) => void
+}): Channels {
+  const { connections, sinkFields, state, hold, routes, clock, onError } = options
+  const ownButtons = createOwnButtons(state, () => clock.now())
+  /** By chat: the last post with buttons, until its message is noted. */
+  const posting = new Map<string, Promise<unknown>>()
+  return { of, sinkFields, has: (name) => connections.has(name), notify, post, edit, hasButton, typing }
+
+  function of(name: string): BridgeConnection {
+    const connection = connections.get(name)
+    if (connection) return connection
+    throw new BridgeError('channel', `There is no channel "${name}". Channels: ${[...connections.keys()].join(', ')}.`)
+  }
+
+  async function notify(...given: Parameters<Channels['notify']>): Promise<readonly MessageRef[]> {
+    try {
+      return await post(...given)
+    } catch (error) {
+      onError(error instanceof Error ? error : new Error(String(error)))
+      return []
+    }
+  }
+
+  async function post(...given: Parameters<Channels['notify']>): Promise<readonly MessageRef[]> {
+    const [place, { buttons = [] }] = given
+    const said = postOnce(...given)
+    if (buttons.length === 0) return await said
+    const key = chatKey(place)
+    const noted = Promise.allSettled([posting.get(key), said])
+    posting.set(key, noted)
+    void noted.then(() => posting.get(key) === noted && posting.delete(key))
+    return await said
+  }
+
+  async function postOnce(...[place, note, session]: Parameters<Channels['notify']>): Promise<readonly MessageRef[]> {
+    const refs = await whileHeld(hold, note.signal, (signal) =>
+      of(place.channel).post({ ...note, signal, chat: place.chat }),
+    )
+    const last = refs.at(-1)
+    if (!last) return refs
+    const remembered = remember(place, refs, session ?? (await routes.of(place)))
+    const writes = [...(note.buttons ? ownButtons.note(place, last, note.buttons) : []), ...remembered]
+    if (writes.length > 0) await state.persist(() => state.commit(writes))
+    return refs
+  }
+
+  function remember(
+    place: ChatPlace,
+    refs: readonly MessageRef[],
+    session: Pick<Route, 'server' | 'sessionID'> | 'next' | undefined,
+  ): readonly Write[] {
+    if (session !== 'next' && session?.sessionID !== undefined)
+      return routes.remember(place, refs, { server: session.server, sessionID: session.sessionID })
+    if (session !== undefined) routes.rememberNext(place, refs)
+    return []
+  }
+
+  async function edit(...[place, message, note]: Parameters<Channels['edit']>): Promise<void> {
+    await state.commit(await ownButtons.add(place, message, note.buttons))
+    await whileHeld(hold, note.signal, (signal) =>
+      of(place.channel).edit(message, { ...note, signal, chat: place.chat }),
+    )
+    const noted = ownButtons.note(place, message, note.buttons)
+    await state.persist(() => state.commit(noted))
+  }
+
+  async function hasButton(...given: Parameters<Channels['hasButton']>): Promise<boolean> {
+    if (await ownButtons.has(...given)) return true
+    const unconfirmed = posting.get(chatKey(given[0]))
+    if (!unconfirmed) return false
+    await atMost(unconfirmed, confirmMs, clock)
+    return await ownButtons.has(...given)
+  }
+
+  function typing({ channel, chat }: { readonly channel: string; readonly chat: Chat }): void {
+    void whileHeld(hold, undefined, () => of(channel).typing(chat)).catch(() => {})
+  }
+}
+
+/** The buttons of the bridge's own messages. Their data can be guessed, so a press counts only from a message that has it. */
+interface OwnButtons {
+  /** The writes that note which buttons a message has. */
+  note(place: ChatPlace, message: MessageRef, buttons: Note['buttons']): readonly Write[]
+  /** The same, and the buttons noted before stay: it is not known yet which of them the message has. */
+  add(place: ChatPlace, message: MessageRef, buttons: Note['buttons']): Promise<readonly Write[]>
+  /** Whether a message has the button with that data. */
+  has(place: ChatPlace, message: MessageRef, data: string): Promise<boolean>
+}
+
+/** How long the buttons of a message work, in ms: 30 days, as long as what they decide about is kept. */
+const keptMs = 2_592_000_000
+
+function createOwnButtons(state: Pick<State, 'read'>, now: () => number): OwnButtons {
+  return {
+    note: (place, message, buttons) => written(place, message, hashesOf(buttons)),
+    add: async (place, message, buttons) => {
+      return written(place, message, [...new Set([...(await noted(place, message)), ...hashesOf(buttons)])])
+    },
+    has: async (place, message, data) => (await noted(place, message)).includes(hashOf(data)),
+  }
+
+  function written(place: ChatPlace, message: MessageRef, all: readonly string[]): readonly Write[] {
+    const key = keyOf(place, message)
+    if (all.length === 0) return [{ type: 'remove', key }]
+    return [{ type: 'put', key, value: all.join(' '), expiresAt: now() + keptMs }]
+  }
+
+  async function noted(place: ChatPlace, message: MessageRef): Promise<readonly string[]> {
+    return (await state.read(keyOf(place, message)))?.split(' ') ?? []
+  }
+}
+
+function keyOf(place: ChatPlace, { id }: MessageRef): string {
+  return `buttons/${chatKey(place)}/${id}`
+}
+
+function hashesOf(buttons: Note['buttons'] = []): readonly string[] {
+  return buttons.flat().map(({ data }) => hashOf(data))
+}
+
+function hashOf(data: string): string {
+  return createHash('sha256').update(data).digest('base64url')
+}
+
+/** How many buttons stand side by side. The platform with the fewest rows has room for ten buttons and two more rows. */
+const perRow = 4
+
+/** Buttons in few rows, as platforms limit those. */
+export function inRows(buttons: readonly Button[]): readonly (readonly Button[])[] {
+  const rows = Math.ceil(buttons.length / perRow)
+  return Array.from({ length: rows }, (_, row) => buttons.slice(row * perRow, (row + 1) * perRow))
+}
+
+/** How long a chat that refuses everything is left alone unless a person writes there, in ms. */
+export const refusedMs = 3_600_000
+
+/** Whether the chat takes nothing: it is gone, or does not want this bot. */
+export function isRefusal(error: unknown): boolean {
+  return error instanceof PortError && (error.type === 'refused' || error.type === 'gone')
+}

@@ -1,0 +1,174 @@
+import type { Clock } from '@reply/core'
+import type { Actor, MessageRef } from '@reply/sink'
+import type { Mirrors } from '../config/mirrors.ts'
+import { type ChatPlace, chatKey, entryFor, placeKey } from '../place.ts'
+import { type Route, type SessionRef, toRoute, toUsedSession, type UsedSession } from '../state/decode.ts'
+import type { QueuedPrompt } from '../state/queued-prompt.ts'
+import type { State } from '../state/state.ts'
+import type { Write } from '../store/store.ts'
+
+/** Which session each place works with, and which one a message belongs to. */
+export interface Routes {
+  /** The route of a place; undefined if the config has no server for it. */
+  of(place: ChatPlace): Promise<Route | undefined>
+  /** The route of a prompt: a reply to a message of the bot continues that message's session. */
+  meantBy(prompt: ChatPlace & Pick<QueuedPrompt, 'replyTo'>): Promise<Route | undefined>
+  /** The writes that change a place's route. */
+  write(place: ChatPlace, route: Route): readonly Write[]
+  /** The writes that make a session the place's own. */
+  use(place: ChatPlace, route: Route & { readonly sessionID: string }): readonly Write[]
+  /** The writes that list a session among those of the place. */
+  note(place: ChatPlace, session: SessionRef): readonly Write[]
+  /** The sessions that were used in a place, newest first. */
+  used(place: ChatPlace): Promise<readonly UsedSession[]>
+  /** Whether the place is a thread that the bot works in. */
+  isOurs(place: ChatPlace): boolean
+  /** The session that a message of the bot belongs to. */
+  sessionOf(place: ChatPlace, message: MessageRef): Promise<UsedSession | undefined>
+  /** The writes that remember which session messages belong to. */
+  remember(place: ChatPlace, messages: readonly MessageRef[], session: SessionRef): readonly Write[]
+  /** Remembers messages with the session that the place uses next. */
+  rememberNext(place: ChatPlace, messages: readonly MessageRef[]): void
+  /** The write that remembers whose prompt began a run. */
+  writeAuthor(promptID: string, author: Author): Write
+  /** Whose prompt began a run; undefined if it was written elsewhere, or too long ago. */
+  authorOf(promptID: string): Promise<Author | undefined>
+  /** Reads which threads are ours. Call it once, before the first message. */
+  load(): Promise<void>
+}
+
+/** An actor of a channel. */
+export interface Author {
+  readonly channel: string
+  readonly actor: Pick<Actor, 'id'>
+}
+
+const authorKey = ({ channel, actor }: Author): string => `${channel}:${actor.id}`
+
+/** How long a reply to a message still finds its session, and a chat lists a session, in ms: 90 days. */
+const rememberedMs = 7_776_000_000
+/** How long the choices of a place are kept without a prompt, in ms: a year. */
+const routeMs = 31_536_000_000
+/** How many messages wait for the next session of their place, and of how many places. */
+const mostWaiting = 20
+const mostPlaces = 1000
+
+export function createRoutes(options: {
+  readonly state: State
+  readonly clock: Clock
+  readonly mirrors: Mirrors
+  /** The names of all servers. */
+  readonly servers: readonly string[]
+  /** The config's `routes`. */
+  readonly routes: Readonly<Record<string, string>>
+  /** As in `ChatMigrations`. */
+  readonly former?: ((place: ChatPlace) => ChatPlace) | undefined
+}): Routes {
+  const { state, clock, mirrors, servers, routes } = options
+  const ours = new Set<string>()
+  const waiting = new Map<string, readonly { readonly place: ChatPlace; readonly ref: MessageRef }[]>()
+  return {
+    ...{ of, meantBy, write, use, note, used, isOurs, sessionOf, remember, rememberNext, writeAuthor, authorOf },
+    load,
+  }
+
+  async function of(place: ChatPlace): Promise<Route | undefined> {
+    const stored = await state.read(`route/${mirrors.keyOf(place)}`)
+    const server = configured(place)
+    const route = stored === undefined ? undefined : toRoute(stored)
+    // The config decides where a chat works; a session of another server is left.
+    if (server === undefined) return undefined
+    return route?.server === server ? route : { server }
+  }
+
+  async function meantBy(prompt: ChatPlace & Pick<QueuedPrompt, 'replyTo'>): Promise<Route | undefined> {
+    const route = await of(prompt)
+    const meant = prompt.replyTo && (await sessionOf(prompt, prompt.replyTo))
+    if (!route || !meant || meant.server !== route.server) return route
+    return { ...route, sessionID: meant.sessionID, title: undefined }
+  }
+
+  function configured(place: ChatPlace): string | undefined {
+    const server = entryFor(routes, place, options.former)
+    if (server !== undefined) return server
+    return servers.length === 1 && Object.keys(routes).length === 0 ? servers[0] : undefined
+  }
+
+  function write(place: ChatPlace, route: Route): readonly Write[] {
+    const key = placeKey(place)
+    const shared = mirrors.keyOf(place)
+    ours.add(key)
+    const expiresAt = clock.now() + routeMs
+    const value = JSON.stringify(route)
+    return [
+      { type: 'put', key: `route/${shared}`, value, expiresAt },
+      // A mirrored thread has no route of its own, but it goes on being ours.
+      ...(shared === key ? [] : [{ type: 'put', key: `ours/${key}`, value: '', expiresAt } as const]),
+    ]
+  }
+
+  function use(place: ChatPlace, route: Route & { readonly sessionID: string }): readonly Write[] {
+    return [...write(place, { ...route, title: undefined }), ...note(place, route)]
+  }
+
+  function note(place: ChatPlace, { server, sessionID }: SessionRef): readonly Write[] {
+    const key = mirrors.keyOf(place)
+    const now = clock.now()
+    const value = JSON.stringify({ server, sessionID, usedAt: now } satisfies UsedSession)
+    const messages = waiting.get(key) ?? []
+    waiting.delete(key)
+    return [
+      { type: 'put', key: `session/${key}/${sessionID}`, value, expiresAt: now + rememberedMs },
+      ...messages.flatMap((one) => remember(one.place, [one.ref], { server, sessionID })),
+    ]
+  }
+
+  async function used(place: ChatPlace): Promise<readonly UsedSession[]> {
+    const stored = await state.list(`session/${mirrors.keyOf(place)}/`)
+    return stored.map(({ value }) => toUsedSession(value)).toSorted((a, b) => b.usedAt - a.usedAt)
+  }
+
+  function isOurs(place: ChatPlace): boolean {
+    const isThread = place.chat.thread !== undefined || place.chat.isThread === true
+    return isThread && (ours.has(placeKey(place)) || mirrors.isNamed(place))
+  }
+
+  async function sessionOf(place: ChatPlace, { id }: MessageRef): Promise<UsedSession | undefined> {
+    const stored = await state.read(`message/${chatKey(place)}/${id}`)
+    return stored === undefined ? undefined : toUsedSession(stored)
+  }
+
+  function remember(...[place, messages, session]: Parameters<Routes['remember']>): readonly Write[] {
+    const now = clock.now()
+    const value = JSON.stringify({ ...session, usedAt: now, thread: place.chat.thread } satisfies UsedSession)
+    return messages.map(({ id }) => {
+      return { type: 'put', key: `message/${chatKey(place)}/${id}`, value, expiresAt: now + rememberedMs }
+    })
+  }
+
+  function rememberNext(place: ChatPlace, messages: readonly MessageRef[]): void {
+    const key = mirrors.keyOf(place)
+    const all = [...(waiting.get(key) ?? []), ...messages.map((ref) => ({ place, ref }))].slice(-mostWaiting)
+    waiting.delete(key)
+    waiting.set(key, all)
+    const [oldest] = waiting.keys()
+    if (waiting.size > mostPlaces && oldest !== undefined) waiting.delete(oldest)
+  }
+
+  function writeAuthor(promptID: string, author: Author): Write {
+    return { type: 'put', key: `author/${promptID}`, value: authorKey(author), expiresAt: clock.now() + rememberedMs }
+  }
+
+  async function authorOf(promptID: string): Promise<Author | undefined> {
+    const key = await state.read(`author/${promptID}`)
+    const end = key?.indexOf(':') ?? -1
+    return key === undefined || end === -1
+      ? undefined
+      : { channel: key.slice(0, end), actor: { id: key.slice(end + 1) } }
+  }
+
+  async function load(): Promise<void> {
+    for (const prefix of ['route/', 'ours/'])
+      for (const { key } of await state.list(prefix)) ours.add(key.slice(prefix.length))
+  }
+}

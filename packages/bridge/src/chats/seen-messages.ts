@@ -1,0 +1,65 @@
+import type { Clock } from '@reply/core'
+import type { Chat, MessageRef } from '@reply/sink'
+import type { KnownChat } from '@reply/sink/channel'
+import type { Mirrors } from '../config/mirrors.ts'
+import { type ChatPlace, chatKey } from '../place.ts'
+import type { State } from '../state/state.ts'
+import type { Write } from '../store/store.ts'
+
+/** The ids of messages that were taken: each counts once. */
+export interface SeenMessages {
+  /** The write that conflicts if the message was taken before. */
+  take(place: ChatPlace, message: MessageRef): Write
+  /** The chats of a channel that the bridge works in, and how far their messages were taken. */
+  chatsOf(channel: string): Promise<readonly KnownChat[]>
+}
+
+/** How long the id of a message is remembered, in ms: two days, as platforms deliver again for one. */
+const seenMs = 172_800_000
+
+export function createSeenMessages({
+  state,
+  mirrors,
+  clock,
+}: {
+  readonly state: Pick<State, 'list'>
+  readonly mirrors: Pick<Mirrors, 'of'>
+  readonly clock: Clock
+}): SeenMessages {
+  return { take, chatsOf }
+
+  function take(place: ChatPlace, { id, postedAt }: MessageRef): Write {
+    const now = clock.now()
+    const key = `seen/${chatKey(place)}/${id}`
+    return { type: 'put-if-absent', key, value: String(postedAt ?? now), expiresAt: now + seenMs }
+  }
+
+  /** What is older than the remembered ids would be taken twice, so it is left. */
+  async function chatsOf(channel: string): Promise<readonly KnownChat[]> {
+    // Mirrored threads have no route of their own.
+    const prefixes = ['route/', 'ours/']
+    const listed = await Promise.all(
+      prefixes.map(async (prefix) => {
+        const stored = await state.list(`${prefix}${encodeURIComponent(channel)}/`)
+        return stored.map(({ key }) => key.slice(prefix.length))
+      }),
+    )
+    const earliest = clock.now() - seenMs
+    const own = [...new Set(listed.flat())].map(chatIn)
+    const named = mirrors
+      .of(channel)
+      .filter(({ id, thread }) => !own.some((one) => one.id === id && one.thread === thread))
+    return await Promise.all(
+      [...own, ...named].map(async (chat) => {
+        const seen = await state.list(`seen/${chatKey({ channel, chat })}/`)
+        return { chat, since: seen.reduce((newest, { value }) => Math.max(newest, Number(value)), earliest) }
+      }),
+    )
+  }
+}
+
+/** Reads a `placeKey`. */
+function chatIn(key: string): Chat {
+  const [, id = '', thread = ''] = key.split('/').map(decodeURIComponent)
+  return { id, ...(thread !== '' && { thread }) }
+}

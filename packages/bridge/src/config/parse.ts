@@ -1,0 +1,187 @@
+import { type BridgeChannel, sinkFields } from '@reply/sink/channel'
+import type { SinkFields } from '@reply/sink/internal'
+import * as z from 'zod'
+import { BridgeError } from '../error.ts'
+import { entryFor, placeNamed } from '../place.ts'
+import { type BridgeConfig, channelSchema, configSchema, isLoopback, serverSchema } from './schema.ts'
+
+/** Checks a config. Throws `BridgeError` of type `config` that lists every fault with its path, value and cure. */
+export function parseConfig(value: unknown): BridgeConfig {
+  const { data, error } = configSchema.safeParse(value)
+  const faults = data ? crossFaults(data) : issuesOf(error, value)
+  if (data && faults.length === 0) return data
+  throw unusable(faults)
+}
+
+/** Checks a channel's entry by the channel's own schema, and reports faults in the same way. */
+export function parseChannel<T>(schema: z.ZodType<T>, name: string, entry: unknown): T {
+  const { data, error, success } = schema.safeParse(entry)
+  if (success) return data
+  throw unusable(issuesOf(error, entry, `channels.${name}.`))
+}
+
+const sinkFieldsSchema = z.object(sinkFields)
+
+/** What the channels' entries say of how their sinks show replies, by name. */
+export function sinkFieldsIn({ channels }: BridgeConfig): (name: string) => SinkFields {
+  const parsed = new Map(
+    Object.entries(channels).map(([name, entry]) => [name, sinkFieldsSchema.safeParse(entry).data ?? {}]),
+  )
+  return (name) => parsed.get(name) ?? {}
+}
+
+function unusable(faults: readonly string[]): BridgeError {
+  return new BridgeError('config', `The config can't be used:\n${faults.map((fault) => `- ${fault}`).join('\n')}`)
+}
+
+/**
+ * The schema that editors check a config with. An entry whose `type` is one of these channels is checked by that
+ * channel's own schema; others may have any fields.
+ */
+export function configJsonSchema(channels: readonly BridgeChannel[] = []): Record<string, unknown> {
+  const entries = channels.map(({ type, schema }) => ({
+    if: { properties: { type: { const: type } } },
+    // biome-ignore lint/suspicious/noThenProperty: the keyword of JSON Schema.
+    then: jsonSchemaOf(schema),
+  }))
+  const { $schema, ...schema } = z.toJSONSchema(configSchema, {
+    io: 'input',
+    override: ({ zodSchema, jsonSchema }) => {
+      if (zodSchema === channelSchema && entries.length > 0) jsonSchema.allOf = entries
+      if (zodSchema === serverSchema) jsonSchema.oneOf = [{ required: ['url'] }, { required: ['agent', 'directory'] }]
+    },
+  })
+  return { $schema, title: 'The config of a reply bridge', ...schema }
+}
+
+function jsonSchemaOf(schema: z.ZodType): z.core.JSONSchema.BaseSchema {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input' })
+  return rest
+}
+
+/** Faults that involve several fields. */
+function crossFaults({ servers, channels, people, routes, router, mirrors }: BridgeConfig): readonly string[] {
+  const channelOf = (id: string): string => id.slice(0, id.includes(':') ? id.indexOf(':') : undefined)
+  const names = (all: object): string => Object.keys(all).join(', ')
+  const ids = Object.entries(people).flatMap(([name, { ids }]) => ids.map((id, index) => ({ name, id, index })))
+  const [firstServer = ''] = Object.keys(servers)
+  const owners = new Map<string, string>()
+  const mirrored = new Set<string>()
+  return [
+    ...Object.entries(servers).flatMap(([name, { url, password }]) => {
+      if (url === undefined) return []
+      const { hostname } = new URL(url)
+      if (password || isLoopback(hostname)) return []
+      return [`servers.${name}.password: ${hostname} is not this computer, so its server needs a password. Set one.`]
+    }),
+    ...ids.flatMap(({ name, id, index }) => {
+      const path = `people.${name}.ids.${index}`
+      const owner = owners.get(id)
+      owners.set(id, name)
+      if (!Object.hasOwn(channels, channelOf(id)))
+        return [`${path}: "${id}" names no channel. Channels: ${names(channels)}.`]
+      return owner === undefined ? [] : [`${path}: "${id}" is also an id of ${owner}. Give it to one person.`]
+    }),
+    ...(Object.keys(routes).length === 0 && Object.keys(servers).length > 1
+      ? [`routes: with several servers (${names(servers)}), each chat needs one. Write { "*": "${firstServer}" }.`]
+      : []),
+    ...Object.entries(routes).flatMap(([where, server]) => {
+      const path = `routes.${where}`
+      if (!Object.hasOwn(servers, server)) return [`${path}: "${server}" is not a server. Servers: ${names(servers)}.`]
+      return placeFaults(path, where)
+    }),
+    ...mirrors.flatMap((group, index) => {
+      const path = `mirrors.${index}`
+      const repeated = group.filter((name) => mirrored.size === mirrored.add(name).size)
+      const servers = new Set(group.map((name) => entryFor(routes, placeNamed(name))))
+      return [
+        ...group.flatMap((name) => placeFaults(path, name)),
+        ...repeated.map((name) => `${path}: "${name}" is named twice. A chat has one session.`),
+        ...(servers.size > 1 ? [`${path}: its chats have different servers by \`routes\`. Give them one.`] : []),
+      ]
+    }),
+    ...Object.keys(typeof router.busy === 'string' ? {} : router.busy).flatMap((where) => {
+      return placeFaults(`router.busy.${where}`, where)
+    }),
+  ]
+
+  function placeFaults(path: string, where: string): readonly string[] {
+    const isKnown = where === '*' || Object.hasOwn(channels, channelOf(where))
+    return isKnown ? [] : [`${path}: "${channelOf(where)}" is not a channel. Channels: ${names(channels)}.`]
+  }
+}
+
+/** Findings as sentences. The values of secrets never show: a config that holds one names its field only. */
+function issuesOf({ issues }: z.ZodError, value: unknown, within = ''): readonly string[] {
+  return issues.map((issue) => {
+    const path = `${within}${issue.path.map(String).join('.')}`.replace(/\.$/, '') || 'the config'
+    const found = at(value, issue.path)
+    const isSafe = issue.path.length > 0 && !/password|token|secret|key|env/i.test(path) && typeof found !== 'object'
+    const plain = typeof found === 'string' && /url|apiRoot/i.test(path) ? withoutCredentials(found) : found
+    const shown = isSafe && found !== undefined ? ` It is ${JSON.stringify(plain)}.` : ''
+    const isSecretText = typeof found === 'string' && /password|token|secret/i.test(path)
+    const cure = isSecretText ? ' A config holds no secrets: write { "env": "NAME" } or { "file": "path" }.' : ''
+    return `${path}: ${faultWords(issue, found)}${shown}${cure}`
+  })
+}
+
+/**
+ * An address as it may be shown. It may be none, so that it can't be parsed: all before its last `@`, and all from a query
+ * on, may be secret.
+ */
+function withoutCredentials(url: string): string {
+  const [, scheme = ''] = /^([a-z][a-z\d+.-]*:\/\/)/i.exec(url) ?? []
+  const [address = '', ...query] = url.slice(scheme.length).split(/(?=[?#])/)
+  const end = address.lastIndexOf('@')
+  const host = end === -1 ? address : `***${address.slice(end)}`
+  return `${scheme}${host}${query.length > 0 ? '?***' : ''}`
+}
+
+function at(value: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>(
+    (inner, name) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, name) : undefined),
+    value,
+  )
+}
+
+/** How the sentences of the schema library itself begin; all others are ours. */
+const foreign = /^(?:Invalid|Unrecognized|Too (?:small|big))/
+
+const kinds: Readonly<Record<string, string>> = {
+  object: 'an object: { … }',
+  record: 'an object: { … }',
+  array: 'a list: [ … ]',
+  string: 'a text: "…"',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+}
+
+/** A finding in words for people, with its cure. `found`: the value there; undefined if there is none. */
+function faultWords(issue: z.core.$ZodIssue, found: unknown): string {
+  return (foreign.test(issue.message) ? ownWords(issue, found) : undefined) ?? issue.message.replace(/[.:]?$/, '.')
+}
+
+function ownWords(issue: z.core.$ZodIssue, found: unknown): string | undefined {
+  switch (issue.code) {
+    case 'invalid_type':
+      return `${found === undefined ? 'It is missing. ' : ''}Write ${kinds[issue.expected] ?? issue.expected}.`
+    case 'invalid_value':
+      return `${found === undefined ? 'It is missing. ' : ''}Write ${list(issue.values.map((one) => JSON.stringify(one)))}.`
+    case 'unrecognized_keys':
+      return `It has no field ${list(issue.keys.map((key) => `"${key}"`))}. Correct the name, or remove it.`
+    case 'too_small':
+      return sizeWords(issue.origin, `at least ${issue.minimum}`)
+    case 'too_big':
+      return sizeWords(issue.origin, `at most ${issue.maximum}`)
+    default:
+      return undefined
+  }
+}
+
+function sizeWords(origin: string, size: string): string {
+  if (origin === 'number' || origin === 'int') return `Write ${size}.`
+  return origin === 'string' ? `Write ${size} character${/ 1$/.test(size) ? '' : 's'}.` : `Name ${size}.`
+}
+
+const list = (choices: readonly string[]): string => choices.join(' or ')

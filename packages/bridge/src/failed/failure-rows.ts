@@ -1,0 +1,53 @@
+import { type ChatPlace, placeKey } from '../place.ts'
+import { type Failure, faultOf, toFailure } from '../state/decode.ts'
+import type { Execution } from '../state/execution.ts'
+import type { PutWrite } from '../store/apply-writes.ts'
+import type { StoredValue } from '../store/store.ts'
+
+/** All keys of failures begin with it. */
+export const failedPrefix = 'failed/'
+/** How long a failed answer can be posted again, in ms: 30 days. */
+const keptMs = 2_592_000_000
+
+export function deliveriesOf(place: ChatPlace): string {
+  return `${failedPrefix}delivery/${placeKey(place)}/`
+}
+
+/** The key of a failure. */
+export function failureKey(failure: Failure): string {
+  if (failure.type === 'delivery') return `${deliveriesOf(failure)}${failure.id}`
+  const { key, id } = failure
+  return `${failedPrefix}row/${id === undefined ? key : `${key}/#${id}`}`
+}
+
+/** The write that keeps a failure. */
+export function keepFailure(failure: Failure): PutWrite {
+  const expires = failure.type === 'delivery' ? { expiresAt: failure.at + keptMs } : {}
+  return { type: 'put', key: failureKey(failure), value: JSON.stringify(failure), ...expires }
+}
+
+/** Reads the rows below `failedPrefix`, oldest first. One that can't be read is a failure itself. */
+export function failuresIn(rows: readonly StoredValue[]): readonly Failure[] {
+  return rows.map(failureOf).toSorted((a, b) => a.at - b.at)
+}
+
+function failureOf({ key, value }: StoredValue): Failure {
+  try {
+    return toFailure(value)
+  } catch (error) {
+    return { type: 'row', key, value, reason: faultOf(error), at: 0 }
+  }
+}
+
+/** All keys of prompts that may have run begin with it. */
+export const unknownPrefix = 'unknown/'
+
+/** Where a prompt is kept that may have run already, by the id of its execution. */
+export function unknownRunKey(place: ChatPlace, id: string): string {
+  return `${unknownPrefix}${placeKey(place)}/${id}`
+}
+
+/** Keeps the prompt of an execution until a person decides. */
+export function keepUnknown({ id, prompt }: Execution, now: number): PutWrite {
+  return { type: 'put', key: unknownRunKey(prompt, id), value: JSON.stringify(prompt), expiresAt: now + keptMs }
+}

@@ -1,0 +1,123 @@
+import { ledgerKeyOf, messageRefsOf } from '@reply/sink/internal'
+import { BridgeError } from '../error.ts'
+import {
+  faultOf,
+  toExecution,
+  toGrant,
+  toLog,
+  toQueuedPrompt,
+  toRoute,
+  toUsedSession,
+  type UnreadableRow,
+} from '../state/decode.ts'
+import type { State } from '../state/state.ts'
+import type { Write } from '../store/store.ts'
+import { keepFailure } from './failure-rows.ts'
+
+/** What a row must be, by how its key begins. Throws if it is not. Rows of other keys are texts that can't be wrong. */
+export const readable: Readonly<Record<string, (value: string, key: string) => unknown>> = {
+  'execution/': toExecution,
+  'log/': toLog,
+  'route/': toRoute,
+  'session/': toUsedSession,
+  'message/': toUsedSession,
+  'allowed/': toGrant,
+  'unknown/': toQueuedPrompt,
+  'ask/': toTime,
+  'seen/': toTime,
+  'ledger/': toLedgerText,
+}
+
+/** The same for the entries of queues. */
+export const queueDecoders: Readonly<Record<string, (value: string) => unknown>> = {
+  'inbox/': toQueuedPrompt,
+  'prompts/': toQueuedPrompt,
+  'backlog/': toQueuedPrompt,
+}
+
+export interface UnreadableOptions {
+  readonly state: State
+  /** In ms since the epoch. */
+  readonly now: () => number
+  /** A row was put aside. */
+  readonly onPutAside: (row: UnreadableRow) => void
+  readonly onError: (error: Error) => void
+}
+
+/**
+ * The state without the rows that can't be read. Such a row is put aside with its key, reported, and absent from then on,
+ * so that all others are read.
+ */
+export function withoutUnreadableRows({ state, now, onPutAside, onError }: UnreadableOptions): State {
+  return { ...state, read, list, queue }
+
+  async function read(key: string): Promise<string | undefined> {
+    const value = await state.read(key)
+    return value !== undefined && (await isReadable({ key, value }, readable)) ? value : undefined
+  }
+
+  async function list(prefix: string): ReturnType<State['list']> {
+    return await filtered(await state.list(prefix), async (row) => await isReadable(row, readable))
+  }
+
+  async function queue(name: string): ReturnType<State['queue']> {
+    const entries = await state.queue(name)
+    return await filtered(entries, async ({ id, value }) => await isReadable({ key: name, id, value }, queueDecoders))
+  }
+
+  async function isReadable(
+    row: Pick<UnreadableRow, 'key' | 'id' | 'value'>,
+    checks: Readonly<Record<string, (value: string, key: string) => unknown>>,
+  ): Promise<boolean> {
+    const [kind] = /^[^/]*\//.exec(row.key) ?? []
+    const check = kind !== undefined && Object.hasOwn(checks, kind) ? checks[kind] : undefined
+    try {
+      check?.(row.value, row.key)
+      return true
+    } catch (error) {
+      await putAside({ type: 'row', ...row, reason: faultOf(error), at: now() })
+      return false
+    }
+  }
+
+  async function putAside(row: UnreadableRow): Promise<void> {
+    const { key, id, value, reason } = row
+    const taken: Write =
+      id === undefined
+        ? { type: 'compare-and-set', key, expected: value, value: undefined }
+        : { type: 'dequeue', queue: key, id }
+    const where = id === undefined ? key : `${key}, entry ${id}`
+    const said = `The row ${where} of the state can't be read: ${reason}.`
+    try {
+      // Another read may have put it aside meanwhile.
+      if (!(await state.commit([taken, keepFailure(row)]))) return
+    } catch (cause) {
+      return onError(new BridgeError('state', `${said} It could not be put aside either.`, { cause }))
+    }
+    try {
+      onPutAside(row)
+    } catch (cause) {
+      onError(cause instanceof Error ? cause : new Error(String(cause)))
+    }
+    const cure = 'It was put aside, and all else goes on. "reply bridge failed" lists it.'
+    onError(new BridgeError('state', `${said} ${cure}`))
+  }
+}
+
+async function filtered<Row>(rows: readonly Row[], isWanted: (row: Row) => Promise<boolean>): Promise<readonly Row[]> {
+  const wanted: Row[] = []
+  for (const row of rows) if (await isWanted(row)) wanted.push(row)
+  return wanted
+}
+
+function toTime(value: string): number {
+  if (/^\d+(\.\d+)?$/.test(value)) return Number(value)
+  throw new Error('It is not a time.')
+}
+
+/** A channel's store also keeps the ids of what it heard. */
+function toLedgerText(value: string, key: string): void {
+  const [, ledgerKey = ''] = /^ledger\/[^/]*\/(.*)$/.exec(key) ?? []
+  if (ledgerKeyOf(ledgerKey)) messageRefsOf(value)
+  else JSON.parse(value)
+}

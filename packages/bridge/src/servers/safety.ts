@@ -1,0 +1,140 @@
+import { connect as dial } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import { type Clock, connect } from '@reply/core'
+import { requireApart } from '../config/load.ts'
+import { type BridgeConfig, isLoopback } from '../config/schema.ts'
+import { BridgeError } from '../error.ts'
+import { secretNamesIn } from './connect.ts'
+
+/** A server as the config names it, and where to look for it. */
+export interface ExposedOptions {
+  /** Its address. One beyond loopback is not looked at: the config wants a password for it. */
+  readonly url: string
+  readonly clock: Clock
+  /** Addresses of this computer that others can reach. Default: those of its network interfaces. */
+  readonly addresses?: readonly string[] | undefined
+  /** How long one address may take, in ms. Default 1000. */
+  readonly timeoutMs?: number | undefined
+}
+
+/**
+ * An address beyond loopback at which a server that is configured by loopback answers without a password: then everyone
+ * in the network can use it. Undefined if there is none.
+ */
+export async function exposedAt(options: ExposedOptions): Promise<string | undefined> {
+  const { url, clock, addresses = outside(), timeoutMs = 1000 } = options
+  const { hostname, port, protocol } = new URL(url)
+  if (!isLoopback(hostname)) return undefined
+  const number = Number(port || (protocol === 'https:' ? 443 : 80))
+  const found = await Promise.all(
+    addresses.map(async (address) => {
+      if (!(await listens(address, { port: number, timeoutMs, clock }))) return undefined
+      const other = new URL(url)
+      other.hostname = address.includes(':') ? `[${address}]` : address
+      const opencode = connect({ url: other.href, connectTimeoutMs: timeoutMs, clock })
+      try {
+        await opencode.ready
+        return other.origin
+      } catch {
+        // It asks for a password, or something else listens there.
+        return undefined
+      } finally {
+        await opencode.close()
+      }
+    }),
+  )
+  return found.find((one) => one !== undefined)
+}
+
+/** Rejects with a `BridgeError` of type `config` if others in the network can use a server without a password. */
+export async function requireUnexposed(
+  server: Pick<BridgeConfig['servers'][string], 'url' | 'password'>,
+  clock: Clock,
+): Promise<void> {
+  const { url, password } = server
+  const address = password || url === undefined ? undefined : await exposedAt({ url, clock })
+  if (address === undefined) return
+  throw new BridgeError(
+    'config',
+    `Others in the network can use the server ${url}: it answers at ${address} without a password. Let it listen on 127.0.0.1 only, or start it with OPENCODE_SERVER_PASSWORD and name its \`password\` in the config.`,
+  )
+}
+
+function outside(): readonly string[] {
+  const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? [])
+  return all.flatMap(({ internal, address, scopeid }) => (internal || scopeid ? [] : [address]))
+}
+
+/** Whether a connection can be made, so that most starts need no more than this. */
+async function listens(
+  host: string,
+  { port, timeoutMs, clock }: { readonly port: number; readonly timeoutMs: number; readonly clock: Clock },
+): Promise<boolean> {
+  return await new Promise((resolve) => {
+    const socket = dial({ host, port })
+    const end = (isOpen: boolean): void => {
+      stopTimer()
+      socket.destroy()
+      resolve(isOpen)
+    }
+    const stopTimer = clock.after(timeoutMs, () => end(false))
+    socket.once('connect', () => end(true))
+    socket.once('error', () => end(false))
+  })
+}
+
+/** Rejects with a `BridgeError` of type `config` if a prompt must not run on the server of that name, in that directory. */
+export type RequireSafe = (server: string, directory: string | undefined) => Promise<void>
+
+interface RequireSafeOptions {
+  readonly servers: BridgeConfig['servers']
+  /** What no agent may reach: see `LoadedConfig.ownPaths`. */
+  readonly ownPaths: readonly string[]
+  readonly clock: Clock
+  /** Default: `requireUnexposed`. */
+  readonly look?: typeof requireUnexposed | undefined
+}
+
+/**
+ * Looks at each server when its first prompt is about to be posted: a server that starts after the bridge answers nowhere
+ * before. Looks again for each prompt until nothing is wrong. The directory is looked at for each prompt: only the
+ * session says where it works.
+ */
+export function createRequireSafe({
+  servers,
+  ownPaths,
+  clock,
+  look = requireUnexposed,
+}: RequireSafeOptions): RequireSafe {
+  const safe = new Set<string>()
+  return async (name, directory) => {
+    const server = servers[name]
+    if (!server) return
+    if (directory !== undefined) requireApart(`The directory ${directory} of a session on ${name}`, directory, ownPaths)
+    if (safe.has(name)) return
+    await look(server, clock)
+    safe.add(name)
+  }
+}
+
+/** What an operator has to know of a server of the config. Empty if there is nothing. Names no secret's value. */
+export function warningsOf(config: BridgeConfig, name: string): readonly string[] {
+  const { url, password, agent } = config.servers[name] ?? {}
+  const names = secretNamesIn(config)
+  const people = Object.keys(config.people).filter((one) => !config.people[one]?.may.includes('approve'))
+  return [
+    ...(url !== undefined && !password && isLoopback(new URL(url).hostname)
+      ? [
+          `Every program and user of this computer can use ${url}, as it has no password. Start the server with OPENCODE_SERVER_PASSWORD, and name its \`password\` in the config.`,
+        ]
+      : []),
+    ...(agent !== undefined && names.length > 0
+      ? [
+          `The agent of ${name} runs as the same user, so commands that it runs can read ${names.join(', ')} in this process's environment (/proc). Put these secrets into files outside its folder: { "file": "…" }.`,
+        ]
+      : []),
+    ...(config.servers[name]?.trustPrompt && people.length > 0
+      ? [`trustPrompt: ${people.join(', ')} can have commands run on ${name} without anyone being asked.`]
+      : []),
+  ]
+}

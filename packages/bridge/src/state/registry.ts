@@ -1,0 +1,161 @@
+import { stripVTControlCharacters } from 'node:util'
+import { type Clock, isShownText, type Part, partsOf, type Reply } from '@reply/core'
+import { clip } from '@reply/sink/internal'
+import type { Mirrors } from '../config/mirrors.ts'
+import type { ChatPlace } from '../place.ts'
+import type { PutWrite } from '../store/apply-writes.ts'
+import { toExecution, toLog } from './decode.ts'
+import type { Execution, LogLine } from './execution.ts'
+import type { State } from './state.ts'
+
+/**
+ * The executions of all chats. Running ones are never forgotten. Finished ones are listed for an hour; the newest of each
+ * session is kept for a day, so that what its background work says later finds its chat.
+ */
+export interface Registry {
+  /** An id that is not in use in that place. */
+  newID(place: ChatPlace): Promise<string>
+  /** The write that stores an execution, without its log. */
+  write(execution: Execution): PutWrite
+  /** The write that stores the log of an execution, by default that of the reply that it follows. Made once, at its end. */
+  writeLog(execution: Execution, lines?: readonly LogLine[]): PutWrite
+  /** Those of all places, oldest first. */
+  all(): Promise<readonly Execution[]>
+  /** Those of a place, newest first. */
+  list(place: ChatPlace): Promise<readonly Execution[]>
+  /** The one of a place whose id is this or begins with it; undefined if none or several do. */
+  find(place: ChatPlace, id: string): Promise<Execution | undefined>
+  /** Tells the registry how to read the reply of a running execution. Returns a function that ends it. */
+  follow(execution: Execution, reply: () => Reply | undefined): () => void
+  /** The last lines of what the agent said and did: of the reply while it runs, then as they were stored. */
+  lines(execution: Execution): Promise<readonly LogLine[]>
+  /** Forgets what is neither listed nor the newest of a session. */
+  evict(): Promise<void>
+}
+
+/** All keys of executions begin with it. */
+export const executionPrefix = 'execution/'
+/** A log is up to 200 kB, and read only by who asks for it: all executions are read at each start and each sweep. */
+const logPrefix = 'log/'
+/** How long finished executions are listed, and how long the newest of a session is kept, in ms. */
+const listedMs = 3_600_000
+const keptMs = 86_400_000
+/** As long as its answer can be posted again: 30 days. */
+const undeliveredMs = 2_592_000_000
+
+/** Without letters and digits that look alike. */
+const letters = 'abcdefghjkmnpqrstuvwxyz23456789'
+const idLength = 6
+
+export function createRegistry(options: {
+  readonly state: State
+  readonly mirrors: Mirrors
+  readonly clock: Clock
+  /** From 0 to 1. */
+  readonly random: () => number
+}): Registry {
+  const { state, mirrors, clock, random } = options
+  const replies = new Map<string, () => Reply | undefined>()
+  return { newID, write, writeLog, all: async () => await all(), list, find, follow, lines, evict }
+
+  function keyOf(place: ChatPlace, id: string): string {
+    return `${executionPrefix}${mirrors.keyOf(place)}/${id}`
+  }
+
+  function logKeyOf({ prompt, id }: Execution): string {
+    return `${logPrefix}${mirrors.keyOf(prompt)}/${id}`
+  }
+
+  async function newID(place: ChatPlace): Promise<string> {
+    for (;;) {
+      const id = Array.from({ length: idLength }, () => letters[Math.floor(random() * letters.length)] ?? 'a').join('')
+      if ((await state.read(keyOf(place, id))) === undefined) return id
+    }
+  }
+
+  function write(execution: Execution): PutWrite {
+    return { type: 'put', key: keyOf(execution.prompt, execution.id), value: JSON.stringify(execution) }
+  }
+
+  function writeLog(execution: Execution, log = followed(execution) ?? []): PutWrite {
+    return { type: 'put', key: logKeyOf(execution), value: JSON.stringify(log) }
+  }
+
+  async function all(within = ''): Promise<readonly Execution[]> {
+    const stored = await state.list(`${executionPrefix}${within}`)
+    return stored.map(({ value }) => toExecution(value)).toSorted((a, b) => a.startedAt - b.startedAt)
+  }
+
+  async function list(place: ChatPlace): Promise<readonly Execution[]> {
+    const here = await all(`${mirrors.keyOf(place)}/`)
+    return here.filter((one) => !one.isSteer && !isOld(one)).toReversed()
+  }
+
+  async function find(place: ChatPlace, id: string): Promise<Execution | undefined> {
+    const wanted = id.toLowerCase()
+    const here = await list(place)
+    const matching = wanted === '' ? [] : here.filter((one) => one.id.startsWith(wanted))
+    return matching.find((one) => one.id === wanted) ?? (matching.length === 1 ? matching[0] : undefined)
+  }
+
+  function follow({ prompt, id }: Execution, reply: () => Reply | undefined): () => void {
+    const key = keyOf(prompt, id)
+    replies.set(key, reply)
+    return () => replies.delete(key)
+  }
+
+  async function lines(execution: Execution): Promise<readonly LogLine[]> {
+    const newest = followed(execution)
+    if (newest) return newest
+    const stored = await state.read(logKeyOf(execution))
+    return stored === undefined ? [] : toLog(stored)
+  }
+
+  function followed({ prompt, id }: Execution): readonly LogLine[] | undefined {
+    const reply = replies.get(keyOf(prompt, id))?.()
+    return reply && logLines(reply)
+  }
+
+  async function evict(): Promise<void> {
+    const stored = await all()
+    const newest = new Map(stored.flatMap((one) => (one.isSteer ? [] : [[one.sessionID, one] as const])))
+    const old = stored.filter((one) => isOld(one, newest.get(one.sessionID) === one ? keptMs : listedMs))
+    const keys = old.flatMap((one) => [keyOf(one.prompt, one.id), logKeyOf(one)])
+    if (old.length > 0) await state.commit(keys.map((key) => ({ type: 'remove', key })))
+  }
+
+  function isOld({ phase, finishedAt }: Execution, afterMs = listedMs): boolean {
+    if (finishedAt === undefined || (phase !== 'done' && phase !== 'undelivered')) return false
+    return clock.now() - finishedAt > (phase === 'undelivered' ? undeliveredMs : afterMs)
+  }
+}
+
+/** How many lines of a log are kept. */
+export const mostLines = 200
+
+/** The most of a line, in UTF-16 units. */
+const mostOfLine = 1000
+
+/** The last lines of what the agent said and did: its text, and the errors of tools and of the run. */
+export function logLines(reply: Reply): readonly LogLine[] {
+  const lines = [...partsOf(reply).flatMap(linesOfPart), ...errorLines(reply)]
+  return lines.slice(-mostLines)
+}
+
+function linesOfPart(part: Part): readonly LogLine[] {
+  if (isShownText(part)) return split('stdout', part.text)
+  if (part.type !== 'tool' || part.state.status !== 'error') return []
+  return split('stderr', part.state.error ?? '')
+}
+
+function errorLines({ error }: Reply): readonly LogLine[] {
+  return error ? split('stderr', error.message || error.name) : []
+}
+
+/** Control sequences go first: they may contain line breaks. */
+function split(from: LogLine['from'], text: string): readonly LogLine[] {
+  const lines = stripVTControlCharacters(text).split('\n')
+  return lines.flatMap((line) =>
+    line.trim() === '' ? [] : [{ from, text: clip(line.replace(/\r/g, ''), mostOfLine) }],
+  )
+}

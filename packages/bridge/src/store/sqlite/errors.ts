@@ -1,0 +1,61 @@
+import { StoreError } from '../store.ts'
+
+/** What an engine's or the file system's error means for an operator. Keeps the error as its cause. */
+export function failureOf(file: string, cause: unknown): StoreError {
+  if (cause instanceof StoreError) return cause
+  const code = codeOf(cause)
+  if (code === 'busy')
+    return new StoreError('busy', `The state ${file} is locked by another process. ${busy}`, { cause })
+  const said = code ? sentences[code] : `failed: ${cause instanceof Error ? cause.message : String(cause)}.`
+  return new StoreError('failed', `The state ${file} ${said}`, { cause })
+}
+
+/** What a file is whose pages don't fit each other. */
+export function damaged(file: string): StoreError {
+  return new StoreError('failed', `The state ${file} ${sentences.damaged}`)
+}
+
+const busy = 'Nothing was changed: try again, and end that process if it hangs.'
+
+const sentences = {
+  denied: "cannot be written. Let the bridge's user write the file and its folder.",
+  full: 'cannot grow: the disk is full. Make room on it.',
+  damaged: 'is damaged. Restore it from a backup, or move it away: a new one begins empty.',
+  foreign: 'is not a state of the bridge. Name another folder, or move the file away.',
+  unopened: 'cannot be opened. Name a folder that exists or can be made, on a local disk.',
+  disk: 'could not be read or written: the disk reports an error. Check the disk.',
+} as const
+
+type Code = keyof typeof sentences | 'busy'
+
+/** SQLite's primary result codes: https://www.sqlite.org/rescode.html */
+const codes: Readonly<Record<number, Code>> = {
+  5: 'busy',
+  6: 'busy',
+  8: 'denied',
+  10: 'disk',
+  11: 'damaged',
+  13: 'full',
+  14: 'unopened',
+  26: 'foreign',
+}
+
+const systemCodes: Readonly<Record<string, Code>> = {
+  EACCES: 'denied',
+  EPERM: 'denied',
+  EROFS: 'denied',
+  ENOSPC: 'full',
+  EDQUOT: 'full',
+  EIO: 'disk',
+  EEXIST: 'unopened',
+  EISDIR: 'unopened',
+  ENOTDIR: 'unopened',
+  ENOENT: 'unopened',
+}
+
+function codeOf(error: unknown): Code | undefined {
+  if (!(error instanceof Error)) return undefined
+  // The low byte is the primary code, the rest says more.
+  if ('rawCode' in error && typeof error.rawCode === 'number') return codes[error.rawCode & 0xff]
+  return 'code' in error && typeof error.code === 'string' ? systemCodes[error.code] : undefined
+}

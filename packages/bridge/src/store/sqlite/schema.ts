@@ -1,0 +1,164 @@
+import type { Clock } from '@reply/core'
+import type { Rows } from '../apply-writes.ts'
+import type { KeptLease } from '../lease-rules.ts'
+import { type Lease, type QueuedValue, type StoredValue, StoreError } from '../store.ts'
+import type { Database } from './database.ts'
+import { versionIn } from './wal.ts'
+
+/** The tables of `migrate` as what they mean. */
+export interface Tables extends Rows {
+  list(prefix: string): readonly StoredValue[]
+  queue(name: string): readonly QueuedValue[]
+  queues(prefix: string): readonly string[]
+  leased(name: string): KeptLease | undefined
+  take(lease: KeptLease): void
+  /** Lets a lease run out, if it is still this one. Its row stays, so that its fence goes on. */
+  release(lease: Lease): void
+  sweep(): number
+}
+
+const alive = '(expires_at IS NULL OR expires_at > ?)'
+
+export function tablesOf(database: Database, clock: Clock): Tables {
+  const { prepare } = database
+  const read = prepare(`SELECT value FROM stored WHERE key = ? AND ${alive}`)
+  const put = prepare('INSERT OR REPLACE INTO stored (key, value, expires_at) VALUES (?, ?, ?)')
+  const remove = prepare('DELETE FROM stored WHERE key = ?')
+  const sweep = prepare('DELETE FROM stored WHERE expires_at <= ?')
+  const listFrom = prepare(`SELECT key, value FROM stored WHERE key >= ? AND ${alive} ORDER BY key`)
+  const listWithin = prepare(`SELECT key, value FROM stored WHERE key >= ? AND ${alive} AND key < ? ORDER BY key`)
+  const queue = prepare('SELECT id, value FROM queued WHERE queue = ? ORDER BY position')
+  const queuesFrom = prepare('SELECT DISTINCT queue FROM queued WHERE queue >= ?')
+  const queuesWithin = prepare('SELECT DISTINCT queue FROM queued WHERE queue >= ? AND queue < ?')
+  // Without a position it gets the one after the highest.
+  const enqueue = prepare('INSERT OR IGNORE INTO queued (queue, id, value) VALUES (?, ?, ?)')
+  const replace = prepare('UPDATE queued SET value = ? WHERE queue = ? AND id = ?')
+  const dequeue = prepare('DELETE FROM queued WHERE queue = ? AND id = ?')
+  const leased = prepare('SELECT holder, fence, expires_at FROM leased WHERE name = ?')
+  const take = prepare('INSERT OR REPLACE INTO leased (name, holder, fence, expires_at) VALUES (?, ?, ?, ?)')
+  const release = prepare('UPDATE leased SET expires_at = 0 WHERE name = ? AND holder = ? AND fence = ?')
+  return {
+    read: (key) => {
+      const row = read.first(keyBytes(key), clock.now())
+      return row && unpacked(row[0])
+    },
+    put: (key, value, expiresAt) => void put.run(keyBytes(key), packed(value), expiresAt ?? null),
+    remove: (key) => void remove.run(keyBytes(key)),
+    enqueue: (name, id, value) => enqueue.run(keyBytes(name), keyBytes(id), packed(value)) === 1,
+    replace: (name, id, value) => replace.run(packed(value), keyBytes(name), keyBytes(id)) === 1,
+    dequeue: (name, id) => dequeue.run(keyBytes(name), keyBytes(id)) === 1,
+    list: (prefix) => {
+      const [from, to] = [keyBytes(prefix), afterPrefix(prefix)]
+      const rows = to ? listWithin.rows(from, clock.now(), to) : listFrom.rows(from, clock.now())
+      return rows.map(([key, value]) => ({ key: keyText(key), value: unpacked(value) }))
+    },
+    queue: (name) => queue.rows(keyBytes(name)).map(([id, value]) => ({ id: keyText(id), value: unpacked(value) })),
+    queues: (prefix) => {
+      const [from, to] = [keyBytes(prefix), afterPrefix(prefix)]
+      return (to ? queuesWithin.rows(from, to) : queuesFrom.rows(from)).map(([name]) => keyText(name))
+    },
+    leased: (name) => {
+      const row = leased.first(keyBytes(name))
+      return row && { name, holder: unpacked(row[0]), fence: Number(row[1]), expiresAt: Number(row[2]) }
+    },
+    take: ({ name, holder, fence, expiresAt }) => void take.run(keyBytes(name), packed(holder), fence, expiresAt),
+    release: ({ name, holder, fence }) => void release.run(keyBytes(name), packed(holder), fence),
+    sweep: () => sweep.run(clock.now()),
+  }
+}
+
+/**
+ * A text as bytes that sort as texts do: by UTF-16 units. SQLite sorts texts by their UTF-8, so by code points.
+ */
+function keyBytes(text: string): Buffer {
+  return Buffer.from(text, 'utf16le').swap16()
+}
+
+/** The text of `keyBytes`. */
+function keyText(bytes: unknown): string {
+  return Buffer.from(bytesOf(bytes)).swap16().toString('utf16le')
+}
+
+/** The bytes after all keys that begin with a prefix. Undefined if there are no such bytes. */
+function afterPrefix(prefix: string): Buffer | undefined {
+  const bytes = keyBytes(prefix)
+  const last = bytes.findLastIndex((byte) => byte < 0xff)
+  const after = bytes.subarray(0, last + 1)
+  after[last] = (after[last] ?? 0) + 1
+  return last === -1 ? undefined : after
+}
+
+/** Half surrogates, which UTF-8 lacks, and U+0000, at which the driver ends a text. */
+const unsafe = /[\0\p{Surrogate}]/u
+
+/** A value as SQLite can keep it: as text, or as bytes if a text would change it. */
+function packed(value: string): string | Buffer {
+  return unsafe.test(value) ? Buffer.from(value, 'utf16le') : value
+}
+
+/** The value of `packed`. A number was put there by hand. */
+function unpacked(column: unknown): string {
+  if (typeof column === 'number') return String(column)
+  return typeof column === 'string' ? column : Buffer.from(bytesOf(column)).toString('utf16le')
+}
+
+/** A copy: `swap16` works in place. */
+function bytesOf(column: unknown): Uint8Array {
+  if (column instanceof ArrayBuffer || column instanceof Uint8Array) return new Uint8Array(column).slice()
+  throw new TypeError(`A column holds a ${typeof column} instead of bytes.`)
+}
+
+/** Says in the file's header that it is ours: "rply". */
+const applicationId = 0x72706c79
+
+/**
+ * From each version to the next. Add to it, and change no entry once it has been released. Keys, queues and ids are
+ * bytes (see `keyBytes`), values texts or bytes (`packed`). A queue's entries arrive in the order of `position`.
+ */
+const migrations: readonly string[] = [
+  `CREATE TABLE stored (key BLOB NOT NULL PRIMARY KEY, value ANY NOT NULL, expires_at REAL) STRICT;
+   CREATE INDEX stored_by_expiry ON stored (expires_at) WHERE expires_at IS NOT NULL;
+   CREATE TABLE queued (
+     position INTEGER PRIMARY KEY, queue BLOB NOT NULL, id BLOB NOT NULL, value ANY NOT NULL, UNIQUE (queue, id)
+   ) STRICT;
+   CREATE INDEX queued_by_position ON queued (queue, position);
+   CREATE TABLE leased (
+     name BLOB NOT NULL PRIMARY KEY, holder ANY NOT NULL, fence INTEGER NOT NULL, expires_at REAL NOT NULL
+   ) STRICT;`,
+]
+
+/** Brings a file to this version, and writes nothing into a file that is newer or not ours. */
+export function migrate(database: Database, file: string): void {
+  checkVersion(database, file)
+  // Readers never wait for a writer. `exec` ignores the row that the pragma returns.
+  if (database.pragma('journal_mode = WAL') !== 'wal')
+    throw new StoreError(
+      'failed',
+      `The state ${file} needs a local disk: this one can't share memory between processes.`,
+    )
+  // A commit returns when the disk has it. macOS needs these for that: https://www.sqlite.org/pragma.html
+  database.exec('PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON')
+  database.waitForDisk(true)
+  if (checkVersion(database, file) === migrations.length) return
+  database.transact(() => {
+    // Another process may have been first.
+    const version = checkVersion(database, file)
+    for (const sql of migrations.slice(version)) database.exec(sql)
+    database.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${migrations.length}`)
+    return { keep: true, result: undefined }
+  })
+}
+
+/** The file's version; 0 for an empty file. Throws a `StoreError` if it is newer, not ours, or lacks its WAL. */
+export function checkVersion(database: Database, file: string): number {
+  const version = versionIn(database, file)
+  const isEmpty = database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').first() === undefined
+  if (!isEmpty && database.pragma('application_id') !== applicationId)
+    throw new StoreError('failed', `The file ${file} belongs to another program. Name another folder for the state.`)
+  if (version > migrations.length)
+    throw new StoreError(
+      'newer',
+      `The state ${file} has version ${version}, and this bridge knows up to ${migrations.length}. Install the newer bridge again, or name another folder for the state.`,
+    )
+  return version
+}

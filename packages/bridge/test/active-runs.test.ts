@@ -1,0 +1,45 @@
+import type { Reply } from '@reply/core'
+import { withResolvers } from '@reply/sink/internal'
+import { expect, test } from 'vitest'
+import type { ActiveRun } from '../src/runs/active-runs.ts'
+import { createActiveRuns } from '../src/runs/active-runs.ts'
+
+const place = { channel: 'tg', chat: { id: '1' } }
+
+test('a run that its own chat shows whole is no longer active, while a mirror is still shown it', async () => {
+  const delivered = withResolvers<void>()
+  const ended = withResolvers<void>()
+  const running = createActiveRuns({ keyOf: () => 'both' })
+  const run = {
+    ...{ delivered: delivered.promise, ended: ended.promise },
+    execution: () => ({ sessionID: 'ses_1', prompt: place }),
+    stream: () => undefined,
+  } as unknown as ActiveRun
+  const seen = () => [running.active(place).length, running.followed(place).length, running.isAtWork('ses_1')]
+  running.add(run)
+  expect(seen()).toEqual([1, 1, true])
+  delivered.resolve()
+  await delivered.promise
+  expect(seen()).toEqual([0, 1, false])
+  ended.resolve()
+  await ended.promise
+  expect(seen()).toEqual([0, 0, false])
+})
+
+test('the last events of a run that was read as ended are of that run, also once it is over', async () => {
+  const ended = withResolvers<void>()
+  const running = createActiveRuns({ keyOf: () => 'here' })
+  const replyOf = (startedAt: number, id: string) =>
+    ({ sessionID: 'ses_1', startedAt, messages: [{ id }] }) as unknown as Reply
+  running.add({
+    delivered: ended.promise,
+    ended: ended.promise,
+    execution: () => ({ sessionID: 'ses_1', prompt: place }),
+    stream: () => ({ reply: replyOf(1, 'msg_1') }),
+  } as unknown as ActiveRun)
+  const isFollowed = () => [running.isFollowed(replyOf(2, 'msg_1')), running.isFollowed(replyOf(2, 'msg_2'))]
+  expect(isFollowed()).toEqual([true, false])
+  ended.resolve()
+  await ended.promise
+  expect(isFollowed()).toEqual([true, false])
+})

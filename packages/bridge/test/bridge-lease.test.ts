@@ -1,0 +1,171 @@
+import { createHandClock } from '@reply/testing'
+import { expect, test } from 'vitest'
+import { createBridgeLease } from '../src/state/bridge-lease.ts'
+import { createState } from '../src/state/state.ts'
+import { type Store, StoreError } from '../src/store/store.ts'
+import { createMemoryStore, createStoreMemory } from '../src/testing.ts'
+
+const put = { type: 'put', key: 'a', value: '1' } as const
+
+/** A lease whose store fails while `broken.with` is set. */
+async function scene() {
+  const clock = createHandClock()
+  const memory = createStoreMemory()
+  const broken: { with?: StoreError | undefined } = {}
+  const others = createMemoryStore({ clock, memory })
+  const working = createMemoryStore({ clock, memory })
+  const failing =
+    <Given extends readonly unknown[], Result>(call: (...given: Given) => Promise<Result>) =>
+    async (...given: Given): Promise<Result> => {
+      if (broken.with) throw broken.with
+      return await call(...given)
+    }
+  const store: Store = { ...working, lease: failing(working.lease), commit: failing(working.commit) }
+  const told: string[] = []
+  const lease = createBridgeLease({
+    ...{ store, clock, holder: 'me', onWaiting: () => {} },
+    onStalled: ({ message }) => told.push(message),
+    onBack: () => told.push('back'),
+    onLost: () => told.push('lost'),
+  })
+  const stopping = new AbortController()
+  const onError = ({ message }: Error): unknown => told.push(`failed: ${message}`)
+  const state = createState({ store, lease, clock, stopping: stopping.signal, onError })
+  await lease.take()
+  return { clock, store: others, broken, lease, state, told, stopping, rest }
+
+  async function rest(): Promise<void> {
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+test('a write with a lease that ran out while no other process wanted it takes it again', async () => {
+  const { store, state, lease, told } = await scene()
+  const held = lease.current()
+  if (held) await store.release(held)
+  expect(await state.commit([put])).toBe(true)
+  expect(await state.read('a')).toBe('1')
+  expect(told).toEqual([])
+  await lease.release()
+})
+
+test('a lease that another process had in between is lost, and nothing is written', async () => {
+  const { store, state, lease, told } = await scene()
+  const held = lease.current()
+  if (held) await store.release(held)
+  const other = await store.lease({ name: 'bridge', holder: 'other', forMs: 1000 })
+  if (other) await store.release(other)
+  await expect(state.commit([put])).rejects.toThrow('Another process took over')
+  await expect(lease.hold()).rejects.toMatchObject({ type: 'taken-over' })
+  expect(await state.read('a')).toBeUndefined()
+  expect(told).toEqual(['lost'])
+  // It gives back what it took to find that out.
+  expect(await store.lease({ name: 'bridge', holder: 'third', forMs: 1000 })).toBeDefined()
+})
+
+test('the lease of a process that died is taken over within 5 s', async () => {
+  const clock = createHandClock()
+  const store = createMemoryStore({ clock })
+  const ignored = { onWaiting: () => {}, onStalled: () => {}, onBack: () => {}, onLost: () => {} }
+  const next = createBridgeLease({ store, clock, holder: 'next', ...ignored })
+  await store.lease({ name: 'bridge', holder: 'dead', forMs: 4000 })
+  let isTaken = false
+  const taking = next.take().then(() => {
+    isTaken = true
+  })
+  for (let passed = 0; passed < 5000 && !isTaken; passed += 250) await clock.advance(250)
+  expect(isTaken).toBe(true)
+  await taking
+  await next.release()
+})
+
+test('a holder whose store fails stops by itself before its lease ends, says why, and goes on with the same fence', async () => {
+  const { clock, broken, lease, told, rest } = await scene()
+  const { fence } = lease.current() ?? {}
+  await clock.advance(1000, rest)
+  const held = await lease.hold()
+  broken.with = new StoreError('failed', 'The disk is full.')
+  // The last renewal was at 1,000 ms, so it stops at 4,500.
+  await clock.advance(3499, rest)
+  expect([lease.isHeld(), held.aborted, told]).toEqual([true, false, []])
+  await clock.advance(1, rest)
+  expect([lease.isHeld(), held.aborted, lease.problem()]).toEqual([false, true, expect.stringContaining('is full.')])
+  broken.with = undefined
+  // It asks at once.
+  expect((await lease.hold()).aborted).toBe(false)
+  expect([lease.current()?.fence, lease.problem()]).toEqual([fence, undefined])
+  expect(told).toEqual(["The state can't be written, so no calls are made until it can: The disk is full.", 'back'])
+  await lease.release()
+})
+
+test('a holder whose store failed for long goes on if no other process had the lease', async () => {
+  const { clock, broken, lease, state, told, rest } = await scene()
+  broken.with = new StoreError('failed', 'The disk is full.')
+  await clock.advance(600_000, rest)
+  await expect(state.commit([put])).rejects.toThrow('The disk is full.')
+  expect(told).toHaveLength(1)
+  broken.with = undefined
+  await clock.advance(1000, rest)
+  expect(await state.commit([put])).toBe(true)
+  expect(told.at(-1)).toBe('back')
+  await lease.release()
+})
+
+test('a holder whose store failed while another process took over is lost, and what waits to be called is not', async () => {
+  const { clock, broken, store, lease, told, rest } = await scene()
+  broken.with = new StoreError('failed', 'The disk is full.')
+  await clock.advance(4000, rest)
+  const waiting = lease.hold().catch(({ type }) => type)
+  await store.lease({ name: 'bridge', holder: 'other', forMs: 4000 })
+  broken.with = undefined
+  await clock.advance(1000, rest)
+  expect(await waiting).toBe('taken-over')
+  expect(told.at(-1)).toBe('lost')
+})
+
+test('a holder that slept past its lease asks before its next call', async () => {
+  const { clock, store, lease } = await scene()
+  await lease.hold()
+  // As after SIGSTOP: time passed, and no timer has run yet.
+  const monotonic = clock.monotonic() + 5000
+  Object.assign(clock, { monotonic: () => monotonic, now: () => monotonic })
+  expect(lease.isHeld()).toBe(false)
+  await store.lease({ name: 'bridge', holder: 'other', forMs: 4000 })
+  await expect(lease.hold()).rejects.toMatchObject({ type: 'taken-over' })
+})
+
+test("a correction of the computer's clock neither ends nor prolongs the time in which calls are made", async () => {
+  const { clock, broken, lease, rest } = await scene()
+  clock.step(600_000)
+  expect(lease.isHeld()).toBe(true)
+  clock.step(-1_200_000)
+  broken.with = new StoreError('failed', 'The disk is full.')
+  await clock.advance(3500, rest)
+  expect(lease.isHeld()).toBe(false)
+  await lease.release()
+})
+
+test('what must not be lost is written once the store works, and each outage is reported once', async () => {
+  const { clock, broken, lease, state, told, rest } = await scene()
+  broken.with = new StoreError('failed', 'No.')
+  const written = state.persist(() => state.commit([put]))
+  await clock.advance(3000, rest)
+  broken.with = undefined
+  await clock.advance(5000, rest)
+  expect(await written).toBe(true)
+  expect(told.filter((one) => one.startsWith('failed: '))).toEqual(['failed: No.'])
+  await lease.release()
+})
+
+test('what waits for a store that fails ends when the bridge stops', async () => {
+  const { clock, broken, lease, state, stopping, rest } = await scene()
+  broken.with = new StoreError('failed', 'No.')
+  const written = state.persist(() => state.commit([put])).catch(({ message }) => message)
+  await clock.advance(4000, rest)
+  const call = lease.hold().catch(({ type }) => type)
+  stopping.abort()
+  lease.quit()
+  expect(await written).toBe('No.')
+  expect(await call).toBe('unreachable')
+  await lease.release()
+})

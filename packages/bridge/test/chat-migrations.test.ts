@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest'
+import { createChatMigrations } from '../src/chats/chat-migrations.ts'
+import { createMirrors } from '../src/config/mirrors.ts'
+import { entryFor, placeKey } from '../src/place.ts'
+import { createMemoryStore } from '../src/testing.ts'
+import { stateOf } from './state-of.ts'
+
+const group = { channel: 'tg', chat: { id: '-7' } }
+const supergroup = { channel: 'tg', chat: { id: '-1007' } }
+const elsewhere = { channel: 'dc', chat: { id: '-1007' } }
+
+test('a chat that got another id keeps its key and what the config says of it, also after a restart', async () => {
+  const state = stateOf(createMemoryStore())
+  const before = createChatMigrations(state)
+  expect(before.former(supergroup)).toBe(supergroup)
+  await before.note('tg', { from: '-7', to: '-1007' })
+  const after = createChatMigrations(state)
+  await after.load()
+  for (const { former } of [before, after]) {
+    expect(former(supergroup)).toEqual(group)
+    expect(former(elsewhere)).toBe(elsewhere)
+    expect(entryFor({ 'tg:-7': 'shop', tg: 'all' }, supergroup, former)).toBe('shop')
+    // What the config says of the new id itself counts first.
+    expect(entryFor({ 'tg:-7': 'shop', 'tg:-1007': 'store' }, supergroup, former)).toBe('store')
+    for (const mirrors of [createMirrors([], former), createMirrors([['tg:-7', 'dc:1']], former)]) {
+      expect(mirrors.keyOf(supergroup)).toBe(placeKey(group))
+      expect([mirrors.isShared(supergroup), mirrors.isShared(elsewhere)]).toEqual([true, false])
+    }
+    expect(createMirrors([['tg:-7', 'dc:1']], former).others(supergroup)).toEqual([
+      { channel: 'dc', chat: { id: '1' } },
+    ])
+    // A config that already has the new id finds what was kept under the old one.
+    expect(createMirrors([['tg:-1007', 'dc:1']], former).keyOf(supergroup)).toBe(placeKey(group))
+  }
+})
+
+test('a move that could not be written is known at once, and written when it is told again', async () => {
+  const state = stateOf(createMemoryStore())
+  let isFull = true
+  const moves = createChatMigrations({
+    list: state.list,
+    commit: async (changes) => {
+      if (isFull) throw new Error('The disk is full.')
+      return await state.commit(changes)
+    },
+  })
+  const move = { from: '-7', to: '-1007' }
+  await expect(moves.note('tg', move)).rejects.toThrow('The disk is full.')
+  expect(moves.former(supergroup)).toEqual(group)
+  isFull = false
+  await moves.note('tg', move)
+  const after = createChatMigrations(state)
+  await after.load()
+  expect(after.former(supergroup)).toEqual(group)
+})

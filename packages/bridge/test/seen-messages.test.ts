@@ -1,0 +1,43 @@
+import { createHandClock } from '@reply/testing'
+import { expect, test } from 'vitest'
+import { createSeenMessages } from '../src/chats/seen-messages.ts'
+import { createMirrors } from '../src/config/mirrors.ts'
+import { createMemoryStore } from '../src/store/memory.ts'
+
+const dayMs = 86_400_000
+
+function open() {
+  const clock = createHandClock(10 * dayMs)
+  const store = createMemoryStore({ clock })
+  const messages = createSeenMessages({ state: store, mirrors: createMirrors([['tg:1', 'dc:9']]), clock })
+  const place = (channel: string, id: string, thread?: string) => ({ channel, chat: { id, ...(thread && { thread }) } })
+  return { clock, store, messages, place }
+}
+
+test('the chats of a channel that have a route, or a mirror, are known, with the time of their newest message', async () => {
+  const { clock, store, messages, place } = open()
+  const [busy, quiet, thread, other] = [place('dc', '7'), place('dc', 'a/b'), place('dc', '7', '3'), place('dc2', '8')]
+  const routes = ['dc/7/', 'dc/a%2Fb/', 'dc/7/3', 'dc2/8/'].map((key) => ({ key: `route/${key}`, value: '{}' }))
+  const now = clock.now()
+  await store.commit([
+    ...routes.map((route) => ({ type: 'put', ...route }) as const),
+    messages.take(busy, { id: '1', postedAt: now - 5000 }),
+    messages.take(busy, { id: '2', postedAt: now - 9000 }),
+    messages.take(other, { id: '1', postedAt: now }),
+  ])
+  expect(await messages.chatsOf('dc')).toEqual([
+    { chat: busy.chat, since: now - 5000 },
+    { chat: thread.chat, since: now - 5000 },
+    { chat: quiet.chat, since: now - 2 * dayMs },
+    { chat: { id: '9' }, since: now - 2 * dayMs },
+  ])
+})
+
+test('a message is taken once in two days', async () => {
+  const { clock, store, messages, place } = open()
+  const take = async () => await store.commit([messages.take(place('dc', '7'), { id: '1' })])
+  expect(await take()).toMatchObject({ type: 'done' })
+  expect(await take()).not.toMatchObject({ type: 'done' })
+  await clock.advance(2 * dayMs + 1)
+  expect(await take()).toMatchObject({ type: 'done' })
+})

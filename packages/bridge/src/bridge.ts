@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { type Client, type Clock, steadyClock, systemClock } from '@reply/core'
+import { type Client, type Clock, systemClock } from '@reply/core'
+import { steadyClock } from '@reply/core/internal'
 import type { WebhookAnswer, WebhookRequest } from '@reply/sink'
 import {
   type BridgeConnection,

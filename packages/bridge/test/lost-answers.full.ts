@@ -1,4 +1,4 @@
-import { pause } from '@reply/core'
+import { pause } from '@reply/core/internal'
 import { createHandClock, type HandClock } from '@reply/testing'
 import { afterEach, describe, expect, test } from 'vitest'
 import { type Store, StoreError, type Write } from '../src/store/store.ts'

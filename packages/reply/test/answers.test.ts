@@ -1,5 +1,6 @@
-import { checkAnswers, type QuestionAsk } from '@reply/core'
+import type { QuestionAsk } from '@reply/core'
 import { describe, expect, test } from 'vitest'
+import { checkAnswers } from '../src/drive/asks/check-answers.ts'
 
 function asking(more: Partial<QuestionAsk['questions'][number]> = {}, labels = ['Red', 'Blue']): QuestionAsk {
   const options = labels.map((label) => ({ label, description: '' }))

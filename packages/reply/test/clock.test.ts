@@ -1,6 +1,7 @@
-import { pause, steadyClock, systemClock } from '@reply/core'
+import { systemClock } from '@reply/core'
 import { createHandClock } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
+import { pause, steadyClock } from '../src/clock.ts'
 import { createStallTimer } from '../src/drive/runs/stall-timer.ts'
 import { setStage, watchAll } from './drive/stage.ts'
 import { run, running } from './make.ts'

@@ -1,5 +1,6 @@
-import { type Change, diff, emptyReply, type Reply, type SessionScopedEvent } from '@reply/core'
+import { type Change, diff, emptyReply, type Reply } from '@reply/core'
 import { describe, expect, test } from 'vitest'
+import type { SessionScopedEvent } from '../src/event.ts'
 import {
   busy,
   closed,

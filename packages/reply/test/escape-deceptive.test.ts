@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { askDetails, askTitle, escapeDeceptive, type PermissionAsk } from '../src/index.ts'
+import { askDetails, askTitle, type PermissionAsk } from '../src/index.ts'
+import { escapeDeceptive } from '../src/text/escape-deceptive.ts'
 import { permission, root } from './make.ts'
 
 test.each([

@@ -7,11 +7,11 @@ import {
   type Reply,
   type ReplyEvent,
   reduce,
-  type SessionScopedEvent,
-  type TrackLimits,
   type TrackState,
   track,
 } from '@reply/core'
+import type { SessionScopedEvent } from '../src/event.ts'
+import type { TrackLimits } from '../src/track/state.ts'
 
 /** Short constructors for the events of `track`. All are of session `root` unless they say otherwise. */
 export const root = 'ses_root'

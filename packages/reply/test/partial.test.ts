@@ -1,5 +1,6 @@
-import { type SnapshotEvent, textOf } from '@reply/core'
+import { textOf } from '@reply/core'
 import { describe, expect, test } from 'vitest'
+import type { SnapshotEvent } from '../src/event.ts'
 import { busy, ended, type Head, idle, message, run, running, session, snapshot, text, user } from './make.ts'
 
 type Read = SnapshotEvent['messages'][number]

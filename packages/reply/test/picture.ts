@@ -1,4 +1,5 @@
-import { type Ask, type Change, emptyReply, type OwnChange, type Part, type Reply } from '@reply/core'
+import { type Ask, type Change, emptyReply, type Part, type Reply } from '@reply/core'
+import type { OwnChange } from '../src/change.ts'
 
 /**
  * A reply as known from its changes alone: the fold of all of them. `pictureOf` derives the same from the reply itself,

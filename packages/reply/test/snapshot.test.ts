@@ -1,5 +1,6 @@
-import { partsOf, type SnapshotEvent, textOf, toolsOf } from '@reply/core'
+import { partsOf, textOf, toolsOf } from '@reply/core'
 import { describe, expect, test } from 'vitest'
+import type { SnapshotEvent } from '../src/event.ts'
 import {
   busy,
   closed,

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { runsUnasked } from '../src/index.ts'
-import { expandCommand } from '../src/source/runs-unasked.ts'
+import { expandCommand, runsUnasked } from '../src/source/runs-unasked.ts'
 
 const review = { name: 'review', template: 'Review this: $ARGUMENTS' }
 

@@ -1,5 +1,6 @@
-import { type ReplyEvent, type SnapshotEvent, textOf } from '@reply/core'
+import { type ReplyEvent, textOf } from '@reply/core'
 import { describe, expect, test } from 'vitest'
+import type { SnapshotEvent } from '../src/event.ts'
 import { ended, type Head, idle, run, session, settle, snapshot, text, user } from './make.ts'
 
 const read = (told: { readonly message: Head }, words: string): SnapshotEvent['messages'][number] => ({

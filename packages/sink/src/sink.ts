@@ -5,10 +5,9 @@ import {
   observerOf,
   type Reply,
   type ReplyObserver,
-  safeOnError,
-  steadyClock,
   systemClock,
 } from '@reply/core'
+import { safeOnError, steadyClock } from '@reply/core/internal'
 import { type Found, type MayAnswer, pick, type TakenAsk } from './asks/answering.ts'
 import type { AskInput } from './asks/asks.ts'
 import { base64url } from './base64url.ts'

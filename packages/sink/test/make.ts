@@ -7,8 +7,8 @@ import {
   type Reply,
   type TextPart,
   type ToolPart,
-  type ToolState,
 } from '@reply/core'
+import type { ToolState } from '@reply/core/source'
 import { type Policy, toPolicy } from '../src/config.ts'
 import type { Card } from '../src/ledger/card.ts'
 import { emptyLedger, type Ledger, shownOf } from '../src/ledger/ledger.ts'

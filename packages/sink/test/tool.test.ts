@@ -1,4 +1,5 @@
-import { type Reply, type ToolState, toolsOf } from '@reply/core'
+import { type Reply, toolsOf } from '@reply/core'
+import type { ToolState } from '@reply/core/source'
 import { listRecordings } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
 import { emptyLedger } from '../src/ledger/ledger.ts'

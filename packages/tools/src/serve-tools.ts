@@ -1,6 +1,7 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { type OnError, ReplyError, safeOnError } from '@reply/core'
+import { type OnError, ReplyError } from '@reply/core'
+import { safeOnError } from '@reply/core/internal'
 import type { Tools } from '@reply/core/thoughts'
 import { bindTools } from './bind.ts'
 import { answerClient } from './mcp.ts'

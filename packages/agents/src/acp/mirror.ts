@@ -6,10 +6,10 @@ import {
   type OnError,
   observerOf,
   type Part,
-  pause,
   type Reply,
   ReplyError,
 } from '@reply/core'
+import { pause } from '@reply/core/internal'
 import type { LocalAnswer, LocalAsk, LocalEnding, LocalOutput, LocalRun } from '@reply/core/source'
 import type { RunHooks } from './source.ts'
 

@@ -1,6 +1,5 @@
-import type { InputPart } from '@reply/core'
 import { ReplyError } from '@reply/core'
-import type { SourcePrompt } from '@reply/core/source'
+import type { InputPart, SourcePrompt } from '@reply/core/source'
 
 /** What the agent takes in prompts besides text and links. */
 export interface PromptRights {

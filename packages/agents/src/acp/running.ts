@@ -1,6 +1,6 @@
 import { basename, resolve } from 'node:path'
-import { type Clock, ReplyError, safeOnError, systemClock } from '@reply/core'
-import { createSecretFilter, guarded } from '@reply/core/internal'
+import { type Clock, ReplyError, systemClock } from '@reply/core'
+import { createSecretFilter, guarded, safeOnError } from '@reply/core/internal'
 import { type AcpAgent, readInitialize } from './decode/response.ts'
 import { connectLink, type Link, type LinkHandlers, toReplyError } from './link.ts'
 import type { AcpOptions } from './options.ts'

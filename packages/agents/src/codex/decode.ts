@@ -1,5 +1,4 @@
-import type { ToolState } from '@reply/core'
-import type { LocalEnding } from '@reply/core/source'
+import type { LocalEnding, ToolState } from '@reply/core/source'
 import * as z from 'zod'
 import { agentActivity, agentCall, agentInput, agentOutput, agentTool, type Task, taskIn } from './decode/agents.ts'
 

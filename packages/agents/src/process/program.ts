@@ -1,4 +1,5 @@
-import { ReplyError, safeOnError } from '@reply/core'
+import { ReplyError } from '@reply/core'
+import { safeOnError } from '@reply/core/internal'
 import { createLastLine } from './last-line.ts'
 import { linesOf } from './lines.ts'
 import { type ChildOptions, type Exit, startChild } from './start.ts'

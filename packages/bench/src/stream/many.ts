@@ -1,4 +1,5 @@
-import type { Part, ReplyEvent, SessionScopedEvent } from '@reply/core'
+import type { Part, ReplyEvent } from '@reply/core'
+import type { SessionScopedEvent } from '@reply/core/internal'
 
 const sessionID = 'ses_many'
 const at = 1000

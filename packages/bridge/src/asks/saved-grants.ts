@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { Client, Clock, PermissionAsk, SavedRule } from '@reply/core'
+import type { Client, Clock, PermissionAsk } from '@reply/core'
+import type { SavedRule } from '@reply/core/source'
 import { type Grant, toGrant } from '../state/decode.ts'
 import type { State } from '../state/state.ts'
 import type { Write } from '../store/store.ts'

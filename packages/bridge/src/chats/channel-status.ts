@@ -1,4 +1,4 @@
-import type { SteadyClock } from '@reply/core'
+import type { SteadyClock } from '@reply/core/source'
 import type { Hearing } from '@reply/sink/channel'
 import type { BridgeObserver } from '../events/emit.ts'
 

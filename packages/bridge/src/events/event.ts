@@ -1,4 +1,5 @@
-import type { Outcome, PermissionReply } from '@reply/core'
+import type { Outcome } from '@reply/core'
+import type { PermissionReply } from '@reply/core/internal'
 
 /** Where something happened. Ids are the platform's; no event contains what people or agents wrote. */
 export interface EventPlace {

@@ -1,4 +1,5 @@
-import type { Client, SteadyClock } from '@reply/core'
+import type { Client } from '@reply/core'
+import type { SteadyClock } from '@reply/core/source'
 import type { AnsweredBy } from '../asks/answered-by.ts'
 import type { AskTimeouts } from '../asks/ask-timeouts.ts'
 import type { Channels } from '../chats/channels.ts'

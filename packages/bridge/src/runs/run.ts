@@ -1,6 +1,5 @@
 import {
   type Client,
-  type CommandInfo,
   type PostedPrompt,
   type PromptFile,
   type PromptInput,
@@ -9,8 +8,9 @@ import {
   type ReplyObserver,
   type ReplyStream,
   type RunOptions,
-  runsUnasked,
 } from '@reply/core'
+import { runsUnasked } from '@reply/core/internal'
+import type { CommandInfo } from '@reply/core/source'
 import type { InboundFile } from '@reply/sink'
 import type { BridgeConnection, Button } from '@reply/sink/channel'
 import { pause, withResolvers } from '@reply/sink/internal'

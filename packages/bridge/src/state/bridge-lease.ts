@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events'
-import type { SteadyClock } from '@reply/core'
+import type { SteadyClock } from '@reply/core/source'
 import { PortError } from '@reply/sink/channel'
 import { pause, withResolvers } from '@reply/sink/internal'
 import { BridgeError, messageOf } from '../error.ts'

@@ -7,10 +7,9 @@ import {
   type PermissionAsk,
   type Question,
   type QuestionAsk,
-  type ReadPermissionAnswer,
-  type ReadQuestionAnswer,
   type Reply,
 } from '@reply/core'
+import type { ReadPermissionAnswer, ReadQuestionAnswer } from '@reply/core/internal'
 import { legibleLine, visibleLine } from '../format/sanitize.ts'
 
 /** A person's decision. */

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { alwaysOffer, type PermissionAsk } from '../../src/index.ts'
+import { alwaysOffer } from '../../src/ask/always.ts'
+import type { PermissionAsk } from '../../src/index.ts'
 import { permission, root } from '../make.ts'
 
 function offer(always: readonly string[], more: Partial<PermissionAsk> = {}): string {

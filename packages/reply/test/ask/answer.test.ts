@@ -1,5 +1,5 @@
-import { readPermissionAnswer, readQuestionAnswer } from '@reply/core'
 import { describe, expect, test } from 'vitest'
+import { readPermissionAnswer, readQuestionAnswer } from '../../src/ask/answer.ts'
 
 describe('an answer to a permission', () => {
   test.each([

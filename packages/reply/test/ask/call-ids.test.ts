@@ -1,6 +1,7 @@
-import type { PermissionAsk, Reply, SessionScopedEvent } from '@reply/core'
+import type { PermissionAsk, Reply } from '@reply/core'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { SessionScopedEvent } from '../../src/event.ts'
 import { closed, ended, message, part, permission, reduced, root, running, snapshot, tool } from '../make.ts'
 import { count, parts } from '../reduce/long-message.ts'
 

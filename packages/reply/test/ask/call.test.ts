@@ -1,5 +1,6 @@
-import { type Ask, type ChangeOf, diff, emptyReply, type PermissionAsk, pendingAsks, type Reply } from '@reply/core'
+import { type Ask, diff, emptyReply, type PermissionAsk, pendingAsks, type Reply } from '@reply/core'
 import { describe, expect, test } from 'vitest'
+import type { ChangeOf } from '../../src/change.ts'
 import {
   changesOf,
   closed,

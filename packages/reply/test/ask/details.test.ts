@@ -1,6 +1,7 @@
-import { askDetails, askTitle, escapeDeceptive, escapeInvisible, type PermissionAsk } from '@reply/core'
+import { askDetails, askTitle, escapeInvisible, type PermissionAsk } from '@reply/core'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { escapeDeceptive } from '../../src/text/escape-deceptive.ts'
 import { permission, root } from '../make.ts'
 
 function askOf(tool: string, input: Record<string, unknown>, more: Partial<PermissionAsk> = {}): PermissionAsk {

@@ -1,6 +1,7 @@
 import { createRecordedServer, openCode2Version, readRecording } from '@reply/testing'
 import { expect, test } from 'vitest'
-import { type PostedPrompt, type ReplyStream, type Resumed, textOf } from '../../src/index.ts'
+import type { Resumed } from '../../src/drive/runs/posted-prompt.ts'
+import { type PostedPrompt, type ReplyStream, textOf } from '../../src/index.ts'
 import { createListener } from '../recorded/picture.ts'
 import { setStage } from './stage.ts'
 

@@ -1,4 +1,5 @@
-import { emptyReply, type Message, type Reply, reduce, type SessionScopedEvent } from '@reply/core'
+import { emptyReply, type Message, type Reply, reduce } from '@reply/core'
+import type { SessionScopedEvent } from '../../src/event.ts'
 import { longFrom } from '../../src/reduce/long-parts.ts'
 import { delta, root, stepFinish, text, tool } from '../make.ts'
 

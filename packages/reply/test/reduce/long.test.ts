@@ -1,6 +1,7 @@
-import { type Message, type Reply, reduce, type SessionScopedEvent } from '@reply/core'
+import { type Message, type Reply, reduce } from '@reply/core'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { SessionScopedEvent } from '../../src/event.ts'
 import { chunkLength } from '../../src/reduce/chunks.ts'
 import { longFrom, longPartsOf } from '../../src/reduce/long-parts.ts'
 import {

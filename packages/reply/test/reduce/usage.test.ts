@@ -1,6 +1,7 @@
-import { type Change, type Message, type Reply, reduce, type SessionScopedEvent, type Usage } from '@reply/core'
+import { type Change, type Message, type Reply, reduce, type Usage } from '@reply/core'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import type { SessionScopedEvent } from '../../src/event.ts'
 import { longFrom } from '../../src/reduce/long-parts.ts'
 import { message, part, root, running, stepFinish, text } from '../make.ts'
 import { fold } from './long-message.ts'

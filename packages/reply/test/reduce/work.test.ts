@@ -1,5 +1,6 @@
-import type { Part, SessionScopedEvent } from '@reply/core'
+import type { Part } from '@reply/core'
 import { describe, expect, test, vi } from 'vitest'
+import type { SessionScopedEvent } from '../../src/event.ts'
 import { chunkLength } from '../../src/reduce/chunks.ts'
 import { longPartsOf } from '../../src/reduce/long-parts.ts'
 import {

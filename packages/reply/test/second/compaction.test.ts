@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { type Compaction, currentActivity, type Reply, replay } from '../../src/index.ts'
+import { currentActivity, type Reply, replay } from '../../src/index.ts'
+import type { Compaction } from '../../src/reply.ts'
 import { observing } from '../observing.ts'
 import { readTape } from './recorded.ts'
 import { prompted, promptID, type StableFrame, says, stepBegins, stepEnds, streamOf } from './stable-frames.ts'

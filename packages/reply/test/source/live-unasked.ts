@@ -11,8 +11,8 @@ import {
 import { isOpenCode2 } from '@reply/testing/internal'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Client, connect, runsUnasked } from '../../src/index.ts'
-import { expandCommand } from '../../src/source/runs-unasked.ts'
+import { type Client, connect } from '../../src/index.ts'
+import { expandCommand, runsUnasked } from '../../src/source/runs-unasked.ts'
 
 /** Each with what a person writes. `touch` and a name marks a shell command that ran. */
 const cases: readonly (readonly [template: string, args: string])[] = [

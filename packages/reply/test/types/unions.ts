@@ -1,13 +1,6 @@
-import type {
-  Change,
-  ChangeOf,
-  ChangeType,
-  Observation,
-  Part,
-  Reply,
-  ReplyObserver,
-  SessionScopedEvent,
-} from '@reply/core'
+import type { Change, ChangeType, Observation, Part, Reply, ReplyObserver } from '@reply/core'
+import type { ChangeOf } from '../../src/change.ts'
+import type { SessionScopedEvent } from '../../src/event.ts'
 import type { Expect, Same } from './same.ts'
 
 /** What must and must not compile for users of our unions. */

@@ -1,4 +1,5 @@
-import { type Clock, wallTime } from '@reply/core'
+import type { Clock } from '@reply/core'
+import { wallTime } from '@reply/core/internal'
 import type { Policy } from '../config.ts'
 import { safeFileName } from '../file-name.ts'
 import { type IntentEntry, openStream, refOf } from '../ledger/entry.ts'

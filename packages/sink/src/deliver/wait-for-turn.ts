@@ -1,4 +1,5 @@
-import { type Clock, pause } from '@reply/core'
+import type { Clock } from '@reply/core'
+import { pause } from '@reply/core/internal'
 import type { CallKind } from '../port/limits.ts'
 import { PortError } from '../port/port-error.ts'
 import { type ChatPace, heeding } from './pace.ts'

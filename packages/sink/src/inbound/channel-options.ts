@@ -1,4 +1,5 @@
-import { type Clock, safeOnError, systemClock } from '@reply/core'
+import { type Clock, systemClock } from '@reply/core'
+import { safeOnError } from '@reply/core/internal'
 import type { LedgerStore } from '../ledger/ledger.ts'
 import type { Chat, MessageRef } from '../port/port.ts'
 import type { ChannelSinkOptions } from '../sink.ts'

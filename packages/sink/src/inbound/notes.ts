@@ -1,4 +1,5 @@
-import { type Clock, pause } from '@reply/core'
+import type { Clock } from '@reply/core'
+import { pause } from '@reply/core/internal'
 import { type ChatPace, heeding, pacerOf } from '../deliver/pace.ts'
 import { toPortError } from '../deliver/perform.ts'
 import { waitForTurn } from '../deliver/wait-for-turn.ts'

@@ -8,8 +8,8 @@ import {
   type PermissionAsk,
   type QuestionAsk,
   type Reply,
-  startsSubagent,
 } from '@reply/core'
+import { startsSubagent } from '@reply/core/internal'
 import { formOf, tokens } from '../asks/asks.ts'
 import { whyNotAlways } from '../asks/offer.ts'
 import { detailsOf, isInputKnown, permissionCardKey } from '../asks/permission.ts'

@@ -56,7 +56,9 @@ export interface Around {
 export function around({ silent, replyTo, nonce }: Around): Body {
   return {
     ...noMentions,
-    ...{ nonce, enforce_nonce: true, flags: flag.noEmbeds | (silent ? flag.silent : 0) },
+    nonce,
+    enforce_nonce: true,
+    flags: flag.noEmbeds | (silent ? flag.silent : 0),
     ...(replyTo && { message_reference: { message_id: replyTo.id, fail_if_not_exists: false } }),
   }
 }

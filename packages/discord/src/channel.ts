@@ -96,7 +96,10 @@ export function discordChannel(options: DiscordChannelOptions): DiscordChannel {
   function sinkFor(at: Inbound | SinkPlace, more: Partial<DiscordSinkOptions> = {}): Sink {
     const { chat, replyTo, answerers } = placeOf(at)
     return discordSink({
-      ...{ ...options, answerers, onError, clock },
+      ...options,
+      answerers,
+      onError,
+      clock,
       channelId: chat.id,
       kind: chat.kind,
       replyTo: replyTo?.id,

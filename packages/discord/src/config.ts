@@ -73,6 +73,9 @@ async function gatewayFor({ updates, token, apiUrl }: DiscordConfig, host: Chann
   }
   return createGateway({
     connect: () => new Client({ intents, ws, rest: restOptions(apiUrl) }),
-    ...{ token: host.secret(token), hearing: createHearing(host), clock, onError },
+    token: host.secret(token),
+    hearing: createHearing(host),
+    clock,
+    onError,
   })
 }

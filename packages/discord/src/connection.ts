@@ -49,8 +49,15 @@ export function gatewayConnection(
   const { clock, onInbound, onError } = host
   const commands = new Set<string>()
   const channel = discordChannel({
-    ...{ rest, updates, client, publicKey, commands },
-    ...{ onInbound: (inbound) => onInbound(ownPress(inbound)), onError, clock, onlyFiles: true },
+    rest,
+    updates,
+    client,
+    publicKey,
+    commands,
+    onInbound: (inbound) => onInbound(ownPress(inbound)),
+    onError,
+    clock,
+    onlyFiles: true,
   })
   const { chats = async () => [] } = host
   const catchUp = createCatchUp({ rest, chats, handleEvent: channel.handleEvent, onError, clock })
@@ -104,7 +111,9 @@ export function gatewayConnection(
       const call = { what: 'commands', clock, toPortError }
       const id = idIn(await callPlatform((signal) => rest.get('/applications/@me', { signal }), call), 'commands')
       const body = menu.map(({ name, description }) => ({
-        ...{ type: 1, name, description: description.slice(0, 100) },
+        type: 1,
+        name,
+        description: description.slice(0, 100),
         options: [{ type: 3, name: 'text', description: 'What the command is about.', required: false }],
       }))
       await callPlatform((signal) => rest.put(`/applications/${id}/commands`, { body, signal }), call)

@@ -61,10 +61,17 @@ function fieldsOf(
   const description = isSaid ? {} : { description: oneLine(question.question, dialog.description) }
   const isRequired = !hasWords && selects.length === 1
   const labelled = (component: Component, label: string, more: Component = {}): Component => ({
-    ...{ type: kind.label, label: oneLine(label, dialog.label), ...more, component },
+    type: kind.label,
+    label: oneLine(label, dialog.label),
+    ...more,
+    component,
   })
   const words = (isOnly: boolean): Component => ({
-    ...{ type: kind.text, custom_id: `${at}.w`, style: 2, required: isOnly, max_length: dialog.written },
+    type: kind.text,
+    custom_id: `${at}.w`,
+    style: 2,
+    required: isOnly,
+    max_length: dialog.written,
   })
   if (selects.length === 0) return [labelled(words(true), name, description)]
   const values = valuesOf(question)
@@ -73,8 +80,11 @@ function fieldsOf(
     const first = before
     before += options.length
     const select = {
-      ...{ type: kind.select, custom_id: `${at}.${chunk}`, required: isRequired },
-      ...{ min_values: isRequired ? 1 : 0, max_values: question.multiple ? options.length : 1 },
+      type: kind.select,
+      custom_id: `${at}.${chunk}`,
+      required: isRequired,
+      min_values: isRequired ? 1 : 0,
+      max_values: question.multiple ? options.length : 1,
       options: options.map((option, index) => optionOf(option, values[first + index] ?? '', first + index + 1)),
     }
     const count = selects.length > 1 ? ` (${chunk + 1}/${selects.length})` : ''

@@ -28,7 +28,12 @@ type First = (body: Body) => Promise<void>
 export function createReceiver(options: ReceiverOptions): Receiver {
   const { rest, onInbound, clock, timeoutMs } = options
   const receiver = createInboundReceiver({
-    ...{ ...options, client: rest, account: 'discord', toPortError, Failure: DiscordError, pressMs: tokenMs },
+    ...options,
+    client: rest,
+    account: 'discord',
+    toPortError,
+    Failure: DiscordError,
+    pressMs: tokenMs,
     onInbound: handle,
     limitsOf: () => discordLimits,
   })

@@ -52,7 +52,10 @@ export function watched(
         return await rest[verb](route, request)
       })
   return {
-    ...{ post: around('post'), put: around('put'), patch: around('patch'), delete: around('delete') },
+    post: around('post'),
+    put: around('put'),
+    patch: around('patch'),
+    delete: around('delete'),
     on: (event, listener) => rest.on(event, listener),
   }
 }

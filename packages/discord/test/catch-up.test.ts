@@ -17,7 +17,10 @@ async function open(faults: readonly DiscordFault[] = []) {
   const errors: Error[] = []
   const onError = (error: Error): unknown => errors.push(error)
   const channel = discordChannel({
-    ...{ rest, clock, updates: 'own' as const, onError },
+    rest,
+    clock,
+    updates: 'own' as const,
+    onError,
     onInbound: (inbound) => received.push(inbound),
   })
   const since = clock.now()

@@ -31,7 +31,11 @@ async function receive(
   const errors: Error[] = []
   const client = listening(discord, intents)
   const channel = discordChannel({
-    ...{ rest, clock, client, updates: 'gateway', onError: (error: Error) => errors.push(error) },
+    rest,
+    clock,
+    client,
+    updates: 'gateway',
+    onError: (error: Error) => errors.push(error),
     onInbound: (inbound) => {
       received.push(inbound)
       return onInbound(inbound)

@@ -41,7 +41,9 @@ const scripts: Scripts = {
       [
         sayText('I delegate this.'),
         callTool('task', {
-          ...{ description: 'Touch it', prompt: `Do it. ${scenarioToken('agent/child')}`, subagent_type: 'general' },
+          description: 'Touch it',
+          prompt: `Do it. ${scenarioToken('agent/child')}`,
+          subagent_type: 'general',
         }),
       ],
       [sayText('It was done.')],
@@ -92,7 +94,11 @@ beforeAll(async () => {
   const intents = [Guilds, GuildMessages, MessageContent]
   client = new DiscordClient({ intents, rest: { ...discordRestOptions, api: discord.url } })
   channel = discordChannel({
-    ...{ rest: client.rest, client, updates: 'gateway', onInbound, policy },
+    rest: client.rest,
+    client,
+    updates: 'gateway',
+    onInbound,
+    policy,
     onError: (error) => errors.push(error),
   })
   channel.start()

@@ -8,8 +8,12 @@ import { listening, logIn } from './client.ts'
 
 const option = (label: string, description = '') => ({ label, description })
 const question = (more: Partial<Question> = {}): Question => ({
-  ...{ header: 'Colour', question: 'Which colour?', options: [option('Red', 'warm'), option('Blue')] },
-  ...{ multiple: false, custom: false, ...more },
+  header: 'Colour',
+  question: 'Which colour?',
+  options: [option('Red', 'warm'), option('Blue')],
+  multiple: false,
+  custom: false,
+  ...more,
 })
 
 function replyOf(questions: readonly Question[]): Reply {

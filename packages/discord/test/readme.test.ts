@@ -16,7 +16,8 @@ test("the README's first program posts the answer before it ends", async () => {
   const modules = { '@reply/discord': discordPackage, '@discordjs/rest': { REST: Local } }
   const logged = await runProgram({
     page: 'packages/discord/README.md',
-    ...{ modules, env: { DISCORD_TOKEN: 'MTA.readme' } },
+    modules,
+    env: { DISCORD_TOKEN: 'MTA.readme' },
   })
   expect(discord.screen('123456789012345678')).toMatchObject([{ text: 'It is a typo.' }])
   expect(logged).toMatchObject([{ shown: 1, undelivered: [], doubtful: 0 }])

@@ -101,7 +101,9 @@ function growing(words: number): Timeline['states'] {
     const part = { id: 'prt_1', messageID: 'msg_2', type: 'text' as const, text, raw: undefined }
     const sealed = { ...part, status: isSettled ? ('sealed' as const) : ('open' as const) }
     const reply: Reply = {
-      ...{ ...emptyReply('ses_1'), promptIDs: ['msg_1'], startedAt: beginning },
+      ...emptyReply('ses_1'),
+      promptIDs: ['msg_1'],
+      startedAt: beginning,
       messages: [{ id: 'msg_2', parts: [sealed], raw: undefined }],
       phase: isSettled ? 'settled' : 'working',
       ...(isSettled && { outcome: 'completed' as const, finish: 'stop', settledAt: beginning + 100 * index }),

@@ -8,7 +8,10 @@ const shown = 'Del\\u202eete\\u200b'
 
 test("hidden characters in a dialog's title, fields and options are made visible; option values keep them", () => {
   const question = {
-    ...{ header: hidden, question: `${hidden}?`, multiple: false, custom: false },
+    header: hidden,
+    question: `${hidden}?`,
+    multiple: false,
+    custom: false,
     options: [{ label: hidden, description: hidden }],
   }
   const dialog = dialogOf({ token: 't', label: hidden, questions: [question] })

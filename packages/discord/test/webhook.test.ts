@@ -18,7 +18,12 @@ async function open(
   const { rest, clock, discord } = started
   const received: Inbound[] = []
   const channel = discordChannel({
-    ...{ rest, clock, updates: 'http', publicKey: discord.publicKey, commands: ['ask'], ...given },
+    rest,
+    clock,
+    updates: 'http',
+    publicKey: discord.publicKey,
+    commands: ['ask'],
+    ...given,
     onInbound: (inbound) => {
       received.push(inbound)
       return onInbound(inbound)
@@ -33,7 +38,11 @@ const components = [{ type: 1, components: [{ type: 2, style: 2, label: 'Yes', c
 
 const pressed = (id: string, token = 'reply:tok'): string =>
   JSON.stringify({
-    ...{ id, token: 'interaction-token', application_id: '2', type: 3, channel_id: channelId },
+    id,
+    token: 'interaction-token',
+    application_id: '2',
+    type: 3,
+    channel_id: channelId,
     ...{
       user: { id: person.id, username: 'ada' },
       message: { id: '9' },

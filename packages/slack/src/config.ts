@@ -3,9 +3,8 @@ import { loadClient, systemClock } from '@reply/sink/internal'
 import * as z from 'zod'
 import type { SlackBridgeApi, SlackSocket } from './api.ts'
 import { me, slackConnection } from './connection.ts'
-import { accountOf } from './inbound/file.ts'
-import { guardFrames } from './inbound/frames.ts'
-import { toSocketError } from './inbound/socket.ts'
+import { accountOf } from './inbound.ts'
+import { guardFrames, toSocketError } from './socket.ts'
 
 /** An app in a bridge's config. */
 export const slackConfig = z
@@ -61,7 +60,9 @@ async function connect({ token, apiUrl }: SlackConfig, host: Pick<ChannelHost, '
   const { LogLevel, WebClient } = await loadClient('@slack/web-api', () => import('@slack/web-api'))
   return new WebClient(host.secret(token), {
     ...(apiUrl !== undefined && { slackApiUrl: withSlash(apiUrl) }),
-    ...{ logLevel: LogLevel.ERROR, retryConfig: { retries: 0 }, rejectRateLimitedCalls: true },
+    logLevel: LogLevel.ERROR,
+    retryConfig: { retries: 0 },
+    rejectRateLimitedCalls: true,
   })
 }
 

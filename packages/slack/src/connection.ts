@@ -1,15 +1,22 @@
 import type { Clock } from '@reply/core'
-import { type BridgeConnection, type ChannelHost, callPlatform, createNotes, sinkOptionsOf } from '@reply/sink/channel'
-import type { SinkFields } from '@reply/sink/internal'
-import type { SlackApi, SlackBridgeApi } from './api.ts'
-import { saysOf } from './call.ts'
+import type { InboundFile } from '@reply/sink'
+import {
+  type BridgeConnection,
+  type ChannelHost,
+  callPlatform,
+  createNotes,
+  downloadFile,
+  PortError,
+  sinkOptionsOf,
+} from '@reply/sink/channel'
+import { type DownloadLimits, type SinkFields, tooLong } from '@reply/sink/internal'
+import { type SlackApi, type SlackBridgeApi, saysOf } from './api.ts'
 import { type SlackChannel, type SlackChannelOptions, slackChannel } from './channel.ts'
-import { SlackError } from './error.ts'
-import { toPortError } from './failure.ts'
-import { download } from './inbound/download.ts'
-import { unauthorized } from './inbound/socket.ts'
+import { SlackError, toPortError } from './error.ts'
+import { urlOf } from './inbound.ts'
 import { createSlackPort } from './port.ts'
 import { renderSlack } from './render.ts'
+import { unauthorized } from './socket.ts'
 
 /** An app of the program's own, and how its replies are shown. */
 export interface SlackConnectionOptions
@@ -27,8 +34,18 @@ export function slackConnection(options: SlackConnectionOptions, host: ChannelHo
   const { clock, onInbound, onError, onHearing } = host
   const { api, events, socket, signingSecret, ...fields } = options
   const channel = slackChannel({
-    ...{ api, events, socket, signingSecret, onInbound, onError, onHearing, clock },
-    ...{ onlyFiles: true, hearsAll: true, acknowledges: 'handled', commands: 'all' },
+    api,
+    events,
+    socket,
+    signingSecret,
+    onInbound,
+    onError,
+    onHearing,
+    clock,
+    onlyFiles: true,
+    hearsAll: true,
+    acknowledges: 'handled',
+    commands: 'all',
   })
   const notes = createNotes({
     client: api,
@@ -70,4 +87,39 @@ export async function me(api: SlackApi, clock: Clock): Promise<unknown> {
     const cure = "Use the Bot User OAuth Token (xoxb-…) on the app's page OAuth & Permissions."
     throw new SlackError('unauthorized', `Slack rejected the bot's token (${word}). ${cure}`)
   }
+}
+
+interface SlackDownload extends DownloadLimits {
+  readonly api: SlackApi
+  readonly token: string
+  /** Besides Slack's own hosts, the token is only sent to the host of this address. */
+  readonly apiUrl: string | undefined
+  readonly clock: Clock
+}
+
+const cure = "Does the app have the scope files:read, and is it in the file's channel?"
+
+/** Reads a file with the bot's token. https://docs.slack.dev/reference/objects/file-object */
+async function download(file: InboundFile, options: SlackDownload): Promise<Uint8Array> {
+  const { api, token, apiUrl, clock, maxBytes, signal } = options
+  const what = `file ${file.name}`
+  if ((file.size ?? 0) > maxBytes) throw tooLong(what, maxBytes)
+  const url = URL.canParse(file.ref) ? file.ref : await lookedUp()
+  if (!isTrusted(url, apiUrl)) throw new PortError('refused', `${what}: it is not kept by Slack.`)
+  const headers = { authorization: `Bearer ${token}` }
+  return await downloadFile({ url, headers, maxBytes, signal, what, platform: 'Slack', cure, clock })
+
+  async function lookedUp(): Promise<string> {
+    const call = { what, clock, toPortError: toPortError.client }
+    const url = urlOf(await callPlatform(() => api.apiCall('files.info', { file: file.ref }), call))
+    if (url === undefined) throw new PortError('refused', `${what}: Slack gives no address for it.`)
+    return url
+  }
+}
+
+/** The token must not reach any other host. */
+function isTrusted(url: string, apiUrl: string | undefined): boolean {
+  const { protocol, hostname, origin } = new URL(url)
+  if (apiUrl !== undefined && new URL(apiUrl).origin === origin) return true
+  return protocol === 'https:' && /(?:^|\.)slack(?:-gov)?\.com$/.test(hostname)
 }

@@ -1,5 +1,5 @@
-import { ChannelError } from '@reply/sink/channel'
-import type { ChannelErrorType } from '@reply/sink/internal'
+import { ChannelError, createToPortError, type PortErrorType, typeOfStatus } from '@reply/sink/channel'
+import type { ChannelErrorType, ToPortError } from '@reply/sink/internal'
 
 /**
  * Besides the types of all channels:
@@ -12,4 +12,97 @@ export type SlackErrorType = ChannelErrorType | 'client' | 'unauthorized' | 'upd
 /** What a channel reports to `onError`; `invalid` is thrown instead. Never contains the token. */
 export class SlackError extends ChannelError<SlackErrorType> {
   override readonly name = 'SlackError'
+}
+
+/** An error response, as the errors of `@slack/web-api` carry it. */
+type ErrorResponse =
+  | { readonly type: 'limited'; readonly retryAfterS: number }
+  /** `ok: false`, with one of Slack's error codes. */
+  | { readonly type: 'refused'; readonly error: string; readonly details: readonly string[] }
+  | { readonly type: 'status'; readonly code: number }
+
+/** Slack's error codes; all others map to `refused`. https://docs.slack.dev/reference/methods/chat.postMessage#errors */
+const meanings: Readonly<Record<string, PortErrorType>> = {
+  ratelimited: 'rate-limited',
+  rate_limited: 'rate-limited',
+  message_not_found: 'gone',
+  channel_not_found: 'gone',
+  thread_not_found: 'gone',
+  cant_update_message: 'fixed',
+  cant_delete_message: 'fixed',
+  edit_window_closed: 'fixed',
+  // Slack or a person closed the stream.
+  message_not_in_streaming_state: 'fixed',
+  stopped_by_user: 'fixed',
+  msg_too_long: 'too-long',
+  msg_blocks_too_long: 'too-long',
+  invalid_blocks: 'unparsable',
+  invalid_blocks_format: 'unparsable',
+  // Another process is streaming to the message, or one ended without closing it. Slack closes it by itself.
+  streaming_state_conflict: 'unreachable',
+  service_unavailable: 'unreachable',
+  request_timeout: 'unreachable',
+  team_added_to_org: 'unreachable',
+  // Documented for both: "It's possible some aspect of the operation succeeded".
+  fatal_error: 'ambiguous',
+  internal_error: 'ambiguous',
+}
+
+/**
+ * The mappings of failed calls, by what a rate limit applies to. Only Slack's own errors are kept as the cause: they
+ * contain no headers.
+ */
+export const toPortError: Readonly<Record<'chat' | 'client', ToPortError>> = {
+  chat: mappingFor('chat'),
+  client: mappingFor('client'),
+}
+
+function mappingFor(scope: 'chat' | 'client'): ToPortError {
+  return createToPortError('Slack', (error) => {
+    const response = responseOf(error)
+    if (!response) return undefined
+    if (response.type === 'limited') {
+      const retryAfterMs = response.retryAfterS * 1000
+      return { type: 'rate-limited', says: `429, retry after ${retryAfterMs} ms.`, retryAfterMs, scope }
+    }
+    if (response.type === 'status') {
+      const { code } = response
+      return { type: typeOfStatus(code), says: `status ${code} without a readable response.` }
+    }
+    const says = [response.error, ...response.details].join(' ')
+    return { type: meanings[response.error] ?? 'refused', says, cause: error, scope }
+  })
+}
+
+/** Undefined without a response, or with an unreadable one. */
+export function responseOf(error: unknown): ErrorResponse | undefined {
+  if (!isObject(error)) return undefined
+  if ('retryAfter' in error && typeof error.retryAfter === 'number')
+    return { type: 'limited', retryAfterS: error.retryAfter }
+  // The client's error text for a 429 without a usable Retry-After header.
+  if (error instanceof Error && error.message.startsWith('Retry header')) return { type: 'limited', retryAfterS: 30 }
+  if ('statusCode' in error && typeof error.statusCode === 'number') return { type: 'status', code: error.statusCode }
+  if (!('data' in error) || !isObject(error.data) || !('error' in error.data)) return undefined
+  const { data } = error
+  // If the body isn't JSON, the client puts all of it here, such as a proxy's HTML page.
+  if (typeof data.error !== 'string' || !/^[a-z][\w-]{0,60}$/i.test(data.error)) return undefined
+  return { type: 'refused', error: data.error, details: detailsIn(data) }
+}
+
+/** Slack's error code, if the error is one of Slack's. */
+export function wordOf(error: unknown): string | undefined {
+  const response = responseOf(error)
+  return response?.type === 'refused' ? response.error : undefined
+}
+
+/** Slack's details, such as what is wrong with a block. */
+function detailsIn(data: object): readonly string[] {
+  if (!('response_metadata' in data) || !isObject(data.response_metadata)) return []
+  const { response_metadata: more } = data
+  if (!('messages' in more) || !Array.isArray(more.messages)) return []
+  return more.messages.filter((one) => typeof one === 'string').slice(0, 3)
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
 }

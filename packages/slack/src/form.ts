@@ -5,6 +5,9 @@ import type { SlackFields } from './api.ts'
 import { fieldLength, labelLength, metadataLength, mostBoxes, mostOptions, titleLength, valueLength } from './limits.ts'
 import { plainLabel, plainText } from './render.ts'
 
+/** Id prefixes of this package's controls: the app may have others. */
+export const ids = { button: 'reply.button', select: 'reply.select', form: 'reply.form' } as const
+
 /**
  * Encodes a form for its button, so that it survives a restart. A form that is too long loses its descriptions, and
  * then everything but its token; its questions are then only in memory.

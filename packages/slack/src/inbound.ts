@@ -1,11 +1,10 @@
-import type { Inbound } from '@reply/sink'
-import type { Form } from '@reply/sink/channel'
+import { createHash } from 'node:crypto'
+import type { Actor, Inbound, InboundFile } from '@reply/sink'
+import { type Form, isAskToken } from '@reply/sink/channel'
 import { jsonOf, utf8Of } from '@reply/sink/internal'
 import * as z from 'zod'
-import type { FormState } from './form.ts'
-import { readAction } from './inbound/action.ts'
-import { isCommand, readCommand } from './inbound/command.ts'
-import { readEvent } from './inbound/event.ts'
+import { chatOf, refOf } from './api.ts'
+import { type FormPlace, type FormState, fields, ids } from './form.ts'
 
 type Press = Omit<Extract<Inbound, { type: 'press' }>, 'answer'>
 
@@ -75,4 +74,410 @@ export function readRequest(bytes: Uint8Array): RequestBody | undefined {
  */
 function isCheck(form: URLSearchParams): boolean {
   return form.get('ssl_check') === '1' && !form.has('command') && !form.has('payload')
+}
+
+const envelope = z.object({
+  /** Absent if another program passes an event on, or an app of Slack's earlier kind sends it. */
+  event_id: z.string().optional(),
+  team_id: z.string().optional(),
+  authorizations: z.array(z.object({ user_id: z.string().optional() })).optional(),
+  event: z.object({ type: z.string() }).loose(),
+})
+
+const profile = z.object({ display_name: z.string().optional(), real_name: z.string().optional() })
+
+/** https://docs.slack.dev/reference/objects/file-object: of some files an event only has the id. */
+const file = z.object({
+  id: z.string(),
+  name: z.string().nullish(),
+  mimetype: z.string().optional(),
+  size: z.number().optional(),
+  url_private: z.string().optional(),
+  url_private_download: z.string().optional(),
+  mode: z.string().optional(),
+  is_external: z.boolean().optional(),
+})
+
+/**
+ * Files that Slack doesn't hand out. `tombstone`: deleted (https://github.com/wee-slack/wee-slack/pull/641).
+ * `hidden_by_limit`: too old for the workspace's plan. `external`: another service keeps it.
+ */
+const withheld: ReadonlySet<string | undefined> = new Set(['tombstone', 'hidden_by_limit', 'external'])
+
+const message = z.object({
+  channel: z.string(),
+  channel_type: z.string().optional(),
+  ts: z.string(),
+  thread_ts: z.string().optional(),
+  text: z.string().optional(),
+  user: z.string().optional(),
+  user_team: z.string().optional(),
+  team: z.string().optional(),
+  user_profile: profile.optional(),
+  bot_id: z.string().optional(),
+  subtype: z.string().optional(),
+  /** The author of the thread's first message. https://docs.slack.dev/messaging/retrieving-messages */
+  parent_user_id: z.string().optional(),
+  files: z.array(file).catch([]),
+  /** `is_share`: a forwarded message below this text. https://github.com/slackapi/slack-skills-plugin/issues/149 */
+  attachments: z.array(z.object({ is_share: z.boolean().optional() })).catch([]),
+})
+
+const stop = z.object({
+  channel: z.string(),
+  thread_ts: z.string().optional(),
+  user: z.string(),
+  event_ts: z.string().optional(),
+})
+
+/**
+ * Subtypes of messages that carry a person's text; the rest are edits, joins and the like. `me_message` is written with
+ * `/me`: https://docs.slack.dev/reference/events/message/me_message
+ */
+const spoken: ReadonlySet<string | undefined> = new Set([undefined, 'file_share', 'thread_broadcast', 'me_message'])
+
+/** Reads an event callback. Returns undefined if it isn't one. */
+function readEvent(value: unknown): Read | undefined {
+  const { data } = envelope.safeParse(value)
+  if (!data) return undefined
+  const { event, event_id: eventId = '' } = data
+  if (event.type === 'agent_session_stopped') {
+    const stopped = stop.safeParse(event).data
+    if (!stopped) return undefined
+    const { channel, thread_ts, user, event_ts } = stopped
+    const id = eventId || `${channel}/${thread_ts ?? ''}/stopped/${event_ts ?? ''}`
+    return { id, received: { type: 'stop', chat: chatOf(channel, thread_ts), actor: actorOf(user, undefined) } }
+  }
+  if (event.type !== 'message' && event.type !== 'app_mention') return { id: eventId, received: undefined }
+  const said = message.safeParse(event).data
+  if (!said) return undefined
+  const bot = data.authorizations?.[0]?.user_id
+  return { id: `${said.channel}/${said.ts}`, received: receivedIn(said, { bot, team: data.team_id, type: event.type }) }
+}
+
+function receivedIn(
+  said: z.infer<typeof message>,
+  { bot, team, type }: { readonly bot: string | undefined; readonly team: string | undefined; readonly type: string },
+): Read['received'] {
+  const { user, text = '', channel, ts, thread_ts: thread } = said
+  // Ignores messages from bots, including this one.
+  if (user === undefined || user === bot || said.bot_id !== undefined || !spoken.has(said.subtype)) return undefined
+  const mark = bot === undefined ? undefined : `<@${bot}>`
+  const isNamed = type === 'app_mention' || (mark !== undefined && text.includes(mark))
+  const words = readText(mark === undefined ? text : text.replaceAll(`${mark} `, '').replaceAll(mark, '')).trim()
+  const files = said.files.filter(({ mode, is_external }) => is_external !== true && !withheld.has(mode)).map(fileOf)
+  // Only a mention.
+  if (words === '' && files.length === 0) return undefined
+  return {
+    type: 'text',
+    // A message outside of threads starts one.
+    chat: chatOf(channel, thread ?? ts),
+    actor: actorOf(user, said.user_profile),
+    text: words,
+    messageRef: refOf(ts),
+    ...(isNamed && { isMention: true as const }),
+    ...(bot !== undefined && said.parent_user_id === bot && { repliesToBot: true as const }),
+    ...(files.length > 0 && { files }),
+    // Text written with a forwarded message is about that message.
+    ...(said.attachments.some(({ is_share }) => is_share) && { isForwarded: true as const }),
+    isCommand: words.startsWith('/'),
+    isAddressed: isNamed || said.channel_type === 'im',
+    teamId: said.user_team ?? said.team ?? team,
+  }
+}
+
+function fileOf({ id, name, mimetype, size, url_private_download, url_private }: z.infer<typeof file>): InboundFile {
+  return {
+    ref: url_private_download ?? url_private ?? id,
+    name: name || id,
+    mime: mimetype || 'application/octet-stream',
+    ...(size !== undefined && { size }),
+  }
+}
+
+function actorOf(
+  id: string,
+  profile: { display_name?: string | undefined; real_name?: string | undefined } | undefined,
+): Actor {
+  return { id, name: profile?.display_name || profile?.real_name || id }
+}
+
+/** Decodes Slack's text: three escaped characters, and people, channels and links in angle brackets. */
+export function readText(text: string): string {
+  const plain = text.replace(/<([@#!]?)([^<>|]*)(?:\|([^<>]*))?>/g, (_, kind: string, target: string, label = '') => {
+    if (kind === '') return target.replace(/^mailto:/, '')
+    const sign = kind === '!' ? '@' : kind
+    return `${sign}${(label || target).replace(/^[@#]/, '')}`
+  })
+  return plain.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&')
+}
+
+/** https://docs.slack.dev/interactivity/implementing-slash-commands#app_command_handling */
+const slashCommand = z.object({
+  command: z.string().startsWith('/'),
+  text: z.string().default(''),
+  user_id: z.string(),
+  user_name: z.string().optional(),
+  team_id: z.string().optional(),
+  channel_id: z.string(),
+  trigger_id: z.string(),
+})
+
+const commandLike = z.object({ command: z.string() })
+
+/** Whether a body is a slash command, which has no `type` as the others have. */
+function isCommand(body: unknown): boolean {
+  return commandLike.safeParse(body).success
+}
+
+/** Reads a slash command as a text like "/ask Why?"; one whose name `isOwn` denies is the host's. */
+function readCommand(body: unknown, isOwn: (name: string) => boolean): Read | undefined {
+  const { data } = slashCommand.safeParse(body)
+  if (!data) return undefined
+  const { command, text, user_id: id, user_name: name, team_id: teamId, channel_id, trigger_id } = data
+  if (!isOwn(command.slice(1))) return { id: trigger_id, received: undefined }
+  return {
+    id: trigger_id,
+    received: {
+      type: 'text',
+      // Slack takes no commands in threads, and shows none as a message: there is nothing to reply to.
+      chat: chatOf(channel_id, undefined),
+      actor: { id, name: name || id },
+      text: readText(`${command} ${text}`).trim(),
+      messageRef: { id: trigger_id },
+      isCommand: true,
+      isAddressed: true,
+      teamId,
+    },
+  }
+}
+
+const info = z.object({
+  file: z.object({ url_private: z.string().optional(), url_private_download: z.string().optional() }),
+})
+
+/** The address of a file in a response of `files.info`. */
+export function urlOf(response: unknown): string | undefined {
+  const { file } = info.safeParse(response).data ?? {}
+  return file?.url_private_download ?? file?.url_private
+}
+
+const named = z.object({ user: z.string() })
+
+/** The bot's name in a response of `auth.test`. */
+export function accountOf(response: unknown): string {
+  const { data } = named.safeParse(response)
+  return `@${data?.user ?? 'unknown'}`
+}
+
+const option = z.object({ value: z.string() })
+
+const user = z.object({ id: z.string(), name: z.string().optional(), username: z.string().optional() })
+
+const action = z.object({
+  action_id: z.string(),
+  block_id: z.string(),
+  value: z.string().optional(),
+  selected_option: z.object({ value: z.string() }).nullish(),
+})
+
+const acted = z.object({
+  type: z.literal('block_actions'),
+  user,
+  trigger_id: z.string(),
+  channel: z.object({ id: z.string() }),
+  message: z.object({ ts: z.string(), thread_ts: z.string().optional() }).optional(),
+  // A message that only one person can see is named here alone.
+  container: z.object({ message_ts: z.string().optional(), thread_ts: z.string().optional() }).optional(),
+  actions: z.array(z.unknown()).min(1),
+})
+
+const field = z.object({
+  value: z.string().nullish(),
+  selected_option: option.nullish(),
+  selected_options: z.array(option).optional(),
+})
+
+/** A view's state, by block id and action id. */
+const stateSchema = z.object({ values: z.record(z.string(), z.record(z.string(), field)) })
+
+const submitted = z.object({
+  type: z.literal('view_submission'),
+  user,
+  trigger_id: z.string().optional(),
+  view: z.object({
+    id: z.string(),
+    callback_id: z.literal(ids.form),
+    private_metadata: z.string(),
+    state: stateSchema,
+  }),
+})
+
+/** Reads a control's action or a dialog's submission. Returns undefined if unreadable. */
+function readAction(value: unknown): Read | undefined {
+  const { type } = typed.safeParse(value).data ?? {}
+  if (type === 'view_submission') return readSubmission(value)
+  if (type !== 'block_actions') return type === undefined ? undefined : { id: '', received: undefined }
+  const press = acted.safeParse(value)
+  const ts = press.data?.message?.ts ?? press.data?.container?.message_ts
+  // An action in a dialog or a home tab: it has no chat.
+  if (!press.success || ts === undefined) return { id: '', received: undefined }
+  const { message, container, channel, user: by, trigger_id, actions } = press.data
+  const place = {
+    // Must equal the chat of the sink that asked, which has no thread outside of threads.
+    chat: chatOf(channel.id, message?.thread_ts ?? container?.thread_ts),
+    actor: { id: by.id, name: by.name || by.username || by.id },
+    messageRef: refOf(ts),
+  }
+  return { id: idOf(trigger_id), received: pressOf(actions[0], { ...place, trigger: trigger_id }) }
+}
+
+/** Ids are stored. A trigger opens a dialog for 3 s, so its hash is. */
+function idOf(trigger: string): string {
+  return createHash('sha256').update(trigger).digest('base64url')
+}
+
+type Place = Pick<Extract<Inbound, { type: 'press' }>, 'chat' | 'actor' | 'messageRef'> & { readonly trigger: string }
+
+function pressOf(given: unknown, { trigger, ...press }: Place): Read['received'] {
+  const control = readControl(given)
+  if (control && !isOurs(control.id)) {
+    const { id, values } = control
+    return { type: 'press', ...press, token: id, ...(values.length > 0 && { values: [values] }), isForeign: true }
+  }
+  const { data } = action.safeParse(given)
+  if (!data) return undefined
+  const { action_id, block_id, value, selected_option } = data
+  if (action_id.startsWith(`${ids.button}.`) && value !== undefined)
+    return { type: 'press', ...press, token: value, ...(!isAskToken(value) && { isForeign: true }) }
+  if (action_id === ids.select && selected_option) {
+    const token = block_id.slice(`${ids.select}:`.length)
+    return { type: 'press', ...press, token, values: [[selected_option.value]] }
+  }
+  const read = action_id === ids.form && value !== undefined ? readForm(value) : undefined
+  return read && { type: 'open', ...press, ...read, trigger }
+}
+
+function isOurs(id: string): boolean {
+  return id.startsWith(`${ids.button}.`) || id === ids.select || id === ids.form
+}
+
+/** Any dialog. Those of the host may have fields of any kind. */
+const anyDialog = z.object({ view: z.object({ id: z.string(), callback_id: z.unknown().optional() }) })
+
+function readSubmission(value: unknown): Read | undefined {
+  const dialog = anyDialog.safeParse(value).data?.view
+  if (dialog && dialog.callback_id !== ids.form) return { id: dialog.id, received: undefined }
+  const { data } = submitted.safeParse(value)
+  if (!data) return undefined
+  const { view, user: by } = data
+  const id = idOf(data.trigger_id ?? view.id)
+  const read = readMetadata(view.private_metadata)
+  if (!read) return { id, received: undefined }
+  const { token, form, place } = read
+  return {
+    id,
+    received: {
+      type: 'filled',
+      chat: chatOf(place.channel, place.thread),
+      actor: { id: by.id, name: by.name || by.username || by.id },
+      messageRef: refOf(place.message),
+      token,
+      form,
+      state: toState(view.state),
+    },
+  }
+}
+
+const text = z.string().nullish()
+const texts = z.array(z.string()).nullish()
+
+/**
+ * A control of the host's own, of any kind. What was picked or written has a field for each kind of element: see
+ * https://docs.slack.dev/reference/block-kit/block-elements and `BlockElementAction` of @slack/bolt.
+ */
+const control = z.object({
+  action_id: z.string(),
+  value: z.unknown().optional(),
+  selected_option: option.nullish(),
+  selected_options: z.array(option).nullish(),
+  selected_user: text,
+  selected_conversation: text,
+  selected_channel: text,
+  selected_users: texts,
+  selected_conversations: texts,
+  selected_channels: texts,
+  selected_date: text,
+  selected_time: text,
+  selected_date_time: z.number().nullish(),
+})
+
+/** A control's `action_id`, and what was picked or written. */
+interface Control {
+  readonly id: string
+  readonly values: readonly string[]
+}
+
+/** Returns undefined if the value isn't a control's action. */
+function readControl(value: unknown): Control | undefined {
+  const { data } = control.safeParse(value)
+  if (!data) return undefined
+  const { action_id: id, value: written, selected_option, selected_options, selected_date_time: at, ...more } = data
+  const options = [selected_option, ...(selected_options ?? [])].flatMap((one) => (one ? [one.value] : []))
+  const picked = Object.values(more).flatMap((one) => one ?? [])
+  const times = typeof at === 'number' ? [String(at)] : []
+  return { id, values: [...(typeof written === 'string' ? [written] : []), ...options, ...picked, ...times] }
+}
+
+const question = z.object({
+  h: z.string(),
+  q: z.string(),
+  o: z.array(z.tuple([z.string()], z.string())),
+  m: z.literal(1).optional(),
+  c: z.literal(1).optional(),
+})
+
+const formSchema = z.object({ t: z.string(), l: z.string().optional(), q: z.array(question).optional() })
+
+const metadata = z.object({
+  f: z.string(),
+  p: z.object({ channel: z.string(), thread: z.string().optional(), message: z.string() }),
+})
+
+/** A button's form. `form` is undefined if it was too long to be stored. */
+interface ReadForm {
+  readonly token: string
+  readonly form: Form | undefined
+}
+
+/** Returns undefined if `writeForm` did not write the value. */
+export function readForm(value: string): ReadForm | undefined {
+  const { data } = formSchema.safeParse(jsonOf(value))
+  if (!data) return undefined
+  const questions = data.q?.map(({ h, q, o, m, c }) => ({
+    header: h,
+    question: q,
+    multiple: m === 1,
+    custom: c === 1,
+    options: o.map(([label, description = '']) => ({ label, description })),
+  }))
+  return { token: data.t, form: questions && { token: data.t, label: data.l ?? '', questions } }
+}
+
+/** Reads a dialog's `private_metadata`. */
+export function readMetadata(value: string): (ReadForm & { readonly place: FormPlace }) | undefined {
+  const { data } = metadata.safeParse(jsonOf(value))
+  const read = data && readForm(data.f)
+  return read && { ...read, place: { ...data.p, thread: data.p.thread } }
+}
+
+function toState({ values }: z.infer<typeof stateSchema>): FormState {
+  return {
+    picked: (index) => {
+      const found = values[fields.picked(index)]?.picked
+      const options = found?.selected_options ?? (found?.selected_option ? [found.selected_option] : [])
+      return options.map(({ value }) => Number(value))
+    },
+    written: (index) => values[fields.written(index)]?.written?.value ?? '',
+  }
 }

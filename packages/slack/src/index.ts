@@ -1,5 +1,5 @@
 export type { SlackApi, SlackEnvelope, SlackFields, SlackResult, SlackSocket } from './api.ts'
 export { type SlackChannel, type SlackChannelOptions, slackChannel } from './channel.ts'
 export { SlackError, type SlackErrorType } from './error.ts'
-export type { SlackRecipient } from './port/stream.ts'
 export { type SlackSinkOptions, slackSink } from './sink.ts'
+export type { SlackRecipient } from './stream.ts'

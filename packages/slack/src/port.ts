@@ -6,21 +6,39 @@ import {
   type Bubble,
   type ChannelPort,
   type EditOptions,
+  type Form,
+  type LookedUp,
+  type LookUpOptions,
+  PortError,
   type PostOptions,
   unlessGone,
 } from '@reply/sink/channel'
-import { requireLength, systemClock, type TypingOptions } from '@reply/sink/internal'
-import type { SlackApi, SlackFields } from './api.ts'
-import { createCall, saysOf } from './call.ts'
-import { featuresOf } from './features.ts'
-import { slackLimits, textLength } from './limits.ts'
-import { refOf } from './place.ts'
-import { contentOf } from './port/blocks.ts'
-import { lookUp, metadataOf } from './port/look-up.ts'
-import { createStatus } from './port/status.ts'
-import { createStream, type SlackRecipient } from './port/stream.ts'
-import { upload } from './port/upload.ts'
-import { quiet } from './quiet.ts'
+import { pause, requireLength, systemClock, type TypingOptions, wallTime } from '@reply/sink/internal'
+import {
+  type Call,
+  createCall,
+  type Features,
+  featuresOf,
+  quiet,
+  refOf,
+  type SlackApi,
+  type SlackFields,
+  saysOf,
+} from './api.ts'
+import { ids, writeForm } from './form.ts'
+import {
+  blockOverhead,
+  blocksLength,
+  fallbackLength,
+  labelLength,
+  mostOptions,
+  optionLength,
+  slackLimits,
+  streamMs,
+  textLength,
+} from './limits.ts'
+import { escapedTo, plainLabel } from './render.ts'
+import { createStatus, createStream, type SlackRecipient } from './stream.ts'
 
 /** The channel or thread to write in, and how. */
 export interface SlackPortOptions {
@@ -54,7 +72,12 @@ export function createSlackPort(
     threadTs === undefined ? undefined : createStatus({ call, channelId: channel, threadTs, features, clock })
   let stream = threadTs === undefined ? undefined : streamIn(threadTs)
   return {
-    ...{ limits: limits(), post, edit, remove, upload: file, react },
+    limits: limits(),
+    post,
+    edit,
+    remove,
+    upload: file,
+    react,
     lookUp: (options) => lookUp(options, { call, channelId: channel, threadTs, startsThreads, features, clock }),
     ...(status && { typing: (on: boolean, typing: TypingOptions) => status.set(on, typing) }),
     /** Streams exist only in threads, and not in every workspace. */
@@ -142,4 +165,246 @@ async function unless(word: string, called: Promise<unknown>): Promise<void> {
   } catch (error) {
     if (saysOf(error) !== word) throw error
   }
+}
+
+interface Uploading {
+  readonly call: Call
+  readonly channelId: string
+  readonly clock: Clock
+  readonly thread: SlackFields
+  /** Ends the calls before their deadline. */
+  readonly signal: AbortSignal
+}
+
+/** Slack posts the file's message a moment after the upload: how often to look for it, and the ms between. */
+const looks = 4
+const lookMs = 500
+
+/** Slack's external upload: get a URL, send the bytes, share the file. The client's `files.uploadV2` does all three. */
+async function upload(
+  { name, text, caption }: Attachment,
+  { call, channelId, clock, thread, signal }: Uploading,
+): Promise<MessageRef> {
+  const options = {
+    channel_id: channelId,
+    ...thread,
+    filename: name,
+    title: name,
+    // Slack refuses empty files.
+    content: text === '' ? '\n' : text,
+    ...(caption !== '' && { initial_comment: escapedTo(unlinked(caption), fallbackLength) }),
+  }
+  const { files } = await call('files.uploadV2', options, { verb: 'upload', signal })
+  const file = idIn(files)
+  if (file === undefined) throw new PortError('ambiguous', `upload in ${channelId}: Slack's response contains no file.`)
+  for (let look = 0; look < looks; look++) {
+    if (look > 0) await pause(clock, lookMs, signal)
+    const ts = await messageOf(file, { call, channelId, signal })
+    if (ts !== undefined) return refOf(ts)
+  }
+  return { id: file }
+}
+
+/** A comment's addresses would get link previews, which this call can't turn off. */
+function unlinked(text: string): string {
+  return text.replace(/:(?=\/\/)|\bwww(?=\.)/gi, '$&\u2060')
+}
+
+/**
+ * Finds the file's message. Returns undefined if the lookup fails, as without its scope; the file id then serves as the
+ * ref.
+ */
+async function messageOf(
+  file: string,
+  { call, channelId, signal }: Pick<Uploading, 'call' | 'channelId' | 'signal'>,
+): Promise<string | undefined> {
+  try {
+    const { file: found } = await call('files.info', { file }, { verb: 'look at a file', signal })
+    const shares = Object.values(fieldsIn(fieldsIn(found).shares)).map(fieldsIn)
+    const [share] = shares.flatMap((byChannel) => listIn(byChannel[channelId]))
+    const { ts } = fieldsIn(share)
+    return typeof ts === 'string' ? ts : undefined
+  } catch {
+    // The upload itself succeeded, so a failed lookup is not an error.
+    return undefined
+  }
+}
+
+function idIn(files: unknown): string | undefined {
+  const [completed] = listIn(files)
+  const [file] = listIn(fieldsIn(completed).files)
+  const { id } = fieldsIn(file)
+  return typeof id === 'string' ? id : undefined
+}
+
+function fieldsIn(value: unknown): SlackFields {
+  return typeof value === 'object' && value !== null ? { ...value } : {}
+}
+
+function listIn(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+/** A message's blocks, and the fallback text for notifications. Throws `too-long` if Slack wouldn't take all blocks. */
+export function contentOf(bubble: Bubble): SlackFields {
+  const { text, plain, isPlain, buttons, form, mentions = [] } = bubble
+  const people = mentions.map(({ id }) => id).filter((id) => /^[UW][A-Z\d]+$/.test(id))
+  const lead = people.map((id) => `<@${id}>`).join(' ')
+  const rows = buttons.map((row, at) => ({
+    type: 'actions',
+    block_id: `${ids.button}.${at}`,
+    elements: row.map(({ label, data }, index) => ({
+      type: 'button',
+      action_id: `${ids.button}.${at}.${index}`,
+      text: plainLabel(label, labelLength),
+      value: data,
+    })),
+  }))
+  const body = isPlain ? literal(text, people) : { type: 'markdown', text: lead === '' ? text : `${lead}\n\n${text}` }
+  const blocks = [body, ...rows, ...(form ? [formBlock(form)] : [])]
+  const length = lengthOf(blocks)
+  if (length > blocksLength) throw new PortError('too-long', `${length} characters in all blocks are too many.`)
+  const fallback = escapedTo(plain.trim() === '' ? '…' : plain, fallbackLength - lead.length - 1)
+  return { text: lead === '' ? fallback : `${lead} ${fallback}`, blocks }
+}
+
+/** The length of all texts in a message's blocks, with what Slack adds to each. The first is the text's. */
+function lengthOf(blocks: readonly SlackFields[]): number {
+  return blocks.reduce((sum, block) => sum + blockOverhead + charactersIn(block), -blockOverhead)
+}
+
+function charactersIn(value: unknown): number {
+  if (typeof value === 'string') return value.length
+  if (typeof value !== 'object' || value === null) return 0
+  return Object.values(value).reduce((sum: number, inner) => sum + charactersIn(inner), 0)
+}
+
+/** Text that Slack doesn't format, below the people that it notifies. */
+function literal(text: string, people: readonly string[]): SlackFields {
+  const users = people.map((id) => ({ type: 'user', user_id: id }))
+  const said = { type: 'text', text: people.length === 0 ? text : `\n${text}` }
+  return { type: 'rich_text', elements: [{ type: 'rich_text_section', elements: [...users, said] }] }
+}
+
+/** A single question that only has options becomes a select. Every other form becomes a button that opens a dialog. */
+function formBlock(form: Form): SlackFields {
+  const options = selectable(form)
+  if (options) {
+    const select = {
+      type: 'static_select',
+      action_id: ids.select,
+      placeholder: plainLabel(form.label, labelLength),
+      options: options.map((label) => ({ text: plainLabel(label, labelLength), value: label })),
+    }
+    return { type: 'actions', block_id: `${ids.select}:${form.token}`, elements: [select] }
+  }
+  const label = plainLabel(form.label, labelLength)
+  const button = { type: 'button', action_id: ids.form, text: label, value: writeForm(form) }
+  return { type: 'actions', block_id: ids.form, elements: [button] }
+}
+
+/** Returns the labels if they can be the options' values: few, unique and short enough. */
+function selectable({ questions }: Form): readonly string[] | undefined {
+  const [question, ...more] = questions
+  if (!question || more.length > 0 || question.multiple || question.custom) return undefined
+  const labels = question.options.map(({ label }) => label)
+  if (labels.length === 0 || labels.length > mostOptions || new Set(labels).size < labels.length) return undefined
+  return labels.every((label) => label.length > 0 && label.length <= optionLength) ? labels : undefined
+}
+
+interface LookUpPlace {
+  readonly call: Call
+  readonly channelId: string
+  /** The `ts` of the thread's first message, for posts in a thread. */
+  readonly threadTs: string | undefined
+  /** Outside of threads, a post that replies to a message is in the thread of that. */
+  readonly startsThreads: boolean
+  readonly features: Features
+  readonly clock: Clock
+}
+
+/** Names a post's key in its metadata. https://docs.slack.dev/messaging/message-metadata */
+const eventType = 'reply_post'
+
+/** Most messages to read: what Slack gives at once. https://docs.slack.dev/reference/methods/conversations.history */
+const most = 100
+
+/** How far Slack's clock and ours may differ, in ms. */
+const skewMs = 60_000
+
+/** Metadata by which `lookUp` finds a post. People don't see it. */
+function metadataOf(key: string): SlackFields {
+  return { event_type: eventType, event_payload: { key } }
+}
+
+/** How long after its call a stream may begin, in ms: a call ends after 30 s. */
+const openingMs = 30_000
+
+/**
+ * Reads the newest messages back. Without the scope to read (`channels:history` and the like), and for files, which have
+ * no metadata, it only finds out whether Slack answers.
+ */
+async function lookUp(options: LookUpOptions, place: LookUpPlace): Promise<LookedUp> {
+  const { threadTs, startsThreads } = place
+  const found = await lookIn(threadTs, options, place)
+  const started = threadTs === undefined && startsThreads ? options.replyTo?.id : undefined
+  if (found.type === 'there' || started === undefined) return found
+  const below = await lookIn(started, options, place)
+  return below.type === 'absent' ? found : below
+}
+
+async function lookIn(threadTs: string | undefined, options: LookUpOptions, place: LookUpPlace): Promise<LookedUp> {
+  const { key, kind, since, signal } = options
+  const { call, channelId: channel } = place
+  const oldest = String((since - skewMs) / 1000)
+  const fields = { channel, oldest, limit: most, include_all_metadata: true }
+  const about = { verb: 'look-up', signal }
+  try {
+    const { messages, has_more } = await (threadTs === undefined
+      ? call('conversations.history', fields, about)
+      : call('conversations.replies', { ...fields, ts: threadTs }, about))
+    if (kind === 'file' || !Array.isArray(messages)) return { type: 'unknown' }
+    const all = messages.map(fieldsIn)
+    if (kind === 'stream') return await streamAmong(has_more === true ? undefined : all, options, place)
+    const ts = all.find((message) => keyIn(message) === key)?.ts
+    if (typeof ts === 'string') return { type: 'there', ref: refOf(ts) }
+    return { type: has_more === true ? 'unknown' : 'absent' }
+  } catch (error) {
+    if (!(error instanceof PortError) || error.type !== 'refused') throw error
+    return { type: 'unknown' }
+  }
+}
+
+/**
+ * `chat.startStream` takes no metadata, but Slack says of each message who streams it: `user` and `streaming_state`, as
+ * `ConversationsRepliesResponse` of `@slack/web-api` names them; the states are in `events/message.d.ts` of
+ * `@slack/types`. The one stream of this app that began then, is open, and belongs to no other reply is the one looked
+ * for. `messages`: undefined if there are more than Slack gives at once.
+ */
+async function streamAmong(
+  messages: readonly SlackFields[] | undefined,
+  { since, signal }: LookUpOptions,
+  { call, features, clock }: LookUpPlace,
+): Promise<LookedUp> {
+  if (!messages) return { type: 'unknown' }
+  const me = features.me ?? (await call('auth.test', {}, { verb: 'look-up', signal })).user_id
+  if (typeof me !== 'string') return { type: 'unknown' }
+  features.me = me
+  const found = messages.flatMap(({ user, streaming_state, ts }) => {
+    const isOpen = user === me && streaming_state === 'in_progress' && typeof ts === 'string'
+    const isThen = Number(ts) * 1000 < since + openingMs + skewMs
+    return isOpen && isThen && !features.streamed.has(ts) ? [ts] : []
+  })
+  const [ts] = found
+  if (ts !== undefined && found.length === 1) {
+    features.streamed.set(ts, true)
+    return { type: 'there', ref: refOf(ts) }
+  }
+  // Slack may have closed an older one by itself.
+  return { type: found.length === 0 && wallTime(clock) < since + streamMs ? 'absent' : 'unknown' }
+}
+
+function keyIn({ metadata }: SlackFields): unknown {
+  const { event_type, event_payload } = fieldsIn(metadata)
+  return event_type === eventType ? fieldsIn(event_payload).key : undefined
 }

@@ -1,17 +1,13 @@
 import type { Chat, Inbound, Texts } from '@reply/sink'
 import { createInboundReceiver } from '@reply/sink/channel'
-import { type InboundOptions, pacerOf, sendAnswer } from '@reply/sink/internal'
-import type { SlackApi, SlackFields } from './api.ts'
-import { SlackError } from './error.ts'
-import { toPortError as toPortErrors } from './failure.ts'
-import { featuresOf } from './features.ts'
+import { createRecent, type InboundOptions, pacerOf, sendAnswer } from '@reply/sink/internal'
+import { featuresOf, isTs, quiet, type SlackApi, type SlackFields } from './api.ts'
+import { SlackError, toPortError as toPortErrors } from './error.ts'
 import { modalOf, valuesOf } from './form.ts'
 import { appOf, type Received, readBody } from './inbound.ts'
 import { fallbackLength, slackLimits } from './limits.ts'
-import { isTs } from './place.ts'
-import { quiet } from './quiet.ts'
 import { escapedTo } from './render.ts'
-import type { Threads } from './threads.ts'
+import type { SlackRecipient } from './stream.ts'
 
 export interface ReceiverOptions extends InboundOptions {
   readonly api: SlackApi
@@ -46,7 +42,12 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   /** The hint for a form that was too long for its button and was lost with a restart. */
   const inWords = texts.replyWith({ options: 0, multiple: false, custom: true })
   const { receive, answering, failing, rest } = createInboundReceiver({
-    ...{ ...options, client: api, account: 'slack', toPortError, Failure: SlackError, pressMs },
+    ...options,
+    client: api,
+    account: 'slack',
+    toPortError,
+    Failure: SlackError,
+    pressMs,
     limitsOf: () => slackLimits,
   })
   return { receive: take, rest }
@@ -122,4 +123,31 @@ function placeOf({ id, thread }: Chat, messageId: string | undefined): SlackFiel
 
 function spoken(text: string): string {
   return escapedTo(text, fallbackLength)
+}
+
+/** The threads in which the bot listens without a mention, and who wrote last in each. */
+interface Threads {
+  /** Call when the bot was mentioned in the thread, or posts there. */
+  join(chat: Chat): void
+  has(chat: Chat): boolean
+  /** Records who wrote last in the thread. */
+  spoke(chat: Chat, recipient: SlackRecipient): void
+  recipientIn(chat: Chat): SlackRecipient | undefined
+}
+
+/** How many threads to keep; the oldest are dropped. */
+const most = 1000
+
+export function createThreads(): Threads {
+  const joined = createRecent<SlackRecipient | undefined>(most)
+  return {
+    join: (chat) => joined.set(keyOf(chat), joined.get(keyOf(chat))),
+    has: (chat) => joined.has(keyOf(chat)),
+    spoke: (chat, recipient) => joined.set(keyOf(chat), recipient),
+    recipientIn: (chat) => joined.get(keyOf(chat)),
+  }
+}
+
+function keyOf({ id, thread = '' }: Chat): string {
+  return `${id}/${thread}`
 }

@@ -84,7 +84,8 @@ function withOpenLinks(source: string): string {
   if (!mayHaveClosed(source)) return source
   const closed = closedIn(lex(source))
   if (closed.length === 0) return source
-  let [text, from] = ['', 0]
+  let text = ''
+  let from = 0
   for (const token of closed) {
     const at = source.indexOf(token.raw, from)
     if (at < 0) continue

@@ -2,11 +2,11 @@ import { createSink, type Policy, type Sink } from '@reply/sink'
 import type { ChannelSinkOptions } from '@reply/sink/channel'
 import { pacerOf, systemClock, tokenFault } from '@reply/sink/internal'
 import type { SlackApi } from './api.ts'
+import { chatOf } from './api.ts'
 import { SlackError } from './error.ts'
-import { chatOf } from './place.ts'
-import type { SlackRecipient } from './port/stream.ts'
 import { createSlackPort } from './port.ts'
 import { renderSlack } from './render.ts'
+import type { SlackRecipient } from './stream.ts'
 
 /** The channel or thread to show replies in, and how. */
 export interface SlackSinkOptions extends ChannelSinkOptions {

@@ -70,7 +70,10 @@ async function open(
   const connection = await bridgeChannel.create(
     { type: 'slack', token: { env: 'TOKEN' }, appToken: { env: 'APP' }, apiUrl: slack.url },
     {
-      ...{ name: 'work', store: memoryStore(), clock: systemClock, onError },
+      name: 'work',
+      store: memoryStore(),
+      clock: systemClock,
+      onError,
       secret: (source) => ('env' in source && source.env === 'APP' ? appToken : token),
       onInbound: (inbound) => {
         received.push(inbound)

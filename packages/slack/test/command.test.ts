@@ -15,7 +15,12 @@ async function open(events: 'http' | 'socket', onInbound: (inbound: Inbound) => 
   const received: Inbound[] = []
   const errors: Error[] = []
   const channel: SlackChannel = slackChannel({
-    ...{ api, clock, events, signingSecret, socket: socketOf(slack), commands: ['ask', 'help'] },
+    api,
+    clock,
+    events,
+    signingSecret,
+    socket: socketOf(slack),
+    commands: ['ask', 'help'],
     onError: (error) => errors.push(error),
     onInbound: (inbound) => {
       received.push(inbound)
@@ -42,8 +47,11 @@ test.each(['http', 'socket'] as const)(
     await until(() => received.length === 2)
     expect(received).toMatchObject([
       {
-        ...{ type: 'text', text: '/ask Why <this> & that?', isCommand: true },
-        ...{ chat: { id: 'C1', kind: 'shared' }, actor: { id: 'U5', name: 'Ada' } },
+        type: 'text',
+        text: '/ask Why <this> & that?',
+        isCommand: true,
+        chat: { id: 'C1', kind: 'shared' },
+        actor: { id: 'U5', name: 'Ada' },
       },
       { type: 'text', text: '/help', isCommand: true, chat: { id: 'D1', kind: 'private' } },
     ])

@@ -6,7 +6,10 @@ import { type SlackApi, slackChannel } from '../src/index.ts'
 import { clientOf, ending, open, posting, until } from './app.ts'
 
 const question = (more: Partial<FormQuestion> = {}): FormQuestion => ({
-  ...{ header: 'Colour', question: 'Which?', multiple: false, custom: false },
+  header: 'Colour',
+  question: 'Which?',
+  multiple: false,
+  custom: false,
   options: [
     { label: 'Red', description: 'like fire' },
     { label: 'Blue', description: '' },
@@ -28,7 +31,10 @@ async function ask(asked: Form) {
   const errors: Error[] = []
   const listen = (by: SlackApi) =>
     slackChannel({
-      ...{ api: by, clock, events: 'http', signingSecret: slack.signingSecret },
+      api: by,
+      clock,
+      events: 'http',
+      signingSecret: slack.signingSecret,
       onInbound: (inbound) => received.push(inbound),
       onError: (error) => errors.push(error),
     })

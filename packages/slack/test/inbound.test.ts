@@ -1,8 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { readText } from '../src/inbound/event.ts'
-import { readForm, readMetadata } from '../src/inbound/form.ts'
-import { readBody, readRequest } from '../src/inbound.ts'
+import { readBody, readForm, readMetadata, readRequest, readText } from '../src/inbound.ts'
 
 test.each([
   ['a &lt; b &amp;&amp; c &gt; d', 'a < b && c > d'],
@@ -19,8 +17,11 @@ test.each([
 
 const said = { type: 'message', channel: 'C1', ts: '1.1', user: 'U1', text: '<@UBOT>  /stop now' }
 const body = (event: object) => ({
-  ...{ type: 'event_callback', event_id: 'E1', team_id: 'T1' },
-  ...{ authorizations: [{ user_id: 'UBOT' }], event: { ...said, ...event } },
+  type: 'event_callback',
+  event_id: 'E1',
+  team_id: 'T1',
+  authorizations: [{ user_id: 'UBOT' }],
+  event: { ...said, ...event },
 })
 
 describe('a message', () => {
@@ -28,8 +29,14 @@ describe('a message', () => {
     expect(readBody(body({ user_team: 'T2' }))).toEqual({
       id: 'C1/1.1',
       received: {
-        ...{ type: 'text', text: '/stop now', isCommand: true, isAddressed: true, isMention: true, teamId: 'T2' },
-        ...{ chat: { id: 'C1', kind: 'shared', thread: '1.1' }, actor: { id: 'U1', name: 'U1' } },
+        type: 'text',
+        text: '/stop now',
+        isCommand: true,
+        isAddressed: true,
+        isMention: true,
+        teamId: 'T2',
+        chat: { id: 'C1', kind: 'shared', thread: '1.1' },
+        actor: { id: 'U1', name: 'U1' },
         messageRef: { id: '1.1', postedAt: 1100 },
       },
     })

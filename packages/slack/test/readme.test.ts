@@ -16,7 +16,8 @@ test("the README's first program posts the answer before it ends", async () => {
   const modules = { '@reply/slack': slackPackage, '@slack/web-api': { WebClient: Local } }
   const logged = await runProgram({
     page: 'packages/slack/README.md',
-    ...{ modules, env: { SLACK_BOT_TOKEN: 'xoxb-readme' } },
+    modules,
+    env: { SLACK_BOT_TOKEN: 'xoxb-readme' },
   })
   expect(slack.screen('C0123456789')).toMatchObject([{ text: 'It is a typo.' }])
   expect(logged).toMatchObject([{ shown: 1, undelivered: [], doubtful: 0 }])

@@ -2,7 +2,7 @@ import { markdownCases, renderings } from '@reply/testing/internal'
 import { startSlack } from '@reply/testing/slack'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { contentOf } from '../src/port/blocks.ts'
+import { contentOf } from '../src/port.ts'
 import { clipped, escaped, renderSlack } from '../src/render.ts'
 import { clientOf, token } from './app.ts'
 

@@ -1,7 +1,7 @@
 import { texts } from '@reply/sink'
 import { expect, test } from 'vitest'
 import { modalOf } from '../src/form.ts'
-import { contentOf } from '../src/port/blocks.ts'
+import { contentOf } from '../src/port.ts'
 
 const hidden = 'Del\u202eete\u200b'
 const shown = { type: 'plain_text', text: 'Del\\u202eete\\u200b' }

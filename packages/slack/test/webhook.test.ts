@@ -16,7 +16,11 @@ async function open(maxBytes?: number, onInbound: (inbound: Inbound) => unknown 
   const received: Inbound[] = []
   const errors: Error[] = []
   const channel = slackChannel({
-    ...{ api, clock, events: 'http', signingSecret, maxBytes },
+    api,
+    clock,
+    events: 'http',
+    signingSecret,
+    maxBytes,
     onError: (error) => errors.push(error),
     onInbound: (inbound) => {
       received.push(inbound)
@@ -103,7 +107,11 @@ test('a redelivery after a restart is dropped where a store is given', async () 
   for (const id of ['1.1', '1.1', '2.1']) {
     const onInbound = (inbound: Inbound): unknown => received.push(inbound)
     const channel = slackChannel({
-      ...{ api, events: 'http', signingSecret, store, onInbound },
+      api,
+      events: 'http',
+      signingSecret,
+      store,
+      onInbound,
       clock: createHandClock(),
     })
     expect(await channel.webhook(signed(said(id, id)))).toEqual({ status: 200 })

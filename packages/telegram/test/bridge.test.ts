@@ -44,7 +44,11 @@ test('a file above what Telegram lets bots read is refused with the limit', asyn
   const connection = await bridgeChannel.create(
     { type: 'telegram', token: { env: 'TOKEN' }, apiRoot: telegram.url },
     {
-      ...{ name: 'tg', secret: () => token, store: memoryStore(), clock: systemClock, onError: () => {} },
+      name: 'tg',
+      secret: () => token,
+      store: memoryStore(),
+      clock: systemClock,
+      onError: () => {},
       onInbound: (inbound) => received.push(inbound),
     },
   )
@@ -68,7 +72,10 @@ test('a host that fails to note a moved group keeps nothing from being shown, an
   const connection = await bridgeChannel.create(
     { type: 'telegram', token: { env: 'TOKEN' }, apiRoot: telegram.url },
     {
-      ...{ name: 'tg', secret: () => token, store: memoryStore(), clock: systemClock },
+      name: 'tg',
+      secret: () => token,
+      store: memoryStore(),
+      clock: systemClock,
       onInbound: () => {},
       onError: (error) => errors.push(error),
       onMoved: async () => {

@@ -17,7 +17,10 @@ async function open(updates: 'polling' | 'webhook', options: Parameters<typeof s
   const received: Inbound[] = []
   const errors: Error[] = []
   const channel: TelegramChannel = telegramChannel({
-    ...{ api: started.api, clock: started.clock, updates, secretToken },
+    api: started.api,
+    clock: started.clock,
+    updates,
+    secretToken,
     onInbound: (inbound) => received.push(inbound),
     onError: (error) => errors.push(error),
   })

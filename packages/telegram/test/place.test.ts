@@ -66,7 +66,11 @@ describe('a group that became a supergroup', () => {
     const moves: TelegramMove[] = []
     const { telegram, api, clock } = await start()
     const channel = telegramChannel({
-      ...{ api, clock, updates: 'own', onInbound: () => {}, onError: () => {} },
+      api,
+      clock,
+      updates: 'own',
+      onInbound: () => {},
+      onError: () => {},
       onMoved: (move) => {
         moves.push(move)
         throw new Error('of the host')

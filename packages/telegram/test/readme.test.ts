@@ -15,7 +15,8 @@ test("the README's first program posts the answer before it ends", async () => {
   const modules = { '@reply/telegram': telegramPackage, grammy: { Api: Local } }
   const logged = await runProgram({
     page: 'packages/telegram/README.md',
-    ...{ modules, env: { TELEGRAM_TOKEN: '1:readme' } },
+    modules,
+    env: { TELEGRAM_TOKEN: '1:readme' },
   })
   expect(telegram.screen(123_456_789)).toMatchObject([{ text: 'It is a typo.' }])
   expect(logged).toMatchObject([{ shown: 1, undelivered: [], doubtful: 0 }])

@@ -6,8 +6,16 @@ import { start, until } from './bot.ts'
 
 const ask: PermissionAsk = {
   type: 'permission',
-  ...{ requestID: 'per_1', sessionID: 'ses_1', directory: undefined, path: ['ses_1'], status: 'pending' },
-  ...{ permission: 'bash', patterns: [], always: ['touch *'], title: 'touch a', metadata: {} },
+  requestID: 'per_1',
+  sessionID: 'ses_1',
+  directory: undefined,
+  path: ['ses_1'],
+  status: 'pending',
+  permission: 'bash',
+  patterns: [],
+  always: ['touch *'],
+  title: 'touch a',
+  metadata: {},
   call: { tool: 'bash', input: { command: 'touch a' } },
 }
 const asking: Reply = { ...emptyReply('ses_1'), promptIDs: ['msg_1'], phase: 'blocked', asks: [ask] }

@@ -9,7 +9,10 @@ async function open(onlyFiles?: boolean) {
   const started = await start({ chats: [{ id: -7 }, { id: 7 }] })
   const received: Inbound[] = []
   const channel = telegramChannel({
-    ...{ api: started.api, clock: started.clock, updates: 'own' as const, onlyFiles },
+    api: started.api,
+    clock: started.clock,
+    updates: 'own' as const,
+    onlyFiles,
     onInbound: (inbound) => received.push(inbound),
   })
   /** What the channel passes on of all that was said. */

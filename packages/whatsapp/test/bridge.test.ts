@@ -40,8 +40,13 @@ async function setup(): Promise<BridgeStage> {
       },
     },
     config: {
-      ...{ type: 'whatsapp', api: 'cloud', phoneNumberId, apiUrl: url },
-      ...{ token: { env: 'TOKEN' }, appSecret: { env: 'APP' }, verifyToken: { env: 'VERIFY' } },
+      type: 'whatsapp',
+      api: 'cloud',
+      phoneNumberId,
+      apiUrl: url,
+      token: { env: 'TOKEN' },
+      appSecret: { env: 'APP' },
+      verifyToken: { env: 'VERIFY' },
     },
     secret: (name) => (name === 'APP' ? appSecret : name === 'VERIFY' ? verifyToken : token),
     chat: { id: person, kind: 'private' },
@@ -77,12 +82,21 @@ async function opened() {
   const whatsapp = await startWhatsApp({ token })
   const { url, phoneNumberId, appSecret } = whatsapp
   const config = bridgeChannel.schema.parse({
-    ...{ type: 'whatsapp', api: 'cloud', phoneNumberId, apiUrl: url },
-    ...{ token: { env: 'TOKEN' }, appSecret: { env: 'APP' }, verifyToken: { env: 'VERIFY' } },
+    type: 'whatsapp',
+    api: 'cloud',
+    phoneNumberId,
+    apiUrl: url,
+    token: { env: 'TOKEN' },
+    appSecret: { env: 'APP' },
+    verifyToken: { env: 'VERIFY' },
   })
   const ignore = (): void => {}
   const connection = await bridgeChannel.create(config, {
-    ...{ name: 'wa', store: memoryStore(), clock: systemClock, onError: ignore, onInbound: ignore },
+    name: 'wa',
+    store: memoryStore(),
+    clock: systemClock,
+    onError: ignore,
+    onInbound: ignore,
     secret: (source) => ('env' in source && source.env === 'APP' ? appSecret : token),
   })
   return { whatsapp, connection, appSecret }

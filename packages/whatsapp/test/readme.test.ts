@@ -16,7 +16,8 @@ test("the page's first program posts the answer before it ends", async () => {
   }
   const logged = await runProgram({
     page: 'docs/whatsapp.md',
-    ...{ modules: { '@reply/whatsapp': local }, env: { WHATSAPP_TOKEN: 'readme', WHATSAPP_PHONE_NUMBER_ID: '1' } },
+    modules: { '@reply/whatsapp': local },
+    env: { WHATSAPP_TOKEN: 'readme', WHATSAPP_PHONE_NUMBER_ID: '1' },
   })
   expect(whatsapp.screen('491701234567').at(-1)).toMatchObject({ text: 'It is a typo.' })
   expect(logged).toMatchObject([{ shown: 1, undelivered: [], doubtful: 0 }])
@@ -46,8 +47,10 @@ test("the README's first program answers a person", async () => {
     page: 'packages/whatsapp/README.md',
     modules: { '@reply/whatsapp': local, 'node:http': http },
     env: {
-      ...{ WHATSAPP_TOKEN: 'readme', WHATSAPP_PHONE_NUMBER_ID: '1' },
-      ...{ WHATSAPP_APP_SECRET: secrets.appSecret, WHATSAPP_VERIFY_TOKEN: secrets.verifyToken },
+      WHATSAPP_TOKEN: 'readme',
+      WHATSAPP_PHONE_NUMBER_ID: '1',
+      WHATSAPP_APP_SECRET: secrets.appSecret,
+      WHATSAPP_VERIFY_TOKEN: secrets.verifyToken,
     },
   })
   const [server] = servers

@@ -23,7 +23,13 @@ async function open(options: Partial<WhatsAppOptions> = {}, onInbound: (inbound:
   const errors: Error[] = []
   const onError = (error: Error): unknown => errors.push(error)
   const channel = whatsappChannel({
-    ...{ client, clock, store, onError, onInbound, appSecret: whatsapp.appSecret, verifyToken: 'a-verify-token' },
+    client,
+    clock,
+    store,
+    onError,
+    onInbound,
+    appSecret: whatsapp.appSecret,
+    verifyToken: 'a-verify-token',
   })
   const hook = await listen(channel.listener)
   stops.push(hook.stop)
@@ -241,7 +247,11 @@ test('a person who is known by two ids is reached by both as soon as they write,
 test('where no status comes, a reply is over ten seconds after its last message', async () => {
   const { client, clock, whatsapp } = await start()
   const channel = whatsappChannel({
-    ...{ client, clock, onInbound: () => {}, appSecret: whatsapp.appSecret, verifyToken: 'a-verify-token' },
+    client,
+    clock,
+    onInbound: () => {},
+    appSecret: whatsapp.appSecret,
+    verifyToken: 'a-verify-token',
   })
   const sink = channel.sinkFor({ chat: { id: person } })
   show(sink, done)

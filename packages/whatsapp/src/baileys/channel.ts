@@ -58,7 +58,10 @@ export function baileysChannel(options: BaileysChannelOptions): BaileysChannel {
   function sinkFor(at: Inbound | SinkPlace, more: Partial<BaileysSinkOptions> = {}): Sink {
     const { chat, replyTo, answerers } = placeOf(at)
     return baileysSink({
-      ...{ ...options, answerers, onError, clock },
+      ...options,
+      answerers,
+      onError,
+      clock,
       socket: source,
       jid: chat.id,
       replyTo: replyTo?.id,

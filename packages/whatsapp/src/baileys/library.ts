@@ -46,7 +46,11 @@ const ignore = (): void => {}
 const silent = {
   level: 'silent',
   child: () => silent,
-  ...{ trace: ignore, debug: ignore, info: ignore, warn: ignore, error: ignore },
+  trace: ignore,
+  debug: ignore,
+  info: ignore,
+  warn: ignore,
+  error: ignore,
 }
 
 /** Loads the package `baileys`. */

@@ -29,7 +29,12 @@ export function connectCloud(config: CloudConfig, host: ChannelHost): BridgeConn
   const [appSecret, verifyToken] = [host.secret(config.appSecret), host.secret(config.verifyToken)]
   const open = () =>
     whatsappChannel({
-      ...{ client, appSecret, verifyToken, onError, clock, onlyFiles: true },
+      client,
+      appSecret,
+      verifyToken,
+      onError,
+      clock,
+      onlyFiles: true,
       onInbound: (inbound) => {
         if (inbound.type === 'text') newest.set(inbound.chat.id, inbound.messageRef.id)
         return onInbound(inbound)

@@ -79,7 +79,10 @@ export function whatsappChannel(options: WhatsAppChannelOptions): WhatsAppChanne
   function sinkFor(at: Inbound | SinkPlace, more: Partial<WhatsAppSinkOptions> = {}): Sink {
     const { chat, replyTo, answerers } = placeOf(at)
     return whatsappSink({
-      ...{ ...options, answerers, onError, clock },
+      ...options,
+      answerers,
+      onError,
+      clock,
       to: chat.id,
       replyTo: replyTo?.id,
       ...more,

@@ -1,8 +1,7 @@
 import type { Clock } from '@reply/core'
 import { type HearingWatch, networkCodeOf } from '@reply/sink/internal'
-import type { SlackEnvelope, SlackSocket } from '../api.ts'
-import { SlackError } from '../error.ts'
-import { responseOf } from '../failure.ts'
+import type { SlackEnvelope, SlackSocket } from './api.ts'
+import { responseOf, SlackError } from './error.ts'
 
 export interface SocketOptions {
   readonly socket: SlackSocket
@@ -126,4 +125,28 @@ export function toSocketError(error: unknown): SlackError {
   const status = response?.type === 'status' ? `status ${response.code}` : undefined
   const what = word ?? status ?? networkCodeOf(error) ?? (error instanceof Error ? error.name : 'no reason')
   return new SlackError('updates', `The socket to Slack failed: ${what}.`)
+}
+
+/** The part of `SocketModeClient` that hears frames. */
+interface FrameClient {
+  listeners(event: 'ws_message'): readonly ((...frame: never[]) => unknown)[]
+  removeAllListeners(event: 'ws_message'): unknown
+  on(event: 'ws_message', listener: (...frame: unknown[]) => void): unknown
+}
+
+/**
+ * Reports frames that the client itself can't read, and passes them over. It reads each in a promise that it doesn't
+ * await, so that an envelope without an event would end the process.
+ */
+export function guardFrames(client: FrameClient, onError: (error: SlackError) => void): void {
+  const readers = client.listeners('ws_message')
+  client.removeAllListeners('ws_message')
+  for (const reader of readers) {
+    client.on('ws_message', (...frame) => {
+      new Promise((resolve) => resolve(Reflect.apply(reader, client, frame))).catch((cause: unknown) => {
+        const what = cause instanceof Error ? cause.name : 'no reason'
+        onError(new SlackError('updates', `A frame of Slack's socket is unreadable, and was passed over: ${what}.`))
+      })
+    })
+  }
 }

@@ -1,12 +1,22 @@
+import { createPublicKey, type KeyObject, verify } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Clock } from '@reply/core'
 import type { Inbound, Sink, SinkPlace, WebhookAnswer, WebhookRequest } from '@reply/sink'
-import { type ChannelOptions, inboundOptionsOf, placeOf, webhookRoutes } from '@reply/sink/channel'
-import type { WebhookHead } from '@reply/sink/internal'
-import type { DiscordClient } from './api.ts'
+import {
+  type ChannelOptions,
+  createWebhook,
+  inboundOptionsOf,
+  placeOf,
+  secretFault,
+  type Webhook,
+  webhookRoutes,
+} from '@reply/sink/channel'
+import { jsonOf, type WebhookHead, wallTime } from '@reply/sink/internal'
+import type { Body, DiscordClient } from './api.ts'
 import { DiscordError } from './error.ts'
-import { createDiscordWebhook } from './inbound/webhook.ts'
-import { isMalformed, toEvent } from './inbound.ts'
-import { createReceiver } from './receive.ts'
+import { type InboundFilter, isMalformed, toEvent, toInteraction } from './inbound.ts'
+import { signatureMs } from './limits.ts'
+import { createReceiver, quietOf, type Receiver } from './receive.ts'
 import { type DiscordSinkOptions, discordSink } from './sink.ts'
 
 /** How to reach Discord, what to do with what people write, and the defaults of the channel's sinks. */
@@ -119,4 +129,113 @@ export function discordChannel(options: DiscordChannelOptions): DiscordChannel {
     }
     await receive(event)
   }
+}
+
+interface DiscordWebhookOptions {
+  /** The application's public key from Discord's developer portal: 64 hexadecimal digits. */
+  readonly publicKey: string | undefined
+  readonly receive: Receiver['receive']
+  readonly filter: InboundFilter
+  readonly clock: Clock
+  /** Largest body, in bytes. */
+  readonly maxBytes: number | undefined
+}
+
+/**
+ * Discord signs the time and the body.
+ * https://discord.com/developers/docs/interactions/overview#setting-up-an-endpoint-validating-security-request-headers
+ */
+const header = { signature: 'x-signature-ed25519', timestamp: 'x-signature-timestamp' } as const
+
+/** DER prefix of the 32 bytes of an Ed25519 public key. RFC 8410. */
+const keyHead = Buffer.from('302a300506032b6570032100', 'hex')
+
+function createDiscordWebhook(options: DiscordWebhookOptions): Webhook {
+  const { receive, filter, clock, maxBytes } = options
+  const key = keyOf(options.publicKey)
+  return createWebhook({ refuse, take, maxBytes, clock })
+
+  /** Checks only the head, so that requests without a usable signature are refused before their body is read. */
+  function refuse(head: WebhookHead): WebhookAnswer | undefined {
+    if (head.method.toUpperCase() !== 'POST') return { status: 405 }
+    const signed = signedIn(head)
+    if (!signed || Math.abs(wallTime(clock) - Number(signed.timestamp) * 1000) > signatureMs) return { status: 401 }
+    return undefined
+  }
+
+  async function take(request: WebhookRequest): Promise<WebhookAnswer> {
+    const signed = signedIn(request)
+    if (!signed || !isSigned(request.body, signed, key)) return { status: 401 }
+    const interaction = toInteraction(jsonOf(request.body), filter)
+    if (!interaction) return { status: 400 }
+    if (interaction.type === 'ping') return answerOf({ type: 1 })
+    const { received } = interaction
+    if (!received) return { status: 400 }
+    const isForeign = received.type === 'press' && received.isForeign === true
+    return await new Promise((resolve) => {
+      const first = async (body: Body): Promise<void> => resolve(answerOf(body))
+      // A new interaction always gets its response from the host or the timer. Only a repeat gets an empty one here.
+      const quiet = (): void => resolve(answerOf(quietOf({ isOnMessage: true })))
+      const handled = receive(interaction, first)
+      // What the host did not answer here, its own server may answer.
+      if (handled && isForeign) void handled.then(() => resolve({ status: 400 }))
+      else if (handled) void handled.then((result) => result === 'repeat' && quiet())
+      else quiet()
+    })
+  }
+}
+
+interface Signed {
+  readonly signature: string
+  readonly timestamp: string
+}
+
+function signedIn({ headers }: WebhookHead): Signed | undefined {
+  const signature = headers[header.signature]
+  const timestamp = headers[header.timestamp]
+  if (typeof signature !== 'string' || !/^[0-9a-f]{128}$/i.test(signature)) return undefined
+  if (typeof timestamp !== 'string' || !/^\d{1,12}$/.test(timestamp)) return undefined
+  return { signature, timestamp }
+}
+
+/** Timing is harmless here: verification uses only the public key. */
+function isSigned(body: Uint8Array, { signature, timestamp }: Signed, key: KeyObject): boolean {
+  return verify(null, Buffer.concat([Buffer.from(timestamp), body]), key, Buffer.from(signature, 'hex'))
+}
+
+/**
+ * Small-order points, without the sign bit. Anyone can forge signatures for these keys, and OpenSSL accepts them. The
+ * first one is also a likely placeholder: all zeros. https://eprint.iacr.org/2020/1244
+ */
+const weakKeys: ReadonlySet<string> = new Set([
+  '00'.repeat(32),
+  `01${'00'.repeat(31)}`,
+  '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05',
+  'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',
+  `ec${'ff'.repeat(30)}7f`,
+  `ed${'ff'.repeat(30)}7f`,
+  `ee${'ff'.repeat(30)}7f`,
+])
+
+function keyOf(publicKey: string | undefined): KeyObject {
+  const form = { pattern: /^[0-9a-f]{64}$/i, description: 'of that form' }
+  const fault =
+    secretFault(publicKey, { form }) ?? (isWeak(publicKey) ? 'Anyone could sign with this weak key.' : undefined)
+  if (publicKey !== undefined && fault === undefined) {
+    const key = Buffer.concat([keyHead, Buffer.from(publicKey, 'hex')])
+    return createPublicKey({ key, format: 'der', type: 'spki' })
+  }
+  const needed = 'A publicKey of 64 hexadecimal digits is required for interactions over HTTP'
+  const cure = 'It is shown as "Public Key" on the application\'s page in Discord\'s developer portal.'
+  throw new DiscordError('invalid', `${needed}. ${fault} ${cure}`)
+}
+
+function isWeak(publicKey = ''): boolean {
+  const bytes = Buffer.from(publicKey, 'hex')
+  bytes[31] = (bytes[31] ?? 0) & 0x7f
+  return weakKeys.has(bytes.toString('hex'))
+}
+
+function answerOf(body: Body): WebhookAnswer {
+  return { status: 200, body: { type: 'application/json', text: JSON.stringify(body) } }
 }

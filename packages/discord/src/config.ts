@@ -4,9 +4,8 @@ import { createHearing, loadClient, systemClock } from '@reply/sink/internal'
 import * as z from 'zod'
 import { discordRestOptions } from './api.ts'
 import { gatewayConnection, me } from './connection.ts'
-import { accountIn } from './decode.ts'
-import { guardFrames } from './inbound/frames.ts'
-import { createGateway, type Gateway } from './inbound/gateway.ts'
+import { createGateway, type Gateway, guardFrames } from './gateway.ts'
+import { accountIn } from './inbound.ts'
 
 /** A bot in a bridge's config. */
 export const discordConfig = z

@@ -1,8 +1,30 @@
 import type { Form } from '@reply/sink/channel'
 import { escapeInvisible, type FormQuestion, oneLine } from '@reply/sink/internal'
-import { idOf } from './body.ts'
 import { dialog } from './limits.ts'
 import { oneMessage } from './render.ts'
+
+/** Prefix of our components' custom ids: the bot may have other components. */
+const prefix = 'reply:'
+
+export function idOf(token: string): string {
+  return `${prefix}${token}`
+}
+
+/** The token of a dialog, and of the button that opens it later, with the message that the dialog is about. */
+export function tokenAbout(token: string, messageId: string): string {
+  return `${token}@${messageId}`
+}
+
+/** Separates what `tokenAbout` joined. */
+export function partsOf(token: string): { readonly token: string; readonly messageId: string | undefined } {
+  const [, bare = token, messageId] = /^(.*)@(\d{1,20})$/s.exec(token) ?? []
+  return { token: bare, messageId }
+}
+
+/** Returns undefined if the component isn't this package's. */
+export function tokenIn(customId: string): string | undefined {
+  return customId.startsWith(prefix) ? customId.slice(prefix.length) : undefined
+}
 
 type Component = Readonly<Record<string, unknown>>
 

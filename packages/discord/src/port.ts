@@ -4,21 +4,21 @@ import type { MessageRef } from '@reply/sink'
 import {
   type Attachment,
   type Bubble,
+  type Button,
   type ChannelPort,
   callPlatform,
   type EditOptions,
+  type PortError,
   type PostOptions,
   unlessGone,
 } from '@reply/sink/channel'
-import { pause, systemClock, type TypingOptions } from '@reply/sink/internal'
-import type { DiscordRest } from './api.ts'
-import { around, editBody, postBody } from './body.ts'
-import { idIn } from './decode.ts'
-import { toPortError } from './failure.ts'
-import { discordLimits, nonceLength, signMs } from './limits.ts'
-import { refOf } from './place.ts'
-import { oneMessage } from './render.ts'
-import { createTarget, type DiscordThread } from './thread.ts'
+import { escapeInvisible, pause, systemClock, type TypingOptions, withoutHalf } from '@reply/sink/internal'
+import { type Body, type DiscordRest, flag, refOf } from './api.ts'
+import { responseOf, toPortError } from './error.ts'
+import { idOf } from './form.ts'
+import { idIn } from './inbound.ts'
+import { discordLimits, nonceLength, signMs, threadNameLength } from './limits.ts'
+import { escapeDiscord, oneMessage } from './render.ts'
 
 /** The channel or thread to write in, and how. */
 export interface DiscordPortOptions {
@@ -119,4 +119,119 @@ function inPlace(posting: PostOptions, channelId: string): PostOptions {
 
 function nonceOf(key: string): string {
   return key.length <= nonceLength ? key : createHash('sha256').update(key).digest('base64url').slice(0, nonceLength)
+}
+
+/** A model's text mentions no one. https://discord.com/developers/docs/resources/message#allowed-mentions-object */
+const noMentions = { allowed_mentions: { parse: [] } } as const
+
+function postBody(bubble: Bubble, { silent, replyTo }: PostOptions, nonce: string): Body {
+  return { ...around({ silent, replyTo, nonce }), ...editBody(bubble) }
+}
+
+/** Always sends `components`: an empty list removes the message's buttons. */
+function editBody({ text, isPlain, buttons, form, mentions = [] }: Bubble): Body {
+  const people = mentions.map(({ id }) => id).filter((id) => /^\d+$/.test(id))
+  const lead = people.length === 0 ? '' : `${people.map((id) => `<@${id}>`).join(' ')}\n`
+  const rows = [...buttons, ...(form ? [[{ label: form.label, data: form.token }]] : [])]
+  const components = rows.map((row, at) => rowOf(row, at === buttons.length ? style.chief : style.plain))
+  const content = lead + (isPlain ? escapeDiscord(text) : text)
+  return { content, components, allowed_mentions: { parse: [], ...(lead !== '' && { users: people }) } }
+}
+
+interface Around {
+  readonly silent: boolean
+  readonly replyTo?: PostOptions['replyTo']
+  readonly nonce: string
+}
+
+/** The fields of a post besides its content. It is posted even if the message it replies to was deleted. */
+export function around({ silent, replyTo, nonce }: Around): Body {
+  return {
+    ...noMentions,
+    nonce,
+    enforce_nonce: true,
+    flags: flag.noEmbeds | (silent ? flag.silent : 0),
+    ...(replyTo && { message_reference: { message_id: replyTo.id, fail_if_not_exists: false } }),
+  }
+}
+
+/** A message that only the person sees, without link previews, with an optional button that opens a dialog. */
+export function noticeBody(words: string, opener?: Button): Body {
+  const components = opener ? { components: [rowOf([opener], style.chief)] } : {}
+  return { content: oneMessage(words), flags: flag.ephemeral | flag.noEmbeds, ...components, ...noMentions }
+}
+
+const style = { chief: 1, plain: 2 } as const
+
+function rowOf(row: readonly Button[], look: number): Body {
+  const components = row.map(({ label, data }) => ({ type: 2, style: look, label, custom_id: idOf(data) }))
+  return { type: 1, components }
+}
+
+/** A thread's parent message and name. The thread's id is the message's. */
+export interface DiscordThread {
+  /** The message that the thread is created from. */
+  readonly messageId: string
+  /** Plain text; clipped to 100 UTF-16 units. A blank name becomes "OpenCode". */
+  readonly name: string
+  /**
+   * Called before each call with the id that messages go to: the thread's, or the channel's where threads are
+   * impossible.
+   */
+  readonly onTarget?: ((channelId: string) => void) | undefined
+  /** Called once if the bot may not create threads: messages go to the channel. */
+  readonly onDenied?: ((error: PortError) => void) | undefined
+}
+
+/** Discord's error codes. https://discord.com/developers/docs/topics/opcodes-and-status-codes#json */
+const threadErrors = {
+  /** The message already has a thread. */
+  exists: 160_004,
+  /** This type of channel has no threads. */
+  impossible: 50_024,
+  /** The bot lacks a permission. */
+  denied: 50_013,
+} as const
+
+/**
+ * The channel that messages go to: the thread, created with the first call, or the parent channel where threads are
+ * impossible.
+ */
+function createTarget({
+  rest,
+  channelId,
+  thread,
+}: Pick<DiscordPortOptions, 'rest' | 'channelId' | 'thread'>): (signal: AbortSignal) => Promise<string> {
+  let known = thread ? undefined : Promise.resolve(channelId)
+  return async (signal) => {
+    known ??= open(signal)
+    try {
+      const target = await known
+      thread?.onTarget?.(target)
+      return target
+    } catch (error) {
+      known = undefined
+      throw error
+    }
+  }
+
+  async function open(signal: AbortSignal): Promise<string> {
+    const { messageId, name = '' } = thread ?? { messageId: '' }
+    const body = { name: nameOf(name) || 'OpenCode' }
+    try {
+      await rest.post(`/channels/${channelId}/messages/${messageId}/threads`, { body, signal })
+    } catch (error) {
+      const code = responseOf(error)?.code
+      if (code === threadErrors.denied) thread?.onDenied?.(toPortError(error, `thread in chat ${channelId}`))
+      if (code === threadErrors.impossible || code === threadErrors.denied) return channelId
+      if (code !== threadErrors.exists) throw error
+    }
+    return messageId
+  }
+}
+
+/** Visible, and never cut inside a surrogate pair: Discord refuses a name with half of one. */
+function nameOf(name: string): string {
+  const line = escapeInvisible(name.replace(/\s+/g, ' ').trim())
+  return line.length <= threadNameLength ? line : withoutHalf(line.slice(0, threadNameLength))
 }

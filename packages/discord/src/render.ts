@@ -1,8 +1,19 @@
 import { cachedRender, type Dialect, lazyPlain, type Render, renderMarkdown } from '@reply/sink/channel'
 import { contentLength } from './limits.ts'
-import { literal } from './markup/escape.ts'
-import { clean, mark, replaceMark, unmarkFirst } from './markup/mark.ts'
-import { joined, writeLines } from './write.ts'
+import {
+  clean,
+  type Element,
+  gap,
+  linesOf,
+  literal,
+  mark,
+  type Node,
+  nodesOf,
+  replaceMark,
+  type Surroundings,
+  unmarkFirst,
+  type Written,
+} from './markup.ts'
 
 const LANGUAGE = /^[\w+#.-]+$/
 
@@ -78,4 +89,249 @@ function withSmall(marked: string): string {
     return mark('small', line.slice(tags.open.length, -tags.close.length))
   })
   return lines.join('\n').replaceAll(tags.open, '<small>').replaceAll(tags.close, '</small>')
+}
+
+interface Place extends Surroundings {
+  /** The last line of the preceding text, if a mark could still begin there. */
+  readonly before: string
+  /** The next character; empty at the end. */
+  readonly next: string
+  /** The enclosing marks. */
+  readonly inside: readonly Element['kind'][]
+}
+
+const nothing: Written = { text: '', plain: '' }
+
+/**
+ * The patterns by which Discord's client reads each whole mark. It uses patterns, not a grammar, so text that it would
+ * read differently is written without the mark.
+ */
+const reads = {
+  strong: /^\*\*((?:\\[\s\S]|[^\\])+?)\*\*(?!\*)/,
+  em: /^\*(?=\S)((?:\*\*|\s+(?:[^*\s]|\*\*)|[^\s*])+?)\*(?!\*)/,
+  del: /^~~([\s\S]+?)~~(?!_)/,
+  codespan: /^(`+)([\s\S]*?[^`])\1(?!`)/,
+  heading: /^#{1,3} ((?!#+)[^\n]+?)#*\s*(?:\n|$)/,
+  small: /^-# +(?!-#)([^\n]+?)$/,
+  link: /^\[((?:\[[^\]]*\]|[^[\]]|\](?=[^[]*\]))*)\]\(\s*<?((?:\([^)]*\)|[^\s\\]|\\.)*?)>?(?:\s+['"]([\s\S]*?)['"])?\s*\)/,
+} as const
+
+const marks = { strong: '**', em: '*', del: '~~' } as const
+
+/** Writes marked text in Discord's syntax, with its visible text, line by line. */
+function writeLines(marked: string): readonly Written[] {
+  const hasBrackets = marked.includes('](')
+  const hasUnderscores = marked.includes('_') && nodesOf(marked).some(endsInUnderscore)
+  const one = hasUnderscores ? writers.underscores : writers.simple
+  const writeLine = hasBrackets ? (hasUnderscores ? writers.both : writers.brackets) : one
+  return linesOf(marked).map(writeLine)
+}
+
+/** Joins written lines. The line feed before a line belongs to the line above. */
+function joined(lines: readonly string[]): string {
+  let all = ''
+  for (const [index, line] of lines.entries()) all += index === 0 ? line : line.slice(1)
+  return all
+}
+
+const writers = {
+  simple: lineWriter({ hasBrackets: false, hasUnderscores: false }),
+  brackets: lineWriter({ hasBrackets: true, hasUnderscores: false }),
+  underscores: lineWriter({ hasBrackets: false, hasUnderscores: true }),
+  both: lineWriter({ hasBrackets: true, hasUnderscores: true }),
+}
+
+/** A growing text is written again for each added word, with most of its lines unchanged, so lines are cached. */
+function lineWriter(around: Surroundings): (line: string) => Written {
+  return cachedRender((line) => {
+    const { text, plain } = all(nodesOf(line), { before: '', next: '', inside: [], ...around })
+    // Both were put together letter by letter. Comparing them makes each one string, which takes less memory.
+    return { text, plain: plain === text ? text : plain, length: text.length }
+  })
+}
+
+function all(nodes: readonly Node[], place: Place): Written {
+  let text = ''
+  let plain = ''
+  for (let index = 0; index < nodes.length; index++) {
+    const node = nodes[index] ?? ''
+    const previous = nodes[index - 1]
+    const before = endOf(place.before, text)
+    const one =
+      typeof node === 'string'
+        ? literal(node, isStart(before), place)
+        : element(node, { ...place, before, next: firstOf(nodes[index + 1]) ?? place.next })
+    const isBeside = previous !== undefined && typeof previous !== 'string' && typeof node !== 'string'
+    const apart = isBeside && clash(text, one.text) ? gap : ''
+    if (isBullet(previous) && !/^\S/.test(one.text)) text = asLetter(text)
+    text += apart + one.text
+    plain += apart + one.plain
+  }
+  return { text: isBullet(nodes.at(-1)) ? asLetter(text) : text, plain }
+}
+
+function isBullet(node: Node | undefined): boolean {
+  return node !== undefined && typeof node !== 'string' && node.kind === 'raw' && node.attribute === '- '
+}
+
+/** "- " is a bullet only with text after it, so a lone one is written as a literal bullet. */
+function asLetter(text: string): string {
+  return text.replace(/- $/, '• ')
+}
+
+function element(given: Element, place: Place): Written {
+  const { kind, attribute, nodes } = given
+  switch (kind) {
+    case 'strong':
+    case 'em':
+    case 'del':
+      return marked(given, kind, place)
+    case 'codespan':
+      return codespan(textOf(nodes), place)
+    case 'code':
+      return code(textOf(nodes), attribute, place)
+    case 'heading':
+      return heading(given, place)
+    case 'link':
+      return link(given, place)
+    case 'quote':
+      return quote(all(nodes, { ...place, before: '' }), place)
+    case 'small': {
+      const inner = all(nodes, place)
+      const text = `-# ${inner.text.trim()}`
+      return isStart(place.before) && isRead('small', text) ? { text, plain: inner.plain } : inner
+    }
+    case 'raw':
+      return { text: attribute, plain: textOf(nodes) }
+    case 'group':
+      return all(nodes, place)
+    default:
+      return kind satisfies never
+  }
+}
+
+/** Moves white space at the ends outside of the marks, which must touch text. */
+function marked({ nodes }: Element, kind: keyof typeof marks, place: Place): Written {
+  const inner = all(nodes, { ...place, inside: [...place.inside, kind] })
+  const core = { text: inner.text.trim(), plain: inner.plain.trim() }
+  const text = `${marks[kind]}${core.text}${marks[kind]}`
+  if (core.text === '' || place.inside.includes(kind) || !isRead(kind, text)) return inner
+  const start = inner.text.slice(0, inner.text.length - inner.text.trimStart().length)
+  const end = inner.text.slice(inner.text.trimEnd().length)
+  return { text: start + text + end, plain: start + core.plain + end }
+}
+
+function codespan(given: string, place: Place): Written {
+  const plain = given.replace(/`{2,}/g, (run) => [...run].join(gap))
+  const fence = plain.includes('`') ? '``' : '`'
+  const text = `${fence}${/^`/.test(plain) ? ' ' : ''}${plain}${/`$/.test(plain) ? ' ' : ''}${fence}`
+  return plain.trim() !== '' && isRead('codespan', text)
+    ? { text, plain }
+    : literal(given, isStart(place.before), place)
+}
+
+/** A code block starts on its own line. */
+function code(given: string, lang: string, { before }: Place): Written {
+  const plain = given.replace(/^\n+/, '').replace(/`{3,}/g, (run) => [...run].join(gap))
+  if (plain.trim() === '') return nothing
+  const start = lineOf(before) === '' ? '' : '\n'
+  return { text: `${start}\`\`\`${lang}\n${plain}\n\`\`\``, plain: start + plain }
+}
+
+/** Headings deeper than 3, and those that Discord would not read as headings, become bold. */
+function heading(given: Element, place: Place): Written {
+  const depth = Number(given.attribute)
+  const inner = all(given.nodes, { ...place, before: '# ' })
+  const text = `${'#'.repeat(depth)} ${inner.text.trim()}`
+  const isOne = depth <= 3 && lineOf(place.before) === '' && isRead('heading', text) && !/#\s*$/.test(text)
+  return isOne ? { text, plain: inner.plain } : marked(given, 'strong', place)
+}
+
+function quote(inner: Written, { before }: Place): Written {
+  if (inner.text.trim() === '' || lineOf(before) !== '') return inner
+  return { text: inner.text.trim().replace(/^/gm, '> '), plain: inner.plain.trim() }
+}
+
+/** Writes the address in parentheses where Discord would not make a link. */
+function link({ nodes, attribute: href }: Element, place: Place): Written {
+  const inner = all(nodes, { ...place, inside: [...place.inside, 'link'] })
+  if (/^mailto:/i.test(href)) {
+    const address = href.slice('mailto:'.length)
+    return inner.plain.includes(address) ? inner : beside(inner, literal(address, false, place))
+  }
+  const url = addressOf(href)
+  if (url === undefined) return inner
+  const whole = { text: `<${url}>`, plain: url }
+  if (inner.plain === href) {
+    const isApart = place.inside.length === 0 && /^\s?$/.test(place.next) && /[^<.,:;"')\]]$/.test(url)
+    return isApart ? { text: url, plain: url } : whole
+  }
+  const label = inner.text.replace(/\s+/g, ' ')
+  const isLabel =
+    !place.hasBrackets && !/[[\]]/.test(label) && !/https?:\/\//i.test(inner.plain) && inner.plain.trim() !== ''
+  const written = isLabel && [`[${label}](${url})`, `[${label}](<${url}>)`].find((text) => isLink(text, url))
+  return written ? { text: written, plain: inner.plain } : beside(inner, whole)
+}
+
+function beside(words: Written, address: Written): Written {
+  return { text: `${words.text} (${address.text})`, plain: `${words.plain} (${address.plain})` }
+}
+
+/** Returns undefined for addresses other than http and https, and for those with characters that can't be seen. */
+function addressOf(href: string): string | undefined {
+  if (!/^https?:\/\/[^\s/]/i.test(href) || /\p{C}/u.test(href)) return undefined
+  return href.replace(/[\s\\<>"]|@(?=everyone|here)/g, (letter) =>
+    letter === '@' ? '%40' : encodeURIComponent(letter),
+  )
+}
+
+function isLink(text: string, url: string): boolean {
+  const found = reads.link.exec(text)
+  return found?.[0] === text && found[2] === url
+}
+
+function isRead(kind: keyof typeof reads, text: string): boolean {
+  return reads[kind].exec(text)?.[0] === text
+}
+
+/** Checks only code and addresses, which can't be escaped: text is. */
+function endsInUnderscore(node: Node): boolean {
+  if (typeof node === 'string') return false
+  const { kind, attribute, nodes } = node
+  const raw = kind === 'code' || kind === 'codespan' ? textOf(nodes) : kind === 'link' ? attribute : ''
+  return /_(?!\w)/.test(raw) || nodes.some(endsInUnderscore)
+}
+
+function textOf(nodes: readonly Node[]): string {
+  return nodes.map((node) => (typeof node === 'string' ? node : textOf(node.nodes))).join('')
+}
+
+function firstOf(node: Node | undefined): string | undefined {
+  if (node === undefined) return undefined
+  return typeof node === 'string' ? node.charAt(0) : '*'
+}
+
+function clash(before: string, after: string): boolean {
+  const letter = before.charAt(before.length - 1)
+  return /[*~`]/.test(letter) && after.startsWith(letter)
+}
+
+/** A longer line can't be the start of a mark, so a single letter replaces it. */
+const longestStart = 80
+
+function endOf(before: string, text: string): string {
+  const tail = text.slice(-longestStart)
+  const isLine = text.length <= longestStart && !text.includes('\n')
+  const line = isLine ? before + tail : tail
+  const end = line.slice(line.lastIndexOf('\n') + 1)
+  return end.length > longestStart ? 'x' : end
+}
+
+function lineOf(before: string): string {
+  return before.slice(before.lastIndexOf('\n') + 1).trim()
+}
+
+/** True where Discord reads line marks: at a line's start, and after a list bullet. */
+function isStart(before: string): boolean {
+  return /^(?:(?:-|\d+\.)$)?$/.test(lineOf(before))
 }

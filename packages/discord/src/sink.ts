@@ -1,10 +1,10 @@
 import { type AskInput, createSink, type Policy, type Sink, SinkError } from '@reply/sink'
-import type { ChannelSinkOptions, ChatKind, PortError } from '@reply/sink/channel'
+import type { ChannelSinkOptions, ChatKind, Pacer, PortError } from '@reply/sink/channel'
 import { pacerOf, safeOnError, systemClock } from '@reply/sink/internal'
-import type { DiscordRest } from './api.ts'
+import type { DiscordResponse, DiscordRest } from './api.ts'
+import { chatOf } from './api.ts'
 import { DiscordError } from './error.ts'
-import { followHeaders } from './headers.ts'
-import { chatOf } from './place.ts'
+import { discordLimits } from './limits.ts'
 import { createDiscordPort } from './port.ts'
 import { renderDiscord } from './render.ts'
 
@@ -87,4 +87,30 @@ export function discordSink(options: DiscordSinkOptions): Sink {
 
 function nameOf(thread: true | string): string {
   return thread === true ? '' : thread
+}
+
+/** The client adds 50 ms to each rate limit, and refuses earlier calls. */
+const marginMs = 60
+
+const followed = new WeakSet<DiscordRest>()
+
+/**
+ * Follows the rate-limit headers: once the bucket of posts or of edits is empty, pauses the channel until the bucket
+ * resets. Registers one listener per client.
+ */
+function followHeaders(rest: DiscordRest, pacer: Pacer): void {
+  if (followed.has(rest)) return
+  followed.add(rest)
+  rest.on('response', ({ path }, { headers }) => {
+    const id = /^\/channels\/(\d+)\/messages(?:\/\d+)?$/.exec(path)?.[1]
+    const forMs = restMs(headers)
+    if (id !== undefined && forMs > 0) pacer.chat({ id }, discordLimits).freeze(forMs, 'chat')
+  })
+}
+
+/** https://discord.com/developers/docs/topics/rate-limits#header-format. Seconds, with fractions. */
+function restMs(headers: DiscordResponse['headers']): number {
+  if (headers.get('x-ratelimit-remaining') !== '0') return 0
+  const seconds = Number(headers.get('x-ratelimit-reset-after'))
+  return Number.isFinite(seconds) && seconds > 0 ? Math.ceil(seconds * 1000) + marginMs : 0
 }

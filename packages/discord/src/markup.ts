@@ -25,7 +25,9 @@ export interface Element {
 }
 
 /** Delimiters from Unicode's private use area, which `clean` removes from texts. */
-const [open, inside, close] = ['\ue000', '\ue001', '\ue002']
+const open = '\ue000'
+const inside = '\ue001'
+const close = '\ue002'
 const ours = /[\ue000-\ue002]/g
 
 /** Marks content, which may contain marks itself. The result is a string, so a dialect can pass it on. */
@@ -51,17 +53,20 @@ export function unmarkFirst(content: string, kind: Kind): string {
   const lead = groups.exec(content)?.[0] ?? ''
   const first = content.slice(lead.length)
   if (!first.startsWith(`${open}${kind} `)) return content
-  const [start, end] = [first.indexOf(inside), first.indexOf(close)]
-  return lead + first.slice(start + 1, end) + first.slice(end + 1)
+  const end = first.indexOf(close)
+  return lead + first.slice(first.indexOf(inside) + 1, end) + first.slice(end + 1)
 }
 
-const [openCode, insideCode, closeCode] = [open.charCodeAt(0), inside.charCodeAt(0), close.charCodeAt(0)]
+const openCode = open.charCodeAt(0)
+const insideCode = inside.charCodeAt(0)
+const closeCode = close.charCodeAt(0)
 const lineFeed = '\n'.charCodeAt(0)
 
 /** The lines of marked text, each with the line feeds on both sides. A line feed inside a mark ends no line. */
 export function linesOf(marked: string): readonly string[] {
   const lines: string[] = []
-  let [depth, start] = [0, 0]
+  let depth = 0
+  let start = 0
   for (let at = 0; at < marked.length; at++) {
     const code = marked.charCodeAt(at)
     if (code === openCode) depth++
@@ -129,4 +134,83 @@ const kinds: Readonly<Record<Kind, true>> = {
 
 function isKind(kind: string): kind is Kind {
   return kind in kinds
+}
+
+/** Invisible: separates characters that would form a mark together. */
+export const gap = '\u200b'
+
+/** What else the message contains. */
+export interface Surroundings {
+  /** The message contains brackets that Discord could read as a link. */
+  readonly hasBrackets: boolean
+  /** Code or an address contains an underscore at the end of a word: one inside an earlier word could pair with it. */
+  readonly hasUnderscores: boolean
+}
+
+export interface Written {
+  readonly text: string
+  /** The visible text. */
+  readonly plain: string
+}
+
+/**
+ * Escapes what Discord's client would read as markup, and nothing else, because each backslash counts towards the
+ * length. Disables `@everyone`, `@here`, and mentions of people and roles. `isStart`: the text begins a line.
+ */
+export function literal(words: string, isStart: boolean, around: Surroundings): Written {
+  let text = ''
+  let plain = ''
+  let isLineStart = isStart
+  for (let at = 0; at < words.length; at++) {
+    const letter = words.charAt(at)
+    const isMark = special.has(letter) && needsEscape(words, at, isLineStart, around)
+    const after = calls(words, at) ? gap : ''
+    text += `${isMark ? '\\' : ''}${letter}${after}`
+    plain += letter + after
+    isLineStart = letter === '\n' || (isLineStart && letter === ' ')
+  }
+  return { text, plain }
+}
+
+const special: ReadonlySet<string> = new Set('\\*_~|`[<:#>-')
+
+function needsEscape(
+  words: string,
+  at: number,
+  isStart: boolean,
+  { hasBrackets, hasUnderscores }: Surroundings,
+): boolean {
+  const before = words.charAt(at - 1)
+  const letter = words.charAt(at)
+  const after = words.charAt(at + 1)
+  switch (letter) {
+    case '\\':
+      return !/[0-9A-Za-z\s]/.test(after)
+    case '*':
+      return isStart || !(/[ \t]/.test(before) && /\s/.test(after))
+    case '_':
+      return hasUnderscores || !(/[0-9A-Za-z]/.test(before) && /[0-9A-Za-z]/.test(after))
+    case '~':
+    case '|':
+      return before === letter || before === '' || after === letter || after === ''
+    case '[':
+      return hasBrackets
+    case '<':
+      return /^<(?:[@#]|a?:\w|t:|id:|\/[^\n:>]+:\d|https?:)/i.test(words.slice(at, at + 100))
+    case ':':
+      return words.startsWith('://', at)
+    case '#':
+    case '>':
+      return isStart && (after === letter || !/\S/.test(after))
+    case '-':
+      return isStart && (after === '#' || !/\S/.test(after))
+    default:
+      return true
+  }
+}
+
+/** True for an @ that the following text turns into a mention. */
+function calls(words: string, at: number): boolean {
+  if (words.charAt(at) !== '@') return false
+  return words.charAt(at - 1) === '<' || /^@(?:$|everyone|here)/.test(words.slice(at, at + 9))
 }

@@ -1,8 +1,8 @@
 import { type BridgeChannel, secretSource, sinkFields } from '@reply/sink/channel'
 import * as z from 'zod'
-import { checkBaileys, connectBaileys } from './baileys/bridge.ts'
-import { loadBaileys } from './baileys/library.ts'
-import { checkCloud, connectCloud } from './cloud/bridge.ts'
+import { checkBaileys, connectBaileys } from './baileys/connection.ts'
+import { loadBaileys } from './baileys/link.ts'
+import { checkCloud, connectCloud } from './cloud/connection.ts'
 
 const type = z.literal('whatsapp').describe('A WhatsApp number.')
 

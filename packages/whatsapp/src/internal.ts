@@ -1,6 +1,5 @@
 export type { BaileysAck } from './baileys/api.ts'
-export { baileysLimits } from './baileys/limits.ts'
 export { createBaileysPort } from './baileys/port.ts'
-export { cloudLimits } from './cloud/limits.ts'
 export { createCloudPort } from './cloud/port.ts'
+export { baileysLimits, cloudLimits } from './limits.ts'
 export { renderWhatsApp } from './render.ts'

@@ -1,3 +1,5 @@
+import type { Chat } from '@reply/sink'
+
 /** A quoted message: its key, and the text shown in the quote. */
 export interface BaileysQuoted {
   /** WhatsApp's message key. In groups it includes the author. */
@@ -80,3 +82,52 @@ export interface BaileysSocket {
 
 /** A socket, or a function that returns the current one, for hosts that reconnect. */
 export type BaileysSource = BaileysSocket | (() => BaileysSocket | undefined)
+
+/** A ref's id. For other people's messages it includes the author, which quoting needs. */
+export function refOf({ id, fromMe, participant, remoteJid }: BaileysQuoted['key']): string {
+  return fromMe ? id : `${id}/${participant ?? remoteJid}`
+}
+
+/** The key of a message that isn't in memory, as after a restart: enough to reply to it, but without its text. */
+export function keyOf(ref: string, jid: string): BaileysQuoted['key'] {
+  const [id = ref, author] = ref.split('/')
+  if (author === undefined) return { remoteJid: jid, fromMe: true, id }
+  // The person may have used another of their ids than the chat's.
+  return isPerson(jid)
+    ? { remoteJid: author, fromMe: false, id }
+    : { remoteJid: jid, fromMe: false, id, participant: author }
+}
+
+/**
+ * A message in the form to quote in that chat. The author keeps the id that WhatsApp used. A `remoteJid` other than the
+ * chat's would make it a quote from another chat (Baileys' `generateWAMessageFromContent`).
+ */
+export function quotableIn(jid: string, { key, message }: BaileysQuoted): BaileysQuoted {
+  if (key.fromMe) return { key, message }
+  return { key: { ...key, remoteJid: jid, participant: key.participant ?? key.remoteJid }, message }
+}
+
+export function chatOf(jid: string): Chat {
+  return { id: jid, kind: isPerson(jid) ? 'private' : 'shared' }
+}
+
+/** True for a person's id: those of groups, channels and stories end differently. */
+export function isPerson(jid: string): boolean {
+  return isNumber(jid) || isLid(jid)
+}
+
+/** Like Baileys' `cleanMessage`: a person has several devices, and older ids end in `@c.us`. */
+export function withoutDevice(jid: string): string {
+  return jid
+    .replace(/^([^@:_]+)[^@]*@/, '$1@')
+    .replace(/@(?:c\.us|hosted)$/, '@s.whatsapp.net')
+    .replace(/@hosted\.lid$/, '@lid')
+}
+
+export function isNumber(jid: string): boolean {
+  return jid.endsWith('@s.whatsapp.net')
+}
+
+export function isLid(jid: string): boolean {
+  return jid.endsWith('@lid')
+}

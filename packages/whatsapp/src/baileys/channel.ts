@@ -1,9 +1,9 @@
 import type { Inbound, Sink, SinkPlace } from '@reply/sink'
 import { type ChannelOptions, inboundOptionsOf, placeOf } from '@reply/sink/channel'
 import type { BaileysEvents, BaileysSocket, BaileysSource } from './api.ts'
-import { connectionOf } from './connection.ts'
 import { createBaileysReceiver } from './receive.ts'
 import { type BaileysSinkOptions, baileysSink } from './sink.ts'
+import { connectionOf } from './socket.ts'
 
 /** Both directions. `onError` also gets the messages that WhatsApp refused after sending. */
 export interface BaileysChannelOptions extends ChannelOptions, Pick<BaileysSinkOptions, 'texts'> {

@@ -1,212 +1,79 @@
-import type { Clock } from '@reply/core'
-import type { Chat } from '@reply/sink'
-import { PortError } from '@reply/sink/channel'
-import { createRecent } from '@reply/sink/internal'
-import type { BaileysAck, BaileysEvents, BaileysQuoted, BaileysSocket, BaileysSource } from './api.ts'
-import { createIdentities, type Identities, isPerson, withoutDevice } from './identity.ts'
-import { toRevoked } from './inbound.ts'
+import type { InboundFile } from '@reply/sink'
+import { type BridgeConnection, type ChannelHost, createNotes, PortError, sinkOptionsOf } from '@reply/sink/channel'
+import { type CheckedChannel, createHearing, type DownloadLimits, tooLong } from '@reply/sink/internal'
+import type { BaileysConfig } from '../config.ts'
+import { WhatsAppError } from '../error.ts'
+import { renderWhatsApp } from '../render.ts'
+import { baileysChannel } from './channel.ts'
+import { toFileRef } from './inbound.ts'
+import type { BaileysLibrary, BaileysLogin } from './link.ts'
+import { createLink } from './link.ts'
+import { createBaileysPort } from './port.ts'
 
-/**
- * One account's connection to WhatsApp, across sockets. It keeps what a new socket doesn't report again: messages that
- * can be quoted, when they were posted, and which were deleted.
- */
-export interface BaileysConnection {
-  /** The current socket. Throws `unreachable` without one. */
-  socket(): BaileysSocket
-  /** Records a message that was posted or received at `at`, in ms since the epoch. */
-  remember(ref: string, message: BaileysQuoted, at: number): void
-  recall(ref: string): { readonly message: BaileysQuoted; readonly at: number } | undefined
-  /** True if the account's own message in that chat was deleted for everyone. */
-  isGone(jid: string, id: string): boolean
-  /** Forgets what WhatsApp said of a message, before it is sent again under its id. */
-  forgetAck(id: string): void
-  /**
-   * When WhatsApp accepted the message, by its clock, in ms since the epoch; undefined if it accepted it without a time.
-   * Rejects with `ambiguous` if the connection closes first or no acknowledgement comes in time, and if WhatsApp
-   * refused the message.
-   */
-  takenAt(id: string, clock: Clock): Promise<number | undefined>
-  readonly identities: Identities
-  /** Stops listening to the socket. */
-  close(): void
+/** Reads the login, without a connection: a second one would end the first. */
+export async function checkBaileys({ auth }: BaileysConfig, library: BaileysLibrary): Promise<CheckedChannel> {
+  const number = (await library.login(auth)).number()
+  if (number !== undefined) return { account: `+${number}` }
+  const cure = 'Start once: a code appears, which you enter on the phone.'
+  throw new WhatsAppError('unlinked', `No device is linked in ${auth}. ${cure}`)
 }
 
-/** How many messages to keep; the oldest are dropped. */
-const most = 1000
+/** How old a message may be that comes when the device is connected again, in ms: a bridge knows ids for two days. */
+const maxAgeMs = 172_800_000
 
-/** How long to wait for an acknowledgement, in ms. The server sends it within a round trip. */
-const ackMs = 10_000
-
-/** Who waits for an acknowledgement. */
-interface Waiting {
-  resolve(attrs: BaileysAck['attrs']): void
-  reject(error: PortError): void
-}
-
-const lost = new PortError('ambiguous', 'The connection closed before WhatsApp acknowledged the message.')
-
-/** Codes of `SERVER_ERROR_CODES` in Baileys' `Utils/decode-wa-message.ts`, and what to do. */
-const cures: Readonly<Record<string, string>> = {
-  463: 'WhatsApp restricts this account: it may not write to new people for a while. Let the person write first.',
-  479: 'Link the device again if this goes on.',
-}
-
-/** As in HTTP, codes from 500 on are failures of the server. */
-function refusalOf(code: string): PortError {
-  const says = [`WhatsApp refused the message (${code}).`, cures[code]].filter(Boolean).join(' ')
-  return new PortError(Number(code) >= 500 ? 'unreachable' : 'refused', says)
-}
-
-/** Baileys' event for acknowledgements. */
-const ackEvent = 'CB:ack,class:message'
-
-const connections = new WeakMap<object, BaileysConnection>()
-
-/** The connection of a source, shared by everything that uses the same source. */
-export function connectionOf(source: BaileysSource): BaileysConnection {
-  const connection = connections.get(source) ?? createConnection(source)
-  connections.set(source, connection)
-  return connection
-}
-
-function createConnection(source: BaileysSource): BaileysConnection {
-  const known = createRecent<{ readonly message: BaileysQuoted; readonly at: number }>(most)
-  const gone = createRecent<true>(most)
-  const acks = createRecent<BaileysAck['attrs'] | undefined>(most)
-  const waiting = new Map<string, Waiting>()
-  let current: BaileysSocket | undefined
-  let isClosed = false
-  const now = (): BaileysSocket | undefined => (typeof source === 'function' ? source() : source)
-  const identities = createIdentities(now)
+/** A linked device as a channel of a bridge. It has no buttons and no menu of commands. */
+export async function connectBaileys(
+  config: BaileysConfig,
+  host: ChannelHost,
+  library: BaileysLibrary,
+): Promise<BridgeConnection> {
+  const { clock, onInbound, onError } = host
+  const { auth, number } = config
+  const channel = baileysChannel({ onInbound, onError, clock, onlyFiles: true, maxAgeMs })
+  const { source } = channel
+  const reload = async (): Promise<BaileysLogin> => await library.login(auth)
+  const hearing = createHearing(host)
+  const link = createLink({ login: await reload(), reload, number, channel, onError, hearing, clock })
+  const notes = createNotes({
+    client: source,
+    clock,
+    writerOf: ({ id }) => ({ port: createBaileysPort({ socket: source, jid: id, clock }), render: renderWhatsApp }),
+  })
   return {
-    socket,
-    forgetAck: (id) => acks.set(id, undefined),
-    takenAt,
-    identities,
-    remember,
-    recall: (ref) => known.get(ref),
-    isGone: (jid, id) => gone.has(`${jid}/${id}`),
-    close: () => listen(undefined),
+    ...notes,
+    // Baileys confirms a message before it passes it on.
+    deliversOnce: true,
+    start: async () => link.start(),
+    stop: async () => {
+      link.stop()
+      await channel.stop()
+    },
+    sinkFor: (at, options) => channel.sinkFor(at, sinkOptionsOf(config, host, options)),
+    download: (file, limits) => download(file, limits, library),
   }
+}
 
-  function socket(): BaileysSocket {
-    const next = now()
-    listen(next)
-    if (next) return next
-    throw new PortError('unreachable', 'WhatsApp is not connected at the moment: there is no socket.')
-  }
-
-  function listen(next: BaileysSocket | undefined): void {
-    if (next === current) return
-    current?.ev.off('messages.update', receive)
-    current?.ev.off('connection.update', lookAt)
-    current?.ws.off(ackEvent, acknowledge)
-    next?.ev.on('messages.update', receive)
-    next?.ev.on('connection.update', lookAt)
-    next?.ws.on(ackEvent, acknowledge)
-    current = next
-    isClosed = false
-    loseAll()
-  }
-
-  function lookAt({ connection }: BaileysEvents['connection.update']): void {
-    if (connection !== 'close') return
-    isClosed = true
-    loseAll()
-  }
-
-  /** No acknowledgement comes over another connection. */
-  function loseAll(): void {
-    for (const { reject } of [...waiting.values()]) reject(lost)
-  }
-
-  function acknowledge({ attrs }: BaileysAck): void {
-    const { id = '' } = attrs
-    acks.set(id, attrs)
-    waiting.get(id)?.resolve(attrs)
-  }
-
-  async function takenAt(id: string, clock: Clock): Promise<number | undefined> {
-    // The acknowledgement may arrive before the sending call resolves.
-    const { t, error } = acks.get(id) ?? (await acknowledged(id, clock))
-    if (error !== undefined) throw refusalOf(error)
-    const seconds = Number(t)
-    return seconds > 0 ? seconds * 1000 : undefined
-  }
-
-  async function acknowledged(id: string, clock: Clock): Promise<BaileysAck['attrs']> {
-    if (isClosed) throw lost
-    let stop = (): void => {}
-    try {
-      return await new Promise<BaileysAck['attrs']>((resolve, reject) => {
-        const late = `WhatsApp did not acknowledge the message within ${ackMs} ms.`
-        stop = clock.after(ackMs, () => reject(new PortError('ambiguous', late)))
-        waiting.set(id, { resolve, reject })
-      })
-    } finally {
-      stop()
-      waiting.delete(id)
+async function download(
+  { ref, name, size = 0 }: InboundFile,
+  { maxBytes, signal }: DownloadLimits,
+  library: BaileysLibrary,
+): Promise<Uint8Array> {
+  const what = `file ${name}`
+  const file = toFileRef(ref)
+  if (!file) throw new PortError('refused', `${what}: it is not a file of WhatsApp.`)
+  if (size > maxBytes) throw tooLong(what, maxBytes)
+  const chunks: Uint8Array[] = []
+  let length = 0
+  try {
+    for await (const chunk of await library.download(file)) {
+      signal?.throwIfAborted()
+      length += chunk.length
+      if (length > maxBytes) throw tooLong(what, maxBytes)
+      chunks.push(chunk)
     }
+  } catch (error) {
+    if (error instanceof PortError || signal?.aborted) throw error
+    throw new PortError('gone', `${what}: WhatsApp does not give it any more. Send it again.`)
   }
-
-  function receive(updates: BaileysEvents['messages.update']): void {
-    for (const update of updates) {
-      const revoked = toRevoked(update)
-      if (!revoked) continue
-      const { jid, alt, id, by } = revoked
-      if (by) {
-        void isAdmin(jid, by).then((may) => may && gone.set(`${jid}/${id}`, true))
-        continue
-      }
-      gone.set(`${jid}/${id}`, true)
-      // The port may know the chat by the person's other id.
-      if (isPerson(jid)) void identities.personOf(jid, alt).then((known) => gone.set(`${known}/${id}`, true))
-    }
-  }
-
-  /** Reading a group may fail on a closed socket; the message then counts as there. */
-  async function isAdmin(jid: string, ids: readonly string[]): Promise<boolean> {
-    try {
-      const { participants = [] } = (await current?.groupMetadata?.(jid)) ?? {}
-      return participants.some(
-        ({ id, lid, phoneNumber, admin }) =>
-          Boolean(admin) && [id, lid, phoneNumber].some((one) => one !== undefined && ids.includes(withoutDevice(one))),
-      )
-    } catch {
-      return false
-    }
-  }
-
-  function remember(ref: string, message: BaileysQuoted, at: number): void {
-    // An edit keeps the original time.
-    known.set(ref, { message, at: known.get(ref)?.at ?? at })
-  }
-}
-
-/** A ref's id. For other people's messages it includes the author, which quoting needs. */
-export function refOf({ id, fromMe, participant, remoteJid }: BaileysQuoted['key']): string {
-  return fromMe ? id : `${id}/${participant ?? remoteJid}`
-}
-
-/** The key of a message that isn't in memory, as after a restart: enough to reply to it, but without its text. */
-export function keyOf(ref: string, jid: string): BaileysQuoted['key'] {
-  const [id = ref, author] = ref.split('/')
-  if (author === undefined) return { remoteJid: jid, fromMe: true, id }
-  // The person may have used another of their ids than the chat's.
-  return isPerson(jid)
-    ? { remoteJid: author, fromMe: false, id }
-    : { remoteJid: jid, fromMe: false, id, participant: author }
-}
-
-/**
- * A message in the form to quote in that chat. The author keeps the id that WhatsApp used. A `remoteJid` other than the
- * chat's would make it a quote from another chat (Baileys' `generateWAMessageFromContent`).
- */
-export function quotableIn(jid: string, { key, message }: BaileysQuoted): BaileysQuoted {
-  if (key.fromMe) return { key, message }
-  return { key: { ...key, remoteJid: jid, participant: key.participant ?? key.remoteJid }, message }
-}
-
-export function chatOf(jid: string): Chat {
-  return { id: jid, kind: isPerson(jid) ? 'private' : 'shared' }
+  return Buffer.concat(chunks)
 }

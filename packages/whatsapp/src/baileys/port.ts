@@ -11,11 +11,18 @@ import {
   type PostOptions,
 } from '@reply/sink/channel'
 import { requireLength, systemClock } from '@reply/sink/internal'
+import { toBaileysPortError } from '../error.ts'
+import { baileysLimits, editWindowMs, textLength } from '../limits.ts'
 import { asWritten } from '../render.ts'
-import type { BaileysContent, BaileysQuoted, BaileysSendOptions, BaileysSource } from './api.ts'
-import { connectionOf, keyOf, quotableIn } from './connection.ts'
-import { toBaileysPortError } from './failure.ts'
-import { baileysLimits, editWindowMs, textLength } from './limits.ts'
+import {
+  type BaileysContent,
+  type BaileysQuoted,
+  type BaileysSendOptions,
+  type BaileysSource,
+  keyOf,
+  quotableIn,
+} from './api.ts'
+import { connectionOf } from './socket.ts'
 
 /** Options of `createBaileysPort`. */
 export interface BaileysPortOptions {

@@ -1,14 +1,12 @@
 import type { Inbound } from '@reply/sink'
 import { createInboundReceiver } from '@reply/sink/channel'
 import { clip, type InboundOptions, wallTime } from '@reply/sink/internal'
-import { WhatsAppError } from '../error.ts'
+import { toBaileysPortError, WhatsAppError } from '../error.ts'
+import { baileysLimits, textLength } from '../limits.ts'
 import { asWritten } from '../render.ts'
-import type { BaileysEvents, BaileysSource } from './api.ts'
-import { connectionOf, quotableIn } from './connection.ts'
-import { toBaileysPortError } from './failure.ts'
+import { type BaileysEvents, type BaileysSource, quotableIn } from './api.ts'
 import { type BaileysReceived, isWrapped, placed, toFailed, toReceived, type Unwrap } from './inbound.ts'
-import { baileysLimits, textLength } from './limits.ts'
-import { createUnwrap } from './unwrap.ts'
+import { connectionOf } from './socket.ts'
 
 export interface BaileysReceiverOptions extends InboundOptions {
   readonly source: BaileysSource
@@ -115,4 +113,31 @@ async function begun(receive: (made: () => void) => Promise<unknown> | undefined
     const handled = receive(resolve)
     void Promise.resolve(handled).then(() => resolve(), reject)
   })
+}
+
+interface UnwrapOptions {
+  /** Default: the one of `import('baileys')`. */
+  readonly normalizeMessageContent?: Unwrap | undefined
+  readonly onError: (error: WhatsAppError) => void
+}
+
+/** Baileys' function, imported on first use: hosts of the Cloud API don't have the package. Never rejects. */
+function createUnwrap({ normalizeMessageContent: given, onError }: UnwrapOptions): () => Promise<Unwrap> {
+  let imported: Promise<Unwrap> | undefined
+  return async () => {
+    if (given) return given
+    imported ??= load()
+    return await imported
+  }
+
+  async function load(): Promise<Unwrap> {
+    try {
+      const { normalizeMessageContent } = await import('baileys')
+      return normalizeMessageContent
+    } catch (cause) {
+      const what = "Baileys can't be imported, so messages in wrappers, such as disappearing ones, are skipped."
+      onError(new WhatsAppError('malformed', `${what} Pass normalizeMessageContent to the channel.`, { cause }))
+      return (content) => content ?? undefined
+    }
+  }
 }

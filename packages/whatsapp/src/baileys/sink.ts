@@ -2,8 +2,7 @@ import { createSink, type Sink, type Texts } from '@reply/sink'
 import type { ChannelSinkOptions } from '@reply/sink/channel'
 import { pacerOf, systemClock } from '@reply/sink/internal'
 import { renderWhatsApp } from '../render.ts'
-import type { BaileysSource } from './api.ts'
-import { chatOf } from './connection.ts'
+import { type BaileysSource, chatOf } from './api.ts'
 import { createBaileysPort } from './port.ts'
 
 /** Options of `baileysSink`. */

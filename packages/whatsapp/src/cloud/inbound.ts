@@ -2,7 +2,7 @@ import type { Actor, Inbound, InboundFile } from '@reply/sink'
 import { isAskToken } from '@reply/sink/channel'
 import { jsonOf } from '@reply/sink/internal'
 import * as z from 'zod'
-import type { CloudStatus } from './reports.ts'
+import type { CloudStatus } from './api.ts'
 
 /** A parsed message, without the `answer` function yet. `said` is the id of the message that a press itself is. */
 export type CloudReceived =
@@ -158,7 +158,8 @@ function receivedIn(
   const person = said.from ?? said.from_user_id
   if (person === undefined || said.group_id !== undefined) return undefined
   const { id, context, interactive, button } = said
-  const [chat, actor] = [{ id: person, kind: 'private' } as const, actorOf(person, contacts)]
+  const chat = { id: person, kind: 'private' } as const
+  const actor = actorOf(person, contacts)
   const ref = { id, postedAt: said.timestamp * 1000 }
   const token = (interactive?.button_reply ?? interactive?.list_reply)?.id ?? button?.payload
   if (token !== undefined) {
@@ -197,4 +198,53 @@ function filesIn(said: z.infer<typeof message>): readonly InboundFile[] {
 function actorOf(id: string, contacts: readonly z.infer<typeof contact>[]): Actor {
   const { profile } = contacts.find(({ wa_id, user_id }) => wa_id === id || user_id === id) ?? {}
   return { id, name: profile?.name || profile?.username || id }
+}
+
+const posted = z.object({ messages: z.array(z.object({ id: z.string() })).min(1) })
+const done = z.object({ success: z.literal(true) })
+const uploaded = z.object({ id: z.string() })
+const mediaPlace = z.object({ url: z.string(), file_size: z.number().optional() })
+const number = z.object({ display_phone_number: z.string() })
+const refusal = z.object({
+  error: z.object({
+    message: z.string().catch(''),
+    code: z.number(),
+    error_data: z
+      .object({ details: z.string().catch('') })
+      .optional()
+      .catch(undefined),
+  }),
+})
+
+interface CloudRefusal {
+  readonly message: string
+  readonly code: number
+  readonly details: string | undefined
+}
+
+/** A posted message's `wamid`; without an id for calls that only succeed. Returns undefined for any other response. */
+export function toPosted(value: unknown): { readonly id: string | undefined } | undefined {
+  const message = posted.safeParse(value).data
+  if (message) return { id: message.messages[0]?.id }
+  return done.safeParse(value).success ? { id: undefined } : undefined
+}
+
+export function toMediaId(value: unknown): string | undefined {
+  return uploaded.safeParse(value).data?.id
+}
+
+/** Where a file is. https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/media */
+export function toMediaPlace(value: unknown): z.infer<typeof mediaPlace> | undefined {
+  return mediaPlace.safeParse(value).data
+}
+
+/** The number as people see it. */
+export function toNumber(value: unknown): string | undefined {
+  return number.safeParse(value).data?.display_phone_number
+}
+
+/** Returns undefined if the body isn't a Meta error. */
+export function toRefusal(value: unknown): CloudRefusal | undefined {
+  const { data } = refusal.safeParse(value)
+  return data && { message: data.error.message, code: data.error.code, details: data.error.error_data?.details }
 }

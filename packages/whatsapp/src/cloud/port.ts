@@ -3,6 +3,7 @@ import type { MessageRef } from '@reply/sink'
 import {
   type Attachment,
   type Bubble,
+  type Button,
   type ChannelPort,
   callPlatform,
   type EditOptions,
@@ -12,12 +13,19 @@ import {
   type PostOptions,
 } from '@reply/sink/channel'
 import { clip, lookUpByProbe, requireLength, systemClock, wallTime } from '@reply/sink/internal'
+import { CloudError, toCloudPortError, windowCode } from '../error.ts'
+import {
+  buttonsBodyLength,
+  captionLength,
+  cloudLimits,
+  listBodyLength,
+  listRows,
+  replyButtons,
+  textLength,
+} from '../limits.ts'
 import { asWritten } from '../render.ts'
-import { type CloudClient, CloudError, type CloudMessage } from './api.ts'
-import { toCloudPortError, windowCode } from './failure.ts'
-import { interactiveOf } from './interactive.ts'
-import { captionLength, cloudLimits, textLength } from './limits.ts'
-import { reportsOf } from './reports.ts'
+import type { CloudClient, CloudMessage } from './api.ts'
+import { reportsOf } from './api.ts'
 
 /** Options of `createCloudPort`. */
 export interface CloudPortOptions {
@@ -132,4 +140,35 @@ export function createCloudPort(options: CloudPortOptions): ChannelPort {
 /** Business-scoped user ids have a dot after the country code; numbers have none. */
 export function recipientOf(to: string): CloudMessage {
   return { recipient_type: 'individual', ...(to.includes('.') ? { recipient: to } : { to }) }
+}
+
+/**
+ * A message body with buttons: reply buttons if everything fits, else a list, which allows longer labels. Returns
+ * undefined if neither fits.
+ */
+function interactiveOf(
+  body: string,
+  buttons: readonly Button[],
+  { listLabel }: { readonly listLabel: string },
+): CloudMessage | undefined {
+  if (buttons.length === 0) return undefined
+  const titles = new Set(buttons.map(({ label }) => label.trim()))
+  const isShort = [...titles].every((title) => title !== '' && title.length <= replyButtons.title)
+  if (
+    buttons.length <= replyButtons.most &&
+    titles.size === buttons.length &&
+    isShort &&
+    body.length <= buttonsBodyLength
+  ) {
+    const replies = buttons.map(({ label, data }) => ({ type: 'reply', reply: { id: data, title: label.trim() } }))
+    return { type: 'button', body: { text: body }, action: { buttons: replies } }
+  }
+  if (buttons.length > listRows.most || body.length > listBodyLength) return undefined
+  const rows = buttons.map(({ label, data }, index) => {
+    const whole = label.trim() || String(index + 1)
+    const title = clip(whole, listRows.title)
+    return title === whole ? { id: data, title } : { id: data, title, description: clip(whole, listRows.description) }
+  })
+  const action = { button: clip(listLabel, listRows.button), sections: [{ rows }] }
+  return { type: 'list', body: { text: body }, action }
 }

@@ -1,14 +1,13 @@
 import type { Answering, Inbound } from '@reply/sink'
 import { createInboundReceiver } from '@reply/sink/channel'
 import { clip, type InboundOptions, type InboundPlace, wallTime } from '@reply/sink/internal'
-import { WhatsAppError } from '../error.ts'
+import { cureOf, toCloudPortError, WhatsAppError } from '../error.ts'
+import { cloudLimits, textLength } from '../limits.ts'
 import { asWritten } from '../render.ts'
 import type { CloudClient } from './api.ts'
-import { cureOf, toCloudPortError } from './failure.ts'
+import { reportsOf } from './api.ts'
 import type { CloudEvent, CloudReceived } from './inbound.ts'
-import { cloudLimits, textLength } from './limits.ts'
 import { recipientOf } from './port.ts'
-import { reportsOf } from './reports.ts'
 
 export interface CloudReceiverOptions extends InboundOptions {
   readonly client: CloudClient

@@ -38,7 +38,11 @@ export async function openBridge({ path, env = process.env, ...options }: OpenBr
   }
   const bridge = createBridge({ ...options, onEnd, config, secret, store, ownPaths })
   const watch = watchConfig({
-    ...{ path, config, stamp, setPeople: bridge.setPeople, clock: options.clock ?? systemClock },
+    path,
+    config,
+    stamp,
+    setPeople: bridge.setPeople,
+    clock: options.clock ?? systemClock,
     load: () => loadConfig(path, env).config,
     onNotice: options.onNotice ?? (() => {}),
     onError: safeOnError(options.onError),

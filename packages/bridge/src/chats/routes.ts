@@ -68,7 +68,18 @@ export function createRoutes(options: {
   const ours = new Set<string>()
   const waiting = new Map<string, readonly { readonly place: ChatPlace; readonly ref: MessageRef }[]>()
   return {
-    ...{ of, meantBy, write, use, note, used, isOurs, sessionOf, remember, rememberNext, writeAuthor, authorOf },
+    of,
+    meantBy,
+    write,
+    use,
+    note,
+    used,
+    isOurs,
+    sessionOf,
+    remember,
+    rememberNext,
+    writeAuthor,
+    authorOf,
     load,
   }
 

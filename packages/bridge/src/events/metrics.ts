@@ -38,7 +38,10 @@ export function bridgeMetrics(): BridgeMetrics {
   const delivered = histogram('delivered_seconds', 'From the message to the end of the delivery.', ['channel'])
   const waited = histogram('ask_wait_seconds', 'How long asks waited for people.', ['channel', 'type'])
   const open = new Gauge({
-    ...{ name: 'reply_bridge_runs', help: 'Runs under way.', labelNames: ['channel'] as const, registers },
+    name: 'reply_bridge_runs',
+    help: 'Runs under way.',
+    labelNames: ['channel'] as const,
+    registers,
   })
   const hearing = new Gauge({
     name: 'reply_bridge_channel_hearing',
@@ -47,7 +50,10 @@ export function bridgeMetrics(): BridgeMetrics {
     registers,
   })
   const failed = new Gauge({
-    ...{ name: 'reply_bridge_failed', help: 'What failed for good.', labelNames: ['kind'] as const, registers },
+    name: 'reply_bridge_failed',
+    help: 'What failed for good.',
+    labelNames: ['kind'] as const,
+    registers,
   })
   const under = new Map<string, ReadonlySet<string>>()
   return { observe, text: async () => await register.metrics(), contentType: register.contentType }

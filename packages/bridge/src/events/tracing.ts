@@ -60,8 +60,11 @@ export function bridgeTracing({ tracer = trace.getTracer('@reply/bridge') }: Tra
     const span = runs.get(key)
     if (firstShownMs !== undefined) span?.addEvent('first shown', new Date(at - deliveredMs + firstShownMs))
     span?.setAttributes({
-      ...{ 'reply.shown': shown, 'reply.undelivered': undelivered, 'reply.doubtful': doubtful },
-      ...{ 'reply.calls': calls, 'reply.rate_limited': rateLimited },
+      'reply.shown': shown,
+      'reply.undelivered': undelivered,
+      'reply.doubtful': doubtful,
+      'reply.calls': calls,
+      'reply.rate_limited': rateLimited,
     })
     runs.end(key, at)
   }

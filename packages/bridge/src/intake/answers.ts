@@ -30,11 +30,9 @@ export function createAnswerer(
       return followed ? here.map(({ sink }) => ({ sink, stream: followed })) : []
     })
     return await answerWith({
-      ...{
-        client: sentBy({ channel, actorID: inbound.actor.id, name: inbound.actor.name }),
-        running: () => running,
-        beforeAnswer,
-      },
+      client: sentBy({ channel, actorID: inbound.actor.id, name: inbound.actor.name }),
+      running: () => running,
+      beforeAnswer,
       texts: channels.sinkFields(channel).texts,
     })(inbound)
   }

@@ -85,7 +85,15 @@ export function createInbox({ context, handle }: InboxOptions): Inbox {
   function heardAgain(entry: QueuedPrompt): Text {
     const { chat, actor, text, messageRef, replyTo, isForwarded, isCommand, files } = entry
     return {
-      ...{ type: 'text', chat, actor, text, messageRef, replyTo, isForwarded, isCommand, files },
+      type: 'text',
+      chat,
+      actor,
+      text,
+      messageRef,
+      replyTo,
+      isForwarded,
+      isCommand,
+      files,
       answer: async (said) => {
         if (said) await channels.notify(entry, { text: said, replyTo: messageRef })
       },

@@ -273,7 +273,14 @@ export function createIntake(options: IntakeOptions): Intake {
 function promptOf(place: ChatPlace, text: Text, receivedAt: number): QueuedPrompt {
   const { messageRef, replyTo, isForwarded, isCommand, actor, files = [], albumID } = text
   return {
-    ...{ ...place, id: messageRef.id, actor, text: text.text, files, isCommand, messageRef, receivedAt },
+    ...place,
+    id: messageRef.id,
+    actor,
+    text: text.text,
+    files,
+    isCommand,
+    messageRef,
+    receivedAt,
     ...(replyTo && { replyTo }),
     ...(isForwarded && { isForwarded }),
     ...(albumID !== undefined && { albumID }),

@@ -100,7 +100,10 @@ export function createActiveRuns(mirrors: Pick<Mirrors, 'keyOf'>): ActiveRuns {
   const isActive = (run: ActiveRun): boolean => !delivered.has(run)
   const followed = (place: ChatPlace): readonly ActiveRun[] => [...(runs.get(mirrors.keyOf(place)) ?? [])]
   return {
-    ...{ add, followed, all, isFollowed },
+    add,
+    followed,
+    all,
+    isFollowed,
     active: (place) => followed(place).filter(isActive),
     isAtWork: (sessionID) => all().some((run) => isActive(run) && run.execution().sessionID === sessionID),
   }

@@ -78,16 +78,34 @@ export function createRunEvents(options: {
   function delivered({ sessionID }: Execution, delivery: Delivery): void {
     const { shown: messages, undelivered, doubtful, calls, rateLimited } = delivery
     emit({
-      ...{ type: 'delivery', ...place(), executionID, sessionID, shown: messages, undelivered: undelivered.length },
-      ...{ doubtful, calls, rateLimited, firstShownMs, deliveredMs: since() },
+      type: 'delivery',
+      ...place(),
+      executionID,
+      sessionID,
+      shown: messages,
+      undelivered: undelivered.length,
+      doubtful,
+      calls,
+      rateLimited,
+      firstShownMs,
+      deliveredMs: since(),
     })
   }
 
   function tell(phase: RunEvent['phase'], { sessionID, reason }: Execution): void {
     const { id: messageID, actor } = prompt
     emit({
-      ...{ type: 'run', phase, ...place(), executionID, actorID: actor.id, messageID, server, sessionID },
-      ...{ outcome: phase === 'ended' ? reply?.outcome : undefined, reason, times },
+      type: 'run',
+      phase,
+      ...place(),
+      executionID,
+      actorID: actor.id,
+      messageID,
+      server,
+      sessionID,
+      outcome: phase === 'ended' ? reply?.outcome : undefined,
+      reason,
+      times,
     })
   }
 
@@ -100,8 +118,17 @@ export function createRunEvents(options: {
     if (phase === 'asked') asked.set(requestID, monotonic())
     const waitedMs = phase === 'asked' || since === undefined ? undefined : monotonic() - since
     emit({
-      ...{ type: 'ask', phase, ...place(), askType, requestID, executionID, sessionID, decision },
-      ...{ actorID: by?.actorID, actorChannel: by?.channel, waitedMs },
+      type: 'ask',
+      phase,
+      ...place(),
+      askType,
+      requestID,
+      executionID,
+      sessionID,
+      decision,
+      actorID: by?.actorID,
+      actorChannel: by?.channel,
+      waitedMs,
     })
   }
 

@@ -75,8 +75,14 @@ export function beginRun(options: BeginOptions): ActiveRun {
   const events = createRunEvents({ ...context, execution })
   const ended = run()
   return {
-    ...{ execution: () => execution, shows, stream: () => stream, shown: events.shown, cancel },
-    ...{ found: found.promise, delivered: delivered.promise, ended },
+    execution: () => execution,
+    shows,
+    stream: () => stream,
+    shown: events.shown,
+    cancel,
+    found: found.promise,
+    delivered: delivered.promise,
+    ended,
   }
 
   async function run(): Promise<void> {

@@ -82,7 +82,9 @@ export function createRunner(context: BridgeContext): Runner {
     refuse,
     beginNow,
     canSteer,
-    ...{ isAtWork: running.isAtWork, active: running.active, followed: running.followed },
+    isAtWork: running.isAtWork,
+    active: running.active,
+    followed: running.followed,
     waiting: async (place) => (await state.queue(queueOf(place))).map(({ value }) => toQueuedPrompt(value)),
     queueOf,
     serverOf: (sessionID) => serverBySession.get(sessionID),
@@ -215,7 +217,8 @@ export function createRunner(context: BridgeContext): Runner {
     const held = endedRuns.begin()
     const run = beginRun({
       ...planned,
-      ...{ context, held },
+      context,
+      held,
       shows: sinksFor(context, execution, route, told),
       isShown: (reply) => wakes.isShown(reply, execution.prompt),
       isStopping: () => isStopped,

@@ -242,9 +242,16 @@ export async function beginUnpromptedRun(reply: Reply, options: UnpromptedRunOpt
   const { prompt, server, sessionID, agent } = last
   let newest = reply
   let execution: Execution = stored ?? {
-    ...{ id: await registry.newID(prompt), prompt, server, sessionID, agent, startedBy: namesOfUnprompted(reply)[0] },
+    id: await registry.newID(prompt),
+    prompt,
+    server,
+    sessionID,
+    agent,
+    startedBy: namesOfUnprompted(reply)[0],
     isByApprovers: last.isByApprovers,
-    ...{ phase: 'delivering', status: 'running', startedAt: clock.now() },
+    phase: 'delivering',
+    status: 'running',
+    startedAt: clock.now(),
   }
   const [promptID] = reply.promptIDs
   const authors = promptID === undefined ? [] : [routes.writeAuthor(promptID, prompt)]

@@ -251,7 +251,12 @@ async function askPerson(options: AskPersonOptions): Promise<BridgeConfig['peopl
     setHearing = () => resolve(true)
   })
   const paired = pair({
-    ...{ channel, config: channel.schema.parse(entry), secret, listen, clock, signal: typed.signal },
+    channel,
+    config: channel.schema.parse(entry),
+    secret,
+    listen,
+    clock,
+    signal: typed.signal,
     onError: (error) => questions.say(`✗ ${error.message}`),
     onWebhook: (url) => questions.say(`Let ${type} send its requests to ${url}.`),
     onCode: (code) => {

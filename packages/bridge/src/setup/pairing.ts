@@ -61,7 +61,12 @@ export async function pair<Config>(options: PairingOptions<Config>): Promise<Act
   signal.addEventListener('abort', () => setPaired(undefined), { once: true })
   if (signal.aborted) return undefined
   const { webhook, start, stop } = await channel.create(config, {
-    ...{ name: channel.type, secret, onError, clock, store: memoryStore(), onInbound },
+    name: channel.type,
+    secret,
+    onError,
+    clock,
+    store: memoryStore(),
+    onInbound,
   })
   if (webhook && !listen) {
     const cure = `Start again with --listen and an address that the platform's requests reach, or type your id.`

@@ -48,13 +48,15 @@ export function tablesOf(database: Database, clock: Clock): Tables {
     replace: (name, id, value) => replace.run(packed(value), keyBytes(name), keyBytes(id)) === 1,
     dequeue: (name, id) => dequeue.run(keyBytes(name), keyBytes(id)) === 1,
     list: (prefix) => {
-      const [from, to] = [keyBytes(prefix), afterPrefix(prefix)]
+      const from = keyBytes(prefix)
+      const to = afterPrefix(prefix)
       const rows = to ? listWithin.rows(from, clock.now(), to) : listFrom.rows(from, clock.now())
       return rows.map(([key, value]) => ({ key: keyText(key), value: unpacked(value) }))
     },
     queue: (name) => queue.rows(keyBytes(name)).map(([id, value]) => ({ id: keyText(id), value: unpacked(value) })),
     queues: (prefix) => {
-      const [from, to] = [keyBytes(prefix), afterPrefix(prefix)]
+      const from = keyBytes(prefix)
+      const to = afterPrefix(prefix)
       return (to ? queuesWithin.rows(from, to) : queuesFrom.rows(from)).map(([name]) => keyText(name))
     },
     leased: (name) => {

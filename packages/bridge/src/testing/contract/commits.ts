@@ -124,7 +124,8 @@ export const committing = [
   {
     name: 'loses no step of a counter that two increase',
     run: async (stage) => {
-      const [one, other] = [await stage.open(), await stage.open()]
+      const one = await stage.open()
+      const other = await stage.open()
       const increase = async (store: Store): Promise<void> => {
         const expected = await store.read('count')
         const value = `${Number(expected ?? 0) + 1}`

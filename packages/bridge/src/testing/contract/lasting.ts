@@ -43,7 +43,8 @@ export const lasting = [
   {
     name: 'shows what is done to others at once',
     run: async (stage) => {
-      const [one, other] = [await stage.open(), await stage.open()]
+      const one = await stage.open()
+      const other = await stage.open()
       for (let round = 0; round < 5; round++) {
         await done(one, [put('key', `${round}`), enqueue(`one${round}`)])
         same(await other.read('key'), `${round}`, 'The key in the other')
@@ -57,7 +58,8 @@ export const lasting = [
   {
     name: 'makes commits that survive less in their order with the others',
     run: async (stage) => {
-      const [one, other] = [await stage.open(), await stage.open()]
+      const one = await stage.open()
+      const other = await stage.open()
       const lease = await leaseOf(one, 'one')
       const survives = 'process'
       const soon = one.commit([put('key', '0'), enqueue('a')], lease, { survives })
@@ -78,7 +80,8 @@ export const lasting = [
   {
     name: 'rejects every call once it is closed',
     run: async (stage) => {
-      const [store, other] = [await stage.open(), await stage.open()]
+      const store = await stage.open()
+      const other = await stage.open()
       await store.close()
       await store.close()
       for (const call of calls) {

@@ -7,7 +7,8 @@ export const leasing = [
   {
     name: 'gives a lease to one holder at a time',
     run: async (stage) => {
-      const [one, other] = [await stage.open(), await stage.open()]
+      const one = await stage.open()
+      const other = await stage.open()
       const lease = await leaseOf(one, 'one')
       const expected: Lease = { name: 'bridge', holder: 'one', fence: lease.fence, validForMs: 1000 }
       same(sorted(lease), sorted(expected), 'The lease')
@@ -34,7 +35,8 @@ export const leasing = [
   {
     name: 'gives a lease that ran out to another, with a greater fence',
     run: async (stage) => {
-      const [one, other] = [await stage.open(), await stage.open()]
+      const one = await stage.open()
+      const other = await stage.open()
       const first = await leaseOf(one, 'one')
       await stage.pass(1000)
       const second = await leaseOf(other, 'other')
@@ -45,7 +47,8 @@ export const leasing = [
   {
     name: 'tells by the fence whether another held a lease in between',
     run: async (stage) => {
-      const [one, other] = [await stage.open(), await stage.open()]
+      const one = await stage.open()
+      const other = await stage.open()
       const first = await leaseOf(one, 'one')
       await stage.pass(1000)
       const second = await leaseOf(other, 'other')
@@ -107,7 +110,8 @@ export const leasing = [
   {
     name: 'fences a holder that was replaced, and writes nothing of it',
     run: async (stage) => {
-      const [one, other] = [await stage.open(), await stage.open()]
+      const one = await stage.open()
+      const other = await stage.open()
       const first = await leaseOf(one, 'one')
       await stage.pass(1000)
       const second = await leaseOf(other, 'other')

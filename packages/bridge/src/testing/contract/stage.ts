@@ -38,7 +38,8 @@ export const oddTexts = [
 
 /** Throws unless both are the same as JSON. */
 export function same(found: unknown, expected: unknown, words: string): void {
-  const [one, other] = [shortly(found), shortly(expected)]
+  const one = shortly(found)
+  const other = shortly(expected)
   if (JSON.stringify(found) !== JSON.stringify(expected)) throw new Error(`${words}: found ${one}, expected ${other}.`)
 }
 

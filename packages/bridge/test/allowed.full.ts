@@ -74,9 +74,9 @@ describe.each([
   afterAll(async () => await stage.close())
 
   test('nothing is listed before, and only to people who may approve', async () => {
-    expect(await said(stage, ann, '/allowed', 'Nothing was allowed')).toBeTruthy()
-    expect(await said(stage, cat, '/allowed', 'Nothing was allowed')).toBeTruthy()
-    expect(await said(stage, bob, '/allowed', 'takes the right')).toContain('approve')
+    expect(await said(stage, ann, '/allowed', 'Nothing has been always allowed')).toBeTruthy()
+    expect(await said(stage, cat, '/allowed', 'Nothing has been always allowed')).toBeTruthy()
+    expect(await said(stage, bob, '/allowed', 'requires the right')).toContain('approve')
   })
 
   test('what is allowed once, or rejected, is not listed', async () => {
@@ -88,7 +88,7 @@ describe.each([
       await stage.telegram.press(ann, id, label).settled
       await stage.statusIs(ann, sign)
     }
-    expect(await said(stage, ann, '/allowed', 'Nothing was allowed')).toBeTruthy()
+    expect(await said(stage, ann, '/allowed', 'Nothing has been always allowed')).toBeTruthy()
   })
 
   test('what is allowed for always is listed with who, when, what and where, also after a restart', async () => {
@@ -101,7 +101,7 @@ describe.each([
     const list = await said(stage, ann, '/allowed', 'Always allowed on home')
     expect(list.replaceAll('\\', '')).toContain(pattern)
     expect(list).toMatch(new RegExp(`${permission} · Ann · \\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d UTC`))
-    expect(list.includes('ends when the server restarts')).toBe(!canRevoke)
+    expect(list.includes('lasts until the server restarts')).toBe(!canRevoke)
     expect(list.includes('did not confirm')).toBe(false)
   })
 
@@ -127,9 +127,9 @@ describe.each([
         await stage.statusIs(ann, '✅')
       }
       await said(stage, ann, '/allowed revoke 7', 'is not listed')
-      await said(stage, bob, '/allowed revoke 1', 'takes the right')
+      await said(stage, bob, '/allowed revoke 1', 'requires the right')
       expect(await said(stage, cat, '/allowed revoke 1', 'asks again')).toContain('touch a.txt')
-      await said(stage, ann, '/allowed', 'Nothing was allowed')
+      await said(stage, ann, '/allowed', 'Nothing has been always allowed')
       await isAskedAgain()
       await said(stage, cat, '/allowed', 'Always allowed on home')
       const list = stage.telegram.screen(cat).findLast(({ text: words }) => words.includes('Always allowed'))
@@ -147,12 +147,12 @@ describe.each([
         data: { id: string }[]
       }
       for (const { id } of data) await fetch(`${address}/${id}`, { method: 'DELETE', headers: { authorization } })
-      await said(stage, ann, '/allowed', 'Nothing was allowed')
+      await said(stage, ann, '/allowed', 'Nothing has been always allowed')
     })
 
   if (!canRevoke)
     test('a server that can’t revoke is not said to have done so', async () => {
-      await said(stage, ann, '/allowed revoke 1', 'ends when the server restarts')
+      await said(stage, ann, '/allowed revoke 1', 'lasts until the server restarts')
       expect(await said(stage, ann, '/allowed', 'Always allowed on home')).toMatch(/touch \\?\*/)
     })
 

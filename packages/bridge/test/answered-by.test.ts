@@ -59,7 +59,7 @@ test('an ask that a stop ended has no actor, even if an answer to it failed befo
   slack.say('ann', 'que')
   await said('Which colour?')
   slack.say('ann', 'Blue')
-  await said('was not passed on')
+  await said('was not sent')
   slack.say('ann', '/stop')
   await expect.poll(() => ends.length).toBe(1)
   expect(ends).toMatchObject([{ requestID: 'que_1', actorID: undefined }])

@@ -54,7 +54,7 @@ test('an ask of a session that two chats show is closed in both', async () => {
   const [session = ''] = /ses_\w+/.exec((await answered(chat, 'ses_')).text) ?? []
   const other = chats.at(-1) ?? 0
   stage.telegram.say(other, `/switch ${session}`)
-  await answered(other, 'This chat continues')
+  await answered(other, 'This chat now continues')
   stage.telegram.say(other, 'And hello [scenario:hello]')
   const there = await answered(other, 'Which colour?')
   stage.telegram.press(other, there.messageId, 'Blue')
@@ -75,7 +75,7 @@ test('a person decides, also much later, about a run that may have begun', async
   })
   const asked = await answered(chat, 'Run it again?')
   // The message of the run is closed above the question, and what had come of the answer stays.
-  const closed = await answered(chat, 'could not follow this any more')
+  const closed = await answered(chat, 'lost track of this run')
   expect([working.messageId, closed.messageId, asked.messageId]).toEqual(
     [working.messageId, closed.messageId, asked.messageId].toSorted((a, b) => a - b),
   )
@@ -84,7 +84,7 @@ test('a person decides, also much later, about a run that may have begun', async
   await stage.stop()
   await stage.start({ aheadMs: 7_200_000, router: { backlogAfterMs: 86_400_000 } })
   stage.telegram.press(chat, asked.messageId, 'Run it again')
-  await answered(chat, 'It runs again.')
+  await answered(chat, 'Queued to run.')
   await answered(chat, 'One moment, done.')
 })
 
@@ -202,7 +202,7 @@ test('a stop that is handled again after a crash leaves the prompt after it alon
   if (lease) await store.release(lease)
   await store.close()
   await stage.start()
-  await answered(chat, 'may or may not have happened')
+  await answered(chat, 'may or may not have run')
   stage.model.release(`middle${chat}`)
   await answered(chat, 'One moment, done.')
 })

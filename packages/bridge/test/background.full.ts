@@ -81,7 +81,7 @@ test('what the agent says when its background work is done comes to the chat tha
   await stage.statusIs(chat, '✅')
   expect(stage.said(chat).filter((said) => said.includes(`is done, I hear ${chat}.`))).toHaveLength(1)
   stage.telegram.say(chat, '/new')
-  await answered('begins a new session')
+  await answered('starts a new session')
   stage.telegram.say(chat, 'Hi [scenario:hello]', { replyTo: messageId })
   await answered('Hello to you.')
   stage.telegram.say(chat, '/list')

@@ -63,7 +63,7 @@ test('a reply to a later message of a long answer continues its session', async 
   stage.telegram.say(chat, '/current')
   const [session = 'none'] = /ses_\w+/.exec((await answered('Session:')).text) ?? []
   stage.telegram.say(chat, '/new')
-  await answered('begins a new session')
+  await answered('starts a new session')
   stage.telegram.say(chat, 'More [scenario:again]', { replyTo: messageId })
   await answered('Again, hello.')
   const before = stage.said(chat).length

@@ -98,7 +98,7 @@ test('lets only an approver allow a permission', async () => {
   )
   const pressed = await stage.telegram.press(2, asked.messageId, 'Allow once').settled
   expect(pressed.text).toBe('You are not allowed to answer this.')
-  await answered(2, 'No one in this chat may allow that')
+  await answered(2, 'No one in this chat can allow that')
   stage.telegram.say(2, '/stop')
   await answered(2, 'Stopped.')
   expect(existsSync(join(stage.server.directory, 'asked-for.txt'))).toBe(false)

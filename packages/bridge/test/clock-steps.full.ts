@@ -80,7 +80,7 @@ test('messages after a time in which the clock was ahead are not backlog', async
   await chats.start({ clock, router: { backlog: 'none' } })
   setMs = hour
   slack.say('ann', '/help')
-  await said('came while the bridge was down')
+  await said('sent while the bridge was down')
   setMs = 0
   slack.say('ann', '/help')
   await said('/status')

@@ -98,7 +98,7 @@ async function play(bridgeAheadMs: number, serverAheadMs: number): Promise<void>
     await shows('Which?')
     telegram.say(chat, 'Blue')
     await shows('Blue it is.')
-    expect(said().join('\n')).not.toContain('came while the bridge was down')
+    expect(said().join('\n')).not.toContain('sent while the bridge was down')
     for (const words of ['from before', 'Until it ends', 'from after', 'Blue it is'])
       expect(said().filter((one) => one.includes(words)).length).toBeLessThan(2)
   } finally {

@@ -73,7 +73,7 @@ test('a day of forty interactions: each screen shows what its server says, once,
   telegram.say(2, '/verbose on')
   await told(2, 'with their output')
   telegram.say(2, '/verbose off')
-  await told(2, 'in short')
+  await told(2, 'briefly')
   // A permission that Bob asks for: he can't allow it. Ann allows it in the group.
   telegram.say(group, '@fake_bot touch [scenario:touch]', bob)
   const asked = await told(group, 'touch asked-for.txt')
@@ -102,7 +102,7 @@ test('a day of forty interactions: each screen shows what its server says, once,
   telegram.say(2, 'Go [scenario:go]')
   await model.held('steered')
   telegram.say(2, '/steer Use the other branch [scenario:steered]')
-  await told(2, 'Passed on')
+  await told(2, 'Added to the')
   model.release('steered')
   await told(2, answer('steered'))
   // Stopping.
@@ -188,10 +188,10 @@ test('a day of forty interactions: each screen shows what its server says, once,
 const ownWords = [
   /^Queued, number \d\. \/queue shows what waits\.$/,
   /^(Removed|Changed) number 1(\.|: First)/,
-  /^Passed on to the running turn\.$/,
+  /^Added to the running turn\.$/,
   /^Stopped\.$|^Aborted\.$/,
-  /^The next message begins the session “Another”\.$/,
-  /^Tool calls are shown (with their output|in short)\.$/,
+  /^The next message starts the session “Another”\.$/,
+  /^Tool calls are shown (with their output|briefly)\.$/,
   /^Nothing is waiting\.$/,
   // Commands that list.
   /^Scripted session$|^Session: ses_\w+$|^Server: home$|^(Agent|Model): the default$/,

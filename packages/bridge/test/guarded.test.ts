@@ -49,7 +49,7 @@ const inGroup = (id: number, words: string): number =>
 test('what a person without `approve` prompts asks before it acts, in a chat where no one can allow it', async () => {
   await stage.start()
   stage.telegram.say(2, '[scenario:one]')
-  await says(2, 'No one in this chat may allow that')
+  await says(2, 'No one in this chat can allow that')
   stage.telegram.say(2, '/stop')
   await says(2, 'Stopped.')
   expect(ran('one.txt')).toBe(false)

@@ -135,7 +135,7 @@ export function createPerson({ seed, plan, telegram, posted }: PersonOptions): P
   }
 }
 
-const doubt = 'may or may not have happened'
+const doubt = 'may or may not have run'
 const isInDoubt = (words: string): boolean => words.includes(doubt)
 
 export const promptOf = (index: number, seed: number): string => `Number ${index} of ${seed} `

@@ -40,7 +40,7 @@ test('asks of a server that was killed are withdrawn, their chats told, and the 
     return await stage.telegram.press(chat, shown[index]?.messageId ?? 0, button).settled
   })
   const told = (await Promise.all(presses)).map(({ text: is }) => is)
-  const unreachable = 'The answer was not passed on: The server can’t be reached now. Try again in a moment.'
+  const unreachable = 'The answer was not sent: The server can’t be reached right now. Try again in a moment.'
   expect(told).toEqual([unreachable, unreachable])
   // What an operator needs is in the log.
   const logged = stage.errors.map(({ message }) => message).filter((one) => one.includes('start one with'))
@@ -70,7 +70,7 @@ test('a stop and a typed answer while the server is down say that it can’t be 
   stage.telegram.say(504, 'Blue')
   await said(503, 'It could not be stopped: The server did not confirm it, so it may still be running.')
   await said(503, 'Could not stop the agent: it may still be working. Try again.')
-  await said(504, 'The answer was not passed on: The server can’t be reached now.')
+  await said(504, 'The answer was not sent: The server can’t be reached right now.')
   await stage.server.restart()
   for (const chat of [503, 504]) {
     stage.telegram.say(chat, 'Say hello [scenario:hello]')

@@ -17,11 +17,11 @@ test('a command that came while the bridge was down is not carried out, and its 
     ...{ chat: { id: 1, type: 'private' }, from: { id: 1, is_bot: false, first_name: 'Ann' } },
     entities: [{ type: 'bot_command', offset: 0, length: 4 }],
   })
-  await passes(() => said(1).some((text) => text.startsWith('This command came while the bridge was down')))
+  await passes(() => said(1).some((text) => text.startsWith('This command was sent while the bridge was down')))
   telegram.say(1, '/sessions')
   await passes(() => said(1).some((text) => text.startsWith('Sessions:')))
-  expect(said(1).join()).toContain('This command came while the bridge was down, and was not carried out.')
-  expect(said(1).join()).not.toContain('The next message begins')
+  expect(said(1).join()).toContain('This command was sent while the bridge was down, so it was not run.')
+  expect(said(1).join()).not.toContain('The next message starts')
 })
 
 test('a chat without a server is told its id for the routes, and nothing runs', async () => {
@@ -30,7 +30,7 @@ test('a chat without a server is told its id for the routes, and nothing runs', 
   telegram.say(2, 'lost')
   telegram.say(2, '/fork')
   await passes(() => said(2).length === 2)
-  const cure = 'This chat has no project. Ask the operator to add telegram:2 to routes in the config.'
+  const cure = 'No server is configured for this chat. Ask the operator to add telegram:2 to routes in the config.'
   expect(said(2)).toEqual([cure, cure])
   telegram.say(1, 'found')
   await passes(() => said(1).includes('You said: found.'))

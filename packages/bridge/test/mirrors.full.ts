@@ -121,8 +121,8 @@ test('what a person wrote in one chat is their own in the other: they take it ba
       })
       .toContain(words)
   }
-  await take(cyd, 'takes the right')
-  await take(ann, 'were taken back')
+  await take(cyd, 'requires the right')
+  await take(ann, 'were undone')
 })
 
 test('a chat that fails does not touch the other: that one shows all, and the next prompt does not wait', async () => {

@@ -87,12 +87,12 @@ test('an ask is called to mind at half of its time, and rejected at the end of i
     return clock.now()
   }
   const asked = await after('Which colour?')
-  const reminded = await after('⏳ The request above still waits for an answer: 45s left.')
-  const rejected = await after('No answer within 1m 30s, so the request is rejected.')
+  const reminded = await after('⏳ The request above is still waiting for an answer: 45s left.')
+  const rejected = await after('No answer within 1m 30s, so the request was rejected.')
   // Posting takes a little of the time.
   expect(Math.abs(reminded - asked - 45_000)).toBeLessThan(2000)
   expect(Math.abs(rejected - asked - 90_000)).toBeLessThan(2000)
-  expect(said(1).filter((text) => text.includes('still waits'))).toHaveLength(1)
+  expect(said(1).filter((text) => text.includes('still waiting'))).toHaveLength(1)
   await after('Then I go on.')
   const at = (words: string) => said(1).findIndex((text) => text.includes(words))
   expect(at('No answer within')).toBeLessThan(at('Then I go on.'))

@@ -128,7 +128,7 @@ describe('a press', () => {
     }
     expect(isSaid('continues')).toBe(false)
     await press(ann, '1')
-    await answered('This chat continues')
+    await answered('This chat now continues')
     // Its buttons are gone with that.
     expect(
       await press(ann, '1', open.telegram.screen(group).findLast(({ text }) => /continues/.test(text))?.messageId),
@@ -211,7 +211,7 @@ describe('a person who is removed', () => {
     say(ann, 'touch')
     await open.passes(() => withButton('Allow once') !== undefined)
     open.telegram.say(group, 'yes', { from: ann, replyTo: withButton('Allow once')?.messageId ?? 0 })
-    await answered('You may not do that: it takes the right')
+    await answered('You can’t do that: it requires the right')
     expect(answers).toEqual([])
     expect(await press(cat, 'Allow once')).toBe('✅ once')
     await answered('As you like.')
@@ -228,7 +228,7 @@ describe('a person who is removed', () => {
     open.chats.setPeople({ bob: people.bob ?? expect.fail() })
     expect(await press(ann, '1')).toMatch(/^You are not on the list of this bridge/)
     if (held) answer(held, 'Done.')
-    await answered('This was not run: a person who wrote or edited it no longer has the right to.')
+    await answered('Not run: someone who wrote or edited this no longer has the right prompt.')
     expect(open.heard).toEqual(['slowly'])
   })
 
@@ -263,7 +263,7 @@ describe('a person who is removed', () => {
       }),
     })
     say(ann, 'hello')
-    await answered('This was not run: a person who wrote or edited it no longer has the right to.')
+    await answered('Not run: someone who wrote or edited this no longer has the right prompt.')
     expect([isTaken, open.heard]).toEqual([true, []])
   })
 })
@@ -315,15 +315,15 @@ describe('an entry that another person edited', () => {
     await edited()
     open.chats.setPeople({ ...people, [name]: { ids: people[name]?.ids ?? [], may: ['approve'] } })
     if (held) answer(held, 'Done.')
-    await answered('This was not run: a person who wrote or edited it no longer has the right to.')
+    await answered('Not run: someone who wrote or edited this no longer has the right prompt.')
     expect(open.heard).toEqual(['slowly'])
   })
 
   test.each([
-    ['may not approve', ['prompt', 'admin'], 'Nothing was run: with these words the command could run'],
+    ['may not approve', ['prompt', 'admin'], 'Nothing was run: with these arguments, the command could run'],
     ['may approve, too', ['prompt', 'admin', 'approve'], 'You said: ran !rm -r x.'],
   ] as const)(
-    'that is a command which would run without asking takes the right of an editor: %s',
+    'that is a command which would run without asking requires the right of an editor: %s',
     async (_, may, said) => {
       await start({ changed: withCommand, people: { ...people, bob: { ids: ['telegram:2'], may } } })
       say(ann, 'slowly')
@@ -348,7 +348,7 @@ test('what waited is judged by the rights when it runs, also after a restart', a
   await answered('Changed number 1.')
   await open.chats.stop()
   await open.chats.start({ clock: open.clock, people: { ...people, bob: { ids: ['telegram:2'], may: ['admin'] } } })
-  await answered('This was not run: a person who wrote or edited it no longer has the right to.')
+  await answered('Not run: someone who wrote or edited this no longer has the right prompt.')
   expect(open.heard).not.toContain('other words')
 })
 

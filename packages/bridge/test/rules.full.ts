@@ -95,14 +95,14 @@ test('a session that was deleted is replaced, and only that is said', async () =
 test('without progress, asks are rejected and never shown', async () => {
   await stage.start({ router: { progress: { enabled: false } } })
   stage.telegram.say(chat, 'Ask [scenario:question]')
-  await answered(chat, 'so this one is rejected')
+  await answered(chat, 'so this one was rejected')
   expect(stage.said(chat).join()).not.toContain('Which colour?')
 })
 
 test('an ask that stays unanswered is rejected, after a reminder', async () => {
   await stage.start({ router: { askTimeoutMs: 3000 } })
   stage.telegram.say(chat, 'Ask [scenario:question]')
-  await answered(chat, 'still waits for an answer')
+  await answered(chat, 'still waiting for an answer')
   await answered(chat, 'No answer within 3s')
 })
 
@@ -112,9 +112,9 @@ test('of many old messages all are listed, and only their author may run or drop
   await stage.start({ aheadMs: 600_000, router: { backlog: 'none', messagesPerMinute: 3 } })
   const list = await stage.seen(group, (screen) => screen.find(({ text: said }) => said.includes('10. number 10')))
   const refused = await stage.telegram.press(group, list.messageId, 'Run 2', { from: bob }).settled
-  expect(refused.text).toBe('That is no longer there.')
+  expect(refused.text).toBe('That message is no longer in the list.')
   const dropped = await stage.telegram.press(group, list.messageId, 'Leave them', { from: bob }).settled
-  expect(dropped.text).toBe('These are messages of others, who decide about them.')
+  expect(dropped.text).toBe('These messages are from other people, who decide about them.')
   stage.telegram.press(group, list.messageId, 'Run 2', { from: ann })
   await answered(group, 'Hello to you.')
 })

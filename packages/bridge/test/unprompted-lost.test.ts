@@ -33,7 +33,7 @@ test('what a session did by itself while the bridge was down is told below what 
   await clock.advance(5000)
   await chats.stop()
   await chats.start({ clock, storeOf: asWake })
-  await passes(() => said(1).some((text) => text.includes('did not see how this ended')))
+  await passes(() => said(1).some((text) => text.includes('was down when this ended')))
   // By the run's own sink: what is there stays, and nothing is at work.
-  expect(said(1)).toEqual(['Working on it.', expect.stringMatching(/^⚠️ Failed: The bridge did not see/)])
+  expect(said(1)).toEqual(['Working on it.', expect.stringMatching(/^⚠️ Failed: The bridge was down when/)])
 })

@@ -157,7 +157,7 @@ test('a prompt from another chat that joins what a session does by itself is ans
   stage.model.release('child901')
   await answered(901, 'The background')
   stage.telegram.say(905, '/switch 1')
-  await answered(905, 'This chat continues')
+  await answered(905, 'This chat now continues')
   stage.telegram.say(905, 'Hi again [scenario:hello]')
   await stage.stored('Hi again [scenario:hello]')
   stage.model.release('after901')

@@ -148,7 +148,9 @@ test.each(values)('a bridge starts with %j in every kind of row, answers, and li
   await passes(() => said(1).length >= 9)
   expect(said(1).filter((text) => text.startsWith('That failed'))).toEqual([])
   // Its inbox, queue and backlog had one each.
-  expect(said(1).filter((text) => text.startsWith('A message that waited here could not be read'))).toHaveLength(3)
+  expect(
+    said(1).filter((text) => text.startsWith('A message in the queue of this chat could not be read')),
+  ).toHaveLength(3)
   const aside = failuresIn((await store?.list(failedPrefix)) ?? []).map((one) => one.type === 'row' && one.key)
   const atStart = ['execution/', 'route/', 'session/', 'allowed/'].map((kind) => keys[kind])
   expect(aside).toEqual(expect.arrayContaining([...atStart, ...Object.values(queues)]))

@@ -38,7 +38,8 @@ export function steadyClock(clock: Clock): SteadyClock {
   let latest = Number.NEGATIVE_INFINITY
   return {
     now: () => {
-      const [wall, since] = [clock.now(), monotonic()]
+      const wall = clock.now()
+      const since = monotonic()
       aheadMs = Math.max(aheadMs, wall - since)
       latest = Math.max(latest, wall, Math.floor(since + aheadMs))
       return latest

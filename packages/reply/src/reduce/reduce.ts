@@ -1,5 +1,7 @@
 import type { Change } from '../change.ts'
-import type { PartEvent, SessionScopedEvent, SnapshotEvent } from '../event.ts'
+import type { MessageHead, PartEvent, ReplyEvent, SessionScopedEvent, SnapshotEvent } from '../event.ts'
+import { same } from '../fields.ts'
+import type { Part } from '../part.ts'
 import type { Phase, Reply } from '../reply.ts'
 import { applyAskClosed, applyAsked } from './ask.ts'
 import { askAt } from './ask-list.ts'
@@ -7,13 +9,11 @@ import { applyCall } from './call.ts'
 import { adoptChild, childAt, linkChild, startChild } from './child.ts'
 import { applyCompacted, applySummary, endsCompaction, withoutCompaction } from './compaction.ts'
 import { applyMessage, applyPromptPart, messageIDOf, removeMessage } from './message.ts'
-import { applyPart, growPart, messageAt, removePart } from './part.ts'
-import { abandonOpen } from './retry.ts'
+import { applyPart, growPart, indexOf, messageAt, removePart, withMessageAt } from './part.ts'
+import { partAt, withOpenChanged } from './parts.ts'
 import { applyBusy, applyRetry, isAtWorkBelow, isOfChildren, phaseOf, reportError } from './run.ts'
 import { isFinished, sealParts, settle } from './settle.ts'
 import { withFields } from './shape.ts'
-import { snapshotEvents } from './snapshot.ts'
-import { applyTodos } from './todos.ts'
 
 /**
  * The result of one event. Even without changes the reply may be a new object: fields that only repeat the wire are
@@ -230,4 +230,93 @@ function applySnapshot(reply: Reply, snapshot: SnapshotEvent, changes: Change[])
   let next = reply
   for (const event of snapshotEvents(reply, snapshot)) next = apply(next, event, changes)
   return next
+}
+
+/**
+ * A second step start within one message is a retry: servers from 1.17 on write the text again in new parts and leave
+ * the old ones open forever, so these are abandoned. (Servers up to 1.14 continue the same part and send no second step
+ * start.)
+ */
+function abandonOpen(reply: Reply, incoming: Part, changes: Change[]): Reply {
+  if (incoming.type !== 'step-start') return reply
+  const at = messageAt(reply.messages, incoming.messageID)
+  const message = reply.messages[at]
+  if (!message || partAt(message, incoming.id) !== -1) return reply
+  const changed = withOpenChanged(message, (part, place): Part => {
+    if (part.type !== 'text' && part.type !== 'reasoning') return part
+    const abandoned: Part = { ...part, status: 'abandoned' }
+    changes.push({
+      type: 'partRemoved',
+      part: abandoned,
+      index: indexOf(reply.messages, at, place),
+      reason: 'abandoned',
+    })
+    return abandoned
+  })
+  return changed === message ? reply : withMessageAt(reply, at, changed)
+}
+
+type TodosEvent = Extract<ReplyEvent, { readonly type: 'todos' }>
+
+/** Sets the checklist, and remembers whether this run wrote it. */
+function applyTodos(reply: Reply, { todos, isOwn }: TodosEvent, changes: Change[]): Reply {
+  const wroteTodos = isOwn ?? reply.wroteTodos
+  if (wroteTodos === reply.wroteTodos && same(reply.todos, todos)) return reply
+  changes.push({ type: 'todosChanged', todos })
+  return withFields(reply, { todos, wroteTodos })
+}
+
+/**
+ * Converts a REST snapshot to events, in the order in which the stream would have sent them. `track` has already
+ * removed messages that don't belong to the run.
+ */
+function snapshotEvents(reply: Reply, snapshot: SnapshotEvent): SessionScopedEvent[] {
+  const { at, raw, sessionID, session, messages, todos, asks, children } = snapshot
+  const seen = new Set(asks.map((ask) => ask.requestID))
+  const events: SessionScopedEvent[] = [{ type: 'session', at, raw, sessionID, ...session }]
+  if (snapshot.retry) events.push({ type: 'retry', at, raw, sessionID, ...snapshot.retry })
+  else if (snapshot.status === 'busy') events.push({ type: 'status', at, raw, sessionID, status: 'busy' })
+  for (const { head, parts } of messages) {
+    events.push({ type: 'message', at, raw, sessionID, message: head })
+    const order = parts.map(({ id }) => id)
+    const known = reply.messages[messageAt(reply.messages, head.id)]
+    // The server already knows this message's end, so we may have missed events before it as well.
+    const isBehind = known !== undefined && !hasEnded(known) && hasEnded(head)
+    for (const part of parts) {
+      // A part received from its beginning on this connection has no hole.
+      const isHeard = !snapshot.complete && !isBehind && known !== undefined && partAt(known, part.id) !== -1
+      events.push({ type: 'part', at, raw, sessionID, part: snapshot.gap && !isHeard ? withHole(part) : part, order })
+    }
+  }
+  if (snapshot.complete) events.push(...removals(reply, snapshot))
+  events.push({ type: 'todos', at, raw, sessionID, todos })
+  for (const ask of asks) events.push({ type: 'asked', at, raw, sessionID, ask })
+  // Only a complete snapshot closes asks: an ask that arrived during the reading is missing from the list.
+  for (const ask of snapshot.complete ? reply.asks : []) {
+    if (ask.status !== 'pending' || ask.sessionID !== sessionID || seen.has(ask.requestID)) continue
+    events.push({ type: 'ask-closed', at, raw, sessionID, requestID: ask.requestID, how: { type: 'gone' } })
+  }
+  events.push(...children)
+  return events
+}
+
+function hasEnded({ completedAt, error }: Pick<MessageHead, 'completedAt' | 'error'>): boolean {
+  return completedAt !== undefined || error !== undefined
+}
+
+/** Messages and parts that the server no longer has. */
+function removals(reply: Reply, { at, raw, sessionID, messages }: SnapshotEvent): SessionScopedEvent[] {
+  const read = new Map(messages.map(({ head, parts }) => [head.id, new Set(parts.map(({ id }) => id))]))
+  return reply.messages.flatMap((message): SessionScopedEvent[] => {
+    const kept = read.get(message.id)
+    if (!kept) return [{ type: 'message-removed', at, raw, sessionID, messageID: message.id }]
+    const gone = message.parts.filter(({ id }) => !kept.has(id))
+    return gone.map((part) => ({ type: 'part-removed', at, raw, sessionID, messageID: message.id, partID: part.id }))
+  })
+}
+
+/** Marks an open text as incomplete until it is sealed, because it is unknown which deltas were missed. */
+function withHole(part: Part): Part {
+  const isText = part.type === 'text' || part.type === 'reasoning'
+  return isText && part.status === 'open' ? { ...part, hole: true } : part
 }

@@ -19,7 +19,8 @@ function plain(words: string, depth: number): string {
   if (start === -1 || end <= start || end - start > longestJson || depth > deepest) return text
   const said = wordsIn(text.slice(start, end), depth)
   if (said === undefined) return text
-  const [before, after] = [text.slice(0, start), text.slice(end)]
+  const before = text.slice(0, start)
+  const after = text.slice(end)
   return before.includes(said) ? `${before.trim().replace(/:$/, '')}${after}` : `${before}${said}${after}`
 }
 

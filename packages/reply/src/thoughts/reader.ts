@@ -1,7 +1,7 @@
 import type { Change } from '../change.ts'
-import { planOf } from './plan.ts'
-import { createTextReader } from './text-reader.ts'
-import type { Thought } from './thought.ts'
+import type { Part, ReasoningPart, TextPart } from '../part.ts'
+import type { Todo } from '../reply.ts'
+import type { PlanEntry, Thought } from './thought.ts'
 import { createToolReader } from './tool-reader.ts'
 
 /**
@@ -20,4 +20,106 @@ export function createThoughtReader(): (change: Change) => readonly Thought[] {
     if (message !== '') return [{ type: 'message', text: message }]
     return toolsOf(change)
   }
+}
+
+const statuses: ReadonlyMap<string, PlanEntry['status']> = new Map([
+  ['pending', 'pending'],
+  ['in_progress', 'in_progress'],
+  ['completed', 'completed'],
+  ['cancelled', 'completed'],
+])
+
+const priorities: ReadonlyMap<string, PlanEntry['priority']> = new Map([
+  ['high', 'high'],
+  ['medium', 'medium'],
+  ['low', 'low'],
+])
+
+function planOf(todos: readonly Todo[]): readonly PlanEntry[] {
+  return todos.map(({ content, status, priority = 'medium' }) => ({
+    content,
+    status: statuses.get(status) ?? 'pending',
+    priority: priorities.get(priority) ?? 'medium',
+  }))
+}
+
+type Spoken = TextPart | ReasoningPart
+
+/** A part that was not said to its end. */
+interface Entry {
+  /** What was said of it. */
+  said: string
+  /** What is known and was not said. */
+  rest: string
+  isOpen: boolean
+}
+
+/**
+ * Returns what a change adds to the text that all parts of a type make, joined by blank lines. A part waits until the one
+ * before it is closed, and white space at the end of an open part waits too: the server may trim it. What was said stays
+ * said: a text that the server replaces follows anew.
+ */
+function createTextReader(type: Spoken['type']): (change: Change) => string {
+  /** In order of arrival, from the one that is being said. */
+  const entries = new Map<string, Entry>()
+  const closed = new Set<string>()
+  let isBegun = false
+  return (change) => {
+    if (!('part' in change) || !isSpoken(change.part, type)) return ''
+    note(change, change.part)
+    return say()
+  }
+
+  function note(change: Change, part: Spoken): void {
+    const key = `${part.messageID} ${part.id}`
+    if (change.type === 'partRemoved') {
+      entries.delete(key)
+      closed.delete(key)
+      return
+    }
+    if (closed.has(key)) return
+    const entry = entries.get(key) ?? { said: '', rest: '', isOpen: true }
+    entries.set(key, entry)
+    if (change.type === 'partChanged' && change.delta !== undefined) entry.rest += change.delta
+    else reread(entry, part.text)
+    entry.isOpen = change.type !== 'partFinalized'
+  }
+
+  function reread(entry: Entry, text: string): void {
+    if (startsWith(text, entry.said)) entry.rest = text.slice(entry.said.length)
+    // The server trimmed it.
+    else if (startsWith(entry.said, text)) entry.rest = ''
+    else {
+      entry.said = ''
+      entry.rest = text
+    }
+  }
+
+  function say(): string {
+    let piece = ''
+    for (const [key, entry] of entries) {
+      const text = entry.isOpen ? entry.rest.trimEnd() : entry.rest
+      const isBlank = entry.said === '' && text.trim() === ''
+      if (text !== '' && !isBlank) {
+        piece += entry.said === '' && isBegun ? `\n\n${text}` : text
+        isBegun = true
+        entry.said += text
+        entry.rest = entry.rest.slice(text.length)
+      }
+      if (entry.isOpen) break
+      entries.delete(key)
+      closed.add(key)
+    }
+    return piece
+  }
+}
+
+function isSpoken(part: Part, type: Spoken['type']): part is Spoken {
+  if (part.type === 'text') return type === 'text' && part.synthetic === undefined && part.ignored === undefined
+  return part.type === 'reasoning' && type === 'reasoning'
+}
+
+/** Comparing a slice is faster than `String.startsWith` on long texts. */
+function startsWith(text: string, start: string): boolean {
+  return text.length >= start.length && text.slice(0, start.length) === start
 }

@@ -95,7 +95,8 @@ function knownStart(cell: Cell, { messages }: SnapshotEvent): number | undefined
     const start = runStarts(messages).findLast((each) => each <= at)
     return Math.max(start ?? at, messages.slice(0, at).findLastIndex(isOthers) + 1)
   }
-  const [prompt, first] = [messages[at - 1], messages[at]?.head]
+  const prompt = messages[at - 1]
+  const first = messages[at]?.head
   if (!prompt || first?.parentID !== prompt.head.id) return at
   return isOthers(prompt) ? at : at - 1
 }

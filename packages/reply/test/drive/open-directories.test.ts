@@ -1,6 +1,6 @@
 import { createHandClock } from '@reply/testing'
 import { expect, test } from 'vitest'
-import { createOpenDirectories } from '../../src/drive/connection/open-directories.ts'
+import { createOpenDirectories } from '../../src/drive/connection/watch.ts'
 import { createEngine } from '../../src/drive/engine.ts'
 import { connect, type ReplyEvent } from '../../src/index.ts'
 import { busy, ended, idle, session, settle, user } from '../make.ts'
@@ -15,18 +15,22 @@ const runIn = (directory: string, sessionID: string): readonly ReplyEvent[] => [
 function stage() {
   let isLive = true
   const engine = createEngine({ onError: () => {}, keepSettled: 10 })
-  const directories = createOpenDirectories({ engine, home: () => '/home', isLive: () => isLive })
+  const directories = createOpenDirectories(
+    engine,
+    () => '/home',
+    () => isLive,
+  )
   return { engine, directories, lose: () => (isLive = false) }
 }
 
 test('a directory is kept while a reply is open there, then dropped', () => {
   const { engine, directories } = stage()
   engine.apply([...runIn('/a', 's1'), ...runIn('/a', 's2'), ...runIn('/b', 's3')])
-  expect(directories.list()).toEqual(['/home', '/a', '/b'])
+  expect(directories()).toEqual(['/home', '/a', '/b'])
   engine.apply([idle('s1'), idle('s3')])
-  expect(directories.list()).toEqual(['/home', '/a'])
+  expect(directories()).toEqual(['/home', '/a'])
   engine.apply([idle('s2')])
-  expect(directories.list()).toEqual(['/home'])
+  expect(directories()).toEqual(['/home'])
 })
 
 test('a directory is kept if its reply was lost without a connection', () => {
@@ -34,7 +38,7 @@ test('a directory is kept if its reply was lost without a connection', () => {
   engine.apply(runIn('/a', 's1'))
   lose()
   engine.apply([settle('lost', 's1')])
-  expect(directories.list()).toEqual(['/home', '/a'])
+  expect(directories()).toEqual(['/home', '/a'])
 })
 
 test('a reconnect makes as many requests after runs in 1,000 directories as after one', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createTextPieces } from '../../src/drive/runs/text-pieces.ts'
+import { createTextPieces } from '../../src/drive/runs/reply-stream.ts'
 import { emptyReply, emptyTrack, type Reply, type ReplyEvent, reduce, textOf, track } from '../../src/index.ts'
 import { createRecordingReader } from '../../src/recording/read-recording.ts'
 import { message, reasoning, root, text } from '../make.ts'

@@ -10,8 +10,7 @@ import { createEventStream, type EventStream, type StreamLoss } from './event-st
 import type { Liveness } from './liveness.ts'
 import { createOrphans } from './orphans.ts'
 import type { ReadRequest } from './read-snapshot.ts'
-import { createRecheck } from './recheck.ts'
-import { createRecheckDirectories } from './recheck-directories.ts'
+import { createRecheck, createRecheckDirectories } from './recheck.ts'
 import { createResync } from './resync.ts'
 import type { ServerInfo } from './server-info.ts'
 import type { SessionReader } from './session-reader.ts'
@@ -41,8 +40,8 @@ export interface ConnectionParts {
  * 1. The event stream opens (`event-stream.ts`). Its events are held back.
  * 2. `listSessions` says what to read: every session that may have missed events in the gap. `resync.ts` reads them and
  * applies the snapshots, then the events held back.
- * 3. `onSynced`: the connection is up. Three checks read later what could not be read in time: `recheck.ts` sessions,
- * `recheck-directories.ts` directories, and `orphans.ts` sessions that the stream names without introducing them.
+ * 3. `onSynced`: the connection is up. `recheck.ts` reads sessions and directories later that could not be read in time, and
+ * `orphans.ts` sessions that the stream names without introducing them.
  * 4. `onLost`: the stream broke. The gap begins, and `event-stream.ts` tries again from 1. After `lostAfterMs` without
  * a connection, open replies end as lost.
  */
@@ -56,7 +55,7 @@ export function createConnection(all: ConnectionParts): Connection {
 
   const resync = createResync({ engine, reader, onError, listSessions, onFailed: reconnect, onSynced })
   const recheck = createRecheck({ engine, reader, clock, onError })
-  const recheckDirectories = createRecheckDirectories({ watching, recheck, clock })
+  const recheckDirectories = createRecheckDirectories(watching, recheck, clock)
   const orphans = createOrphans({ engine, reader, clock, onError, isLive: liveness.isLive })
   const eventStream: EventStream = createEventStream({
     ...settings,

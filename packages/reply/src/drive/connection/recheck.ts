@@ -1,8 +1,9 @@
-import type { SteadyClock } from '../../clock.ts'
+import type { Clock, SteadyClock } from '../../clock.ts'
 import type { OnError } from '../../error.ts'
 import type { Engine } from '../engine.ts'
 import type { ReadRequest } from './read-snapshot.ts'
 import { type SessionReader, toReplyError } from './session-reader.ts'
+import type { Watching } from './watch.ts'
 
 export interface RecheckOptions {
   readonly engine: Engine
@@ -132,5 +133,48 @@ export function createRecheck({ engine, reader, clock, onError }: RecheckOptions
       mine.delete(asked)
     }
     if (isUp && due.size > 0) later(Math.max(...[...due.values()].map(({ tries }) => tries)))
+  }
+}
+
+/** Retries the directories that could not be listed when the connection came up. */
+interface RecheckDirectories {
+  /** Sets from when on they may have missed events, by the server's clock; undefined if all of them were listed. */
+  note(since: number | undefined): void
+  unreadSince(): number | undefined
+  /** The connection is up. */
+  begin(): void
+  stop(): void
+}
+
+export function createRecheckDirectories(watching: Watching, recheck: Recheck, clock: Clock): RecheckDirectories {
+  let unreadSince: number | undefined
+  let isUp = false
+  let stopTimer = (): void => {}
+  return { note, unreadSince: () => unreadSince, begin, stop }
+
+  function note(since: number | undefined): void {
+    unreadSince = since
+  }
+
+  function begin(): void {
+    isUp = true
+    if (unreadSince !== undefined) schedule(unreadSince, 0)
+  }
+
+  function schedule(since: number, tries: number): void {
+    stopTimer = clock.after(checkMs * 2 ** tries, () => void check(since, tries))
+  }
+
+  async function check(since: number, tries: number): Promise<void> {
+    const { requests, isWhole } = await watching.atWork(since)
+    if (!isUp || unreadSince !== since) return
+    recheck.add(requests)
+    if (isWhole) unreadSince = undefined
+    else if (tries < maxTries) schedule(since, tries + 1)
+  }
+
+  function stop(): void {
+    isUp = false
+    stopTimer()
   }
 }

@@ -8,7 +8,6 @@ import type { SessionInfo, Source } from '../../source/port.ts'
 import type { Engine } from '../engine.ts'
 import type { LiveReply } from '../replies.ts'
 import type { Baseline } from './baseline.ts'
-import { createOpenDirectories } from './open-directories.ts'
 import type { ReadRequest } from './read-snapshot.ts'
 import type { ServerInfo } from './server-info.ts'
 import { type SessionReader, toReplyError } from './session-reader.ts'
@@ -84,13 +83,13 @@ export function createWatching(options: WatchingOptions): Watching {
   const { engine, source, info, reader, onError } = options
   const watches = new Set<Watch>()
   let home = options.directory
-  const directories = createOpenDirectories({ engine, home: () => home, isLive: options.isLive })
+  const openDirectories = createOpenDirectories(engine, () => home, options.isLive)
   reader.onRead(reportSubAgent)
   return { watch, spell, directories: asked, attachNew, atWork }
 
   function asked(): readonly (string | undefined)[] {
     const targets = [...watches].flatMap(({ directory }) => directory ?? [])
-    return [...new Set([...directories.list(), ...targets])]
+    return [...new Set([...openDirectories(), ...targets])]
   }
 
   /** Reports an error if a session is watched by its id but is a sub-agent's, which has no replies of its own. */
@@ -196,7 +195,7 @@ export function createWatching(options: WatchingOptions): Watching {
       return []
     }
     const everywhere = directory === undefined && since !== undefined ? await placesEverywhere(since) : undefined
-    const known = directory === undefined ? directories.list() : [directory]
+    const known = directory === undefined ? openDirectories() : [directory]
     const asked = new Set([...known, ...(everywhere ?? []).map((place) => place.directory)])
     const lists = await Promise.all(
       [...asked].flatMap((each) => [
@@ -236,4 +235,23 @@ function placesIn(sessions: readonly SessionInfo[], since: number): readonly Ses
   return sessions
     .filter(({ parentID, updatedAt = since }) => parentID === undefined && updatedAt >= since)
     .map(sessionRefOf)
+}
+
+/**
+ * Lists the directories to ask after a gap: the connection's own (`home`, in the server's spelling once that is known), and
+ * those with an open reply. Drops the others.
+ */
+export function createOpenDirectories(
+  engine: Engine,
+  home: () => string | undefined,
+  isLive: () => boolean,
+): () => readonly (string | undefined)[] {
+  const busy = new Set<string | undefined>()
+  engine.onTurned((sessionID) => {
+    const directory = engine.newestReply(sessionID)?.directory
+    if (engine.openReply(sessionID)) busy.add(directory)
+    // While the stream is down, replies end by timeout; on the server they may continue.
+    else if (isLive() && !engine.openReplies().some((reply) => reply.directory === directory)) busy.delete(directory)
+  })
+  return () => [...new Set([home(), ...[...busy].map((directory) => directory ?? home())])]
 }

@@ -78,7 +78,10 @@ export function createChangeQueue(begin: {
       const change = queued[next]
       if (change) {
         next += 1
-        if (next === queued.length) [queued, next] = [[], 0]
+        if (next === queued.length) {
+          queued = []
+          next = 0
+        }
         return change
       }
       if (isCollapsed) {

@@ -4,16 +4,14 @@ import { createFollowedRun, isCurrent } from './followed-run.ts'
 import { isUncertain, join } from './join.ts'
 import { openReplyFor } from './open-reply.ts'
 import { postAgain } from './post-again.ts'
-import { postPrompt } from './post-prompt.ts'
+import { postPrompt, prepareAgain } from './post-prompt.ts'
 import type { PostedPrompt } from './posted-prompt.ts'
-import { prepareAgain } from './prepare-again.ts'
 import { requireDelivery } from './prompt-input.ts'
 import type { Start } from './recognize.ts'
 import type { ReplyStream } from './reply-stream.ts'
 import type { StartRunOptions } from './run-server.ts'
 import type { PreparedPlace } from './sessions.ts'
 import { toFailure } from './stand-in.ts'
-import { whenSettled } from './when-settled.ts'
 import { holdsOnlyANote } from './whose-run.ts'
 
 /**
@@ -195,4 +193,19 @@ export function startRun({ server, request, ...options }: StartRunOptions): Repl
   function failReply(sessionID: string, error: unknown): void {
     engine.apply([{ type: 'error', sessionID, at: clock.now(), error: toFailure(error) }])
   }
+}
+
+/** Resolves when the reply settles, or when the signal aborts. */
+function whenSettled(live: LiveReply, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      stop()
+      signal.removeEventListener('abort', done)
+      resolve()
+    }
+    const stop = live.follow(({ reply }) => {
+      if (reply.phase === 'settled') done()
+    })
+    signal.addEventListener('abort', done, { once: true })
+  })
 }

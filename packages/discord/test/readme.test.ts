@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { runProgram } from '../../sink/test/readme-program.ts'
 import * as discordPackage from '../src/index.ts'
 
-test("the README's first program posts the answer before it ends", async () => {
+test("the README's second program posts the answer before it ends", async () => {
   const discord = await startDiscord({ token: 'MTA.readme' })
   class Local extends REST {
     constructor(options: Partial<RESTOptions>) {
@@ -16,6 +16,7 @@ test("the README's first program posts the answer before it ends", async () => {
   const modules = { '@reply/discord': discordPackage, '@discordjs/rest': { REST: Local } }
   const logged = await runProgram({
     page: 'packages/discord/README.md',
+    nth: 2,
     modules,
     env: { DISCORD_TOKEN: 'MTA.readme' },
   })
@@ -24,7 +25,7 @@ test("the README's first program posts the answer before it ends", async () => {
   await discord.close()
 })
 
-test("the README's second program answers the person that it names, and no other", async () => {
+test("the README's first program answers the person that it names, and no other", async () => {
   const discord = await startDiscord({ token: 'MTA.readme' })
   const clients: Client[] = []
   class Local extends Client {
@@ -33,17 +34,12 @@ test("the README's second program answers the person that it names, and no other
       clients.push(this)
     }
   }
-  const channels: discordPackage.DiscordChannel[] = []
-  const discordChannel = (options: discordPackage.DiscordChannelOptions): discordPackage.DiscordChannel => {
-    const channel = discordPackage.discordChannel(options)
-    channels.push(channel)
-    return channel
-  }
+  const ends: (() => unknown)[] = []
   await runProgram({
     page: 'packages/discord/README.md',
-    nth: 2,
+    ends,
     modules: {
-      '@reply/discord': { ...discordPackage, discordChannel },
+      '@reply/discord': discordPackage,
       'discord.js': { Client: Local, GatewayIntentBits },
     },
     env: { DISCORD_TOKEN: 'MTA.readme' },
@@ -55,7 +51,6 @@ test("the README's second program answers the person that it names, and no other
   discord.say(id, 'What is it?', { from: { id, name: 'Ann' } })
   await until(() => discord.screen(id).some(({ from }) => from === 'bot'))
   expect(discord.screen(id).filter(({ from }) => from === 'bot')).toMatchObject([{ text: 'It is a typo.' }])
-  for (const channel of channels) await channel.stop()
-  for (const client of clients) await client.destroy()
+  for (const end of ends) await end()
   await discord.close()
 })

@@ -12,6 +12,8 @@ export interface ProgramOptions {
   /** What the program imports, by module. `@reply/core` and `@reply/sink` are added. */
   readonly modules: Readonly<Record<string, object>>
   readonly env?: Readonly<Record<string, string>>
+  /** Receives the handlers of the program's `process.once`. Call them to end the program. */
+  readonly ends?: (() => unknown)[]
   /** Functions that take the place of global ones. */
   readonly globals?: Readonly<Record<string, unknown>>
 }
@@ -27,6 +29,7 @@ export async function runProgram({
   nth = 1,
   modules,
   env = {},
+  ends = [],
   globals = {},
 }: ProgramOptions): Promise<readonly unknown[]> {
   const text = readFileSync(new URL(`../../../${page}`, import.meta.url), 'utf8')
@@ -35,11 +38,12 @@ export async function runProgram({
   const body = code.replace(/^import \{(.*?)\} from "(.*?)";$/gm, "const {$1} = modules['$2']")
   const logged: unknown[] = []
   const run = new AsyncFunction('modules', 'process', 'console', ...Object.keys(globals), body)
-  const console = { log: (...values: readonly unknown[]) => logged.push(...values) }
+  const log = (...values: readonly unknown[]): unknown => logged.push(...values)
+  const once = (_: string, end: () => unknown): unknown => ends.push(end)
   await run(
     { '@reply/core': { connect }, '@reply/sink': sink, ...modules },
-    { env },
-    console,
+    { env, once },
+    { log, error: log },
     ...Object.values(globals),
   )
   return logged

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { runProgram } from '../../sink/test/readme-program.ts'
 import * as slackPackage from '../src/index.ts'
 
-test("the README's first program posts the answer before it ends", async () => {
+test("the README's second program posts the answer before it ends", async () => {
   const slack = await startSlack({ token: 'xoxb-readme' })
   class Local extends WebClient {
     constructor(token: string, options: WebClientOptions) {
@@ -16,6 +16,7 @@ test("the README's first program posts the answer before it ends", async () => {
   const modules = { '@reply/slack': slackPackage, '@slack/web-api': { WebClient: Local } }
   const logged = await runProgram({
     page: 'packages/slack/README.md',
+    nth: 2,
     modules,
     env: { SLACK_BOT_TOKEN: 'xoxb-readme' },
   })
@@ -24,7 +25,7 @@ test("the README's first program posts the answer before it ends", async () => {
   await slack.close()
 })
 
-test("the README's second program answers the person that it names, in a thread", async () => {
+test("the README's first program answers the person that it names, in a thread", async () => {
   const slack = await startSlack({ token: 'xoxb-readme' })
   class Local extends WebClient {
     constructor(token: string, options: WebClientOptions) {
@@ -36,17 +37,12 @@ test("the README's second program answers the person that it names, in a thread"
       super({ ...options, clientOptions: { slackApiUrl: slack.url } })
     }
   }
-  const channels: slackPackage.SlackChannel[] = []
-  const slackChannel = (options: slackPackage.SlackChannelOptions): slackPackage.SlackChannel => {
-    const channel = slackPackage.slackChannel(options)
-    channels.push(channel)
-    return channel
-  }
+  const ends: (() => unknown)[] = []
   await runProgram({
     page: 'packages/slack/README.md',
-    nth: 2,
+    ends,
     modules: {
-      '@reply/slack': { ...slackPackage, slackChannel },
+      '@reply/slack': slackPackage,
       '@slack/web-api': { WebClient: Local },
       '@slack/socket-mode': { SocketModeClient: LocalSocket },
     },
@@ -58,6 +54,6 @@ test("the README's second program answers the person that it names, in a thread"
   await until(() => slack.screen('C1', ts).some(({ from }) => from === 'bot'))
   expect(slack.screen('C1', ts).at(-1)).toMatchObject({ text: 'It is a typo.' })
   expect(slack.screen('C1', other).some(({ from }) => from === 'bot')).toBe(false)
-  for (const channel of channels) await channel.stop()
+  for (const end of ends) await end()
   await slack.close()
 })

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { runProgram } from '../../sink/test/readme-program.ts'
 import * as telegramPackage from '../src/index.ts'
 
-test("the README's first program posts the answer before it ends", async () => {
+test("the README's second program posts the answer before it ends", async () => {
   const telegram = await startTelegram({ token: '1:readme' })
   class Local extends Api {
     constructor(token: string) {
@@ -15,6 +15,7 @@ test("the README's first program posts the answer before it ends", async () => {
   const modules = { '@reply/telegram': telegramPackage, grammy: { Api: Local } }
   const logged = await runProgram({
     page: 'packages/telegram/README.md',
+    nth: 2,
     modules,
     env: { TELEGRAM_TOKEN: '1:readme' },
   })
@@ -23,27 +24,22 @@ test("the README's first program posts the answer before it ends", async () => {
   await telegram.close()
 })
 
-test("the README's second program answers the person that it names, and no other", async () => {
+test("the README's first program answers the person that it names, and no other", async () => {
   const telegram = await startTelegram({ token: '1:readme' })
   class Local extends Api {
     constructor(token: string) {
       super(token, { apiRoot: telegram.url })
     }
   }
-  const channels: telegramPackage.TelegramChannel[] = []
-  const telegramChannel = (options: telegramPackage.TelegramChannelOptions): telegramPackage.TelegramChannel => {
-    const channel = telegramPackage.telegramChannel(options)
-    channels.push(channel)
-    return channel
-  }
-  const modules = { '@reply/telegram': { ...telegramPackage, telegramChannel }, grammy: { Api: Local } }
+  const modules = { '@reply/telegram': telegramPackage, grammy: { Api: Local } }
+  const ends: (() => unknown)[] = []
   const page = 'packages/telegram/README.md'
-  await runProgram({ page, nth: 2, modules, env: { TELEGRAM_TOKEN: '1:readme' } })
+  await runProgram({ page, modules, ends, env: { TELEGRAM_TOKEN: '1:readme' } })
   telegram.say(7, 'What is it?')
   telegram.say(123_456_789, 'What is it?')
   await until(() => telegram.screen(123_456_789).some(({ from }) => from === 'bot'))
   expect(telegram.screen(123_456_789).at(-1)).toMatchObject({ text: 'It is a typo.' })
   expect(telegram.screen(7)).toHaveLength(1)
-  for (const channel of channels) await channel.stop()
+  for (const end of ends) await end()
   await telegram.close()
 })

@@ -43,8 +43,10 @@ test("the README's first program answers a person", async () => {
       return { listen: () => server.listen(0, '127.0.0.1') }
     },
   }
+  const ends: (() => unknown)[] = []
   await runProgram({
     page: 'packages/whatsapp/README.md',
+    ends,
     modules: { '@reply/whatsapp': local, 'node:http': http },
     env: {
       WHATSAPP_TOKEN: 'readme',
@@ -61,8 +63,8 @@ test("the README's first program answers a person", async () => {
   whatsapp.say('491701234567', 'What is it?')
   await until(() => whatsapp.screen('491701234567').some(({ from }) => from === 'business'))
   expect(whatsapp.screen('491701234567').at(-1)).toMatchObject({ text: 'It is a typo.' })
-  server?.close()
   server?.closeAllConnections()
+  for (const end of ends) await end()
   await whatsapp.close()
 })
 

@@ -8,9 +8,9 @@ import {
   type ChannelPort,
   callPlatform,
   type EditOptions,
+  ignoreGone,
   type PortError,
   type PostOptions,
-  unlessGone,
 } from '@reply/sink/channel'
 import { escapeInvisible, pause, systemClock, type TypingOptions, withoutHalf } from '@reply/sink/internal'
 import { type Body, type DiscordRest, flag, refOf } from './api.ts'
@@ -59,7 +59,7 @@ export function createDiscordPort(options: DiscordPortOptions): ChannelPort {
   }
 
   async function remove({ id }: MessageRef, removing: EditOptions): Promise<void> {
-    await unlessGone(
+    await ignoreGone(
       call('remove', removing, async (signal) => {
         const at = await target(signal)
         await rest.delete(`/channels/${at}/messages/${id}`, { signal })
@@ -98,7 +98,7 @@ export function createDiscordPort(options: DiscordPortOptions): ChannelPort {
     if (sign) await call('react', reacting, (signal) => rest.put(route(sign), { signal }))
     for (const [at, other] of (['seen', 'done'] as const).filter((one) => one !== sign).entries()) {
       if (sign || at > 0) await pause(clock, signMs)
-      await unlessGone(call('react', reacting, (signal) => rest.delete(route(other), { signal })))
+      await ignoreGone(call('react', reacting, (signal) => rest.delete(route(other), { signal })))
     }
   }
 

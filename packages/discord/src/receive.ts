@@ -1,5 +1,5 @@
 import type { Clock } from '@reply/core'
-import type { Answering, Inbound } from '@reply/sink'
+import type { AnswerInbound, Inbound } from '@reply/sink'
 import { createInboundReceiver, createPacer, type Form, keepSecret } from '@reply/sink/channel'
 import { type InboundOptions, type InboundReceiver, sendAnswer } from '@reply/sink/internal'
 import type { Body, DiscordRest } from './api.ts'
@@ -142,7 +142,7 @@ interface RespondOptions {
 
 interface Respond {
   /** Only the person sees it. Without a text, the response is empty. */
-  readonly answer: Answering
+  readonly answer: AnswerInbound
   /** Opens a dialog. If it is too late for one, posts a button that opens it. */
   readonly open: (form: Form) => Promise<void>
   /** Sends nothing, as the interaction was a repeat. */

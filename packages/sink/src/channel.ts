@@ -35,6 +35,6 @@ export type {
   Rendered,
   StreamPiece,
 } from './port/port.ts'
-export { PortError, type PortErrorType, unlessGone } from './port/port-error.ts'
+export { ignoreGone, PortError, type PortErrorType } from './port/port-error.ts'
 export { keepSecret, quotable, SafeError, secretFault } from './port/secrets.ts'
 export type { ChannelSinkOptions } from './sink.ts'

@@ -8,7 +8,7 @@ import {
   systemClock,
 } from '@reply/core'
 import { safeOnError, steadyClock } from '@reply/core/internal'
-import { type Found, type MayAnswer, pick, type TakenAsk } from './asks/answering.ts'
+import { type AskMatch, type AskResult, type MayAnswer, pick } from './asks/answering.ts'
 import type { AskInput } from './asks/asks.ts'
 import { base64url } from './base64url.ts'
 import { type Policy, toPolicy, toTexts } from './config.ts'
@@ -18,7 +18,7 @@ import { createPacer, type Pacer } from './deliver/pace.ts'
 import type { SinkError } from './error.ts'
 import { type LedgerStore, memoryStore } from './ledger/ledger.ts'
 import type { Actor } from './port/actor.ts'
-import { heldPort } from './port/held.ts'
+import { leasedPort } from './port/lease.ts'
 import type { ChannelPort, Chat, MessageRef, Render } from './port/port.ts'
 import { wellFormedPort } from './port/well-formed.ts'
 import type { Texts } from './texts.ts'
@@ -101,12 +101,12 @@ export interface Sink extends ReplyObserver {
    * from a person who is known to be allowed to answer. For text that fits several asks it returns an error that asks
    * which one is meant.
    */
-  take(input: AskInput, actor?: Actor): Promise<TakenAsk | undefined>
+  take(input: AskInput, actor?: Actor): Promise<AskResult | undefined>
   /**
    * All asks that the input may answer, without taking it. `answerWith` queries all sinks of a chat, as one text may
    * fit several.
    */
-  find(input: AskInput, actor?: Actor): Promise<readonly Found[]>
+  find(input: AskInput, actor?: Actor): Promise<readonly AskMatch[]>
   /**
    * Notes who ends the runs that are shown, before their abort: that closes the asks that wait, and their messages then
    * name the person. Returns what takes it back, for an abort that failed.
@@ -120,7 +120,7 @@ export interface Sink extends ReplyObserver {
 export function createSink(options: SinkOptions): Sink {
   const { chat, store = memoryStore(), secret = randomWord } = options
   const wellFormed = wellFormedPort(options.port)
-  const port = store.hold ? heldPort(wellFormed, store.hold) : wellFormed
+  const port = store.lease ? leasedPort(wellFormed, store.lease) : wellFormed
   const onError = safeOnError(options.onError)
   const policy = toPolicy(options.policy)
   const texts = toTexts(options.texts)
@@ -194,12 +194,12 @@ export function createSink(options: SinkOptions): Sink {
     return new Set([...open.keys(), ...newest.values()])
   }
 
-  async function find(input: AskInput, actor?: Actor): Promise<readonly Found[]> {
+  async function find(input: AskInput, actor?: Actor): Promise<readonly AskMatch[]> {
     const found = await Promise.all([...known()].map((deliverer) => deliverer.find(input, actor)))
     return found.flat()
   }
 
-  async function take(input: AskInput, actor?: Actor): Promise<TakenAsk | undefined> {
+  async function take(input: AskInput, actor?: Actor): Promise<AskResult | undefined> {
     return pick(await find(input, actor), texts)
   }
 

@@ -1,6 +1,6 @@
 import { type Ask, type Reply, ReplyError } from '@reply/core'
 import { expect, test } from 'vitest'
-import type { TakenAsk } from '../src/asks/answering.ts'
+import type { AskResult } from '../src/asks/answering.ts'
 import { type AnswerOptions, answerWith } from '../src/inbound/answer.ts'
 import type { Inbound } from '../src/inbound/inbound.ts'
 
@@ -11,9 +11,9 @@ const reply = { asks: [ask] } as unknown as Reply
 const state = { answers: [], picked: [] }
 const undone: string[] = []
 const rest = { ask, undo: () => void undone.push('undone') }
-const given: TakenAsk = { type: 'answer', answer: [['Blue']], state, ...rest }
+const given: AskResult = { type: 'answer', answer: [['Blue']], state, ...rest }
 
-function answering(taken: TakenAsk | undefined, opencode: Partial<AnswerOptions['client']> = {}) {
+function answering(taken: AskResult | undefined, opencode: Partial<AnswerOptions['client']> = {}) {
   const done: unknown[] = []
   const answer = answerWith({
     client: {

@@ -1,6 +1,6 @@
 import type { Ask } from '@reply/core'
 import { describe, expect, test } from 'vitest'
-import { type AskInput, type Taken, takeAsk } from '../src/asks/asks.ts'
+import { type AskInput, type AskReading, readAskInput } from '../src/asks/asks.ts'
 import type { AskState } from '../src/ledger/card.ts'
 import { emptyLedger } from '../src/ledger/ledger.ts'
 import { texts } from '../src/texts.ts'
@@ -11,8 +11,8 @@ const there = { messageRef: { id: '1' } }
 
 const fresh: AskState = { answers: [], picked: [] }
 
-function take(ask: Ask, input: AskInput | string, state: AskState = fresh): Taken {
-  return takeAsk(ask, typeof input === 'string' ? { text: input } : input, { state, texts })
+function take(ask: Ask, input: AskInput | string, state: AskState = fresh): AskReading {
+  return readAskInput(ask, typeof input === 'string' ? { text: input } : input, { state, texts })
 }
 
 function answerTo(ask: Ask, said: string): unknown {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { callPlatform, callTimeoutMs } from '../src/port/call.ts'
 import { requireLength } from '../src/port/limits.ts'
 import { createToPortError, networkCodeOf, typeOfStatus } from '../src/port/network.ts'
-import { PortError, unlessGone } from '../src/port/port-error.ts'
+import { ignoreGone, PortError } from '../src/port/port-error.ts'
 
 const refusing = new Error('refused by the platform')
 const toPortError = createToPortError('Chatty', (error) =>
@@ -129,6 +129,6 @@ test('a text of more units than the platform takes is too long', () => {
 })
 
 test('the removal of a message that is gone succeeds, any other failure does not', async () => {
-  await unlessGone(Promise.reject(new PortError('gone', 'x')))
-  await expect(unlessGone(Promise.reject(new PortError('fixed', 'y')))).rejects.toThrow('y')
+  await ignoreGone(Promise.reject(new PortError('gone', 'x')))
+  await expect(ignoreGone(Promise.reject(new PortError('fixed', 'y')))).rejects.toThrow('y')
 })

@@ -30,8 +30,8 @@ test('chats in which something goes on are remembered', () => {
       calls.times = [{ at: beginning, by: {} }]
     },
     (calls) => calls.waiting.push(() => {}),
-    (calls) => calls.claims.set({}, { priority: 'ask', since: 0 }),
-    (calls) => calls.held.set({}, { since: 0, isShown: true, thread: undefined }),
+    (calls) => calls.urgentCalls.set({}, { priority: 'ask', since: 0 }),
+    (calls) => calls.exclusiveAsks.set({}, { since: 0, isShown: true, thread: undefined }),
   ]
   const busy = changes.map((change, index) => {
     const calls = chats.of(`busy ${index}`)

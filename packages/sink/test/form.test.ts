@@ -1,6 +1,6 @@
 import type { Ask } from '@reply/core'
 import { describe, expect, test } from 'vitest'
-import { type AskInput, type Taken, takeAsk } from '../src/asks/asks.ts'
+import { type AskInput, type AskReading, readAskInput } from '../src/asks/asks.ts'
 import { answerWith } from '../src/inbound/answer.ts'
 import type { Inbound } from '../src/inbound/inbound.ts'
 import { layout } from '../src/layout/layout.ts'
@@ -16,8 +16,8 @@ const fresh: AskState = { answers: [], picked: [] }
 const emptyShown = shownOf({ ...emptyLedger, asks: { que_1: fresh } })
 const three = asks([questionOf(), questionOf({ multiple: true }), questionOf({ custom: true })])
 
-function take(ask: Ask, input: AskInput, state: AskState = fresh): Taken | undefined {
-  return takeAsk(ask, input, { state, texts })
+function take(ask: Ask, input: AskInput, state: AskState = fresh): AskReading | undefined {
+  return readAskInput(ask, input, { state, texts })
 }
 
 function filledIn(values: readonly (readonly string[])[], state: AskState = fresh, token = 's3cret.0.f') {

@@ -31,7 +31,7 @@ function stage() {
         if (mine !== owner) throw lost()
         await ledgers.write(key, words)
       },
-      hold: async () => {
+      lease: async () => {
         if (mine !== owner) throw lost()
         return new AbortController().signal
       },

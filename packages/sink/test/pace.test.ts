@@ -145,27 +145,27 @@ test('beside another sink, every priority but asks leaves one call, even of a sm
 test('a final text goes before growing texts of others, but not before asks and other final texts', () => {
   const { of, pace } = setUp()
   const [one, two] = [{}, {}]
-  pace.claim(one, { priority: 'final', since: 0 })
+  pace.setUrgent(one, { priority: 'final', since: 0 })
   const behind = (owner: object): readonly boolean[] =>
     (['ask', 'final', 'text', 'status'] as const).map((priority) => pace.isBehind(owner, priority))
   expect([behind(one), behind(two)]).toEqual([Array(4).fill(false), [false, false, true, true]])
   expect(of('another').isBehind(two, 'text')).toBe(false)
-  pace.claim(two, { priority: 'ask', since: 0 })
+  pace.setUrgent(two, { priority: 'ask', since: 0 })
   expect([behind(one), behind(two)]).toEqual([Array(4).fill(true), Array(4).fill(false)])
 })
 
 test('the oldest ask of a chat goes first, until it is shown', () => {
   const { of, pace } = setUp()
   const [one, two, three] = [{}, {}, {}]
-  pace.claim(two, { priority: 'ask', since: beginning + 5 })
-  of('chat', 'a thread').claim(one, { priority: 'ask', since: beginning })
+  pace.setUrgent(two, { priority: 'ask', since: beginning + 5 })
+  of('chat', 'a thread').setUrgent(one, { priority: 'ask', since: beginning })
   expect([one, two, three].map((owner) => pace.isBehind(owner, 'ask'))).toEqual([false, true, true])
   expect(of('another').isBehind(three, 'ask')).toBe(false)
   let notified = 0
   pace.onFree(() => {
     notified += 1
   })
-  pace.claim(one, undefined)
+  pace.setUrgent(one, undefined)
   expect(notified).toBe(1)
   expect([one, two, three].map((owner) => pace.isBehind(owner, 'ask'))).toEqual([true, false, true])
 })

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { withReports } from '../src/deliver/reports.ts'
 import type { ShownEntry } from '../src/ledger/entry.ts'
 import { emptyLedger } from '../src/ledger/ledger.ts'
-import { heldPort } from '../src/port/held.ts'
+import { leasedPort } from '../src/port/lease.ts'
 import type { ChannelPort, PostReport, PostReports } from '../src/port/port.ts'
 import { wellFormedPort } from '../src/port/well-formed.ts'
 import { createFake } from '../src/testing/fake.ts'
@@ -177,6 +177,6 @@ test('a port that is wrapped keeps all its members', () => {
   }
   const members = Object.keys(whole).toSorted()
   expect(Object.keys(wellFormedPort(whole)).toSorted()).toEqual(members)
-  expect(Object.keys(heldPort(whole, async () => new AbortController().signal)).toSorted()).toEqual(members)
-  expect(heldPort(wellFormedPort(whole), async () => new AbortController().signal).reports).toBe(reports)
+  expect(Object.keys(leasedPort(whole, async () => new AbortController().signal)).toSorted()).toEqual(members)
+  expect(leasedPort(wellFormedPort(whole), async () => new AbortController().signal).reports).toBe(reports)
 })

@@ -1,6 +1,6 @@
 import { createHandClock } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
-import type { TakenAsk } from '../src/asks/answering.ts'
+import type { AskResult } from '../src/asks/answering.ts'
 import type { Delivery } from '../src/deliver/delivery.ts'
 import { createPacer } from '../src/deliver/pace.ts'
 import { createSink } from '../src/sink.ts'
@@ -182,7 +182,7 @@ describe('an ask', () => {
     await scene.pass(1000)
     expect(scene.fake.notifications).toBe(1)
     const data = scene.fake.screen()[0]?.buttons.flat()[1]?.data ?? ''
-    const taken: TakenAsk | undefined = await scene.sink().take(pressing(scene, data), { id: 'Ada', name: 'Ada' })
+    const taken: AskResult | undefined = await scene.sink().take(pressing(scene, data), { id: 'Ada', name: 'Ada' })
     expect(taken).toMatchObject({ type: 'answer', answer: [['Green']], ask: { requestID: 'que_1' } })
     scene.show(
       settledWith([text('Green it is.')], {

@@ -17,7 +17,7 @@ function sharedStore() {
       if (isLost) throw lost()
       await store.write(key, words)
     },
-    hold: async () => {
+    lease: async () => {
       while (held.signal.aborted && !isLost)
         await new Promise<void>((resolve) => {
           wake = resolve

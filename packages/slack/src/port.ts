@@ -7,11 +7,11 @@ import {
   type ChannelPort,
   type EditOptions,
   type Form,
+  ignoreGone,
   type LookedUp,
   type LookUpOptions,
   PortError,
   type PostOptions,
-  unlessGone,
 } from '@reply/sink/channel'
 import { pause, requireLength, systemClock, type TypingOptions, wallTime } from '@reply/sink/internal'
 import {
@@ -122,7 +122,7 @@ export function createSlackPort(
   }
 
   async function remove({ id }: MessageRef, { signal }: EditOptions): Promise<void> {
-    await unlessGone(call('chat.delete', { channel, ts: id }, { verb: 'remove', signal }))
+    await ignoreGone(call('chat.delete', { channel, ts: id }, { verb: 'remove', signal }))
   }
 
   async function file(attachment: Attachment, { replyTo, signal }: PostOptions): Promise<MessageRef> {

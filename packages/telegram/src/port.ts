@@ -7,13 +7,13 @@ import {
   type ChannelPort,
   callPlatform,
   type EditOptions,
+  ignoreGone,
   type LookedUp,
   type LookUpOptions,
   PortError,
   type PostOptions,
   type PreviewStream,
   type Render,
-  unlessGone,
 } from '@reply/sink/channel'
 import { clip, lookUpByProbe, requireLength, systemClock } from '@reply/sink/internal'
 import {
@@ -131,7 +131,7 @@ export function createTelegramPort(
   }
 
   async function remove(ref: MessageRef, removing: EditOptions): Promise<void> {
-    await unlessGone(call('remove', removing, (signal) => api.deleteMessage(to(), idOf(ref), signal)))
+    await ignoreGone(call('remove', removing, (signal) => api.deleteMessage(to(), idOf(ref), signal)))
   }
 
   /** Telegram ends the indicator by itself, and with the next message. */

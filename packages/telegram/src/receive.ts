@@ -1,4 +1,4 @@
-import type { Answering, Inbound, Texts } from '@reply/sink'
+import type { AnswerInbound, Inbound, Texts } from '@reply/sink'
 import { callPlatform, createInboundReceiver } from '@reply/sink/channel'
 import { clip, type InboundOptions, type InboundPlace } from '@reply/sink/internal'
 import { botOf, featuresOf, noPreview, type TelegramInboundApi, type TelegramMove, toChatId } from './api.ts'
@@ -105,7 +105,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     return undefined
   }
 
-  function noticing(about: InboundPlace, queryID: string): Answering {
+  function noticing(about: InboundPlace, queryID: string): AnswerInbound {
     const confirm = async (signal: AbortSignal): Promise<unknown> => await api.answerCallbackQuery(queryID, {}, signal)
     const say = async (text: string, signal: AbortSignal): Promise<unknown> =>
       await api.answerCallbackQuery(queryID, { text: clip(text, noticeLength) }, signal)

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Clock } from '@reply/core'
 import type { Chat, MessageRef } from '@reply/sink'
 import { type BridgeConnection, type Button, PortError } from '@reply/sink/channel'
-import { type Hold, type Note, type SinkFields, whileHeld } from '@reply/sink/internal'
+import { type Lease, type Note, type SinkFields, withLease } from '@reply/sink/internal'
 import { BridgeError } from '../error.ts'
 import { type ChatPlace, chatKey } from '../place.ts'
 import type { Route, SessionRef } from '../state/decode.ts'
@@ -44,7 +44,7 @@ export function createChannels(options: {
   readonly connections: ReadonlyMap<string, BridgeConnection>
   readonly sinkFields: (name: string) => SinkFields
   readonly state: State
-  readonly hold: Hold
+  readonly hold: Lease
   readonly routes: Routes
   readonly clock: Clock
   readonly onError: (error: Error) => void
@@ -82,7 +82,7 @@ export function createChannels(options: {
   }
 
   async function postOnce(...[place, note, session]: Parameters<Channels['notify']>): Promise<readonly MessageRef[]> {
-    const refs = await whileHeld(hold, note.signal, (signal) =>
+    const refs = await withLease(hold, note.signal, (signal) =>
       of(place.channel).post({ ...note, signal, chat: place.chat }),
     )
     const last = refs.at(-1)
@@ -106,7 +106,7 @@ export function createChannels(options: {
 
   async function edit(...[place, message, note]: Parameters<Channels['edit']>): Promise<void> {
     await state.commit(await ownButtons.add(place, message, note.buttons))
-    await whileHeld(hold, note.signal, (signal) =>
+    await withLease(hold, note.signal, (signal) =>
       of(place.channel).edit(message, { ...note, signal, chat: place.chat }),
     )
     const noted = ownButtons.note(place, message, note.buttons)
@@ -122,7 +122,7 @@ export function createChannels(options: {
   }
 
   function typing({ channel, chat }: { readonly channel: string; readonly chat: Chat }): void {
-    void whileHeld(hold, undefined, () => of(channel).typing(chat)).catch(() => {})
+    void withLease(hold, undefined, () => of(channel).typing(chat)).catch(() => {})
   }
 }
 

@@ -48,7 +48,7 @@ export function ledgersOf({ state, hold, late, routes, channel, serverOf, onShow
     // What is not known to be shown would be shown twice, so a store that fails is asked again.
     read: async (key) => await state.persist(() => read(key)),
     write: async (key, text, former) => await ending(() => write(key, text, former)),
-    hold: async () => await ending(hold),
+    lease: async () => await ending(hold),
     late,
   }
 

@@ -1,4 +1,4 @@
-import type { Actor, Answering, Inbound } from '@reply/sink'
+import type { Actor, AnswerInbound, Inbound } from '@reply/sink'
 import { NotTakenError } from '@reply/sink/channel'
 import type { SeenMessages } from '../chats/seen-messages.ts'
 import type { Commands } from '../commands/commands.ts'
@@ -82,7 +82,7 @@ export function createIntake(options: IntakeOptions): Intake {
   /** Answers only while this process may make calls. */
   function heldAnswer<One extends Inbound>(inbound: One): One {
     if (inbound.type === 'stop') return inbound
-    const answer: Answering = async (text) => {
+    const answer: AnswerInbound = async (text) => {
       const held = await hold().catch(() => undefined)
       if (held) await inbound.answer(text)
     }

@@ -1,6 +1,6 @@
 import { type Client, type Clock, connect, type OnError } from '@reply/core'
 import { connectSource, type Source } from '@reply/core/source'
-import { type Hold, whileHeld } from '@reply/sink/internal'
+import { type Lease, withLease } from '@reply/sink/internal'
 import type { LoadedConfig } from '../config/load.ts'
 import type { BridgeConfig } from '../config/schema.ts'
 import { BridgeError, messageOf } from '../error.ts'
@@ -24,7 +24,7 @@ export interface ConnectServerOptions {
   readonly secretNames: readonly string[]
   readonly connectTimeoutMs: number
   /** Awaited before each request that changes something. Default: such requests are always made. */
-  readonly hold?: Hold | undefined
+  readonly hold?: Lease | undefined
   readonly clock: Clock
   readonly onError?: OnError | undefined
 }
@@ -43,14 +43,14 @@ export async function connectServer(server: ServerConfig, options: ConnectServer
 }
 
 /** A `fetch` whose requests that change something wait until they may be made. Those that only read never wait. */
-export function heldFetch(hold: Hold): typeof fetch {
+export function heldFetch(hold: Lease): typeof fetch {
   return async (input, init = {}) => {
     // The core gives whole requests.
     const request = input instanceof Request ? input : undefined
     if ((init.method ?? request?.method ?? 'GET') === 'GET') return await fetch(input, init)
     const own = init.signal ?? request?.signal
     const allowed = async (): Promise<AbortSignal> => await unlessAborted(hold(), own)
-    return await whileHeld(allowed, own, (signal) => fetch(input, { ...init, signal }))
+    return await withLease(allowed, own, (signal) => fetch(input, { ...init, signal }))
   }
 }
 

@@ -9,13 +9,13 @@ import type { Ledger } from '../ledger/ledger.ts'
 import type { Actor } from '../port/actor.ts'
 import type { Chat } from '../port/port.ts'
 import type { Texts } from '../texts.ts'
-import { type AskInput, type AskPress, type AskText, isOffered, type Taken, takeAsk } from './asks.ts'
+import { type AskInput, type AskPress, type AskReading, type AskText, isOffered, readAskInput } from './asks.ts'
 import { offerOf, refusedAlways } from './offer.ts'
 import { isIn, type Target, targetsOf } from './target.ts'
 import { secretHash } from './token.ts'
 
 /** The result of a person's input, and the ask that it was for. */
-export type TakenAsk = Taken & {
+export type AskResult = AskReading & {
   /** The ask, as it was when the input was read. */
   readonly ask: Ask
   /** Makes the ask wait again, if the server did not accept the answer. Does nothing if it was not an answer. */
@@ -39,13 +39,13 @@ export type MayAnswer = (actor: Actor, ask: Ask) => boolean | Promise<boolean>
  * another.
  * - `unfit`: it waits for text, and this text does not answer it.
  */
-export interface Found {
-  /** How well the input fits the ask; see `Found`. */
+export interface AskMatch {
+  /** How well the input fits the ask; see `AskMatch`. */
   readonly type: 'meant' | 'fits' | 'maybe' | 'unfit'
   /** The ask that the input may answer, as it is now. */
   readonly ask: Ask
   /** Takes the input for this ask in its current state: of several takes of an answer, one counts. */
-  readonly take: () => TakenAsk
+  readonly take: () => AskResult
 }
 
 export interface AskFinderOptions {
@@ -68,10 +68,10 @@ export interface AskFinderOptions {
 /**
  * The asks of a reply that an input may answer, if that actor may. Empty for a token that is not one of the reply's.
  */
-export type AskFinder = (input: AskInput, actor: Actor | undefined) => Promise<readonly Found[]>
+export type AskFinder = (input: AskInput, actor: Actor | undefined) => Promise<readonly AskMatch[]>
 
 /** Takes the ask that is meant. For text that fits several, an error asks which one. Undefined without any. */
-export function pick(found: readonly Found[], texts: Texts): TakenAsk | undefined {
+export function pick(found: readonly AskMatch[], texts: Texts): AskResult | undefined {
   const meant = found.find(({ type }) => type === 'meant')
   const first = found.find(({ type }) => type === 'fits')
   const candidates = found.filter(({ type }) => type === 'fits' || type === 'maybe')
@@ -91,7 +91,7 @@ export function createAskTaker(options: AskFinderOptions): AskTaker {
   const answered = new Set<string>()
   return { find, stoppedBy }
 
-  async function find(...[input, actor]: Parameters<AskFinder>): Promise<readonly Found[]> {
+  async function find(...[input, actor]: Parameters<AskFinder>): Promise<readonly AskMatch[]> {
     await loaded()
     return 'token' in input ? await pressed(input, actor) : await said(input, actor)
   }
@@ -111,7 +111,7 @@ export function createAskTaker(options: AskFinderOptions): AskTaker {
     return () => noteAll(undefined)
   }
 
-  async function pressed(input: AskPress, actor: Actor | undefined): Promise<readonly Found[]> {
+  async function pressed(input: AskPress, actor: Actor | undefined): Promise<readonly AskMatch[]> {
     const hash = secretHash(input.token)
     const carrier = ledger().entries.find((entry) => hasSecret(entry, hash))
     const ask = carrier && reply()?.asks.find(({ requestID }) => requestID === requestOf(carrier.card))
@@ -141,20 +141,24 @@ export function createAskTaker(options: AskFinderOptions): AskTaker {
     stop()
   }
 
-  async function said(input: AskText, actor: Actor | undefined): Promise<readonly Found[]> {
+  async function said(input: AskText, actor: Actor | undefined): Promise<readonly AskMatch[]> {
     const now = reply()
     const targets = now ? targetsOf(input, { reply: now, ledger: ledger(), chat }) : []
     const found = await Promise.all(targets.map(async (target) => await foundAt(target, input, actor)))
     return found.flatMap((one) => one ?? [])
   }
 
-  async function foundAt({ type, ask }: Target, input: AskText, actor: Actor | undefined): Promise<Found | undefined> {
+  async function foundAt(
+    { type, ask }: Target,
+    input: AskText,
+    actor: Actor | undefined,
+  ): Promise<AskMatch | undefined> {
     if (type === 'outdated') return refusing(ask, texts.alreadyResolved)
     const step = stepOf(ask)
     const may = await mayTake(ask, actor)
     const read = readAsk(ask, input)
     // The ask may have moved on while the host decided; the text was not for its current question.
-    const takeNow = (): TakenAsk => take(step === stepOf(ask) ? readAsk(ask, input) : undefined, ask, actor)
+    const takeNow = (): AskResult => take(step === stepOf(ask) ? readAsk(ask, input) : undefined, ask, actor)
     if (type === 'unconfirmed') {
       const isMeant = may && read?.isUnderstood === true && !answered.has(contentOf(ask.requestID, read.state))
       return isMeant ? refusing(ask, texts.notShownYet) : undefined
@@ -171,12 +175,12 @@ export function createAskTaker(options: AskFinderOptions): AskTaker {
     if (isAnswered && isFree) return undefined
     const isAnswer = read.taken.type !== 'error' && !isAnswered
     if (type === 'maybe') return isAnswer ? { type, ask, take: () => wrong(ask, texts.notShownYet) } : undefined
-    const takeFree = (): TakenAsk => {
+    const takeFree = (): AskResult => {
       const taken = takeNow()
       const isLate = taken.type === 'error' && isAnsweredNow(ask)
       return isLate ? { type: 'conversation', ...unchanged(ask) } : { ...taken, mayBeConversation: true }
     }
-    const found: Found = { type: isAnswer ? 'fits' : 'unfit', ask, take: isFree ? takeFree : takeNow }
+    const found: AskMatch = { type: isAnswer ? 'fits' : 'unfit', ask, take: isFree ? takeFree : takeNow }
     if (chat.kind === 'private') return found
     if (ask.type === 'permission')
       return isAnswer ? { ...found, type: 'unfit', take: () => wrong(ask, texts.pressOrReply) } : undefined
@@ -199,7 +203,7 @@ export function createAskTaker(options: AskFinderOptions): AskTaker {
     const ask = reply()?.asks.find((one) => one.requestID === requestID)
     const state = ledger().asks[requestID]
     if (!ask || !state || ('token' in input && !isOfContent(pressedEntry(ask, input), ask, state))) return undefined
-    const taken = takeAsk(ask, input, { state, texts })
+    const taken = readAskInput(ask, input, { state, texts })
     return { ask, state, taken: gated({ ask, state, taken }, 'token' in input), isUnderstood: taken.type !== 'error' }
   }
 
@@ -209,7 +213,7 @@ export function createAskTaker(options: AskFinderOptions): AskTaker {
   }
 
   /** Limits text and presses to what the chat may be offered. */
-  function gated({ ask, state, taken }: Omit<Read, 'isUnderstood'>, isPress: boolean): Taken {
+  function gated({ ask, state, taken }: Omit<Read, 'isUnderstood'>, isPress: boolean): AskReading {
     if (taken.type !== 'answer' || ask.type !== 'permission') return taken
     const offering = { ledger: ledger(), policy, texts, mayAllow: mayAllow(state, options), isPress }
     const offer = offerOf(ask, offering)
@@ -247,7 +251,7 @@ export function createAskTaker(options: AskFinderOptions): AskTaker {
   }
 
   /** Of several takes one counts: nothing is awaited after the check. */
-  function take(read: Read | undefined, before: Ask, actor: Actor | undefined): TakenAsk {
+  function take(read: Read | undefined, before: Ask, actor: Actor | undefined): AskResult {
     if (!read) return wrong(before, texts.alreadyResolved)
     const { ask, state, taken } = read
     if (taken.type === 'error' || taken.type === 'form' || taken.type === 'conversation')
@@ -283,19 +287,19 @@ function contentOf(requestID: string, { digest = '' }: AskState): string {
 interface Read {
   readonly ask: Ask
   readonly state: AskState
-  readonly taken: Taken
+  readonly taken: AskReading
   /** The text or button is an answer to it, whether or not it can be given now. */
   readonly isUnderstood: boolean
 }
 
-function refusing(ask: Ask, error: string): Found {
+function refusing(ask: Ask, error: string): AskMatch {
   return { type: 'meant', ask, take: () => wrong(ask, error) }
 }
 
-function wrong(ask: Ask, error: string): TakenAsk {
+function wrong(ask: Ask, error: string): AskResult {
   return { type: 'error', error, ...unchanged(ask) }
 }
 
-function unchanged(ask: Ask): Pick<TakenAsk, 'ask' | 'undo'> {
+function unchanged(ask: Ask): Pick<AskResult, 'ask' | 'undo'> {
   return { ask, undo: () => {} }
 }

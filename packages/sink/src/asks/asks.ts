@@ -50,7 +50,7 @@ export interface AskPress {
 }
 
 /** The result of reading an input. */
-export type Taken =
+export type AskReading =
   | { readonly type: 'answer'; readonly answer: Answer; readonly state: AskState }
   | { readonly type: 'reject'; readonly message?: string | undefined; readonly state: AskState }
   /** Open a form with these questions. */
@@ -94,18 +94,18 @@ function stateOf(ask: Ask, before: AskState | undefined, now: number): AskState 
 }
 
 /** Reads an input as an answer to an ask. A token must be of one of its messages. Pure. */
-export function takeAsk(
+export function readAskInput(
   ask: Ask,
   input: AskInput,
   { state, texts }: { readonly state: AskState; readonly texts: Texts },
-): Taken {
+): AskReading {
   if (ask.status !== 'pending') return { type: 'error', error: texts.alreadyResolved }
   if (ask.type === 'permission') return takePermission(ask, input, { state, texts })
   return takeAnswer(ask, input, { state, texts })
 }
 
 /** Whether what was read is something that the ask offers, rather than a person's own words. */
-export function isOffered(ask: Ask, taken: Taken, { answers }: AskState): boolean {
+export function isOffered(ask: Ask, taken: AskReading, { answers }: AskState): boolean {
   if (ask.type === 'permission') return taken.type === 'answer' || taken.type === 'reject'
   if (taken.type !== 'answer' && taken.type !== 'more') return false
   const all = taken.type === 'answer' && typeof taken.answer !== 'string' ? taken.answer : taken.state.answers
@@ -117,9 +117,9 @@ function takePermission(
   ask: PermissionAsk,
   input: AskInput,
   { state, texts }: { readonly state: AskState; readonly texts: Texts },
-): Taken {
+): AskReading {
   const canAlways = alwaysOffer(ask).type === 'offered'
-  const answer = (reply: 'once' | 'always'): Taken => ({ type: 'answer', answer: reply, state })
+  const answer = (reply: 'once' | 'always'): AskReading => ({ type: 'answer', answer: reply, state })
   if ('token' in input) {
     const secret = secretIn(input.token)
     if (input.token === tokens.permission(secret, 'once')) return answer('once')
@@ -148,7 +148,7 @@ function takeAnswer(
   ask: QuestionAsk,
   input: AskInput,
   { state, texts }: { readonly state: AskState; readonly texts: Texts },
-): Taken {
+): AskReading {
   const at = state.answers.length
   const question = ask.questions[at]
   if (!question) return { type: 'error', error: texts.alreadyResolved }
@@ -197,7 +197,7 @@ function takeForm(
   ask: QuestionAsk,
   { token, values }: { readonly token: string; readonly values: readonly (readonly string[])[] },
   { state, texts }: { readonly state: AskState; readonly texts: Texts },
-): Taken {
+): AskReading {
   const at = formAt(ask, token, state)
   if (at < 0 || values.length === 0) return { type: 'error', error: texts.alreadyResolved }
   const given = ask.questions.slice(at, at + values.length).map((question, index): Read => {
@@ -217,7 +217,7 @@ function takeForm(
     : { type: 'answer', answer: answers, state: next }
 }
 
-function next(ask: QuestionAsk, before: AskState, given: readonly string[]): Taken {
+function next(ask: QuestionAsk, before: AskState, given: readonly string[]): AskReading {
   const answers = [...before.answers, given]
   const state = { ...before, answers, picked: [] }
   return answers.length < ask.questions.length ? { type: 'more', state } : { type: 'answer', answer: answers, state }

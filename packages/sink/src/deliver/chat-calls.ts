@@ -2,7 +2,7 @@ import type { Clock } from '@reply/core'
 import type { CallKind, Limits } from '../port/limits.ts'
 
 /** An ask or a final text that waits to be shown. */
-export interface Claim {
+export interface UrgentCall {
   /** Asks go before final texts. */
   readonly priority: 'ask' | 'final'
   /** In ms since the epoch: of asks, the one that has waited longest goes first. */
@@ -10,7 +10,7 @@ export interface Claim {
 }
 
 /** A permission that waits to be shown alone, because people answer it by text. */
-export interface Held {
+export interface ExclusiveAsk {
   /** Since when it waits, in ms since the epoch. */
   readonly since: number
   /** Its message is in the chat. */
@@ -38,8 +38,8 @@ export interface ChatCalls extends CallsByKind {
   waiting: (() => void)[]
   /** Who hears of each message that is posted, and in which thread. */
   readonly posted: Map<() => boolean, string | undefined>
-  readonly claims: Map<object, Claim>
-  readonly held: Map<object, Held & { readonly thread: string | undefined }>
+  readonly urgentCalls: Map<object, UrgentCall>
+  readonly exclusiveAsks: Map<object, ExclusiveAsk & { readonly thread: string | undefined }>
 }
 
 /** The chats of a client in which something goes on, or went on recently. */
@@ -78,7 +78,7 @@ export function createChats(clock: Clock): Chats {
     const known = chats.get(id)
     if (known) return known
     if (chats.size >= sweepAt) sweep()
-    const none = { isBusy: false, waiting: [], claims: new Map(), held: new Map(), posted: new Map() }
+    const none = { isBusy: false, waiting: [], urgentCalls: new Map(), exclusiveAsks: new Map(), posted: new Map() }
     const fresh = { ...createCalls(clock), ...none }
     chats.set(id, fresh)
     return fresh
@@ -93,9 +93,9 @@ export function createChats(clock: Clock): Chats {
 
   /** Whether it is like a chat that is not known. */
   function isAtRest(calls: ChatCalls, now: number): boolean {
-    const { isBusy, waiting, claims, held, posted } = calls
+    const { isBusy, waiting, urgentCalls, exclusiveAsks, posted } = calls
     if (isBusy || waiting.length > 0 || frozenUntil(calls) > now) return false
-    if (claims.size > 0 || held.size > 0 || posted.size > 0) return false
+    if (urgentCalls.size > 0 || exclusiveAsks.size > 0 || posted.size > 0) return false
     return [calls, ...calls.kinds.values()].every(({ times }) => times.every(({ at }) => at <= now - budgetMs))
   }
 }

@@ -17,6 +17,7 @@ import type { Texts } from '../texts.ts'
 import { earliest } from '../times.ts'
 import { withResolvers } from '../with-resolvers.ts'
 import { expired, failed, succeeded } from './call-result.ts'
+import { createChatOrder } from './chat-order.ts'
 import { type Delivery, deliveryOf, type Missing, missingIn } from './delivery.ts'
 import { createLateEdits } from './late-edits.ts'
 import { callKindOf, type Operation } from './operation.ts'
@@ -29,7 +30,6 @@ import { reportedBy, withReports } from './reports.ts'
 import { createSchedule, createWake } from './schedule.ts'
 import { createNative, isStreamed } from './streaming.ts'
 import { editing, intending, intentOf, isAwaited, recovered } from './transitions.ts'
-import { createTurn } from './turn.ts'
 import { createTyping } from './typing.ts'
 
 /** How long a stop waits for the call under way, in ms: its response says whether the message is in the chat. */
@@ -77,7 +77,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   const typing = createTyping({ port, chat, clock, pace, signal })
   const reaction = createReaction({ ...options, signal, stopped: stopped.signal }, policy.reactions)
   const schedule = createSchedule({ pace, policy, limits: port.limits, mode, clock, callOf })
-  const turn = createTurn({ pace, chat, limits: port.limits })
+  const order = createChatOrder({ pace, chat, limits: port.limits })
   const isIdempotent = port.limits.idempotent
   /** How a post with an unknown result is resolved. */
   const facts = { isIdempotent, canLookUp: port.lookUp !== undefined && !isIdempotent }
@@ -106,7 +106,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   let ended = Promise.resolve()
   /** Resolves when the last call to the port is over. */
   let called = Promise.resolve()
-  let isHeld = false
+  let isClosedReported = false
   let stopReports: (() => void) | undefined
   return {
     show,
@@ -176,11 +176,11 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
         // It may have been stopped or replaced while writing.
         continue
       }
-      turn.hold(reply, ledger)
+      order.setExclusiveAsk(reply, ledger)
       const { slots, nextAt, isTyping, doing } = pictureOf(reply, now)
       const isClosed = port.reports?.isClosed() === true
       typing.set(isTyping && !isClosed, doing)
-      turn.look(ledger, slots)
+      order.noteWaitingAsk(ledger, slots)
       const all = reconcile(ledger, slots, {
         isSettled: reply.phase === 'settled',
         canEdit,
@@ -189,14 +189,14 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
         isPreviewing: native.previewing !== undefined,
         openSince: native.openSince(),
         ...facts,
-        hasTimeFor: turn.hasTimeFor,
+        hasTimeFor: order.hasTimeFor,
         isRefused: schedule.isRefused,
         keepsText: options.keepsText?.(reply),
       })
       const operations = all.filter((operation) => native.isDue(operation) && schedule.isDue(operation))
-      if (isClosed && all.length > 0) return hold(reply)
-      isHeld = false
-      turn.claim(operations, schedule.isHeldBack())
+      if (isClosed && all.length > 0) return waitForChat(reply)
+      isClosedReported = false
+      order.setUrgent(operations, schedule.isHeldBack())
       schedule.wait(operations)
       const giveUpAt = schedule.giveUpAt(reply, operations)
       const reportedAt = operations.length === 0 ? reportedBy(ledger, port.reports) : undefined
@@ -207,12 +207,12 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
       if (!next) {
         // A first text that gathers is looked at for each delta: it is short, and may be enough at any of them.
         waiting = operations.length > 0 && !operations.some(schedule.isGathering) ? reply : undefined
-        if (turn.isHeld()) pace.onFree(work)
+        if (order.isBlockedByAsk()) pace.onFree(work)
         const awaitedAt = isReported ? undefined : reportedAt
         return wake.at(earliest(nextAt, native.nextAt(reply, ledger), giveUpAt, awaitedAt), operations)
       }
       const kind = callOf(next)
-      const endCall = turn.isBehind(next.priority) ? undefined : pace.enter(kind)
+      const endCall = order.isBehind(next.priority) ? undefined : pace.enter(kind)
       if (!endCall) {
         waiting = reply
         return pace.onFree(work)
@@ -230,13 +230,13 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   }
 
   /** Nothing is shown or given up until the chat takes messages again, which the port's reports say. */
-  function hold(held: Reply): void {
-    waiting = held
-    turn.claim([], true)
+  function waitForChat(of: Reply): void {
+    waiting = of
+    order.setUrgent([], true)
     schedule.wait([])
     schedule.gaveUp()
-    if (isHeld) return
-    isHeld = true
+    if (isClosedReported) return
+    isClosedReported = true
     const cure = 'What is to be shown waits until a person writes there.'
     onError(new SinkError('held', `chat ${chat.id}: the platform takes no messages for it at the moment. ${cure}`))
   }
@@ -254,7 +254,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   function giveUp(): void {
     isResolved = true
     unobserve()
-    turn.release()
+    order.release()
     schedule.wait([])
     schedule.gaveUp()
     resolveWithout('given-up')
@@ -270,7 +270,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
       ledger,
       now,
       canEdit,
-      isHeld: turn.isHeld(),
+      isBlocked: order.isBlockedByAsk(),
     })
   }
 
@@ -335,7 +335,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     late.stop()
     wake.stop()
     typing.set(false)
-    turn.release()
+    order.release()
     schedule.wait([])
   }
 

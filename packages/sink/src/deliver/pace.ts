@@ -6,12 +6,12 @@ import { createRecent } from '../recent.ts'
 import {
   type Calls,
   type ChatCalls,
-  type Claim,
   callsOfKind,
   createCalls,
   createChats,
+  type ExclusiveAsk,
   frozenUntil,
-  type Held,
+  type UrgentCall,
 } from './chat-calls.ts'
 import type { Priority } from './operation.ts'
 
@@ -39,18 +39,18 @@ export interface ChatPace {
    * Registers what waits to be shown: an owner's ask, which goes before all other calls, or its final text, which goes
    * before growing texts and statuses. Undefined: nothing waits any more.
    */
-  claim(owner: object, claim: Claim | undefined): void
+  setUrgent(owner: object, urgent: UrgentCall | undefined): void
   /** What another owner claimed goes before a call of that priority. `onFree` reports when to look again. */
   isBehind(owner: object, priority: Priority): boolean
   /**
    * Registers an owner's permission that people answer by text: a chat and thread shows one at a time. Undefined: none.
    */
-  hold(owner: object, held: Held | undefined): void
+  setExclusiveAsk(owner: object, ask: ExclusiveAsk | undefined): void
   /**
    * Another owner's permission is answered first: one that is shown, else the one that has waited longest. `onFree`
    * reports when to look again.
    */
-  isHeld(owner: object): boolean
+  isBlockedByAsk(owner: object): boolean
   /**
    * Starts a call and returns a function that ends it, and says whether a message was posted. Undefined while another
    * call is in flight. Default: a post.
@@ -125,28 +125,28 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
         if (kind) growing.set(owner, kind)
         else growing.delete(owner)
       },
-      claim: (owner, claim) => {
+      setUrgent: (owner, urgent) => {
         const calls = callsHere()
-        const isOver = claim === undefined && calls.claims.delete(owner)
-        if (claim) calls.claims.set(owner, claim)
+        const isOver = urgent === undefined && calls.urgentCalls.delete(owner)
+        if (urgent) calls.urgentCalls.set(owner, urgent)
         if (isOver) wake(calls)
       },
       isBehind: (owner, priority) => {
         const calls = callsHere()
-        if (calls.claims.size === 0) return false
-        const asks = [...calls.claims].filter(([, claim]) => claim.priority === 'ask')
+        if (calls.urgentCalls.size === 0) return false
+        const asks = [...calls.urgentCalls].filter(([, urgent]) => urgent.priority === 'ask')
         const [first] = asks.toSorted(([, a], [, b]) => a.since - b.since)
         if (first) return first[0] !== owner
-        return (priority === 'text' || priority === 'status') && !calls.claims.has(owner)
+        return (priority === 'text' || priority === 'status') && !calls.urgentCalls.has(owner)
       },
-      hold: (owner, held) => {
+      setExclusiveAsk: (owner, ask) => {
         const calls = callsHere()
-        const isOver = held === undefined && calls.held.delete(owner)
-        if (held) calls.held.set(owner, { ...held, thread: place.thread })
+        const isOver = ask === undefined && calls.exclusiveAsks.delete(owner)
+        if (ask) calls.exclusiveAsks.set(owner, { ...ask, thread: place.thread })
         if (isOver) wake(calls)
       },
-      isHeld: (owner) => {
-        const here = [...callsHere().held].filter(([, { thread }]) => thread === place.thread)
+      isBlockedByAsk: (owner) => {
+        const here = [...callsHere().exclusiveAsks].filter(([, { thread }]) => thread === place.thread)
         const [first] = here.toSorted(([, a], [, b]) => Number(b.isShown) - Number(a.isShown) || a.since - b.since)
         return first !== undefined && first[0] !== owner
       },

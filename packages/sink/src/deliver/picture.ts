@@ -16,7 +16,7 @@ export interface PictureOptions extends DeliverOptions {
   readonly ledger: Ledger
   readonly now: number
   readonly canEdit: boolean
-  readonly isHeld: boolean
+  readonly isBlocked: boolean
 }
 
 /** What the chat should show, as messages. */
@@ -41,7 +41,7 @@ export function createPainter(): (reply: Reply, options: PictureOptions) => Pict
       ledger,
       now,
       canEdit: edits,
-      isHeld,
+      isBlocked,
     } = options
     const { limits } = port
     const { buttons, forms, typingHasStatus, small } = limits
@@ -60,7 +60,7 @@ export function createPainter(): (reply: Reply, options: PictureOptions) => Pict
       edits,
       typingHasStatus,
       rings,
-      isHeld,
+      isBlocked,
       small,
       label,
       activitySince: (activity) => times.since(activity, now),

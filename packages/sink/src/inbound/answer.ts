@@ -1,5 +1,5 @@
 import type { Client, ReplyStream } from '@reply/core'
-import { pick, type TakenAsk } from '../asks/answering.ts'
+import { type AskResult, pick } from '../asks/answering.ts'
 import type { AskInput } from '../asks/asks.ts'
 import type { Sink } from '../sink.ts'
 import { texts as defaultTexts, type Texts } from '../texts.ts'
@@ -73,7 +73,7 @@ export function answerWith(options: AnswerOptions): (inbound: Inbound) => Promis
   }
 
   async function settle(
-    taken: TakenAsk,
+    taken: AskResult,
     inbound: Inbound,
   ): Promise<{ readonly text?: string; readonly isError?: true; readonly isConversation?: true }> {
     if (taken.type === 'conversation') return { isConversation: true }

@@ -2,7 +2,7 @@ import type { Actor } from '../port/actor.ts'
 import type { Chat, Form, MessageRef } from '../port/port.ts'
 
 /** Replies briefly to the person. Only the first call counts. Never rejects. */
-export type Answering = (text?: string) => Promise<void>
+export type AnswerInbound = (text?: string) => Promise<void>
 
 /** A file that a person sent. */
 export interface InboundFile {
@@ -49,7 +49,7 @@ export type Inbound =
       /** It begins with a command, as in `/stop`. It answers nothing. */
       readonly isCommand: boolean
       /** Sends a message that replies to theirs. */
-      readonly answer: Answering
+      readonly answer: AnswerInbound
     }
   | {
       readonly type: 'press'
@@ -76,7 +76,7 @@ export type Inbound =
        */
       readonly open?: ((form: Form) => Promise<void>) | undefined
       /** Shows a notice to that person alone, if the platform can. Sent without text if the host does not reply. */
-      readonly answer: Answering
+      readonly answer: AnswerInbound
     }
   /** The platform's own Stop button: abort everything that runs in that chat. */
   | { readonly type: 'stop'; readonly chat: Chat; readonly actor: Actor }

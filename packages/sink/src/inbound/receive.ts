@@ -8,7 +8,7 @@ import type { ToPortError } from '../port/network.ts'
 import type { Chat } from '../port/port.ts'
 import { PortError } from '../port/port-error.ts'
 import { wellFormed } from '../port/well-formed.ts'
-import type { Answering, Inbound } from './inbound.ts'
+import type { AnswerInbound, Inbound } from './inbound.ts'
 import { createSeen } from './seen-ids.ts'
 
 /** The platform, who handles what people do there, and how long that may take. */
@@ -71,7 +71,7 @@ export interface InboundReceiver {
    */
   receive(id: string, make: () => Inbound | undefined | Promise<Inbound | undefined>): Promise<Received> | undefined
   /** The `answer` of an inbound that has just arrived. */
-  answering(about: InboundPlace, route: AnswerRoute): Answering
+  answering(about: InboundPlace, route: AnswerRoute): AnswerInbound
   /** Reports that an answer was not sent. */
   failing(about: InboundPlace): (error: unknown) => void
   /** Resolves when everything received so far is handled, at most `handleMs` each. */
@@ -158,7 +158,7 @@ export function createInboundReceiver<Failure extends Error>(
     }
   }
 
-  function answering(about: InboundPlace, { say, confirm, isMessage }: AnswerRoute): Answering {
+  function answering(about: InboundPlace, { say, confirm, isMessage }: AnswerRoute): AnswerInbound {
     const arrivedAt = clock.now()
     const pace = pacerOf(client, clock).chat(about.chat, limitsOf(about.chat))
     return answerOnce(async (text) => {
@@ -189,7 +189,7 @@ function whatOf({ type, chat }: InboundPlace): string {
 export function answerOnce(
   answer: (text: string | undefined) => Promise<unknown>,
   onError: (error: unknown) => void,
-): Answering {
+): AnswerInbound {
   let isAnswered = false
   return async (text) => {
     if (isAnswered) return

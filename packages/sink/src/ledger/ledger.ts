@@ -1,4 +1,4 @@
-import type { Hold } from '../port/held.ts'
+import type { Lease } from '../port/lease.ts'
 import type { MessageRef } from '../port/port.ts'
 import type { AskState, Break, Shown } from './card.ts'
 import { type Entry, isThere } from './entry.ts'
@@ -20,7 +20,7 @@ export interface LedgerStore {
    * aborts as soon as it may not any more. Asked right before each call. Rejects with a `SinkError` of type `taken-over`
    * once another process shows the replies. Default: it always may.
    */
-  readonly hold?: Hold | undefined
+  readonly lease?: Lease | undefined
   /** For a store that several processes share: how they tell each other of calls that came too late. Default: they don't. */
   readonly late?: LateCalls | undefined
 }

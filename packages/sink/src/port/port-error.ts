@@ -57,7 +57,7 @@ export class PortError extends SafeError {
 }
 
 /** What removing a message does that is already gone: it succeeds. */
-export async function unlessGone(removal: Promise<unknown>): Promise<void> {
+export async function ignoreGone(removal: Promise<unknown>): Promise<void> {
   try {
     await removal
   } catch (error) {

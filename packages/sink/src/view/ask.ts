@@ -30,7 +30,7 @@ export interface AskView {
 
 /** Questions of one ask are shown one after another; so are permissions in a chat without buttons. */
 export function askCards(reply: Reply, options: ViewOptions): AskView {
-  const { shown, buttons, isHeld = false } = options
+  const { shown, buttons, isBlocked = false } = options
   const cards: AskCard[] = []
   let nextAt: number | undefined
   let isWaiting = false
@@ -44,7 +44,7 @@ export function askCards(reply: Reply, options: ViewOptions): AskView {
     }
     const view = permissionCards(ask, state, options)
     const isPending = ask.status === 'pending'
-    const isBehind: boolean = isWaiting || (isHeld && isPending && !shown.requests.has(ask.requestID))
+    const isBehind: boolean = isWaiting || (isBlocked && isPending && !shown.requests.has(ask.requestID))
     // Already posted cards keep their place.
     cards.push(...view.cards.filter(({ key }) => !isBehind || shown.posted.has(key)))
     nextAt = earliest(nextAt, isBehind ? undefined : view.shownAt)

@@ -42,7 +42,7 @@ export interface ViewOptions {
   /** Whether people here may allow that ask: it is known who may answer it. Default: they may. */
   readonly mayAllow?: ((state: AskState) => boolean) | undefined
   /** Another reply's permission is answered first, where people answer in words: this one's permissions wait for it. */
-  readonly isHeld?: boolean | undefined
+  readonly isBlocked?: boolean | undefined
   /** The port shows forms. */
   readonly forms?: boolean | undefined
   /** Posts can't be silent: each one notifies. */

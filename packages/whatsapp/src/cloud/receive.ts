@@ -1,4 +1,4 @@
-import type { Answering, Inbound } from '@reply/sink'
+import type { AnswerInbound, Inbound } from '@reply/sink'
 import { createInboundReceiver } from '@reply/sink/channel'
 import { clip, type InboundOptions, type InboundPlace, wallTime } from '@reply/sink/internal'
 import { cureOf, toCloudPortError, WhatsAppError } from '../error.ts'
@@ -90,7 +90,7 @@ export function createCloudReceiver(options: CloudReceiverOptions): ReceiveCloud
     return { ...press, answer: replying(press, said) }
   }
 
-  function replying(about: InboundPlace, message_id: string): Answering {
+  function replying(about: InboundPlace, message_id: string): AnswerInbound {
     const say = async (text: string, signal: AbortSignal): Promise<unknown> => {
       const body = clip(asWritten(text), textLength)
       const message = {

@@ -1,5 +1,5 @@
 import { escapeDeceptive, type PermissionAsk, systemClock } from '@reply/core'
-import type { TakenAsk } from '../../asks/answering.ts'
+import type { AskResult } from '../../asks/answering.ts'
 import type { AskText } from '../../asks/asks.ts'
 import type { MessageRef } from '../../port/port.ts'
 import type { Sink } from '../../sink.ts'
@@ -237,7 +237,7 @@ interface Writing {
   readonly replyTo?: MessageRef
 }
 
-type Write = (writing: Writing) => Promise<TakenAsk | undefined>
+type Write = (writing: Writing) => Promise<AskResult | undefined>
 
 /** Shows a question, then passes `write`, which takes "1" from a person who may answer. */
 async function whileAsked(stage: Stage, act: (write: Write) => Promise<void>): Promise<void> {

@@ -1,0 +1,65 @@
+import type { AppendStream, ChannelPort, NativeStream } from './port.ts'
+
+/** Resolves when calls may be made, with a signal that aborts when they may not any more: see `LedgerStore.lease`. */
+export type Lease = () => Promise<AbortSignal>
+
+/** Makes a call once that is allowed. Its signal aborts when it is not allowed any more, and when `signal` does. */
+export async function withLease<T>(
+  lease: Lease,
+  signal: AbortSignal | undefined,
+  call: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const permitted = await lease()
+  // Not with `AbortSignal.any`: in Node 20, a signal keeps an entry for each one that was made of it.
+  const either = new AbortController()
+  const abort = (): void => either.abort()
+  const sources = signal ? [permitted, signal] : [permitted]
+  for (const source of sources) {
+    if (source.aborted) abort()
+    source.addEventListener('abort', abort)
+  }
+  try {
+    return await call(either.signal)
+  } finally {
+    for (const source of sources) source.removeEventListener('abort', abort)
+  }
+}
+
+/** The same port, whose calls wait until they are allowed. */
+export function leasedPort(port: ChannelPort, lease: Lease): ChannelPort {
+  const leased = async <Options extends { readonly signal: AbortSignal }, T>(
+    options: Options,
+    call: (options: Options) => Promise<T>,
+  ): Promise<T> => await withLease(lease, options.signal, (signal) => call({ ...options, signal }))
+  const { edit, remove, typing, upload, lookUp, react, reports } = port
+  return {
+    get limits() {
+      return port.limits
+    },
+    post: (bubble, options) => leased(options, (one) => port.post(bubble, one)),
+    ...(edit && { edit: (ref, bubble, options) => leased(options, (one) => edit(ref, bubble, one)) }),
+    ...(remove && { remove: (ref, options) => leased(options, (one) => remove(ref, one)) }),
+    ...(typing && { typing: (on, options) => leased(options, (one) => typing(on, one)) }),
+    ...(upload && { upload: (file, options) => leased(options, (one) => upload(file, one)) }),
+    ...(lookUp && { lookUp: (options) => leased(options, lookUp) }),
+    ...(react && { react: (ref, sign, options) => leased(options, (one) => react(ref, sign, one)) }),
+    // Listening needs no permission.
+    ...(reports && { reports }),
+    /** A getter, as a port may lose its stream. */
+    get stream(): NativeStream | undefined {
+      const { stream } = port
+      if (stream?.kind !== 'preview') return stream && appending(stream)
+      return { ...stream, write: (bubble, options) => leased(options, (one) => stream.write(bubble, one)) }
+    },
+  }
+
+  function appending(stream: AppendStream): AppendStream {
+    return {
+      ...stream,
+      measure: (text) => stream.measure(text),
+      open: (piece, options) => leased(options, (one) => stream.open(piece, one)),
+      append: (ref, piece, options) => leased(options, (one) => stream.append(ref, piece, one)),
+      close: (ref, piece, options) => leased(options, (one) => stream.close(ref, piece, one)),
+    }
+  }
+}

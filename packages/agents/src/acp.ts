@@ -1,5 +1,5 @@
 export { type AcpClient, type AcpClientOptions, acp } from './acp/client.ts'
-export type { AcpAgent } from './acp/decode/response.ts'
+export type { AcpAgent } from './acp/decode/message.ts'
 export type { AcpNotice } from './acp/decode/update.ts'
 export { type OpencodeAcpOptions, opencodeAcp, opencodeAcpSource } from './acp/opencode.ts'
 export type { AcpOptions } from './acp/options.ts'

@@ -5,15 +5,13 @@ import { type ReplyError, textOf } from '@reply/core'
 import { connectSource, type LocalRun } from '@reply/core/source'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createChecklist } from '../src/claude/checklist.ts'
-import { decodeClaude } from '../src/claude/decode.ts'
-import { createTeller as createClaudeTeller } from '../src/claude/tell.ts'
+import { decodeClaude } from '../src/claude/decode/line.ts'
+import { createRunWriter as createClaudeRunWriter } from '../src/claude/run-writer.ts'
 import { claude } from '../src/claude.ts'
-import { toAsk } from '../src/codex/ask.ts'
-import { decodeRequest } from '../src/codex/decode/requests.ts'
-import { createTeller } from '../src/codex/tell.ts'
+import { decodeRequest, decodeRpc } from '../src/codex/decode/request.ts'
+import { createRunWriter, toAsk } from '../src/codex/run-writer.ts'
 import { codex } from '../src/codex.ts'
 import { run } from '../src/command.ts'
-import { decodeRpc } from '../src/process/decode.ts'
 
 let folder = ''
 beforeAll(() => {
@@ -120,9 +118,13 @@ createInterface({ input: process.stdin }).on('line', (text) => {
 })
 
 const asking = (behavior: string) => ({
-  ...{ type: 'control_request', request_id: 'one' },
+  type: 'control_request',
+  request_id: 'one',
   request: {
-    ...{ subtype: 'can_use_tool', tool_name: 'Bash', input: { command: 'ls' }, tool_use_id: 'call' },
+    subtype: 'can_use_tool',
+    tool_name: 'Bash',
+    input: { command: 'ls' },
+    tool_use_id: 'call',
     permission_suggestions: [{ type: 'addRules', rules: [{ toolName: 'Bash', ruleContent: 'ls' }], behavior }],
   },
 })
@@ -134,12 +136,9 @@ test('"always" covers what Claude Code would allow, not what it would deny', () 
 
 test('what Claude Code asks outside a run is denied', () => {
   const sent: object[] = []
-  const teller = createClaudeTeller({
-    now: () => 0,
-    checklist: createChecklist(),
-    respond: async (_, decision) => void sent.push(decision),
-  })
-  for (const said of decodeClaude(asking('allow'))) teller.tell(said, undefined)
+  const respond = async (_: string, decision: object): Promise<void> => void sent.push(decision)
+  const writer = createClaudeRunWriter(createChecklist(), () => 0, respond)
+  for (const event of decodeClaude(asking('allow'))) writer.write(event, undefined)
   expect(sent).toMatchObject([{ behavior: 'deny' }])
 })
 
@@ -155,21 +154,28 @@ test('a permission of Codex shows all that it would allow', () => {
 })
 
 test('the end of one thread of Codex leaves the live output of another alone', () => {
-  const tell = createTeller(() => 0)
-  const [one, other] = [runOf('one'), runOf('other')]
+  const write = createRunWriter(() => 0)
+  const one = runOf('one')
+  const other = runOf('other')
   const state = { status: 'running', input: {} } as const
-  tell(one.run, { type: 'tool', threadID: 'one', callID: 'call', tool: 'bash', state }, undefined)
-  tell(other.run, { type: 'end', threadID: 'other', ending: { type: 'completed' } }, undefined)
-  tell(one.run, { type: 'output', threadID: 'one', callID: 'call', delta: 'made' }, undefined)
+  write(one.run, { type: 'tool', threadID: 'one', callID: 'call', tool: 'bash', state }, undefined)
+  write(other.run, { type: 'end', threadID: 'other', ending: { type: 'completed' } }, undefined)
+  write(one.run, { type: 'output', threadID: 'one', callID: 'call', delta: 'made' }, undefined)
   expect(one.written.at(-1)).toMatchObject({ callID: 'call', state: { metadata: { output: 'made' } } })
 })
 
 function runOf(sessionID: string): { readonly run: LocalRun; readonly written: object[] } {
   const written: object[] = []
   const run: LocalRun = {
-    ...{ sessionID, directory: '/project', promptID: 'msg', isOpen: () => true },
+    sessionID,
+    directory: '/project',
+    promptID: 'msg',
+    isOpen: () => true,
     write: (...outputs) => void written.push(...outputs),
-    ...{ ask: () => {}, closeAsk: () => {}, child: () => run, end: () => {} },
+    ask: () => {},
+    closeAsk: () => {},
+    child: () => run,
+    end: () => {},
   }
   return { run, written }
 }

@@ -1,9 +1,9 @@
-import type { Client } from '@reply/core'
+import { type Client, type OnError, ReplyError } from '@reply/core'
 import { connectSource, type DriveOptions } from '@reply/core/source'
-import { type Agent, createAgent } from '@reply/core/thoughts'
+import { type Agent, createAgent, type ToolHost } from '@reply/core/thoughts'
+import { serveTools } from '@reply/tools'
 import type { AcpOptions } from './options.ts'
 import { type AcpSource, acpSource } from './source.ts'
-import { createToolHost } from './tool-host.ts'
 
 /** The options of `acp`. The drive's are passed on; its `directory` is `cwd`. */
 export interface AcpClientOptions extends AcpOptions, Omit<DriveOptions, 'directory' | 'clock' | 'onError'> {}
@@ -18,9 +18,43 @@ export function acp(options: AcpClientOptions): AcpClient {
 
 /** Connects to a source, with time for its agent to start. */
 export function clientOf(source: AcpSource, options: AcpClientOptions): AcpClient {
-  // Longer than the agent may take, so that it is the agent's own failure that is told.
+  // Longer than the agent may take, so that the agent's own failure is the one that is reported.
   const startMs = (options.deadlineMs ?? 60_000) + 5000
   const client = connectSource(source, { connectTimeoutMs: startMs, firstFrameMs: startMs, ...options })
-  const host = createToolHost({ source, ready: client.ready, name: source.name, onError: options.onError })
+  const host = createToolHost(source, client.ready, options.onError)
   return { ...client, ...createAgent(client, { host }), details: source.details, agentInfo: source.agentInfo }
+}
+
+/**
+ * Offers tools in a new session: an agent learns of MCP servers when it makes one. `ready` rejects if the agent can't be
+ * started.
+ */
+function createToolHost(source: AcpSource, ready: Promise<void>, onError: OnError | undefined): ToolHost {
+  return {
+    offer: async (tools, input) => {
+      if (input.sessionID !== undefined) throw lacks('tools in a session that exists', 'leave out the sessionID')
+      await ready
+      if (source.agentInfo()?.mcpOverHttp !== true) throw lacks('MCP servers over HTTP', 'leave out tools and output')
+      const { url, headers, close } = await serveTools(tools, { onError })
+      const server = {
+        type: 'http',
+        name: 'reply',
+        url,
+        headers: Object.entries(headers).map(([header, value]) => ({ name: header, value })),
+      } as const
+      const { title, agent, model, variant, ...prompt } = input
+      try {
+        const wanted = { directory: undefined, title, agent, model, variant, mcpServers: [server] }
+        const { sessionID } = await source.create(wanted)
+        return { input: { ...prompt, agent, model, variant, sessionID }, close }
+      } catch (error) {
+        await close()
+        throw error
+      }
+    },
+  }
+
+  function lacks(what: string, cure: string): ReplyError {
+    return new ReplyError('unsupported', `${source.name} takes no ${what}: ${cure}.`)
+  }
 }

@@ -2,12 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { extname } from 'node:path'
-import { type Client, connect, type OnError } from '@reply/core'
+import { type Client, connect, type OnError, ReplyError } from '@reply/core'
 import { type AcpClient, type AcpClientOptions, clientOf } from './client.ts'
-import { addPlugin } from './decode/config.ts'
-import { createMirror } from './mirror.ts'
-import type { AcpOptions } from './options.ts'
-import { type Settings, toSettings } from './running.ts'
+import { isFields } from './decode/call.ts'
+import { createMirror } from './opencode-mirror.ts'
+import { type AcpOptions, toSettings } from './options.ts'
 import { type AcpSource, createAcpSource } from './source.ts'
 import { startTransport, type Transport } from './transport.ts'
 
@@ -35,9 +34,12 @@ export function opencodeAcpSource(
 ): AcpSource {
   const { args = [], command = 'opencode', onError, ...rest } = options
   let server: Client | undefined
-  const settings: Settings = { ...toSettings({ ...rest, command, onError }), open }
-  const mirror = createMirror({ server: () => server, clock: settings.clock, onError })
-  return createAcpSource(settings, mirror).source
+  const settings = toSettings({ ...rest, command, onError })
+  return createAcpSource(
+    settings,
+    open,
+    createMirror(() => server, settings.clock, onError),
+  )
 
   async function open(): Promise<Transport> {
     const port = await freePort()
@@ -54,7 +56,7 @@ export function opencodeAcpSource(
     const own = ['acp', '--port', String(port), '--hostname', '127.0.0.1', ...args]
     const transport = await startTransport({ ...settings, args: own, env })
     const url = `http://127.0.0.1:${port}`
-    const opened = connectWhenUp({ url, password, directory: cwd, onError })
+    const opened = connectWhenUp(url, password, cwd, onError)
     server = opened
     void transport.ended.then(() => opened.close())
     return transport
@@ -71,18 +73,30 @@ function contentIn(env: AcpOptions['env'] = {}): string | undefined {
   return content
 }
 
-/** Retries until the server listens; failures before that are expected. */
-function connectWhenUp({
-  url,
-  password,
-  directory,
-  onError,
-}: {
-  url: string
-  password: string
-  directory: string
-  onError: OnError | undefined
-}): Client {
+/**
+ * Adds a plugin to the settings that OpenCode reads from `OPENCODE_CONFIG_CONTENT`. Throws `invalid` if they are not
+ * JSON: OpenCode would also take comments in them.
+ */
+export function addPlugin(content: string | undefined, plugin: string): string {
+  const settings = parsed(content || '{}')
+  if (isFields(settings)) {
+    const { plugin: plugins = [] } = settings
+    if (Array.isArray(plugins)) return JSON.stringify({ ...settings, plugin: [...plugins, plugin] })
+  }
+  const cure = 'Write it as a JSON object without comments, with a list of plugins if there are any.'
+  throw new ReplyError('invalid', `OPENCODE_CONFIG_CONTENT can't be read, so OpenCode was not started. ${cure}`)
+}
+
+function parsed(content: string): unknown {
+  try {
+    return JSON.parse(content)
+  } catch {
+    return undefined
+  }
+}
+
+/** Retries until the server listens. Failures before that are expected. */
+function connectWhenUp(url: string, password: string, directory: string, onError: OnError | undefined): Client {
   let wasLive = false
   return connect({
     url,

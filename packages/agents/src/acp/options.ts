@@ -1,5 +1,7 @@
+import { basename, resolve } from 'node:path'
 import type { McpServer } from '@agentclientprotocol/sdk'
-import type { Clock, OnError } from '@reply/core'
+import { type Clock, type OnError, ReplyError, systemClock } from '@reply/core'
+import { createSecretFilter, guarded, safeOnError } from '@reply/core/internal'
 import type { AcpNotice } from './decode/update.ts'
 
 /** The agent to start, and what it may do here. */
@@ -44,4 +46,38 @@ export interface AcpOptions {
   readonly onMessage?: ((from: 'agent' | 'client', json: string) => void) | undefined
   /** The source of all times and timers. Default: the computer's clock. */
   readonly clock?: Clock | undefined
+}
+
+/** The options with their defaults filled in. */
+export interface AcpSettings extends AcpOptions {
+  readonly name: string
+  readonly cwd: string
+  readonly files: 'none' | 'read' | 'write'
+  readonly terminals: boolean
+  readonly clock: Clock
+  readonly deadlineMs: number
+  /** Removes secrets from the agent's error messages. */
+  readonly redact: (text: string) => string
+}
+
+/** Fills in the defaults. Throws `invalid` for an invalid `deadlineMs`. */
+export function toSettings(options: AcpOptions): AcpSettings {
+  const { command, clock = systemClock, deadlineMs = 60_000, files = 'write', terminals = false } = options
+  if (!(deadlineMs > 0)) throw new ReplyError('invalid', `deadlineMs is ${deadlineMs}; give a number above 0.`)
+  // A callback that throws must not end a run.
+  const onError = safeOnError(options.onError)
+  return {
+    ...options,
+    name: options.name ?? basename(command),
+    cwd: resolve(options.cwd ?? '.'),
+    files,
+    terminals,
+    clock,
+    deadlineMs,
+    redact: createSecretFilter({ args: options.args, env: { ...process.env, ...options.env } }),
+    onError,
+    onStderr: guarded('onStderr', options.onStderr, onError),
+    onNotice: guarded('onNotice', options.onNotice, onError),
+    onMessage: guarded('onMessage', options.onMessage, onError),
+  }
 }

@@ -1,3 +1,5 @@
+import type { AgentInfo, CommandInfo, ModelInfo } from '@reply/core/source'
+
 /** A way of working that an agent offers, such as `plan`. */
 export interface AcpMode {
   /** For `PromptInput.agent`. */
@@ -48,4 +50,35 @@ export interface AcpSession {
 
 export function emptySession(sessionID: string): AcpSession {
   return { sessionID, commands: [], modes: [], config: [] }
+}
+
+/** The commands that any of these sessions has. */
+export function commandsIn(sessions: readonly AcpSession[]): readonly CommandInfo[] {
+  return uniqueBy(sessions.flatMap(({ commands }) => commands))
+}
+
+/** The modes that any of these sessions has. A prompt selects one by its `agent`. */
+export function agentsIn(sessions: readonly AcpSession[]): readonly AgentInfo[] {
+  return uniqueBy(sessions.flatMap(modesOf)).map((mode) => ({ ...mode, isPrimary: true }))
+}
+
+function modesOf({ modes, config }: AcpSession) {
+  const setting = config.find(({ category }) => category === 'mode')?.choices ?? []
+  const listed = modes.map(({ id, description }) => ({ name: id, description }))
+  return [...listed, ...setting.map(({ value }) => ({ name: value, description: undefined }))]
+}
+
+function uniqueBy<T extends { readonly name: string }>(items: readonly T[]): readonly T[] {
+  return [...new Map(items.map((item) => [item.name, item])).values()]
+}
+
+/** The models that sessions may be set to, by their ids `provider/model`, or as the agent's own. */
+export function modelsIn(sessions: readonly AcpSession[], name: string): readonly ModelInfo[] {
+  const choices = sessions.flatMap(({ config }) => config.find(({ category }) => category === 'model')?.choices ?? [])
+  const models = choices.map((choice): ModelInfo => {
+    const at = choice.value.indexOf('/')
+    const providerID = at === -1 ? name : choice.value.slice(0, at)
+    return { providerID, modelID: choice.value.slice(at + 1), name: choice.name, variants: [] }
+  })
+  return [...new Map(models.map((model) => [`${model.providerID}/${model.modelID}`, model])).values()]
 }

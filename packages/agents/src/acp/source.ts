@@ -2,20 +2,23 @@ import { realpath } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { type McpServer, RequestError } from '@agentclientprotocol/sdk'
 import { ReplyError } from '@reply/core'
-import { type CreateInput, createLocalAgent, type LocalRun, type SessionInfo, type Source } from '@reply/core/source'
-import { createAsking } from './asking.ts'
-import { configure, modelsIn } from './configure.ts'
-import { type AcpAgent, readPromptEnd, readSessionID } from './decode/response.ts'
-import { endingOf, failureOf } from './ending.ts'
-import { toReplyError } from './link.ts'
-import { agentsIn, commandsIn } from './listing.ts'
-import type { AcpOptions } from './options.ts'
-import { blocksOf } from './prompt.ts'
-import { type Running, type Settings, startRunning, toSettings } from './running.ts'
-import type { AcpSession } from './session.ts'
-import { createSessions } from './sessions.ts'
-import { createTerminals, type Terminals } from './terminal/terminals.ts'
-import type { Transport } from './transport.ts'
+import {
+  type CreateInput,
+  createLocalAgent,
+  type LocalRun,
+  type SessionInfo,
+  type Source,
+  type SourcePrompt,
+} from '@reply/core/source'
+import { createAsks } from './asks.ts'
+import { type AgentConnection, type RunningAgent, startAgent, toReplyError } from './connection.ts'
+import { type AcpAgent, readPromptEnd, readSessionID } from './decode/message.ts'
+import { type AcpOptions, type AcpSettings, toSettings } from './options.ts'
+import { blocksOf, endingOf, failureOf } from './prompt.ts'
+import { type AcpConfigOption, type AcpSession, agentsIn, commandsIn, modelsIn } from './session.ts'
+import { createSessionStore } from './session-store.ts'
+import { createTerminals, type Terminals } from './terminals.ts'
+import { startTransport, type Transport } from './transport.ts'
 
 /** A new session, with MCP servers of its own besides those of the options. */
 export interface AcpCreateInput extends CreateInput {
@@ -38,7 +41,8 @@ export interface AcpSource extends Source {
  * `invalid` for invalid options.
  */
 export function acpSource(options: AcpOptions): AcpSource {
-  return createAcpSource(toSettings(options)).source
+  const settings = toSettings(options)
+  return createAcpSource(settings, () => startTransport(settings))
 }
 
 /** What an agent's preset sees of its runs. */
@@ -50,14 +54,15 @@ export interface RunHooks {
   begun(run: LocalRun, link: (callID: string, sessionID: string) => boolean): () => Promise<void>
 }
 
-export function createAcpSource(settings: Settings, hooks?: RunHooks): { readonly source: AcpSource } {
+/** `open` starts the agent: a process, or another one in tests. */
+export function createAcpSource(settings: AcpSettings, open: () => Promise<Transport>, hooks?: RunHooks): AcpSource {
   const { name, cwd, clock, deadlineMs } = settings
   const mcpServers = settings.mcpServers ?? []
-  const sessions = createSessions({ textOf: (terminalID) => terminals?.textOf(terminalID) })
+  const sessions = createSessionStore((terminalID) => terminals?.textOf(terminalID))
   /** Sessions whose conversation is being repeated. */
   const loading = new Set<string>()
   const canceled = new WeakSet<LocalRun>()
-  let running: Running | undefined
+  let running: RunningAgent | undefined
   /** Of the agent that was started last, also before it answers. */
   let transport: Transport | undefined
   /** Of the agent that was started last. */
@@ -69,14 +74,14 @@ export function createAcpSource(settings: Settings, hooks?: RunHooks): { readonl
     clock,
     start,
     create: async ({ directory = cwd, title, mcpServers: own = [], ...wanted }: AcpCreateInput) => {
-      const { link, opened } = live()
-      const response = await call('session/new', { cwd: directory, mcpServers: [...mcpServers, ...own] })
+      const { connection, opened } = live()
+      const response = await connection.call('session/new', { cwd: directory, mcpServers: [...mcpServers, ...own] })
       const sessionID = readSessionID(response)
       if (sessionID === undefined)
         throw new ReplyError('malformed', `${name} made a session without an id: it can't be prompted.`)
       opened.add(sessionID)
       sessions.open(sessionID, response)
-      await configure({ link, deadlineMs, name, sessions, sessionID, wanted })
+      await configure(connection, sessionID, wanted)
       return { sessionID, directory, title }
     },
     find: async (place) => await load(place.sessionID, place.directory ?? cwd),
@@ -86,11 +91,11 @@ export function createAcpSource(settings: Settings, hooks?: RunHooks): { readonl
       // The protocol wants pending requests answered first; their answers are on their way.
       await new Promise((sent) => setImmediate(sent))
       // Before its commands end, or it would go on with what they wrote.
-      await live().link.notify('session/cancel', { sessionId: run.sessionID })
+      await live().connection.notify('session/cancel', { sessionId: run.sessionID })
       terminals?.endRun(run)
     },
     // All its sessions end with it; it is started again for the next prompt.
-    kill: () => void running?.link.close(),
+    kill: () => void running?.connection.close(),
     spelled: async (directory) => await realpath(directory).catch(() => resolve(directory)),
     models: async (directory) => modelsIn(inFolder(directory), name),
     commands: async (directory) => commandsIn(inFolder(directory)),
@@ -98,12 +103,12 @@ export function createAcpSource(settings: Settings, hooks?: RunHooks): { readonl
     close: () => {
       isClosed = true
       terminals?.close()
-      void (running?.link ?? transport)?.close()
+      void (running?.connection ?? transport)?.close()
     },
   })
   const inFolder = (directory: string | undefined): readonly AcpSession[] =>
     sessions.all().filter(({ sessionID: id }) => [undefined, local.session(id)?.directory].includes(directory))
-  return { source: { ...local.source, details: sessions.details, agentInfo: () => running?.agent } }
+  return { ...local.source, details: sessions.details, agentInfo: () => running?.agent }
 
   async function start(): Promise<void> {
     const { files, env } = settings
@@ -111,45 +116,44 @@ export function createAcpSource(settings: Settings, hooks?: RunHooks): { readonl
     const folderOf = (sessionID: string): string | undefined => local.session(sessionID)?.directory
     const own = settings.terminals ? createTerminals({ env, clock, runOf, folderOf, onChange: printed }) : undefined
     terminals = own
-    const asking = createAsking({ sessions, runOf })
-    const begun = await startRunning({ ...settings, open }, { ...asking, update, files, folderOf, terminals: own })
-    if (isClosed) return await begun.link.close()
+    const { permission, elicitation } = createAsks(sessions, runOf)
+    const begun = await startAgent(await openTransport(), settings, {
+      permission,
+      elicitation,
+      update,
+      files,
+      folderOf,
+      terminals: own,
+    })
+    if (isClosed) return await begun.connection.close()
     running = begun
-    void begun.link.ended.then((how) => {
+    void begun.connection.ended.then((how) => {
       if (running === begun) running = undefined
       own?.close()
       local.fail(new ReplyError('unreachable', `${name} ${how}. It is started again for the next prompt.`))
     })
   }
 
-  async function open(): Promise<Transport> {
-    transport = await settings.open()
+  async function openTransport(): Promise<Transport> {
+    transport = await open()
     // Closed while it started.
     if (isClosed) void transport.close()
     return transport
   }
 
-  function live(): Running {
+  function live(): RunningAgent {
     if (running) return running
     throw new ReplyError('unreachable', `${name} is not running. Wait until it was started again.`)
   }
 
-  async function call(method: string, params: object): Promise<unknown> {
-    try {
-      return await live().link.request(method, params, deadlineMs)
-    } catch (error) {
-      throw toReplyError(error, `"${method}" of ${name}`)
-    }
-  }
-
   /** Opens a session of an earlier process. Its updates repeat the conversation, which is not news. */
   async function load(sessionID: string, directory: string): Promise<SessionInfo | undefined> {
-    const { link, agent, opened } = live()
+    const { connection, agent, opened } = live()
     if (!agent.loadsSessions) return undefined
     loading.add(sessionID)
     try {
       const params = { sessionId: sessionID, cwd: directory, mcpServers }
-      sessions.open(sessionID, await link.request('session/load', params, deadlineMs))
+      sessions.open(sessionID, await connection.request('session/load', params, deadlineMs))
     } catch (error) {
       if (error instanceof RequestError && error.code !== -32_000) return undefined
       throw toReplyError(error, `Loading session ${sessionID} of ${name}`)
@@ -160,13 +164,46 @@ export function createAcpSource(settings: Settings, hooks?: RunHooks): { readonl
     return { sessionID, directory }
   }
 
-  async function prompt(run: LocalRun, given: Parameters<Source['prompt']>[1]): Promise<void> {
+  /**
+   * Sets what a prompt wants before it is sent: the agent as the session's mode, the model and its variant as settings.
+   * Throws `unsupported` if the agent doesn't offer it.
+   */
+  async function configure(
+    { call }: AgentConnection,
+    sessionID: string,
+    { agent, model, variant }: Pick<SourcePrompt, 'agent' | 'model' | 'variant'>,
+  ): Promise<void> {
+    if (agent !== undefined) await setMode(agent)
+    if (model !== undefined) await setOption('model', [`${model.providerID}/${model.modelID}`, model.modelID])
+    if (variant !== undefined) await setOption('thought_level', [variant])
+
+    async function setMode(mode: string): Promise<void> {
+      const details = sessions.details(sessionID)
+      if (!details?.modes.some(({ id }) => id === mode)) return await setOption('mode', [mode])
+      if (details.modeID === mode) return
+      await call('session/set_mode', { sessionId: sessionID, modeId: mode })
+      sessions.change(sessionID, { modeID: mode })
+    }
+
+    async function setOption(category: string, values: readonly string[]): Promise<void> {
+      const config = sessions.details(sessionID)?.config ?? []
+      const option = config.find((one) => one.category === category)
+      const value = values.find((one) => option?.choices.some((choice) => choice.value === one))
+      if (!option || value === undefined) throw notOffered(name, category, values[0] ?? '', option)
+      if (option.value === value) return
+      await call('session/set_config_option', { sessionId: sessionID, configId: option.id, value })
+      const changed = config.map((one): AcpConfigOption => (one === option ? { ...one, value } : one))
+      sessions.change(sessionID, { config: changed })
+    }
+  }
+
+  async function prompt(run: LocalRun, given: SourcePrompt): Promise<void> {
     const { sessionID } = run
-    const { link, agent, opened } = live()
+    const { connection, agent, opened } = live()
     const blocks = blocksOf(given, agent, name)
     if (!opened.has(sessionID) && !(await load(sessionID, run.directory ?? cwd)))
       throw new ReplyError('gone', `${name} lost session ${sessionID} when it ended; start a new one.`)
-    await configure({ link, deadlineMs, name, sessions, sessionID, wanted: given })
+    await configure(connection, sessionID, given)
     // While its session was loaded or set up.
     if (canceled.has(run)) return run.end({ type: 'aborted' })
     sessions.beginRun(sessionID)
@@ -175,12 +212,12 @@ export function createAcpSource(settings: Settings, hooks?: RunHooks): { readonl
       if (output) run.write(output)
       return output !== undefined
     })
-    link
+    connection
       .request('session/prompt', { sessionId: sessionID, prompt: blocks })
       .finally(() => beforeEnd?.())
       .then(
         (response) => finish(run, response),
-        // A link that broke is told with how the agent ended.
+        // How the agent ended is reported when the connection breaks.
         (error: unknown) => {
           if (error instanceof RequestError) run.end({ type: 'failed', error: failureOf(error) })
         },
@@ -212,4 +249,10 @@ export function createAcpSource(settings: Settings, hooks?: RunHooks): { readonl
   function printed(sessionID: string, terminalID: string): void {
     local.run(sessionID)?.write(...sessions.printed(sessionID, terminalID))
   }
+}
+
+function notOffered(name: string, category: string, value: string, option: AcpConfigOption | undefined): ReplyError {
+  const choices = option?.choices.map((choice) => choice.value).join(', ') ?? ''
+  const cure = choices === '' ? 'Leave it out' : `Choose one of ${choices}`
+  return new ReplyError('unsupported', `${name} has no ${category.replace('_', ' ')} "${value}". ${cure}.`)
 }

@@ -1,6 +1,6 @@
 import { ReplyError } from '@reply/core'
 import { linesOf } from '../process/lines.ts'
-import { startChild } from '../process/start.ts'
+import { startChild } from '../process/start-process.ts'
 import type { AcpOptions } from './options.ts'
 
 /** A running agent, message by message. */

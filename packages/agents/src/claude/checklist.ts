@@ -1,5 +1,5 @@
 import type { Todo } from '@reply/core'
-import type { TodoChange, TodoItem } from './decode/todos.ts'
+import type { TodoChange, TodoItem } from './decode/tools.ts'
 
 /** The tasks of one session: they outlive its runs, and its process. */
 export interface Checklist {

@@ -2,15 +2,14 @@ import { randomUUID } from 'node:crypto'
 import { type Clock, type OnError, ReplyError, systemClock } from '@reply/core'
 import { createSecretFilter } from '@reply/core/internal'
 import { createLocalAgent, type LocalRun, type SessionInfo, type Source } from '@reply/core/source'
-import { textOnly } from '../command/text-only.ts'
-import { requireCommand } from '../process/find.ts'
-import { type Program, startProgram } from '../process/program.ts'
-import type { ChildOptions } from '../process/start.ts'
+import { requireCommand } from '../process/command-failure.ts'
+import { type Program, startProgram } from '../process/json-program.ts'
+import type { ChildOptions } from '../process/start-process.ts'
+import { textOnly } from '../prompt-text.ts'
 import { createChecklists } from './checklist.ts'
-import { offersIn } from './decode/offers.ts'
-import { decodeClaude } from './decode.ts'
-import type { ClaudeSaid } from './said.ts'
-import { type ClaudeTeller, createTeller } from './tell.ts'
+import type { ClaudeEvent } from './decode/line.ts'
+import { decodeClaude, offersIn } from './decode/line.ts'
+import { type ClaudeRunWriter, createRunWriter } from './run-writer.ts'
 
 /** How Claude Code is started. */
 export interface ClaudeOptions extends Omit<ChildOptions, 'command' | 'args' | 'signal'> {
@@ -38,13 +37,14 @@ const twoWay = [
   ...['--input-format', 'stream-json', '--permission-prompt-tool', 'stdio'],
 ]
 
-interface Opened {
+/** The process of a session. */
+interface SessionProcess {
   readonly program: Program
-  readonly teller: ClaudeTeller
-  /** A run begins. */
-  wake(): void
-  /** No run is going. */
-  nap(): void
+  readonly writer: ClaudeRunWriter
+  /** Called when a run begins. */
+  stopIdleTimer(): void
+  /** Called when no run is going. */
+  startIdleTimer(): void
 }
 
 /**
@@ -58,16 +58,16 @@ export function claude(options: ClaudeOptions = {}): Source {
   const { deadlineMs = 60_000, idleMs = 600_000, clock = systemClock, ...rest } = others
   if (!(idleMs > 0)) throw new ReplyError('invalid', `idleMs is ${idleMs}; give a number above 0.`)
   const redact = createSecretFilter({ args, env: { ...process.env, ...rest.env } })
-  const processes = new Map<string, Opened>()
+  const processes = new Map<string, SessionProcess>()
   /** Sessions whose process is being ended: two processes of one session would write the same file. */
-  const retiring = new Map<string, Promise<void>>()
+  const ending = new Map<string, Promise<void>>()
   /** Sessions whose process is being started. */
-  const opening = new Map<string, Promise<Opened>>()
+  const opening = new Map<string, Promise<SessionProcess>>()
   const begun = new Set<string>()
   const checklists = createChecklists()
   const answers = new Map<string, (error: string | undefined, value: unknown) => void>()
-  /** Those that are asked what there is. */
-  const asked = new Set<Program>()
+  /** Processes that are asked for models and commands. */
+  const listing = new Set<Program>()
   let isClosed = false
   const agent = createLocalAgent({
     name: command,
@@ -82,11 +82,11 @@ export function claude(options: ClaudeOptions = {}): Source {
     },
     prompt: async (run, prompt) => {
       const text = textOnly(command, prompt)
-      const { program, teller, wake, nap } = processes.get(run.sessionID) ?? (await openOnce(run))
+      const { program, writer, stopIdleTimer, startIdleTimer } = processes.get(run.sessionID) ?? (await openOnce(run))
       // It was aborted while the process was started, or an earlier one was ended.
-      if (!run.isOpen()) return teller.run() ? undefined : nap()
-      wake()
-      teller.begin(run)
+      if (!run.isOpen()) return writer.run() ? undefined : startIdleTimer()
+      stopIdleTimer()
+      writer.begin(run)
       const message = { role: 'user', content: [{ type: 'text', text }] }
       await program.send({ type: 'user', message, parent_tool_use_id: null, session_id: run.sessionID })
     },
@@ -109,13 +109,13 @@ export function claude(options: ClaudeOptions = {}): Source {
     close: () => {
       isClosed = true
       for (const { program } of processes.values()) void program.close()
-      for (const program of asked) void program.close()
+      for (const program of listing) void program.close()
     },
   })
   return agent.source
 
   function processOf(run: LocalRun) {
-    return [...processes.values()].find(({ teller }) => teller.run() === run)
+    return [...processes.values()].find(({ writer }) => writer.run() === run)
   }
 
   /** Claude Code can only be interrupted as a whole: its sub-agents with the session that started them. */
@@ -127,49 +127,46 @@ export function claude(options: ClaudeOptions = {}): Source {
     return undefined
   }
 
-  async function openOnce(run: LocalRun): Promise<Opened> {
+  async function openOnce(run: LocalRun): Promise<SessionProcess> {
     const { sessionID } = run
     const opened = opening.get(sessionID) ?? open(run).finally(() => opening.delete(sessionID))
     opening.set(sessionID, opened)
     return await opened
   }
 
-  async function open({ sessionID, directory }: LocalRun): Promise<Opened> {
-    await retiring.get(sessionID)
+  async function open({ sessionID, directory }: LocalRun): Promise<SessionProcess> {
+    await ending.get(sessionID)
     const session = begun.has(sessionID) ? ['--resume', sessionID] : ['--session-id', sessionID]
-    const teller = createTeller({
-      now: () => clock.now(),
-      checklist: checklists.of(sessionID),
-      respond: async (requestID, response) => {
-        const answer = { subtype: 'success', request_id: requestID, response }
-        await processes.get(sessionID)?.program.send({ type: 'control_response', response: answer })
-      },
-    })
-    // Only a session that Claude Code has begun can be resumed.
-    const tell = (said: ClaudeSaid, value: unknown): void => {
-      if (said.type === 'init') begun.add(sessionID)
-      teller.tell(said, value)
-      if (!teller.run()) nap()
+    const respond = async (requestID: string, response: object): Promise<void> => {
+      const answer = { subtype: 'success', request_id: requestID, response }
+      await processes.get(sessionID)?.program.send({ type: 'control_response', response: answer })
     }
-    let wake = (): void => {}
-    const program = await startClaude(session, directory, tell, (said) => {
-      wake()
-      if (processes.get(sessionID)?.teller === teller) processes.delete(sessionID)
-      teller.run()?.end({ type: 'failed', error: { name: 'ExitError', message: said, raw: undefined } })
+    const writer = createRunWriter(checklists.of(sessionID), () => clock.now(), respond)
+    // Only a session that Claude Code has begun can be resumed.
+    const take = (event: ClaudeEvent, value: unknown): void => {
+      if (event.type === 'init') begun.add(sessionID)
+      writer.write(event, value)
+      if (!writer.run()) startIdleTimer()
+    }
+    let stopIdleTimer = (): void => {}
+    const program = await startClaude(session, directory, take, (message) => {
+      stopIdleTimer()
+      if (processes.get(sessionID)?.writer === writer) processes.delete(sessionID)
+      writer.run()?.end({ type: 'failed', error: { name: 'ExitError', message, raw: undefined } })
     })
-    const opened: Opened = { program, teller, wake: () => wake(), nap }
+    const opened: SessionProcess = { program, writer, stopIdleTimer: () => stopIdleTimer(), startIdleTimer }
     processes.set(sessionID, opened)
     if (isClosed) void program.close()
     return opened
 
-    function nap(): void {
-      wake()
-      wake = clock.after(idleMs, () => {
+    function startIdleTimer(): void {
+      stopIdleTimer()
+      stopIdleTimer = clock.after(idleMs, () => {
         if (processes.get(sessionID) !== opened) return
         processes.delete(sessionID)
-        retiring.set(
+        ending.set(
           sessionID,
-          program.close().finally(() => retiring.delete(sessionID)),
+          program.close().finally(() => ending.delete(sessionID)),
         )
       })
     }
@@ -178,8 +175,8 @@ export function claude(options: ClaudeOptions = {}): Source {
   async function startClaude(
     session: readonly string[],
     directory: string | undefined,
-    tell: (said: ClaudeSaid, value: unknown) => void,
-    onEnd: (said: string) => void,
+    onEvent: (event: ClaudeEvent, value: unknown) => void,
+    onEnd: (message: string) => void,
   ): Promise<Program> {
     const chosen = model === undefined ? [] : ['--model', model]
     const program = await startProgram({
@@ -189,10 +186,10 @@ export function claude(options: ClaudeOptions = {}): Source {
       args: [...twoWay, ...session, ...chosen, ...args],
       onError,
       onLine: (value) => {
-        for (const said of decodeClaude(value)) {
-          if (said.type === 'response') answers.get(said.requestID)?.(said.error, said.value)
-          else if (said.type === 'unknown-request') refuse(said)
-          else tell(said, value)
+        for (const event of decodeClaude(value)) {
+          if (event.type === 'response') answers.get(event.requestID)?.(event.error, event.value)
+          else if (event.type === 'unknown-request') refuse(event)
+          else onEvent(event, value)
         }
       },
       onEnd: ({ code, signal }, last) => {
@@ -201,7 +198,7 @@ export function claude(options: ClaudeOptions = {}): Source {
     })
     return program
 
-    function refuse({ requestID, subtype }: Extract<ClaudeSaid, { readonly type: 'unknown-request' }>): void {
+    function refuse({ requestID, subtype }: Extract<ClaudeEvent, { readonly type: 'unknown-request' }>): void {
       const error = `"${subtype}" can't be answered here.`
       onError(new ReplyError('unsupported', `${command} asked for "${subtype}", which was refused.`))
       const response = { subtype: 'error', request_id: requestID, error }
@@ -217,14 +214,14 @@ export function claude(options: ClaudeOptions = {}): Source {
     let isOver = false
     try {
       const answered = new Promise<unknown>((resolve, reject) => {
-        const fail = (said: string): void => reject(new ReplyError('refused', redact(said)))
+        const fail = (message: string): void => reject(new ReplyError('refused', redact(message)))
         answers.set(requestID, (error, value) => (error === undefined ? resolve(value) : fail(error)))
         const unanswered = `${command} did not say what it offers within ${deadlineMs} ms. Raise deadlineMs if it needs longer.`
         stop = clock.after(deadlineMs, () => reject(new ReplyError('unreachable', unanswered)))
         startClaude([], cwd, () => {}, fail)
           .then((begun) => {
             program = begun
-            asked.add(begun)
+            listing.add(begun)
             if (isClosed || isOver) void begun.close()
             const request = { subtype: 'initialize', hooks: {} }
             return begun.send({ type: 'control_request', request_id: requestID, request })
@@ -236,7 +233,7 @@ export function claude(options: ClaudeOptions = {}): Source {
       isOver = true
       stop()
       answers.delete(requestID)
-      if (program) asked.delete(program)
+      if (program) listing.delete(program)
       void program?.close()
     }
   }

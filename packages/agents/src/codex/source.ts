@@ -2,16 +2,14 @@ import { randomUUID } from 'node:crypto'
 import { type Clock, type OnError, ReplyError, systemClock } from '@reply/core'
 import { createSecretFilter } from '@reply/core/internal'
 import { createLocalAgent, type LocalRun, type Source } from '@reply/core/source'
-import { textOnly } from '../command/text-only.ts'
-import { decodeRpc } from '../process/decode.ts'
-import { type Program, startProgram } from '../process/program.ts'
-import { createRpc } from '../process/rpc.ts'
-import type { ChildOptions } from '../process/start.ts'
-import { toAsk } from './ask.ts'
-import { decodeRequest, modelsIn, threadIn, turnIn } from './decode/requests.ts'
-import { decodeCodex } from './decode.ts'
-import { createSubAgents } from './sub-agents.ts'
-import { createTeller } from './tell.ts'
+import { type Program, startProgram } from '../process/json-program.ts'
+import { createRpc } from '../process/json-rpc.ts'
+import type { ChildOptions } from '../process/start-process.ts'
+import { textOnly } from '../prompt-text.ts'
+import type { Task } from './decode/notification.ts'
+import { decodeCodex } from './decode/notification.ts'
+import { decodeRequest, decodeRpc, modelsIn, threadIn, turnIn } from './decode/request.ts'
+import { createRunWriter, toAsk } from './run-writer.ts'
 
 /** How Codex is started. */
 export interface CodexOptions extends Omit<ChildOptions, 'command' | 'args' | 'signal'> {
@@ -42,7 +40,7 @@ export function codex(options: CodexOptions = {}): Source {
   const { model, approvalPolicy, sandbox, deadlineMs = 60_000, clock = systemClock, ...child } = rest
   const chosen = { ...(model && { model }), ...(approvalPolicy && { approvalPolicy }), ...(sandbox && { sandbox }) }
   const redact = createSecretFilter({ args, env: { ...process.env, ...child.env } })
-  const tell = createTeller(() => clock.now())
+  const write = createRunWriter(() => clock.now())
   /** The threads that the process has open, each with its turn. */
   const turns = new Map<string, string | undefined>()
   /** Runs that were aborted before their turn had an id. */
@@ -137,7 +135,12 @@ export function codex(options: CodexOptions = {}): Source {
     subAgents.clear()
     started = randomUUID()
     const mine = await startProgram({
-      ...{ ...child, command, cwd, args: ['app-server', ...args], onError, onLine },
+      ...child,
+      command,
+      cwd,
+      args: ['app-server', ...args],
+      onError,
+      onLine,
       // One that was given up ends later than the next begins.
       onEnd: (exit, last) => {
         if (program === mine) onEnd(exit, last)
@@ -166,12 +169,12 @@ export function codex(options: CodexOptions = {}): Source {
     const message = decodeRpc(value)
     if (message?.type === 'response') return rpc.take(message)
     if (message?.type === 'notification') {
-      const said = decodeCodex(message.method, message.params)
-      if (said?.type === 'turn') begun(said)
-      const run = said && agent.run(said.threadID)
-      if (run && said.type === 'tool' && said.task) subAgents.tasked(run, said.task)
+      const event = decodeCodex(message.method, message.params)
+      if (event?.type === 'turn') begun(event)
+      const run = event && agent.run(event.threadID)
+      if (run && event.type === 'tool' && event.task) subAgents.tasked(run, event.task)
       if (run)
-        tell(run, said.type === 'ask-gone' ? { ...said, requestID: `${started}.${said.requestID}` } : said, value)
+        write(run, event.type === 'ask-gone' ? { ...event, requestID: `${started}.${event.requestID}` } : event, value)
     }
     if (message?.type !== 'request') return
     const { id, method, params } = message
@@ -191,5 +194,41 @@ export function codex(options: CodexOptions = {}): Source {
     const error = new ReplyError('unreachable', last === '' ? `${how}. Run it by hand to see why.` : `${how}: ${last}`)
     rpc.end(error)
     agent.fail(error)
+  }
+}
+
+/** The sub-agents of the process at work. Each is a thread, whose messages come as those of other threads. */
+interface SubAgents {
+  /** A run's call started them, or gave them something to do. */
+  tasked(run: LocalRun, task: Task): void
+  /** A thread begins a turn, which may be that of a sub-agent. */
+  began(threadID: string): void
+  /** The process is another one. */
+  clear(): void
+}
+
+function createSubAgents(runOf: (threadID: string) => LocalRun | undefined): SubAgents {
+  const known = new Map<string, { readonly parentID: string; task: Task }>()
+  return {
+    tasked: (run, task) => {
+      for (const id of task.agentIDs) {
+        const agent = known.get(id)
+        if (agent) agent.task = task
+        else {
+          known.set(id, { parentID: run.sessionID, task })
+          began(id)
+        }
+      }
+    },
+    began,
+    clear: () => known.clear(),
+  }
+
+  /** One that works again is another child. */
+  function began(threadID: string): void {
+    const agent = known.get(threadID)
+    if (!agent || runOf(threadID)) return
+    const { title, text } = agent.task
+    runOf(agent.parentID)?.child({ sessionID: threadID, title, text: text || undefined })
   }
 }

@@ -1,5 +1,5 @@
 import { acp } from '../../src/acp/client.ts'
-import { toSettings } from '../../src/acp/running.ts'
+import { toSettings } from '../../src/acp/options.ts'
 import { createAcpSource } from '../../src/acp/source.ts'
 import type { AcpOptions, AcpSource } from '../../src/acp.ts'
 import { createFake, type Fake } from './fake.ts'
@@ -109,5 +109,5 @@ export function scripted(
     fakes.push(fake)
     return fake.transport
   }
-  return { source: createAcpSource({ ...settings, open }).source, heard, fakes }
+  return { source: createAcpSource(settings, open), heard, fakes }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { addPlugin } from '../../src/acp/decode/config.ts'
+import { addPlugin } from '../../src/acp/opencode.ts'
 
 test('a plugin is added to the settings in OPENCODE_CONFIG_CONTENT, which stay as they are', () => {
   expect(JSON.parse(addPlugin(undefined, 'file:///ours'))).toEqual({ plugin: ['file:///ours'] })

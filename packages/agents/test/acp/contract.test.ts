@@ -1,7 +1,7 @@
 import { ReplyError } from '@reply/core'
 import { type SourceStage, sourceContract } from '@reply/core/testing'
 import { test } from 'vitest'
-import { toSettings } from '../../src/acp/running.ts'
+import { toSettings } from '../../src/acp/options.ts'
 import { createAcpSource } from '../../src/acp/source.ts'
 import { chunk, scripted, type Turn } from './agent.ts'
 import { contractSkips } from './skips.ts'
@@ -51,7 +51,7 @@ async function setup(): Promise<SourceStage> {
   }
   return {
     source,
-    unreachable: createAcpSource({ ...toSettings({ command: 'none' }), open }).source,
+    unreachable: createAcpSource(toSettings({ command: 'none' }), open),
     directory: '/project',
     prompts: {
       plain: { text: 'plain', answer: 'An answer.' },

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { AcpClient } from '../../src/acp/client.ts'
 import { clientOf } from '../../src/acp/client.ts'
-import { toSettings } from '../../src/acp/running.ts'
+import { toSettings } from '../../src/acp/options.ts'
 import { createAcpSource } from '../../src/acp/source.ts'
 import { createFake } from './fake.ts'
 
@@ -29,7 +29,7 @@ export function replayed(
     goOn()
   })
   const options = { command: 'opencode', cwd: '/project', files: 'none' } as const
-  const source = createAcpSource({ ...toSettings(options), open: async () => fake.transport }).source
+  const source = createAcpSource(toSettings(options), async () => fake.transport)
   return { client: clientOf(source, options), sent }
 
   function goOn(): void {

@@ -3,7 +3,7 @@ import { type Ask, type ReplyError, textOf, toolsOf } from '@reply/core'
 import { createHandClock } from '@reply/testing'
 import { expect, test } from 'vitest'
 import { clientOf } from '../../src/acp/client.ts'
-import { toSettings } from '../../src/acp/running.ts'
+import { toSettings } from '../../src/acp/options.ts'
 import { createAcpSource } from '../../src/acp/source.ts'
 import { chunk, scripted } from './agent.ts'
 import { createFake } from './fake.ts'
@@ -344,7 +344,7 @@ test('an agent that never answers "initialize" fails prompts with that', async (
   const clock = createHandClock()
   const fake = createFake(() => {})
   const settings = toSettings({ ...options, clock, deadlineMs: 5000 })
-  const { source } = createAcpSource({ ...settings, open: async () => fake.transport })
+  const source = createAcpSource(settings, async () => fake.transport)
   const starting = source.session({ sessionID: 'ses_1', directory: undefined })
   const failed = expect(starting).rejects.toThrow('agent did not answer "initialize" within 5000 ms')
   await clock.advance(6000, async () => await new Promise((resolve) => setImmediate(resolve)))
@@ -388,7 +388,7 @@ test('malformed updates are reported and left out', async () => {
 
 test('an agent that is still starting ends with its source', async () => {
   const { transport } = createFake(() => {})
-  const { source } = createAcpSource({ ...toSettings(options), open: async () => transport })
+  const source = createAcpSource(toSettings(options), async () => transport)
   const connecting = (async () => {
     for await (const _ of source.connect({ signal: new AbortController().signal, directory: undefined })) break
   })()

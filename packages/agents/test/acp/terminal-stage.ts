@@ -1,6 +1,6 @@
 import { type AgentContext, type AnyMessage, agent as agentApp } from '@agentclientprotocol/sdk'
 import { clientOf } from '../../src/acp/client.ts'
-import { toSettings } from '../../src/acp/running.ts'
+import { toSettings } from '../../src/acp/options.ts'
 import { createAcpSource } from '../../src/acp/source.ts'
 import type { AcpClient, AcpOptions } from '../../src/acp.ts'
 
@@ -26,7 +26,7 @@ export function sdkStage(act: (turn: SdkTurn) => Promise<void>, options: Partial
   let end = (_how: string): void => {}
   let sessions = 0
   const settings = toSettings({ command: 'agent', terminals: true, ...options })
-  const { source } = createAcpSource({ ...settings, open })
+  const source = createAcpSource(settings, open)
   return {
     client: clientOf(source, { command: 'agent', ...options }),
     offered: () => offered,

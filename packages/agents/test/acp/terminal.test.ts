@@ -5,7 +5,7 @@ import type { AgentContext, CreateTerminalRequest, TerminalHandle } from '@agent
 import type { Reply, ToolPart } from '@reply/core'
 import type { Thought } from '@reply/core/thoughts'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { createTail } from '../../src/acp/terminal/tail.ts'
+import { createTail } from '../../src/acp/terminal.ts'
 import type { AcpOptions } from '../../src/acp.ts'
 import { isAlive } from './is-alive.ts'
 import { type SdkTurn, sdkStage } from './terminal-stage.ts'

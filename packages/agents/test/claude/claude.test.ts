@@ -1,8 +1,8 @@
 import { partsOf, type Reply, textOf } from '@reply/core'
 import { describe, expect, test } from 'vitest'
 import { createChecklist } from '../../src/claude/checklist.ts'
-import { decodeClaude } from '../../src/claude/decode.ts'
-import { createTeller } from '../../src/claude/tell.ts'
+import { decodeClaude } from '../../src/claude/decode/line.ts'
+import { createRunWriter } from '../../src/claude/run-writer.ts'
 import { type Answer, recordingOf, runRecorded } from '../replay.ts'
 
 /** Plays a recording through the preset. Asks are answered as a person did who wrote what was recorded. */
@@ -10,17 +10,14 @@ async function played(name: string, answer?: Answer) {
   const sent: object[] = []
   const lines = recordingOf('claude', name)
   let at = 0
-  const teller = createTeller({
-    now: () => 0,
-    checklist: createChecklist(),
-    respond: async (_, response) => {
-      sent.push(response)
-      // Claude Code goes on once it has the answer.
-      setImmediate(play)
-    },
-  })
+  const respond = async (_: string, response: object): Promise<void> => {
+    sent.push(response)
+    // Claude Code goes on once it has the answer.
+    setImmediate(play)
+  }
+  const writer = createRunWriter(createChecklist(), () => 0, respond)
   const reply = await runRecorded((run) => {
-    teller.begin(run)
+    writer.begin(run)
     play()
   }, answer)
   return { reply, sent, recorded: lines.flatMap(({ from, line }) => (from === 'us' && line.response?.response) || []) }
@@ -30,7 +27,7 @@ async function played(name: string, answer?: Answer) {
     for (let line = lines[at]; line; line = lines[at]) {
       at++
       if (line.from === 'us') continue
-      for (const said of decodeClaude(line.line)) teller.tell(said, line.line)
+      for (const event of decodeClaude(line.line)) writer.write(event, line.line)
       if (line.line.type === 'control_request') return
     }
   }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type Client, type Reply, textOf, toolsOf } from '@reply/core'
 import { connectSource } from '@reply/core/source'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { decodeCodex } from '../../src/codex/decode.ts'
+import { decodeCodex } from '../../src/codex/decode/notification.ts'
 import { codex } from '../../src/codex.ts'
 import { recordingOf } from '../replay.ts'
 

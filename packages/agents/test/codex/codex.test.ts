@@ -1,18 +1,16 @@
 import { ownTodosOf, partsOf, type Reply, textOf } from '@reply/core'
 import type { LocalRun } from '@reply/core/source'
 import { describe, expect, test } from 'vitest'
-import { toAsk } from '../../src/codex/ask.ts'
-import { decodeRequest } from '../../src/codex/decode/requests.ts'
-import { decodeCodex } from '../../src/codex/decode.ts'
-import { createTeller } from '../../src/codex/tell.ts'
-import { decodeRpc } from '../../src/process/decode.ts'
+import { decodeCodex } from '../../src/codex/decode/notification.ts'
+import { decodeRequest, decodeRpc } from '../../src/codex/decode/request.ts'
+import { createRunWriter, toAsk } from '../../src/codex/run-writer.ts'
 import { type Answer, recordingOf, runRecorded } from '../replay.ts'
 
 /** Plays a recording through the preset. Asks are answered as a person did who wrote what was recorded. */
 async function played(name: string, answer?: Answer) {
   const sent: object[] = []
   const lines = recordingOf('codex', name)
-  const tell = createTeller(() => 0)
+  const write = createRunWriter(() => 0)
   let at = 0
   const reply = await runRecorded((run) => play(run), answer)
   const decisions = lines.flatMap(({ from, line }) => (from === 'us' && line.result ? [line.result] : []))
@@ -25,7 +23,7 @@ async function played(name: string, answer?: Answer) {
       const message = line.from === 'us' ? undefined : decodeRpc(line.line)
       if (message?.type === 'notification') {
         const said = decodeCodex(message.method, message.params)
-        if (said) tell(run, said, line.line)
+        if (said) write(run, said, line.line)
       }
       const asked = message?.type === 'request' ? decodeRequest(message.method, message.params) : undefined
       if (!asked) continue

@@ -8,8 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { claude } from '../../src/claude.ts'
 import { codex } from '../../src/codex.ts'
 import { startChild } from '../../src/command.ts'
-import { createLastLine } from '../../src/process/last-line.ts'
-import { startProgram } from '../../src/process/program.ts'
+import { createLastLine, startProgram } from '../../src/process/json-program.ts'
 
 let folder = ''
 beforeAll(() => {

@@ -140,7 +140,7 @@ describe('a group', () => {
   })
 
   test('ends when the host is killed', async () => {
-    const start = fileURLToPath(new URL('../../src/process/start.ts', import.meta.url))
+    const start = fileURLToPath(new URL('../../src/process/start-process.ts', import.meta.url))
     const code = `import { startChild } from ${JSON.stringify(start)}
       const child = await startChild({ command: 'sh', args: ['-c', 'sleep 100 & echo $$ $!; wait'], graceMs: 100 })
       child.stdout.pipe(process.stdout)`

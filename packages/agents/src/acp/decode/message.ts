@@ -1,5 +1,7 @@
 import type { AnyMessage } from '@agentclientprotocol/sdk'
+import type { LocalOutput } from '@reply/core/source'
 import { isFields } from './call.ts'
+import { initializeResponse, promptResponse, sessionResponse } from './schema.ts'
 
 type Decoded =
   | { readonly type: 'update'; readonly params: unknown }
@@ -13,4 +15,69 @@ export function decodeMessage(message: unknown): Decoded | undefined {
   const isResponse = 'id' in message && ('result' in message || 'error' in message)
   // The SDK checks the rest.
   return isCall || isResponse ? { type: 'other', message: message as unknown as AnyMessage } : undefined
+}
+
+/** What an agent says of itself. */
+export interface AcpAgent {
+  /** Its name. Absent if it gives none. */
+  readonly name?: string | undefined
+  /** Its version. Absent if it gives none. */
+  readonly version?: string | undefined
+  /** The newest protocol version that both sides speak. */
+  readonly protocolVersion: number
+  /** Whether it can load a session of an earlier process. */
+  readonly loadsSessions: boolean
+  /** Whether it connects to MCP servers over HTTP. */
+  readonly mcpOverHttp: boolean
+  /** Whether prompts may hold images. */
+  readonly image: boolean
+  /** Whether prompts may hold audio. */
+  readonly audio: boolean
+  /** The ways to log in. Empty if it needs none. */
+  readonly authMethods: readonly { readonly id: string; readonly name?: string | undefined }[]
+}
+
+/** Undefined if it is malformed. */
+export function readInitialize(response: unknown): AcpAgent | undefined {
+  const { data } = initializeResponse.safeParse(response)
+  if (!data) return undefined
+  const { protocolVersion, agentInfo, agentCapabilities, authMethods } = data
+  const rights = agentCapabilities?.promptCapabilities
+  return {
+    name: agentInfo?.name,
+    version: agentInfo?.version ?? undefined,
+    protocolVersion,
+    loadsSessions: agentCapabilities?.loadSession === true,
+    mcpOverHttp: agentCapabilities?.mcpCapabilities?.http === true,
+    image: rights?.image === true,
+    audio: rights?.audio === true,
+    authMethods: (authMethods ?? []).map(({ id, name }) => ({ id, name: name ?? undefined })),
+  }
+}
+
+/** Undefined if it is malformed. */
+export function readSessionID(response: unknown): string | undefined {
+  return sessionResponse.safeParse(response).data?.sessionId ?? undefined
+}
+
+/** Undefined if it is malformed. `cost` is the run's, in US dollars. */
+export function readPromptEnd(
+  response: unknown,
+  cost: number,
+): { readonly stopReason: string; readonly usage: readonly LocalOutput[] } | undefined {
+  const { data } = promptResponse.safeParse(response)
+  if (!data) return undefined
+  const { stopReason, _meta } = data
+  const quota = _meta?.quota.token_count
+  const usage: typeof data.usage =
+    data.usage ?? (quota && { inputTokens: quota.input_tokens, outputTokens: quota.output_tokens })
+  if (!usage || usage.inputTokens + usage.outputTokens === 0) return { stopReason, usage: [] }
+  const tokens = {
+    input: usage.inputTokens,
+    output: usage.outputTokens,
+    reasoning: usage.thoughtTokens ?? 0,
+    cacheRead: usage.cachedReadTokens ?? 0,
+    cacheWrite: usage.cachedWriteTokens ?? 0,
+  }
+  return { stopReason, usage: [{ type: 'usage', stepID: 'turn', tokens, cost }] }
 }

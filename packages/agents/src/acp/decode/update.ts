@@ -1,7 +1,6 @@
 import type { LocalOutput } from '@reply/core/source'
 import type { AcpConfigOption, AcpSession } from '../session.ts'
-import { fileOf, textOf } from './block.ts'
-import { type Call, merged, outputOf, withTerminals } from './call.ts'
+import { type Call, fileOf, merged, outputOf, textOf, withTerminals } from './call.ts'
 import {
   configOption,
   notification,

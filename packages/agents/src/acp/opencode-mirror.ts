@@ -13,18 +13,14 @@ import { pause } from '@reply/core/internal'
 import type { LocalAnswer, LocalAsk, LocalEnding, LocalOutput, LocalRun } from '@reply/core/source'
 import type { RunHooks } from './source.ts'
 
-export interface MirrorOptions {
-  /** OpenCode's own server. Undefined until it was started. */
-  readonly server: () => Client | undefined
-  readonly clock: Clock
-  readonly onError: OnError | undefined
-}
-
 /** How long the end of a run waits for what the server has yet to tell of its sub-agents, in ms. */
 const lagMs = 2000
 
-/** Copies from OpenCode's own server what its ACP does not tell: questions, and sub-agents with all they do. */
-export function createMirror({ server, clock, onError }: MirrorOptions): RunHooks {
+/**
+ * Copies from OpenCode's own server what its ACP leaves out: questions, and sub-agents with all they do. `server` returns
+ * undefined until the server was started.
+ */
+export function createMirror(server: () => Client | undefined, clock: Clock, onError: OnError | undefined): RunHooks {
   return { begun }
 
   function begun(run: LocalRun, link: (callID: string, sessionID: string) => boolean): () => Promise<void> {

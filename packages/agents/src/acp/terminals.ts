@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { RequestError } from '@agentclientprotocol/sdk'
+import { type ClientApp, RequestError } from '@agentclientprotocol/sdk'
 import { type Clock, ReplyError } from '@reply/core'
 import type { LocalRun } from '@reply/core/source'
-import type { CreateTerminalRequest } from '../decode/schema.ts'
-import { placeInside } from '../folder.ts'
-import type { AcpOptions } from '../options.ts'
+import { type CreateTerminalRequest, createTerminalRequest, terminalRequest } from './decode/schema.ts'
+import { placeInside } from './files.ts'
+import type { AcpOptions } from './options.ts'
 import { startTerminal, type Terminal } from './terminal.ts'
 
 /** The commands that one process of the agent runs here. Calls reject with an error for the agent. */
@@ -121,4 +121,28 @@ export function createTerminals({ env, clock, runOf, folderOf, onChange }: Termi
  */
 function commandOf({ command, args }: CreateTerminalRequest): { readonly command: string; readonly args: string[] } {
   return args && args.length > 0 ? { command, args } : { command: '/bin/sh', args: ['-c', command] }
+}
+
+/** Offers the agent the terminal methods. */
+export function addTerminals(app: ClientApp, terminals: Terminals): void {
+  app
+    .onRequest('terminal/create', createTerminalRequest, async ({ params }) => ({
+      terminalId: await terminals.create(params),
+    }))
+    .onRequest('terminal/output', terminalRequest, ({ params: { sessionId, terminalId } }) =>
+      terminals.find(sessionId, terminalId).output(),
+    )
+    .onRequest(
+      'terminal/wait_for_exit',
+      terminalRequest,
+      async ({ params: { sessionId, terminalId } }) => await terminals.find(sessionId, terminalId).exited,
+    )
+    .onRequest('terminal/kill', terminalRequest, async ({ params: { sessionId, terminalId } }) => {
+      await terminals.find(sessionId, terminalId).kill()
+      return {}
+    })
+    .onRequest('terminal/release', terminalRequest, async ({ params: { sessionId, terminalId } }) => {
+      await terminals.release(sessionId, terminalId)
+      return {}
+    })
 }

@@ -13,7 +13,7 @@ interface Held {
 }
 
 /** What the agent has told of its sessions. */
-export interface Sessions {
+export interface SessionStore {
   details(sessionID: string): AcpSession | undefined
   all(): readonly AcpSession[]
   /** Takes the modes and settings of a response. */
@@ -40,12 +40,8 @@ export interface Updated {
   readonly told: Told
 }
 
-interface SessionsOptions {
-  /** What a terminal shows. Undefined if it is not open here. */
-  readonly textOf: (terminalID: string) => string | undefined
-}
-
-export function createSessions({ textOf }: SessionsOptions): Sessions {
+/** `textOf` returns what a terminal shows: undefined if it is not open here. */
+export function createSessionStore(textOf: (terminalID: string) => string | undefined): SessionStore {
   const sessions = new Map<string, Held>()
   return {
     details: (id) => sessions.get(id)?.details,

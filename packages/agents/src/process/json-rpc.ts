@@ -1,6 +1,11 @@
 import { type Clock, ReplyError } from '@reply/core'
-import type { RpcMessage } from './decode.ts'
-import type { Program } from './program.ts'
+import type { Program } from './json-program.ts'
+
+/** A line of a program that speaks JSON-RPC. */
+export type RpcMessage =
+  | { readonly type: 'notification'; readonly method: string; readonly params: unknown }
+  | { readonly type: 'request'; readonly id: string | number; readonly method: string; readonly params: unknown }
+  | { readonly type: 'response'; readonly id: string | number; readonly result?: unknown; readonly error?: string }
 
 /** Requests to a program that speaks JSON-RPC in lines, and answers to its own. */
 export interface Rpc {

@@ -1,7 +1,8 @@
 import { type AnyMessage, type ClientConnection, client, RequestError } from '@agentclientprotocol/sdk'
-import { type Clock, ReplyError } from '@reply/core'
+import { ReplyError } from '@reply/core'
 import { redactStrings, sentenceOf } from '@reply/core/internal'
-import { decodeMessage } from './decode/message.ts'
+import type { PermissionResponse } from './asks.ts'
+import { type AcpAgent, decodeMessage, readInitialize } from './decode/message.ts'
 import {
   type ElicitationRequest,
   elicitationRequest,
@@ -10,13 +11,75 @@ import {
 } from './decode/schema.ts'
 import type { ElicitationResponse } from './elicitation.ts'
 import { addFiles, type FileRights } from './files.ts'
-import type { PermissionResponse } from './permission.ts'
-import { addTerminals } from './terminal/serve.ts'
-import type { Terminals } from './terminal/terminals.ts'
+import type { AcpSettings } from './options.ts'
+import { addTerminals, type Terminals } from './terminals.ts'
 import type { Transport } from './transport.ts'
 
+/** An agent that has answered `initialize`. */
+export interface RunningAgent {
+  readonly connection: AgentConnection
+  readonly agent: AcpAgent
+  /** The sessions that this process of the agent has opened. */
+  readonly opened: Set<string>
+}
+
+/** The version of the protocol that this package speaks. */
+const protocolVersion = 1
+
+/** Starts the agent and greets it. Rejects with `unreachable`, or `unauthorized` if it refuses the login. */
+export async function startAgent(
+  transport: Transport,
+  settings: AcpSettings,
+  handlers: ClientMethods,
+): Promise<RunningAgent> {
+  const { name, clock, deadlineMs, authMethodID } = settings
+  const connection = connectAgent(transport, settings, handlers)
+  try {
+    const agent = readInitialize(await firstAnswer())
+    if (!agent) throw new ReplyError('malformed', `${name} answered "initialize" with something else than ACP.`)
+    if (agent.protocolVersion !== protocolVersion) {
+      const words = `${name} speaks version ${agent.protocolVersion} of the Agent Client Protocol, not ${protocolVersion}`
+      throw new ReplyError('unsupported', `${words}: use a version of the agent that speaks ${protocolVersion}.`)
+    }
+    if (authMethodID !== undefined) await connection.request('authenticate', { methodId: authMethodID }, deadlineMs)
+    return { connection, agent, opened: new Set() }
+  } catch (error) {
+    await connection.close()
+    throw toReplyError(error, `Starting ${name}`)
+  }
+
+  async function firstAnswer(): Promise<unknown> {
+    const clientCapabilities = {
+      fs: { readTextFile: settings.files !== 'none', writeTextFile: settings.files === 'write' },
+      terminal: settings.terminals,
+      elicitation: { form: {} },
+      session: {
+        compaction: {},
+        configOptions: { boolean: {} },
+        ...(settings.onNotice && { notices: {} }),
+      },
+    }
+    const clientInfo = { name: 'reply', version: '0.1.0' }
+    const answered = connection.request('initialize', { protocolVersion, clientCapabilities, clientInfo }, deadlineMs)
+    const died = connection.ended.then((how): never => {
+      const cure = 'Run it by hand in that folder, or read what it says with onStderr.'
+      throw new ReplyError('unreachable', `${name} ${how} before it answered "initialize". ${cure}`)
+    })
+    // A closed connection rejects the request too, with less to say.
+    return await Promise.race([
+      answered.catch(async (error: unknown) => await Promise.race([died, rejectLater(error)])),
+      died,
+    ])
+  }
+
+  /** Leaves the process time to say how it ended. */
+  function rejectLater(error: unknown): Promise<never> {
+    return new Promise((_, reject) => clock.after(1000, () => reject(error)))
+  }
+}
+
 /** What the agent may call. */
-export interface LinkHandlers extends FileRights {
+export interface ClientMethods extends FileRights {
   /** Called for each session update, in order, before anything that came after it. */
   update(params: unknown): void
   /** The signal aborts when the agent withdraws the request. */
@@ -27,25 +90,22 @@ export interface LinkHandlers extends FileRights {
 }
 
 /** JSON-RPC with one running agent. */
-export interface Link {
+export interface AgentConnection {
   /** Rejects with the SDK's `RequestError` if the agent answers so, and with `unreachable` if it never does. */
-  request(method: string, params: object, deadlineMs?: number): Promise<unknown>
+  request(method: string, params: object, limitMs?: number): Promise<unknown>
+  /** As `request`, within the deadline of the settings. Rejects with a `ReplyError`. */
+  call(method: string, params: object): Promise<unknown>
   notify(method: string, params: object): Promise<void>
   /** Resolves when the agent has ended and all that it said was read, with how it ended. */
   readonly ended: Promise<string>
   close(): Promise<void>
 }
 
-export interface LinkOptions {
-  readonly transport: Transport
-  readonly handlers: LinkHandlers
-  readonly name: string
-  /** Removes secrets from errors of the agent. */
-  readonly redact: (text: string) => string
-  readonly clock: Clock
-}
-
-export function connectLink({ transport, handlers, name, redact, clock }: LinkOptions): Link {
+function connectAgent(
+  transport: Transport,
+  { name, redact, clock, deadlineMs }: AcpSettings,
+  handlers: ClientMethods,
+): AgentConnection {
   const app = client({ name: 'reply' })
     .onRequest('session/request_permission', permissionRequest, ({ params, signal }) =>
       handlers.permission(params, signal),
@@ -62,6 +122,13 @@ export function connectLink({ transport, handlers, name, redact, clock }: LinkOp
   void connection.closed.then(() => transport.close())
   return {
     request,
+    call: async (method, params) => {
+      try {
+        return await request(method, params, deadlineMs)
+      } catch (error) {
+        throw toReplyError(error, `"${method}" of ${name}`)
+      }
+    },
     notify: (method, params) => connection.agent.notify<object>(method, params),
     ended: isRead.then(() => transport.ended),
     close: async () => {
@@ -108,12 +175,12 @@ export function connectLink({ transport, handlers, name, redact, clock }: LinkOp
     return new WritableStream<AnyMessage>({ write: (message) => transport.send(message) })
   }
 
-  async function request(method: string, params: object, deadlineMs?: number): Promise<unknown> {
+  async function request(method: string, params: object, limitMs?: number): Promise<unknown> {
     const answered = connection.agent.request<unknown, object>(method, params)
-    if (deadlineMs === undefined) return await answered
+    if (limitMs === undefined) return await answered
     return await new Promise((resolve, reject) => {
-      const late = `${name} did not answer "${method}" within ${deadlineMs} ms. Run it by hand to see what it waits for.`
-      const stop = clock.after(deadlineMs, () => reject(new ReplyError('unreachable', late)))
+      const late = `${name} did not answer "${method}" within ${limitMs} ms. Run it by hand to see what it waits for.`
+      const stop = clock.after(limitMs, () => reject(new ReplyError('unreachable', late)))
       answered
         .then(resolve, (error: unknown) => reject(error instanceof RequestError ? withoutSecrets(error) : error))
         .finally(stop)

@@ -1,12 +1,10 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { resolve } from 'node:path'
-import type { Readable, Writable } from 'node:stream'
+import { Readable, type Writable } from 'node:stream'
 import { ReplyError } from '@reply/core'
-import { startFailure } from './failure.ts'
-import { endGroup, isGone } from './group.ts'
-import { outputOf } from './output.ts'
-import { startWatchdog } from './watchdog.ts'
+import { startFailure } from './command-failure.ts'
+import { endGroup, isGone, startWatchdog } from './process-group.ts'
 
 /** Which command to start, and where. */
 export interface ChildOptions {
@@ -147,4 +145,53 @@ function exitOf(child: Pick<NodeJS.EventEmitter, 'once'>): Promise<Exit> {
       resolve(code === null ? { signal: signal ?? undefined } : { code })
     })
   })
+}
+
+/** What a process writes, with back-pressure. */
+interface Output {
+  /** Ends when the process closes its side, or when `release` gave it up. */
+  readonly stream: Readable
+  /**
+   * Its processes are gone. One that left the group may still hold the pipe: the stream then ends after `quietMs`
+   * without a byte. A reader that pauses loses nothing.
+   */
+  release(quietMs: number): void
+}
+
+/** Wraps a pipe so that its end can be decided here. */
+function outputOf(pipe: Readable): Output {
+  const stream = new Readable({
+    read: () => {
+      pipe.resume()
+    },
+    destroy: (error, done) => {
+      pipe.destroy()
+      done(error)
+    },
+  })
+  let quiet: NodeJS.Timeout | undefined
+  const end = (): void => {
+    clearInterval(quiet)
+    if (!stream.readableEnded && !stream.destroyed && !hasEnded) stream.push(null)
+    hasEnded = true
+  }
+  let hasEnded = false
+  pipe.pause()
+  pipe.on('data', (chunk: Uint8Array) => {
+    quiet?.refresh()
+    if (!stream.push(chunk)) pipe.pause()
+  })
+  pipe.once('end', end)
+  pipe.once('close', end)
+  pipe.once('error', end)
+  return {
+    stream,
+    release: (quietMs) => {
+      if (hasEnded) return
+      quiet = setInterval(() => {
+        if (!pipe.isPaused()) pipe.destroy()
+      }, quietMs)
+      quiet.unref()
+    },
+  }
 }

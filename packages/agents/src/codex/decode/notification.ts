@@ -1,12 +1,11 @@
 import type { LocalEnding, ToolState } from '@reply/core/source'
 import * as z from 'zod'
-import { agentActivity, agentCall, agentInput, agentOutput, agentTool, type Task, taskIn } from './decode/agents.ts'
 
 /**
  * What a message of `codex app-server` says about a thread. Recorded with version 0.169.0, whose own
  * `codex app-server generate-json-schema` has all of the protocol.
  */
-export type CodexSaid = { readonly threadID: string } & (
+export type CodexEvent = { readonly threadID: string } & (
   | { readonly type: 'delta'; readonly kind: 'text' | 'reasoning'; readonly delta: string }
   | { readonly type: 'seal' }
   | {
@@ -37,10 +36,44 @@ export interface CodexTokens {
   readonly cacheWrite: number
 }
 
+/** What a sub-agent was asked. */
+export interface Task {
+  readonly agentIDs: readonly string[]
+  readonly title: string
+  /** Empty if Codex doesn't say. */
+  readonly text: string
+}
+
 const of = { threadId: z.string() }
 const delta = z.object({ ...of, itemId: z.string(), delta: z.string() })
 const count = z.number().default(0)
 const failure = z.object({ message: z.string() })
+
+/** A call by which Codex starts a sub-agent, or deals with one. Each sub-agent is a thread. */
+const agentCall = z.object({
+  type: z.literal('collabAgentToolCall'),
+  id: z.string(),
+  tool: z.string(),
+  status: z.string(),
+  receiverThreadIds: z.array(z.string()).default([]),
+  prompt: z.string().nullish(),
+  agentsStates: z
+    .record(z.string(), z.object({ status: z.string(), message: z.string().nullish() }).optional())
+    .default({}),
+})
+
+type AgentCall = z.infer<typeof agentCall>
+
+/** What Codex tells instead with its setting `features.multi_agent_v2`. `id` is the call's, `agentPath` ends with a name. */
+const agentActivity = z.object({
+  type: z.literal('subAgentActivity'),
+  id: z.string(),
+  kind: z.string(),
+  agentThreadId: z.string(),
+  agentPath: z.string(),
+})
+
+type AgentActivity = z.infer<typeof agentActivity>
 
 const item = z.union([
   z.object({
@@ -76,7 +109,6 @@ const item = z.union([
 ])
 
 const itemEvent = z.object({ ...of, item, startedAtMs: z.number().optional(), completedAtMs: z.number().optional() })
-
 const plan = z.object({ ...of, plan: z.array(z.object({ step: z.string(), status: z.string() })) })
 const retry = z.object({ ...of, error: failure, willRetry: z.literal(true) })
 const resolved = z.object({ ...of, requestId: z.union([z.string(), z.number()]) })
@@ -84,7 +116,7 @@ const turnStarted = z.object({ ...of, turn: z.object({ id: z.string() }) })
 const turnCompleted = z.object({ ...of, turn: z.object({ status: z.string(), error: failure.nullish() }) })
 
 /** A reader for each notification. What is not here changes no reply. */
-const notifications: Readonly<Record<string, (params: unknown) => CodexSaid | undefined>> = {
+const notifications: Readonly<Record<string, (params: unknown) => CodexEvent | undefined>> = {
   'item/agentMessage/delta': (params) => grown(params, 'text'),
   'item/reasoning/summaryTextDelta': (params) => grown(params, 'reasoning'),
   'item/reasoning/textDelta': (params) => grown(params, 'reasoning'),
@@ -122,16 +154,16 @@ const notifications: Readonly<Record<string, (params: unknown) => CodexSaid | un
 }
 
 /** Reads one notification. Undefined if it changes no reply, such as a kind that this version doesn't know. */
-export function decodeCodex(method: string, params: unknown): CodexSaid | undefined {
+export function decodeCodex(method: string, params: unknown): CodexEvent | undefined {
   return Object.hasOwn(notifications, method) ? notifications[method]?.(params) : undefined
 }
 
-function grown(params: unknown, kind: 'text' | 'reasoning'): CodexSaid | undefined {
+function grown(params: unknown, kind: 'text' | 'reasoning'): CodexEvent | undefined {
   const found = delta.safeParse(params).data
   return found && { type: 'delta', threadID: found.threadId, kind, delta: found.delta }
 }
 
-function ofItem(params: unknown, isOver: boolean): CodexSaid | undefined {
+function ofItem(params: unknown, isOver: boolean): CodexEvent | undefined {
   const found = itemEvent.safeParse(params).data
   if (!found) return undefined
   const { threadId: threadID, item: one, startedAtMs, completedAtMs } = found
@@ -191,12 +223,13 @@ const tokenCounts = z.object({
   outputTokens: count,
   reasoningOutputTokens: count,
 })
+
 const usage = z.object({
   ...of,
   tokenUsage: z.object({ last: tokenCounts, modelContextWindow: z.number().nullish() }),
 })
 
-function ofUsage(params: unknown): CodexSaid | undefined {
+function ofUsage(params: unknown): CodexEvent | undefined {
   const found = usage.safeParse(params).data
   if (!found) return undefined
   const { inputTokens, cachedInputTokens, cacheWriteInputTokens, outputTokens, reasoningOutputTokens } =
@@ -230,4 +263,42 @@ function endingOf({
     type: 'failed',
     error: { name: 'CodexError', message: error?.message ?? `The turn is ${status}.`, raw: error },
   }
+}
+
+/** The sub-agents that a call started or gave something to do. Undefined for other calls. */
+function taskIn(call: AgentCall | AgentActivity): Task | undefined {
+  if (call.type === 'subAgentActivity') return { agentIDs: [call.agentThreadId], title: nameOf(call), text: '' }
+  const { tool, receiverThreadIds, prompt } = call
+  if (receiverThreadIds.length === 0 || !(tool === 'spawnAgent' || prompt)) return undefined
+  return { agentIDs: receiverThreadIds, title: titleOf(prompt ?? ''), text: prompt ?? '' }
+}
+
+/** `task` starts a sub-agent; the others are named as Codex names them. */
+function agentTool(call: AgentCall | AgentActivity): string {
+  if (call.type === 'subAgentActivity') return 'task'
+  const { tool } = call
+  return tool === 'spawnAgent' ? 'task' : tool.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+}
+
+function agentInput(call: AgentCall | AgentActivity): Readonly<Record<string, unknown>> {
+  if (call.type === 'subAgentActivity') return { description: nameOf(call) }
+  const { prompt, receiverThreadIds: agents } = call
+  return { ...(prompt ? { description: titleOf(prompt), prompt } : { agents }) }
+}
+
+/** The sub-agents' last words and states, a line each. */
+function agentOutput({ agentsStates }: AgentCall): string {
+  return Object.values(agentsStates)
+    .flatMap((state) => (state ? [state.message ? `${state.status}: ${state.message}` : state.status] : []))
+    .join('\n')
+}
+
+/** The first line of a task, cut between characters. */
+function titleOf(text: string): string {
+  const [first = ''] = text.trim().split('\n')
+  return [...first].slice(0, 100).join('')
+}
+
+function nameOf({ agentPath }: AgentActivity): string {
+  return agentPath.split('/').at(-1) ?? agentPath
 }

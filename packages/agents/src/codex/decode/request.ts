@@ -1,4 +1,26 @@
 import * as z from 'zod'
+import type { RpcMessage } from '../../process/json-rpc.ts'
+
+const id = z.union([z.string(), z.number()])
+
+const message = z.union([
+  z.object({ id, method: z.string(), params: z.unknown().optional() }),
+  z.object({ method: z.string(), params: z.unknown().optional() }),
+  z.object({ id, error: z.object({ message: z.string().default('it gave no reason') }) }),
+  z.object({ id, result: z.unknown() }),
+])
+
+/** Reads one line. Undefined if it is none of them. */
+export function decodeRpc(value: unknown): RpcMessage | undefined {
+  const found = message.safeParse(value)
+  if (!found.success) return undefined
+  const { data } = found
+  if ('method' in data && 'id' in data)
+    return { type: 'request', id: data.id, method: data.method, params: data.params }
+  if ('method' in data) return { type: 'notification', method: data.method, params: data.params }
+  if ('error' in data) return { type: 'response', id: data.id, error: data.error.message }
+  return { type: 'response', id: data.id, result: data.result }
+}
 
 /** What Codex asks a person. */
 export type CodexRequest = { readonly threadID: string; readonly callID: string } & (
@@ -23,6 +45,7 @@ export type CodexRequest = { readonly threadID: string; readonly callID: string 
 )
 
 const of = { threadId: z.string(), itemId: z.string() }
+
 const approval = z.object({
   ...of,
   reason: z.string().nullish(),
@@ -33,9 +56,11 @@ const approval = z.object({
   cwd: z.unknown().optional(),
   availableDecisions: z.array(z.unknown()).nullish(),
 })
+
 const amendment = z.object({
   acceptWithExecpolicyAmendment: z.object({ execpolicy_amendment: z.array(z.string()) }),
 })
+
 const input = z.object({
   ...of,
   questions: z.array(
@@ -83,6 +108,7 @@ function permission(params: unknown, kind: 'bash' | 'edit'): CodexRequest | unde
 
 const thread = z.object({ thread: z.object({ id: z.string() }) })
 const turn = z.object({ turn: z.object({ id: z.string() }) })
+
 const models = z.object({
   data: z.array(
     z.object({

@@ -1,0 +1,365 @@
+import * as z from 'zod'
+
+/**
+ * What a line of Claude Code says: `claude -p --output-format stream-json --include-partial-messages`. Recorded with
+ * version 2.1.197. `parent` is the call of the sub-agent that it is about; absent for the session itself.
+ */
+export type ClaudeEvent =
+  | { readonly type: 'init'; readonly model: string }
+  /** A call of the model begins to answer. */
+  | { readonly type: 'message'; readonly messageID: string; readonly model: string; readonly usage: ClaudeUsage }
+  | { readonly type: 'delta'; readonly kind: 'text' | 'reasoning'; readonly delta: string }
+  | { readonly type: 'writing'; readonly callID: string; readonly tool: string }
+  /** A call of the model ended. `output` counts its tokens. */
+  | { readonly type: 'step'; readonly output: number }
+  | {
+      readonly type: 'text'
+      readonly kind: 'text' | 'reasoning'
+      readonly text: string
+      readonly isOwn: boolean
+      readonly parent?: string
+    }
+  | {
+      readonly type: 'call'
+      readonly callID: string
+      readonly tool: string
+      readonly input: Input
+      readonly parent?: string
+    }
+  | {
+      readonly type: 'result'
+      readonly callID: string
+      readonly isError: boolean
+      readonly text: string
+      /** The tool's own result. Absent for sub-agents. */
+      readonly value?: unknown
+      readonly parent?: string
+    }
+  /** A call started a sub-agent. */
+  | {
+      readonly type: 'agent'
+      readonly callID: string
+      readonly agentID: string
+      readonly title: string
+      readonly text: string
+    }
+  | {
+      readonly type: 'ask'
+      readonly requestID: string
+      readonly callID: string
+      readonly agentID?: string
+      readonly tool: string
+      readonly input: Input
+      /** What would be allowed for good: the suggestions that add rules, as they came, and what they allow. */
+      readonly rules: readonly { readonly content: string; readonly suggestion: Input }[]
+    }
+  | { readonly type: 'ask-gone'; readonly requestID: string }
+  /** A request that is not known here. It waits for an answer. */
+  | { readonly type: 'unknown-request'; readonly requestID: string; readonly subtype: string }
+  /** The answer to a request of ours. */
+  | { readonly type: 'response'; readonly requestID: string; readonly error?: string; readonly value: unknown }
+  | { readonly type: 'retry'; readonly attempt: number; readonly afterMs: number; readonly message: string }
+  | { readonly type: 'compaction'; readonly state: 'started' | 'done' }
+  | {
+      readonly type: 'end'
+      readonly isError: boolean
+      readonly isAborted: boolean
+      readonly text: string
+      readonly statusCode?: number
+      /** `max_tokens` if the answer was cut off. */
+      readonly stopReason?: string
+      /** Of the whole process so far, in US dollars. */
+      readonly totalCost: number
+      readonly contextLimit?: number
+    }
+
+export interface ClaudeUsage {
+  readonly input: number
+  readonly cacheRead: number
+  readonly cacheWrite: number
+}
+
+export type Input = Readonly<Record<string, unknown>>
+
+const input = z.record(z.string(), z.unknown())
+
+const tokens = z.object({
+  input_tokens: z.number().default(0),
+  cache_read_input_tokens: z.number().nullish(),
+  cache_creation_input_tokens: z.number().nullish(),
+})
+
+/** One block of a message. Undefined for a kind that is not known. */
+const block = z.union([
+  z.object({ type: z.literal('text'), text: z.string() }),
+  z.object({ type: z.literal('thinking'), thinking: z.string() }),
+  z.object({ type: z.literal('tool_use'), id: z.string(), name: z.string(), input }),
+  z.object({
+    type: z.literal('tool_result'),
+    tool_use_id: z.string(),
+    is_error: z.boolean().nullish(),
+    content: z.unknown().optional(),
+  }),
+  z.object({ type: z.string() }).transform(() => undefined),
+])
+
+/** The call of the sub-agent that a line is about. */
+const parent = z.string().nullish()
+
+/** Lines of the type `system`. */
+const system = z.union([
+  z.object({ subtype: z.literal('init'), model: z.string() }),
+  z.object({
+    subtype: z.literal('task_started'),
+    task_id: z.string(),
+    tool_use_id: z.string(),
+    description: z.string(),
+    prompt: z.string().default(''),
+  }),
+  z.object({ subtype: z.literal('api_retry'), attempt: z.number(), retry_delay_ms: z.number(), error: z.string() }),
+  z.object({ subtype: z.literal('status'), status: z.literal('compacting') }),
+  z.object({ subtype: z.literal('compact_boundary') }),
+])
+
+/** The events of `stream_event`: those of the Messages API. */
+const streamed = z.union([
+  z.object({
+    type: z.literal('message_start'),
+    message: z.object({ id: z.string(), model: z.string(), usage: tokens }),
+  }),
+  z.object({
+    type: z.literal('content_block_start'),
+    content_block: z.object({ type: z.literal('tool_use'), id: z.string(), name: z.string() }),
+  }),
+  z.object({
+    type: z.literal('content_block_delta'),
+    delta: z.union([
+      z.object({ type: z.literal('text_delta'), text: z.string() }),
+      z.object({ type: z.literal('thinking_delta'), thinking: z.string() }),
+    ]),
+  }),
+  z.object({ type: z.literal('message_delta'), usage: z.object({ output_tokens: z.number() }) }),
+])
+
+/** A suggestion that adds rules to the permissions. */
+const suggestion = z.looseObject({
+  type: z.literal('addRules'),
+  behavior: z.literal('allow'),
+  rules: z.array(z.looseObject({ toolName: z.string(), ruleContent: z.string().optional() })),
+})
+
+/** What a `control_request` asks. */
+const request = z.object({
+  subtype: z.literal('can_use_tool'),
+  tool_name: z.string(),
+  input,
+  tool_use_id: z.string(),
+  agent_id: z.string().optional(),
+  permission_suggestions: z.array(input).nullish(),
+})
+
+/** The end of a run. */
+const result = z.object({
+  subtype: z.string(),
+  is_error: z.boolean().default(false),
+  result: z.string().default(''),
+  errors: z.array(z.string()).default([]),
+  api_error_status: z.number().nullish(),
+  stop_reason: z.string().nullish(),
+  terminal_reason: z.string().nullish(),
+  total_cost_usd: z.number().default(0),
+  modelUsage: z.record(z.string(), z.object({ contextWindow: z.number().optional() })).default({}),
+})
+
+const line = z.union([
+  z
+    .object({ type: z.literal('system') })
+    .and(system)
+    .transform(ofSystem),
+  z
+    .object({ type: z.literal('stream_event'), parent_tool_use_id: parent, event: streamed })
+    .transform(({ event, parent_tool_use_id }) => (typeof parent_tool_use_id === 'string' ? [] : ofStream(event))),
+  z
+    .object({
+      type: z.literal('assistant'),
+      parent_tool_use_id: parent,
+      message: z.object({ model: z.string(), content: z.array(block) }),
+    })
+    .transform(({ message, parent_tool_use_id }) => ofAssistant(message, parent_tool_use_id ?? undefined)),
+  z
+    .object({
+      type: z.literal('user'),
+      parent_tool_use_id: parent,
+      message: z.object({ content: z.array(block) }),
+      tool_use_result: z.unknown().optional(),
+    })
+    .transform(({ message, parent_tool_use_id, tool_use_result }) =>
+      ofResults(message.content, parent_tool_use_id ?? undefined, tool_use_result),
+    ),
+  z
+    .object({ type: z.literal('control_request'), request_id: z.string(), request })
+    .transform(({ request_id, request: asked }) => ofRequest(request_id, asked)),
+  z
+    .object({
+      type: z.literal('control_request'),
+      request_id: z.string(),
+      request: z.object({ subtype: z.string().default('') }),
+    })
+    .transform(({ request_id, request: { subtype } }): readonly ClaudeEvent[] => [
+      { type: 'unknown-request', requestID: request_id, subtype },
+    ]),
+  z
+    .object({ type: z.literal('control_cancel_request'), request_id: z.string() })
+    .transform(({ request_id }): readonly ClaudeEvent[] => [{ type: 'ask-gone', requestID: request_id }]),
+  z
+    .object({
+      type: z.literal('control_response'),
+      response: z.object({ request_id: z.string(), error: z.string().optional(), response: z.unknown().optional() }),
+    })
+    .transform(({ response: { request_id, error, response } }): readonly ClaudeEvent[] => [
+      { type: 'response', requestID: request_id, value: response, ...(error !== undefined && { error }) },
+    ]),
+  z
+    .object({ type: z.literal('result') })
+    .and(result)
+    .transform(ofEnd),
+])
+
+/** Reads one line. Empty for what changes no reply, such as kinds that this version doesn't know. */
+export function decodeClaude(value: unknown): readonly ClaudeEvent[] {
+  const found = line.safeParse(value)
+  return found.success ? found.data : []
+}
+
+function ofSystem(found: z.infer<typeof system>): readonly ClaudeEvent[] {
+  switch (found.subtype) {
+    case 'init':
+      return [{ type: 'init', model: found.model }]
+    case 'task_started': {
+      const { tool_use_id: callID, task_id: agentID, description: title, prompt: text } = found
+      return [{ type: 'agent', callID, agentID, title, text }]
+    }
+    case 'api_retry':
+      return [{ type: 'retry', attempt: found.attempt, afterMs: found.retry_delay_ms, message: found.error }]
+    case 'status':
+      return [{ type: 'compaction', state: 'started' }]
+    case 'compact_boundary':
+      return [{ type: 'compaction', state: 'done' }]
+    default:
+      return found satisfies never
+  }
+}
+
+function ofStream(event: z.infer<typeof streamed>): readonly ClaudeEvent[] {
+  switch (event.type) {
+    case 'message_start': {
+      const { id, model, usage } = event.message
+      const { input_tokens, cache_read_input_tokens, cache_creation_input_tokens } = usage
+      const counted = {
+        input: input_tokens,
+        cacheRead: cache_read_input_tokens ?? 0,
+        cacheWrite: cache_creation_input_tokens ?? 0,
+      }
+      return [{ type: 'message', messageID: id, model, usage: counted }]
+    }
+    case 'content_block_start':
+      return [{ type: 'writing', callID: event.content_block.id, tool: event.content_block.name }]
+    case 'content_block_delta':
+      return event.delta.type === 'text_delta'
+        ? [{ type: 'delta', kind: 'text', delta: event.delta.text }]
+        : [{ type: 'delta', kind: 'reasoning', delta: event.delta.thinking }]
+    case 'message_delta':
+      return [{ type: 'step', output: event.usage.output_tokens }]
+    default:
+      return event satisfies never
+  }
+}
+
+type Blocks = readonly z.infer<typeof block>[]
+
+function ofAssistant({ model, content }: { readonly model: string; readonly content: Blocks }, of: string | undefined) {
+  // Claude Code's own words, such as an error, come as a message of this model and are not streamed.
+  const isOwn = model === '<synthetic>'
+  return content.flatMap((one): readonly ClaudeEvent[] => {
+    if (one?.type === 'text') return [{ type: 'text', kind: 'text', text: one.text, isOwn, ...child(of) }]
+    if (one?.type === 'thinking') return [{ type: 'text', kind: 'reasoning', text: one.thinking, isOwn, ...child(of) }]
+    if (one?.type !== 'tool_use') return []
+    return [{ type: 'call', callID: one.id, tool: one.name, input: one.input, ...child(of) }]
+  })
+}
+
+/** `value` is the result of the tool itself: each result has a line of its own. */
+function ofResults(content: Blocks, of: string | undefined, value: unknown): readonly ClaudeEvent[] {
+  return content.flatMap((one): readonly ClaudeEvent[] => {
+    if (one?.type !== 'tool_result') return []
+    const text = textIn(one.content)
+    return [{ type: 'result', callID: one.tool_use_id, isError: one.is_error === true, text, value, ...child(of) }]
+  })
+}
+
+const child = (parentID: string | undefined) => (parentID === undefined ? {} : { parent: parentID })
+const texts = z.array(z.object({ text: z.string() }).or(z.unknown().transform(() => ({ text: '' }))))
+
+function textIn(content: unknown): string {
+  if (typeof content === 'string') return content
+  const found = texts.safeParse(content)
+  return found.success
+    ? found.data
+        .map(({ text }) => text)
+        .filter((text) => text !== '')
+        .join('\n')
+    : ''
+}
+
+function ofRequest(requestID: string, asked: z.infer<typeof request>): readonly ClaudeEvent[] {
+  const { tool_name: tool, tool_use_id: callID, agent_id: agentID, permission_suggestions } = asked
+  const rules = (permission_suggestions ?? []).flatMap((one) => {
+    const found = suggestion.safeParse(one)
+    if (!found.success) return []
+    const content = found.data.rules.map(({ toolName, ruleContent }) => ruleContent ?? toolName).join(', ')
+    return [{ content, suggestion: one }]
+  })
+  const agent = agentID === undefined ? {} : { agentID }
+  return [{ type: 'ask', requestID, callID, tool, input: asked.input, rules, ...agent }]
+}
+
+function ofEnd(found: z.infer<typeof result>): readonly ClaudeEvent[] {
+  const { is_error: isError, terminal_reason, api_error_status, stop_reason, modelUsage } = found
+  const limits = Object.values(modelUsage).flatMap(({ contextWindow }) => contextWindow ?? [])
+  return [
+    {
+      type: 'end',
+      isError,
+      isAborted: terminal_reason?.startsWith('aborted') === true,
+      text: found.result || found.errors.join('\n') || found.subtype,
+      totalCost: found.total_cost_usd,
+      ...(typeof api_error_status === 'number' && { statusCode: api_error_status }),
+      ...(typeof stop_reason === 'string' && { stopReason: stop_reason }),
+      ...(limits[0] !== undefined && { contextLimit: limits[0] }),
+    },
+  ]
+}
+
+const initialized = z.object({
+  commands: z
+    .array(
+      z.object({
+        name: z.string(),
+        description: z
+          .string()
+          .nullish()
+          .transform((description) => description ?? undefined),
+      }),
+    )
+    .default([]),
+  models: z
+    .array(
+      z.object({ value: z.string(), displayName: z.string(), supportedEffortLevels: z.array(z.string()).default([]) }),
+    )
+    .default([]),
+})
+
+/** What Claude Code says of itself when it starts: its slash commands and models. */
+export function offersIn(value: unknown): z.infer<typeof initialized> {
+  return initialized.safeParse(value).data ?? { commands: [], models: [] }
+}

@@ -1,0 +1,102 @@
+import type { LocalAnswer, LocalAsk, LocalRun } from '@reply/core/source'
+import type { CodexEvent } from './decode/notification.ts'
+import type { CodexRequest } from './decode/request.ts'
+
+interface Running {
+  readonly event: Extract<CodexEvent, { type: 'tool' }>
+  readonly output: string
+}
+
+/** How much of a running command's output is shown, in UTF-16 units: each piece of it repeats the rest. */
+const mostOutput = 4000
+
+/** Writes what Codex says to the run of its thread. Returns the part of a command's output that is known so far. */
+export function createRunWriter(now: () => number) {
+  /** What the commands of each run wrote so far, and their calls. */
+  const runs = new WeakMap<LocalRun, Map<string, Running>>()
+  return (run: LocalRun, event: CodexEvent, raw: unknown): void => {
+    const running = runs.get(run) ?? new Map<string, Running>()
+    runs.set(run, running)
+    switch (event.type) {
+      case 'delta':
+        return run.write({ type: event.kind, delta: event.delta, raw })
+      case 'seal':
+        return run.write({ type: 'seal', raw })
+      case 'tool': {
+        if (event.state.status === 'running') running.set(event.callID, { event, output: '' })
+        else running.delete(event.callID)
+        // A sub-agent's call names its session.
+        const metadata = event.tool === 'task' && event.task && { metadata: { sessionId: event.task.agentIDs[0] } }
+        return run.write({
+          type: 'tool',
+          callID: event.callID,
+          tool: event.tool,
+          state: { ...event.state, ...metadata },
+          raw,
+        })
+      }
+      case 'output': {
+        const known = running.get(event.callID)
+        if (!known) return
+        const output = (known.output + event.delta).slice(-mostOutput)
+        running.set(event.callID, { ...known, output })
+        const { tool, state } = known.event
+        return run.write({ type: 'tool', callID: event.callID, tool, state: { ...state, metadata: { output } }, raw })
+      }
+      case 'todos':
+        return run.write({ type: 'todos', todos: event.todos })
+      case 'usage': {
+        // Codex does not say what a model costs.
+        run.write({ type: 'usage', tokens: event.tokens, cost: 0 })
+        if (event.contextLimit !== undefined) run.write({ type: 'context-limit', contextLimit: event.contextLimit })
+        return
+      }
+      case 'retry':
+        return run.write({ type: 'retry', message: event.message, nextAt: now() })
+      case 'compaction':
+        return run.write({ type: 'compaction', state: 'done', auto: true })
+      case 'turn':
+        return
+      case 'ask-gone':
+        return run.closeAsk(event.requestID)
+      case 'end':
+        return run.end(event.ending)
+      default:
+        return event satisfies never
+    }
+  }
+}
+
+/** The ask that a request of Codex is. `send` answers the request. */
+export function toAsk(requestID: string, asked: CodexRequest, send: (result: object) => Promise<void>): LocalAsk {
+  const { callID } = asked
+  if (asked.type === 'question') {
+    const questions = asked.questions.map(({ id: _, ...rest }) => ({ ...rest, multiple: false, custom: true }))
+    const reply = async (answer: LocalAnswer): Promise<void> => {
+      const given = answer.type === 'answered' ? answer.answers : []
+      const answers = asked.questions.map(({ id }, at) => [id, { answers: given[at] ?? [] }] as const)
+      await send({ answers: Object.fromEntries(answers) })
+    }
+    return { type: 'question', requestID, callID, questions, reply }
+  }
+  const { permission, reason, more, always } = asked
+  const patterns = always ? [always.pattern] : []
+  return {
+    type: 'permission',
+    requestID,
+    callID,
+    permission,
+    patterns,
+    always: patterns,
+    title: reason === '' ? permission : reason,
+    metadata: more,
+    reply: async (answer) => await send({ decision: decisionOf(answer, always?.decision) }),
+  }
+}
+
+/** `decline` lets Codex go on without it, `cancel` ends the turn. */
+function decisionOf(answer: LocalAnswer, always: unknown): unknown {
+  if (answer.type === 'canceled') return 'cancel'
+  if (answer.type === 'always') return always ?? 'accept'
+  return answer.type === 'once' ? 'accept' : 'decline'
+}

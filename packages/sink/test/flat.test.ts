@@ -2,9 +2,7 @@ import fc from 'fast-check'
 import { Lexer, type Token } from 'marked'
 import { describe, expect, test } from 'vitest'
 import { readMarkdown } from '../src/markdown/lexer/bounded-lexer.ts'
-import { readFlatTable } from '../src/markdown/lexer/flat-table.ts'
-import { readSimpleList } from '../src/markdown/lexer/simple-list.ts'
-import { noDefinitions, readSimpleSpans } from '../src/markdown/lexer/simple-spans.ts'
+import { noDefinitions, readFlatTable, readSimpleList, readSimpleSpans } from '../src/markdown/lexer/fast-path.ts'
 
 const marked = (source: string) => new Lexer({ gfm: true }).lex(source)
 

@@ -6,8 +6,8 @@ import { emptyLedger } from '../src/ledger/ledger.ts'
 import { closeMarkdown } from '../src/markdown/close-markdown.ts'
 import { renderMarkdown } from '../src/markdown/dialect.ts'
 import { createGrowingSplit } from '../src/markdown/growing-split.ts'
-import { createTableLimit } from '../src/markdown/lexer/block-limits.ts'
 import { readMarkdown } from '../src/markdown/lexer/bounded-lexer.ts'
+import { createTableLimit } from '../src/markdown/lexer/limits.ts'
 import { knownTokens, type Token } from '../src/markdown/lexer/token.ts'
 import { readLongBlock } from '../src/markdown/long-block.ts'
 import { lex } from '../src/markdown/markdown.ts'
@@ -188,6 +188,8 @@ test.each([
   ['setext headings', 'a\n-\n', false],
   ['a table', '| a | b |\n|---|---|\n| 1 | 2 |\n', true],
   ['a table without outer bars', 'a | b\n--|--\n', true],
+  // Takes minutes when the search is quadratic.
+  ['a long line that is almost a rule', `| a |\n${':-'.repeat(200_000)}x`, false],
 ])('%s: the second line tells whether it may be a table', (_, source, expected) => {
   expect(createTableLimit(1000).isLikely(source)).toBe(expected)
 })

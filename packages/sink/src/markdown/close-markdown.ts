@@ -96,7 +96,8 @@ function withClosedSpans(source: string, leaf: Token): string {
 }
 
 function lastSpans(spans: readonly Token[]): readonly Token[] {
-  let [first, units] = [spans.length, 0]
+  let first = spans.length
+  let units = 0
   while (first > 0 && units < EXAMINED) {
     first--
     units += spans[first]?.raw.length ?? 0

@@ -170,7 +170,8 @@ function isFlagLetter(text: string, at: number): boolean {
 }
 
 function isBetweenAscii(text: string, at: number): boolean {
-  const [before, after] = [text.charCodeAt(at - 1), text.charCodeAt(at)]
+  const before = text.charCodeAt(at - 1)
+  const after = text.charCodeAt(at)
   return before < 0x80 && after < 0x80 && !(before === 0x0d && after === 0x0a)
 }
 

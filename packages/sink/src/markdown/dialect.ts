@@ -103,7 +103,8 @@ function once(token: Token, { dialect }: Inside, write: () => string): string {
 }
 
 function blocks(tokens: readonly Token[], inside: Inside, write = block): string {
-  let [all, gap] = ['', '']
+  let all = ''
+  let gap = ''
   for (const token of tokens) {
     if (token.type === 'space') {
       if (all !== '') gap = '\n\n'

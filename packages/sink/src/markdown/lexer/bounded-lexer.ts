@@ -1,15 +1,17 @@
 import { Lexer, type Token as MarkedOrOther, Tokenizer, type Tokens } from 'marked'
+import { noDefinitions, readFlatTable, readSimpleList, readSimpleSpans } from './fast-path.ts'
 import {
+  boundedAddresses,
   containersAt,
   createHeadingLimit,
   createTableLimit,
   createUnderlineSearch,
+  isMark,
   MARKED_LINE,
-} from './block-limits.ts'
-import { readFlatTable } from './flat-table.ts'
-import { readSimpleList } from './simple-list.ts'
-import { noDefinitions, readSimpleSpans } from './simple-spans.ts'
-import { boundedAddresses, isMark, openBrackets, textSpan, undefinedLabel } from './span-limits.ts'
+  openBrackets,
+  textSpan,
+  undefinedLabel,
+} from './limits.ts'
 import { knownTokens, type Token } from './token.ts'
 
 /** The most quotes and lists nested in each other. Deeper ones are text. */
@@ -83,7 +85,9 @@ function limitContainers(
 ): void {
   const readQuote = tokenizer.blockquote.bind(tokenizer)
   const readList = tokenizer.list.bind(tokenizer)
-  let [depth, reads, unseen] = [0, 0, Number.POSITIVE_INFINITY]
+  let depth = 0
+  let reads = 0
+  let unseen = Number.POSITIVE_INFINITY
   const readUnderlined = tokenizer.lheading.bind(tokenizer)
   const isUnderlineNext = createUnderlineSearch()
   tokenizer.html = () => undefined
@@ -173,7 +177,11 @@ function limitSpans(tokenizer: Tokenizer, lexer: Lexer): void {
   const readEmphasis = tokenizer.emStrong.bind(tokenizer)
   const readDeleted = tokenizer.del.bind(tokenizer)
   const readReference = tokenizer.reflink.bind(tokenizer)
-  let [depth, left, least, steps, costPerUnit] = [0, 0, 0, 0, 1]
+  let depth = 0
+  let left = 0
+  let least = 0
+  let steps = 0
+  let costPerUnit = 1
   let isBracketClosed = true
   // All blocks are read before the first line.
   let definitions: Lexer['tokens']['links'] | undefined

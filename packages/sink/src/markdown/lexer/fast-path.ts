@@ -1,5 +1,7 @@
+// Reads the constructs that most texts consist of without marked: the result is the same, but it is faster.
+
 import type { Lexer, Token, Tokens } from 'marked'
-import { textSpan } from './span-limits.ts'
+import { textSpan } from './limits.ts'
 
 type Definitions = Lexer['tokens']['links']
 
@@ -86,7 +88,8 @@ export function readSimpleSpans(line: string, { definitions, isInLink }: LinkCon
   const spans: Token[] = []
   const closingOf = createBacktickSearch(line)
   const most = mostSpans + line.length / unitsPerSpan
-  let [textStart, at] = [0, 0]
+  let textStart = 0
+  let at = 0
   while (at < line.length && spans.length < most) {
     const start = at
     let span: Token | undefined
@@ -186,4 +189,176 @@ function labelOf(raw: string, labels: Definitions | undefined): Tokens.Link | un
   const text = raw.slice(1, -1)
   const link = labels?.[text.toLowerCase()]
   return link && { type: 'link', raw, href: link.href, title: link.title || null, text, tokens: [textSpan(text)] }
+}
+
+/** The text of an item of one line: it begins with a letter or a span's mark, and contains no tab. */
+const TEXT = String.raw`(?:\p{L}|\*\*?[\p{L}\p{N}]|_[\p{L}\p{N}]|${'`'}[^${'`'}\n]|\d+(?![\d.)]))(?:[^\n\t\r]*[^\s\\])?`
+const MARK = String.raw`(?:[-*+]|\d{1,9}[.)])`
+const LINE = new RegExp(String.raw`( *)((?:${MARK} ){0,11})(${MARK}) (${TEXT})(\n?\n?)`, 'uy')
+/** What may follow the last row of a list. */
+const END = /(?:\n\s*)?$|\n{2,} ?(?=[^\s*+\-\d])/y
+
+/** The most lists nested in each other. */
+const mostDepth = 12
+
+/** One item without the items in it. */
+interface Row {
+  readonly indent: number
+  /** The spaces before its mark: none if it begins in the line of the item around it, which has no text then. */
+  readonly space: number
+  readonly mark: string
+  readonly text: string
+  /** The line feeds behind it: none, one, or two with a blank line. */
+  readonly gap: string
+}
+
+/**
+ * Reads a list of one-line items and lists of such items in them. Same result as marked, but in one pass, and without
+ * compiling patterns for each item. Undefined for all other lists, which marked reads.
+ */
+export function readSimpleList(src: string, lexer: Lexer): Tokens.List | undefined {
+  const rows = rowsOf(src)
+  return rows && listOf(rows, { source: src, from: 0, to: rows.length, lexer })
+}
+
+function rowsOf(src: string): readonly Row[] | undefined {
+  const rows: Row[] = []
+  const open: Row[] = []
+  let end = 0
+  let gap = ''
+  LINE.lastIndex = 0
+  for (let found = LINE.exec(src); found !== null; found = LINE.exec(src)) {
+    const space = found[1]?.length ?? 0
+    let indent = space
+    gap = found[5] ?? ''
+    for (const mark of found[2] ? found[2].trimEnd().split(' ') : []) {
+      if (!isAdded({ indent, space: indent === space ? space : 0, mark, text: '', gap: '' }, rows, open))
+        return undefined
+      indent += mark.length + 1
+    }
+    const row = { indent, space: indent === space ? space : 0, mark: found[3] ?? '', text: found[4] ?? '', gap }
+    if (!isAdded(row, rows, open)) return undefined
+    end = LINE.lastIndex
+    if (gap === '') break
+  }
+  END.lastIndex = end - gap.length
+  return rows.length > 0 && END.test(src) ? rows : undefined
+}
+
+/** Adds the row if it continues an open list, or begins one right below the text of the item above. */
+function isAdded(row: Row, rows: Row[], open: Row[]): boolean {
+  const above = rows.at(-1)
+  rows.push(row)
+  if (above === undefined || row.indent === above.indent + above.mark.length + 1) {
+    // A list that doesn't begin with 1 can't interrupt a text.
+    const isRead = above === undefined ? row.indent === 0 : above.gap !== '\n' || !/^(?!1\D)\d/.test(row.mark)
+    return isRead && open.push(row) <= mostDepth
+  }
+  while ((open.at(-1)?.indent ?? 0) > row.indent) open.pop()
+  const first = open.at(-1)
+  return first?.indent === row.indent && first.mark.at(-1) === row.mark.at(-1)
+}
+
+interface Part {
+  /** Begins with the list, without the indentation that all of its lines have. */
+  readonly source: string
+  /** Its rows. */
+  readonly from: number
+  readonly to: number
+  readonly lexer: Lexer
+}
+
+function listOf(rows: readonly Row[], { source, from, to, lexer }: Part): Tokens.List {
+  const indent = rows[from]?.indent ?? 0
+  const mark = rows[from]?.mark ?? ''
+  const items: Tokens.ListItem[] = []
+  let at = 0
+  let loose = false
+  for (let first = from; first < to; ) {
+    let end = at
+    let next = first
+    do {
+      const row = rows[next]
+      if (row) end += Math.max(0, row.space - indent) + row.mark.length + 1 + row.text.length + row.gap.length
+      next++
+    } while (next < to && (rows[next]?.indent ?? 0) > indent)
+    const raw = source.slice(at, end)
+    const isLast = next === to
+    items.push(itemOf(rows, { source: isLast ? raw.trimEnd() : raw, from: first, to: next, lexer }, isLast))
+    loose ||= (!isLast && raw.endsWith('\n\n')) || (next - first > 1 && rows[first]?.gap === '\n\n')
+    at = end
+    first = next
+  }
+  if (loose) for (const item of items) loosen(item)
+  const ordered = /^\d/.test(mark)
+  const start = ordered ? Number.parseInt(mark, 10) : ('' as const)
+  return { type: 'list', raw: source.slice(0, at).trimEnd(), ordered, start, loose, items }
+}
+
+function itemOf(rows: readonly Row[], { source: raw, from, to, lexer }: Part, isLast: boolean): Tokens.ListItem {
+  const row = rows[from]
+  const width = (row?.mark.length ?? 0) + 1
+  const line = row?.text ?? ''
+  const gap = row?.gap ?? ''
+  const hasItems = to - from > 1
+  const own = isLast ? raw.slice(width) : raw.slice(width, -1)
+  const text = hasItems ? own.replaceAll(`\n${' '.repeat(width)}`, '\n') : own
+  const lineEnd = text.endsWith('\n') ? '\n' : ''
+  const tokens: Tokens.ListItem['tokens'] = []
+  if (line !== '') {
+    const end = hasItems ? (gap === '\n' ? '\n' : '') : lineEnd
+    tokens.push({ type: 'text', raw: line + end, text: line, tokens: spansOf(line, lexer) })
+  }
+  if (hasItems) {
+    if (gap === '\n\n') tokens.push({ type: 'space', raw: gap })
+    const list = listOf(rows, { source: text.slice(line.length + gap.length), from: from + 1, to, lexer })
+    list.raw += lineEnd
+    tokens.push(list)
+  }
+  return { type: 'list_item', raw, task: false, loose: false, text, tokens }
+}
+
+function loosen(item: Tokens.ListItem): void {
+  item.loose = true
+  for (const token of item.tokens) if (token.type === 'text') token.type = 'paragraph'
+}
+
+/** Every row begins and ends with a bar, and no cell contains anything that could turn a bar into text. */
+const FLAT_TABLE = /^(?<head>\|[^\n\\`]*\|)\n\|(?<rule>(?: *:?-+:? *\|)+)(?<rows>(?:\n\|[^\n\\`]*\|)*)(?=\n?$|\n\n)/
+
+/**
+ * Reads a table whose cells contain no code and no escapes. Same result as marked, but faster per row. Undefined for
+ * all other tables, which marked reads.
+ */
+export function readFlatTable(src: string, lexer: Lexer): Tokens.Table | undefined {
+  const found = FLAT_TABLE.exec(src)
+  if (!found) return undefined
+  const { head = '', rule = '', rows = '' } = found.groups ?? {}
+  const align = rule.slice(0, -1).split('|').map(alignOf)
+  const bars = head.split('|').length - 1
+  if (bars !== align.length + 1) return undefined
+  const rowOf = (line: string, header: boolean): Tokens.TableCell[] => {
+    let start = 1
+    return align.map((one) => {
+      const end = line.indexOf('|', start)
+      const text = end < 0 ? '' : line.slice(start, end).trim()
+      start = end < 0 ? line.length : end + 1
+      return { text, tokens: spansOf(text, lexer), header, align: one }
+    })
+  }
+  const [, ...lines] = rows.split('\n')
+  return {
+    type: 'table',
+    raw: found[0],
+    header: rowOf(head, true),
+    align,
+    rows: lines.map((line) => rowOf(line, false)),
+  }
+}
+
+function alignOf(rule: string): 'left' | 'right' | 'center' | null {
+  const isLeft = rule.trim().startsWith(':')
+  const isRight = rule.trim().endsWith(':')
+  if (isLeft) return isRight ? 'center' : 'left'
+  return isRight ? 'right' : null
 }

@@ -49,7 +49,7 @@ const homes: Readonly<Record<string, RegExp>> = {
   '@agentclientprotocol/sdk': /^packages\/agents\/src\/acp\//,
   'string-argv': /^packages\/agents\/src\/agent-source\.ts$/,
   '@modelcontextprotocol/sdk': /^packages\/tools\/src\/mcp\.ts$/,
-  ws: /^packages\/testing\/src\/\w+\/(gateway|socket)\.ts$/,
+  ws: /^packages\/testing\/src\/platform\/socket\.ts$/,
   esbuild: /^packages\/bench\/src\/goals\/size\.ts$/,
   ai: /^packages\/bench\/src\/goals\/peer\.ts$/,
   chat: /^packages\/bench\/src\/delivery\/peer\.ts$/,

@@ -274,6 +274,6 @@ test('people remove messages and press existing buttons only, and observers are 
   expect(() => whatsapp.press(ada, id, 'No')).toThrow(/no button "No"/)
   whatsapp.remove(ada, id)
   stop()
-  expect(() => whatsapp.press(ada, id, 'Yes')).toThrow(/sees no message/)
+  expect(() => whatsapp.press(ada, id, 'Yes')).toThrow(/shows no message/)
   expect([whatsapp.screen(ada), seen]).toEqual([[], [ada, ada]])
 })

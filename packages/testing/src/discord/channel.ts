@@ -117,7 +117,14 @@ export interface Channel {
 
 export function createChannel({ id, kind = 'text', parentId, name, isClosed, isArchived }: DiscordChannel): Channel {
   return {
-    ...{ id, kind, parentId, name: name ?? kind, posts: new Map(), typingUntil: 0, loud: 0, rung: [] },
+    id,
+    kind,
+    parentId,
+    name: name ?? kind,
+    posts: new Map(),
+    typingUntil: 0,
+    loud: 0,
+    rung: [],
     isClosed: isClosed ?? false,
     isArchived: isArchived ?? false,
   }

@@ -1,4 +1,4 @@
-import { fieldsOf } from '../recorded/frames.ts'
+import { fieldsOf } from '../fields.ts'
 import type { DiscordComponent, DiscordOption } from './channel.ts'
 import { limits } from './limits.ts'
 import { listIn } from './payload.ts'

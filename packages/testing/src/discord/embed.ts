@@ -1,4 +1,4 @@
-import { fieldsOf } from '../recorded/frames.ts'
+import { fieldsOf } from '../fields.ts'
 import type { DiscordEmbed } from './channel.ts'
 import { textOf, tooMany } from './component.ts'
 import { limits } from './limits.ts'

@@ -1,7 +1,7 @@
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import type { Clock } from '../clock.ts'
 import { TestingError } from '../error.ts'
-import { fieldsOf } from '../recorded/frames.ts'
+import { fieldsOf } from '../fields.ts'
 
 /** Where interactions are sent instead of the gateway. */
 export interface Endpoint {

@@ -1,7 +1,6 @@
-import type { IncomingMessage } from 'node:http'
-import type { Duplex } from 'node:stream'
-import { type WebSocket, WebSocketServer } from 'ws'
-import { fieldsOf } from '../recorded/frames.ts'
+import type { Server } from 'node:http'
+import { fieldsOf } from '../fields.ts'
+import { acceptSockets, type Socket } from '../platform/socket.ts'
 import { botOf, guildId, type Me } from './wire.ts'
 
 /** https://discord.com/developers/docs/topics/opcodes-and-status-codes#gateway */
@@ -13,7 +12,6 @@ const intent = { guildMessages: 1 << 9, directMessages: 1 << 12, content: 1 << 1
 type Fields = Readonly<Record<string, unknown>>
 
 export interface Gateway {
-  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
   /** Sends to all clients with the matching intent. */
   dispatch(type: 'MESSAGE_CREATE' | 'INTERACTION_CREATE', event: Fields, place: { readonly isDirect: boolean }): void
   /** Sends that text to all clients as a frame, whatever it is. */
@@ -23,7 +21,7 @@ export interface Gateway {
    * After 4004 and 4014 they may not: https://docs.discord.com/developers/topics/opcodes-and-status-codes#gateway-gateway-close-event-codes
    */
   drop(code?: number): void
-  /** What clients meet from now on. */
+  /** How the gateway treats clients from now on. */
   set(mood: GatewayMood): void
   /** Ends all sessions: a client has to identify anew, and misses what happened meanwhile. */
   invalidate(): void
@@ -35,8 +33,8 @@ export interface Gateway {
 }
 
 /**
- * `open`: as usual. A code: it closes a connection whose client identifies itself. `silent`: takes connections and says nothing on them, and
- * nothing more on those that are open, as a half-open connection does.
+ * `open`: as usual. A code: closes a connection with it when the client identifies itself. `silent`: accepts connections
+ * but sends nothing on any, like a half-open connection.
  */
 export type GatewayMood = 'open' | 'silent' | number
 
@@ -44,10 +42,11 @@ interface Session {
   readonly id: string
   readonly intents: number
   readonly sent: string[]
-  socket: WebSocket | undefined
+  socket: Socket | undefined
 }
 
 export interface GatewayOptions {
+  readonly server: Server
   readonly token: string
   readonly me: Me
   readonly url: () => string
@@ -56,19 +55,18 @@ export interface GatewayOptions {
 }
 
 /** JSON, without compression. Answers heartbeats, but never disconnects a client for missing one. */
-export function createGateway({ token, me, url, heartbeatMs }: GatewayOptions): Gateway {
-  const server = new WebSocketServer({ noServer: true })
+export function createGateway({ server, token, me, url, heartbeatMs }: GatewayOptions): Gateway {
+  const sockets = acceptSockets(server, { onOpen: welcome })
   const sessions = new Map<string, Session>()
   let count = 0
   let mood: GatewayMood = 'open'
   return {
-    upgrade: (request, socket, head) => server.handleUpgrade(request, socket, head, welcome),
     dispatch,
     push: (text) => {
       for (const { socket } of sessions.values()) socket?.send(text)
     },
     drop: (code) => {
-      for (const client of server.clients) {
+      for (const client of sockets.clients) {
         if (code === undefined) client.terminate()
         else client.close(code)
       }
@@ -85,15 +83,12 @@ export function createGateway({ token, me, url, heartbeatMs }: GatewayOptions): 
       return [...sessions.values()].filter(({ socket }) => socket !== undefined).length
     },
     get connections() {
-      return server.clients.size
+      return sockets.clients.size
     },
-    close: () => {
-      for (const client of server.clients) client.terminate()
-      server.close()
-    },
+    close: sockets.close,
   }
 
-  function welcome(socket: WebSocket): void {
+  function welcome(socket: Socket): void {
     let session: Session | undefined
     send(socket, { op: op.hello, d: { heartbeat_interval: heartbeatMs } })
     socket.on('message', (bytes) => {
@@ -108,7 +103,7 @@ export function createGateway({ token, me, url, heartbeatMs }: GatewayOptions): 
     })
   }
 
-  function identify(socket: WebSocket, { token: given, intents }: Fields): Session | undefined {
+  function identify(socket: Socket, { token: given, intents }: Fields): Session | undefined {
     if (given !== token) {
       socket.close(4004, 'Authentication failed.')
       return undefined
@@ -122,14 +117,19 @@ export function createGateway({ token, me, url, heartbeatMs }: GatewayOptions): 
     const session = { id, intents: Number(intents), sent: [], socket }
     sessions.set(id, session)
     sendEvent(session, 'READY', {
-      ...{ v: 10, user: botOf(me), guilds: [{ id: guildId, unavailable: true }], session_id: id },
-      ...{ resume_gateway_url: url(), application: { id: me.id, flags: 0 }, shard: [0, 1] },
+      v: 10,
+      user: botOf(me),
+      guilds: [{ id: guildId, unavailable: true }],
+      session_id: id,
+      resume_gateway_url: url(),
+      application: { id: me.id, flags: 0 },
+      shard: [0, 1],
     })
     sendEvent(session, 'GUILD_DELETE', { id: guildId, unavailable: true })
     return session
   }
 
-  function resume(socket: WebSocket, { token: given, session_id, seq }: Fields): Session | undefined {
+  function resume(socket: Socket, { token: given, session_id, seq }: Fields): Session | undefined {
     const session = sessions.get(String(session_id))
     if (given !== token || !session) {
       send(socket, { op: op.invalid, d: false })
@@ -158,7 +158,7 @@ export function createGateway({ token, me, url, heartbeatMs }: GatewayOptions): 
     if (mood !== 'silent') socket?.send(text)
   }
 
-  function send(socket: WebSocket, payload: Fields): void {
+  function send(socket: Socket, payload: Fields): void {
     if (mood !== 'silent') socket.send(JSON.stringify(payload))
   }
 }

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts'
-import { fieldsOf } from '../recorded/frames.ts'
+import { fieldsOf } from '../fields.ts'
+import { createTimers } from '../platform/timers.ts'
 import { limits } from './limits.ts'
 import { type DiscordModal, modalOf } from './modal.ts'
 import { refusals } from './refusal.ts'
@@ -45,13 +46,11 @@ export interface Interactions {
 /** Each takes its first answer only while it is recent, and further ones for 15 minutes. */
 export function createInteractions(clock: Clock): Interactions {
   const known = new Map<string, Known>()
-  const stops = new Set<() => void>()
+  const timers = createTimers(clock)
   return {
     open,
     byToken: (token) => known.get(token),
-    close: () => {
-      for (const stop of stops) stop()
-    },
+    close: timers.close,
   }
 
   function open(id: string, token: string): Known {
@@ -62,11 +61,9 @@ export function createInteractions(clock: Clock): Interactions {
     let reason: string | undefined
     const listeners: (() => void)[] = []
     const settled = when(() => status !== 'waiting')
-    const stop = clock.after(limits.firstMs, () => {
-      stops.delete(stop)
+    const stop = timers.after(limits.firstMs, () => {
       if (status === 'waiting') become('failed')
     })
-    stops.add(stop)
     const interaction: DiscordInteraction = {
       id,
       get status() {
@@ -117,7 +114,6 @@ export function createInteractions(clock: Clock): Interactions {
     function become(next: DiscordInteraction['status']): void {
       status = next
       stop()
-      stops.delete(stop)
       for (const listener of listeners.splice(0)) listener()
     }
 

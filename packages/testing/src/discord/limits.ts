@@ -1,10 +1,4 @@
-/** A number of calls per time window; the window begins with its first call. */
-export interface DiscordAllowance {
-  /** The most calls in a window. */
-  readonly count: number
-  /** The length of the window, in ms. */
-  readonly perMs: number
-}
+import type { Allowance } from '../platform/budget.ts'
 
 /**
  * Discord's limits. [docs]: documented; [observed]: seen in response headers, without a promise by Discord; [chosen]: a
@@ -63,7 +57,7 @@ export const limits = {
   /** Time limits for the first answer to an interaction, and for further ones. [docs] */
   firstMs: 3000,
   tokenMs: 15 * 60_000,
-} as const satisfies Record<string, number | DiscordAllowance>
+} as const satisfies Record<string, number | Allowance>
 
 /** The allowance of each kind of call in one channel. [observed] */
 export const buckets = {
@@ -74,7 +68,7 @@ export const buckets = {
   react: { count: 1, perMs: 250 },
   thread: { count: 50, perMs: 300_000 },
   followUp: { count: 5, perMs: 2000 },
-} as const satisfies Record<string, DiscordAllowance>
+} as const satisfies Record<string, Allowance>
 
 /** A kind of call with an allowance of its own. */
 export type DiscordBucket = keyof typeof buckets

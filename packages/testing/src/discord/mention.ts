@@ -1,4 +1,4 @@
-import { fieldsOf } from '../recorded/frames.ts'
+import { fieldsOf } from '../fields.ts'
 import { listIn } from './payload.ts'
 
 const written = /@everyone|@here|<@[!&]?(\d+)>/g

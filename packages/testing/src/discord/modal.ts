@@ -1,4 +1,4 @@
-import { fieldsOf } from '../recorded/frames.ts'
+import { fieldsOf } from '../fields.ts'
 import type { DiscordOption } from './channel.ts'
 import { customIdOf, selectOf, textOf, tooMany } from './component.ts'
 import { limits } from './limits.ts'

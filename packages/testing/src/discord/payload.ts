@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import { hasHalfPair } from '../half-pair.ts'
-import { fieldsOf } from '../recorded/frames.ts'
-import { readMultipart } from '../telegram/multipart.ts'
+import { type Fields, fieldsOf } from '../fields.ts'
+import { hasHalfPair, parseJson, readBody, readForm } from '../platform/body.ts'
 import type { StoredFile } from './channel.ts'
 import { Refusal } from './refusal.ts'
 
@@ -14,13 +13,9 @@ export interface Payload {
 export const noPayload: Payload = { fields: {}, files: [] }
 
 export async function readPayload(request: IncomingMessage): Promise<Payload> {
-  const chunks: Buffer[] = []
-  for await (const chunk of request) chunks.push(chunk)
-  const body = Buffer.concat(chunks)
-  const type = request.headers['content-type'] ?? ''
-  const boundary = /^multipart\/form-data;.*boundary="?([^";]+)/i.exec(type)?.[1]
-  const form = boundary === undefined ? undefined : readMultipart(body, boundary)
-  const fields = parsed(form ? (form.fields.payload_json ?? '') : body.toString('utf8'))
+  const body = await readBody(request)
+  const form = readForm(body, request)
+  const fields = fieldsIn(form ? (form.fields.payload_json ?? '') : body.toString('utf8'))
   // https://github.com/discord/discord-api-docs/issues/6561, about a custom_id.
   if (hasHalfPair(fields)) throw new Refusal(500, 0, '500: Internal Server Error')
   return { fields, files: [...(form?.files.values() ?? [])] }
@@ -28,18 +23,14 @@ export async function readPayload(request: IncomingMessage): Promise<Payload> {
 
 /** A JSON body of any kind. */
 export async function readJson(request: IncomingMessage): Promise<unknown> {
-  const chunks: Buffer[] = []
-  for await (const chunk of request) chunks.push(chunk)
-  return JSON.parse(Buffer.concat(chunks).toString('utf8'))
+  return JSON.parse((await readBody(request)).toString('utf8'))
 }
 
-function parsed(text: string): Readonly<Record<string, unknown>> {
+function fieldsIn(text: string): Fields {
   if (text === '') return {}
-  try {
-    return fieldsOf(JSON.parse(text))
-  } catch {
-    throw new Refusal(400, 50109, 'The request body contains invalid JSON.')
-  }
+  const value = parseJson(text)
+  if (value === undefined) throw new Refusal(400, 50109, 'The request body contains invalid JSON.')
+  return fieldsOf(value)
 }
 
 export function textIn({ fields }: Payload, name: string): string | undefined {

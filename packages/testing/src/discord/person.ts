@@ -1,4 +1,5 @@
 import { TestingError } from '../error.ts'
+import { listed, shownPost } from '../platform/fake.ts'
 import type { Channel, DiscordComponent, DiscordUser, Post } from './channel.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { Gateway } from './gateway.ts'
@@ -24,7 +25,7 @@ export interface DiscordSay extends DiscordFrom {
 }
 
 /** The actions of people in the channels. Impossible actions throw a `TestingError`: a person couldn't try them. */
-export interface Person {
+export interface DiscordPeople {
   /** Writes a message; the bot receives it over the gateway. Returns its id. */
   say(channelId: string, text: string, options?: DiscordSay): string
   /**
@@ -69,7 +70,7 @@ export function channelOr(state: DiscordState, channelId: string): Channel {
   return channel
 }
 
-export function createPerson({ state, gateway, endpoint }: PersonOptions): Person {
+export function createPerson({ state, gateway, endpoint }: PersonOptions): DiscordPeople {
   /** Where each dialog was opened, and by which person. */
   const dialogs = new Map<
     string,
@@ -149,16 +150,19 @@ export function createPerson({ state, gateway, endpoint }: PersonOptions): Perso
     const isDirect = isOutside(channel)
     const who = isDirect ? { user } : { guild_id: guildId, member: { user, nick: null, roles: [], permissions: '0' } }
     const interaction: Fields = {
-      ...{ id, token, version: 1, application_id: state.me.id, channel_id: channel.id, channel: channelOf(channel) },
-      ...{
-        context: contextOf(channel),
-        app_permissions: '0',
-        locale: 'en-US',
-        entitlements: [],
-        authorizing_integration_owners: {},
-        ...who,
-        ...what,
-      },
+      id,
+      token,
+      version: 1,
+      application_id: state.me.id,
+      channel_id: channel.id,
+      channel: channelOf(channel),
+      context: contextOf(channel),
+      app_permissions: '0',
+      locale: 'en-US',
+      entitlements: [],
+      authorizing_integration_owners: {},
+      ...who,
+      ...what,
       attachment_size_limit: 10_485_760,
     }
     const message = messageIn(what)
@@ -194,18 +198,15 @@ function messageIn({ message }: Fields): Fields | undefined {
   return typeof message === 'object' && message !== null ? { ...message } : undefined
 }
 
-function postOr(channel: Channel, messageId: string): Post {
-  const post = channel.posts.get(messageId)
-  if (post) return post
-  const there = [...channel.posts.keys()].join(', ') || 'none'
-  throw new TestingError('discord', `Channel ${channel.id} shows no message ${messageId}; it shows ${there}.`)
+function postOr({ id, posts }: Channel, messageId: string): Post {
+  return shownPost('discord', { id: messageId, place: `Channel ${id}`, posts })
 }
 
 function buttonIn({ id, rows }: Post, wanted: string): Extract<DiscordComponent, { type: 'button' }> {
   const buttons = rows.flat().filter((each) => each.type === 'button')
   const found = buttons.find(({ label }) => label === wanted) ?? buttons.find(({ customId }) => customId === wanted)
   if (found) return found
-  const there = buttons.map(({ label }) => `"${label}"`).join(', ') || 'none'
+  const there = listed(buttons.map(({ label }) => `"${label}"`))
   throw new TestingError('discord', `Message ${id} has no button "${wanted}"; it has ${there}.`)
 }
 

@@ -1,19 +1,18 @@
 import type { Clock } from '../clock.ts'
-import { type Buckets, createBuckets } from './bucket.ts'
+import { type Allowance, createWindowBudget, type WindowBudget } from '../platform/budget.ts'
 import { type Channel, createChannel, type DiscordChannel, type Post } from './channel.ts'
 import { createInteractions, type Interactions } from './interaction.ts'
-import { buckets, type DiscordAllowance, type DiscordBucket } from './limits.ts'
+import { buckets, type DiscordBucket } from './limits.ts'
 import { refusals } from './refusal.ts'
 import { silentFlag } from './screen.ts'
-import { createSnowflakes } from './snowflake.ts'
 import type { Me } from './wire.ts'
 
 /** The state of the fake. */
 export interface DiscordState {
   readonly clock: Clock
   readonly me: Me
-  readonly buckets: Buckets
-  readonly allowances: Readonly<Record<DiscordBucket, DiscordAllowance>>
+  readonly buckets: WindowBudget
+  readonly allowances: Readonly<Record<DiscordBucket, Allowance>>
   readonly interactions: Interactions
   /** Where files are, without a slash at the end. */
   readonly cdn: () => string
@@ -36,7 +35,7 @@ export interface DiscordState {
 export interface DiscordStateOptions {
   readonly clock: Clock
   readonly channels?: readonly DiscordChannel[] | undefined
-  readonly allowances?: Partial<Readonly<Record<DiscordBucket, DiscordAllowance>>> | undefined
+  readonly allowances?: Partial<Readonly<Record<DiscordBucket, Allowance>>> | undefined
   readonly nonceMs: number
   readonly cdn: () => string
   readonly onChange: (channelId: string) => void
@@ -59,7 +58,7 @@ export function createState({
   return {
     clock,
     me: { id: '700000000000000001', username: 'reply' },
-    buckets: createBuckets(clock),
+    buckets: createWindowBudget(clock),
     allowances: { ...buckets, ...allowances },
     interactions: createInteractions(clock),
     cdn,
@@ -105,4 +104,17 @@ export function putPost(
   if (put.from === 'bot' && (put.flags & silentFlag) === 0) channel.loud += 1
   state.changed(channel)
   return put
+}
+
+/** Ids begin with the time since 2015. https://discord.com/developers/docs/reference#snowflakes */
+const epochMs = Date.UTC(2015, 0, 1)
+
+/** Makes ids, each greater than the previous one. */
+function createSnowflakes(clock: Clock): () => string {
+  let last = 0n
+  return () => {
+    const earliest = BigInt(clock.now() - epochMs) << 22n
+    last = earliest > last ? earliest : last + 1n
+    return String(last)
+  }
 }

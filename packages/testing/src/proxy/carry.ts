@@ -1,4 +1,4 @@
-import { fieldsOf } from '../recorded/frames.ts'
+import { fieldsOf } from '../fields.ts'
 import type { StreamFault } from './fault.ts'
 
 /** The destination of an event stream's bytes. */

@@ -1,6 +1,7 @@
+import { fieldsOf } from '../fields.ts'
 import type { Answers } from './answers.ts'
 import { createFold, type Fold } from './fold.ts'
-import { type Frame, fieldsOf } from './frames.ts'
+import type { Frame } from './frames.ts'
 import { json, missing } from './response.ts'
 
 export interface FirstAnswersOptions {

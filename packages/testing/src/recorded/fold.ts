@@ -1,4 +1,5 @@
-import { type Frame, fieldsOf, isRestart } from './frames.ts'
+import { fieldsOf } from '../fields.ts'
+import { type Frame, isRestart } from './frames.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 

@@ -1,3 +1,5 @@
+import { fieldsOf } from '../fields.ts'
+
 /** One frame of a recording: its JSON text and the parsed event. */
 export interface Frame {
   readonly data: string
@@ -39,8 +41,4 @@ function toFrame(data: string): Frame {
   const frame = fieldsOf(fieldsOf(value).payload ?? value)
   const created = typeof frame.created === 'number' ? frame.created : undefined
   return { data, type: String(frame.type), properties: fieldsOf(frame.properties ?? frame.data), created }
-}
-
-export function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? { ...value } : {}
 }

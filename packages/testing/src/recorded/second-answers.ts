@@ -1,5 +1,5 @@
+import { fieldsOf } from '../fields.ts'
 import type { Answers } from './answers.ts'
-import { fieldsOf } from './frames.ts'
 import { json } from './response.ts'
 import { createSecondFold } from './second-fold.ts'
 

@@ -1,4 +1,4 @@
-import { fieldsOf } from '../recorded/frames.ts'
+import { fieldsOf } from '../fields.ts'
 import { limits } from './limits.ts'
 import { Refusal } from './refusal.ts'
 

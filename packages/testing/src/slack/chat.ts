@@ -76,7 +76,9 @@ export interface Channel {
 
 export function createChannel({ id, isForeign = false, isArchived = false }: SlackChannelOptions): Channel {
   return {
-    ...{ id, isForeign, isArchived },
+    id,
+    isForeign,
+    isArchived,
     isDirect: id.startsWith('D'),
     posts: new Map(),
     statuses: new Map(),

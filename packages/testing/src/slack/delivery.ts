@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts'
+import { createTimers } from '../platform/timers.ts'
 import { limits } from './limits.ts'
 
 /** The kind of message to the app: an event, a person's use of a control, or a slash command. */
@@ -20,7 +21,8 @@ export interface Receiver {
   isThere(): boolean
 }
 
-export interface Delivery {
+/** Delivers events to the app. */
+export interface EventDelivery {
   /** Resolves with whether it was finally acknowledged. Only events are retried. */
   send(type: SlackEnvelope, body: Readonly<Record<string, unknown>>): Promise<boolean>
   /** Sets the only receiver. */
@@ -30,11 +32,11 @@ export interface Delivery {
   close(): void
 }
 
-export function createDelivery(clock: Clock): Delivery {
+export function createDelivery(clock: Clock): EventDelivery {
   let receiver: Receiver | undefined
   let repeats = 0
   let isClosed = false
-  const stops = new Set<() => void>()
+  const timers = createTimers(clock)
   return {
     send,
     setReceiver: (next) => {
@@ -46,7 +48,7 @@ export function createDelivery(clock: Clock): Delivery {
     close: () => {
       isClosed = true
       receiver = undefined
-      for (const stop of stops) stop()
+      timers.close()
     },
   }
 
@@ -59,7 +61,7 @@ export function createDelivery(clock: Clock): Delivery {
     }
     if (type !== 'events_api') return false
     for (const [index, delayMs] of limits.retries.entries()) {
-      await wait(delayMs)
+      if (delayMs > 0) await timers.wait(delayMs)
       if (isClosed) return false
       if (await attempt(type, body, index + 1)) return true
     }
@@ -73,26 +75,11 @@ export function createDelivery(clock: Clock): Delivery {
   ): Promise<boolean> {
     if (!receiver) return false
     const abort = new AbortController()
-    const stop = clock.after(limits.ackMs, () => abort.abort())
-    stops.add(stop)
+    const stop = timers.after(limits.ackMs, () => abort.abort())
     try {
       return await receiver.take({ type, body, retry, signal: abort.signal })
     } finally {
       stop()
-      stops.delete(stop)
     }
-  }
-
-  function wait(delayMs: number): Promise<void> {
-    if (delayMs === 0) return Promise.resolve()
-    return new Promise((resolve) => {
-      const end = (): void => {
-        stop()
-        stops.delete(end)
-        resolve()
-      }
-      const stop = clock.after(delayMs, end)
-      stops.add(end)
-    })
   }
 }

@@ -1,4 +1,4 @@
-import type { Allowance } from '../telegram/limits.ts'
+import type { Allowance } from '../platform/budget.ts'
 
 /**
  * Slack's limits. [docs]: its reference; [measured]: by others, without a statement by Slack; [chosen]: a number

@@ -1,4 +1,4 @@
-import { fieldsOf } from '../recorded/frames.ts'
+import { fieldsOf } from '../fields.ts'
 
 /** Mentions anywhere in a text that Slack formats. Ignores whether they are inside code. */
 const markup = /<!(?:channel|here|everyone|subteam\^\w+)(?:[|^][^>]*)?>|<@[UWB]\w+(?:\|[^>]*)?>/g

@@ -1,4 +1,5 @@
 import { TestingError } from '../error.ts'
+import { listed, shownPost } from '../platform/fake.ts'
 import type { SlackControl } from './blocks.ts'
 import type { Channel, Post, SlackPerson } from './chat.ts'
 import { limits } from './limits.ts'
@@ -55,11 +56,8 @@ export function channelNamed(state: SlackState, id: string): Channel {
   return channel
 }
 
-function postIn(channel: Channel, ts: string): Post {
-  const post = channel.posts.get(ts)
-  if (post) return post
-  const there = [...channel.posts.keys()].join(', ') || 'none'
-  throw new TestingError('slack', `${channel.id} shows no message ${ts}; it shows ${there}.`)
+function postIn({ id, posts }: Channel, ts: string): Post {
+  return shownPost('slack', { id: ts, place: `Channel ${id}`, posts })
 }
 
 export function createPeople(state: SlackState): SlackPeople {
@@ -179,7 +177,7 @@ export function createPeople(state: SlackState): SlackPeople {
     const all = postIn(channelNamed(state, id), ts).shown.rows.flat()
     const found = all.find(fits)
     if (found) return found
-    const there = all.map(({ label }) => `"${label}"`).join(', ') || 'none'
+    const there = listed(all.map(({ label }) => `"${label}"`))
     throw new TestingError('slack', `Message ${ts} has no ${wanted}; it has ${there}.`)
   }
 

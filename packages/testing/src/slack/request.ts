@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
-import { request } from 'node:http'
 import type { Clock } from '../clock.ts'
+import { postTo } from '../platform/webhook.ts'
 import type { Attempt, Receiver } from './delivery.ts'
 
 export interface RequestOptions {
@@ -39,14 +39,9 @@ export function createRequests({ url, ...signing }: RequestOptions): Receiver {
       ...slackHeaders(text, signing),
       ...(retry > 0 && { 'x-slack-retry-num': String(retry), 'x-slack-retry-reason': 'http_timeout' }),
     }
-    return await new Promise((resolve) => {
-      const outgoing = request(url, { method: 'POST', headers, agent: false, signal }, (answer) => {
-        answer.resume()
-        answer.on('end', () => resolve(answer.statusCode === 200))
-        answer.on('error', () => resolve(false))
-      })
-      outgoing.on('error', () => resolve(false))
-      outgoing.end(text)
-    })
+    return await postTo(url, { body: text, headers, signal }).then(
+      (status) => status === 200,
+      () => false,
+    )
   }
 }

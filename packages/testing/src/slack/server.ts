@@ -1,6 +1,10 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { fieldsOf } from '../fields.ts'
+import type { AnswerFault } from '../platform/fault.ts'
+import { answerCall, type Handler, type HttpAnswer, sendAnswer } from '../platform/server.ts'
+import type { Timers } from '../platform/timers.ts'
 import type { SlackFault, SlackFaultPlan } from './fault.ts'
-import { methodNamed } from './methods/all.ts'
+import { methodNamed } from './methods.ts'
 import { type Payload, readFileBytes, readPayload, textIn } from './payload.ts'
 import { Limited, Refusal } from './refusal.ts'
 import { fileAt } from './shared-file.ts'
@@ -16,7 +20,7 @@ export interface SlackCall {
   readonly channel: string | undefined
   /** Whether it was done, even if the client got no answer. */
   readonly ok: boolean
-  /** The server's status, even if the client got another answer or none. Absent if the call was never taken. */
+  /** The server's status, even if the client got another answer or none. Absent if the call was not done. */
   readonly status?: number
   /** The error of a refusal. */
   readonly error?: string
@@ -26,7 +30,7 @@ export interface SlackCall {
   readonly payload: Payload
 }
 
-export interface ServerOptions {
+export interface WebApiOptions {
   readonly state: SlackState
   readonly token: string
   /** The app's token, for Socket Mode only. */
@@ -34,106 +38,65 @@ export interface ServerOptions {
   readonly plan: SlackFaultPlan
   /** Every call is added here, and replaced when it is answered. */
   readonly calls: SlackCall[]
-  /** Waits to end when the server closes. */
-  readonly stops: Set<() => void>
-  readonly addressOf: () => string
+  readonly timers: Timers
   /** Where an app connects. */
   readonly openSocket: () => string
 }
 
-interface Answer {
-  readonly status: number
-  readonly body: string
-  readonly type?: string
+interface Answer extends HttpAnswer {
   readonly error?: string
-  readonly retryAfterS?: number
 }
 
 const page = '<html><head><title>Server Error | Slack</title></head><body><h1>Server Error</h1></body></html>'
 
-/** Speaks the Web API over HTTP. */
-export function createWebApi(options: ServerOptions): Server {
-  const { state, token, appToken, plan, calls, stops, addressOf, openSocket } = options
-  const server = createServer((request, response) => {
-    // The client may disconnect while a response is being written.
-    response.on('error', () => {})
-    take(request, response).catch(() => response.destroy())
-  })
-  // Never times out idle connections: closing one just as it is reused would be an unplanned fault.
-  server.keepAliveTimeout = 0
-  server.requestTimeout = 0
-  return server
-
-  async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+/** Speaks the Web API. */
+export function createWebApi(options: WebApiOptions): Handler {
+  const { state, token, appToken, plan, calls, timers, openSocket } = options
+  return async (request, response) => {
     const path = (request.url ?? '/').split('?')[0] ?? '/'
     const [, file] = /^\/upload\/(\w+)$/.exec(path) ?? []
     if (file !== undefined) return await takeFile(file, request, response)
     if (path.startsWith('/files-pri/')) return sendFile(path, request, response)
     const [, method] = /^\/api\/([\w.]+)$/.exec(path) ?? []
-    if (method === undefined) return send(response, { status: 404, body: page, type: 'text/html' })
+    if (method === undefined) return sendAnswer(response, { status: 404, body: page, type: 'text/html' })
+    await take(method, request, response)
+  }
+
+  async function take(method: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const read = await readPayload(request).catch((error: unknown) => error)
-    const payload: Payload = read instanceof Error ? {} : fieldsIn(read)
+    const payload: Payload = read instanceof Error ? {} : fieldsOf(read)
     const channel = textIn(payload, 'channel') ?? textIn(payload, 'channel_id')
     const isOpening = method === 'apps.connections.open'
     if (request.headers.authorization !== `Bearer ${isOpening ? appToken : token}`)
-      return send(response, refused(new Refusal(request.headers.authorization ? 'invalid_auth' : 'not_authed')))
+      return sendAnswer(response, refused(new Refusal(request.headers.authorization ? 'invalid_auth' : 'not_authed')))
     const fault = plan.next(method, channel)
-    const call: SlackCall = {
-      ...{ at: state.clock.now(), method, channel, ok: false, payload },
-      ...(fault === undefined ? {} : { fault: fault.type }),
-    }
+    const at = state.clock.now()
+    const call: SlackCall = { at, method, channel, ok: false, payload, ...(fault && { fault: fault.type }) }
     const index = calls.push(call) - 1
-    const record = (answer: Answer): Answer => {
-      const { status, error } = answer
-      calls[index] = {
-        ...call,
-        status,
-        ok: status === 200 && error === undefined,
-        ...(error !== undefined && { error }),
-      }
-      return answer
-    }
-    const run = async (): Promise<Answer> => record(read instanceof Error ? refused(read) : done(method, payload))
-    await suffer(fault, { call, response, run, record })
+    await answerCall({
+      response,
+      timers,
+      fault,
+      run: () => (read instanceof Error ? refused(read) : done(method, payload)),
+      answerTo: (due) => answerTo(due, call),
+      log: ({ status, error }) => {
+        const ok = status === 200 && error === undefined
+        calls[index] = { ...call, status, ok, ...(error !== undefined && { error }) }
+      },
+    })
   }
 
-  /** Applies a fault to a call. */
-  async function suffer(fault: SlackFault | undefined, { call, response, run, record }: Suffering): Promise<void> {
-    switch (fault?.type) {
-      case undefined:
-        return send(response, await run())
-      case 'rate-limited': {
-        const { method, channel } = call
+  function answerTo(fault: AnswerFault<SlackFault>, { method, channel }: SlackCall): Answer {
+    switch (fault.type) {
+      case 'rate-limited':
         freeze(state, method, { channel, seconds: fault.retryAfterS })
-        return send(response, record(refused(new Limited(fault.retryAfterS))))
-      }
-      case 'error': {
-        if (fault.isTaken) await run()
-        const answer = refused(new Refusal(fault.error))
-        return send(response, fault.isTaken ? answer : record(answer))
-      }
-      case 'status': {
-        if (fault.isTaken) await run()
-        const answer = { status: fault.code, body: page, type: 'text/html', error: `status ${fault.code}` }
-        return send(response, fault.isTaken ? answer : record(answer))
-      }
+        return refused(new Limited(fault.retryAfterS))
+      case 'error':
+        return refused(new Refusal(fault.error))
+      case 'status':
+        return { status: fault.code, body: page, type: 'text/html', error: `status ${fault.code}` }
       case 'html':
-        return send(response, record({ status: 200, body: page, type: 'text/html', error: 'a page' }))
-      case 'refuse':
-        response.socket?.destroy()
-        return
-      case 'accept-then-drop':
-        await run()
-        response.socket?.destroy()
-        return
-      case 'stall':
-        return
-      case 'accept-then-stall':
-        await run()
-        return
-      case 'delay':
-        await wait(fault.delayMs)
-        return send(response, await run())
+        return { status: 200, body: page, type: 'text/html', error: 'a page' }
       default:
         return fault satisfies never
     }
@@ -145,46 +108,30 @@ export function createWebApi(options: ServerOptions): Server {
       const run = methodNamed(method)
       if (!run) throw new Refusal('unknown_method')
       spend(state, method, textIn(payload, 'channel') ?? textIn(payload, 'channel_id'))
-      return answered(run(state, payload, addressOf()))
+      return answered(run(state, payload))
     } catch (error) {
       return refused(error)
     }
   }
 
-  /** The bytes of an upload, sent to a secret URL. */
   /** Without the token, Slack redirects to the log-in page. https://docs.slack.dev/messaging/working-with-files */
   function sendFile(path: string, request: IncomingMessage, response: ServerResponse): void {
     const file = fileAt(state, decodeURI(path))
     if (request.headers.authorization !== `Bearer ${token}`)
-      response.writeHead(302, { location: `${addressOf()}/?redir` })
+      response.writeHead(302, { location: `${state.addressOf()}/?redir` })
     else response.writeHead(file ? 200 : 404, { 'content-type': file?.mime ?? 'text/html' })
     response.end(response.statusCode === 200 ? file?.bytes : page)
   }
 
+  /** The bytes of an upload, sent to a secret URL. */
   async function takeFile(id: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const bytes = await readFileBytes(request)
     const upload = state.uploads.get(id)
     const isWhole = upload !== undefined && upload.length === bytes.length
     if (isWhole) upload.bytes = bytes
-    send(response, { status: isWhole ? 200 : 400, body: isWhole ? `OK - ${bytes.length}` : 'no', type: 'text/plain' })
+    const body = isWhole ? `OK - ${bytes.length}` : 'no'
+    sendAnswer(response, { status: isWhole ? 200 : 400, body, type: 'text/plain' })
   }
-
-  function wait(delayMs: number): Promise<void> {
-    return new Promise((resolve) => {
-      const stop = state.clock.after(delayMs, () => {
-        stops.delete(stop)
-        resolve()
-      })
-      stops.add(stop)
-    })
-  }
-}
-
-interface Suffering {
-  readonly call: SlackCall
-  readonly response: ServerResponse
-  readonly run: () => Promise<Answer>
-  readonly record: (answer: Answer) => Answer
 }
 
 function answered(result: Readonly<Record<string, unknown>>): Answer {
@@ -195,24 +142,14 @@ function answered(result: Readonly<Record<string, unknown>>): Answer {
 function refused(error: unknown): Answer {
   if (error instanceof Limited) {
     const { retryAfterS, message } = error
-    return { status: 429, retryAfterS, error: message, body: JSON.stringify({ ok: false, error: message }) }
+    const body = JSON.stringify({ ok: false, error: message })
+    return { status: 429, headers: { 'retry-after': String(retryAfterS) }, error: message, body }
   }
   if (!(error instanceof Refusal)) {
-    const words = `the fake Slack failed: ${String(error)}`
-    return { status: 500, error: words, body: words, type: 'text/plain' }
+    const message = `the fake Slack failed: ${String(error)}`
+    return { status: 500, error: message, body: message, type: 'text/plain' }
   }
   const { message, details } = error
   const more = details.length > 0 ? { response_metadata: { messages: details } } : {}
   return { status: 200, error: message, body: JSON.stringify({ ok: false, error: message, ...more }) }
-}
-
-function send(response: ServerResponse, { status, body, type = 'application/json', retryAfterS }: Answer): void {
-  if (response.destroyed) return
-  const wait = retryAfterS === undefined ? {} : { 'retry-after': String(retryAfterS) }
-  response.writeHead(status, { 'content-type': type, ...wait })
-  response.end(body)
-}
-
-function fieldsIn(read: unknown): Payload {
-  return typeof read === 'object' && read !== null ? { ...read } : {}
 }

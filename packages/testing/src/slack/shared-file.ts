@@ -21,15 +21,19 @@ export function sharedFile(state: SlackState, given: SlackPersonFile): Readonly<
   return isBare ? { id: file.id, file_access: 'check_file_info' } : fileFields(state, file)
 }
 
-/** What Slack tells of a file. */
+/** A file as events and `files.info` show it. */
 export function fileFields(
   state: SlackState,
   { id, name, bytes, mime = 'text/plain' }: SlackFileSent,
 ): Readonly<Record<string, unknown>> {
   const url = `${state.addressOf()}/files-pri/${state.team}-${id}`
   return {
-    ...{ id, name, mimetype: mime, size: bytes.length },
-    ...{ url_private: `${url}/${name}`, url_private_download: `${url}/download/${name}` },
+    id,
+    name,
+    mimetype: mime,
+    size: bytes.length,
+    url_private: `${url}/${name}`,
+    url_private_download: `${url}/download/${name}`,
   }
 }
 

@@ -1,8 +1,8 @@
 import type { Server } from 'node:http'
-import { type WebSocket, WebSocketServer } from 'ws'
-import { fieldsOf } from '../recorded/frames.ts'
+import { fieldsOf } from '../fields.ts'
+import { parseJson } from '../platform/body.ts'
+import { acceptSockets, type Socket } from '../platform/socket.ts'
 import type { Attempt, Receiver } from './delivery.ts'
-import { parsed } from './payload.ts'
 
 export interface Sockets {
   /** Makes a ticket for one connection and returns its URL. */
@@ -20,14 +20,12 @@ export interface Sockets {
 /** Socket Mode: events arrive over a WebSocket and are acknowledged on it. */
 export function createSockets(server: Server, addressOf: () => string): Sockets {
   const tickets = new Set<string>()
-  const sockets = new Set<WebSocket>()
+  const sockets = new Set<Socket>()
   const waiting = new Map<string, () => void>()
-  const upgrades = new WebSocketServer({ noServer: true })
   let count = 0
-  server.on('upgrade', (request, socket, head) => {
-    const ticket = new URL(request.url ?? '/', 'http://loopback').searchParams.get('ticket') ?? ''
-    if (tickets.delete(ticket)) upgrades.handleUpgrade(request, socket, head, take)
-    else socket.destroy()
+  const connections = acceptSockets(server, {
+    accepts: ({ url = '/' }) => tickets.delete(new URL(url, 'http://loopback').searchParams.get('ticket') ?? ''),
+    onOpen: take,
   })
   return {
     open: () => {
@@ -46,18 +44,15 @@ export function createSockets(server: Server, addressOf: () => string): Sockets 
     recycle: () => {
       for (const socket of sockets) write(socket, { type: 'disconnect', reason: 'refresh_requested' })
     },
-    close: () => {
-      for (const socket of sockets) socket.terminate()
-      upgrades.close()
-    },
+    close: connections.close,
   }
 
-  function take(socket: WebSocket): void {
+  function take(socket: Socket): void {
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
     socket.on('error', () => sockets.delete(socket))
     socket.on('message', (message) => {
-      const { envelope_id } = fieldsOf(parsed(String(message)))
+      const { envelope_id } = fieldsOf(parseJson(String(message)))
       waiting.get(String(envelope_id))?.()
     })
     write(socket, { type: 'hello', num_connections: sockets.size, connection_info: { app_id: 'A0FAKE' } })
@@ -80,7 +75,7 @@ export function createSockets(server: Server, addressOf: () => string): Sockets 
     })
   }
 
-  function write(socket: WebSocket, message: object): void {
+  function write(socket: Socket, message: object): void {
     socket.send(JSON.stringify(message))
   }
 }

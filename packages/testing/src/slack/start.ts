@@ -1,9 +1,10 @@
-import type { Server } from 'node:http'
 import { type Clock, realClock } from '../clock.ts'
-import { TestingError } from '../error.ts'
+import { createObservers, type FakeHttpPlatform } from '../platform/fake.ts'
+import { createFakeServer } from '../platform/server.ts'
+import { createTimers } from '../platform/timers.ts'
 import type { SlackChannelOptions, SlackWhisper } from './chat.ts'
 import { createDelivery } from './delivery.ts'
-import { createFaultPlan, type SlackFault } from './fault.ts'
+import { createSlackFaults, type SlackFault } from './fault.ts'
 import { channelNamed, createPeople, type SlackPeople } from './person.ts'
 import { createRequests } from './request.ts'
 import { type SlackMessage, screenOf } from './screen.ts'
@@ -30,7 +31,7 @@ export interface SlackOptions {
 }
 
 /** A Slack workspace with one app, and the people that the app talks to. */
-export interface FakeSlack extends SlackPeople {
+export interface FakeSlack extends SlackPeople, FakeHttpPlatform<string, SlackCall, SlackFault, SlackMessage> {
   /** The `slackApiUrl` for a WebClient. */
   readonly url: string
   /** The bot's token. */
@@ -43,10 +44,6 @@ export interface FakeSlack extends SlackPeople {
   readonly bot: string
   /** The workspace's id: `T…`. */
   readonly team: string
-  /** Every call with the right token so far, in order of arrival, whatever the response. */
-  readonly calls: readonly SlackCall[]
-  /** The number of calls of this method, whatever the response. */
-  count(method: string): number
   /** What a person sees in a channel, or in a thread, now: messages in order. */
   screen(channel: string, threadTs?: string): readonly SlackMessage[]
   /** Messages that only one person was shown. */
@@ -69,12 +66,6 @@ export interface FakeSlack extends SlackPeople {
   pushFrame(text: string): void
   /** Asks them to reconnect. */
   recycle(): void
-  /** Adds a fault; it counts calls from now on. */
-  inject(fault: SlackFault): void
-  /** Calls the observer after each change of a channel. Returns a function that stops it. */
-  observe(observer: (channel: string) => void): () => void
-  /** Breaks open connections and stops listening. */
-  close(): Promise<void>
 }
 
 /** Starts a fake Slack on loopback. Several may run at once. */
@@ -82,25 +73,26 @@ export async function startSlack(options: SlackOptions = {}): Promise<FakeSlack>
   const { token = 'xoxb-fake', appToken = 'xapp-fake', signingSecret = 'signing-secret', channels, features } = options
   const { clock = realClock, faults = [] } = options
   const calls: SlackCall[] = []
-  const observers = new Set<(channel: string) => void>()
-  const stops = new Set<() => void>()
-  const plan = createFaultPlan(faults)
-  const onChange = (channel: string): void => {
-    for (const observer of observers) observer(channel)
-  }
+  const timers = createTimers(clock)
+  const plan = createSlackFaults(faults)
+  const { observe, changed } = createObservers<string>()
   const delivery = createDelivery(clock)
-  let address = ''
-  const addressOf = (): string => address
-  const state = createState({ clock, channels, features, delivery, addressOf, onChange })
+  const addressOf = (): string => server.origin
+  const state = createState({ clock, channels, features, delivery, addressOf, onChange: changed })
   const openSocket = (): string => sockets.open()
-  const server = createWebApi({ state, token, appToken, plan, calls, stops, addressOf, openSocket })
-  const sockets = createSockets(server, addressOf)
+  const server = createFakeServer('slack', createWebApi({ state, token, appToken, plan, calls, timers, openSocket }))
+  const sockets = createSockets(server.server, addressOf)
   delivery.setReceiver(sockets.receiver)
-  address = `http://127.0.0.1:${await listen(server)}`
+  await server.listen()
   return {
     ...createPeople(state),
-    ...{ token, appToken, signingSecret, calls, bot: state.bot, team: state.team },
-    url: `${address}/api/`,
+    token,
+    appToken,
+    signingSecret,
+    calls,
+    bot: state.bot,
+    team: state.team,
+    url: `${server.origin}/api/`,
     count: (method) => calls.filter((call) => call.method === method).length,
     screen: (channel, threadTs) => screenOf(channelNamed(state, channel), threadTs, clock.now()),
     whispers: state.whispers,
@@ -119,30 +111,13 @@ export async function startSlack(options: SlackOptions = {}): Promise<FakeSlack>
     },
     pushFrame: (text) => sockets.push(text),
     recycle: () => sockets.recycle(),
-    inject: (fault) => plan.add(fault),
-    observe: (observer) => {
-      observers.add(observer)
-      return () => observers.delete(observer)
-    },
+    inject: plan.add,
+    observe,
     close: () => {
       delivery.close()
       sockets.close()
-      for (const stop of stops) stop()
-      return new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      })
+      timers.close()
+      return server.close()
     },
   }
-}
-
-function listen(server: Server): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      if (address !== null && typeof address === 'object') resolve(address.port)
-      else reject(new TestingError('slack', 'The fake Slack could not get a port on 127.0.0.1.'))
-    })
-  })
 }

@@ -1,6 +1,5 @@
 import type { Clock } from '../clock.ts'
-import { type Budget, createBudget } from '../telegram/budget.ts'
-import type { Allowance } from '../telegram/limits.ts'
+import { type Allowance, type Budget, createBudget } from '../platform/budget.ts'
 import {
   type Channel,
   createChannel,
@@ -9,7 +8,7 @@ import {
   type SlackFileSent,
   type SlackWhisper,
 } from './chat.ts'
-import type { Delivery } from './delivery.ts'
+import type { EventDelivery } from './delivery.ts'
 import { posts, tiers } from './limits.ts'
 import { type Payload, required } from './payload.ts'
 import { Limited, Refusal } from './refusal.ts'
@@ -42,7 +41,7 @@ export interface SlackState {
   readonly whispers: SlackWhisper[]
   /** The bot's texts that would have notified someone by name. */
   readonly mentions: string[]
-  readonly delivery: Delivery
+  readonly delivery: EventDelivery
   /** The server's own address. */
   readonly addressOf: () => string
   /** Undefined if it doesn't exist. */
@@ -58,7 +57,7 @@ export interface SlackStateOptions {
   readonly clock: Clock
   readonly channels?: readonly SlackChannelOptions[] | undefined
   readonly features?: SlackFeatures | undefined
-  readonly delivery: Delivery
+  readonly delivery: EventDelivery
   readonly addressOf: () => string
   readonly onChange: (channel: string) => void
 }

@@ -1,4 +1,4 @@
-import { fieldsOf } from '../recorded/frames.ts'
+import { fieldsOf } from '../fields.ts'
 import { limits } from './limits.ts'
 import { listIn, type Payload, textIn } from './payload.ts'
 import { Refusal } from './refusal.ts'
@@ -46,8 +46,12 @@ export function isLive({ end, startedAt }: Stream, now: number): boolean {
 export function begun(payload: Payload, now: number): Stream {
   const addition = additionIn(payload)
   const none: Stream = {
-    ...{ mode: addition.mode ?? 'chunks', startedAt: now, end: undefined },
-    ...{ text: '', tasks: [], plan: '' },
+    mode: addition.mode ?? 'chunks',
+    startedAt: now,
+    end: undefined,
+    text: '',
+    tasks: [],
+    plan: '',
   }
   return added(none, addition)
 }

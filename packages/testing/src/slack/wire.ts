@@ -37,8 +37,8 @@ export function actionBody(
   const option = control.options.find((one) => one.value === value)
   const picked =
     control.type === 'button'
-      ? { type: 'button', text: words(control.label), value }
-      : { type: 'static_select', selected_option: { text: words(option?.label ?? ''), value } }
+      ? { type: 'button', text: plainText(control.label), value }
+      : { type: 'static_select', selected_option: { text: plainText(option?.label ?? ''), value } }
   return {
     type: 'block_actions',
     user: userOf(from, team),
@@ -82,10 +82,19 @@ interface Command {
 export function commandBody({ team }: SlackState, { channel, from, name, text, trigger }: Command): Fields {
   const { id, name: user } = userOf(from, team)
   return {
-    ...{ token: 'verification-token', team_id: team, team_domain: 'example', channel_id: channel.id },
-    ...{ channel_name: channel.isDirect ? 'directmessage' : 'general', user_id: id, user_name: user },
-    ...{ command: name, text, api_app_id: 'A0FAKE', is_enterprise_install: 'false' },
-    ...{ response_url: 'https://hooks.slack.com/commands/T/1/x', trigger_id: trigger },
+    token: 'verification-token',
+    team_id: team,
+    team_domain: 'example',
+    channel_id: channel.id,
+    channel_name: channel.isDirect ? 'directmessage' : 'general',
+    user_id: id,
+    user_name: user,
+    command: name,
+    text,
+    api_app_id: 'A0FAKE',
+    is_enterprise_install: 'false',
+    response_url: 'https://hooks.slack.com/commands/T/1/x',
+    trigger_id: trigger,
   }
 }
 
@@ -93,6 +102,6 @@ function userOf({ id, name = id }: SlackPerson, team: string): Fields {
   return { id, username: name.toLowerCase(), name, team_id: team }
 }
 
-function words(text: string): Fields {
+function plainText(text: string): Fields {
   return { type: 'plain_text', text }
 }

@@ -1,4 +1,4 @@
-import { fieldsOf } from '../recorded/frames.ts'
+import { fieldsOf } from '../fields.ts'
 import type { Content, TelegramButton, TelegramRows } from './chat.ts'
 import { type Formatted, type TelegramEntity, type TelegramMode, tidied } from './formatted.ts'
 import { parseHtml } from './html.ts'

@@ -1,8 +1,4 @@
-/** A maximum number of calls within any time span of this length. */
-export interface Allowance {
-  readonly count: number
-  readonly perMs: number
-}
+import type { Allowance } from '../platform/budget.ts'
 
 /**
  * Telegram's limits. [docs]: the Bot API's pages or its FAQ; [measured]: by others, without a statement by

@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import { hasHalfPair } from '../half-pair.ts'
-import { fieldsOf } from '../recorded/frames.ts'
-import { readMultipart, type Upload } from './multipart.ts'
+import { type Fields, fieldsOf } from '../fields.ts'
+import { hasHalfPair, parseJson, readBody, readForm, type Upload } from '../platform/body.ts'
 import { badRequest } from './refusal.ts'
 
 /** The payload of a call. Numbers, flags and objects have their type in JSON and are text in a form. */
@@ -13,34 +12,22 @@ export interface Payload {
 const none: ReadonlyMap<string, Upload> = new Map()
 
 export async function readPayload(request: IncomingMessage): Promise<Payload> {
-  const chunks: Buffer[] = []
-  for await (const chunk of request) chunks.push(chunk)
-  const body = Buffer.concat(chunks)
+  const body = await readBody(request)
   const query = new URL(request.url ?? '/', 'http://loopback').searchParams
-  const { fields, files } = read(body, request.headers['content-type'] ?? '')
+  const { fields, files } = readForm(body, request) ?? { fields: fieldsIn(body, request), files: none }
   const all = { ...Object.fromEntries(query), ...fields }
   if (hasHalfPair(all)) throw badRequest('strings must be encoded in UTF-8')
   return { fields: all, files }
 }
 
-function read(body: Buffer, type: string): Payload {
-  const boundary = /^multipart\/form-data;.*boundary="?([^";]+)/i.exec(type)?.[1]
-  if (boundary !== undefined) return readMultipart(body, boundary)
+function fieldsIn(body: Buffer, { headers }: IncomingMessage): Fields {
   const text = body.toString('utf8')
-  if (/^application\/x-www-form-urlencoded/i.test(type))
-    return { fields: Object.fromEntries(new URLSearchParams(text)), files: none }
-  if (text === '') return { fields: {}, files: none }
-  const value = parsed(text)
+  if (/^application\/x-www-form-urlencoded/i.test(headers['content-type'] ?? ''))
+    return Object.fromEntries(new URLSearchParams(text))
+  if (text === '') return {}
+  const value = parseJson(text)
   if (value === undefined) throw badRequest("can't parse JSON object")
-  return { fields: fieldsOf(value), files: none }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
+  return fieldsOf(value)
 }
 
 export function textIn({ fields }: Payload, name: string): string | undefined {
@@ -75,5 +62,5 @@ export function listIn({ fields }: Payload, name: string): readonly unknown[] | 
 }
 
 function readValue(value: unknown): unknown {
-  return typeof value === 'string' ? parsed(value) : value
+  return typeof value === 'string' ? parseJson(value) : value
 }

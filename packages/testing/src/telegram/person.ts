@@ -1,4 +1,5 @@
 import { TestingError } from '../error.ts'
+import { listed, shownPost } from '../platform/fake.ts'
 import type { Chat, Post, TelegramButton, TelegramPerson } from './chat.ts'
 import { mediaFor, type TelegramSentFile } from './file.ts'
 import type { TelegramEntity } from './formatted.ts'
@@ -38,7 +39,7 @@ export interface TelegramSay extends TelegramFrom, TelegramOrigin {
 }
 
 /** The actions of people in the chats. Impossible actions throw a `TestingError`: a person couldn't try them. */
-export interface Person {
+export interface TelegramPeople {
   /** Writes a message; the bot receives it. Returns its `messageId`. */
   say(chatId: number, text: string, options?: TelegramSay): number
   /** Presses the button with this text or data; the bot receives it and has 15 s to answer. */
@@ -66,13 +67,8 @@ export function chatIn(state: TelegramState, chatId: number): Chat {
   return chat
 }
 
-function postIn(chat: Chat, messageId: number): Post {
-  const post = chat.posts.get(messageId)
-  if (!post) {
-    const there = [...chat.posts.keys()].join(', ') || 'none'
-    throw new TestingError('telegram', `Chat ${chat.id} shows no message ${messageId}; it shows ${there}.`)
-  }
-  return post
+function postIn({ id, posts }: Chat, messageId: number): Post {
+  return shownPost('telegram', { id: messageId, place: `Chat ${id}`, posts })
 }
 
 /** What a client marks in a text: commands, and names of people and bots. https://core.telegram.org/bots/api#messageentity */
@@ -86,7 +82,7 @@ const marked = (text: string): readonly TelegramEntity[] =>
 /** What a bot's message has beside its text. */
 const bare = { rich: [], loads: [], names: [], commands: [] } as const
 
-export function createPerson(state: TelegramState): Person {
+export function createPerson(state: TelegramState): TelegramPeople {
   return {
     say: (chatId, text, options = {}) => {
       const chat = chatIn(state, chatId)
@@ -183,7 +179,7 @@ function dataOf({ messageId, rows }: Post, wanted: string): string {
   const buttons: readonly TelegramButton[] = rows.flat()
   const found = buttons.find(({ text }) => text === wanted) ?? buttons.find(({ data }) => data === wanted)
   if (found?.data !== undefined) return found.data
-  const there = buttons.map(({ text }) => `"${text}"`).join(', ') || 'none'
+  const there = listed(buttons.map(({ text }) => `"${text}"`))
   throw new TestingError(
     'telegram',
     `Message ${messageId} has no button "${wanted}" that reaches the bot; it has ${there}.`,

@@ -1,8 +1,11 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { AnswerFault } from '../platform/fault.ts'
+import { answerCall, type Handler, type HttpAnswer, sendAnswer } from '../platform/server.ts'
+import type { Timers } from '../platform/timers.ts'
 import type { StoredFile } from './chat.ts'
-import { describe, type TelegramFault, type TelegramFaultPlan } from './fault.ts'
+import type { TelegramFault, TelegramFaultPlan } from './fault.ts'
 import { fileAt } from './file.ts'
-import { methodNamed } from './methods/all.ts'
+import { methodNamed } from './methods.ts'
 import { numberIn, type Payload, readPayload } from './payload.ts'
 import { Refusal, tooMany } from './refusal.ts'
 import { botScopeName, scopeName, type TelegramState, typingScopeName } from './state.ts'
@@ -11,7 +14,7 @@ import { botScopeName, scopeName, type TelegramState, typingScopeName } from './
 export interface TelegramCall {
   /** When it arrived, in ms since the epoch by the fake's clock. */
   readonly at: number
-  /** What the client's `apiRoot` has after `url`, as "/second", to tell clients apart. Absent if nothing. */
+  /** What the client's `apiRoot` has after `url`, for example "/second", to tell clients apart. Absent if nothing. */
   readonly root?: string
   /** The Bot API's name of the method: `sendMessage`, … */
   readonly method: string
@@ -20,7 +23,7 @@ export interface TelegramCall {
   /** Whether it was done, even if the client got no answer. */
   readonly ok: boolean
   /**
-   * The server's status, even if the client got another answer or none. Absent if the call was never taken, or still
+   * The server's status, even if the client got another answer or none. Absent if the call was not done, or still
    * waits.
    */
   readonly status?: number
@@ -32,48 +35,40 @@ export interface TelegramCall {
   readonly payload: Readonly<Record<string, unknown>>
 }
 
-export interface ServerOptions {
+export interface BotApiOptions {
   readonly state: TelegramState
   readonly token: string
   readonly plan: TelegramFaultPlan
   /** Every call is added here, and replaced when it is answered. */
   readonly calls: TelegramCall[]
-  /** Waits to end when the server closes. */
-  readonly stops: Set<() => void>
+  readonly timers: Timers
 }
 
-interface Answer {
-  readonly status: number
-  readonly body: string
-  readonly type?: string
+interface Answer extends HttpAnswer {
   readonly description?: string
 }
 
 const page =
   '<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body>\r\n<center><h1>502 Bad Gateway</h1></center>\r\n</body>\r\n</html>\r\n'
 
-/** Speaks the Bot API over HTTP. */
-export function createBotApi({ state, token, plan, calls, stops }: ServerOptions): Server {
-  const server = createServer((request, response) => {
-    // The client may disconnect while a response is being written.
-    response.on('error', () => {})
-    const gone = new AbortController()
-    response.on('close', () => gone.abort())
-    // Errors of a method are answered; what remains is a disconnected client.
-    take(request, response, gone.signal).catch(() => response.destroy())
-  })
-  // Never times out idle connections: closing one just as it is reused would be an unplanned fault.
-  server.keepAliveTimeout = 0
-  server.requestTimeout = 0
-  return server
-
-  async function take(request: IncomingMessage, response: ServerResponse, gone: AbortSignal): Promise<void> {
+/** Speaks the Bot API. */
+export function createBotApi({ state, token, plan, calls, timers }: BotApiOptions): Handler {
+  return async (request, response, gone) => {
     const path = (request.url ?? '/').split('?')[0] ?? '/'
     const [, fileToken, filePath] = /^\/file\/bot([^/]+)\/(.+)$/.exec(path) ?? []
     if (filePath !== undefined) return sendFile(response, fileToken === token ? fileAt(state, filePath) : undefined)
     const [, root = '', given, method] = /^(.*)\/bot([^/]+)\/(\w+)$/.exec(path) ?? []
-    if (method === undefined) return send(response, refused(new Refusal(404, describe(404))))
-    if (given !== token) return send(response, refused(new Refusal(401, describe(401))))
+    if (method === undefined) return sendAnswer(response, refused(new Refusal(404, describe(404))))
+    if (given !== token) return sendAnswer(response, refused(new Refusal(401, describe(401))))
+    await take({ root, method }, request, response, gone)
+  }
+
+  async function take(
+    { root, method }: { readonly root: string; readonly method: string },
+    request: IncomingMessage,
+    response: ServerResponse,
+    gone: AbortSignal,
+  ): Promise<void> {
     const read = await readPayload(request).catch((error: unknown) => error)
     if (gone.aborted) return
     const payload = isPayload(read) ? read : { fields: {}, files: new Map() }
@@ -81,54 +76,35 @@ export function createBotApi({ state, token, plan, calls, stops }: ServerOptions
     const fault = plan.next(method, chatId)
     const call: TelegramCall = {
       at: state.clock.now(),
-      ...(root === '' ? {} : { root }),
+      ...(root !== '' && { root }),
       method,
       chatId,
       ok: false,
       payload: loggedOf(payload),
-      ...(fault === undefined ? {} : { fault: fault.type }),
+      ...(fault && { fault: fault.type }),
     }
     const index = calls.push(call) - 1
-    const record = (answer: Answer): Answer => {
-      const { status, description } = answer
-      calls[index] = { ...call, ok: status === 200, status, ...(description === undefined ? {} : { description }) }
-      return answer
-    }
-    const run = async (): Promise<Answer> => record(isPayload(read) ? await done(method, read, gone) : refused(read))
-    await suffer(fault, { call, response, run, record })
+    await answerCall({
+      response,
+      timers,
+      fault,
+      run: async () => (isPayload(read) ? await done(method, read, gone) : refused(read)),
+      answerTo: (due) => answerTo(due, call),
+      log: ({ status, description }) => {
+        calls[index] = { ...call, ok: status === 200, status, ...(description !== undefined && { description }) }
+      },
+    })
   }
 
-  /** Applies a fault to a call. */
-  async function suffer(fault: TelegramFault | undefined, { call, response, run, record }: Suffering): Promise<void> {
-    switch (fault?.type) {
-      case undefined:
-        return send(response, await run())
+  function answerTo(fault: AnswerFault<TelegramFault>, call: TelegramCall): Answer {
+    switch (fault.type) {
       case 'rate-limited':
         freeze(call, fault.retryAfterS)
-        return send(response, record(refused(tooMany(fault.retryAfterS))))
-      case 'status': {
-        const answer = refused(new Refusal(fault.code, fault.description ?? describe(fault.code)))
-        if (fault.isTaken) await run()
-        else record(answer)
-        return send(response, answer)
-      }
+        return refused(tooMany(fault.retryAfterS))
+      case 'status':
+        return refused(new Refusal(fault.code, fault.description ?? describe(fault.code)))
       case 'html':
-        return send(response, record({ status: 502, body: page, type: 'text/html', description: describe(502) }))
-      case 'refuse':
-        response.socket?.destroy()
-        return
-      case 'accept-then-drop':
-        await run()
-        response.socket?.destroy()
-        return
-      case 'stall':
-        return
-      case 'accept-then-stall':
-        await run()
-        return
-      case 'delay':
-        await wait(fault.delayMs)
-        return send(response, await run())
+        return { status: 502, body: page, type: 'text/html', description: describe(502) }
       default:
         return fault satisfies never
     }
@@ -150,23 +126,6 @@ export function createBotApi({ state, token, plan, calls, stops }: ServerOptions
     else if (chatId !== undefined) state.budget.freeze(scopeName(chatId), seconds)
     else if (method.startsWith('send')) state.budget.freeze(botScopeName, seconds)
   }
-
-  function wait(delayMs: number): Promise<void> {
-    return new Promise((resolve) => {
-      const stop = state.clock.after(delayMs, () => {
-        stops.delete(stop)
-        resolve()
-      })
-      stops.add(stop)
-    })
-  }
-}
-
-interface Suffering {
-  readonly call: TelegramCall
-  readonly response: ServerResponse
-  readonly run: () => Promise<Answer>
-  readonly record: (answer: Answer) => Answer
 }
 
 /** Any error that isn't a refusal is a bug in the fake, which a test should see. */
@@ -181,15 +140,9 @@ function refused(error: unknown): Answer {
   return { status: code, body, description: message }
 }
 
-function send(response: ServerResponse, { status, body, type = 'application/json' }: Answer): void {
-  if (response.destroyed) return
-  response.writeHead(status, { 'content-type': type })
-  response.end(body)
-}
-
 /** https://core.telegram.org/bots/api#getfile */
 function sendFile(response: ServerResponse, file: StoredFile | undefined): void {
-  if (!file) return send(response, refused(new Refusal(404, describe(404))))
+  if (!file) return sendAnswer(response, refused(new Refusal(404, describe(404))))
   response.writeHead(200, { 'content-type': 'application/octet-stream' })
   response.end(file.bytes)
 }
@@ -201,4 +154,20 @@ function isPayload(read: unknown): read is Payload {
 function loggedOf({ fields, files }: Payload): Readonly<Record<string, unknown>> {
   const sent = [...files].map(([name, { name: filename, bytes }]) => [name, { name: filename, bytes: bytes.length }])
   return { ...fields, ...Object.fromEntries(sent) }
+}
+
+const usualDescriptions: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not Found',
+  409: 'Conflict',
+  413: 'Request Entity Too Large',
+  500: 'Internal Server Error',
+  502: 'Bad Gateway',
+  504: 'Gateway Timeout',
+}
+
+function describe(code: number): string {
+  return usualDescriptions[code] ?? `Error ${code}`
 }

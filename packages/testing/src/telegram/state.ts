@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import { type Budget, createBudget, type Scope } from './budget.ts'
+import { type Budget, createBudget, type Scope } from '../platform/budget.ts'
 import { type Chat, createChat, type Post, type StoredFile, type TelegramChat } from './chat.ts'
 import type { TelegramCommand } from './file.ts'
 import { limits } from './limits.ts'

@@ -1,7 +1,7 @@
-import { request } from 'node:http'
 import type { Clock } from '../clock.ts'
+import { createWebhookQueue, postTo } from '../platform/webhook.ts'
 import { limits } from './limits.ts'
-import type { TelegramUpdate, Updates } from './update.ts'
+import type { Updates } from './update.ts'
 
 export interface Webhook {
   /** Empty if there is none. */
@@ -12,16 +12,28 @@ export interface Webhook {
   close(): void
 }
 
-/** Sends updates to a URL, one after the other, each until it is accepted or the attempts are used up. */
+/** Sends updates to a URL, one after the other. */
 export function createWebhook(clock: Clock, updates: Updates): Webhook {
   let url = ''
   let secret: string | undefined
   let lastError: Webhook['lastError']
-  let attempts = 0
-  let isSending = false
-  let stopWaiting: (() => void) | undefined
-  let leave = new AbortController()
-  updates.onPush(send)
+  const queue = createWebhookQueue({
+    clock,
+    limits: limits.webhook,
+    oldest: () => (url === '' ? undefined : updates.pending[0]),
+    post: (update, signal) => {
+      const headers = {
+        'content-type': 'application/json',
+        ...(secret !== undefined && { 'X-Telegram-Bot-Api-Secret-Token': secret }),
+      }
+      return postTo(url, { body: JSON.stringify(update), headers, signal })
+    },
+    drop: updates.shift,
+    onFailure: (message) => {
+      lastError = { at: clock.now(), message }
+    },
+  })
+  updates.onPush(queue.send)
   return {
     get url() {
       return url
@@ -30,76 +42,18 @@ export function createWebhook(clock: Clock, updates: Updates): Webhook {
       return lastError
     },
     set: (to, token) => {
-      stop()
+      remove()
       url = to
       secret = token
-      send()
+      queue.send()
     },
-    remove: () => {
-      stop()
-      url = ''
-    },
-    close: () => {
-      stop()
-      url = ''
-    },
+    remove,
+    close: remove,
   }
 
-  function stop(): void {
-    stopWaiting?.()
-    stopWaiting = undefined
-    leave.abort()
-    leave = new AbortController()
-    isSending = false
-    attempts = 0
+  function remove(): void {
+    queue.stop()
     lastError = undefined
-  }
-
-  function send(): void {
-    const update = updates.pending[0]
-    if (url === '' || isSending || stopWaiting || !update) return
-    isSending = true
-    const { signal } = leave
-    post(update, signal).then(
-      (status) => {
-        if (!signal.aborted)
-          done(status >= 200 && status < 300 ? undefined : `Wrong response from the webhook: ${status}`)
-      },
-      (error: unknown) => {
-        if (!signal.aborted) done(`Connection failed: ${String(error)}`)
-      },
-    )
-  }
-
-  function done(failure: string | undefined): void {
-    isSending = false
-    attempts = failure === undefined ? 0 : attempts + 1
-    if (failure !== undefined) lastError = { at: clock.now(), message: failure }
-    const { firstMs, longestMs, attempts: most } = limits.webhook
-    if (failure === undefined || attempts >= most) {
-      attempts = 0
-      updates.shift()
-      return send()
-    }
-    stopWaiting = clock.after(Math.min(longestMs, firstMs * 2 ** (attempts - 1)), () => {
-      stopWaiting = undefined
-      send()
-    })
-  }
-
-  function post(update: TelegramUpdate, signal: AbortSignal): Promise<number> {
-    const headers = {
-      'content-type': 'application/json',
-      ...(secret === undefined ? {} : { 'X-Telegram-Bot-Api-Secret-Token': secret }),
-    }
-    return new Promise((resolve, reject) => {
-      const outgoing = request(url, { method: 'POST', headers, agent: false, signal }, (answer) => {
-        answer.resume()
-        answer.on('end', () => resolve(answer.statusCode ?? 0))
-        answer.on('error', reject)
-      })
-      outgoing.on('error', reject)
-      outgoing.end(JSON.stringify(update))
-    })
+    url = ''
   }
 }

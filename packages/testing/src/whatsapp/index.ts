@@ -1,7 +1,7 @@
 export type { CloudKind, WhatsAppButton } from './cloud/content.ts'
 export type { CloudFault } from './cloud/fault.ts'
 export type { WhatsAppWebhookCall } from './cloud/hook.ts'
-export type { WhatsAppPerson, WhatsAppSay } from './cloud/person.ts'
+export type { WhatsAppPeople, WhatsAppSay } from './cloud/person.ts'
 export type { WhatsAppCall } from './cloud/server.ts'
 export { type FakeWhatsApp, startWhatsApp, type WhatsAppMessage, type WhatsAppOptions } from './cloud/start.ts'
 export type { WhatsAppEntity } from './formatted.ts'

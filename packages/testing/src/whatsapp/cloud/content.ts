@@ -1,4 +1,4 @@
-import { fieldsOf } from '../../recorded/frames.ts'
+import { fieldsOf } from '../../fields.ts'
 import { cloudLimits } from './limits.ts'
 import { invalid } from './refusal.ts'
 

@@ -1,9 +1,10 @@
-import { type Befalling, createPlan, type FaultPlan } from '../../fault.ts'
+import { type ConnectionFault, createFaultPlan, type FaultPlan, type FaultTimes } from '../../platform/fault.ts'
 
 /** A failure of a call to the Cloud API. */
 export type CloudFault = ToCalls &
-  /** The limit of the pair (131056) or of the number (130429): nothing was done. Default: the pair's. */
   (
+    | ConnectionFault
+    /** The limit of the pair (131056) or of the number (130429). Nothing was done. Default: the pair's. */
     | { readonly type: 'rate-limited'; readonly code?: 131056 | 130429 }
     /**
      * An error response. Nothing was done, unless it `isTaken`: a gateway that gives up on a server which continues.
@@ -15,24 +16,16 @@ export type CloudFault = ToCalls &
         readonly details?: string
         readonly isTaken?: boolean
       }
-    /** It is taken, and the webhook gets this error for it: the person never sees it. */
+    /** The call succeeds, and the webhook gets this error for the message: the person never sees it. */
     | { readonly type: 'undelivered'; readonly code: number }
-    /** A web page instead of JSON, with this status: nothing was done. */
+    /** A web page instead of JSON, with this status. Nothing was done. */
     | { readonly type: 'page'; readonly status: number }
-    /** The connection breaks before the call is taken. */
-    | { readonly type: 'refuse' }
-    /** The call is taken and the connection breaks before the answer. */
-    | { readonly type: 'accept-then-drop' }
-    /** Not taken, and never answered. */
-    | { readonly type: 'stall' }
-    /** Taken, and never answered. */
-    | { readonly type: 'accept-then-stall' }
   )
 
 /** The kind of a call. `number` reads the number that people write to. */
 export type CloudCallKind = 'text' | 'interactive' | 'document' | 'reaction' | 'typing' | 'media' | 'number' | 'other'
 
-interface ToCalls extends Befalling {
+interface ToCalls extends FaultTimes {
   /** Default: any but `typing` and `number`. */
   readonly kind?: CloudCallKind
   /** Default: any person. */
@@ -41,11 +34,9 @@ interface ToCalls extends Befalling {
 
 export type CloudFaultPlan = FaultPlan<CloudFault, [kind: CloudCallKind, to: string | undefined]>
 
-export function createCloudFaultPlan(faults: readonly CloudFault[]): CloudFaultPlan {
-  return createPlan(faults, befalls)
-}
-
-function befalls(fault: CloudFault, kind: CloudCallKind, to: string | undefined): boolean {
-  if (fault.to !== undefined && fault.to !== to) return false
-  return fault.kind === undefined ? kind !== 'typing' && kind !== 'number' : fault.kind === kind
+export function createCloudFaults(faults: readonly CloudFault[]): CloudFaultPlan {
+  return createFaultPlan(faults, (fault, kind, to) => {
+    if (fault.to !== undefined && fault.to !== to) return false
+    return fault.kind === undefined ? kind !== 'typing' && kind !== 'number' : fault.kind === kind
+  })
 }

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
-import { request } from 'node:http'
 import type { Clock } from '../../clock.ts'
 import { TestingError } from '../../error.ts'
+import { createWebhookQueue, postTo } from '../../platform/webhook.ts'
 import { cloudLimits } from './limits.ts'
 import { titles } from './refusal.ts'
 
@@ -45,11 +45,14 @@ export interface HookOptions {
 export function createHook({ clock, appSecret, phoneNumberId }: HookOptions): Hook {
   const calls: WhatsAppWebhookCall[] = []
   const pending: string[] = []
-  const leave = new AbortController()
   let url = ''
-  let isSending = false
-  let attempts = 0
-  let stopWaiting = (): void => {}
+  const queue = createWebhookQueue({
+    clock,
+    limits: cloudLimits.webhook,
+    oldest: () => (url === '' ? undefined : pending[0]),
+    post,
+    drop: () => pending.shift(),
+  })
   return { calls, sign, set, notify, status, close }
 
   function sign(body: string | Uint8Array): string {
@@ -67,14 +70,14 @@ export function createHook({ clock, appSecret, phoneNumberId }: HookOptions): Ho
     if (!answer.ok || (await answer.text()) !== challenge)
       throw new TestingError('whatsapp', `The webhook did not return the challenge: it answered ${answer.status}.`)
     url = to
-    send()
+    queue.send()
   }
 
   function notify(value: Readonly<Record<string, unknown>>): void {
     const metadata = { display_phone_number: '15550001111', phone_number_id: phoneNumberId }
     const change = { field: 'messages', value: { messaging_product: 'whatsapp', metadata, ...value } }
     pending.push(JSON.stringify({ object: 'whatsapp_business_account', entry: [{ id: '102', changes: [change] }] }))
-    send()
+    queue.send()
   }
 
   function status({ id, person, status: is, code, data }: CloudStatus): void {
@@ -88,53 +91,16 @@ export function createHook({ clock, appSecret, phoneNumberId }: HookOptions): Ho
   }
 
   function close(): void {
-    stopWaiting()
-    leave.abort()
     url = ''
+    queue.stop()
   }
 
-  function send(): void {
-    const [body] = pending
-    if (url === '' || isSending || body === undefined) return
-    isSending = true
+  async function post(body: string, signal: AbortSignal): Promise<number> {
     const call = { body, signature: sign(body) }
     const index = calls.push(call) - 1
-    post(call).then(
-      (answered) => {
-        calls[index] = { ...call, status: answered }
-        done(answered >= 200 && answered < 300)
-      },
-      () => done(false),
-    )
-  }
-
-  function done(isTaken: boolean): void {
-    if (leave.signal.aborted) return
-    attempts = isTaken ? 0 : attempts + 1
-    const { firstMs, attempts: most } = cloudLimits.webhook
-    const next = (): void => {
-      isSending = false
-      send()
-    }
-    if (!isTaken && attempts < most) {
-      stopWaiting = clock.after(firstMs * 2 ** (attempts - 1), next)
-      return
-    }
-    attempts = 0
-    pending.shift()
-    next()
-  }
-
-  function post({ body, signature }: WhatsAppWebhookCall): Promise<number> {
-    const headers = { 'content-type': 'application/json', 'x-hub-signature-256': signature }
-    return new Promise((resolve, reject) => {
-      const outgoing = request(url, { method: 'POST', headers, agent: false, signal: leave.signal }, (answer) => {
-        answer.resume()
-        answer.on('end', () => resolve(answer.statusCode ?? 0))
-        answer.on('error', reject)
-      })
-      outgoing.on('error', reject)
-      outgoing.end(body)
-    })
+    const headers = { 'content-type': 'application/json', 'x-hub-signature-256': call.signature }
+    const status = await postTo(url, { body, headers, signal })
+    calls[index] = { ...call, status }
+    return status
   }
 }

@@ -1,4 +1,5 @@
 import { TestingError } from '../../error.ts'
+import { shownPost } from '../../platform/fake.ts'
 import type { CloudContent } from './content.ts'
 import type { CloudPost, CloudState } from './state.ts'
 
@@ -15,7 +16,7 @@ export interface WhatsAppSay {
 }
 
 /** The actions of people. Impossible actions throw a `TestingError`: a person couldn't try them. */
-export interface WhatsAppPerson {
+export interface WhatsAppPeople {
   /** Writes a message; the webhook receives it, and the business may answer for 24 h. Returns its `wamid`. */
   say(person: string, text: string, options?: WhatsAppSay): string
   /**
@@ -29,7 +30,7 @@ export interface WhatsAppPerson {
   fail(person: string, messageId: string, code: number): void
 }
 
-export function createCloudPerson(state: CloudState): WhatsAppPerson {
+export function createCloudPerson(state: CloudState): WhatsAppPeople {
   const { clock, hook } = state
   return {
     say: (person, text, options = {}) => {
@@ -92,9 +93,7 @@ export function createCloudPerson(state: CloudState): WhatsAppPerson {
   }
 
   function found(person: string, messageId: string): CloudPost {
-    const post = state.chat(person).posts.get(messageId)
-    if (!post) throw new TestingError('whatsapp', `${person} sees no message ${messageId}.`)
-    return post
+    return shownPost('whatsapp', { id: messageId, place: `The chat of ${person}`, posts: state.chat(person).posts })
   }
 }
 

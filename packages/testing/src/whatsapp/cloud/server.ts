@@ -1,7 +1,10 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock } from '../../clock.ts'
-import { fieldsOf } from '../../recorded/frames.ts'
-import { readMultipart } from '../../telegram/multipart.ts'
+import { fieldsOf } from '../../fields.ts'
+import { parseJson, readBody, readForm } from '../../platform/body.ts'
+import type { AnswerFault } from '../../platform/fault.ts'
+import { answerCall, type Handler, type HttpAnswer, sendAnswer } from '../../platform/server.ts'
+import type { Timers } from '../../platform/timers.ts'
 import type { CloudCallKind, CloudFault, CloudFaultPlan } from './fault.ts'
 import { CloudRefusal } from './refusal.ts'
 import { type CloudState, refusal } from './state.ts'
@@ -24,7 +27,7 @@ export interface WhatsAppCall {
   readonly fields: Readonly<Record<string, unknown>>
 }
 
-export interface CloudServerOptions {
+export interface CloudApiOptions {
   readonly state: CloudState
   readonly token: string
   readonly phoneNumberId: string
@@ -33,37 +36,28 @@ export interface CloudServerOptions {
   readonly clock: Clock | undefined
   /** Every call is added here, and replaced when it is answered. */
   readonly calls: WhatsAppCall[]
+  readonly timers: Timers
 }
 
-interface Answer {
-  readonly status: number
-  readonly body: string
+interface Answer extends HttpAnswer {
   readonly code?: number
 }
 
-/** Speaks the Cloud API over HTTP. */
-export function createCloudServer(options: CloudServerOptions): Server {
-  const { state, token, phoneNumberId, plan, calls, clock } = options
+/** Speaks the Cloud API. */
+export function createCloudApi(options: CloudApiOptions): Handler {
+  const { state, token, phoneNumberId, plan, calls, clock, timers } = options
   const numberRead: Call = { fields: {}, run: () => ({ id: phoneNumberId, display_phone_number: '+1 555-000-1111' }) }
-  const server = createServer((request, response) => {
-    response.on('error', () => {})
-    take(request, response).catch(() => response.destroy())
-  })
-  // Never times out idle connections: closing one just as it is reused would be an unplanned fault.
-  server.keepAliveTimeout = 0
-  return server
-
-  async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  return async (request, response) => {
     // Node would use the computer's clock. https://www.rfc-editor.org/rfc/rfc9110#field.date
     if (clock !== undefined) response.setHeader('date', new Date(clock.now()).toUTCString())
     else response.sendDate = false
     const [, id, path] = /^\/v\d+\.\d+\/([^/]+)\/(messages|media)$/.exec(request.url ?? '') ?? []
-    const body = await bodyOf(request)
-    if (request.headers.authorization !== `Bearer ${token}`) return send(response, refused(expired))
+    const body = await readBody(request)
+    if (request.headers.authorization !== `Bearer ${token}`) return sendAnswer(response, refused(expired))
     const isNumber = request.method === 'GET' && pathOf(request) === phoneNumberId
     if (request.method === 'GET' && !isNumber) return readFrom(request, response)
     const isPost = id === phoneNumberId && path !== undefined && request.method === 'POST'
-    if (!isNumber && !isPost) return send(response, refused(unknown))
+    if (!isNumber && !isPost) return sendAnswer(response, refused(unknown))
     const { fields, run } = isNumber ? numberRead : path === 'media' ? mediaIn(request, body) : messageIn(body)
     const kind = isNumber ? 'number' : path === 'media' ? 'media' : kindOf(fields)
     const to =
@@ -71,19 +65,23 @@ export function createCloudServer(options: CloudServerOptions): Server {
     const fault = plan.next(kind, to)
     const call: WhatsAppCall = { at: state.clock.now(), kind, to, fields, ...(fault && { fault: fault.type }) }
     const index = calls.push(call) - 1
-    const record = (answer: Answer): Answer => {
-      const { status, code } = answer
-      calls[index] = { ...call, status, ...(code !== undefined && { code }) }
-      return answer
-    }
-    suffer(fault, { response, run: (lost) => record(done(() => run(lost))), record })
+    await answerCall({
+      response,
+      timers,
+      fault,
+      run: () => done(() => run(fault?.type === 'undelivered' ? fault.code : undefined)),
+      answerTo,
+      log: ({ status, code }) => {
+        calls[index] = { ...call, status, ...(code !== undefined && { code }) }
+      },
+    })
   }
 
   /** https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/media */
   function readFrom(request: IncomingMessage, response: ServerResponse): void {
     const path = pathOf(request)
     const file = state.inbox.get(decodeURIComponent(path.replace(/^attachments\//, '')))
-    if (!file) return send(response, refused(unknown))
+    if (!file) return sendAnswer(response, refused(unknown))
     if (path.startsWith('attachments/')) {
       response.writeHead(200, { 'content-type': file.mime })
       response.end(file.bytes)
@@ -97,19 +95,17 @@ export function createCloudServer(options: CloudServerOptions): Server {
       id: path,
       messaging_product: 'whatsapp',
     }
-    return send(response, { status: 200, body: JSON.stringify(place) })
+    return sendAnswer(response, { status: 200, body: JSON.stringify(place) })
   }
 
   function messageIn(body: Buffer): Call {
-    const fields = fieldsOf(parsed(body))
+    const fields = fieldsOf(parseJson(body.toString('utf8')))
     return { fields, run: (lost) => state.messages(fields, lost) }
   }
 
   function mediaIn(request: IncomingMessage, body: Buffer): Call {
-    const boundary =
-      /^multipart\/form-data;.*boundary="?([^";]+)/i.exec(request.headers['content-type'] ?? '')?.[1] ?? ''
-    const { fields, files } = readMultipart(body, boundary)
-    return { fields, run: () => state.media(fields.type ?? '', files.get('file')) }
+    const form = readForm(body, request)
+    return { fields: form?.fields ?? {}, run: () => state.media(form?.fields.type ?? '', form?.files.get('file')) }
   }
 }
 
@@ -123,45 +119,19 @@ interface Call {
   readonly run: (lost?: number) => unknown
 }
 
-interface Suffering {
-  readonly response: ServerResponse
-  readonly run: (lost?: number) => Answer
-  readonly record: (answer: Answer) => Answer
-}
-
-/** Applies a fault to a call. */
-function suffer(fault: CloudFault | undefined, { response, run, record }: Suffering): void {
-  switch (fault?.type) {
-    case undefined:
-      return send(response, run())
+/** Undefined for a message that is accepted like any other, and not delivered. */
+function answerTo(fault: AnswerFault<CloudFault>): Answer | undefined {
+  switch (fault.type) {
     case 'rate-limited':
-      return send(response, record(refused(refusal(fault.code ?? 131056))))
+      return refused(refusal(fault.code ?? 131056))
     case 'refused': {
       const { status, code, details = '' } = fault
-      const answer = refused(new CloudRefusal(code, `(#${code}) ${refusal(code).message}`, { status, details }))
-      if (fault.isTaken) run()
-      else record(answer)
-      return send(response, answer)
+      return refused(new CloudRefusal(code, `(#${code}) ${refusal(code).message}`, { status, details }))
     }
     case 'undelivered':
-      return send(response, run(fault.code))
+      return undefined
     case 'page':
-      return send(
-        response,
-        record({ status: fault.status, body: '<html><body>Sorry, something went wrong.</body></html>' }),
-      )
-    case 'refuse':
-      response.socket?.destroy()
-      return
-    case 'accept-then-drop':
-      run()
-      response.socket?.destroy()
-      return
-    case 'stall':
-      return
-    case 'accept-then-stall':
-      run()
-      return
+      return { status: fault.status, body: '<html><body>Sorry, something went wrong.</body></html>', type: 'text/html' }
     default:
       return fault satisfies never
   }
@@ -191,24 +161,4 @@ function refused(error: unknown): Answer {
   const data = details === '' ? {} : { error_data: { messaging_product: 'whatsapp', details } }
   const body = JSON.stringify({ error: { message, type: 'OAuthException', code, ...data, fbtrace_id: 'fake' } })
   return { status, code, body }
-}
-
-function send(response: ServerResponse, { status, body }: Answer): void {
-  if (response.destroyed) return
-  response.writeHead(status, { 'content-type': body.startsWith('<') ? 'text/html' : 'application/json' })
-  response.end(body)
-}
-
-async function bodyOf(request: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  for await (const chunk of request) chunks.push(chunk)
-  return Buffer.concat(chunks)
-}
-
-function parsed(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'))
-  } catch {
-    return undefined
-  }
 }

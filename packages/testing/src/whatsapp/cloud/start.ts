@@ -1,13 +1,14 @@
 import { type Clock, realClock } from '../../clock.ts'
-import { TestingError } from '../../error.ts'
-import type { WhatsAppEntity } from '../formatted.ts'
-import { readWhatsApp } from '../formatted.ts'
+import { createObservers, type FakeHttpPlatform } from '../../platform/fake.ts'
+import { createFakeServer } from '../../platform/server.ts'
+import { createTimers } from '../../platform/timers.ts'
+import { readWhatsApp, type WhatsAppEntity } from '../formatted.ts'
 import type { CloudKind, WhatsAppButton } from './content.ts'
-import { type CloudFault, createCloudFaultPlan } from './fault.ts'
+import { type CloudFault, createCloudFaults } from './fault.ts'
 import { createHook, type WhatsAppWebhookCall } from './hook.ts'
 import { cloudLimits } from './limits.ts'
-import { createCloudPerson, type WhatsAppPerson } from './person.ts'
-import { createCloudServer, type WhatsAppCall } from './server.ts'
+import { createCloudPerson, type WhatsAppPeople } from './person.ts'
+import { createCloudApi, type WhatsAppCall } from './server.ts'
 import { type CloudPost, createState } from './state.ts'
 
 /** The business's number, and what goes wrong. */
@@ -61,7 +62,9 @@ export interface WhatsAppMessage {
  * A Cloud API server, and the people that the business talks to. Chats are open at the start, as if everyone had just
  * written.
  */
-export interface FakeWhatsApp extends WhatsAppPerson {
+export interface FakeWhatsApp
+  extends WhatsAppPeople,
+    FakeHttpPlatform<string, WhatsAppCall, CloudFault, WhatsAppMessage, WhatsAppCall['kind']> {
   /** The `apiUrl` for a client, with its version. */
   readonly url: string
   /** The access token, as given. */
@@ -70,28 +73,14 @@ export interface FakeWhatsApp extends WhatsAppPerson {
   readonly appSecret: string
   /** The id of the business's number. */
   readonly phoneNumberId: string
-  /** Every call with the right token so far, in order of arrival, whatever the response. */
-  readonly calls: readonly WhatsAppCall[]
-  /** The number of calls of this kind, whatever the response. */
-  count(kind: WhatsAppCall['kind']): number
-  /** What the person sees in the chat now, oldest first. */
-  screen(person: string): readonly WhatsAppMessage[]
-  /** How many of the business's messages made a sound there: all do. */
-  notifications(person: string): number
   /** Whether the typing indicator shows there now. */
   typing(person: string): boolean
-  /** Adds a fault; it counts calls from now on. */
-  inject(fault: CloudFault): void
-  /** Calls the observer after each change of a person's chat. Returns a function that stops it. */
-  observe(observer: (person: string) => void): () => void
   /** The requests to the webhook. */
   readonly webhookCalls: readonly WhatsAppWebhookCall[]
   /** Sets the webhook, as in the app's settings: requests the challenge first. Rejects if it isn't returned. */
   setWebhook(url: string, verifyToken: string): Promise<void>
   /** `sha256=…`, as Meta signs these bytes. */
   sign(body: string | Uint8Array): string
-  /** Breaks open connections and stops listening. */
-  close(): Promise<void>
 }
 
 /** Starts a fake Cloud API on loopback. Several may run at once. */
@@ -99,34 +88,34 @@ export async function startWhatsApp(options: WhatsAppOptions): Promise<FakeWhats
   const { token, appSecret = 'a-fake-app-secret', phoneNumberId = '106540352242922', clock = realClock } = options
   const { faults = [], listBody = cloudLimits.listBody, closedWindow = 'report', dates = true } = options
   const calls: WhatsAppCall[] = []
-  const observers = new Set<(person: string) => void>()
-  const plan = createCloudFaultPlan(faults)
+  const timers = createTimers(clock)
+  const plan = createCloudFaults(faults)
   const hook = createHook({ clock, appSecret, phoneNumberId })
-  const onChange = (person: string): void => {
-    for (const observer of observers) observer(person)
-  }
-  const state = createState({ clock, hook, listBody, closedWindow, onChange })
-  const server = createCloudServer({ state, token, phoneNumberId, plan, calls, clock: dates ? clock : undefined })
-  const port = await listen(server)
+  const { observe, changed } = createObservers<string>()
+  const state = createState({ clock, hook, listBody, closedWindow, onChange: changed })
+  const api = createCloudApi({ state, token, phoneNumberId, plan, calls, timers, clock: dates ? clock : undefined })
+  const server = createFakeServer('whatsapp', api)
+  await server.listen()
   return {
     ...createCloudPerson(state),
-    ...{ token, appSecret, phoneNumberId, calls, webhookCalls: hook.calls, setWebhook: hook.set, sign: hook.sign },
-    url: `http://127.0.0.1:${port}/v23.0`,
+    token,
+    appSecret,
+    phoneNumberId,
+    calls,
+    webhookCalls: hook.calls,
+    setWebhook: hook.set,
+    sign: hook.sign,
+    url: `${server.origin}/v23.0`,
     count: (kind) => calls.filter((call) => call.kind === kind).length,
     screen: (person) => [...state.chat(person).posts.values()].map(shown),
     notifications: (person) => state.chat(person).loud,
     typing: (person) => state.chat(person).typingUntil > clock.now(),
     inject: plan.add,
-    observe: (observer) => {
-      observers.add(observer)
-      return () => observers.delete(observer)
-    },
+    observe,
     close: () => {
       hook.close()
-      return new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      })
+      timers.close()
+      return server.close()
     },
   }
 }
@@ -145,15 +134,4 @@ function shown({ id, from, content, replyTo, file, reaction }: CloudPost): Whats
     replyTo,
     reaction: reaction || undefined,
   }
-}
-
-function listen(server: ReturnType<typeof createCloudServer>): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      if (address !== null && typeof address === 'object') resolve(address.port)
-      else reject(new TestingError('whatsapp', 'The fake WhatsApp could not get a port on 127.0.0.1.'))
-    })
-  })
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.ts'
-import { fieldsOf } from '../../recorded/frames.ts'
-import { createBudget } from '../../telegram/budget.ts'
+import { fieldsOf } from '../../fields.ts'
+import { createBudget } from '../../platform/budget.ts'
 import { type CloudContent, contentOf } from './content.ts'
 import type { Hook } from './hook.ts'
 import { cloudLimits, documentTypes, imageTypes } from './limits.ts'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '../../clock.ts'
-import { fieldsOf } from '../../recorded/frames.ts'
+import { fieldsOf } from '../../fields.ts'
 import { SocketBoom } from './boom.ts'
 
 type Fields = Readonly<Record<string, unknown>>

@@ -1,7 +1,7 @@
-import { type Befalling, createPlan, type FaultPlan } from '../../fault.ts'
+import { createFaultPlan, type FaultPlan, type FaultTimes } from '../../platform/fault.ts'
 
 /** A failure of a call to a socket. */
-export type SocketFault = Befalling & {
+export type SocketFault = FaultTimes & {
   /** Default: any but `typing` and `read`. */
   readonly kind?: SocketCallKind
 } & (
@@ -34,8 +34,8 @@ export type SocketCallKind = 'text' | 'edit' | 'delete' | 'react' | 'document' |
 
 export type SocketFaultPlan = FaultPlan<SocketFault, [kind: SocketCallKind]>
 
-export function createSocketFaultPlan(faults: readonly SocketFault[]): SocketFaultPlan {
-  return createPlan(faults, ({ kind: wanted }, kind) =>
+export function createSocketFaults(faults: readonly SocketFault[]): SocketFaultPlan {
+  return createFaultPlan(faults, ({ kind: wanted }, kind) =>
     wanted === undefined ? kind !== 'typing' && kind !== 'read' : wanted === kind,
   )
 }

@@ -1,4 +1,4 @@
-import { fieldsOf } from '../../recorded/frames.ts'
+import { fieldsOf } from '../../fields.ts'
 import type { SocketAccount } from './account.ts'
 import { socketLimits } from './account.ts'
 import { closed, SocketBoom } from './boom.ts'

@@ -1,8 +1,9 @@
 import { type Clock, realClock } from '../../clock.ts'
 import { TestingError } from '../../error.ts'
+import { createObservers, type FakePlatform } from '../../platform/fake.ts'
 import { readWhatsApp, type WhatsAppEntity } from '../formatted.ts'
 import { createAccount, type SocketPost } from './account.ts'
-import { createSocketFaultPlan, type SocketFault } from './fault.ts'
+import { createSocketFaults, type SocketFault } from './fault.ts'
 import { type BaileysSay, documentOf } from './said.ts'
 import { type BaileysCall, createSocket, type FakeSocket, type SocketHandle } from './socket.ts'
 
@@ -48,7 +49,8 @@ export interface BaileysMessage {
 }
 
 /** A WhatsApp account, and the sockets that a host links to it. */
-export interface FakeBaileys {
+export interface FakeBaileys
+  extends FakePlatform<string, BaileysCall, SocketFault, BaileysMessage, BaileysCall['kind']> {
   /** Connects another socket, like an open one from `makeWASocket()`. Messages from the meantime arrive as history. */
   connect(): FakeSocket
   /** Breaks the connection: every call of this socket fails from now on. */
@@ -57,24 +59,12 @@ export interface FakeBaileys {
   readonly isConnected: boolean
   /** How many listeners the current socket has. */
   readonly listening: number
-  /** Every call of any socket so far, in order. */
-  readonly calls: readonly BaileysCall[]
-  /** The number of calls of this kind, whatever the result. */
-  count(kind: BaileysCall['kind']): number
-  /** What people in that chat see now, oldest first. */
-  screen(jid: string): readonly BaileysMessage[]
-  /** How many of the account's messages made a sound there: all do, but edits don't. */
-  notifications(jid: string): number
   /** Whether the typing indicator shows there now. */
   typing(jid: string): boolean
   /** People mentioned in a message, who would be notified. */
   readonly mentioned: readonly string[]
   /** Messages edited after more than 15 min: accepted, but not displayed. */
   readonly lateEdits: readonly string[]
-  /** Adds a fault; it counts calls from now on. */
-  inject(fault: SocketFault): void
-  /** Calls the observer after each change of a chat. Returns a function that stops it. */
-  observe(observer: (jid: string) => void): () => void
   /** Writes a message as another person. Returns its id. */
   say(jid: string, text: string, options?: BaileysSay): string
   /**
@@ -92,14 +82,13 @@ const user = { id: '4915100000000:7@s.whatsapp.net', lid: '999999999999999:7@lid
 export function createFakeBaileys(options: BaileysOptions = {}): FakeBaileys {
   const { clock = realClock, faults = [], aheadMs = 0, numbers = {}, admins = {} } = options
   const calls: BaileysCall[] = []
-  const observers = new Set<(jid: string) => void>()
-  const plan = createSocketFaultPlan(faults)
-  const account = createAccount({ clock, aheadMs }, (jid) => {
-    for (const observer of observers) observer(jid)
-  })
+  const { observe, changed } = createObservers<string>()
+  const plan = createSocketFaults(faults)
+  const account = createAccount({ clock, aheadMs }, changed)
   let current: SocketHandle | undefined
   let missed: unknown[] = []
-  let [sockets, said] = [0, 0]
+  let sockets = 0
+  let written = 0
   return {
     connect,
     drop: () => current?.close(),
@@ -117,10 +106,7 @@ export function createFakeBaileys(options: BaileysOptions = {}): FakeBaileys {
     mentioned: account.mentioned,
     lateEdits: account.lateEdits,
     inject: plan.add,
-    observe: (observer) => {
-      observers.add(observer)
-      return () => observers.delete(observer)
-    },
+    observe,
     say,
     revoke: (jid, id, { by } = {}) => {
       // As `processMessage` of Baileys does it: the key of the revoking message, with the id that it names.
@@ -139,7 +125,12 @@ export function createFakeBaileys(options: BaileysOptions = {}): FakeBaileys {
     current?.close()
     sockets += 1
     const handle = createSocket({
-      ...{ account, user, plan, number: sockets, now: clock.now, calls },
+      account,
+      user,
+      plan,
+      number: sockets,
+      now: clock.now,
+      calls,
       numberOf: (lid) => numbers[lid],
       adminsOf: (jid) => admins[jid] ?? [],
     })
@@ -166,8 +157,8 @@ export function createFakeBaileys(options: BaileysOptions = {}): FakeBaileys {
       mention = false,
       file,
     } = options
-    said += 1
-    const id = `3A${String(said).padStart(16, '0')}`
+    written += 1
+    const id = `3A${String(written).padStart(16, '0')}`
     const inGroup = jid.endsWith('@g.us')
     account.put(jid, { id, from: isMine ? 'me' : inGroup ? from : jid, source: text, ...(replyTo && { replyTo }) })
     const cited = replyTo === undefined ? undefined : account.chat(jid).posts.get(replyTo)

@@ -1,6 +1,14 @@
 import type { Clock } from '../clock.ts'
-import type { Allowance } from './limits.ts'
 
+/** A maximum number of calls within a time span. */
+export interface Allowance {
+  /** The most calls. */
+  readonly count: number
+  /** The length of the time span, in ms. */
+  readonly perMs: number
+}
+
+/** Counts calls within any time span of an allowance's length. */
 export interface Budget {
   /** Takes one from each scope, or, if one of them is empty, from none and returns the seconds to wait. */
   spend(scopes: readonly Scope[]): number | undefined
@@ -60,4 +68,50 @@ function waitOf(account: Account, { allowances }: Scope, now: number): number {
 function recent(account: Account, allowances: readonly Allowance[], now: number): readonly number[] {
   const longest = Math.max(...allowances.map(({ perMs }) => perMs))
   return account.spent.filter((at) => at > now - longest)
+}
+
+/** The state of a window, which platforms report with each response. */
+export interface WindowState {
+  readonly name: string
+  readonly limit: number
+  readonly remaining: number
+  readonly resetAfterMs: number
+  /** Whether the call was refused because nothing is left. */
+  readonly isEmpty: boolean
+}
+
+/** Counts calls in windows: each begins with the first call after the one before has ended. */
+export interface WindowBudget {
+  take(name: string, allowance: Allowance): WindowState
+  /** Refuses all calls for this long. */
+  freeze(name: string, forMs: number): void
+}
+
+interface Window {
+  readonly until: number
+  readonly spent: number
+  readonly frozenUntil: number
+}
+
+const freshWindow: Window = { until: 0, spent: 0, frozenUntil: 0 }
+
+export function createWindowBudget(clock: Clock): WindowBudget {
+  const windows = new Map<string, Window>()
+  return { take, freeze }
+
+  function take(name: string, { count, perMs }: Allowance): WindowState {
+    const now = clock.now()
+    const known = windows.get(name) ?? freshWindow
+    const window = known.until > now ? known : { ...known, until: now + perMs, spent: 0 }
+    const frozenMs = Math.max(0, window.frozenUntil - now)
+    const isEmpty = frozenMs > 0 || window.spent >= count
+    const spent = isEmpty ? window.spent : window.spent + 1
+    windows.set(name, { ...window, spent })
+    const remaining = frozenMs > 0 ? 0 : count - spent
+    return { name, limit: count, remaining, resetAfterMs: frozenMs || window.until - now, isEmpty }
+  }
+
+  function freeze(name: string, forMs: number): void {
+    windows.set(name, { ...(windows.get(name) ?? freshWindow), frozenUntil: clock.now() + forMs })
+  }
 }

@@ -1,16 +1,42 @@
+import type { IncomingMessage } from 'node:http'
+
+export async function readBody(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk)
+  return Buffer.concat(chunks)
+}
+
+/** Undefined if the text is not JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether any text in a JSON value has half of a surrogate pair, which can't be encoded in UTF-8. */
+export function hasHalfPair(value: unknown): boolean {
+  if (typeof value === 'string') return /\p{Surrogate}/u.test(value)
+  return typeof value === 'object' && value !== null && Object.values(value).some(hasHalfPair)
+}
+
 /** A file as it was sent. */
 export interface Upload {
   readonly name: string
   readonly bytes: Uint8Array
 }
 
-export interface Parts {
+/** A form with files. */
+export interface Form {
   readonly fields: Readonly<Record<string, string>>
   readonly files: ReadonlyMap<string, Upload>
 }
 
-/** Reads a `multipart/form-data` body. Accepts unquoted names, as grammY writes them. */
-export function readMultipart(body: Buffer, boundary: string): Parts {
+/** Reads a `multipart/form-data` body. Undefined if the request has another type. Accepts unquoted names, as grammY writes them. */
+export function readForm(body: Buffer, { headers }: IncomingMessage): Form | undefined {
+  const boundary = /^multipart\/form-data;.*boundary="?([^";]+)/i.exec(headers['content-type'] ?? '')?.[1]
+  if (boundary === undefined) return undefined
   const fields: Record<string, string> = {}
   const files = new Map<string, Upload>()
   for (const part of partsOf(body, boundary)) {

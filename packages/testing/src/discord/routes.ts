@@ -1,0 +1,255 @@
+import { fieldsOf } from '../fields.ts'
+import type { Channel } from './channel.ts'
+import { rowsOf } from './component.ts'
+import { embedsOf } from './embed.ts'
+import { type DiscordBucket, limits } from './limits.ts'
+import { rungBy } from './mention.ts'
+import { listIn, numberIn, type Payload, textIn } from './payload.ts'
+import { invalidForm, refusals, tooLong } from './refusal.ts'
+import { channelIn, type DiscordState, postIn, putPost } from './state.ts'
+import { botOf, channelOf, messageOf } from './wire.ts'
+
+/** The kind of a call. */
+export type DiscordCallName = DiscordBucket | 'callback' | 'me' | 'channel' | 'messages'
+
+/** A parsed call. */
+export interface Call {
+  readonly state: DiscordState
+  readonly payload: Payload
+  readonly query: URLSearchParams
+  readonly method: string
+  readonly channelId: string
+  readonly messageId: string
+  /** An emoji, or an interaction's token. */
+  readonly rest: string
+}
+
+interface Route {
+  readonly name: DiscordCallName
+  readonly method: string
+  /** Groups: `channel`, `message`, `rest`. */
+  readonly path: RegExp
+  readonly bucket?: DiscordBucket
+  /** The token is part of the path. */
+  readonly isOpen?: true
+  /** Throws a `Refusal`. Undefined: 204. */
+  run(call: Call): unknown
+}
+
+const channel = '/channels/(?<channel>\\d{17,19})'
+const message = `${channel}/messages/(?<message>\\d{17,19})`
+const at = (path: string): RegExp => new RegExp(`^${path}$`)
+
+const routes: readonly Route[] = [
+  { name: 'post', method: 'POST', path: at(`${channel}/messages`), bucket: 'post', run: post },
+  { name: 'channel', method: 'GET', path: at(channel), run: readChannel },
+  { name: 'messages', method: 'GET', path: at(`${channel}/messages`), run: readMessages },
+  { name: 'edit', method: 'PATCH', path: at(message), bucket: 'edit', run: edit },
+  { name: 'remove', method: 'DELETE', path: at(message), bucket: 'remove', run: remove },
+  { name: 'typing', method: 'POST', path: at(`${channel}/typing`), bucket: 'typing', run: typing },
+  { name: 'thread', method: 'POST', path: at(`${message}/threads`), bucket: 'thread', run: thread },
+  ...['PUT', 'DELETE'].map((method) => ({
+    name: 'react' as const,
+    method,
+    bucket: 'react' as const,
+    run: react,
+    path: at(`${message}/reactions/(?<rest>[^/]+)/@me`),
+  })),
+  {
+    name: 'callback',
+    method: 'POST',
+    isOpen: true,
+    run: callback,
+    path: at('/interactions/\\d{17,19}/(?<rest>[^/]+)/callback'),
+  },
+  {
+    name: 'followUp',
+    method: 'POST',
+    isOpen: true,
+    bucket: 'followUp',
+    run: followUp,
+    path: at('/webhooks/\\d{17,19}/(?<rest>[^/]+)'),
+  },
+  { name: 'me', method: 'GET', path: at('/users/@me'), run: ({ state }) => botOf(state.me) },
+]
+
+export interface Found {
+  readonly route: Route
+  readonly channelId: string
+  readonly messageId: string
+  readonly rest: string
+}
+
+/** Undefined if no route matches. */
+export function routeOf(method: string, path: string): Found | undefined {
+  for (const route of routes) {
+    const found = route.method === method ? route.path.exec(path) : null
+    if (!found) continue
+    const { channel: channelId = '', message: messageId = '', rest = '' } = found.groups ?? {}
+    return { route, channelId, messageId, rest }
+  }
+  return undefined
+}
+
+/** The flags that Discord keeps when a message is posted: no embeds, no sound. */
+const keptFlags = (1 << 2) | (1 << 12)
+
+function post({ state, payload, channelId }: Call): unknown {
+  const channel = channelIn(state, channelId)
+  const content = contentIn(payload)
+  const rows = rowsOf(listIn(payload.fields, 'components'))
+  const embeds = embedsOf(listIn(payload.fields, 'embeds'))
+  const nonce = nonceIn(payload)
+  if (content === '' && payload.files.length === 0 && embeds.length === 0) throw refusals.empty()
+  for (const [index, { bytes }] of payload.files.entries()) {
+    if (index >= limits.files) throw tooLong('attachments', limits.files)
+    if (bytes.length > limits.file) throw invalidForm('files', 'FILE_TOO_LARGE', 'The file is too large.')
+  }
+  const replyTo = repliedIn(payload, channel)
+  // https://discord.com/developers/docs/resources/message#create-message: returns the message with that nonce again.
+  const known = nonce !== undefined && payload.fields.enforce_nonce === true ? state.posted(nonce) : undefined
+  if (known) return messageOf(known.post, known.channel, state.me)
+  const put = putPost(state, channel, {
+    from: 'bot',
+    content,
+    rows,
+    files: payload.files,
+    components: listIn(payload.fields, 'components'),
+    flags: (numberIn(payload, 'flags') ?? 0) & keptFlags,
+    ...(embeds.length > 0 && { embeds }),
+    ...(nonce !== undefined && { nonce }),
+    ...(replyTo !== undefined && { replyTo }),
+  })
+  channel.rung = [...channel.rung, ...rungBy(content, payload.fields.allowed_mentions)]
+  channel.isArchived = false
+  return messageOf(put, channel, state.me)
+}
+
+/** Keeps fields that are absent; given components replace all existing ones. */
+function edit({ state, payload, channelId, messageId }: Call): unknown {
+  const channel = channelIn(state, channelId)
+  const post = postIn(channel, messageId)
+  if (post.from !== 'bot') throw refusals.anotherAuthor()
+  if (channel.isArchived) throw refusals.archived()
+  const content = payload.fields.content === undefined ? post.content : contentIn(payload)
+  const embeds = payload.fields.embeds === undefined ? post.embeds : embedsOf(listIn(payload.fields, 'embeds'))
+  if (content === '' && post.files.length === 0 && !embeds?.length) throw refusals.empty()
+  const components = payload.fields.components === undefined ? post.components : listIn(payload.fields, 'components')
+  const rows = rowsOf(components)
+  const isOld = state.clock.now() - post.at > limits.editMs
+  if (isOld && state.buckets.take(`late edits in ${channelId}`, limits.lateEdits).isEmpty) throw refusals.tooManyLate()
+  const edited = {
+    ...post,
+    content,
+    components,
+    rows,
+    ...(embeds && { embeds }),
+    editedAt: state.clock.now(),
+    editedTimes: post.editedTimes + 1,
+  }
+  channel.posts.set(post.id, edited)
+  state.changed(channel)
+  return messageOf(edited, channel, state.me)
+}
+
+function remove({ state, channelId, messageId }: Call): undefined {
+  const channel = channelIn(state, channelId)
+  const { id, from } = postIn(channel, messageId)
+  if (from !== 'bot') throw refusals.missingPermissions()
+  if (channel.isArchived) throw refusals.archived()
+  channel.posts.delete(id)
+  state.changed(channel)
+}
+
+function typing({ state, channelId }: Call): undefined {
+  const channel = channelIn(state, channelId)
+  channel.typingUntil = state.clock.now() + limits.typingMs
+  state.changed(channel)
+}
+
+function react({ state, channelId, messageId, rest, method }: Call): undefined {
+  const channel = channelIn(state, channelId)
+  const post = postIn(channel, messageId)
+  const emoji = decodeURIComponent(rest)
+  if (!/^\p{Emoji_Presentation}$|^\p{Extended_Pictographic}\ufe0f?$/u.test(emoji)) throw refusals.unknownEmoji()
+  const others = post.reactions.filter((each) => each.from !== 'bot' || each.emoji !== emoji)
+  const own = method === 'PUT' ? [{ from: 'bot' as const, emoji }] : []
+  channel.posts.set(post.id, { ...post, reactions: [...others, ...own] })
+  state.changed(channel)
+}
+
+function contentIn(payload: Payload): string {
+  const content = (textIn(payload, 'content') ?? '').trim()
+  if (content.length > limits.content) throw tooLong('content', limits.content)
+  return content
+}
+
+function nonceIn({ fields: { nonce } }: Payload): string | undefined {
+  if (nonce === undefined) return undefined
+  const text = String(nonce)
+  if (text.length > limits.nonce) throw tooLong('nonce', limits.nonce)
+  return text
+}
+
+/** Undefined if the reference is optional and its message doesn't exist. */
+function repliedIn({ fields }: Payload, channel: Channel): string | undefined {
+  if (fields.message_reference === undefined) return undefined
+  const { message_id: id, fail_if_not_exists: mustExist } = fieldsOf(fields.message_reference)
+  if (typeof id === 'string' && channel.posts.has(id)) return id
+  if (mustExist === false) return undefined
+  throw invalidForm('message_reference', 'MESSAGE_REFERENCE_UNKNOWN_MESSAGE', 'Unknown message')
+}
+
+/** A thread has the id of its starter message, which is how Discord finds it. */
+function thread({ state, payload, channelId, messageId }: Call): unknown {
+  const parent = channelIn(state, channelId)
+  if (parent.kind !== 'text') throw refusals.wrongChannel()
+  const { id } = postIn(parent, messageId)
+  const name = textIn(payload, 'name') ?? ''
+  if (name === '' || name.length > limits.threadName)
+    throw invalidForm('name', 'BASE_TYPE_BAD_LENGTH', 'Must be between 1 and 100 in length.')
+  if (state.threadOf(id)) throw refusals.hasThread()
+  const made = state.add({ id, kind: 'thread', parentId: parent.id, name })
+  state.changed(parent)
+  return { id: made.id, type: 11, name, parent_id: parent.id }
+}
+
+/** The first answer to an interaction. https://discord.com/developers/docs/interactions/receiving-and-responding */
+function callback({ state, payload, rest }: Call): undefined {
+  const known = state.interactions.byToken(rest)
+  if (!known) throw refusals.unknownInteraction()
+  known.answer(payload.fields)
+}
+
+/** A further answer, as a message of the interaction's webhook. */
+function followUp({ state, payload, rest }: Call): unknown {
+  const known = state.interactions.byToken(rest)
+  if (!known) throw refusals.unknownWebhook()
+  if ((textIn(payload, 'content') ?? '').length > limits.content) throw tooLong('content', limits.content)
+  known.followUp(payload.fields)
+  return { id: state.nextId() }
+}
+
+/** https://docs.discord.com/developers/resources/channel#get-channel */
+function readChannel({ state, channelId }: Call): unknown {
+  const channel = channelIn(state, channelId)
+  return { ...channelOf(channel), last_message_id: [...channel.posts.keys()].at(-1) ?? null }
+}
+
+/**
+ * https://docs.discord.com/developers/resources/message#get-channel-messages: 50 by default, 100 at most.
+ *
+ * Newest first. After an id come those right behind it, not the newest: discord.py pages like that (`_after_strategy` in
+ * `discord/abc.py`). The messages lack what only the gateway adds.
+ */
+function readMessages({ state, channelId, query }: Call): unknown {
+  const channel = channelIn(state, channelId)
+  const count = Number(query.get('limit') ?? 50)
+  if (!(count >= 1 && count <= 100))
+    throw invalidForm('limit', 'NUMBER_TYPE_MAX', 'int value should be between 1 and 100.')
+  const after = query.get('after')
+  const posts = [...channel.posts.values()]
+  const found =
+    after === null ? posts.slice(-count) : posts.filter(({ id }) => BigInt(id) > BigInt(after)).slice(0, count)
+  return found.toReversed().map((post) => messageOf(post, channel, state.me, state.cdn()))
+}

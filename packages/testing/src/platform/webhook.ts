@@ -1,0 +1,101 @@
+import { request } from 'node:http'
+import type { Clock } from '../clock.ts'
+
+interface Post {
+  readonly body: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly signal: AbortSignal
+}
+
+/** Posts to a bot's address. Resolves with the status; rejects if the connection fails. */
+export function postTo(url: string, { body, headers, signal }: Post): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const outgoing = request(url, { method: 'POST', headers, agent: false, signal }, (answer) => {
+      answer.resume()
+      answer.on('end', () => resolve(answer.statusCode ?? 0))
+      answer.on('error', reject)
+    })
+    outgoing.on('error', reject)
+    outgoing.end(body)
+  })
+}
+
+/** Delay before the first retry, doubled each time up to the longest, and the number of attempts. */
+export interface RetryLimits {
+  readonly firstMs: number
+  /** Default: none. */
+  readonly longestMs?: number
+  readonly attempts: number
+}
+
+export interface WebhookQueueOptions<Event> {
+  readonly clock: Clock
+  readonly limits: RetryLimits
+  /** The event to send next. Undefined if there is none, or no address to send it to. */
+  oldest(): Event | undefined
+  /** Sends it once. Resolves with the status. */
+  post(event: Event, signal: AbortSignal): Promise<number>
+  /** Drops the oldest event: it was accepted, or the attempts are used up. */
+  drop(): void
+  /** Called with the reason after each attempt that failed. */
+  onFailure?(reason: string): void
+}
+
+/** Sends events one after another, each until it is accepted or the attempts are used up. */
+export interface WebhookQueue {
+  /** Sends the oldest event, unless one is being sent or waits for its retry. */
+  send(): void
+  /** Breaks the request that is being sent, and forgets its attempts. */
+  stop(): void
+}
+
+export function createWebhookQueue<Event>(options: WebhookQueueOptions<Event>): WebhookQueue {
+  const { clock, limits, oldest, post, drop, onFailure } = options
+  let attempts = 0
+  let isSending = false
+  let stopWaiting: (() => void) | undefined
+  let leave = new AbortController()
+  return { send, stop }
+
+  function stop(): void {
+    stopWaiting?.()
+    stopWaiting = undefined
+    leave.abort()
+    leave = new AbortController()
+    isSending = false
+    attempts = 0
+  }
+
+  function send(): void {
+    if (isSending || stopWaiting) return
+    const event = oldest()
+    if (event === undefined) return
+    isSending = true
+    const { signal } = leave
+    post(event, signal).then(
+      (status) => {
+        const isTaken = status >= 200 && status < 300
+        if (!signal.aborted) done(isTaken ? undefined : `Wrong response from the webhook: ${status}`)
+      },
+      (error: unknown) => {
+        if (!signal.aborted) done(`Connection failed: ${String(error)}`)
+      },
+    )
+  }
+
+  function done(failure: string | undefined): void {
+    isSending = false
+    attempts = failure === undefined ? 0 : attempts + 1
+    if (failure !== undefined) onFailure?.(failure)
+    if (failure === undefined || attempts >= limits.attempts) {
+      attempts = 0
+      drop()
+      return send()
+    }
+    const { firstMs, longestMs = Number.POSITIVE_INFINITY } = limits
+    stopWaiting = clock.after(Math.min(longestMs, firstMs * 2 ** (attempts - 1)), () => {
+      stopWaiting = undefined
+      send()
+    })
+  }
+}

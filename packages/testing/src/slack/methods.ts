@@ -1,0 +1,359 @@
+import { fieldsOf } from '../fields.ts'
+import { parseJson } from '../platform/body.ts'
+import { type Shown, shownIn } from './blocks.ts'
+import type { Channel, Post } from './chat.ts'
+import { limits } from './limits.ts'
+import { mentionsIn, mentionsInBlocks, mentionsInMrkdwn } from './mention.ts'
+import { isOn, listIn, type Payload, required, textIn } from './payload.ts'
+import { Refusal } from './refusal.ts'
+import { fileFields } from './shared-file.ts'
+import { channelIn, ownPost, putPost, replacePost, type SlackState } from './state.ts'
+import { begun, continued, isLive, type Stream, stopped } from './stream.ts'
+import { viewOf } from './view.ts'
+
+/** A method of the Web API. Throws a `Refusal`. */
+type Method = (state: SlackState, payload: Payload) => Result
+
+/** The app as the author of a message. */
+const botID = 'B0BOT'
+
+const methods: ReadonlyMap<string, Method> = new Map<string, Method>([
+  [
+    'auth.test',
+    ({ team, bot }) => ({
+      team_id: team,
+      user_id: bot,
+      bot_id: botID,
+      url: 'https://fake.slack.invalid/',
+      team: 'Fake',
+      user: 'fake_bot',
+    }),
+  ],
+  ['chat.postMessage', postMessage],
+  ['chat.postEphemeral', postEphemeral],
+  ['chat.update', update],
+  ['chat.delete', remove],
+  ['chat.startStream', startStream],
+  ['chat.appendStream', appendStream],
+  ['chat.stopStream', stopStream],
+  ['conversations.history', history],
+  ['conversations.replies', replies],
+  ['assistant.threads.setStatus', setStatus],
+  ['agents.sessions.setStatus', setSession],
+  ['views.open', openView],
+  ['reactions.add', addReaction],
+  ['reactions.remove', removeReaction],
+  ['files.getUploadURLExternal', getUploadUrl],
+  ['files.completeUploadExternal', completeUpload],
+  ['files.info', fileInfo],
+])
+
+export function methodNamed(name: string): Method | undefined {
+  return methods.get(name)
+}
+
+/** The fields of a response besides `ok`. */
+type Result = Readonly<Record<string, unknown>>
+
+function postMessage(state: SlackState, payload: Payload): Result {
+  const channel = channelIn(state, payload)
+  const threadTs = threadIn(channel, payload)
+  const written = writtenIn(state, payload, limits.text)
+  const metadata = metadataIn(payload)
+  const post = putPost(state, channel, { from: 'bot', threadTs, ...written, ...(metadata && { metadata }) })
+  return { channel: channel.id, ts: post.ts, message: { ts: post.ts, thread_ts: threadTs } }
+}
+
+function postEphemeral(state: SlackState, payload: Payload): Result {
+  const channel = channelIn(state, payload)
+  const { shown } = writtenIn(state, payload, limits.text)
+  const user = required(payload, 'user')
+  state.whispers.push({ user, channel: channel.id, threadTs: textIn(payload, 'thread_ts'), text: shown.text })
+  state.changed(channel)
+  return { message_ts: state.nextTs() }
+}
+
+function update(state: SlackState, payload: Payload): Result {
+  const channel = channelIn(state, payload)
+  const post = ownPost(channel, payload)
+  if (post.stream && isLive(post.stream, state.clock.now())) throw new Refusal('streaming_state_conflict')
+  const written = writtenIn(state, payload, limits.updateText)
+  // Removes the stream and its tasks.
+  const { stream: _, ...rest } = post
+  replacePost(state, channel, { ...rest, ...written, editedTimes: post.editedTimes + 1 })
+  return { channel: channel.id, ts: post.ts, text: written.fallback }
+}
+
+function remove(state: SlackState, payload: Payload): Result {
+  const channel = channelIn(state, payload)
+  const post = ownPost(channel, payload, 'cant_delete_message')
+  channel.posts.delete(post.ts)
+  state.changed(channel)
+  return { channel: channel.id, ts: post.ts }
+}
+
+/**
+ * An event's type and its payload, both required. Undefined if absent.
+ * https://docs.slack.dev/messaging/message-metadata
+ */
+function metadataIn({ metadata }: Payload): object | undefined {
+  if (metadata === undefined || metadata === '') return undefined
+  const { event_type: type, event_payload: content } = fieldsOf(
+    typeof metadata === 'string' ? parseJson(metadata) : metadata,
+  )
+  const isValid = typeof type === 'string' && type !== '' && typeof content === 'object' && content !== null
+  if (!isValid) throw new Refusal('invalid_metadata_format')
+  return { event_type: type, event_payload: content }
+}
+
+/** A thread is named by its first message, which must exist. */
+function threadIn({ posts }: Channel, payload: Payload): string | undefined {
+  const threadTs = textIn(payload, 'thread_ts')
+  if (threadTs === undefined) return undefined
+  const root = posts.get(threadTs)
+  if (!root) throw new Refusal('thread_not_found')
+  return root.threadTs ?? threadTs
+}
+
+interface Written {
+  readonly fallback: string
+  readonly shown: Shown
+  readonly blocks: readonly unknown[]
+}
+
+function writtenIn(state: SlackState, payload: Payload, most: number): Written {
+  const fallback = textIn(payload, 'text') ?? ''
+  const markdown = textIn(payload, 'markdown_text')
+  const blocks = listIn(payload, 'blocks', 'invalid_blocks_format') ?? []
+  if (markdown !== undefined && (fallback !== '' || blocks.length > 0)) throw new Refusal('markdown_text_conflict')
+  if (fallback.length > most) throw new Refusal('msg_too_long')
+  if ((markdown?.length ?? 0) > limits.markdown) throw new Refusal('msg_too_long')
+  if (fallback === '' && markdown === undefined && blocks.length === 0) throw new Refusal('no_text')
+  const linksNames = isOn(payload, 'link_names') || textIn(payload, 'parse') === 'full'
+  state.mentions.push(...mentionsInMrkdwn(fallback, linksNames), ...mentionsIn(markdown ?? '', linksNames))
+  state.mentions.push(...mentionsInBlocks(blocks))
+  if (blocks.length > 0) return { fallback, shown: shownIn(blocks), blocks }
+  if (markdown !== undefined) return { fallback, shown: { text: markdown, mode: 'markdown', rows: [] }, blocks }
+  return { fallback, shown: { text: unescaped(fallback), mode: 'plain', rows: [] }, blocks }
+}
+
+/** Three characters are escaped in `text`. */
+function unescaped(text: string): string {
+  return text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&')
+}
+
+function startStream(state: SlackState, payload: Payload): Result {
+  mustHave(state)
+  const channel = channelIn(state, payload)
+  required(payload, 'thread_ts')
+  const threadTs = threadIn(channel, payload)
+  if (!channel.isDirect) {
+    if (textIn(payload, 'recipient_user_id') === undefined) throw new Refusal('missing_recipient_user_id')
+    if (textIn(payload, 'recipient_team_id') === undefined) throw new Refusal('missing_recipient_team_id')
+  }
+  const stream = begun(payload, state.clock.now())
+  const post = putPost(state, channel, { from: 'bot', threadTs, ...lookOf(state, stream), blocks: [], stream })
+  // A stream creates a session, and the session is working.
+  if (threadTs !== undefined) channel.sessions.set(threadTs, 'processing')
+  return { channel: channel.id, ts: post.ts }
+}
+
+function appendStream(state: SlackState, payload: Payload): Result {
+  const { channel, post, stream } = streamIn(state, payload)
+  const next = continued(stream, payload, state.clock.now())
+  replacePost(state, channel, { ...post, ...lookOf(state, next), stream: next })
+  return { channel: channel.id, ts: post.ts }
+}
+
+function stopStream(state: SlackState, payload: Payload): Result {
+  const { channel, post, stream } = streamIn(state, payload)
+  const session = stateIn(textIn(payload, 'session_status') ?? 'active')
+  const next = stopped(stream, payload, state.clock.now())
+  const blocks = listIn(payload, 'blocks', 'invalid_blocks') ?? []
+  const { shown, fallback } = lookOf(state, next)
+  const rows = blocks.length > 0 ? shownIn(blocks).rows : []
+  replacePost(state, channel, { ...post, fallback, shown: { ...shown, rows }, blocks, stream: next })
+  if (post.threadTs !== undefined) channel.sessions.set(post.threadTs, session)
+  return { channel: channel.id, ts: post.ts }
+}
+
+function streamIn(state: SlackState, payload: Payload) {
+  mustHave(state)
+  const channel: Channel = channelIn(state, payload)
+  const post = ownPost(channel, payload, 'message_not_owned_by_app')
+  if (!post.stream) throw new Refusal('message_not_in_streaming_state')
+  return { channel, post, stream: post.stream }
+}
+
+function mustHave({ features }: SlackState): void {
+  if (!features.streams) throw new Refusal('feature_not_enabled')
+}
+
+function lookOf(
+  state: SlackState,
+  { text, plan, tasks }: Stream,
+): { readonly shown: Shown; readonly fallback: string } {
+  const words = [text, plan, ...tasks.flatMap(({ title, details, output }) => [title, details, output])]
+  for (const mention of words.flatMap((one) => mentionsIn(one)))
+    if (!state.mentions.includes(mention)) state.mentions.push(mention)
+  return { shown: { text, mode: 'markdown', rows: [] }, fallback: text }
+}
+
+function setStatus(state: SlackState, payload: Payload): Result {
+  if (!state.features.statuses) throw new Refusal('unknown_method')
+  const channel = channelIn(state, payload, 'channel_id')
+  const threadTs = required(payload, 'thread_ts')
+  if (!channel.posts.has(threadTs)) throw new Refusal('thread_not_found')
+  const status = textIn(payload, 'status') ?? ''
+  state.mentions.push(...mentionsIn(status))
+  if (status === '') channel.statuses.delete(threadTs)
+  else channel.statuses.set(threadTs, { status, until: state.clock.now() + limits.statusMs })
+  state.changed(channel)
+  return {}
+}
+
+const states: ReadonlySet<string> = new Set(['active', 'processing', 'suspended', 'closed'])
+
+/** The possible states of an agent's session. */
+function stateIn(status: string): string {
+  if (states.has(status)) return status
+  throw new Refusal('invalid_status')
+}
+
+function setSession(state: SlackState, payload: Payload): Result {
+  if (!state.features.sessions) throw new Refusal('not_authorized')
+  const channel = channelIn(state, payload, 'channel_id')
+  channel.sessions.set(required(payload, 'thread_ts'), stateIn(required(payload, 'status')))
+  state.changed(channel)
+  return {}
+}
+
+function openView(state: SlackState, payload: Payload): Result {
+  const trigger = required(payload, 'trigger_id')
+  const known = state.triggers.get(trigger)
+  if (!known) throw new Refusal('invalid_trigger_id')
+  state.triggers.delete(trigger)
+  if (known.until < state.clock.now()) throw new Refusal('expired_trigger_id')
+  const { view: given } = payload
+  const source = typeof given === 'string' ? parseJson(given) : given
+  const view = viewOf(source, { id: state.nextId('V'), user: known.user })
+  state.views.set(view.user, view)
+  return { view: { id: view.id } }
+}
+
+function addReaction(state: SlackState, payload: Payload): Result {
+  return react(state, payload, (before, name) => {
+    if (before.includes(name)) throw new Refusal('already_reacted')
+    return [...before, name]
+  })
+}
+
+function removeReaction(state: SlackState, payload: Payload): Result {
+  return react(state, payload, (before, name) => {
+    if (!before.includes(name)) throw new Refusal('no_reaction')
+    return before.filter((one) => one !== name)
+  })
+}
+
+function react(
+  state: SlackState,
+  payload: Payload,
+  change: (before: readonly string[], name: string) => readonly string[],
+): Result {
+  const channel = channelIn(state, payload)
+  const post = channel.posts.get(required(payload, 'timestamp'))
+  if (!post) throw new Refusal('message_not_found')
+  replacePost(state, channel, { ...post, reactions: change(post.reactions, required(payload, 'name')) })
+  return {}
+}
+
+function getUploadUrl(state: SlackState, payload: Payload): Result {
+  const name = required(payload, 'filename')
+  const length = Number(required(payload, 'length'))
+  if (!(length > 0)) throw new Refusal('invalid_arguments', '[ERROR] length must be greater than 0')
+  const id = state.nextId('F')
+  state.uploads.set(id, { name, length })
+  return { file_id: id, upload_url: `${state.addressOf()}/upload/${id}` }
+}
+
+function completeUpload(state: SlackState, payload: Payload): Result {
+  const given = listIn(payload, 'files', 'invalid_arguments') ?? []
+  const channel = channelIn(state, payload, 'channel_id')
+  const threadTs = threadIn(channel, payload)
+  const text = textIn(payload, 'initial_comment') ?? ''
+  state.mentions.push(...mentionsInMrkdwn(text))
+  for (const { id: named } of given.map(fieldsOf)) {
+    const id = String(named)
+    const upload = state.uploads.get(id)
+    if (!upload?.bytes) throw new Refusal('file_not_found')
+    state.uploads.delete(id)
+    const file = { id, name: upload.name, bytes: upload.bytes }
+    state.files.set(id, file)
+    const shown = { text, mode: 'plain', rows: [] } as const
+    putPost(state, channel, { from: 'bot', threadTs, fallback: text, shown, blocks: [], file })
+  }
+  return { files: given }
+}
+
+/** Includes where the file was shared. */
+function fileInfo(state: SlackState, payload: Payload): Result {
+  const id = required(payload, 'file')
+  const file = state.files.get(id)
+  if (!file) throw new Refusal('file_not_found')
+  const channel = textIn(payload, 'channel')
+  const shares = state.sharesOf(id).filter((share) => channel === undefined || share.channel === channel)
+  const byChannel = Object.fromEntries(shares.map((share) => [share.channel, [{ ts: share.ts }]]))
+  return { file: { ...fileFields(state, file), shares: { public: byChannel } } }
+}
+
+/** Newest first, without answers in threads. https://docs.slack.dev/reference/methods/conversations.history */
+function history(state: SlackState, payload: Payload): Result {
+  const channel = readable(state, payload)
+  const posts = [...channel.posts.values()].filter(({ ts, threadTs }) => threadTs === undefined || threadTs === ts)
+  return pageOf(posts.toReversed(), state, payload)
+}
+
+/** A thread with its first message, oldest first. https://docs.slack.dev/reference/methods/conversations.replies */
+function replies(state: SlackState, payload: Payload): Result {
+  const channel = readable(state, payload)
+  const root = required(payload, 'ts')
+  if (!channel.posts.has(root)) throw new Refusal('thread_not_found')
+  return pageOf(
+    [...channel.posts.values()].filter(({ ts, threadTs }) => ts === root || threadTs === root),
+    state,
+    payload,
+  )
+}
+
+function readable(state: SlackState, payload: Payload): Channel {
+  if (!state.features.history) throw new Refusal('missing_scope')
+  return channelIn(state, payload)
+}
+
+/**
+ * `streaming_state` is in `ConversationsRepliesResponse` of `@slack/web-api` and in `ConversationsHistoryResponse`; its
+ * values are in `events/message.d.ts` of `@slack/types`. Which one a stream gets that Slack closed itself is not said.
+ */
+function streamingIn({ stream }: Post, now: number): Result {
+  if (!stream) return {}
+  if (isLive(stream, now)) return { streaming_state: 'in_progress' }
+  return { streaming_state: stream.end === undefined ? 'errored' : 'completed' }
+}
+
+function pageOf(posts: readonly Post[], { bot, clock }: SlackState, payload: Payload): Result {
+  const oldest = Number(textIn(payload, 'oldest') ?? 0)
+  const limit = Number(payload.limit ?? 100)
+  const found = posts.filter(({ ts }) => Number(ts) > oldest)
+  const withMetadata = isOn(payload, 'include_all_metadata')
+  const messages = found.slice(0, limit).map((post) => ({
+    type: 'message',
+    ts: post.ts,
+    text: post.fallback,
+    blocks: post.blocks,
+    ...(post.from === 'bot' ? { user: bot, bot_id: botID } : { user: post.from.id }),
+    ...streamingIn(post, clock.now()),
+    ...(post.threadTs !== undefined && { thread_ts: post.threadTs }),
+    ...(withMetadata && post.metadata !== undefined && { metadata: post.metadata }),
+  }))
+  return { messages, has_more: found.length > limit }
+}

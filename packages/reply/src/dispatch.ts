@@ -1,7 +1,7 @@
 import mitt from 'mitt'
 import type { Change, ChangeOf, ChangeType } from './change.ts'
 import { type OnError, ReplyError } from './error.ts'
-import type { Observation, ReplyObserver } from './observer.ts'
+import type { Observation, Observe, ReplyObserver } from './observer.ts'
 import type { Reduction } from './reduce/reduce.ts'
 import type { Reply } from './reply.ts'
 import { kindOf } from './text/excerpt.ts'
@@ -10,8 +10,11 @@ import { kindOf } from './text/excerpt.ts'
 export interface Dispatcher {
   /** Adds an observer; it receives changes from now on. Returns a function that removes it. */
   observe(observer: ReplyObserver): () => void
-  /** Listens to one type of change. Returns a function that stops listening. */
-  on<T extends ChangeType>(type: T, listener: (observation: Observation<ChangeOf<T>>) => unknown): () => void
+  /**
+   * Calls the listener with each change of this type from now on, for example `on('replySettled', ({ reply }) => …)`. The
+   * same rules hold as for observers. Returns a function that removes the listener.
+   */
+  on<T extends ChangeType>(type: T, listener: Observe<T>): () => void
   /** Passes each change to every observer, in order. Does not await them. */
   dispatch(step: Reduction): void
 }
@@ -42,7 +45,7 @@ export function createDispatcher(options: { readonly onError?: OnError | undefin
     }
   }
 
-  function on<T extends ChangeType>(type: T, listener: (observation: Events[T]) => unknown): () => void {
+  function on<T extends ChangeType>(type: T, listener: Observe<T>): () => void {
     const guarded = (observation: Events[T]): void => {
       try {
         follow(listener(observation), type)
@@ -69,7 +72,7 @@ export function createDispatcher(options: { readonly onError?: OnError | undefin
       // Even reading a method may throw; `notify` reads it again and reports the error.
       return true
     }
-    return emitter.all.has(type)
+    return isListenedTo(type)
   }
 
   function notify<T extends ChangeType>(present: readonly ReplyObserver[], type: T, observation: Events[T]): void {
@@ -81,7 +84,12 @@ export function createDispatcher(options: { readonly onError?: OnError | undefin
         report(cause, type)
       }
     }
-    if (emitter.all.size > 0) emitter.emit(type, observation)
+    if (isListenedTo(type)) emitter.emit(type, observation)
+  }
+
+  /** mitt keeps an empty list when the last listener of a type is removed. */
+  function isListenedTo(type: ChangeType): boolean {
+    return (emitter.all.get(type)?.length ?? 0) > 0
   }
 
   /** Promises are not awaited, but rejections are reported. */

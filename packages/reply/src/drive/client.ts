@@ -1,4 +1,6 @@
 import type { Ask } from '../ask.ts'
+import type { ChangeType } from '../change.ts'
+import type { Observe } from '../observer.ts'
 import type { CommandInput, PromptInput } from '../source/input.ts'
 import type { Answer } from './asks/check-answers.ts'
 import type { WatchOptions, WatchTarget } from './connection/watch.ts'
@@ -31,6 +33,14 @@ export interface Client extends Queries {
   resume(posted: PostedPrompt, options?: ResumeOptions): Promise<Resumed>
   /** Observes every reply of a session, directory or server, even running ones. Returns a function that stops it. */
   watch(target: WatchTarget, options: WatchOptions): () => void
+  /**
+   * Calls the listener with each change of this type, in every reply that the server reports from now on, also to other
+   * clients' prompts; `reply.sessionID` says whose. For example `client.on('replySettled', ({ reply, outcome }) => …)`. The
+   * same rules hold as for observers: nothing is awaited, and a listener that throws is reported to `onError`, without
+   * stopping the others. Runs after the reply's observers. To also receive what a running reply did before, use `watch`.
+   * Returns a function that removes the listener.
+   */
+  on<T extends ChangeType>(type: T, listener: Observe<T>): () => void
   /**
    * Answers a question or allows a permission, together with all equal asks (see `isEqualAsk`). Rejects with `invalid`
    * if the answer doesn't fit or the ask has changed since that copy of it was taken; with `already-resolved` if it is

@@ -105,6 +105,7 @@ export function connectSource(source: Source, options: DriveOptions = {}): Clien
         again: again && (async () => promptRequest(await again())),
       }),
     watch: watching.watch,
+    on: engine.replies.on,
     answer,
     reject,
     abort,

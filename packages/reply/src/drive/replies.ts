@@ -20,6 +20,8 @@ export interface LiveReply {
 }
 
 export interface Replies {
+  /** Calls the listener with each change of this type, in any root reply, after that reply's observers. */
+  readonly on: Dispatcher['on']
   /** Records a step and passes it to all followers of that reply. */
   apply(step: TrackedStep): void
   /** The newest reply of a root session. */
@@ -50,7 +52,9 @@ export function createReplies(options: { readonly onError: OnError; readonly kee
   const open = new Set<Entry>()
   const settled: string[] = []
   const listeners = new Set<(live: LiveReply, reply: Reply) => void>()
+  const all = createDispatcher({ onError: options.onError })
   return {
+    on: all.on,
     apply,
     newest: (sessionID) => newestOf.get(sessionID)?.live,
     withPrompt: (sessionID, messageID) =>
@@ -76,6 +80,7 @@ export function createReplies(options: { readonly onError: OnError; readonly kee
     entry.coming = coming
     for (const follower of [...entry.followers]) follower(step)
     entry.dispatcher.dispatch(step)
+    all.dispatch(step)
     entry.coming = undefined
     for (const come of coming) come()
     if (step.reply.phase === 'settled' && open.delete(entry)) retire(key)

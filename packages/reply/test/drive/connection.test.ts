@@ -266,6 +266,24 @@ test('invalid observers keep the connection, and are reported once per reply', a
   await opencode.close()
 })
 
+test('a listener of the client hears replies that nothing else observes, and its failure is reported', async () => {
+  const { server, rest, opencode, errors } = setStage({ scenario: 'plain' })
+  const outcomes: string[] = []
+  opencode.on('replySettled', () => {
+    throw new Error('no disk')
+  })
+  opencode.on('replyStarted', () => void outcomes.push('removed'))()
+  opencode.on('replySettled', ({ outcome }) => void outcomes.push(outcome))
+  await rest()
+  server.publish(all)
+  await rest()
+  expect(outcomes).toEqual(['completed'])
+  expect(errors.map(({ message }) => message)).toEqual([
+    'An observer failed on replySettled: no disk. The reply continues without it.',
+  ])
+  await opencode.close()
+})
+
 test('one unreadable session keeps the connection for the others', async () => {
   const { rest, advance, opencode, server } = setStage({
     scenario: 'plain',

@@ -93,7 +93,7 @@ test('a failed sub-agent says why', () => {
     error: { name: 'APIError', message: 'no\nkey', raw: 0 },
   })
   const root = replyOf([tool('r', 'task')], { children: [childOf('call_r', failed)] })
-  expect(picture(root)).toEqual(['▸ general Explore the code', '  ✗ failed: APIError: no key · 12s'])
+  expect(picture(root)).toEqual(['▸ general Explore the code', '  ✗ failed: no key · 12s'])
 })
 
 test('reasoning is shown on demand', () => {

@@ -91,14 +91,16 @@ export function totalUsage(reply: Reply): Usage {
   return total
 }
 
+/** The inputs that may say what a call works on, in order of preference. */
+const subjectInputs = ['description', 'command', 'filePath', 'path', 'pattern', 'url', 'query', 'name', 'prompt']
+
 /**
- * What a tool call works on, in one line: its title, or the description, command or file in its input. Undefined while
- * it has none of them.
+ * What a tool call works on: its title, or the first of these inputs that it has: the description, command, file, path,
+ * pattern, URL, query, name or prompt. Undefined while it has none of them.
  */
 export function subjectOf({ state }: ToolPart): string | undefined {
-  const { description, command, filePath, path } = state.input
-  const subject = state.title ?? description ?? command ?? filePath ?? path
-  return typeof subject === 'string' && subject !== '' ? subject : undefined
+  const candidates = [state.title, ...subjectInputs.map((key) => state.input[key])]
+  return candidates.find((value): value is string => typeof value === 'string' && value.trim() !== '')
 }
 
 /**

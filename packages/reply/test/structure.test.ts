@@ -118,7 +118,7 @@ describe('imports', () => {
   test('the console loads everything except the core and the sink on demand', () => {
     const ours = sources.filter((file) => file.package === 'console')
     const early = ours.filter(({ text }) =>
-      /^import (?!type).* from '@reply\/(?!(core(\/(source|internal))?|sink(\/internal)?)')/m.test(text),
+      /^import (?!type).* from '@reply\/(?!(core(\/(source|show|internal))?|sink(\/internal)?)')/m.test(text),
     )
     expect(where(early)).toEqual([])
   })

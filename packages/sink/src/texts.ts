@@ -1,5 +1,5 @@
 import type { FailureCause, LostReason, Outcome, Todo } from '@reply/core'
-import { counted, elapsed } from './view/numbers.ts'
+import { counted, elapsed, lossTexts, type NoText, type StopReason, stopTexts } from '@reply/core/show'
 
 /**
  * All text that the sink posts besides the agent's own. Hosts can replace any of it, such as for another language. Notices,
@@ -35,6 +35,8 @@ export interface Texts {
   toolPrefix: string
   /** After the name of a failed tool call. `error` is one line, and may be empty. */
   toolFailed: (error: string) => string
+  /** After the name of a tool call whose command exited with that code, which is not 0. */
+  toolExited: (code: number) => string
   /** After the name of a tool call that a person or a rule of the server rejected. `reason`: the person's, in one line. */
   toolDenied: (facts: { by: 'person' | 'rule'; reason: string | undefined }) => string
   /**
@@ -57,8 +59,10 @@ export interface Texts {
   todo: (todo: Todo) => string
   /** The message that notifies at the end of a reply which took longer than `Policy.notifyAfterMs`. */
   done: (elapsed: string) => string
-  /** How a stopped, aborted or timed-out reply ended. */
-  endings: Readonly<Record<Exclude<Outcome, 'completed' | 'failed' | 'lost'>, string>>
+  /** How an aborted or timed-out reply ended. */
+  endings: Readonly<Record<Extract<Outcome, 'aborted' | 'timed-out'>, string>>
+  /** A reply stopped before its end: a person rejected an ask, or the agent did not go on. */
+  stopped: (why: StopReason) => string
   /** How a reply ended that is lost, by the reason. */
   lost: Readonly<Record<LostReason, string>>
   /** A reply failed. `reason` is one line and ends like a sentence. */
@@ -73,7 +77,7 @@ export interface Texts {
    * Takes the place of an answer without text, unless the context was compacted. `tools` and `agents` are numbers of calls
    * and sub-agents; `thought`: there was reasoning.
    */
-  noText: (facts: { tools: number; thought: boolean; agents: number }) => string
+  noText: (facts: NoText) => string
   /** Above the part of an answer that continues below other messages. */
   continued: string
   /** Above an answer that is posted once more, as the first post is wrong and can't be edited. */
@@ -211,7 +215,8 @@ export const texts: Texts = {
   subAgent: (agent, description) => `${agent ?? 'sub-agent'}${description ? `(${description})` : ''}`,
   toolPrefix: '🔧 ',
   toolFailed: (error) => (error === '' ? 'failed' : `failed: ${error}`),
-  toolDenied: ({ by, reason }) => (by === 'rule' ? 'denied by a rule' : reason ? `denied: ${reason}` : 'denied'),
+  toolExited: (code) => `exit ${code}`,
+  toolDenied: ({ by, reason }) => (by === 'rule' ? 'denied by a rule' : reason ? `rejected: ${reason}` : 'rejected'),
   heartbeat: (activity = 'nothing new from the agent yet', elapsed) => `Still working: ${activity} (${elapsed})`,
   compacted: ({ tokens, duration }) =>
     ['Context compacted', tokens && `${tokens} tokens`, duration].filter(Boolean).join(' · '),
@@ -227,27 +232,21 @@ export const texts: Texts = {
   },
   done: (elapsed) => `Done in ${elapsed}.`,
   endings: {
-    stopped: 'Stopped before the end. Send another message to continue.',
     aborted: 'Aborted.',
     'timed-out': 'Timed out: aborted after too long without progress.',
   },
-  lost: {
-    'session-removed': 'The session was deleted.',
-    closed: 'The connection to the agent was closed. The agent may still be working.',
-    unreachable: 'Lost the connection before the reply finished. The agent may still be working.',
-    'not-stopped': 'Could not stop the agent: it may still be working. Try again.',
-    'end-not-seen': 'Lost the connection before the reply finished.',
-  },
+  stopped: (why) => `Stopped: ${stopTexts[why]}. Send another message to continue.`,
+  lost: lossTexts,
   failed: (reason) => `Failed: ${reason}`,
   arrived: 'What arrived is above.',
   cures: {
     credentials:
-      "The provider rejected the API key: renew it where the agent runs, for OpenCode with 'opencode auth login'.",
-    context: 'The context is full: compact the session or start a new one.',
-    output: 'The answer exceeded the output limit: ask for less at a time.',
-    model: 'The model is not available: choose another one.',
-    rate: 'The provider is limiting the request rate: wait, then try again.',
-    provider: 'The provider failed: try again later.',
+      'The provider rejected the API key. Renew it where the agent runs (for OpenCode with "opencode auth login").',
+    context: 'The context is full. Compact the session or start a new one.',
+    output: 'The answer exceeded the output limit. Ask for less at a time.',
+    model: 'The model is not available. Choose another one ("opencode models" lists those of OpenCode).',
+    rate: 'The provider is limiting the request rate. Wait, then try again.',
+    provider: 'The provider failed. Try again later.',
     again: 'Trying again may help.',
   },
   cutOff: "It was cut off at the model's output limit.",

@@ -48,7 +48,7 @@ test('tools are sent as tasks, each status once, and no status stands below', as
   expect(verbsOf(scene)).toEqual(['open', 'append', 'append'])
 })
 
-test('a task that failed or was denied says why', () => {
+test('a task that failed or was rejected says why', () => {
   const reasonsOf = (...parts: Parameters<typeof replyWith>[0]) =>
     viewOf(replyWith(parts), { isStreaming: true }).flow.tasks.map(({ status, reason }) => [status, reason])
   const rejected = 'The user rejected permission to use this specific tool call with the following feedback: Not now'
@@ -57,7 +57,7 @@ test('a task that failed or was denied says why', () => {
     reasonsOf(failed('exit 1\nat line 2'), failed(rejected), failed('Tool execution aborted'), tool('running')),
   ).toEqual([
     ['failed', 'failed: exit 1 at line 2'],
-    ['failed', 'denied: Not now'],
+    ['failed', 'rejected: Not now'],
     ['failed', undefined],
     ['running', undefined],
   ])

@@ -1,15 +1,12 @@
-import { type Reply, toolsOf } from '@reply/core'
-import type { ToolState } from '@reply/core/source'
-import { listRecordings } from '@reply/testing'
+import type { Reply } from '@reply/core'
 import { describe, expect, test } from 'vitest'
 import { emptyLedger } from '../src/ledger/ledger.ts'
 import { texts } from '../src/texts.ts'
-import { titleOf, toolEndOf, toolLabel } from '../src/view/tool.ts'
 import type { Mode } from '../src/view/view.ts'
 import { shownEntry } from './entries.ts'
-import { call, permits, replyWith, saidIn, settledWith, text, type Viewing, viewOf } from './make.ts'
+import { call, replyWith, saidIn, settledWith, text, type Viewing, viewOf } from './make.ts'
 import { createScene } from './scene.ts'
-import { beginning, timelinesOf } from './timeline.ts'
+import { beginning } from './timeline.ts'
 
 const running = call('bash', { input: { command: 'npm test' }, title: 'npm test' })
 const done = call('bash', { status: 'completed', title: 'ls', output: 'a.ts\nb.ts\n' })
@@ -17,85 +14,6 @@ const broken = call('bash', { status: 'error', title: 'ls', error: 'exit 1' })
 const rejected = 'The user rejected permission to use this specific tool call'
 const forbidden =
   'The user has specified a rule which prevents you from using this specific tool call. Here are some of the relevant rules [{"permission":"bash","pattern":"rm *","action":"deny"}]'
-
-describe('the label of a tool', () => {
-  test.each([
-    ['bash', 'bash'],
-    ['mcp__files__read', 'read'],
-    ['mcp__my_files__read_all', 'read_all'],
-    ['github_create_issue', 'create_issue'],
-    ['context7_resolve-library-id', 'resolve-library-id'],
-    ['chrome-devtools_click', 'click'],
-    ['apply_patch', 'apply_patch'],
-    ['plan_exit', 'plan_exit'],
-    ['send_mail', 'send_mail'],
-    ['_private', '_private'],
-    ['trailing_', 'trailing_'],
-  ])('of %s is %s', (name, label) => {
-    expect(toolLabel(name)).toBe(label)
-  })
-
-  test('leaves what the tool works on as it is', () => {
-    expect(titleOf(call('github_search', { title: 'mcp__a__b and my_file' }))).toBe('search: mcp__a__b and my_file')
-  })
-})
-
-describe('the end of a call', () => {
-  const endOf = (state: Partial<ToolState>, reply: Pick<Reply, 'asks'> = { asks: [] }) =>
-    toolEndOf(call('bash', state), reply)
-
-  test.each([
-    [`${rejected}.`, { type: 'rejected', reason: undefined }],
-    [
-      `Error: ${rejected} with the following feedback: Not on a\nSunday`,
-      { type: 'rejected', reason: 'Not on a\nSunday' },
-    ],
-    ['PermissionCorrectedError({"feedback":"Not \\"now\\""})', { type: 'rejected', reason: 'Not "now"' }],
-    ['PermissionRejectedError({\n', { type: 'rejected', reason: undefined }],
-    ['The user declined this tool call', { type: 'rejected', reason: undefined }],
-    [forbidden, { type: 'forbidden' }],
-    [`Error: ${forbidden}`, { type: 'forbidden' }],
-    ['PermissionDeniedError({\n', { type: 'forbidden' }],
-    ['Tool execution aborted', { type: 'interrupted' }],
-    ['Task cancelled', { type: 'interrupted' }],
-    ['EACCES: permission denied', { type: 'failed', reason: 'EACCES: permission denied' }],
-    ['The server rejected the request', { type: 'failed', reason: 'The server rejected the request' }],
-  ])('%s', (error, end) => {
-    expect(endOf({ status: 'error', error })).toEqual(end)
-  })
-
-  test('is a rejection if its permission was rejected, whatever the error says', () => {
-    const ask = permits({ status: 'answered', reply: 'reject', callID: 'call_x' })
-    const part = { ...call('bash', { status: 'error', error: 'Unable to execute command' }), callID: 'call_x' }
-    expect(toolEndOf(part, { asks: [ask] })).toEqual({ type: 'rejected', reason: undefined })
-    expect(toolEndOf(part, { asks: [{ ...ask, callID: 'call_y' }] })?.type).toBe('failed')
-  })
-
-  test('is an interruption if the run ended while it worked', () => {
-    expect(toolEndOf({ ...running, status: 'sealed' }, { asks: [] })).toEqual({ type: 'interrupted' })
-    expect(endOf({ status: 'error', error: 'x', interrupted: true })).toEqual({ type: 'interrupted' })
-    expect([endOf({ status: 'running' }), endOf({ status: 'completed' })]).toEqual([undefined, undefined])
-  })
-
-  const ended = async (scenario: string): Promise<readonly string[]> => {
-    const recordings = listRecordings().filter((one) => one.scenario === scenario)
-    const replies = (await Promise.all(recordings.map((one) => timelinesOf(one)))).flat()
-    const last = replies.flatMap(({ states }) => states.at(-1)?.reply ?? [])
-    return last.flatMap((reply) => toolsOf(reply).map((part) => JSON.stringify(toolEndOf(part, reply) ?? 'done')))
-  }
-
-  test.each([
-    ['permission-rejected', /"rejected"/],
-    ['permission-rejected-message', /"rejected","reason":"Not on a Sunday/],
-    ['permission-denied', /"forbidden"/],
-    ['failing-read', /"failed","reason":"(Error: )?File not found/],
-    ['abort-child', /"interrupted"/],
-  ])('is known on every recorded version: %s', async (scenario, end) => {
-    const ends = (await ended(scenario)).filter((one) => one !== '"done"')
-    expect(ends.length).toBeGreaterThan(3)
-    expect(ends.filter((one) => !end.test(one))).toEqual([])
-  })
-})
 
 describe('a notice of tools', () => {
   const noticeOf = (reply: Reply, viewing: Viewing = {}) =>
@@ -119,14 +37,21 @@ describe('a notice of tools', () => {
   test.each([
     ['', 'failed'],
     ['EACCES: permission denied', 'failed: EACCES: permission denied'],
-    [`${rejected}.`, 'denied'],
-    [`${rejected} with the following feedback: Not *now*`, 'denied: Not \\*now\\*'],
+    [`${rejected}.`, 'rejected'],
+    [`${rejected} with the following feedback: Not *now*`, 'rejected: Not \\*now\\*'],
     [forbidden, 'denied by a rule'],
   ])('says why a call did not succeed, where messages can be edited, too: %s', (error, why) => {
     const reply = replyWith([call('bash', { status: 'error', title: 'rm', error })])
     expect(noticeOf(reply, live)).toEqual([`*🔧 ~~bash: rm~~ ${why}*`])
     expect(noticeOf(reply)).toEqual([`🔧 ~~bash: rm~~ ${why}`])
     expect(noticeOf(reply, { policy: { verbosity: 'quiet' } })).toEqual([])
+  })
+
+  test('names the exit code of a command, but posts nothing for it alone', () => {
+    const exited = call('bash', { status: 'completed', title: 'grep x', metadata: { exit: 1 } })
+    expect(noticeOf(replyWith([exited]), verbose)).toEqual(['*🔧 ~~bash: grep x~~ exit 1*'])
+    expect(noticeOf(replyWith([exited]))).toEqual(['🔧 ~~bash: grep x~~ exit 1'])
+    expect(noticeOf(replyWith([exited]), live)).toEqual([])
   })
 
   test('leaves out interrupted calls', () => {

@@ -198,18 +198,21 @@ describe('a note', () => {
 describe('an ending', () => {
   test.each<[Outcome, readonly string[]]>([
     ['completed', []],
-    ['stopped', ['*Stopped before the end. Send another message to continue.*']],
+    ['stopped', ['*Stopped: the agent did not continue after its last tool calls. Send another message to continue.*']],
     ['aborted', ['*Aborted.*']],
     ['failed', ['⚠️ Failed: no reason given.']],
     ['timed-out', ['⚠️ Timed out: aborted after too long without progress.']],
-    ['lost', ['⚠️ Lost the connection before the reply finished. What arrived is above.']],
+    [
+      'lost',
+      ['⚠️ The end of the reply never arrived. The server may have been stopped or restarted. What arrived is above.'],
+    ],
   ])('of a reply that %s', (outcome, endings) => {
     const said = endingsOf(settledWith([text('Some words.')], { outcome }))
     expect(said.map((one) => one.replaceAll('\\', ''))).toEqual(endings)
   })
 
   const aboutKey =
-    "The provider rejected the API key: renew it where the agent runs, for OpenCode with 'opencode auth login'."
+    'The provider rejected the API key. Renew it where the agent runs (for OpenCode with "opencode auth login").'
   test.each<[string, Partial<NonNullable<Reply['error']>>, string]>([
     ['a key', { name: 'ProviderAuthError' }, aboutKey],
     ['a key, by its number', { statusCode: 401 }, aboutKey],
@@ -217,15 +220,19 @@ describe('an ending', () => {
     [
       'the output',
       { name: 'MessageOutputLengthError' },
-      'The answer exceeded the output limit: ask for less at a time.',
+      'The answer exceeded the output limit. Ask for less at a time.',
     ],
-    ['the model', { name: 'provider.no-route' }, 'The model is not available: choose another one.'],
-    ['the context', { name: 'ContextOverflowError' }, 'The context is full: compact the session or start a new one.'],
-    ['the rate', { statusCode: 429 }, 'The provider is limiting the request rate: wait, then try again.'],
-    ['the provider', { statusCode: 503 }, 'The provider failed: try again later.'],
+    [
+      'the model',
+      { name: 'provider.no-route' },
+      'The model is not available. Choose another one ("opencode models" lists those of OpenCode).',
+    ],
+    ['the context', { name: 'ContextOverflowError' }, 'The context is full. Compact the session or start a new one.'],
+    ['the rate', { statusCode: 429 }, 'The provider is limiting the request rate. Wait, then try again.'],
+    ['the provider', { statusCode: 503 }, 'The provider failed. Try again later.'],
     ['what may pass', { retryable: true }, 'Trying again may help.'],
   ])('says what to do about %s', (_, more, cure) => {
-    const error = { name: 'APIError', message: 'It broke\nat a line', raw: undefined, ...more }
+    const error = { name: 'APIError', message: 'Error: It broke\n    at main (a.ts:1:2)', raw: undefined, ...more }
     const [said = ''] = endingsOf(settledWith([], { outcome: 'failed', error }))
     expect(said.replaceAll('\\', '')).toBe(`⚠️ Failed: It broke. ${cure}`)
   })

@@ -1,6 +1,6 @@
 import { type Ask, type Client, type Clock, pendingAsks, type Reply, type ReplyObserver } from '@reply/core'
+import { elapsed } from '@reply/core/show'
 import type { Actor } from '@reply/sink'
-import { elapsed } from '@reply/sink/internal'
 import type { Channels } from '../chats/channels.ts'
 import type { RouterConfig } from '../config/schema.ts'
 import type { People } from '../people/people.ts'

@@ -1,6 +1,7 @@
 import { escapeInvisible } from '@reply/core'
+import { elapsed } from '@reply/core/show'
 import type { Actor } from '@reply/sink'
-import { elapsed, oneLine } from '@reply/sink/internal'
+import { oneLine } from '@reply/sink/internal'
 import type { Person } from '../people/people.ts'
 import type { ChatPlace } from '../place.ts'
 import { cancelFor, mayActOn } from '../runs/active-runs.ts'

@@ -1,7 +1,8 @@
 import { type Client, type ConnectOptions, connect, ReplyError } from '@reply/core'
+import { reasonIn } from '@reply/core/show'
+import { cleanLine } from '../format/sanitize.ts'
 import { createConnectionNotice } from '../view/connection-notice.ts'
 import { NOTHING_MISSED } from '../view/delays.ts'
-import { reasonText } from '../view/failure.ts'
 import { openAgent } from './open-agent.ts'
 import type { ProcessIO } from './process-io.ts'
 import { addressOf, type ServerOptions } from './server-url.ts'
@@ -39,7 +40,7 @@ export async function openServer(
     const message = curedHere(error)
     if (reported.has(message) || reported.size >= 20) return
     reported.add(message)
-    note(reasonText(message))
+    note(cleanLine(reasonIn(message)))
   }
 
   const { via, directory } = options

@@ -1,6 +1,6 @@
 import type { Clock, ReplyError } from '@reply/core'
+import { duration } from '@reply/core/show'
 import { texts } from '@reply/sink'
-import { duration } from '@reply/sink/internal'
 
 export interface ConnectionNoticeOptions {
   readonly clock: Clock

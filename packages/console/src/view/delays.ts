@@ -1,6 +1,7 @@
 import { type Part, partsOf, type Reply } from '@reply/core'
+import { duration } from '@reply/core/show'
 import { texts } from '@reply/sink'
-import { duration, retryText } from '@reply/sink/internal'
+import { retryText } from '@reply/sink/internal'
 import { cleanLine } from '../format/sanitize.ts'
 import { line } from '../format/styled-line.ts'
 import type { Block } from './committed.ts'

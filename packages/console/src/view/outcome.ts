@@ -1,100 +1,89 @@
-import { type LostReason, partsOf, type Reply, textOf, toolsOf, totalUsage } from '@reply/core'
-import { amount, contextPercent, counted, dollars, duration } from '@reply/sink/internal'
+import { type Reply, type ReplyFailure, totalUsage } from '@reply/core'
+import { amount, contextPercent, counted, dollars, duration, type Ending, endingOf, stopTexts } from '@reply/core/show'
+import { texts } from '@reply/sink'
+import { cleanLine } from '../format/sanitize.ts'
 import { type Line, line, span, wrap } from '../format/styled-line.ts'
 import { SYMBOLS } from '../format/symbols.ts'
-import { cureOf, errorText } from './failure.ts'
 
-/** How the reply ended: what happened, what to do about it, what it used. Empty until it settled. */
+/** How the reply ended: the outcome, what it used, and what to do about it. Empty until it has settled. */
 export function outcomeLines(reply: Reply, width: number): readonly Line[] {
-  if (reply.outcome === undefined) return []
-  const said = sayOutcome(reply)
-  const first: Line = [said.mark, span(said.text, said.tone), ...line(factsOf(reply), 'dim')]
-  const notes = [said.cure, silenceOf(reply)].filter((note) => note !== undefined)
+  const ending = endingOf(reply)
+  if (ending === undefined) return []
+  const [mark, tone] = marks[ending.type]
+  const isPartial = ending.type === 'completed' && ending.isCutOff
+  const first: Line = [
+    mark,
+    span(textOfEnding(ending, reply.error), isPartial ? 'yellow' : tone),
+    ...line(factsOf(reply), 'dim'),
+  ]
+  const notes = notesOf(ending, reply.error)
   return [...wrap(first, width, [], line('  ')), ...notes.flatMap((note) => wrap(line(note), width, line('  ')))]
 }
 
-const LOST: Readonly<Record<LostReason, Pick<Said, 'text' | 'cure'>>> = {
-  'session-removed': { text: 'lost: the session was deleted', cure: 'What arrived is above.' },
-  closed: {
-    text: 'lost: the connection was closed',
-    cure: 'The server may still be working: open the session in OpenCode.',
-  },
-  unreachable: {
-    text: 'lost: the server cannot be reached',
-    cure: 'What arrived is above. The server may still be working: open the session in OpenCode.',
-  },
-  'not-stopped': {
-    text: 'lost: the reply could not be stopped',
-    cure: 'The server may still be working: try again, or stop the server.',
-  },
-  'end-not-seen': {
-    text: 'lost: the end of the reply was not seen',
-    cure: 'What arrived is above. Open the session in OpenCode to see whether the server finished it.',
-  },
+const marks: Readonly<Record<Ending['type'], readonly [Line[number], 'green' | 'yellow' | 'red']>> = {
+  completed: [SYMBOLS.done, 'green'],
+  stopped: [SYMBOLS.interrupted, 'yellow'],
+  aborted: [SYMBOLS.interrupted, 'yellow'],
+  failed: [SYMBOLS.failed, 'red'],
+  'timed-out': [SYMBOLS.failed, 'red'],
+  lost: [SYMBOLS.failed, 'red'],
 }
 
-interface Said {
-  readonly mark: Line[number]
-  readonly tone: 'green' | 'yellow' | 'red'
-  readonly text: string
-  readonly cure?: string | undefined
-}
-
-function sayOutcome(reply: Reply): Said {
-  const { outcome, startedAt, settledAt } = reply
-  switch (outcome) {
-    case undefined:
+function textOfEnding(ending: Ending, error: ReplyFailure | undefined): string {
+  switch (ending.type) {
     case 'completed':
-      return reply.finish === 'length'
-        ? { mark: SYMBOLS.done, tone: 'yellow', text: "completed, cut off at the model's output limit" }
-        : { mark: SYMBOLS.done, tone: 'green', text: 'completed' }
+      return ending.isCutOff ? "completed, cut off at the model's output limit" : 'completed'
     case 'stopped':
-      return {
-        mark: SYMBOLS.interrupted,
-        tone: 'yellow',
-        text: `stopped: ${whyStopped(reply)}`,
-        cure: 'Send another prompt to continue.',
-      }
-    case 'aborted':
-      return { mark: SYMBOLS.interrupted, tone: 'yellow', text: 'aborted' }
+      return `stopped: ${stopTexts[ending.why]}`
     case 'failed':
-      return { mark: SYMBOLS.failed, tone: 'red', text: `failed: ${errorText(reply.error)}`, cure: cureOf(reply.error) }
-    case 'timed-out': {
-      const after =
-        startedAt === undefined || settledAt === undefined ? '' : ` after ${duration(settledAt - startedAt)}`
-      return {
-        mark: SYMBOLS.failed,
-        tone: 'red',
-        text: `timed out${after}: aborted after too long without progress`,
-      }
-    }
+      return `failed: ${failureText(ending, error)}`
+    case 'timed-out':
+      return `timed out${ending.afterMs === undefined ? '' : ` after ${duration(ending.afterMs)}`}`
+    case 'aborted':
     case 'lost':
-      return {
-        mark: SYMBOLS.failed,
-        tone: 'red',
-        ...LOST[reply.lostReason ?? 'end-not-seen'],
-      }
+      return ending.type
+    default:
+      return ending satisfies never
   }
-  outcome satisfies never
 }
 
-function whyStopped(reply: Reply): string {
-  const refused = reply.asks.findLast((ask) => ask.status === 'rejected')
-  if (refused) return `the ${refused.type} was rejected`
-  return 'the last step called tools, and no step followed'
+/** Why a reply failed, in one line. */
+export function failureText({ reason }: Extract<Ending, { type: 'failed' }>, error: ReplyFailure | undefined): string {
+  const unknown = unknownSession(error)
+  if (unknown !== undefined) return `no session ${unknown} on this server`
+  return reason === undefined ? 'no reason given' : cleanLine(reason)
 }
 
-/** An answer without text is valid, but it is mentioned, so that people don't wait for more. */
-function silenceOf(reply: Reply): string | undefined {
-  if (reply.outcome !== 'completed' && reply.outcome !== 'stopped') return undefined
-  if (textOf(reply) !== '') return undefined
-  const calls = toolsOf(reply).length
-  if (calls > 0) return `No text: only tools ran (${counted(calls, 'call')}).`
-  if (reply.compaction) return 'No text: only the context was compacted.'
-  if (reply.children.length > 0) return 'No text: only sub-agents ran.'
-  return partsOf(reply).some((part) => part.type === 'reasoning')
-    ? 'No text: the model only reasoned.'
-    : 'No text: the model produced no output.'
+function notesOf(ending: Ending, error: ReplyFailure | undefined): readonly string[] {
+  switch (ending.type) {
+    case 'completed':
+      // People would wait for more.
+      return ending.noText ? [texts.noText(ending.noText)] : []
+    case 'stopped':
+      return ['Send another prompt to continue.']
+    case 'failed':
+      if (unknownSession(error) !== undefined) return [sessionsCure]
+      return ending.cure ? [texts.cures[ending.cure]] : []
+    case 'timed-out':
+      return ['The run was aborted after too long without progress.']
+    case 'lost':
+      return [[texts.lost[ending.why], ending.hasText && texts.arrived].filter(Boolean).join(' ')]
+    case 'aborted':
+      return []
+    default:
+      return ending satisfies never
+  }
+}
+
+export const sessionsCure = 'Run `opencode session list` in the project to see its sessions.'
+
+/** The id in a server's message about an unknown session. */
+export function sessionNotFound(message: string): string | undefined {
+  return /Session not found: (ses_\w+|\S+)/.exec(cleanLine(message))?.[1]
+}
+
+function unknownSession(error: ReplyFailure | undefined): string | undefined {
+  return error?.name === 'gone' ? sessionNotFound(error.message) : undefined
 }
 
 function factsOf(reply: Reply): string {

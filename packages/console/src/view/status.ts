@@ -1,6 +1,7 @@
 import { pendingAsks, type Reply } from '@reply/core'
+import { contextPercent } from '@reply/core/show'
 import { texts } from '@reply/sink'
-import { contextPercent, statusFacts } from '@reply/sink/internal'
+import { statusFacts } from '@reply/sink/internal'
 import { cleanLine } from '../format/sanitize.ts'
 import { fit, type Line, line, type Span, span, widthOf } from '../format/styled-line.ts'
 import { spinner } from '../format/symbols.ts'

@@ -1,6 +1,6 @@
 import type { Ask, Child, Reply, ToolPart } from '@reply/core'
 import { isTodoTool } from '@reply/core'
-import { counted, duration, elapsed } from '@reply/sink/internal'
+import { counted, duration, elapsed, endingOf } from '@reply/core/show'
 import { contentOf, twinOf } from '../asks/ask.ts'
 import { askLines, closedLines } from '../asks/panel.ts'
 import { givenTitle } from '../format/reply-label.ts'
@@ -8,7 +8,7 @@ import { visibleLine } from '../format/sanitize.ts'
 import { fit, type Line, line, span } from '../format/styled-line.ts'
 import { SYMBOLS, spinner } from '../format/symbols.ts'
 import type { Block } from './committed.ts'
-import { errorText } from './failure.ts'
+import { failureText } from './outcome.ts'
 import { toolLine } from './tool.ts'
 
 export interface TreeOptions {
@@ -139,11 +139,11 @@ function markOf(child: Child, part: ToolPart | undefined): Line[number] {
   return outcome === 'failed' || outcome === 'lost' || outcome === 'timed-out' ? SYMBOLS.failed : SYMBOLS.interrupted
 }
 
-function endText(child: Child, part: ToolPart | undefined): string {
-  const { outcome, error } = child.reply
-  if (outcome === 'failed') return `failed: ${errorText(error)}`
-  if (outcome === undefined) return part?.state.status === 'completed' ? 'done' : 'interrupted'
-  return outcome === 'completed' ? 'done' : outcome
+function endText({ reply }: Child, part: ToolPart | undefined): string {
+  const ending = endingOf(reply)
+  if (ending === undefined) return part?.state.status === 'completed' ? 'done' : 'interrupted'
+  if (ending.type === 'failed') return `failed: ${failureText(ending, reply.error)}`
+  return ending.type === 'completed' ? 'done' : ending.type
 }
 
 function timeText(reply: Reply, now: number | undefined): readonly string[] {

@@ -1,5 +1,5 @@
 import { isShownText, ownTodosOf, type Part, type Reply } from '@reply/core'
-import { amount, duration } from '@reply/sink/internal'
+import { amount, duration } from '@reply/core/show'
 import { visibleLine } from '../format/sanitize.ts'
 import { type Line, line, span, wrap } from '../format/styled-line.ts'
 import type { Block, Committed } from './committed.ts'

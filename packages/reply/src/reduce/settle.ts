@@ -1,6 +1,7 @@
 import type { Change } from '../change.ts'
 import type { SettleEvent } from '../event.ts'
 import type { LostReason, Message, Outcome, Reply } from '../reply.ts'
+import { lossTexts } from '../show/ending.ts'
 import { withdraw } from './ask.ts'
 import { adoptChild } from './child.ts'
 import { indexOf, withMessageAt } from './part.ts'
@@ -101,22 +102,13 @@ export function settle(
     phase: 'settled',
     outcome,
     lostReason,
-    error: next.error ?? (lostReason && { name: lostReason, message: lostWords[lostReason], raw: undefined }),
+    // A program that prints `error` says why, whatever the outcome.
+    error: next.error ?? (lostReason && { name: lostReason, message: lossTexts[lostReason], raw: undefined }),
     parkedPromptIDs: ending.parkedPromptIDs?.length ? ending.parkedPromptIDs : undefined,
     settledAt: ending.at,
     retry: undefined,
     stalled: false,
   })
-}
-
-/** So that a program which prints `error` says why, whatever the outcome. */
-const lostWords: Readonly<Record<LostReason, string>> = {
-  'session-removed': 'The session was deleted during the run.',
-  closed: 'The connection was closed during the run: the agent may still be working.',
-  unreachable: 'The server could not be reached any more: the agent may still be working.',
-  'not-stopped': 'The run could not be stopped: the agent may still be working. Try again.',
-  'end-not-seen':
-    'The end of the run was not seen: the server was stopped or restarted, or the recording ends before it.',
 }
 
 function sessionsOf(reply: Reply): string[] {

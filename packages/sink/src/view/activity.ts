@@ -1,7 +1,7 @@
 import { type Child, partsOf, type Reply, type TextPart, type ToolPart } from '@reply/core'
+import { amount } from '@reply/core/show'
 import type { Texts } from '../texts.ts'
 import { clip, oneLine } from './format.ts'
-import { amount } from './numbers.ts'
 import type { StatusOptions } from './status.ts'
 import { titleOf } from './tool.ts'
 
@@ -34,13 +34,13 @@ export function activityOf(reply: Reply, options: StatusOptions): Activity {
   const first = agents[0]
   const deepest = agents.at(-1)
   if (!first || !deepest) {
-    if (own) return { key: own.type === 'tool' ? own.id : own.type, text: oneLine(wordsOf(own, texts), 120) }
+    if (own) return { key: own.type === 'tool' ? own.id : own.type, text: oneLine(wordsOf(own, reply, texts), 120) }
     if (reply.phase === 'waiting') return { key: 'waiting', text: texts.waiting, since: reply.startedAt }
     return { key: 'working', text: texts.working }
   }
   const names = agents.map(({ agent, title }) => texts.subAgent(agent, title && oneLine(title, descriptionLength)))
   const inner = openPartOf(deepest.reply)
-  const doing = compactionOf(deepest.reply, texts)?.text ?? (inner && wordsOf(inner, texts))
+  const doing = compactionOf(deepest.reply, texts)?.text ?? (inner && wordsOf(inner, deepest.reply, texts))
   const who = clip(names.join(' · '), agentsLength)
   const text = oneLine(doing === undefined ? who : `${who} · ${doing}`, 120)
   return { key: `agent:${first.reply.sessionID}`, text, since: first.reply.startedAt }
@@ -66,8 +66,8 @@ function openPartOf(reply: Reply): Shown | undefined {
   return part?.type === 'tool' || part?.type === 'reasoning' || part?.type === 'text' ? part : undefined
 }
 
-function wordsOf(part: Shown, texts: Texts): string {
-  if (part.type === 'tool') return titleOf(part)
+function wordsOf(part: Shown, reply: Reply, texts: Texts): string {
+  if (part.type === 'tool') return titleOf(part, reply)
   return part.type === 'text' ? texts.writing : texts.thinking
 }
 

@@ -1,14 +1,14 @@
-import { causeOf, partsOf, type Reply, type ReplyFailure, toolsOf } from '@reply/core'
+import type { Reply } from '@reply/core'
+import { amount, contextPercent, endingOf } from '@reply/core/show'
 import type { Card } from '../ledger/card.ts'
 import { contextKey, doneKey, endingKey } from '../ledger/keys.ts'
 import { clip, italic, literal, smallPrint } from './format.ts'
-import { amount, contextPercent } from './numbers.ts'
 import type { ViewOptions } from './view.ts'
 
 /** How the reply ended. Nothing if the answer already says it. */
-export function endingCards(reply: Reply, options: ViewOptions & { readonly hasText: boolean }): readonly Card[] {
+export function endingCards(reply: Reply, options: ViewOptions): readonly Card[] {
   if (reply.outcome === undefined) return []
-  const ending = endingOf(reply, options)
+  const ending = endingCard(reply, options)
   const context = contextCard(reply, options)
   const done = ending ? undefined : doneCard(reply, options)
   return [ending, context, done].filter((card) => card !== undefined)
@@ -19,49 +19,36 @@ export function isKnownToChat({ outcome, aborting }: Reply, { policy }: Pick<Vie
   return outcome === 'aborted' && aborting === 'requested' && policy.abortNotice === 'elsewhere'
 }
 
-function endingOf(reply: Reply, options: ViewOptions & { readonly hasText: boolean }): Card | undefined {
-  const { texts, hasText } = options
-  const { outcome } = reply
-  switch (outcome) {
+function endingCard(reply: Reply, options: ViewOptions): Card | undefined {
+  const { texts } = options
+  const ending = endingOf(reply)
+  switch (ending?.type) {
     case undefined:
       return undefined
     case 'completed': {
-      // A prompt sent with no reply wanted has no messages, so it needs no ending.
-      const isSilent = !hasText && reply.messages.length > 0
-      // The note of the compaction says what was done.
-      if (isSilent && reply.compaction?.state === 'done') return undefined
-      if (isSilent) return card(texts.noText(factsOf(reply)), false)
-      return reply.finish === 'length' ? card(texts.cutOff, false) : undefined
+      if (ending.noText) return card(texts.noText(ending.noText), false)
+      return ending.isCutOff ? card(texts.cutOff, false) : undefined
     }
-    case 'failed':
-      return card([texts.failed(reasonOf(reply.error)), cureOf(reply.error, texts)].filter(Boolean).join(' '), true)
+    case 'failed': {
+      const { reason = 'no reason given', cure } = ending
+      return card([texts.failed(asSentence(reason)), cure && texts.cures[cure]].filter(Boolean).join(' '), true)
+    }
     case 'timed-out':
-      return card(texts.endings[outcome], true)
+      return card(texts.endings[ending.type], true)
     case 'lost':
-      return card(
-        [texts.lost[reply.lostReason ?? 'end-not-seen'], hasText && texts.arrived].filter(Boolean).join(' '),
-        true,
-      )
+      return card([texts.lost[ending.why], ending.hasText && texts.arrived].filter(Boolean).join(' '), true)
     case 'aborted':
-      return isKnownToChat(reply, options) ? undefined : card(texts.endings[outcome], false)
+      return isKnownToChat(reply, options) ? undefined : card(texts.endings[ending.type], false)
     case 'stopped':
-      return card(texts.endings[outcome], false)
+      return card(texts.stopped(ending.why), false)
     default:
-      return outcome satisfies never
+      return ending satisfies never
   }
 }
 
 function card(text: string, isFailure: boolean): Card {
   const source = isFailure && text.trim() !== '' ? `⚠️ ${literal(text)}` : italic(text)
   return { type: 'ending', key: endingKey, source, isFailure }
-}
-
-function factsOf(reply: Reply): Parameters<ViewOptions['texts']['noText']>[0] {
-  return {
-    tools: toolsOf(reply).length,
-    thought: partsOf(reply).some((part) => part.type === 'reasoning'),
-    agents: reply.children.length,
-  }
 }
 
 /** Shown once, after the answer. Skipped if the context has just been compacted. */
@@ -91,17 +78,7 @@ function doneCard(reply: Reply, { texts, policy, shown, mode }: ViewOptions): Ca
       }
 }
 
-function reasonOf(error: ReplyFailure | undefined): string {
-  if (!error) return 'no reason given.'
-  const [line = ''] = error.message.split('\n')
-  const reason = line.trim() === '' ? error.name : line.trim()
+function asSentence(reason: string): string {
   const short = clip(reason, 300)
   return /[.!?…]$/.test(short) ? short : `${short}.`
-}
-
-function cureOf(error: ReplyFailure | undefined, { cures }: ViewOptions['texts']): string | undefined {
-  if (!error) return undefined
-  const cause = causeOf(error)
-  if (cause) return cures[cause]
-  return error.retryable ? cures.again : undefined
 }

@@ -1,9 +1,9 @@
 import type { Reply } from '@reply/core'
+import { contextPercent } from '@reply/core/show'
 import { statusKey } from '../ledger/keys.ts'
 import type { Texts } from '../texts.ts'
 import { earliest } from '../times.ts'
 import { type Activity, activityOf } from './activity.ts'
-import { contextPercent } from './numbers.ts'
 import type { Timed, ViewOptions } from './view.ts'
 
 /** What a status line says, in the order to show it. */

@@ -1,8 +1,9 @@
 import { isTodoTool, ownTodosOf, type Reply, type ToolPart, toolsOf } from '@reply/core'
+import { toolFacts } from '@reply/core/show'
 import type { Task } from '../port/port.ts'
 import type { Texts } from '../texts.ts'
 import { oneLine } from './format.ts'
-import { endText, titleOf, toolEndOf } from './tool.ts'
+import { endText, titleOf } from './tool.ts'
 import type { ViewOptions } from './view.ts'
 
 /** What a stream shows besides the text. */
@@ -35,8 +36,8 @@ export function stepOf({ id, state }: ToolPart): Pick<Task, 'id' | 'status'> {
 }
 
 function taskOf(part: ToolPart, reply: Reply, texts: Texts): Task {
-  const task = { ...stepOf(part), title: titleOf(part) }
-  const end = toolEndOf(part, reply)
+  const task = { ...stepOf(part), title: titleOf(part, reply) }
+  const { end } = toolFacts(part, reply)
   const reason = end && endText(end, texts)
   return reason ? { ...task, reason } : task
 }

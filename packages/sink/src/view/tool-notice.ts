@@ -1,9 +1,10 @@
 import { escapeInvisible, isShownText, isTodoTool, partsOf, type Reply, type ToolPart } from '@reply/core'
+import { toolFacts } from '@reply/core/show'
 import { heartbeatKey, isProgress, noticeKey } from '../ledger/keys.ts'
 import { activityOf } from './activity.ts'
 import { code, literal } from './format.ts'
 import { stepOf, taskKey } from './task.ts'
-import { endText, titleOf, toolEndOf } from './tool.ts'
+import { endText, titleOf } from './tool.ts'
 import type { Timed, ViewOptions } from './view.ts'
 
 /** UTF-16 units shown of a tool's output. */
@@ -89,9 +90,10 @@ function isNews(part: ToolPart, reply: Reply, options: ViewOptions): boolean {
   const { shown, mode } = options
   const { verbosity } = options.policy
   if (isTodoTool(part.tool) || part.tool === 'question' || shown.reported.has(stateKey(part))) return false
-  const end = toolEndOf(part, reply)
+  const { end } = toolFacts(part, reply)
   if (end?.type === 'interrupted') return false
-  if (end) return !isInStream(part, reply, options)
+  // An exit code alone posts nothing: for example, grep exits with 1 if nothing matches.
+  if (end && part.state.status === 'error') return !isInStream(part, reply, options)
   const isSeen = mode === 'live' || shown.reported.has(runningKey(part))
   if (part.state.status !== 'completed') return !isSeen && part.state.status === 'running'
   if (verbosity === 'verbose') return true
@@ -119,8 +121,8 @@ function runningKey(part: ToolPart): string {
 }
 
 function lineOf(part: ToolPart, reply: Reply, { texts, policy, mode, small }: ViewOptions): string {
-  const label = literal(titleOf(part))
-  const end = toolEndOf(part, reply)
+  const label = literal(titleOf(part, reply))
+  const { end } = toolFacts(part, reply)
   const said = `${texts.toolPrefix}${end ? `~~${label}~~ ${literal(endText(end, texts))}` : label}`.trim()
   const line = small?.(said) ?? (mode === 'live' ? `*${said}*` : said)
   const output = policy.verbosity === 'verbose' && !end ? (part.state.output ?? '').trim() : ''

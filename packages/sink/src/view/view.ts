@@ -1,4 +1,5 @@
 import { isShownText, ownTodosOf, partsOf, pendingAsks, type Reply, type TextPart } from '@reply/core'
+import { amount } from '@reply/core/show'
 import type { SecretOf } from '../asks/token.ts'
 import type { Policy } from '../config.ts'
 import type { AskState, Break, Card, Shown } from '../ledger/card.ts'
@@ -10,7 +11,6 @@ import { answerCards, type Placed, silentFrom } from './answer.ts'
 import { askCards } from './ask.ts'
 import { endingCards } from './ending.ts'
 import { literal, smallPrint } from './format.ts'
-import { amount } from './numbers.ts'
 import { statusCard } from './status.ts'
 import { type Flow, flowOf } from './task.ts'
 import { heartbeatCard, noticeCard } from './tool-notice.ts'
@@ -93,7 +93,7 @@ export function view(reply: Reply, options: ViewOptions): View {
   const silent = answersWith(undefined)
   // Text that waits to be posted says more.
   const answers = heartbeat.card && !silent.some(isUnposted) ? answersWith(heartbeat.card) : silent
-  const ending = endingCards(reply, { ...options, hasText: textParts.length > 0 })
+  const ending = endingCards(reply, options)
   const paragraphsAt = mode === 'sealed' && reply.phase !== 'settled' ? silentFrom(reply, options) : undefined
   return {
     cards: [...answers, ...ending, ...(status.card && !options.typingHasStatus ? [status.card] : [])].filter(

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
 import { record as recorder } from '@reply/core'
-import { counted } from '@reply/sink/internal'
+import { counted } from '@reply/core/show'
 import { cleanLine } from '../../format/sanitize.ts'
 import type { Output } from '../../terminal/surface.ts'
 import { openServer } from '../connection.ts'

@@ -1,5 +1,5 @@
 import type { Reply, ReplyObserver } from '@reply/core'
-import { SESSIONS_CURE, sessionNotFound } from '../../view/failure.ts'
+import { sessionNotFound, sessionsCure } from '../../view/outcome.ts'
 import { openServer } from '../connection.ts'
 import { ConsoleError } from '../error.ts'
 import { EXIT } from '../exit-code.ts'
@@ -29,7 +29,7 @@ export async function watch(options: WatchCommandOptions, io: ProcessIO): Promis
     missed: () => output.missed(),
     onFailure({ type, message }) {
       if (type !== 'gone' || session === undefined || sessionNotFound(message) !== session) return false
-      miss(new ConsoleError('missing', `No session ${session} at ${url}: ${SESSIONS_CURE}`))
+      miss(new ConsoleError('missing', `No session ${session} at ${url}: ${sessionsCure}`))
       return true
     },
   })

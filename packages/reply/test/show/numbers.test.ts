@@ -1,6 +1,6 @@
 import { emptyReply } from '@reply/core'
+import { amount, contextPercent, counted, dollars, duration, elapsed } from '@reply/core/show'
 import { expect, test } from 'vitest'
-import { amount, contextPercent, counted, dollars, duration, elapsed } from '../src/view/numbers.ts'
 
 test.each([
   [-5, '0.0s', '0s'],

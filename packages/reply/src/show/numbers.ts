@@ -1,4 +1,4 @@
-import type { Reply } from '@reply/core'
+import type { Reply } from '../reply.ts'
 
 /** `0.4s`, `42s`, `3m 05s`, `1h 02m`. Negative times count as 0: clocks of two machines may disagree. */
 export function duration(ms: number): string {

@@ -6,7 +6,7 @@ import {
   type BridgeConnection,
   type ChannelHost,
   createWebhook,
-  type Hearing,
+  type InboundStatus,
   keepSecret,
   type Webhook,
 } from '@reply/sink/channel'
@@ -14,7 +14,7 @@ import { type SecretSource, safeError, safeOnError, type WebhookHead } from '@re
 import { createAnsweredBy } from './asks/answered-by.ts'
 import { createAskTimeouts } from './asks/ask-timeouts.ts'
 import { createSavedGrants } from './asks/saved-grants.ts'
-import { createChannelStatuses, deafMessage } from './chats/channel-status.ts'
+import { createChannelStatuses, disconnectedMessage } from './chats/channel-status.ts'
 import { createChannels } from './chats/channels.ts'
 import { createChatMigrations } from './chats/chat-migrations.ts'
 import { type ChannelLateEdits, createLateEdits } from './chats/late-edits.ts'
@@ -149,21 +149,21 @@ export function createBridge(options: BridgeOptions): Bridge {
   function status(): BridgeStatus {
     const channels = statuses.all()
     const stalled = lease.problem()
-    const deaf = Object.entries(channels).flatMap(([name, one]) =>
-      one.status === 'deaf' ? [deafMessage(name, one)] : [],
+    const disconnected = Object.entries(channels).flatMap(([name, one]) =>
+      one.status === 'disconnected' ? [disconnectedMessage(name, one)] : [],
     )
     return {
-      state: stateNow(stalled !== undefined, deaf.length > 0),
+      state: stateNow(stalled !== undefined, disconnected.length > 0),
       channels,
-      problems: [stalled, ...deaf].filter((one) => one !== undefined),
+      problems: [stalled, ...disconnected].filter((one) => one !== undefined),
     }
   }
 
-  function stateNow(isStalled: boolean, isDeaf: boolean): BridgeStatus['state'] {
+  function stateNow(isStalled: boolean, isDisconnected: boolean): BridgeStatus['state'] {
     if (stopped) return 'stopped'
     if (!isListening) return 'starting'
     if (isStalled) return 'stalled'
-    return isDeaf ? 'deaf' : 'ready'
+    return isDisconnected ? 'disconnected' : 'ready'
   }
 
   function setPeople(list: BridgeConfig['people']): void {
@@ -239,7 +239,7 @@ export function createBridge(options: BridgeOptions): Bridge {
       }),
       chats: async () => await seen.chatsOf(name),
       onInbound: async (inbound) => await intake.receive(name, inbound),
-      onHearing: (status) => statuses.update(name, status),
+      onInboundStatus: (status) => statuses.update(name, status),
       onMoved: async (move) => await migrations.note(name, move),
       onError,
       clock,
@@ -368,18 +368,20 @@ export interface BridgeOptions {
 /** What a bridge does now. */
 export interface BridgeStatus {
   /**
-   * `starting` until it hears the chats, also while it waits for another process; `ready` while it hears all of them; `deaf`
-   * while a channel gets nothing and tries again; `stalled` while it makes no calls, as it can't write its state; `stopped`
-   * once `stop` was called.
+   * - `starting`: it does not receive messages yet, or waits for another process to exit.
+   * - `ready`: it receives messages from all channels.
+   * - `disconnected`: at least one channel receives nothing and keeps trying.
+   * - `stalled`: it makes no calls, because it can't write its state.
+   * - `stopped`: `stop` was called.
    */
-  readonly state: 'starting' | 'ready' | 'deaf' | 'stalled' | 'stopped'
+  readonly state: 'starting' | 'ready' | 'disconnected' | 'stalled' | 'stopped'
   /** What is wrong now, a sentence each, without secrets. Empty if nothing is. */
   readonly problems: readonly string[]
   /**
-   * Each channel by its name, once it listens. A channel that hears by requests, or by a client of the program's own,
-   * always counts as statuses.
+   * Each channel by its name, once it listens. A channel with a webhook, or with a client of your own program, always
+   * counts as receiving.
    */
-  readonly channels: Readonly<Record<string, Hearing>>
+  readonly channels: Readonly<Record<string, InboundStatus>>
 }
 
 /** Chats and servers, connected. */

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { isIP } from 'node:net'
 import type { Bridge, BridgeStatus } from './bridge.ts'
-import { deafMessage } from './chats/channel-status.ts'
+import { disconnectedMessage } from './chats/channel-status.ts'
 import type { BridgeMetrics } from './events/metrics.ts'
 
 /** What to serve, and where. */
@@ -122,11 +122,11 @@ const wrongHost = 'This name is not allowed as Host. Use an IP address or localh
 
 /** Whether one channel hears, whatever the others do. */
 function answerFor(channel: string, { state, channels }: BridgeStatus, response: ServerResponse): void {
-  if (state !== 'ready' && state !== 'deaf') return answer(response, 503, state)
+  if (state !== 'ready' && state !== 'disconnected') return answer(response, 503, state)
   const one = Object.hasOwn(channels, channel) ? channels[channel] : undefined
   if (!one) return answer(response, 404, 'not found')
-  if (one.status === 'hearing') return answer(response, 200, one.status)
-  answer(response, 503, `${one.status}\n${deafMessage(channel, one)}`)
+  if (one.status === 'receiving') return answer(response, 200, one.status)
+  answer(response, 503, `${one.status}\n${disconnectedMessage(channel, one)}`)
 }
 
 /** Names ignore case, and may end with the root's dot. */

@@ -43,9 +43,9 @@ test('a channel whose token is refused makes the bridge not ready, until it is h
   const served = await serveBridge({ bridge, metrics, port: 0 })
   const ready = async (): Promise<number> => (await fetch(`${served.url}/readyz`)).status
   const gauge = async (): Promise<string | undefined> =>
-    (await metrics.text()).split('\n').find((line) => line.startsWith('reply_bridge_channel_hearing{'))
+    (await metrics.text()).split('\n').find((line) => line.startsWith('reply_bridge_channel_receiving{'))
   expect([bridge.status(), await ready()]).toEqual([
-    { state: 'ready', problems: [], channels: { tg: { status: 'hearing' } } },
+    { state: 'ready', problems: [], channels: { tg: { status: 'receiving' } } },
     200,
   ])
   telegram.inject({ type: 'status', code: 401, method: 'getUpdates', times: 1 })
@@ -54,15 +54,15 @@ test('a channel whose token is refused makes the bridge not ready, until it is h
   telegram.say(1, 'Hi')
   await until(() => errors.length > 0)
   expect(bridge.status()).toMatchObject({
-    state: 'deaf',
-    channels: { tg: { status: 'deaf', since: clock.now(), reason: expect.stringContaining('@BotFather') } },
+    state: 'disconnected',
+    channels: { tg: { status: 'disconnected', since: clock.now(), reason: expect.stringContaining('@BotFather') } },
   })
-  expect([await ready(), await gauge()]).toEqual([503, 'reply_bridge_channel_hearing{channel="tg"} 0'])
-  expect(notices.at(-1)).toContain('tg hears nothing, and tries again: Telegram rejected')
+  expect([await ready(), await gauge()]).toEqual([503, 'reply_bridge_channel_receiving{channel="tg"} 0'])
+  expect(notices.at(-1)).toContain('tg receives nothing, and tries again: Telegram rejected')
   await clock.advance(5000)
   await until(() => bridge.status().state === 'ready')
-  expect([await ready(), await gauge()]).toEqual([200, 'reply_bridge_channel_hearing{channel="tg"} 1'])
-  expect(notices.at(-1)).toBe('tg hears its chats again.')
+  expect([await ready(), await gauge()]).toEqual([200, 'reply_bridge_channel_receiving{channel="tg"} 1'])
+  expect(notices.at(-1)).toBe('tg receives messages again.')
   const stopped = bridge.stop()
   await clock.advance(10_000)
   await stopped

@@ -30,7 +30,7 @@ test('health and readiness follow the bridge', async () => {
     [200, 'starting\n'],
     [503, 'starting\n'],
   ])
-  status = { state: 'ready', problems: [], channels: { tg: { status: 'hearing' } } }
+  status = { state: 'ready', problems: [], channels: { tg: { status: 'receiving' } } }
   expect(await get('/readyz')).toEqual([200, 'ready\n'])
   status = { state: 'stopped', problems: [], channels: {} }
   expect([await get('/healthz'), await get('/readyz')]).toEqual([
@@ -39,20 +39,20 @@ test('health and readiness follow the bridge', async () => {
   ])
 })
 
-test('a channel that hears nothing is named, and does not speak for the others', async () => {
+test('a channel that receives nothing is named, and does not speak for the others', async () => {
   served = await serveBridge({ bridge, port: 0 })
   const reason = "Telegram rejected the bot's token (401)."
-  const line = `tg hears nothing since 1970-01-01T00:00:00.000Z: ${reason}`
-  const channels = { tg: { status: 'deaf', since: 0, reason }, wa: { status: 'hearing' } } as const
-  status = { state: 'deaf', problems: [line], channels }
-  expect(await get('/readyz')).toEqual([503, `deaf\n${line}\n`])
-  expect(await get('/readyz/tg')).toEqual([503, `deaf\n${line}\n`])
-  expect(await get('/readyz/wa')).toEqual([200, 'hearing\n'])
+  const line = `tg receives nothing since 1970-01-01T00:00:00.000Z: ${reason}`
+  const channels = { tg: { status: 'disconnected', since: 0, reason }, wa: { status: 'receiving' } } as const
+  status = { state: 'disconnected', problems: [line], channels }
+  expect(await get('/readyz')).toEqual([503, `disconnected\n${line}\n`])
+  expect(await get('/readyz/tg')).toEqual([503, `disconnected\n${line}\n`])
+  expect(await get('/readyz/wa')).toEqual([200, 'receiving\n'])
   expect([await get('/readyz/none'), await get('/readyz/constructor')]).toEqual([
     [404, 'not found\n'],
     [404, 'not found\n'],
   ])
-  expect(await get('/healthz')).toEqual([200, 'deaf\n'])
+  expect(await get('/healthz')).toEqual([200, 'disconnected\n'])
   status = { state: 'stopped', problems: [], channels: {} }
 })
 
@@ -135,7 +135,7 @@ test('health and webhooks can have an address each', async () => {
   served = await serveBridge({ bridge, metrics: bridgeMetrics(), port: 0, serves: 'health' })
   const codes = async () =>
     await Promise.all(['/healthz', '/readyz', '/metrics', '/webhooks/tg'].map(async (path) => (await get(path))[0]))
-  status = { state: 'ready', problems: [], channels: { tg: { status: 'hearing' } } }
+  status = { state: 'ready', problems: [], channels: { tg: { status: 'receiving' } } }
   expect(await codes()).toEqual([200, 200, 200, 404])
   await served.close()
   served = await serveBridge({ bridge, metrics: bridgeMetrics(), port: 0, serves: 'webhooks' })

@@ -1,6 +1,6 @@
 import type { REST } from '@discordjs/rest'
 import { type BridgeChannel, type ChannelHost, secretSource, sinkFields } from '@reply/sink/channel'
-import { createHearing, loadClient, systemClock } from '@reply/sink/internal'
+import { createInboundMonitor, loadClient, systemClock } from '@reply/sink/internal'
 import * as z from 'zod'
 import { discordRestOptions } from './api.ts'
 import { gatewayConnection, me } from './connection.ts'
@@ -73,7 +73,7 @@ async function gatewayFor({ updates, token, apiUrl }: DiscordConfig, host: Chann
   return createGateway({
     connect: () => new Client({ intents, ws, rest: restOptions(apiUrl) }),
     token: host.secret(token),
-    hearing: createHearing(host),
+    monitor: createInboundMonitor(host),
     clock,
     onError,
   })

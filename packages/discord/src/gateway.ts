@@ -1,5 +1,5 @@
 import type { Clock } from '@reply/core'
-import type { HearingWatch } from '@reply/sink/internal'
+import type { InboundMonitor } from '@reply/sink/internal'
 import type { Client, SimpleShardingStrategy } from 'discord.js'
 import type { DiscordClient } from './api.ts'
 import { DiscordError } from './error.ts'
@@ -10,7 +10,7 @@ export interface GatewayOptions {
   /** Makes a client, with its intents. */
   readonly connect: () => Client
   readonly onError: (error: DiscordError) => void
-  readonly hearing: HearingWatch
+  readonly monitor: InboundMonitor
   readonly clock: Clock
 }
 
@@ -31,7 +31,7 @@ type Listener = (packet: unknown) => void
 const silentMs = 60_000
 
 /** A client of discord.js can't log in again once it is destroyed, so each try makes another. */
-export function createGateway({ token, connect, onError, hearing, clock }: GatewayOptions): Gateway {
+export function createGateway({ token, connect, onError, monitor, clock }: GatewayOptions): Gateway {
   const listeners = new Set<Listener>()
   let current: Client | undefined
   let stopTimer = (): void => {}
@@ -79,7 +79,7 @@ export function createGateway({ token, connect, onError, hearing, clock }: Gatew
       made.on('shardReconnecting', () => {
         if (!isUp || isOver) return
         isUp = false
-        hearing.failed(reason)
+        monitor.failed(reason)
         waitForIt()
       })
       // It comes before the error that says why.
@@ -90,7 +90,7 @@ export function createGateway({ token, connect, onError, hearing, clock }: Gatew
         isUp = true
         isFirst = false
         stopTimer()
-        hearing.heard()
+        monitor.succeeded()
         resolve(undefined)
       }
 
@@ -112,7 +112,7 @@ export function createGateway({ token, connect, onError, hearing, clock }: Gatew
   /** A person has to mend a wrong token or intent. Discord may also refuse a right one for a while. */
   function again(error: DiscordError): void {
     onError(error)
-    const waitMs = error.type === 'unauthorized' ? hearing.refused(error) : hearing.failed(error)
+    const waitMs = error.type === 'unauthorized' ? monitor.refused(error) : monitor.failed(error)
     stopTimer = clock.after(waitMs, () => void logIn(false))
   }
 

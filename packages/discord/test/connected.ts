@@ -1,5 +1,5 @@
 import { type Inbound, memoryStore } from '@reply/sink'
-import type { Hearing } from '@reply/sink/channel'
+import type { InboundStatus } from '@reply/sink/channel'
 import { createHandClock, type HandClock } from '@reply/testing'
 import { type DiscordOptions, type FakeDiscord, startDiscord } from '@reply/testing/discord'
 import { afterEach } from 'vitest'
@@ -15,7 +15,7 @@ export interface Connected {
   readonly discord: FakeDiscord
   readonly clock: HandClock
   readonly errors: readonly Error[]
-  readonly told: readonly Hearing[]
+  readonly told: readonly InboundStatus[]
   readonly received: readonly Inbound[]
   readonly connection: Awaited<ReturnType<typeof bridgeChannel.create>>
 }
@@ -25,7 +25,7 @@ export async function create(options: Partial<DiscordOptions> = {}): Promise<Con
   const discord = await startDiscord({ token, ...options })
   const clock = createHandClock()
   const errors: Error[] = []
-  const told: Hearing[] = []
+  const told: InboundStatus[] = []
   const received: Inbound[] = []
   const config = bridgeChannel.schema.parse({ type: 'discord', token: { env: 'TOKEN' }, apiUrl: discord.url })
   const connection = await bridgeChannel.create(config, {
@@ -34,7 +34,7 @@ export async function create(options: Partial<DiscordOptions> = {}): Promise<Con
     store: memoryStore(),
     clock,
     onError: (error) => errors.push(error),
-    onHearing: (hearing) => told.push(hearing),
+    onInboundStatus: (hearing) => told.push(hearing),
     onInbound: (inbound) => void received.push(inbound),
   })
   ended.push(connection.stop, discord.close)

@@ -10,5 +10,5 @@ test('a session that Discord ends is replaced by another', async () => {
   discord.invalidateSessions()
   await until(() => discord.connected === 1)
   await heard(discord, received)
-  expect(told).toEqual([{ status: 'hearing' }])
+  expect(told).toEqual([{ status: 'receiving' }])
 })

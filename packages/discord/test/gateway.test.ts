@@ -15,13 +15,13 @@ test.each([
   discord.dropGateway(code)
   for (let count = 1; count <= 3; count++) {
     await until(() => errors.length === count && clock.pending > 0)
-    expect(told.at(-1)).toMatchObject({ status: 'deaf', reason: expect.stringContaining(words) })
+    expect(told.at(-1)).toMatchObject({ status: 'disconnected', reason: expect.stringContaining(words) })
     if (count === 3) discord.setGateway('open')
     await clock.advance(5000 * 2 ** (count - 1))
   }
-  await until(() => told.at(-1)?.status === 'hearing')
+  await until(() => told.at(-1)?.status === 'receiving')
   await heard(discord, received)
-  expect(told.map(({ status }) => status)).toEqual(['hearing', 'deaf', 'hearing'])
+  expect(told.map(({ status }) => status)).toEqual(['receiving', 'disconnected', 'receiving'])
 })
 
 test('a gateway that refuses the token or an intent at the start ends it', async () => {
@@ -54,11 +54,11 @@ test('a connection that answers no heartbeat is left for another, and a resume w
   // The client leaves the connection, and waits for the answer to its resume.
   await until(() => clock.pending > 0)
   await clock.advance(60_000)
-  expect(told.at(-1)).toMatchObject({ status: 'deaf' })
+  expect(told.at(-1)).toMatchObject({ status: 'disconnected' })
   discord.setGateway('open')
   await until(() => clock.pending > 0)
   await clock.advance(2000)
-  await until(() => told.at(-1)?.status === 'hearing')
+  await until(() => told.at(-1)?.status === 'receiving')
   await heard(discord, received)
 })
 

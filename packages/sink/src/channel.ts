@@ -5,7 +5,7 @@ export type { BridgeChannel, BridgeConnection, ChannelHost, KnownChat } from './
 export { secretSource, sinkFields, sinkOptionsOf } from './inbound/bridge-config.ts'
 export { type ChannelOptions, inboundOptionsOf, placeOf } from './inbound/channel-options.ts'
 export { downloadFile } from './inbound/download.ts'
-export type { Hearing } from './inbound/hearing.ts'
+export type { InboundStatus } from './inbound/inbound-status.ts'
 export { createNotes } from './inbound/notes.ts'
 export { createInboundReceiver, NotTakenError } from './inbound/receive.ts'
 export { createWebhook, type Webhook, type WebhookRoutes, webhookRoutes } from './inbound/webhook.ts'

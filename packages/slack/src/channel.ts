@@ -12,14 +12,14 @@ import {
 import {
   type ChannelOptions,
   createWebhook,
-  type Hearing,
+  type InboundStatus,
   inboundOptionsOf,
   placeOf,
   secretFault,
   type Webhook,
   webhookRoutes,
 } from '@reply/sink/channel'
-import { createHearing, type WebhookHead, wallTime } from '@reply/sink/internal'
+import { createInboundMonitor, type WebhookHead, wallTime } from '@reply/sink/internal'
 import { secretComparer } from '@reply/sink/node'
 import { isTs, type SlackApi, type SlackSocket } from './api.ts'
 import { SlackError } from './error.ts'
@@ -44,7 +44,7 @@ export interface SlackChannelOptions extends ChannelOptions, Pick<SlackSinkOptio
    * With `socket`: told when events come, when Slack refuses the app or can't be reached for a minute, and when they come
    * again. The channel goes on trying by itself. Default: not told.
    */
-  readonly onHearing?: ((hearing: Hearing) => void) | undefined
+  readonly onInboundStatus?: ((status: InboundStatus) => void) | undefined
   /** With `http`: the Signing Secret on the app's page. */
   readonly signingSecret?: string | undefined
   /**
@@ -112,9 +112,9 @@ export function slackChannel(options: SlackChannelOptions): SlackChannel {
     const isTaken = receive(body)
     return isLate ? await isTaken : true
   }
-  const hearing = createHearing({ onHearing: options.onHearing, onError, clock })
+  const monitor = createInboundMonitor({ onInboundStatus: options.onInboundStatus, onError, clock })
   const listening =
-    events === 'socket' ? createListening({ socket: requireSocket(socket), take, onError, hearing, clock }) : undefined
+    events === 'socket' ? createListening({ socket: requireSocket(socket), take, onError, monitor, clock }) : undefined
   requireToken(api)
   if (events === 'http' || signingSecret !== undefined) requireSecret(signingSecret)
   const webhook = signingSecret ? createSlackWebhook({ signingSecret, take, maxBytes, clock }) : undefined

@@ -31,7 +31,7 @@ export interface SlackConnection extends BridgeConnection, Pick<SlackChannel, 'h
 
 /** Connects an app of the program's own with a bridge, as one of its `connections`. Makes no call before `start`. */
 export function slackConnection(options: SlackConnectionOptions, host: ChannelHost): SlackConnection {
-  const { clock, onInbound, onError, onHearing } = host
+  const { clock, onInbound, onError, onInboundStatus } = host
   const { api, events, socket, signingSecret, ...fields } = options
   const channel = slackChannel({
     api,
@@ -40,7 +40,7 @@ export function slackConnection(options: SlackConnectionOptions, host: ChannelHo
     signingSecret,
     onInbound,
     onError,
-    onHearing,
+    onInboundStatus,
     clock,
     onlyFiles: true,
     hearsAll: true,

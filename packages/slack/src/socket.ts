@@ -1,5 +1,5 @@
 import type { Clock } from '@reply/core'
-import { type HearingWatch, networkCodeOf } from '@reply/sink/internal'
+import { type InboundMonitor, networkCodeOf } from '@reply/sink/internal'
 import type { SlackEnvelope, SlackSocket } from './api.ts'
 import { responseOf, SlackError } from './error.ts'
 
@@ -8,7 +8,7 @@ export interface SocketOptions {
   /** Takes an envelope's body. Resolves with false if it was not taken: then it is not acknowledged. */
   readonly take: (body: unknown) => Promise<boolean>
   readonly onError: (error: SlackError) => void
-  readonly hearing: HearingWatch
+  readonly monitor: InboundMonitor
   readonly clock: Clock
 }
 
@@ -34,7 +34,7 @@ export const unauthorized: ReadonlySet<string> = new Set([
 /**
  * Socket Mode: passes on each envelope and acknowledges it. It reconnects, because the client is set not to.
  */
-export function createListening({ socket, take, onError, hearing, clock }: SocketOptions): Listening {
+export function createListening({ socket, take, onError, monitor, clock }: SocketOptions): Listening {
   let isOn = false
   let isWaiting = false
   let stopTimer = (): void => {}
@@ -80,7 +80,7 @@ export function createListening({ socket, take, onError, hearing, clock }: Socke
     socket.start().then(
       () => {
         stopTimeout()
-        hearing.heard()
+        monitor.succeeded()
         // `stop` was called while connecting, which the client doesn't cancel.
         if (!isOn) void leave()
       },
@@ -103,7 +103,7 @@ export function createListening({ socket, take, onError, hearing, clock }: Socke
   function again(error: SlackError): void {
     if (!isOn || isWaiting) return
     isWaiting = true
-    const waitMs = error.type === 'unauthorized' ? hearing.refused(error) : hearing.failed(error)
+    const waitMs = error.type === 'unauthorized' ? monitor.refused(error) : monitor.failed(error)
     stopTimer = clock.after(waitMs, connect)
   }
 

@@ -1,5 +1,5 @@
 import type { Inbound } from '@reply/sink'
-import type { Hearing } from '@reply/sink/channel'
+import type { InboundStatus } from '@reply/sink/channel'
 import { backOffMs } from '@reply/sink/internal'
 import { WebClient } from '@slack/web-api'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -325,8 +325,8 @@ describe('the socket', () => {
   })
 
   test('that Slack refuses for a while is tried again and again, told, and works again', async () => {
-    const told: Hearing[] = []
-    const { slack, errors, clock, received } = await receive({ onHearing: (state) => void told.push(state) })
+    const told: InboundStatus[] = []
+    const { slack, errors, clock, received } = await receive({ onInboundStatus: (state) => void told.push(state) })
     slack.inject({ method: 'apps.connections.open', type: 'error', error: 'invalid_auth', times: 9 })
     slack.recycle()
     await until(() => slack.sockets === 0 && clock.pending > 0)
@@ -339,15 +339,15 @@ describe('the socket', () => {
     slack.say('D1', 'after it')
     await until(() => received.length === 1)
     expect(told).toMatchObject([
-      { status: 'hearing' },
-      { status: 'deaf', reason: expect.stringContaining("rejected the app's token (invalid_auth)") },
-      { status: 'hearing' },
+      { status: 'receiving' },
+      { status: 'disconnected', reason: expect.stringContaining("rejected the app's token (invalid_auth)") },
+      { status: 'receiving' },
     ])
   })
 
   test('that can not connect for a minute is told', async () => {
-    const told: Hearing[] = []
-    const { slack, errors, clock } = await receive({ onHearing: (state) => void told.push(state) })
+    const told: InboundStatus[] = []
+    const { slack, errors, clock } = await receive({ onInboundStatus: (state) => void told.push(state) })
     slack.inject({ method: 'apps.connections.open', type: 'status', code: 503, times: 6 })
     slack.recycle()
     await until(() => slack.sockets === 0)
@@ -356,8 +356,8 @@ describe('the socket', () => {
       await until(() => errors.length === count && clock.pending > 0)
       await clock.advance(backOffMs(count))
     }
-    await until(() => told.at(-1)?.status === 'hearing')
-    expect(told).toMatchObject([{}, { status: 'deaf', reason: 'The socket to Slack failed: status 503.' }, {}])
+    await until(() => told.at(-1)?.status === 'receiving')
+    expect(told).toMatchObject([{}, { status: 'disconnected', reason: 'The socket to Slack failed: status 503.' }, {}])
   })
 
   test('without a server reports it, but not the token', async () => {

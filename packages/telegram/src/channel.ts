@@ -2,7 +2,7 @@ import { type Inbound, type Sink, type SinkPlace, texts, type WebhookAnswer, typ
 import {
   type ChannelOptions,
   createWebhook,
-  type Hearing,
+  type InboundStatus,
   inboundOptionsOf,
   placeOf,
   secretFault,
@@ -10,7 +10,7 @@ import {
   type WebhookRoutes,
   webhookRoutes,
 } from '@reply/sink/channel'
-import { createHearing, jsonOf, type WebhookHead } from '@reply/sink/internal'
+import { createInboundMonitor, jsonOf, type WebhookHead } from '@reply/sink/internal'
 import { secretComparer } from '@reply/sink/node'
 import type { TelegramInboundApi } from './api.ts'
 import { TelegramError, unreadableUpdate } from './error.ts'
@@ -34,7 +34,7 @@ export interface TelegramChannelOptions
    * With `polling`: called when updates arrive, when Telegram rejects the token or is unreachable for a minute, and when
    * updates arrive again. Polling is retried in any case.
    */
-  readonly onHearing?: ((hearing: Hearing) => void) | undefined
+  readonly onInboundStatus?: ((status: InboundStatus) => void) | undefined
   /** Required with `webhook`: the `secret_token` given to `setWebhook`, 1 to 256 characters of `A-Z a-z 0-9 _ -`. */
   readonly secretToken?: string | undefined
   /** Largest webhook request body, in bytes. Default 1 MiB. */
@@ -64,8 +64,8 @@ export function telegramChannel(options: TelegramChannelOptions): TelegramChanne
   requireToken(api)
   if (updates === 'webhook' || secretToken !== undefined) requireSecret(secretToken)
   const receiver = createReceiver({ ...inbound, api, texts: { ...texts, ...options.texts }, onMoved })
-  const hearing = createHearing({ onHearing: options.onHearing, onError, clock })
-  const polling = createPolling({ api, receiver, onError, hearing, clock })
+  const monitor = createInboundMonitor({ onInboundStatus: options.onInboundStatus, onError, clock })
+  const polling = createPolling({ api, receiver, onError, monitor, clock })
   const webhook = secretToken === undefined ? undefined : webhookWith(secretToken)
   return {
     sinkFor,

@@ -31,7 +31,7 @@ export function telegramConnection(
   { api, updates, secretToken, ...fields }: TelegramConnectionOptions,
   host: ChannelHost,
 ): TelegramConnection {
-  const { clock, onInbound, onError, onHearing } = host
+  const { clock, onInbound, onError, onInboundStatus } = host
   /** For calls that find out: none of them waits for it. */
   const onMoved = (move: TelegramMove): void => void host.onMoved?.(move).catch(onError)
   const channel = telegramChannel({
@@ -40,7 +40,7 @@ export function telegramConnection(
     secretToken,
     onInbound,
     onError,
-    onHearing,
+    onInboundStatus,
     clock,
     onlyFiles: true,
     onMoved: async (move) => await host.onMoved?.(move),

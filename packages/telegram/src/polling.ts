@@ -1,6 +1,6 @@
 import type { Clock } from '@reply/core'
 import { callPlatform, PortError } from '@reply/sink/channel'
-import { createOpenTasks, type HearingWatch, pause } from '@reply/sink/internal'
+import { createOpenTasks, type InboundMonitor, pause } from '@reply/sink/internal'
 import type { TelegramFields, TelegramInboundApi } from './api.ts'
 import { rejectedToken, responseOf, TelegramError, toPortError, unreadableUpdate } from './error.ts'
 import { updateIdOf, updateTypes } from './inbound.ts'
@@ -10,7 +10,7 @@ export interface PollingOptions {
   readonly api: TelegramInboundApi
   readonly receiver: Pick<Receiver, 'read' | 'receive'>
   readonly onError: (error: TelegramError) => void
-  readonly hearing: HearingWatch
+  readonly monitor: InboundMonitor
   readonly clock: Clock
 }
 
@@ -36,7 +36,7 @@ const againMs = 500
  * Fetches updates in batches. Updates are handled concurrently, begun in their order, and each poll confirms those before
  * the oldest one that is still being handled. Telegram sends the others again, and does not wait for new ones then.
  */
-export function createPolling({ api, receiver, onError, hearing, clock }: PollingOptions): Polling {
+export function createPolling({ api, receiver, onError, monitor, clock }: PollingOptions): Polling {
   /** The updates that Telegram does not know as handled yet, by id. It sends again what the host did not take. */
   const open = new Map<number, 'handling' | 'handled' | 'not-taken'>()
   const tasks = createOpenTasks()
@@ -67,7 +67,7 @@ export function createPolling({ api, receiver, onError, hearing, clock }: Pollin
         const batch = await poll({ offset, timeout, allowed_updates: updateTypes }, signal)
         hasFailed = false
         misses = 0
-        hearing.heard()
+        monitor.succeeded()
         for (const id of open.keys()) if (id < (offset ?? 0)) open.delete(id)
         for (const update of batch) begin(update)
         await restOr(againMs, signal)
@@ -82,7 +82,7 @@ export function createPolling({ api, receiver, onError, hearing, clock }: Pollin
         const isRefused = code !== undefined && (code === 401 || misses >= mostMisses)
         const reason = isRefused ? rejectedToken(code, toPortError(error, 'getUpdates').cause) : toError(error)
         onError(reason)
-        const waitMs = isRefused ? hearing.refused(reason) : hearing.failed(reason)
+        const waitMs = isRefused ? monitor.refused(reason) : monitor.failed(reason)
         await pause(clock, toPortError(error, 'getUpdates').retryAfterMs ?? waitMs, signal)
       }
     }

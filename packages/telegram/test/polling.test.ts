@@ -1,5 +1,5 @@
 import { getEventListeners } from 'node:events'
-import { type Hearing, NotTakenError } from '@reply/sink/channel'
+import { type InboundStatus, NotTakenError } from '@reply/sink/channel'
 import { backOffMs } from '@reply/sink/internal'
 import type { TelegramFault } from '@reply/testing/telegram'
 import { describe, expect, test, vi } from 'vitest'
@@ -9,11 +9,11 @@ import { start, until } from './bot.ts'
 async function poll(onInbound: TelegramChannelOptions['onInbound'], faults: readonly TelegramFault[] = []) {
   const started = await start({ faults })
   const errors: Error[] = []
-  const told: Hearing[] = []
-  const onHearing = (hearing: Hearing): void => void told.push(hearing)
+  const told: InboundStatus[] = []
+  const onInboundStatus = (status: InboundStatus): void => void told.push(status)
   const { api, clock } = started
   const onError = (error: Error): void => void errors.push(error)
-  const channel = telegramChannel({ api, clock, updates: 'polling', onInbound, onError, onHearing })
+  const channel = telegramChannel({ api, clock, updates: 'polling', onInbound, onError, onInboundStatus })
   channel.start()
   return { ...started, channel, errors, told }
 }
@@ -106,9 +106,9 @@ describe('a 404 to a poll', () => {
     }
     await until(() => errors.length === 8)
     expect(errors.at(-1)).toMatchObject({ type: 'unauthorized', message: expect.stringContaining('@BotFather') })
-    expect(told.at(-1)).toMatchObject({ status: 'deaf' })
+    expect(told.at(-1)).toMatchObject({ status: 'disconnected' })
     await clock.advance(5000)
-    await until(() => told.at(-1)?.status === 'hearing')
+    await until(() => told.at(-1)?.status === 'receiving')
   })
 })
 
@@ -119,11 +119,11 @@ test('a token that Telegram refuses for a while is tried again and again, told, 
   telegram.say(7, 'Hi')
   for (let count = 1; count <= 12; count++) {
     await until(() => errors.length === count && clock.pending > 0)
-    expect(told).toMatchObject([{ status: 'deaf', reason: expect.stringContaining('rejected the bot') }])
+    expect(told).toMatchObject([{ status: 'disconnected', reason: expect.stringContaining('rejected the bot') }])
     await clock.advance(Math.min(300_000, 5000 * 2 ** (count - 1)))
   }
   await until(() => received.length === 1)
-  expect(told.slice(1)).toEqual([{ status: 'hearing' }])
+  expect(told.slice(1)).toEqual([{ status: 'receiving' }])
   expect(new Set(errors.map((error) => 'type' in error && error.type))).toEqual(new Set(['unauthorized']))
   await channel.stop()
 })
@@ -135,8 +135,8 @@ test('after an outage the first poll that is answered says so, without waiting f
     await until(() => errors.length === count && clock.pending > 0)
     await clock.advance(backOffMs(count - 1))
   }
-  await until(() => told.at(-1)?.status === 'hearing')
-  expect(told).toMatchObject([{ status: 'deaf', reason: expect.stringContaining('502') }, {}])
+  await until(() => told.at(-1)?.status === 'receiving')
+  expect(told).toMatchObject([{ status: 'disconnected', reason: expect.stringContaining('502') }, {}])
   expect(telegram.count('getUpdates')).toBe(8)
   await channel.stop()
 })

@@ -1,6 +1,6 @@
 import type { Inbound } from '@reply/sink'
 import { memoryStore } from '@reply/sink'
-import type { Hearing } from '@reply/sink/channel'
+import type { InboundStatus } from '@reply/sink/channel'
 import { systemClock } from '@reply/sink/internal'
 import { type BridgeStage, bridgeChannelContract } from '@reply/sink/testing'
 import { createHandClock } from '@reply/testing'
@@ -90,7 +90,7 @@ async function opened(isLinked: boolean, onInbound: (inbound: Inbound) => void =
   const baileys = createFakeBaileys({ clock })
   const library = libraryOf(baileys, isLinked)
   const errors: Error[] = []
-  const told: Hearing[] = []
+  const told: InboundStatus[] = []
   const connection = await connectBaileys(
     config,
     {
@@ -100,7 +100,7 @@ async function opened(isLinked: boolean, onInbound: (inbound: Inbound) => void =
       clock,
       onInbound,
       onError: (error) => errors.push(error),
-      onHearing: (hearing) => told.push(hearing),
+      onInboundStatus: (hearing) => told.push(hearing),
     },
     library,
   )
@@ -133,7 +133,7 @@ test.each([
   expect(errors).toMatchObject([{ type }])
   await clock.advance(waitMs)
   await until(() => library.listener() !== first)
-  expect(told.filter(({ status }) => status === 'deaf')).toEqual([])
+  expect(told.filter(({ status }) => status === 'disconnected')).toEqual([])
   await connection.stop()
 })
 
@@ -161,13 +161,13 @@ test.each([
       const logins = library.logins()
       last?.onUpdate({ connection: 'close', lastDisconnect: closed(code) })
       expect(errors).toHaveLength(count)
-      expect(told.at(-1)).toMatchObject({ status: 'deaf', reason: expect.stringContaining(words) })
+      expect(told.at(-1)).toMatchObject({ status: 'disconnected', reason: expect.stringContaining(words) })
       await clock.advance(300_000)
       await until(() => library.listener() !== last)
       expect(library.logins()).toBe(logins + 1)
     }
     library.listener()?.onUpdate({ connection: 'open' })
-    expect(told.at(-1)).toEqual({ status: 'hearing' })
+    expect(told.at(-1)).toEqual({ status: 'receiving' })
     await connection.stop()
   },
 )

@@ -1,15 +1,15 @@
 import type { SteadyClock } from '@reply/core/source'
-import type { Hearing } from '@reply/sink/channel'
+import type { InboundStatus } from '@reply/sink/channel'
 import type { BridgeObserver } from '../events/emit.ts'
 
 /** Which channels get what people write. */
 export interface ChannelStatuses {
-  /** Notes what a channel says of itself. */
-  update(channel: string, hearing: Hearing): void
-  /** A channel began to listen: it hears until it says otherwise. */
+  /** Notes the status that a channel reported. */
+  update(channel: string, status: InboundStatus): void
+  /** A channel started. It counts as receiving until it reports otherwise. */
   started(channel: string): void
   /** By the channels' names. */
-  all(): Readonly<Record<string, Hearing>>
+  all(): Readonly<Record<string, InboundStatus>>
 }
 
 export function createChannelStatuses(options: {
@@ -18,28 +18,31 @@ export function createChannelStatuses(options: {
   readonly clock: Pick<SteadyClock, 'wall'>
 }): ChannelStatuses {
   const { emit, onNotice, clock } = options
-  const states = new Map<string, Hearing>()
+  const states = new Map<string, InboundStatus>()
   return { update, started, all: () => Object.fromEntries(states) }
 
-  function update(channel: string, hearing: Hearing): void {
+  function update(channel: string, status: InboundStatus): void {
     const before = states.get(channel)
-    states.set(channel, hearing)
-    if (hearing.status === 'deaf') {
-      onNotice(`${channel} hears nothing, and tries again: ${hearing.reason}`)
-      emit({ type: 'channel', at: clock.wall(), channel, status: 'deaf', reason: hearing.reason })
+    states.set(channel, status)
+    if (status.status === 'disconnected') {
+      onNotice(`${channel} receives nothing, and tries again: ${status.reason}`)
+      emit({ type: 'channel', at: clock.wall(), channel, status: 'disconnected', reason: status.reason })
       return
     }
-    if (before?.status === 'hearing') return
-    if (before) onNotice(`${channel} hears its chats again.`)
-    emit({ type: 'channel', at: clock.wall(), channel, status: 'hearing' })
+    if (before?.status === 'receiving') return
+    if (before) onNotice(`${channel} receives messages again.`)
+    emit({ type: 'channel', at: clock.wall(), channel, status: 'receiving' })
   }
 
   function started(channel: string): void {
-    if (!states.has(channel)) update(channel, { status: 'hearing' })
+    if (!states.has(channel)) update(channel, { status: 'receiving' })
   }
 }
 
-/** Since when a channel hears nothing, and why. */
-export function deafMessage(channel: string, { since, reason }: Extract<Hearing, { status: 'deaf' }>): string {
-  return `${channel} hears nothing since ${new Date(since).toISOString()}: ${reason}`
+/** Since when a channel receives nothing, and why. */
+export function disconnectedMessage(
+  channel: string,
+  { since, reason }: Extract<InboundStatus, { status: 'disconnected' }>,
+): string {
+  return `${channel} receives nothing since ${new Date(since).toISOString()}: ${reason}`
 }

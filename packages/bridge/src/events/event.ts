@@ -114,8 +114,8 @@ export interface ChannelEvent {
   readonly at: number
   /** The channel's name in the config. */
   readonly channel: string
-  /** `deaf`: the platform refuses it, or could not be reached for a minute. */
-  readonly status: 'hearing' | 'deaf'
+  /** `disconnected`: the platform refuses it, or could not be reached for a minute. */
+  readonly status: 'receiving' | 'disconnected'
   /** What failed and the cure. Absent while it hears. */
   readonly reason?: string | undefined
 }

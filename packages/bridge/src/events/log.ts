@@ -38,7 +38,7 @@ const names = ['token', 'password', 'secret', 'authorization', 'text']
 const secretPaths = names.flatMap((name) => [name, `*.${name}`])
 
 function levelOf(event: BridgeEvent): 'debug' | 'info' | 'warn' {
-  if (event.type === 'channel') return event.status === 'deaf' ? 'warn' : 'info'
+  if (event.type === 'channel') return event.status === 'disconnected' ? 'warn' : 'info'
   if (event.type === 'inbound' && event.verdict === 'ignored') return 'debug'
   if (event.type === 'failures') return event.deliveries + event.prompts + event.rows > 0 ? 'warn' : 'debug'
   if (event.type === 'delivery' && event.undelivered > 0) return 'warn'

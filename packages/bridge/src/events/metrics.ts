@@ -43,9 +43,9 @@ export function bridgeMetrics(): BridgeMetrics {
     labelNames: ['channel'] as const,
     registers,
   })
-  const hearing = new Gauge({
-    name: 'reply_bridge_channel_hearing',
-    help: '1 while the channel gets what people write, 0 while it tries again.',
+  const receiving = new Gauge({
+    name: 'reply_bridge_channel_receiving',
+    help: '1 while the channel receives what people write, 0 while it reconnects.',
     labelNames: ['channel'] as const,
     registers,
   })
@@ -67,7 +67,7 @@ export function bridgeMetrics(): BridgeMetrics {
     const { channel } = event
     switch (event.type) {
       case 'channel':
-        return hearing.set({ channel }, event.status === 'hearing' ? 1 : 0)
+        return receiving.set({ channel }, event.status === 'receiving' ? 1 : 0)
       case 'inbound':
         return inbounds.inc({ channel, kind: event.kind, verdict: event.verdict })
       case 'ask':

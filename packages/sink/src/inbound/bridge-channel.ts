@@ -5,8 +5,8 @@ import type { Button, Chat, MessageRef } from '../port/port.ts'
 import type { ChannelSinkOptions, Sink } from '../sink.ts'
 import type { SecretSource } from './bridge-config.ts'
 import type { SinkPlace } from './channel-options.ts'
-import type { Hearing } from './hearing.ts'
 import type { Inbound, InboundFile } from './inbound.ts'
+import type { InboundStatus } from './inbound-status.ts'
 import type { Webhook } from './webhook.ts'
 
 /** A platform as a config names it. Each channel package exports one as `bridgeChannel`. */
@@ -49,8 +49,8 @@ export interface ChannelHost {
   readonly chats?: (() => Promise<readonly KnownChat[]>) | undefined
   /** Gets the errors that the channel and its sinks recovered from. */
   readonly onError: (error: Error) => void
-  /** Told whether the channel gets what people write: see `Hearing`. Default: not told. */
-  readonly onHearing?: ((hearing: Hearing) => void) | undefined
+  /** Told whether the channel gets what people write: see `InboundStatus`. Default: not told. */
+  readonly onInboundStatus?: ((status: InboundStatus) => void) | undefined
   /**
    * Told that the platform gave a chat another id, as when a group of Telegram becomes a supergroup: what the program
    * keeps for the chat with the id `from` belongs to the one with the id `to`. Default: not told.

@@ -1,6 +1,6 @@
 import type { InboundFile } from '@reply/sink'
 import { type BridgeConnection, type ChannelHost, createNotes, PortError, sinkOptionsOf } from '@reply/sink/channel'
-import { type CheckedChannel, createHearing, type DownloadLimits, tooLong } from '@reply/sink/internal'
+import { type CheckedChannel, createInboundMonitor, type DownloadLimits, tooLong } from '@reply/sink/internal'
 import type { BaileysConfig } from '../config.ts'
 import { WhatsAppError } from '../error.ts'
 import { renderWhatsApp } from '../render.ts'
@@ -32,8 +32,8 @@ export async function connectBaileys(
   const channel = baileysChannel({ onInbound, onError, clock, onlyFiles: true, maxAgeMs })
   const { source } = channel
   const reload = async (): Promise<BaileysLogin> => await library.login(auth)
-  const hearing = createHearing(host)
-  const link = createLink({ login: await reload(), reload, number, channel, onError, hearing, clock })
+  const monitor = createInboundMonitor(host)
+  const link = createLink({ login: await reload(), reload, number, channel, onError, monitor, clock })
   const notes = createNotes({
     client: source,
     clock,

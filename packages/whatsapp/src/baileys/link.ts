@@ -1,5 +1,5 @@
 import type { Clock } from '@reply/core'
-import { type HearingWatch, loadClient } from '@reply/sink/internal'
+import { type InboundMonitor, loadClient } from '@reply/sink/internal'
 import { statusOf, WhatsAppError } from '../error.ts'
 import type { BaileysSocket } from './api.ts'
 import type { BaileysChannel } from './channel.ts'
@@ -13,7 +13,7 @@ export interface LinkOptions {
   readonly number: string
   readonly channel: Pick<BaileysChannel, 'setSocket'>
   readonly onError: (error: WhatsAppError) => void
-  readonly hearing: HearingWatch
+  readonly monitor: InboundMonitor
   readonly clock: Clock
 }
 
@@ -38,7 +38,7 @@ const refusals: ReadonlyMap<number, string> = new Map([
 ])
 
 /** A closed socket can't reopen, so each connection has its own. */
-export function createLink({ reload, number, channel, onError, hearing, clock, ...options }: LinkOptions): Link {
+export function createLink({ reload, number, channel, onError, monitor, clock, ...options }: LinkOptions): Link {
   let { login } = options
   let isOn = false
   let isPairing = false
@@ -74,7 +74,7 @@ export function createLink({ reload, number, channel, onError, hearing, clock, .
 
   function changed({ connection, qr, lastDisconnect }: LinkUpdate): void {
     if (qr !== undefined && login.number() === undefined) pair()
-    if (connection === 'open') hearing.heard()
+    if (connection === 'open') monitor.succeeded()
     if (connection === 'close' && isOn) closed(lastDisconnect?.error)
   }
 
@@ -85,7 +85,7 @@ export function createLink({ reload, number, channel, onError, hearing, clock, .
     const refusal = refusals.get(status ?? 0)
     const reason = refusal === undefined ? failureOf(error) : new WhatsAppError('unauthorized', refusal)
     if (status !== restartRequired) onError(reason)
-    const waitMs = refusal === undefined ? hearing.failed(reason) : hearing.refused(reason)
+    const waitMs = refusal === undefined ? monitor.failed(reason) : monitor.refused(reason)
     stopTimer = clock.after(waitMs, () => void again(refusal !== undefined))
   }
 
@@ -103,7 +103,7 @@ export function createLink({ reload, number, channel, onError, hearing, clock, .
     isPairing = true
     const asked = linked?.pair(number) ?? Promise.reject(new Error('there is no connection'))
     asked.then((code) => {
-      hearing.refused(new WhatsAppError('unlinked', 'This device is not linked yet. The log says which code to enter.'))
+      monitor.refused(new WhatsAppError('unlinked', 'This device is not linked yet. The log says which code to enter.'))
       const how = `On the phone of ${number}, open "Linked devices", "Link with phone number instead"`
       onError(new WhatsAppError('unlinked', `This device is not linked yet. ${how}, and enter ${code}.`))
     }, failed)

@@ -1,74 +1,74 @@
 import { createHandClock } from '@reply/testing'
 import { expect, test } from 'vitest'
-import { createHearing, type Hearing } from '../src/inbound/hearing.ts'
+import { createInboundMonitor, type InboundStatus } from '../src/inbound/inbound-status.ts'
 
 function watch() {
   const clock = createHandClock()
-  const told: Hearing[] = []
+  const told: InboundStatus[] = []
   const errors: Error[] = []
-  const hearing = createHearing({
-    onHearing: (state) => void told.push(state),
+  const monitor = createInboundMonitor({
+    onInboundStatus: (state) => void told.push(state),
     onError: (error) => void errors.push(error),
     clock,
   })
-  return { clock, told, errors, hearing }
+  return { clock, told, errors, monitor }
 }
 
 const broken = new Error('The platform is away.')
 const wrong = new Error('The token is wrong.')
 
 test('an interruption of less than a minute is not told', async () => {
-  const { clock, told, hearing } = watch()
-  hearing.heard()
-  expect(hearing.failed(broken)).toBe(1000)
+  const { clock, told, monitor } = watch()
+  monitor.succeeded()
+  expect(monitor.failed(broken)).toBe(1000)
   await clock.advance(59_000)
-  expect(hearing.failed(broken)).toBe(2000)
-  hearing.heard()
-  expect(told).toEqual([{ status: 'hearing' }])
+  expect(monitor.failed(broken)).toBe(2000)
+  monitor.succeeded()
+  expect(told).toEqual([{ status: 'receiving' }])
 })
 
 test('a minute without success is told once, with its beginning; so is its end', async () => {
-  const { clock, told, hearing } = watch()
+  const { clock, told, monitor } = watch()
   const since = clock.now()
-  hearing.failed(broken)
+  monitor.failed(broken)
   for (let tries = 0; tries < 3; tries++) {
     await clock.advance(60_000)
-    hearing.failed(broken)
+    monitor.failed(broken)
   }
-  hearing.heard()
-  hearing.heard()
-  expect(told).toEqual([{ status: 'deaf', since, reason: broken.message }, { status: 'hearing' }])
+  monitor.succeeded()
+  monitor.succeeded()
+  expect(told).toEqual([{ status: 'disconnected', since, reason: broken.message }, { status: 'receiving' }])
 })
 
 test('a refusal is told at once, and tried again at most every five minutes, for ever', async () => {
-  const { told, hearing } = watch()
-  const waits = Array.from({ length: 9 }, () => hearing.refused(wrong))
+  const { told, monitor } = watch()
+  const waits = Array.from({ length: 9 }, () => monitor.refused(wrong))
   expect(waits).toEqual([5000, 10_000, 20_000, 40_000, 80_000, 160_000, 300_000, 300_000, 300_000])
-  expect(told).toMatchObject([{ status: 'deaf', reason: wrong.message }])
+  expect(told).toMatchObject([{ status: 'disconnected', reason: wrong.message }])
 })
 
 test('what the host throws is reported', () => {
   const { clock, errors } = watch()
-  const hearing = createHearing({
-    onHearing: () => {
+  const monitor = createInboundMonitor({
+    onInboundStatus: () => {
       throw broken
     },
     onError: (error) => void errors.push(error),
     clock,
   })
-  hearing.heard()
+  monitor.succeeded()
   expect(errors).toEqual([broken])
 })
 
 test('hearing for a moment between refusals does not make the tries faster, hearing for a minute does', async () => {
-  const { clock, hearing } = watch()
+  const { clock, monitor } = watch()
   const waits = []
   for (let tries = 0; tries < 3; tries++) {
-    hearing.heard()
-    waits.push(hearing.refused(wrong))
+    monitor.succeeded()
+    waits.push(monitor.refused(wrong))
   }
-  hearing.heard()
+  monitor.succeeded()
   await clock.advance(60_000)
-  hearing.heard()
-  expect([...waits, hearing.refused(wrong)]).toEqual([5000, 10_000, 20_000, 5000])
+  monitor.succeeded()
+  expect([...waits, monitor.refused(wrong)]).toEqual([5000, 10_000, 20_000, 5000])
 })

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
 import { type Dialect, renderMarkdown } from '../src/markdown/dialect.ts'
-import { lex, openFence } from '../src/markdown/markdown.ts'
+import { openFence } from '../src/markdown/fence.ts'
+import { lex } from '../src/markdown/lex.ts'
 import { tableText } from '../src/markdown/table.ts'
 import { markdownText } from './fragments.ts'
 

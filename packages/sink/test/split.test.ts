@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type Dialect, renderMarkdown } from '../src/markdown/dialect.ts'
-import { lex, openFence } from '../src/markdown/markdown.ts'
+import { openFence } from '../src/markdown/fence.ts'
+import { lex } from '../src/markdown/lex.ts'
 import { type Slice, split } from '../src/markdown/split.ts'
 import { markdownText } from './fragments.ts'
 

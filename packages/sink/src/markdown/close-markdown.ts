@@ -1,4 +1,5 @@
-import { knownTokens, lex, type Token } from './markdown.ts'
+import { lex } from './lex.ts'
+import { knownTokens, type Token } from './lexer/token.ts'
 import { closingFence, openBlocksOf } from './reopen-blocks.ts'
 
 /** A last line that may still become something else: a heading, an item, a box, a quote, a rule, a fence. */

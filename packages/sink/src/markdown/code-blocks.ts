@@ -1,4 +1,5 @@
-import { lex, openFence } from './markdown.ts'
+import { openFence } from './fence.ts'
+import { lex } from './lex.ts'
 
 /** A fenced block of code that stands in no list or quote. */
 export interface CodeBlock {

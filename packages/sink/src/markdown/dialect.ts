@@ -1,7 +1,7 @@
 import { textOf } from './character-references.ts'
-import { isAsWritten } from './lexer/token.ts'
+import { lex } from './lex.ts'
+import { isAsWritten, knownTokens, type Token } from './lexer/token.ts'
 import { addressOf, asText, isMisleading, isOpenable, mayMislead } from './link-text.ts'
-import { knownTokens, lex, type Token } from './markdown.ts'
 import { type Table, tableText } from './table.ts'
 
 /** The position of a list item. */

@@ -1,4 +1,6 @@
-import { type Fence, knownTokens, lex, openFence, type Token } from './markdown.ts'
+import { type Fence, openFence } from './fence.ts'
+import { lex } from './lex.ts'
+import { knownTokens, type Token } from './lexer/token.ts'
 
 /** Blocks that are open at the end of a slice and continue in the next one. */
 export interface OpenBlocks {

@@ -4,9 +4,6 @@ import { readMarkdown } from './lexer/bounded-lexer.ts'
 import type { Token } from './lexer/token.ts'
 import { longBlock, readLongBlock } from './long-block.ts'
 
-export { type Fence, openFence } from './fence.ts'
-export { knownTokens, type Token } from './lexer/token.ts'
-
 /** UTF-16 units of cached chunks. */
 const REMEMBERED = 400_000
 

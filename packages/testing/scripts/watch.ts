@@ -1,5 +1,5 @@
 import { connect, type Reply } from '@reply/core'
-import { comparableReply } from '../src/lasting.ts'
+import { comparableReply } from '../src/comparable-reply.ts'
 
 export interface Watch {
   /** The replies, once all of them have settled; those that don't within `patienceMs` as they are. */

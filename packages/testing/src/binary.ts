@@ -21,7 +21,7 @@ export interface BinaryOptions {
 }
 
 /** OpenCode's own names: windows, not win32; baseline builds run on CPUs without AVX2; musl builds on Alpine. */
-export const packageName = (version = defaultVersion): string => {
+const packageName = (version = defaultVersion): string => {
   const platform = process.platform === 'win32' ? 'windows' : process.platform
   const names = [`${isOpenCode2(version) ? '@opencode-ai/cli' : 'opencode'}-${platform}-${process.arch}`]
   // Preview builds of OpenCode 2 run on every CPU with this one.

@@ -31,7 +31,8 @@ const numbersOf = (version: string): readonly number[] => version.split(/[.-]/).
 
 /** Whether a server's version is at least another, compared numerically. */
 export const atLeast = (version: string, wanted: string): boolean => {
-  const [have, want] = [numbersOf(version), numbersOf(wanted)]
+  const have = numbersOf(version)
+  const want = numbersOf(wanted)
   const at = want.findIndex((number, index) => number !== (have[index] ?? 0))
   return at === -1 || (have[at] ?? 0) > (want[at] ?? 0)
 }

@@ -28,7 +28,7 @@ export {
   readRecording,
 } from './recordings.ts'
 export { promptFor, type Scenario } from './scenario.ts'
-export { scenarios, scenariosOf } from './scenarios/all.ts'
+export { scenarios, scenariosOf } from './scenarios/scenarios.ts'
 export {
   type AnswerPiece,
   callTool,

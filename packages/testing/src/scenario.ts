@@ -20,7 +20,7 @@ export interface Scenario {
 }
 
 /** What the model says in a scenario, and how the server is set up. */
-export interface ScenarioOptions extends Omit<Scenario, 'name' | 'shows' | 'scripts'> {
+interface ScenarioOptions extends Omit<Scenario, 'name' | 'shows' | 'scripts'> {
   /** Steps of the script with the scenario's own name. */
   readonly steps: readonly ScriptStep[]
   /** The answer to a title request. */

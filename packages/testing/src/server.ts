@@ -5,7 +5,7 @@ import type { Guard } from './guard.ts'
 import { homeEnvironment } from './home.ts'
 import type { Project } from './project.ts'
 
-export interface ServerOptions {
+interface ServerOptions {
   readonly binary: string
   readonly project: Project
   readonly port: number
@@ -20,7 +20,7 @@ export interface ServerOptions {
   readonly health: string
 }
 
-export interface RunningServer {
+interface RunningServer {
   readonly url: string
   output(): string
   /** Asks the server to stop, and kills it if it doesn't within two seconds. */

@@ -2,7 +2,7 @@
  * `group`: direct messages between people. A bot takes part only through interactions of an app that a person
  * installed.
  */
-export type DiscordChannelKind = 'text' | 'direct' | 'group' | 'thread'
+type DiscordChannelKind = 'text' | 'direct' | 'group' | 'thread'
 
 /** A place that contains messages. */
 export interface DiscordChannel {

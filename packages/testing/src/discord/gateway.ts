@@ -45,7 +45,7 @@ interface Session {
   socket: Socket | undefined
 }
 
-export interface GatewayOptions {
+interface GatewayOptions {
   readonly server: Server
   readonly token: string
   readonly me: Me

@@ -15,7 +15,7 @@ export interface DiscordFrom {
 }
 
 /** Which person writes, and what else the message has. */
-export interface DiscordSay extends DiscordFrom {
+interface DiscordSay extends DiscordFrom {
   /** The message that it replies to. */
   readonly replyTo?: string
   /** Whether it begins with a mention of the bot. Default false. */
@@ -57,7 +57,7 @@ type Fields = Readonly<Record<string, unknown>>
 
 const defaultPerson: DiscordUser = { id: '800000000000000001' }
 
-export interface PersonOptions {
+interface PersonOptions {
   readonly state: DiscordState
   readonly gateway: Gateway
   readonly endpoint: Endpoint

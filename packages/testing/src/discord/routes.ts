@@ -1,9 +1,7 @@
 import { fieldsOf } from '../fields.ts'
-import type { Channel } from './channel.ts'
-import { rowsOf } from './component.ts'
-import { embedsOf } from './embed.ts'
+import type { Channel, DiscordEmbed } from './channel.ts'
+import { rowsOf, textOf, tooMany } from './component.ts'
 import { type DiscordBucket, limits } from './limits.ts'
-import { rungBy } from './mention.ts'
 import { listIn, numberIn, type Payload, textIn } from './payload.ts'
 import { invalidForm, refusals, tooLong } from './refusal.ts'
 import { channelIn, type DiscordState, postIn, putPost } from './state.ts'
@@ -252,4 +250,70 @@ function readMessages({ state, channelId, query }: Call): unknown {
   const found =
     after === null ? posts.slice(-count) : posts.filter(({ id }) => BigInt(id) > BigInt(after)).slice(0, count)
   return found.toReversed().map((post) => messageOf(post, channel, state.me, state.cdn()))
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** Validates the embeds of a message. https://discord.com/developers/docs/resources/message#embed-object-embed-limits */
+function embedsOf(embeds: readonly unknown[]): readonly DiscordEmbed[] {
+  if (embeds.length > limits.embeds) throw tooMany('embeds', limits.embeds)
+  const all = embeds.map((each, index) => embedOf(fieldsOf(each), `embeds.${index}`))
+  const length = all.reduce((sum, embed) => sum + lengthOf(embed), 0)
+  if (length > limits.embedTexts)
+    throw invalidForm('embeds', 'MAX_EMBED_SIZE_EXCEEDED', `Embed size exceeds maximum size of ${limits.embedTexts}`)
+  return all
+}
+
+function embedOf(source: Fields, path: string): DiscordEmbed {
+  const fields = listIn(source, 'fields').map((each, index) => {
+    const field = fieldsOf(each)
+    const at = `${path}.fields.${index}`
+    const name = textOf(field, 'name', { path: at, most: limits.fieldName })
+    return { name, value: textOf(field, 'value', { path: at, most: limits.fieldValue }) }
+  })
+  if (fields.length > limits.embedFields) throw tooMany(`${path}.fields`, limits.fields)
+  const title = optional(source.title, `${path}.title`, limits.embedTitle)
+  const description = optional(source.description, `${path}.description`, limits.embedDescription)
+  optional(fieldsOf(source.footer).text, `${path}.footer.text`, limits.footer)
+  optional(fieldsOf(source.author).name, `${path}.author.name`, limits.author)
+  const isEmpty = title === '' && description === '' && fields.length === 0
+  if (isEmpty && source.image === undefined && source.thumbnail === undefined && source.author === undefined)
+    throw invalidForm(`${path}.description`, 'BASE_TYPE_REQUIRED', 'This field is required')
+  return { title, description, fields, source }
+}
+
+function lengthOf({ title, description, fields, source }: DiscordEmbed): number {
+  const texts = [title, description, fieldsOf(source.footer).text, fieldsOf(source.author).name]
+  const length = texts.reduce<number>((sum, text) => sum + String(text ?? '').length, 0)
+  return fields.reduce((sum, { name, value }) => sum + name.length + value.length, length)
+}
+
+function optional(value: unknown, path: string, most: number): string {
+  if (value === undefined || value === null) return ''
+  const text = String(value)
+  if (text.length > most) throw tooLong(path, most)
+  return text
+}
+
+const written = /@everyone|@here|<@[!&]?(\d+)>/g
+
+/** Mentions in code don't notify. */
+const code = /```[\s\S]*?```|(`+)[\s\S]*?[^`]\1(?!`)/g
+
+/**
+ * Who a message mentions: `@everyone`, `@here`, or a person's or role's mark. Only what `allowed_mentions` permits; all
+ * if it is absent. https://discord.com/developers/docs/resources/message#allowed-mentions-object
+ */
+function rungBy(content: string, allowed: unknown): readonly string[] {
+  const found = content.replace(code, '').matchAll(written)
+  return [...found].filter(([mark, id]) => isAllowed(mark, id, allowed)).map(([mark]) => mark)
+}
+
+function isAllowed(mark: string, id: string | undefined, allowed: unknown): boolean {
+  if (allowed === undefined || allowed === null) return true
+  const fields = fieldsOf(allowed)
+  const parse = listIn(fields, 'parse')
+  if (id === undefined) return parse.includes('everyone')
+  const kind = mark.startsWith('<@&') ? 'roles' : 'users'
+  return parse.includes(kind) || listIn(fields, kind).includes(id)
 }

@@ -31,7 +31,7 @@ export interface DiscordCall {
   readonly fault?: DiscordFault['type']
 }
 
-export interface RestOptions {
+interface RestOptions {
   readonly state: DiscordState
   readonly token: string
   readonly plan: DiscordFaultPlan

@@ -32,7 +32,7 @@ export interface DiscordState {
   changed(channel: Channel): void
 }
 
-export interface DiscordStateOptions {
+interface DiscordStateOptions {
   readonly clock: Clock
   readonly channels?: readonly DiscordChannel[] | undefined
   readonly allowances?: Partial<Readonly<Record<DiscordBucket, Allowance>>> | undefined

@@ -25,7 +25,7 @@ export interface Answer {
 }
 
 /** The tokens of one answer. */
-export interface Spent {
+interface Spent {
   readonly input: number
   readonly output: number
   readonly cached: number
@@ -43,7 +43,7 @@ export interface Voice {
 }
 
 /** A tool call of the model. */
-export interface ToolCall {
+interface ToolCall {
   readonly id: string
   readonly name: string
   /** Its input as JSON, in pieces. */

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { AnswerPiece, ModelAnswer } from '../script.ts'
 import type { Answer, Dialect, Frame, Voice } from './dialect.ts'
 
-export interface SpeakOptions {
+interface SpeakOptions {
   readonly dialect: Dialect
   readonly answer: Answer
   /** Whether the answer is not streamed: it is sent as one JSON value at its end. */

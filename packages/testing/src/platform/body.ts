@@ -28,7 +28,7 @@ export interface Upload {
 }
 
 /** A form with files. */
-export interface Form {
+interface Form {
   readonly fields: Readonly<Record<string, string>>
   readonly files: ReadonlyMap<string, Upload>
 }

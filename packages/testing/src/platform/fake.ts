@@ -23,7 +23,7 @@ export interface FakeHttpPlatform<Place, Call, Fault, Message, Kind = string>
   close(): Promise<void>
 }
 
-export interface Observers<Place> {
+interface Observers<Place> {
   observe(observer: (place: Place) => void): () => void
   /** A person there now sees something else. */
   changed(place: Place): void

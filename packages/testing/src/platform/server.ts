@@ -4,7 +4,7 @@ import { type AnswerFault, type ConnectionFault, isAnswerFault, isConnectionFaul
 import type { Timers } from './timers.ts'
 
 /** A server on loopback that a fake answers with. */
-export interface FakeServer {
+interface FakeServer {
   readonly server: Server
   /** `http://127.0.0.1:…`, once it listens. */
   readonly origin: string
@@ -69,7 +69,7 @@ export function sendAnswer(response: ServerResponse, { status, body, type, heade
   response.end(body)
 }
 
-export interface TakenCall<Fault, Answer> {
+interface TakenCall<Fault, Answer> {
   readonly response: ServerResponse
   readonly timers: Timers
   /** The fault that is due for this call. */

@@ -4,14 +4,14 @@ import { type WebSocket, WebSocketServer } from 'ws'
 /** An open WebSocket of a client. */
 export type Socket = WebSocket
 
-export interface SocketServer {
+interface SocketServer {
   /** The open connections. */
   readonly clients: ReadonlySet<Socket>
   /** Breaks all connections and accepts no more. */
   close(): void
 }
 
-export interface SocketServerOptions {
+interface SocketServerOptions {
   /** Whether a request may open a WebSocket. Default: any may. */
   readonly accepts?: (request: IncomingMessage) => boolean
   readonly onOpen: (socket: Socket) => void

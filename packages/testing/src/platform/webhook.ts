@@ -21,14 +21,14 @@ export function postTo(url: string, { body, headers, signal }: Post): Promise<nu
 }
 
 /** Delay before the first retry, doubled each time up to the longest, and the number of attempts. */
-export interface RetryLimits {
+interface RetryLimits {
   readonly firstMs: number
   /** Default: none. */
   readonly longestMs?: number
   readonly attempts: number
 }
 
-export interface WebhookQueueOptions<Event> {
+interface WebhookQueueOptions<Event> {
   readonly clock: Clock
   readonly limits: RetryLimits
   /** The event to send next. Undefined if there is none, or no address to send it to. */
@@ -42,7 +42,7 @@ export interface WebhookQueueOptions<Event> {
 }
 
 /** Sends events one after another, each until it is accepted or the attempts are used up. */
-export interface WebhookQueue {
+interface WebhookQueue {
   /** Sends the oldest event, unless one is being sent or waits for its retry. */
   send(): void
   /** Breaks the request that is being sent, and forgets its attempts. */

@@ -2,7 +2,7 @@ import { fieldsOf } from '../fields.ts'
 import type { StreamFault } from './fault.ts'
 
 /** The destination of an event stream's bytes. */
-export interface Outlet {
+interface Outlet {
   write(bytes: Uint8Array): void
   /** Ends the output. What was written still arrives. */
   end(how: 'break' | 'end'): void
@@ -34,7 +34,7 @@ export interface Carrier {
   drop(): void
 }
 
-export interface CarrierOptions {
+interface CarrierOptions {
   readonly outlet: Outlet
   readonly timer: Timer
   /** Called with each frame after it was written. */

@@ -1,4 +1,7 @@
+import { fieldsOf } from '../fields.ts'
+import { createFold, type Fold } from './fold.ts'
 import type { Frame } from './frames.ts'
+import { createSecondFold } from './second-fold.ts'
 
 /** What a server of one generation answers, folded from the events of a recording. */
 export interface Answers {
@@ -11,4 +14,132 @@ export interface Answers {
   post(pathname: string): Response
   /** Whether no real server stays long in this state, if this event is the next. */
   isPassing(next: Frame): boolean
+}
+
+export function json(value: unknown, status = 200): Response {
+  return new Response(JSON.stringify(value), { status, headers: { 'content-type': 'application/json' } })
+}
+
+function missing(pathname: string): Response {
+  return json({ name: 'NotFoundError', data: { message: `Nothing at ${pathname}.` } }, 404)
+}
+
+interface FirstAnswersOptions {
+  readonly version: string
+  readonly frames: readonly Frame[]
+}
+
+/** OpenCode 1. */
+export function createFirstAnswers({ version, frames }: FirstAnswersOptions): Answers {
+  const fold = createFold()
+  return {
+    greeting: '{"type":"server.connected","properties":{}}',
+    isStream: (pathname) => pathname === '/global/event' || pathname === '/event',
+    apply: fold.apply,
+    read: ({ pathname }) => read(pathname),
+    post: (pathname) => {
+      if (pathname === '/session') return json(firstSession())
+      return pathname.endsWith('/prompt_async') ? new Response(null, { status: 204 }) : json(true)
+    },
+    isPassing: (next) => fold.isBeginning() || (fold.isEnding() && !beginsAnother(next, fold)),
+  }
+
+  function read(pathname: string): Response {
+    const [, first, id = '', rest, messageID] = pathname.split('/')
+    if (pathname === '/global/health') return json({ healthy: true, version })
+    if (pathname === '/session/status') return json(fold.statuses())
+    if (pathname === '/question') return json(fold.questions())
+    if (pathname === '/permission') return json(fold.permissions())
+    if (pathname === '/config/providers') return json({ providers: [], default: {} })
+    if (pathname === '/session' || pathname === '/experimental/session') return json(fold.sessions())
+    if (pathname === '/project') return json(projects())
+    if (first !== 'session' || fold.session(id) === undefined) return missing(pathname)
+    if (rest === undefined) return json(fold.session(id))
+    if (rest === 'message' && messageID === undefined) return json(fold.messages(id))
+    if (rest === 'message') return oneMessage(id, messageID)
+    if (rest === 'todo') return json(fold.todos(id))
+    return rest === 'children' ? json(fold.children(id)) : missing(pathname)
+  }
+
+  function oneMessage(sessionID: string, messageID: string | undefined): Response {
+    const message = fold.messages(sessionID)?.find((stored) => fieldsOf(fieldsOf(stored).info).id === messageID)
+    return message === undefined ? missing(`/session/${sessionID}/message/${messageID}`) : json(message)
+  }
+
+  /** Each directory counts as a project. */
+  function projects(): readonly unknown[] {
+    const directories = new Set(fold.sessions().map((session) => fieldsOf(session).directory))
+    return [...directories].map((worktree) => ({ id: 'global', worktree }))
+  }
+
+  function firstSession(): unknown {
+    const sessions = frames.filter((frame) => frame.type === 'session.created' || frame.type === 'session.updated')
+    return sessions.map((frame) => fieldsOf(frame.properties.info)).find((info) => info.parentID === undefined)
+  }
+}
+
+/** Whether another run begins here, so that the current one can't end any more. */
+function beginsAnother(frame: Frame, fold: Fold): boolean {
+  if (frame.type === 'session.status') return fieldsOf(frame.properties.status).type !== 'idle'
+  const { id, role } = fieldsOf(frame.properties.info)
+  return frame.type === 'message.updated' && role === 'user' && !fold.knows(String(id))
+}
+
+/** OpenCode 2, whose responses are `{ data }`, or `{ data, cursor }` for pages. */
+export function createSecondAnswers({ version }: { readonly version: string }): Answers {
+  const fold = createSecondFold()
+  const lists = new Map(
+    Object.entries({ message: fold.messages, permission: fold.permissions, form: fold.forms, pending: fold.pending }),
+  )
+  return {
+    greeting: '{"id":"evt_0","type":"server.connected","data":{}}',
+    isStream: (pathname) => pathname === '/api/event',
+    apply: fold.apply,
+    read,
+    post: (pathname) => {
+      if (pathname === '/api/session') return json({ data: fold.sessions()[0] })
+      return pathname.endsWith('/prompt') ? json({ data: {} }) : new Response(null, { status: 204 })
+    },
+    isPassing: () => false,
+  }
+
+  function read({ pathname, searchParams }: URL): Response {
+    if (pathname === '/api/health') return json({ healthy: true, version, pid: 1 })
+    if (pathname === '/api/location') return json({ directory: searchParams.get('location[directory]') })
+    if (pathname === '/api/model') return json({ data: [] })
+    if (pathname === '/api/permission/request') return json({ data: fold.permissions() })
+    if (pathname === '/api/form/request') return json({ data: fold.forms() })
+    if (pathname === '/api/session/active') return json({ data: fold.active() })
+    if (pathname === '/api/session') return json({ data: listed(searchParams.get('parentID')), cursor: {} })
+    const [, api, route, id = '', rest, item] = pathname.split('/')
+    const session = fold.session(id)
+    if (api !== 'api' || route !== 'session' || session === undefined) return gone(pathname)
+    if (rest === undefined) return json({ data: session })
+    if (rest === 'message' && item === undefined) return page(fold.messages(id), searchParams)
+    const list = lists.get(rest)?.(id)
+    if (list === undefined) return gone(pathname)
+    if (item === undefined) return json({ data: list })
+    const found = list.find((one) => fieldsOf(one).id === item)
+    return found === undefined ? gone(pathname) : json({ data: found })
+  }
+
+  /** `null` asks for the sessions without a parent. */
+  function listed(parentID: string | null): readonly unknown[] {
+    const wanted = parentID === 'null' ? undefined : (parentID ?? undefined)
+    return fold.sessions().filter((session) => parentID === null || fieldsOf(session).parentID === wanted)
+  }
+}
+
+/** A page, newest first unless asked otherwise. Its cursor is where the next one begins. */
+function page(messages: readonly unknown[], search: URLSearchParams): Response {
+  const limit = Number(search.get('limit') ?? 50)
+  const ordered = search.get('order') === 'asc' ? messages : messages.toReversed()
+  const from = Number(search.get('cursor') ?? 0)
+  const end = from + limit
+  const next = end < ordered.length ? { next: String(end) } : {}
+  return json({ data: ordered.slice(from, end), cursor: next })
+}
+
+function gone(pathname: string): Response {
+  return json({ _tag: 'NotFoundError', message: `Nothing at ${pathname}.` }, 404)
 }

@@ -12,7 +12,7 @@ interface StoredSession {
  * What OpenCode 2 answers over REST after the applied frames. Deltas and progress are not stored, as on real servers: a
  * text in progress reads as "".
  */
-export interface SecondFold {
+interface SecondFold {
   apply(frame: Frame): void
   sessions(): readonly Fields[]
   session(id: string): Fields | undefined

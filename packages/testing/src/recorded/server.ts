@@ -1,9 +1,6 @@
 import { isOpenCode2 } from '../generation.ts'
-import { createFirstAnswers } from './first-answers.ts'
+import { createFirstAnswers, createSecondAnswers, json } from './answers.ts'
 import { type Frame, framesOf, isRestart } from './frames.ts'
-import { type Asked, toAsked } from './request.ts'
-import { json } from './response.ts'
-import { createSecondAnswers } from './second-answers.ts'
 
 /** The recording to play, and how far REST is ahead of it. */
 export interface RecordedServerOptions {
@@ -201,4 +198,18 @@ export function createRecordedServer(options: RecordedServerOptions): RecordedSe
 
 function isRepeatable({ type, data }: Frame): boolean {
   return type !== 'message.part.delta' || data.includes('"id":"evt_')
+}
+
+/** The relevant fields of a request. */
+interface Asked {
+  readonly method: string
+  readonly url: string
+  readonly signal?: AbortSignal | undefined
+}
+
+/** Reads them without a `Request`: building one would cost more than everything else. */
+function toAsked(input: string | URL | Request, init: RequestInit = {}): Asked {
+  const request = input instanceof Request ? input : undefined
+  const method = init.method ?? request?.method ?? 'GET'
+  return { method, url: request?.url ?? String(input), signal: init.signal ?? request?.signal }
 }

@@ -57,7 +57,7 @@ export interface SlackWhisper {
 }
 
 /** The agent's status in a thread's head. */
-export interface Working {
+interface Working {
   readonly status: string
   readonly until: number
 }

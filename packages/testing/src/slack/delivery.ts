@@ -1,11 +1,17 @@
+import { createHmac } from 'node:crypto'
+import type { Server } from 'node:http'
 import type { Clock } from '../clock.ts'
+import { fieldsOf } from '../fields.ts'
+import { parseJson } from '../platform/body.ts'
+import { acceptSockets, type Socket } from '../platform/socket.ts'
 import { createTimers } from '../platform/timers.ts'
+import { postTo } from '../platform/webhook.ts'
 import { limits } from './limits.ts'
 
 /** The kind of message to the app: an event, a person's use of a control, or a slash command. */
-export type SlackEnvelope = 'events_api' | 'interactive' | 'slash_commands'
+type SlackEnvelope = 'events_api' | 'interactive' | 'slash_commands'
 
-export interface Attempt {
+interface Attempt {
   readonly type: SlackEnvelope
   readonly body: Readonly<Record<string, unknown>>
   /** The retry number, from 1; 0 for a first attempt. */
@@ -14,7 +20,7 @@ export interface Attempt {
   readonly signal: AbortSignal
 }
 
-export interface Receiver {
+interface Receiver {
   /** Sends once. Resolves with whether it was acknowledged. */
   take(attempt: Attempt): Promise<boolean>
   /** Whether an app is connected: without one nothing is sent or retried. */
@@ -81,5 +87,124 @@ export function createDelivery(clock: Clock): EventDelivery {
     } finally {
       stop()
     }
+  }
+}
+
+interface Sockets {
+  /** Makes a ticket for one connection and returns its URL. */
+  open(): string
+  readonly receiver: Receiver
+  /** How many apps are connected. */
+  readonly count: number
+  /** Sends that text to all apps as a frame, whatever it is. */
+  push(text: string): void
+  /** Asks all apps to reconnect, as Slack does every few hours. */
+  recycle(): void
+  close(): void
+}
+
+/** Socket Mode: events arrive over a WebSocket and are acknowledged on it. */
+export function createSockets(server: Server, addressOf: () => string): Sockets {
+  const tickets = new Set<string>()
+  const sockets = new Set<Socket>()
+  const waiting = new Map<string, () => void>()
+  let count = 0
+  const connections = acceptSockets(server, {
+    accepts: ({ url = '/' }) => tickets.delete(new URL(url, 'http://loopback').searchParams.get('ticket') ?? ''),
+    onOpen: take,
+  })
+  return {
+    open: () => {
+      count += 1
+      const ticket = `ticket-${count}`
+      tickets.add(ticket)
+      return `${addressOf().replace(/^http/, 'ws')}/link?ticket=${ticket}`
+    },
+    receiver: { take: send, isThere: () => sockets.size > 0 },
+    get count() {
+      return sockets.size
+    },
+    push: (text) => {
+      for (const socket of sockets) socket.send(text)
+    },
+    recycle: () => {
+      for (const socket of sockets) write(socket, { type: 'disconnect', reason: 'refresh_requested' })
+    },
+    close: connections.close,
+  }
+
+  function take(socket: Socket): void {
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+    socket.on('error', () => sockets.delete(socket))
+    socket.on('message', (message) => {
+      const { envelope_id } = fieldsOf(parseJson(String(message)))
+      waiting.get(String(envelope_id))?.()
+    })
+    write(socket, { type: 'hello', num_connections: sockets.size, connection_info: { app_id: 'A0FAKE' } })
+  }
+
+  async function send({ type, body, retry, signal }: Attempt): Promise<boolean> {
+    const socket = [...sockets].at(-1)
+    if (!socket) return false
+    count += 1
+    const envelope_id = `envelope-${count}`
+    return await new Promise((resolve) => {
+      const end = (isTaken: boolean): void => {
+        waiting.delete(envelope_id)
+        resolve(isTaken)
+      }
+      waiting.set(envelope_id, () => end(true))
+      signal.addEventListener('abort', () => end(false), { once: true })
+      const retried = retry > 0 ? { retry_attempt: retry, retry_reason: 'timeout' } : { retry_attempt: 0 }
+      write(socket, { envelope_id, type, payload: body, accepts_response_payload: type !== 'events_api', ...retried })
+    })
+  }
+
+  function write(socket: Socket, message: object): void {
+    socket.send(JSON.stringify(message))
+  }
+}
+
+interface RequestOptions {
+  readonly url: string
+  readonly signingSecret: string
+  readonly clock: Clock
+}
+
+/** The headers that identify a request as Slack's. */
+export function slackHeaders(
+  body: string,
+  { signingSecret, clock }: Omit<RequestOptions, 'url'>,
+): Record<string, string> {
+  const timestamp = String(Math.floor(clock.now() / 1000))
+  const signature = createHmac('sha256', signingSecret).update(`v0:${timestamp}:${body}`).digest('hex')
+  return { 'x-slack-request-timestamp': timestamp, 'x-slack-signature': `v0=${signature}` }
+}
+
+/** https://docs.slack.dev/interactivity/implementing-slash-commands: a command's fields are those of the form. */
+function textOf(type: Attempt['type'], body: Attempt['body']): string {
+  const json = JSON.stringify(body)
+  if (type === 'events_api') return json
+  if (type === 'interactive') return new URLSearchParams({ payload: json }).toString()
+  const fields = Object.entries(body).map(([name, value]): [string, string] => [name, String(value)])
+  return new URLSearchParams(fields).toString()
+}
+
+/** Sends to a request URL: events as JSON, interactions and commands as a form. */
+export function createRequests({ url, ...signing }: RequestOptions): Receiver {
+  return { take, isThere: () => true }
+
+  async function take({ type, body, retry, signal }: Attempt): Promise<boolean> {
+    const text = textOf(type, body)
+    const headers = {
+      'content-type': type === 'events_api' ? 'application/json' : 'application/x-www-form-urlencoded',
+      ...slackHeaders(text, signing),
+      ...(retry > 0 && { 'x-slack-retry-num': String(retry), 'x-slack-retry-reason': 'http_timeout' }),
+    }
+    return await postTo(url, { body: text, headers, signal }).then(
+      (status) => status === 200,
+      () => false,
+    )
   }
 }

@@ -30,7 +30,7 @@ export interface SlackCall {
   readonly payload: Payload
 }
 
-export interface WebApiOptions {
+interface WebApiOptions {
   readonly state: SlackState
   readonly token: string
   /** The app's token, for Socket Mode only. */

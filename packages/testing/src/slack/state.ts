@@ -53,7 +53,7 @@ export interface SlackState {
   sharesOf(file: string): readonly { readonly channel: string; readonly ts: string }[]
 }
 
-export interface SlackStateOptions {
+interface SlackStateOptions {
   readonly clock: Clock
   readonly channels?: readonly SlackChannelOptions[] | undefined
   readonly features?: SlackFeatures | undefined

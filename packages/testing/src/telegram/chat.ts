@@ -61,7 +61,7 @@ export interface StoredFile {
   readonly bytes: Uint8Array
 }
 
-export interface Reaction {
+interface Reaction {
   readonly from: 'bot' | number
   readonly emoji: string
 }

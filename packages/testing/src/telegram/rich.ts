@@ -109,7 +109,7 @@ const markdownReader = new Marked({
 })
 
 /** The sizes of a rich message that its limits apply to. */
-export interface RichMeasure {
+interface RichMeasure {
   readonly codePoints: number
   readonly blocks: number
   /** Elements in each other. */
@@ -124,8 +124,11 @@ export function measureRich(nodes: readonly TelegramRichNode[]): RichMeasure {
 }
 
 function measureIn(tag: string, children: readonly TelegramRichNode[]): Omit<RichMeasure, 'codePoints'> {
-  let [own, depth, columns, isInText] = [0, 0, 0, false]
+  let own = 0
+  let depth = 0
+  let columns = 0
   let cells = 0
+  let isInText = false
   for (const child of children) {
     const isBlock = typeof child !== 'string' && blocks.has(child.tag)
     if (isBlock) isInText = false

@@ -35,7 +35,7 @@ export interface TelegramCall {
   readonly payload: Readonly<Record<string, unknown>>
 }
 
-export interface BotApiOptions {
+interface BotApiOptions {
   readonly state: TelegramState
   readonly token: string
   readonly plan: TelegramFaultPlan

@@ -6,8 +6,7 @@ import { limits } from './limits.ts'
 import { numberIn, objectIn, type Payload } from './payload.ts'
 import { createPresses, type Presses } from './press.ts'
 import { badRequest, Refusal, tooMany, upgraded } from './refusal.ts'
-import { createUpdates, type Updates } from './update.ts'
-import { createWebhook, type Webhook } from './webhook.ts'
+import { createUpdates, createWebhook, type Updates, type Webhook } from './update.ts'
 import { type Me, meFor } from './wire.ts'
 
 /** The features of this server; for a missing one it answers "method not found". */
@@ -37,7 +36,7 @@ export interface TelegramState {
   changed(chat: Chat): void
 }
 
-export interface TelegramStateOptions {
+interface TelegramStateOptions {
   readonly token: string
   readonly clock: Clock
   readonly chats?: readonly TelegramChat[] | undefined

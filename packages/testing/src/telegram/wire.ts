@@ -34,7 +34,7 @@ export function userOf({ id, name = 'Person', isBot = false }: TelegramPerson): 
  * The user that represents a chat that posts: one for anonymous administrators, another for channels.
  * https://core.telegram.org/bots/api#message
  */
-export const standIn = { admin: 1_087_968_824, channel: 136_817_688 } as const
+const standIn = { admin: 1_087_968_824, channel: 136_817_688 } as const
 
 /**
  * Fields of only some messages. In a topic, a message that isn't a reply names the topic's first message, whose id is

@@ -15,7 +15,7 @@ export interface WhatsAppWebhookCall {
   readonly status?: number
 }
 
-export interface CloudStatus {
+interface CloudStatus {
   readonly id: string
   readonly person: string
   readonly status: 'sent' | 'delivered' | 'failed'
@@ -36,7 +36,7 @@ export interface Hook {
   close(): void
 }
 
-export interface HookOptions {
+interface HookOptions {
   readonly clock: Clock
   readonly appSecret: string
   readonly phoneNumberId: string

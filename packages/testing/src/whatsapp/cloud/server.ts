@@ -27,7 +27,7 @@ export interface WhatsAppCall {
   readonly fields: Readonly<Record<string, unknown>>
 }
 
-export interface CloudApiOptions {
+interface CloudApiOptions {
   readonly state: CloudState
   readonly token: string
   readonly phoneNumberId: string

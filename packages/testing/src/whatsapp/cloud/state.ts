@@ -21,7 +21,7 @@ export interface CloudPost {
 }
 
 /** The chat between one person and the business. */
-export interface CloudChat {
+interface CloudChat {
   readonly posts: Map<string, CloudPost>
   /** Time of the person's last message, or of the start: the business may answer for 24 h. */
   heardAt: number
@@ -30,7 +30,7 @@ export interface CloudChat {
   loud: number
 }
 
-export interface CloudStateOptions {
+interface CloudStateOptions {
   readonly clock: Clock
   readonly hook: Hook
   readonly listBody: number
@@ -39,7 +39,7 @@ export interface CloudStateOptions {
 }
 
 /** A file that a person sent. */
-export interface CloudInboxFile {
+interface CloudInboxFile {
   readonly name: string
   readonly bytes: Uint8Array
   readonly mime: string

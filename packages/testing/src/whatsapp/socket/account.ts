@@ -18,7 +18,7 @@ export interface SocketPost {
   readonly isRead?: true
 }
 
-export interface SocketChat {
+interface SocketChat {
   readonly posts: Map<string, SocketPost>
   editedAt: number
   typingUntil: number
@@ -52,7 +52,7 @@ export const socketLimits = {
   typingMs: 10_000,
 } as const
 
-export interface AccountOptions {
+interface AccountOptions {
   readonly clock: Clock
   /** How far the computer's clock is ahead, in ms. */
   readonly aheadMs: number

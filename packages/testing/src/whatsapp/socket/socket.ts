@@ -43,7 +43,7 @@ type Listeners = { readonly [E in keyof FakeSocketEvents]: Set<(payload: FakeSoc
  * The server's acknowledgement of a message, also of an edit or a removal. https://github.com/tulir/whatsmeow/blob/main/send.go
  * waits for it after each message, and reads its `t`: Unix time in seconds, by the server's clock; and its `error`.
  */
-export interface FakeAck {
+interface FakeAck {
   readonly tag: 'ack'
   readonly attrs: Readonly<Record<string, string>>
 }
@@ -87,7 +87,7 @@ export interface SocketHandle {
   close(): void
 }
 
-export interface SocketOptions {
+interface SocketOptions {
   readonly account: SocketAccount
   readonly user: FakeSocket['user']
   readonly plan: SocketFaultPlan

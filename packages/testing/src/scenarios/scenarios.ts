@@ -1,14 +1,12 @@
 import { isOpenCode2 } from '../generation.ts'
 import type { Scenario } from '../scenario.ts'
 import { unsupportedReason } from '../versions.ts'
-import { asks } from './asks.ts'
 import { basics } from './basics.ts'
 import { children } from './children.ts'
-import { compaction } from './compaction.ts'
 import { ends } from './ends.ts'
 import { failures } from './failures.ts'
 import { secondScenarios } from './second.ts'
-import { tools } from './tools.ts'
+import { asks, compaction, tools } from './tools-and-asks.ts'
 
 /** The scenarios that both generations of OpenCode are recorded with. */
 export const scenarios: readonly Scenario[] = [

@@ -6,13 +6,13 @@ import { acpSource } from './acp/source.ts'
 import { claude } from './claude/source.ts'
 import { codex } from './codex/source.ts'
 
-/** Where an agent runs. */
+/** The options of `agentSource`. */
 export interface AgentOptions {
-  /** The folder to start it in, and of sessions that name none. Default: the current one. */
+  /** The folder of the agent, and of sessions without a `directory`. Default: the current one. */
   readonly cwd?: string | undefined
-  /** Added to this process's environment. `undefined` removes a variable. */
+  /** Added to your own environment. `undefined` removes a variable. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined
-  /** Receives errors that stop nothing, such as lines that could not be read. Default: they are ignored. */
+  /** Receives errors that stop nothing, for example lines that can't be read. Default: ignored. */
   readonly onError?: OnError | undefined
 }
 

@@ -1,5 +1,9 @@
-export type { OutputOptions } from './command/source.ts'
-export { type ProcessOptions, type ProcessResult, processSource, type RunOptions, run } from './command/source.ts'
-export type { OutputStream, Written } from './command/transcript.ts'
-export { type LineOptions, linesOf } from './process/lines.ts'
-export { type Child, type ChildOptions, type Exit, startChild } from './process/start-process.ts'
+export {
+  type CommandOptions,
+  type CommandResult,
+  type CommandSourceOptions,
+  commandSource,
+  run,
+} from './command/source.ts'
+export { linesOf } from './process/lines.ts'
+export { type ProcessOptions, type StartedProcess, startProcess } from './process/start-process.ts'

@@ -1,1 +1,1 @@
-export { type AgentOptions, agentNames, agentSource } from './agent-source.ts'
+export { type AgentOptions, agentSource } from './agent-source.ts'

@@ -2,7 +2,7 @@ import { ReplyError } from '@reply/core'
 import type { SourcePrompt } from '@reply/core/source'
 
 /** The text of a prompt, for programs that take no more. Throws `unsupported` for what would be lost. */
-export function textOnly(name: string, prompt: SourcePrompt, takes: readonly (keyof SourcePrompt)[] = []): string {
+export function promptText(name: string, prompt: SourcePrompt, takes: readonly (keyof SourcePrompt)[] = []): string {
   const { text = '', parts = [], files = [] } = prompt
   const words = [text]
   for (const part of parts) {

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { textOf } from '@reply/core'
 import { connectSource } from '@reply/core/source'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type AgentOptions, agentNames, agentSource } from '../src/index.ts'
+import { agentNames } from '../src/agent-source.ts'
+import { type AgentOptions, agentSource } from '../src/index.ts'
 
 /** Speaks just enough of the Agent Client Protocol to say how it was started. */
 const program = `#!/usr/bin/env node

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { codex } from '../src/codex.ts'
-import { processSource } from '../src/command.ts'
+import { commandSource } from '../src/command.ts'
 import { openRaw } from './raw-session.ts'
 
 let folder = ''
@@ -20,7 +20,7 @@ function programOf(name: string, script: string): string {
 
 test('a command that is aborted while it is being started is ended', async () => {
   const command = programOf('endless', 'setInterval(() => {}, 1000)')
-  const session = await openRaw(processSource({ command, graceMs: 200 }), folder)
+  const session = await openRaw(commandSource({ command, graceMs: 200 }), folder)
   const posting = session.prompt('Go.')
   await session.abort()
   await posting

@@ -5,7 +5,7 @@ import { connectSource } from '@reply/core/source'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { claude } from '../src/claude.ts'
 import { codex } from '../src/codex.ts'
-import { processSource } from '../src/command.ts'
+import { commandSource } from '../src/command.ts'
 import { heldClock } from './held-clock.ts'
 
 let folder = ''
@@ -97,7 +97,7 @@ test('a command of Claude Code is listed also without a description', async () =
 test('each prompt for a command that does not exist fails at once, and says the cure', async () => {
   // They would wait for an hour otherwise, and between two attempts to start it.
   const hourMs = 3_600_000
-  const agent = connectSource(processSource({ command: 'no-such-command' }), {
+  const agent = connectSource(commandSource({ command: 'no-such-command' }), {
     connectTimeoutMs: hourMs,
     backOff: { minMs: hourMs, maxMs: hourMs },
   })
@@ -114,7 +114,7 @@ test('each prompt for a command that does not exist fails at once, and says the 
 test('a command that was installed meanwhile runs with the next prompt', async () => {
   const command = join(folder, 'installed-late')
   const hourMs = 3_600_000
-  const agent = connectSource(processSource({ command }), { backOff: { minMs: hourMs, maxMs: hourMs } })
+  const agent = connectSource(commandSource({ command }), { backOff: { minMs: hourMs, maxMs: hourMs } })
   expect((await agent.prompt({ text: 'Go.' }).result).outcome).toBe('failed')
   writeFileSync(command, '#!/bin/sh\necho Here.\n', { mode: 0o755 })
   const { outcome } = await agent.prompt({ text: 'Go.' }).result

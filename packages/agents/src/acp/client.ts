@@ -5,13 +5,16 @@ import { serveTools } from '@reply/tools'
 import type { AcpOptions } from './options.ts'
 import { type AcpSource, acpSource } from './source.ts'
 
-/** The options of `acp`. The drive's are passed on; its `directory` is `cwd`. */
+/** The options of `acp`, with those of `connectSource`. */
 export interface AcpClientOptions extends AcpOptions, Omit<DriveOptions, 'directory' | 'clock' | 'onError'> {}
 
-/** An agent that speaks the Agent Client Protocol, as `connect()` gives an OpenCode server. */
+/** The client of an agent that speaks the Agent Client Protocol. Also has `stream` and `run`, for typed results. */
 export interface AcpClient extends Client, Agent, Pick<AcpSource, 'details' | 'agentInfo'> {}
 
-/** Starts the agent and connects to it. `close()` ends it. Throws `invalid` for invalid options. */
+/**
+ * Starts an agent that speaks the Agent Client Protocol and connects to it. `close()` ends it. Throws `invalid` for invalid
+ * options.
+ */
 export function acp(options: AcpClientOptions): AcpClient {
   return clientOf(acpSource(options), options)
 }

@@ -19,9 +19,9 @@ export interface OpencodeAcpOptions extends Omit<AcpClientOptions, 'command'> {
 }
 
 /**
- * `opencode acp` of OpenCode 1, with what its ACP leaves out: questions, and sub-agents with their texts, calls and
- * permissions. They come and are answered over OpenCode's own server, which listens on a free port of this machine with
- * a password made up for it. A plugin of this package keeps that from the shells that OpenCode starts.
+ * Starts `opencode acp` of OpenCode 1, with the questions and sub-agents that its ACP leaves out. Both go over OpenCode's
+ * own server, which listens on a free local port with a generated password. A plugin hides the password from the shells
+ * that OpenCode starts.
  */
 export function opencodeAcp(options: OpencodeAcpOptions = {}): AcpClient {
   const all = { ...options, command: options.command ?? 'opencode' }

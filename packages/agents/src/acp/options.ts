@@ -4,45 +4,45 @@ import { type Clock, type OnError, ReplyError, systemClock } from '@reply/core'
 import { createSecretFilter, guarded, safeOnError } from '@reply/core/internal'
 import type { AcpNotice } from './decode/update.ts'
 
-/** The agent to start, and what it may do here. */
+/** The agent to start, and what it may do on your machine. */
 export interface AcpOptions {
-  /** The agent's program: a path, or a name that is looked up in `PATH`. No shell reads it. */
+  /** The agent's program: a path, or a name in `PATH`. No shell reads it. */
   readonly command: string
-  /** Its arguments, each as it is. Default: none. */
+  /** Its arguments, for example `['acp']`. Default: none. */
   readonly args?: readonly string[] | undefined
-  /** The folder to start it in, and of sessions that name none. Default: the current one. */
+  /** The folder of the agent, and of sessions without a `directory`. Default: the current one. */
   readonly cwd?: string | undefined
-  /** Added to this process's environment; `undefined` removes a variable. */
+  /** Added to your own environment. `undefined` removes a variable. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined
   /** Shown in errors. Default: the program's name without its folder. */
   readonly name?: string | undefined
   /**
-   * Whether the agent may read, or also write, text files through this program: only inside its session's folder, links
-   * and `..` followed. Most agents also touch files by themselves; `none` does not stop that. Default `write`.
+   * Whether the agent may read, or also write, text files through your program. Only files in its session's folder, after
+   * links and `..` were followed. Most agents also touch files by themselves, which `none` does not stop. Default `write`.
    */
   readonly files?: 'none' | 'read' | 'write' | undefined
   /**
-   * Whether the agent may run commands here, as this user and with the agent's environment, without asking: a folder does
-   * not confine a shell. They start in the session's folder or below it, during a run. They end with the abort of their
-   * run, with the agent and with this program. Most agents run commands by themselves; `false` does not stop that.
+   * Whether the agent may run commands as your user, with the agent's environment and without asking. They start in the
+   * session's folder or below it, during a run, but a folder does not confine a shell. They end when their run is aborted,
+   * with the agent and with your program. Most agents also run commands by themselves, which `false` does not stop.
    * Default `false`.
    */
   readonly terminals?: boolean | undefined
-  /** The MCP servers that each session gets, as the protocol has them. Default: none. */
+  /** MCP servers for each session, in the protocol's shape. Default: none. */
   readonly mcpServers?: readonly McpServer[] | undefined
-  /** Logs in with this method of the agent's `authMethods` when it has started. Default: the agent's own login. */
+  /** Logs in with this one of the agent's `authMethods` after the start. Default: the agent's own login. */
   readonly authMethodID?: string | undefined
-  /** How long the agent may take to start and answer a request that is not a prompt, in ms. Default 60,000. */
+  /** How long the agent may take to start, and to answer a request that is not a prompt, in ms. Default 60,000. */
   readonly deadlineMs?: number | undefined
-  /** The longest message of the agent, in bytes; a longer one is left out and reported. Default 16,777,216. */
+  /** The longest message of the agent, in bytes. A longer one is skipped and reported. Default 16,777,216. */
   readonly maxMessageBytes?: number | undefined
-  /** Receives errors that stop nothing: lines that are no messages, malformed updates. Default: they are ignored. */
+  /** Receives errors that stop nothing, for example lines that can't be read. Default: ignored. */
   readonly onError?: OnError | undefined
-  /** Receives what the agent writes to its standard error, as it comes. May hold secrets. Default: it is dropped. */
+  /** Receives the agent's standard error as it comes, which may hold secrets. Default: dropped. */
   readonly onStderr?: ((text: string) => void) | undefined
-  /** Receives what the agent reports besides its answers, such as a quota that runs out. Default: it is not offered. */
+  /** Receives notices of the agent, for example that a quota runs out. Default: the agent is not told to send any. */
   readonly onNotice?: ((sessionID: string, notice: AcpNotice) => void) | undefined
-  /** Called with each message as JSON, as it was received or is sent; for recording. May hold secrets. */
+  /** Receives each message as JSON, for recording. May hold secrets. Default: none. */
   readonly onMessage?: ((from: 'agent' | 'client', json: string) => void) | undefined
   /** The source of all times and timers. Default: the computer's clock. */
   readonly clock?: Clock | undefined

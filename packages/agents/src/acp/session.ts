@@ -34,7 +34,7 @@ export interface AcpConfigOption {
   readonly choices: readonly { readonly value: string; readonly name: string }[]
 }
 
-/** What an agent has told of a session besides its answers. */
+/** Modes, commands and settings of a session, as the agent told them. */
 export interface AcpSession {
   /** The session's id. */
   readonly sessionID: string

@@ -22,7 +22,7 @@ import { startTransport, type Transport } from './transport.ts'
 
 /** A new session, with MCP servers of its own besides those of the options. */
 export interface AcpCreateInput extends CreateInput {
-  /** As the protocol has them. They are gone when the agent was started again. Default: none. */
+  /** In the protocol's shape. They are gone after the agent was started again. Default: none. */
   readonly mcpServers?: readonly McpServer[] | undefined
 }
 
@@ -30,15 +30,15 @@ export interface AcpCreateInput extends CreateInput {
 export interface AcpSource extends Source {
   /** Creates a session. Rejects with `unreachable` while the agent isn't running. */
   create(input: AcpCreateInput): Promise<SessionInfo>
-  /** What the agent has told of a session besides its answers. Undefined if it told nothing of such a session. */
+  /** Modes, commands and settings of a session. Undefined if the agent told nothing of it. */
   details(sessionID: string): AcpSession | undefined
-  /** What the agent says of itself. Undefined until it has been started, and after it died. */
+  /** Name, version and abilities of the agent. Undefined until it has started, and after it died. */
   agentInfo(): AcpAgent | undefined
 }
 
 /**
- * A source for `connectSource`. The agent is started with the first connection, and again after it died. Throws
- * `invalid` for invalid options.
+ * An agent that speaks the Agent Client Protocol as a source, for `connectSource`. The agent starts with the first
+ * connection, and again after it died. Throws `invalid` for invalid options.
  */
 export function acpSource(options: AcpOptions): AcpSource {
   const settings = toSettings(options)

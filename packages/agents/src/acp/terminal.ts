@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 import { StringDecoder } from 'node:string_decoder'
 import { stripVTControlCharacters } from 'node:util'
 import type { Clock } from '@reply/core'
-import { type ChildOptions, startChild } from '../process/start-process.ts'
+import { type ProcessOptions, startProcess } from '../process/start-process.ts'
 
 /** How a command ended, as the protocol has it. */
 export interface ExitStatus {
@@ -22,7 +22,7 @@ export interface Terminal {
   kill(): Promise<void>
 }
 
-interface TerminalOptions extends ChildOptions {
+interface TerminalOptions extends ProcessOptions {
   /** How much of the end of its output is kept, in bytes. */
   readonly maxBytes: number
   readonly clock: Clock
@@ -33,10 +33,10 @@ interface TerminalOptions extends ChildOptions {
 /** How long what was written waits to be shown, in ms: a flood must not be copied for each of its pieces. */
 const showAfterMs = 100
 
-/** Starts a command without input. Rejects as `startChild` does. */
+/** Starts a command without input. Rejects as `startProcess` does. */
 export async function startTerminal(options: TerminalOptions): Promise<Terminal> {
   const { maxBytes, clock, onChange } = options
-  const child = await startChild(options)
+  const child = await startProcess(options)
   const tail = createTail(maxBytes)
   let exitStatus: ExitStatus | null = null
   let stopWaiting: (() => void) | undefined

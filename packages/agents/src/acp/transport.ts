@@ -1,6 +1,6 @@
 import { ReplyError } from '@reply/core'
 import { linesOf } from '../process/lines.ts'
-import { startChild } from '../process/start-process.ts'
+import { startProcess } from '../process/start-process.ts'
 import type { AcpOptions } from './options.ts'
 
 /** A running agent, message by message. */
@@ -22,7 +22,7 @@ type TransportOptions = Pick<
 /** Starts the agent. Rejects with `unreachable` if it could not be started. */
 export async function startTransport(options: TransportOptions): Promise<Transport> {
   const { command, args, cwd, env, name, onMessage, onStderr, onError, maxMessageBytes } = options
-  const child = await startChild({ command, args, cwd, env })
+  const child = await startProcess({ command, args, cwd, env })
   void readErrors()
   return {
     messages: messages(),

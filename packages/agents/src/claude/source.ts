@@ -3,32 +3,32 @@ import { type Clock, type OnError, ReplyError, systemClock } from '@reply/core'
 import { createSecretFilter } from '@reply/core/internal'
 import { createLocalAgent, type LocalRun, type SessionInfo, type Source } from '@reply/core/source'
 import { requireCommand } from '../process/command-failure.ts'
-import { type Program, startProgram } from '../process/json-program.ts'
-import type { ChildOptions } from '../process/start-process.ts'
-import { textOnly } from '../prompt-text.ts'
+import { type JsonProgram, startJsonProgram } from '../process/json-program.ts'
+import type { ProcessOptions } from '../process/start-process.ts'
+import { promptText } from '../prompt-text.ts'
 import { createChecklists } from './checklist.ts'
 import type { ClaudeEvent } from './decode/line.ts'
 import { decodeClaude, offersIn } from './decode/line.ts'
 import { type ClaudeRunWriter, createRunWriter } from './run-writer.ts'
 
-/** How Claude Code is started. */
-export interface ClaudeOptions extends Omit<ChildOptions, 'command' | 'args' | 'signal'> {
+/** The options of `claude`. */
+export interface ClaudeOptions extends Omit<ProcessOptions, 'command' | 'args' | 'signal'> {
   /** The program: a path, or a name in `PATH`. Default `claude`. */
   readonly command?: string | undefined
-  /** Further arguments, such as `['--permission-mode', 'plan']`. Default: none. */
+  /** Further arguments, for example `['--permission-mode', 'plan']`. Default: none. */
   readonly args?: readonly string[] | undefined
-  /** The model, such as `sonnet`. Default: Claude Code's own. */
+  /** The model, for example `sonnet`. Default: Claude Code's own. */
   readonly model?: string | undefined
-  /** How long Claude Code may take to say which models and commands it has, in ms. Default 60,000. */
+  /** How long Claude Code may take to list its models and commands, in ms. Default 60,000. */
   readonly deadlineMs?: number | undefined
   /**
-   * How long a session's process may say nothing between two runs until it is ended, in ms. What it runs in the background
-   * ends with it; the next prompt resumes the session. `Infinity` keeps it until `close`. Default 600,000.
+   * How long a session's process may be silent between two runs before it is ended, in ms. Its background work ends with
+   * it. The next prompt resumes the session. `Infinity` keeps it until `close`. Default 600,000.
    */
   readonly idleMs?: number | undefined
   /** The source of all times and timers. Default: the computer's clock. */
   readonly clock?: Clock | undefined
-  /** Receives lines that could not be read. Default: they are ignored. */
+  /** Receives errors that stop nothing, for example lines that can't be read. Default: ignored. */
   readonly onError?: OnError | undefined
 }
 
@@ -39,7 +39,7 @@ const twoWay = [
 
 /** The process of a session. */
 interface SessionProcess {
-  readonly program: Program
+  readonly program: JsonProgram
   readonly writer: ClaudeRunWriter
   /** Called when a run begins. */
   stopIdleTimer(): void
@@ -48,10 +48,10 @@ interface SessionProcess {
 }
 
 /**
- * Claude Code as a source: a process for each session that is at work or was lately. Its permission requests and the questions of
- * AskUserQuestion are asks; an abort interrupts it. A session's id is Claude Code's own: one that is not known here is
- * resumed by it. Tested with 2.1.197, with the protocol that `@anthropic-ai/claude-agent-sdk` speaks. Throws `invalid` for
- * an invalid `idleMs`.
+ * Claude Code as a source, with a process for each active session. Permission requests and the questions of
+ * AskUserQuestion are asks. An abort interrupts the run. Session ids are Claude Code's own, so an id from an earlier
+ * program resumes that session. Tested with 2.1.197, with the protocol that `@anthropic-ai/claude-agent-sdk` speaks.
+ * Throws `invalid` for an invalid `idleMs`.
  */
 export function claude(options: ClaudeOptions = {}): Source {
   const { command = 'claude', args = [], model, cwd = process.cwd(), onError = () => {}, ...others } = options
@@ -67,7 +67,7 @@ export function claude(options: ClaudeOptions = {}): Source {
   const checklists = createChecklists()
   const answers = new Map<string, (error: string | undefined, value: unknown) => void>()
   /** Processes that are asked for models and commands. */
-  const listing = new Set<Program>()
+  const listing = new Set<JsonProgram>()
   let isClosed = false
   const agent = createLocalAgent({
     name: command,
@@ -81,7 +81,7 @@ export function claude(options: ClaudeOptions = {}): Source {
       return { sessionID, directory }
     },
     prompt: async (run, prompt) => {
-      const text = textOnly(command, prompt)
+      const text = promptText(command, prompt)
       const { program, writer, stopIdleTimer, startIdleTimer } = processes.get(run.sessionID) ?? (await openOnce(run))
       // It was aborted while the process was started, or an earlier one was ended.
       if (!run.isOpen()) return writer.run() ? undefined : startIdleTimer()
@@ -177,9 +177,9 @@ export function claude(options: ClaudeOptions = {}): Source {
     directory: string | undefined,
     onEvent: (event: ClaudeEvent, value: unknown) => void,
     onEnd: (message: string) => void,
-  ): Promise<Program> {
+  ): Promise<JsonProgram> {
     const chosen = model === undefined ? [] : ['--model', model]
-    const program = await startProgram({
+    const program = await startJsonProgram({
       ...rest,
       command,
       cwd: directory ?? cwd,
@@ -209,7 +209,7 @@ export function claude(options: ClaudeOptions = {}): Source {
   /** Asks a process of its own, which ends then. */
   async function offers(): Promise<ReturnType<typeof offersIn>> {
     const requestID = randomUUID()
-    let program: Program | undefined
+    let program: JsonProgram | undefined
     let stop = (): void => {}
     let isOver = false
     try {

@@ -2,38 +2,38 @@ import { randomUUID } from 'node:crypto'
 import { type Clock, type OnError, ReplyError, systemClock } from '@reply/core'
 import { createSecretFilter } from '@reply/core/internal'
 import { createLocalAgent, type LocalRun, type Source } from '@reply/core/source'
-import { type Program, startProgram } from '../process/json-program.ts'
+import { type JsonProgram, startJsonProgram } from '../process/json-program.ts'
 import { createRpc } from '../process/json-rpc.ts'
-import type { ChildOptions } from '../process/start-process.ts'
-import { textOnly } from '../prompt-text.ts'
+import type { ProcessOptions } from '../process/start-process.ts'
+import { promptText } from '../prompt-text.ts'
 import type { Task } from './decode/notification.ts'
 import { decodeCodex } from './decode/notification.ts'
 import { decodeRequest, decodeRpc, modelsIn, threadIn, turnIn } from './decode/request.ts'
 import { createRunWriter, toAsk } from './run-writer.ts'
 
-/** How Codex is started. */
-export interface CodexOptions extends Omit<ChildOptions, 'command' | 'args' | 'signal'> {
+/** The options of `codex`. */
+export interface CodexOptions extends Omit<ProcessOptions, 'command' | 'args' | 'signal'> {
   /** The program: a path, or a name in `PATH`. Default `codex`. */
   readonly command?: string | undefined
-  /** Arguments after `app-server`, such as `['-c', 'model_provider="mine"']`. Default: none. */
+  /** Arguments after `app-server`, for example `['-c', 'model_provider="mine"']`. Default: none. */
   readonly args?: readonly string[] | undefined
   /** The model. Default: Codex's own. */
   readonly model?: string | undefined
-  /** When Codex asks. Default: what its configuration says. */
+  /** When Codex asks. Default: its configuration's. */
   readonly approvalPolicy?: 'on-request' | 'never' | undefined
-  /** What its commands may do without asking. Default: what its configuration says. */
+  /** What its commands may do without asking. Default: its configuration's. */
   readonly sandbox?: 'read-only' | 'workspace-write' | 'danger-full-access' | undefined
-  /** How long Codex may take to answer a request, in ms; a turn itself may take any time. Default 60,000. */
+  /** How long Codex may take to answer a request, in ms. A turn may take any time. Default 60,000. */
   readonly deadlineMs?: number | undefined
   /** The source of all times and timers. Default: the computer's clock. */
   readonly clock?: Clock | undefined
-  /** Receives lines that could not be read. Default: they are ignored. */
+  /** Receives errors that stop nothing, for example lines that can't be read. Default: ignored. */
   readonly onError?: OnError | undefined
 }
 
 /**
- * Codex as a source: one `codex app-server` for all sessions, which are its threads. Approvals and questions are asks; an
- * abort interrupts the turn. A session that is not known here is resumed by its id. Tested with 0.169.0.
+ * Codex as a source: one `codex app-server` for all sessions, which are its threads. Approvals and questions are asks. An
+ * abort interrupts the turn. A session of an earlier program is resumed by its id. Tested with 0.169.0.
  */
 export function codex(options: CodexOptions = {}): Source {
   const { command = 'codex', args = [], cwd = process.cwd(), onError = () => {}, ...rest } = options
@@ -45,7 +45,7 @@ export function codex(options: CodexOptions = {}): Source {
   const turns = new Map<string, string | undefined>()
   /** Runs that were aborted before their turn had an id. */
   const aborted = new WeakSet<LocalRun>()
-  let program: Program | undefined
+  let program: JsonProgram | undefined
   let isClosed = false
   /** Each process counts its requests from 0, so asks are told apart by it, too. */
   let started = ''
@@ -71,7 +71,7 @@ export function codex(options: CodexOptions = {}): Source {
       }
     },
     prompt: async (run, prompt) => {
-      const input = [{ type: 'text', text: textOnly(command, prompt) }]
+      const input = [{ type: 'text', text: promptText(command, prompt) }]
       if (!turns.has(run.sessionID)) await resume(run.sessionID)
       turns.set(run.sessionID, undefined)
       if (aborted.has(run)) return run.end({ type: 'aborted' })
@@ -120,7 +120,7 @@ export function codex(options: CodexOptions = {}): Source {
     }
   }
 
-  function running(): Program {
+  function running(): JsonProgram {
     if (program) return program
     throw new ReplyError('unreachable', `${command} is not running: it is started anew with the next connection.`)
   }
@@ -134,7 +134,7 @@ export function codex(options: CodexOptions = {}): Source {
     turns.clear()
     subAgents.clear()
     started = randomUUID()
-    const mine = await startProgram({
+    const mine = await startJsonProgram({
       ...child,
       command,
       cwd,

@@ -3,77 +3,61 @@ import { StringDecoder } from 'node:string_decoder'
 import { type Reply, ReplyError, type ReplyFailure, type ReplyObserver } from '@reply/core'
 import { connectSource, createLocalAgent, type LocalRun, type Source } from '@reply/core/source'
 import { requireCommand } from '../process/command-failure.ts'
-import { type Child, type ChildOptions, type Exit, startChild } from '../process/start-process.ts'
-import { textOnly } from '../prompt-text.ts'
-import { createTranscript, type OutputStream, type Written } from './transcript.ts'
+import { type Exit, type ProcessOptions, type StartedProcess, startProcess } from '../process/start-process.ts'
+import { promptText } from '../prompt-text.ts'
+import { type CommandOutput, createTranscript, type OutputStream } from './transcript.ts'
 
-/** What of a command is shown and kept. */
-export interface OutputOptions {
+/** The command that runs for each prompt, and how much of its output is kept. */
+export interface CommandSourceOptions extends Omit<ProcessOptions, 'args' | 'signal'>, OutputOptions {
   /**
-   * How much of stdout is kept, in bytes, and as much of stderr. More is cut in the middle, and a line says so. The
-   * reply shows the first three quarters as they come, and the rest at the end. Default 1,048,576.
-   */
-  readonly maxBytes?: number | undefined
-  /**
-   * Receives all that the command writes as it comes, in whole characters, terminal sequences included. The command
-   * waits while it runs. What it throws goes to `onError`.
-   */
-  readonly onChunk?: ((stream: OutputStream, text: string) => void) | undefined
-  /** Receives errors that stop nothing, such as one that `onChunk` throws. Default: they are ignored. */
-  readonly onError?: ((error: ReplyError) => void) | undefined
-}
-
-/** Which command runs for each prompt, and what of it is kept. */
-export interface ProcessOptions extends Omit<ChildOptions, 'args' | 'signal'>, OutputOptions {
-  /**
-   * Its arguments, or a function that puts a prompt's text into them. With a list, the text goes to its standard input.
-   * Default: none.
+   * The arguments, or a function that puts the prompt's text into them, for example `(text) => ['-c', text]`. With a list,
+   * the text goes to standard input. Default: none.
    */
   readonly args?: readonly string[] | ((text: string) => readonly string[]) | undefined
 }
 
 /**
- * A source that runs a command for each prompt, as its agent. What it writes is the answer: a text part for each stretch
- * of stdout or stderr, without terminal sequences; the part's `raw` is `{ stream, data }` with them. The exit code 0
- * completes the reply, all else fails it. It asks nothing.
+ * A source that runs a command for each prompt. The output is the answer: a text part for each stretch of stdout or
+ * stderr, without terminal sequences. The part's `raw` is `{ stream, data }`, with them. Exit code 0 completes the reply,
+ * any other fails it. It asks nothing.
  */
-export function processSource(options: ProcessOptions): Source {
+export function commandSource(options: CommandSourceOptions): Source {
   const { args } = options
   const isTyped = typeof args !== 'function'
-  return createProcessSource(options, {
+  return createCommandSource(options, {
     argsOf: (text) => (typeof args === 'function' ? args(text) : (args ?? [])),
     inputOf: (text) => (isTyped ? text : ''),
   })
 }
 
-/** Which command to run, and how long. */
-export interface RunOptions extends ChildOptions, OutputOptions {
-  /** What it reads from its standard input. Default: nothing. */
+/** The command to run, and for how long. */
+export interface CommandOptions extends ProcessOptions, OutputOptions {
+  /** Its standard input. Default: empty. */
   readonly input?: string | undefined
-  /** What `reply.prompt` says. Default: the command's name; its arguments may hold secrets. */
+  /** The text of `reply.prompt`. Default: the command's name without its arguments, which may hold secrets. */
   readonly title?: string | undefined
-  /** The group is ended after this long without output, in ms. Default: no limit. */
+  /** Ends the group after this long without output, in ms. Default: no limit. */
   readonly timeoutMs?: number | undefined
-  /** As in the core's `prompt`: the returned observers receive the reply from its beginning to its end. */
+  /** Returns observers for the reply, as in the client's `prompt`. Default: none. */
   readonly observe?: ((reply: Reply) => readonly ReplyObserver[]) | undefined
 }
 
 /** A command that ended, with its exit code or the signal that ended it. */
-export interface ProcessResult extends Written, Exit {
+export interface CommandResult extends CommandOutput, Exit {
   /** The settled reply: `outcome` is `completed`, `failed`, `aborted` or `timed-out`. */
   readonly reply: Reply
 }
 
 /**
- * Runs a command to its end. Resolves however it ended, also when it was aborted or its time was up; rejects with
- * `unreachable` if it could not be started, and with `closed` if the signal aborted before.
+ * Runs a command to its end. Resolves however it ends, also after an abort or a timeout. Rejects with `unreachable` if it
+ * could not be started, and with `closed` if the signal aborted before the start.
  */
-export async function run(options: RunOptions): Promise<ProcessResult> {
+export async function run(options: CommandOptions): Promise<CommandResult> {
   const { args = [], input = '', title, timeoutMs, observe, signal, ...rest } = options
   if (signal?.aborted) throw new ReplyError('closed', `"${options.command}" was not started: it was aborted before.`)
   await requireCommand(options)
-  let played: Promise<Played> | undefined
-  const source = createProcessSource(rest, {
+  let played: Promise<CommandEnd> | undefined
+  const source = createCommandSource(rest, {
     argsOf: () => args,
     inputOf: () => input,
     onPlayed: (ending) => {
@@ -93,22 +77,38 @@ export async function run(options: RunOptions): Promise<ProcessResult> {
   }
 }
 
+/** How much output is kept, and who receives it. */
+export interface OutputOptions {
+  /**
+   * How many bytes of stdout are kept, and as many of stderr. Longer output is cut in the middle, with a line that says
+   * so. The reply shows the first three quarters as they come, and the rest at the end. Default 1,048,576.
+   */
+  readonly maxBytes?: number | undefined
+  /**
+   * Receives all output as it comes, in whole characters, with terminal sequences. The command waits while it runs. Its
+   * exceptions go to `onError`.
+   */
+  readonly onChunk?: ((stream: OutputStream, text: string) => void) | undefined
+  /** Receives errors that don't stop the command, for example exceptions of `onChunk`. Default: ignored. */
+  readonly onError?: ((error: ReplyError) => void) | undefined
+}
+
 interface Hooks {
   readonly argsOf: (text: string) => readonly string[]
   readonly inputOf: (text: string) => string
-  readonly onPlayed?: (played: Promise<Played>) => void
+  readonly onPlayed?: (played: Promise<CommandEnd>) => void
 }
 
-export function createProcessSource(options: ProcessOptions, { argsOf, inputOf, onPlayed }: Hooks): Source {
+export function createCommandSource(options: CommandSourceOptions, { argsOf, inputOf, onPlayed }: Hooks): Source {
   const { command, cwd = process.cwd(), args: _, ...rest } = options
-  const children = new Map<LocalRun, Child>()
+  const children = new Map<LocalRun, StartedProcess>()
   const canceled = new WeakSet<LocalRun>()
   const agent = createLocalAgent({
     name: command,
     start: () => requireCommand({ ...rest, command, cwd }),
     create: ({ directory = cwd }) => ({ sessionID: `ses_${randomUUID()}`, directory }),
     prompt: async (run, prompt) => {
-      const text = textOnly(command, prompt)
+      const text = promptText(command, prompt)
       const started = {
         ...rest,
         command,
@@ -139,9 +139,9 @@ export function createProcessSource(options: ProcessOptions, { argsOf, inputOf, 
 }
 
 /** A command that ended. */
-export type Played = Written & Exit
+export type CommandEnd = CommandOutput & Exit
 
-interface PlayOptions extends ChildOptions, OutputOptions {
+interface PlayOptions extends ProcessOptions, OutputOptions {
   readonly input: string
   /** Whether it is being stopped: then its exit code says nothing. */
   readonly isCanceled: () => boolean
@@ -151,9 +151,9 @@ interface PlayOptions extends ChildOptions, OutputOptions {
 async function play(
   run: LocalRun,
   options: PlayOptions,
-): Promise<{ readonly child: Child; readonly ended: Promise<Played> }> {
+): Promise<{ readonly child: StartedProcess; readonly ended: Promise<CommandEnd> }> {
   const { command, input, isCanceled, maxBytes = 1_048_576, onChunk, onError } = options
-  const child = await startChild(options)
+  const child = await startProcess(options)
   // A command may end without reading its input.
   child.write(input).then(
     () => child.stdin.end(),
@@ -162,7 +162,7 @@ async function play(
   const transcript = createTranscript(run, maxBytes)
   return { child, ended: follow() }
 
-  async function follow(): Promise<Played> {
+  async function follow(): Promise<CommandEnd> {
     await Promise.all([read('stdout'), read('stderr')])
     const exit = await child.ended
     const written = transcript.end()

@@ -4,9 +4,9 @@ import { createPlainText } from '../process/plain-text.ts'
 /** Where a command wrote. */
 export type OutputStream = 'stdout' | 'stderr'
 
-/** What a command wrote, as it wrote it. */
-export interface Written {
-  /** Whole up to `maxBytes`; of more, the beginning, a line that says how much was left out, and the end. */
+/** The output of a command, with its terminal sequences. */
+export interface CommandOutput {
+  /** All of it up to `maxBytes`. Of more: the beginning, a line that says how much was left out, and the end. */
   readonly stdout: string
   /** As `stdout`. */
   readonly stderr: string
@@ -55,7 +55,7 @@ export function createTranscript(run: LocalRun, maxBytes: number) {
     current = undefined
   }
 
-  function end(): Written {
+  function end(): CommandOutput {
     const rests = { stdout: streams.stdout.excerpt.end(), stderr: streams.stderr.excerpt.end() }
     for (const name of current === 'stderr' ? (['stderr', 'stdout'] as const) : (['stdout', 'stderr'] as const)) {
       const text = [...streams[name].late, rests[name].text].join('')

@@ -2,10 +2,10 @@ import { constants } from 'node:fs'
 import { access, stat } from 'node:fs/promises'
 import { delimiter, join, resolve } from 'node:path'
 import { ReplyError } from '@reply/core'
-import type { ChildOptions } from './start-process.ts'
+import type { ProcessOptions } from './start-process.ts'
 
-/** Rejects as `startChild` would if the command is not there or not executable, without starting it. */
-export async function requireCommand({ command, cwd, env = {} }: ChildOptions): Promise<void> {
+/** Rejects as `startProcess` would if the command is not there or not executable, without starting it. */
+export async function requireCommand({ command, cwd, env = {} }: ProcessOptions): Promise<void> {
   const path = 'PATH' in env ? env.PATH : process.env.PATH
   const places = command.includes('/')
     ? [resolve(cwd ?? '.', command)]

@@ -2,10 +2,10 @@ import { ReplyError } from '@reply/core'
 import { createRedactor, hideValues, type ProgramInput, safeOnError, secretsIn } from '@reply/core/internal'
 import { linesOf } from './lines.ts'
 import { createPlainText } from './plain-text.ts'
-import { type ChildOptions, type Exit, startChild } from './start-process.ts'
+import { type Exit, type ProcessOptions, startProcess } from './start-process.ts'
 
 /** A program that speaks in lines of JSON. */
-export interface Program {
+export interface JsonProgram {
   /**
    * Writes one value as a line. Rejects with `closed` if the program reads no more: it is ended then, and `onEnd` has said
    * how.
@@ -17,7 +17,7 @@ export interface Program {
   close(): Promise<void>
 }
 
-export interface ProgramOptions extends ChildOptions {
+export interface JsonProgramOptions extends ProcessOptions {
   /** Called for each line, in order. What it throws is reported. */
   readonly onLine: (value: unknown, line: string) => void
   /** Called once, after its last line. `last` is what its stderr says of that, with secrets redacted; it may be empty. */
@@ -26,11 +26,11 @@ export interface ProgramOptions extends ChildOptions {
   readonly onError: (error: ReplyError) => void
 }
 
-/** Starts a program. Rejects as `startChild` does. */
-export async function startProgram(options: ProgramOptions): Promise<Program> {
+/** Starts a program. Rejects as `startProcess` does. */
+export async function startJsonProgram(options: JsonProgramOptions): Promise<JsonProgram> {
   const { command, onLine, onEnd } = options
   const onError = safeOnError(options.onError)
-  const child = await startChild(options)
+  const child = await startProcess(options)
   const last = createLastLine(options)
   const over = follow()
   return {

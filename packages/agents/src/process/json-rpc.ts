@@ -1,5 +1,5 @@
 import { type Clock, ReplyError } from '@reply/core'
-import type { Program } from './json-program.ts'
+import type { JsonProgram } from './json-program.ts'
 
 /** A line of a program that speaks JSON-RPC. */
 export type RpcMessage =
@@ -28,7 +28,7 @@ interface RpcOptions {
   /** Shown in errors. */
   readonly name: string
   /** The program at work. Throws if there is none. */
-  readonly program: () => Pick<Program, 'send'>
+  readonly program: () => Pick<JsonProgram, 'send'>
   readonly clock: Clock
   /** Removes secrets from the program's words. */
   readonly redact: (text: string) => string

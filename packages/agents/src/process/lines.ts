@@ -1,12 +1,11 @@
 import { ReplyError } from '@reply/core'
 
-/** How lines are read. */
+/** The options of `linesOf`. */
 export interface LineOptions {
-  /** The longest line, in bytes; a longer one is left out and reported. Default 16,777,216. */
+  /** The longest line, in bytes. A longer one is skipped and reported. Default 16,777,216. */
   readonly maxBytes?: number | undefined
   /**
-   * Called with `too-large` once for each line that is left out, as soon as it is too long: it may never end. Default: it
-   * is dropped silently.
+   * Called with `too-large` once for each skipped line, as soon as it is too long. Default: it is skipped silently.
    */
   readonly onError?: ((error: ReplyError) => void) | undefined
 }
@@ -14,8 +13,8 @@ export interface LineOptions {
 const newline = 0x0a
 
 /**
- * The lines of a stream of UTF-8, in order, without their line breaks (`\n` or `\r\n`). The last one needs none. Invalid
- * bytes become U+FFFD. Reads on only when the caller asks for more, and holds one line at most.
+ * Yields the lines of a UTF-8 stream, in order, without line breaks (`\n` or `\r\n`). The last line needs none. Invalid
+ * bytes become U+FFFD. Reads only when you ask for the next line, and holds one line at most.
  */
 export async function* linesOf(
   stream: AsyncIterable<Uint8Array>,

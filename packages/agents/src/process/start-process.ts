@@ -6,26 +6,26 @@ import { ReplyError } from '@reply/core'
 import { startFailure } from './command-failure.ts'
 import { endGroup, isGone, startWatchdog } from './process-group.ts'
 
-/** Which command to start, and where. */
-export interface ChildOptions {
-  /** The program: a path, or a name that is looked up in `PATH`. No shell reads it. */
+/** The program to start, and where. */
+export interface ProcessOptions {
+  /** The program: a path, or a name in `PATH`. No shell reads it. */
   readonly command: string
-  /** Its arguments, each as it is. Default: none. */
+  /** Its arguments. Default: none. */
   readonly args?: readonly string[] | undefined
   /** The folder to start it in. Default: the current one. */
   readonly cwd?: string | undefined
-  /** Added to this process's environment and `PWD`, the folder; `undefined` removes a variable. */
+  /** Added to your own environment. `PWD` is the folder. `undefined` removes a variable. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined
   /**
-   * How long processes have to end after SIGTERM until SIGKILL, in ms. Those that the command leaves behind in its
-   * group also have that long before SIGTERM. Default 3,000.
+   * How long processes may take to end after SIGTERM before SIGKILL, in ms. Processes that the program leaves behind also
+   * have that long before SIGTERM. Default 3,000.
    */
   readonly graceMs?: number | undefined
-  /** Ends the whole process group when it aborts. */
+  /** Ends the whole process group when it aborts. Default: none. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** How a command ended: with one of both. */
+/** How a program ended: with a code or by a signal. */
 export interface Exit {
   /** Its exit code. Absent if a signal ended it. */
   readonly code?: number | undefined
@@ -33,32 +33,32 @@ export interface Exit {
   readonly signal?: NodeJS.Signals | undefined
 }
 
-/** A command at work, as the leader of its own process group. */
-export interface Child {
-  /** Its process id, which is also the id of its group. */
+/** A running program, the leader of its own process group. */
+export interface StartedProcess {
+  /** Its process id, and the id of its group. */
   readonly pid: number
-  /** Its standard input. A write error is reported to the write alone. */
+  /** Its standard input. A failed write rejects or calls back, and emits nothing. */
   readonly stdin: Writable
-  /** Its standard output. Nothing is read ahead of the reader, so that the command waits for a slow one. */
+  /** Its standard output, with back-pressure: the program waits for a slow reader. */
   readonly stdout: Readable
-  /** Its standard error, as `stdout`. Read both: a command waits if one of them is full. */
+  /** Its standard error, as `stdout`. Read both: the program waits if one of them is full. */
   readonly stderr: Readable
-  /** Resolves when the command and its group have ended; `stdout` and `stderr` may still hold what is not read. */
+  /** Resolves when the whole group has ended. `stdout` and `stderr` may still hold unread output. */
   readonly ended: Promise<Exit>
-  /** Writes to its standard input. Resolves when the system took all of it; rejects with `closed` if nothing reads it. */
+  /** Writes to its standard input. Resolves when all of it was written. Rejects with `closed` if nothing reads it. */
   write(data: string | Uint8Array): Promise<void>
-  /** Ends the whole group: SIGTERM, then SIGKILL after `graceMs`. Resolves when it has ended. May be called twice. */
+  /** Ends the whole group: SIGTERM, then SIGKILL after `graceMs`. Resolves when it has ended. Idempotent. */
   close(): Promise<void>
 }
 
 /**
- * Starts a command in a process group of its own. The group never outlives this process, however that ends: a shell
- * waits at a pipe and ends the group. Only a process that starts a session of its own (`setsid`) leaves the group.
+ * Starts a program in a process group of its own. The group never outlives your process, even if that is killed: a shell
+ * waits at a pipe and ends the group. Only a process that calls `setsid` leaves the group.
  *
- * Rejects with `unreachable` if it could not be started, with `closed` if the signal has aborted before, and with
+ * Rejects with `unreachable` if it could not be started, with `closed` if the signal aborted before the start, and with
  * `unsupported` on Windows, which has no process groups.
  */
-export async function startChild(options: ChildOptions): Promise<Child> {
+export async function startProcess(options: ProcessOptions): Promise<StartedProcess> {
   const { command, args = [], cwd, env = {}, graceMs = 3000, signal } = options
   if (process.platform === 'win32')
     throw new ReplyError('unsupported', `"${command}" was not started: Windows has no process groups. Use WSL.`)

@@ -1,7 +1,8 @@
 import { fileURLToPath } from 'node:url'
 import { type Reply, textOf } from '@reply/core'
 import { expect, test } from 'vitest'
-import { type AcpClientOptions, acp } from '../../src/acp.ts'
+import type { AcpClientOptions } from '../../src/acp/client.ts'
+import { acp } from '../../src/acp.ts'
 
 const program = fileURLToPath(new URL('./agents/faulty.mjs', import.meta.url))
 

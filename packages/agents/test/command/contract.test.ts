@@ -1,6 +1,6 @@
 import { localAgentSkips, type SourceStage, sourceContract, unaskingSkips } from '@reply/core/testing'
 import { test } from 'vitest'
-import { processSource } from '../../src/command.ts'
+import { commandSource } from '../../src/command.ts'
 
 const skip = {
   ...localAgentSkips('A command'),
@@ -11,10 +11,10 @@ const skip = {
 }
 
 async function setup(): Promise<SourceStage> {
-  const source = processSource({ command: 'sh', args: (text) => ['-c', text], graceMs: 200 })
+  const source = commandSource({ command: 'sh', args: (text) => ['-c', text], graceMs: 200 })
   return {
     source,
-    unreachable: processSource({ command: 'no-such-command', env: { TOKEN: 'secret' } }),
+    unreachable: commandSource({ command: 'no-such-command', env: { TOKEN: 'secret' } }),
     directory: process.cwd(),
     prompts: { plain: { text: 'printf Hello.', answer: 'Hello.' }, endless: 'echo Begun.; sleep 100' },
     secrets: ['secret'],

@@ -6,7 +6,7 @@ import { connectSource } from '@reply/core/source'
 import { bridgeChannel } from '@reply/telegram/bridge'
 import { startTelegram } from '@reply/testing/telegram'
 import { expect, test } from 'vitest'
-import { processSource } from '../../src/command.ts'
+import { commandSource } from '../../src/command.ts'
 
 test('a bridge keeps what ran: its list, status and logs, while it runs and afterwards', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'reply-process-'))
@@ -21,7 +21,7 @@ test('a bridge keeps what ran: its list, status and logs, while it runs and afte
     secret: () => '42:secret',
     load: async () => bridgeChannel,
     connectTo: () =>
-      connectSource(processSource({ command: 'sh', args: (text) => ['-c', text], graceMs: 200 }), {
+      connectSource(commandSource({ command: 'sh', args: (text) => ['-c', text], graceMs: 200 }), {
         directory: folder,
       }),
   })

@@ -7,8 +7,8 @@ import { connectSource } from '@reply/core/source'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { claude } from '../../src/claude.ts'
 import { codex } from '../../src/codex.ts'
-import { startChild } from '../../src/command.ts'
-import { createLastLine, startProgram } from '../../src/process/json-program.ts'
+import { startProcess } from '../../src/command.ts'
+import { createLastLine, startJsonProgram } from '../../src/process/json-program.ts'
 
 let folder = ''
 beforeAll(() => {
@@ -131,7 +131,7 @@ test.each([
 })
 
 test('a program that could not be started keeps no arguments in its error', async () => {
-  const failure: unknown = await startChild({ command: 'no-such-program', args: ['--token', 'open-sesame'] }).catch(
+  const failure: unknown = await startProcess({ command: 'no-such-program', args: ['--token', 'open-sesame'] }).catch(
     (error: unknown) => error,
   )
   expect(inspect(failure, { depth: 9, showHidden: true })).not.toContain('sesame')
@@ -143,7 +143,7 @@ test('a line that could not be used is reported without its content', async () =
   writeFileSync(file, `#!/bin/sh\necho '{"token":"sk-secret-123"}'\n`, { mode: 0o755 })
   const errors: ReplyError[] = []
   await new Promise<void>((resolve, reject) => {
-    startProgram({
+    startJsonProgram({
       command: file,
       onLine: (_, line) => {
         throw new TypeError(`No reader for ${line}`)

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startChild } from '../../src/command.ts'
+import { startProcess } from '../../src/command.ts'
 import { isAlive, textOfStream } from '../watch.ts'
 
 let folder = ''
@@ -14,8 +14,8 @@ beforeAll(async () => {
 })
 afterAll(async () => await rm(folder, { recursive: true, force: true }))
 
-const sh = (script: string, options: Partial<Parameters<typeof startChild>[0]> = {}) =>
-  startChild({ command: 'sh', args: ['-c', script], graceMs: 1000, ...options })
+const sh = (script: string, options: Partial<Parameters<typeof startProcess>[0]> = {}) =>
+  startProcess({ command: 'sh', args: ['-c', script], graceMs: 1000, ...options })
 
 describe('a child', () => {
   test('gives both outputs and its exit code', async () => {
@@ -30,12 +30,12 @@ describe('a child', () => {
   })
 
   test('is told its folder by PWD, too', async () => {
-    const child = await startChild({ command: process.execPath, args: ['-p', 'process.env.PWD'], cwd: '/usr' })
+    const child = await startProcess({ command: process.execPath, args: ['-p', 'process.env.PWD'], cwd: '/usr' })
     expect(await textOfStream(child.stdout)).toBe('/usr\n')
     const stale = process.env.PWD
     process.env.PWD = '/stale'
     try {
-      const here = await startChild({ command: process.execPath, args: ['-p', 'process.env.PWD'] })
+      const here = await startProcess({ command: process.execPath, args: ['-p', 'process.env.PWD'] })
       expect(await textOfStream(here.stdout)).toBe(`${process.cwd()}\n`)
     } finally {
       process.env.PWD = stale
@@ -43,7 +43,7 @@ describe('a child', () => {
   })
 
   test('gets its folder, its arguments as they are, and variables added and removed', async () => {
-    const child = await startChild({
+    const child = await startProcess({
       command: 'sh',
       args: ['-c', 'pwd; echo "$1|$ADDED|$' + '{HOME-none}"', 'sh', '$(x) *'],
       cwd: '/',
@@ -124,7 +124,7 @@ describe('a group', () => {
   })
 
   test('that a process left does not keep the output open', async () => {
-    const child = await startChild({
+    const child = await startProcess({
       command: process.execPath,
       args: [
         '-e',
@@ -141,8 +141,8 @@ describe('a group', () => {
 
   test('ends when the host is killed', async () => {
     const start = fileURLToPath(new URL('../../src/process/start-process.ts', import.meta.url))
-    const code = `import { startChild } from ${JSON.stringify(start)}
-      const child = await startChild({ command: 'sh', args: ['-c', 'sleep 100 & echo $$ $!; wait'], graceMs: 100 })
+    const code = `import { startProcess } from ${JSON.stringify(start)}
+      const child = await startProcess({ command: 'sh', args: ['-c', 'sleep 100 & echo $$ $!; wait'], graceMs: 100 })
       child.stdout.pipe(process.stdout)`
     const host = spawn(
       process.execPath,
@@ -161,7 +161,7 @@ describe('a group', () => {
 
 describe('a command that cannot start', () => {
   test('is not there', async () => {
-    const start = startChild({ command: 'no-such-command', args: ['--token=secret'] })
+    const start = startProcess({ command: 'no-such-command', args: ['--token=secret'] })
     await expect(start).rejects.toMatchObject({
       type: 'unreachable',
       message: 'The command "no-such-command" was not found. Install it, or give its full path.',
@@ -169,20 +169,20 @@ describe('a command that cannot start', () => {
   })
 
   test('has no folder', async () => {
-    const start = startChild({ command: 'sh', cwd: `${folder}/none` })
+    const start = startProcess({ command: 'sh', cwd: `${folder}/none` })
     await expect(start).rejects.toThrow(`there is no folder "${folder}/none". Create it, or pass another cwd.`)
   })
 
   test('is not executable, or its interpreter is missing', async () => {
     const file = join(folder, 'script')
     await writeFile(file, '#!/no/such/interpreter\n')
-    await expect(startChild({ command: file })).rejects.toThrow('is not executable. Run chmod +x on it')
+    await expect(startProcess({ command: file })).rejects.toThrow('is not executable. Run chmod +x on it')
     await chmod(file, 0o755)
-    await expect(startChild({ command: file })).rejects.toThrow('the interpreter in its first line was not found')
+    await expect(startProcess({ command: file })).rejects.toThrow('the interpreter in its first line was not found')
   })
 
   test('has an impossible argument, which is not shown', async () => {
-    const start = startChild({ command: 'sh', args: ['secret\0'] })
+    const start = startProcess({ command: 'sh', args: ['secret\0'] })
     await expect(start).rejects.toMatchObject({ type: 'unreachable' })
     await expect(start).rejects.not.toThrow('secret')
   })

@@ -1,5 +1,4 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto'
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock } from '@reply/core'
 import type { Inbound, Sink, SinkPlace, WebhookAnswer, WebhookRequest } from '@reply/sink'
 import {
@@ -9,6 +8,7 @@ import {
   placeOf,
   secretFault,
   type Webhook,
+  type WebhookRoutes,
   webhookRoutes,
 } from '@reply/sink/channel'
 import { jsonOf, type WebhookHead, wallTime } from '@reply/sink/internal'
@@ -19,60 +19,45 @@ import { signatureMs } from './limits.ts'
 import { createReceiver, quietOf, type Receiver } from './receive.ts'
 import { type DiscordSinkOptions, discordSink } from './sink.ts'
 
-/** How to reach Discord, what to do with what people write, and the defaults of the channel's sinks. */
+/** The bot, where its events come from, your `onInbound`, and defaults for the channel's sinks. */
 export interface DiscordChannelOptions extends ChannelOptions, Pick<DiscordSinkOptions, 'rest' | 'policy'> {
   /**
-   * Where events come from: a discord.js `client`, the host's server (interactions, by `webhook` or `listener`), or the
-   * host's own code (`handleEvent`). Over HTTP Discord sends buttons, dialogs and commands, but no messages.
+   * Where events come from. `gateway`: your discord.js `client`. `http`: your server passes on Discord's requests, which
+   * bring buttons, dialogs and commands, but no messages. `own`: your program calls `handleEvent`.
    */
   readonly updates: 'gateway' | 'http' | 'own'
   /**
-   * With `gateway`: the host's client, with the intents `GuildMessages`, `DirectMessages` and `MessageContent`. The
-   * host logs it in.
+   * Required with `gateway`: your client, with the intents `GuildMessages`, `DirectMessages` and `MessageContent`. You log
+   * it in.
    */
   readonly client?: DiscordClient | undefined
-  /** With `http`: the application's public key from Discord's developer portal, 64 hexadecimal digits. */
+  /** Required with `http`: the application's public key from Discord's developer portal, 64 hexadecimal digits. */
   readonly publicKey?: string | undefined
   /**
-   * Names of slash commands, without the slash, that arrive as texts like "/ask Why?". All others are left to the host.
-   * A set may grow later. Default: none.
+   * Names of slash commands, without the slash, that arrive as texts, for example "/ask Why?". Your program handles all
+   * others. You may add to a set later. Default: none.
    */
   readonly commands?: readonly string[] | ReadonlySet<string> | undefined
   /** Largest webhook request body, in bytes. Default 1 MiB. */
   readonly maxBytes?: number | undefined
 }
 
-/** Both directions: sinks for the agent's replies, inbound for what people do. */
-export interface DiscordChannel {
+/** A bot that shows replies and receives what people do. */
+export interface DiscordChannel extends WebhookRoutes {
   /**
-   * A sink for the chat of an inbound. It replies to that message, and only its actor may answer questions. To let
-   * others answer, pass `{ chat, replyTo }` instead, and `mayAnswer`.
+   * Makes a sink for the chat of an inbound. It replies to that message, and only its author may answer asks. To let
+   * others answer, pass `{ chat, replyTo }` and `mayAnswer`.
    */
   sinkFor(at: Inbound | SinkPlace, options?: Partial<DiscordSinkOptions>): Sink
   /** Starts listening to the client. Does nothing unless `updates` is `gateway`. */
   start(): void
-  /** Stops listening, and resolves when the received events are handled. The host stops its sinks and the client. */
+  /** Stops listening. Resolves when all received events are handled. Stop your sinks and the client yourself. */
   stop(): Promise<void>
-  /**
-   * Handles one interaction. 200: accepted, or a repeat; 400: not for this channel, or a press of the host's own button
-   * that it did not answer; 401: not from Discord, or too old; 405: not a POST; 413: too large. Throws `invalid` without
-   * a `publicKey`.
-   */
-  webhook(request: WebhookRequest): Promise<WebhookAnswer>
-  /** Refuses a request by its head, before you read its body for `webhook`. `listener` and `fetch` do so themselves. */
-  refuse(head: WebhookHead): WebhookAnswer | undefined
-  /** The same, as a `node:http` request listener. */
-  listener(request: IncomingMessage, response: ServerResponse): void
-  /** The same for frameworks with the web's own requests: Hono, Next, Bun, Deno. */
-  fetch(request: Request): Promise<Response>
-  /**
-   * Handles one gateway event: `{ t: 'MESSAGE_CREATE', d }` or `{ t: 'INTERACTION_CREATE', d }`. Skips others. Never
-   * rejects.
-   */
+  /** Handles a gateway event of type `MESSAGE_CREATE` or `INTERACTION_CREATE`: `{ t, d }`. Skips others. Never rejects. */
   handleEvent(packet: unknown): Promise<void>
 }
 
-/** Throws `DiscordError` of type `invalid` for unusable options. */
+/** Makes a channel for one bot. Throws `DiscordError` of type `invalid` for unusable options. */
 export function discordChannel(options: DiscordChannelOptions): DiscordChannel {
   const { rest, updates, client, publicKey, commands = [], maxBytes } = options
   const inbound = inboundOptionsOf(options)

@@ -20,7 +20,7 @@ import { channelIn, idIn, isReady, messagesIn } from './inbound.ts'
 import { createDiscordPort } from './port.ts'
 import { renderDiscord } from './render.ts'
 
-/** A bot of the program's own, and how its replies are shown. */
+/** Your own bot, and how its replies are shown. */
 export interface DiscordConnectionOptions
   extends SinkFields,
     Pick<DiscordChannelOptions, 'updates' | 'client' | 'publicKey'> {
@@ -28,12 +28,12 @@ export interface DiscordConnectionOptions
   readonly rest: DiscordBridgeRest
 }
 
-/** A bot as a bridge uses it. */
+/** A bot that a bridge can use. */
 export interface DiscordConnection extends BridgeConnection, Pick<DiscordChannel, 'handleEvent'> {}
 
 /**
- * Connects a bot of the program's own with a bridge, as one of its `connections`. Makes no call before `start`. The
- * program logs the client in, and ends it.
+ * Connects your own bot to a bridge: pass it in the bridge's `connections`. Makes no call before `start`. You log the client
+ * in and destroy it.
  */
 export function discordConnection(options: DiscordConnectionOptions, host: ChannelHost): DiscordConnection {
   return gatewayConnection(options, host)

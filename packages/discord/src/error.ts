@@ -8,7 +8,7 @@ import type { ChannelErrorType, ToPortError } from '@reply/sink/internal'
  */
 export type DiscordErrorType = ChannelErrorType | 'unauthorized' | 'updates'
 
-/** What a channel reports to `onError`; `invalid` is thrown instead. Never contains the token. */
+/** An error of the channel. `invalid` is thrown, the other types go to `onError`. Never contains the token. */
 export class DiscordError extends ChannelError<DiscordErrorType> {
   override readonly name = 'DiscordError'
 }

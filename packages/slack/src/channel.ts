@@ -1,5 +1,4 @@
 import { createHmac } from 'node:crypto'
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock } from '@reply/core'
 import {
   texts as defaultTexts,
@@ -17,6 +16,7 @@ import {
   placeOf,
   secretFault,
   type Webhook,
+  type WebhookRoutes,
   webhookRoutes,
 } from '@reply/sink/channel'
 import { createInboundMonitor, type WebhookHead, wallTime } from '@reply/sink/internal'
@@ -29,74 +29,60 @@ import { createReceiver, createThreads } from './receive.ts'
 import { requireToken, type SlackSinkOptions, slackSink } from './sink.ts'
 import { createListening } from './socket.ts'
 
-/** How to reach Slack, what to do with what people write, and the defaults of the channel's sinks. */
+/** The app, where its events come from, your `onInbound`, and defaults for the channel's sinks. */
 export interface SlackChannelOptions extends ChannelOptions, Pick<SlackSinkOptions, 'api' | 'policy'> {
   /**
-   * Where events come from: a socket, the host's server (`webhook` or `listener`), or the host's own app
-   * (`handleEvent`).
+   * Where events come from. `socket`: Socket Mode. `http`: your server passes on Slack's requests. `own`: your own app,
+   * for example Bolt, calls `handleEvent`.
    */
   readonly events: 'socket' | 'http' | 'own'
-  /**
-   * With `socket`: `new SocketModeClient({ appToken, autoReconnectEnabled: false })`. The channel reconnects by itself.
-   */
+  /** Required with `socket`: `new SocketModeClient({ appToken, autoReconnectEnabled: false })`. The channel reconnects. */
   readonly socket?: SlackSocket | undefined
   /**
-   * With `socket`: told when events come, when Slack refuses the app or can't be reached for a minute, and when they come
-   * again. The channel goes on trying by itself. Default: not told.
+   * With `socket`: called when events arrive, when Slack rejects the app or is unreachable for a minute, and when events
+   * arrive again. The connection is retried in any case.
    */
   readonly onInboundStatus?: ((status: InboundStatus) => void) | undefined
-  /** With `http`: the Signing Secret on the app's page. */
+  /** Required with `http`: the Signing Secret on the app's page. */
   readonly signingSecret?: string | undefined
   /**
-   * Passes on every message that the app hears, with `isMention` where it is mentioned. Default false: in channels only
-   * mentions, and all messages of threads in which the bot was mentioned or posts.
+   * Passes on every message that Slack delivers to the app, with `isMention` on mentions. Default false: in channels, only
+   * mentions and the messages of threads in which the bot was mentioned or posts.
    */
   readonly hearsAll?: boolean | undefined
   /**
-   * When Slack is told that an event arrived: at once, or when `onInbound` is done, after 2.5 s at the latest, because
-   * Slack waits 3 s. Slack then sends an event again that the process lost. Default `at once`.
+   * When an event is acknowledged. `at once`: on arrival. `handled`: when `onInbound` is done, or after 2.5 s, because Slack
+   * waits 3 s. With `handled`, Slack resends an event that a crashed process lost. Default `at once`.
    */
   readonly acknowledges?: 'at once' | 'handled' | undefined
   /**
-   * Names of slash commands, without the slash, that arrive as texts like "/ask Why?"; `all` if the app is the bot's
-   * alone. Others are left to the host, acknowledged without an answer. Default: none.
+   * Names of slash commands, without the slash, that arrive as texts, for example "/ask Why?". `all`: every command. Other
+   * commands are acknowledged without an answer, so that your app can handle them. Default: none.
    */
   readonly commands?: readonly string[] | 'all' | undefined
   /** Largest request body, in bytes. Default 1 MiB. */
   readonly maxBytes?: number | undefined
 }
 
-/** Both directions: sinks for the agent's replies, inbound for what people do. */
-export interface SlackChannel {
+/** An app that shows replies and receives what people do. */
+export interface SlackChannel extends WebhookRoutes {
   /**
-   * A sink for the thread of an inbound. Only its actor may answer questions. To let others answer, pass `{ chat }`
-   * instead, and `mayAnswer`. A stream's recipient is the person who wrote last in the thread.
+   * Makes a sink for the thread of an inbound. Only its author may answer asks. To let others answer, pass `{ chat }` and
+   * `mayAnswer`. Streams are shown to the person who wrote last in the thread.
    */
   sinkFor(at: Inbound | SinkPlace, options?: Partial<SlackSinkOptions>): Sink
   /** Connects the socket. Does nothing unless `events` is `socket`. */
   start(): void
-  /** Resolves when the received events are handled, at most `handleMs` each. It does not stop sinks: the host does. */
+  /** Resolves when all received events are handled, after at most `handleMs` each. Sinks go on: stop them yourself. */
   stop(): Promise<void>
-  /**
-   * Handles one request from Slack: an event, an interaction, a slash command, or a check of the URL or its certificate.
-   * 200: accepted, or a repeat; 400: unreadable; 401: not from Slack, or older than five minutes; 405: not a POST; 413:
-   * too large. Throws `invalid` without a `signingSecret`.
-   */
-  webhook(request: WebhookRequest): Promise<WebhookAnswer>
-  /** Refuses a request by its head, before you read its body for `webhook`. `listener` and `fetch` do so themselves. */
-  refuse(head: WebhookHead): WebhookAnswer | undefined
-  /** The same, as a `node:http` request listener. */
-  listener(request: IncomingMessage, response: ServerResponse): void
-  /** The same for frameworks with the web's own requests: Hono, Next, Bun, Deno. */
-  fetch(request: Request): Promise<Response>
-  /** Takes an event's body or an interaction's payload that the host's own app acknowledged. Never rejects. */
+  /** Handles an event's body or an interaction's payload that your own app has acknowledged. Never rejects. */
   handleEvent(body: unknown): Promise<void>
 }
 
 /** Slack waits 3 s for an acknowledgement. https://docs.slack.dev/apis/events-api#acknowledging */
 const acknowledgeMs = 2500
 
-/** Throws `SlackError` of type `invalid` for unusable options. */
+/** Makes a channel for one app. Throws `SlackError` of type `invalid` for unusable options. */
 export function slackChannel(options: SlackChannelOptions): SlackChannel {
   const { api, events, socket, signingSecret, commands = [], maxBytes, hearsAll = false } = options
   const isLate = options.acknowledges === 'handled'

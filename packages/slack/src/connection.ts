@@ -18,7 +18,7 @@ import { createSlackPort } from './port.ts'
 import { renderSlack } from './render.ts'
 import { unauthorized } from './socket.ts'
 
-/** An app of the program's own, and how its replies are shown. */
+/** Your own app, and how its replies are shown. */
 export interface SlackConnectionOptions
   extends SinkFields,
     Pick<SlackChannelOptions, 'events' | 'socket' | 'signingSecret'> {
@@ -26,10 +26,10 @@ export interface SlackConnectionOptions
   readonly api: SlackBridgeApi
 }
 
-/** An app as a bridge uses it. */
+/** An app that a bridge can use. */
 export interface SlackConnection extends BridgeConnection, Pick<SlackChannel, 'handleEvent'> {}
 
-/** Connects an app of the program's own with a bridge, as one of its `connections`. Makes no call before `start`. */
+/** Connects your own app to a bridge: pass it in the bridge's `connections`. Makes no call before `start`. */
 export function slackConnection(options: SlackConnectionOptions, host: ChannelHost): SlackConnection {
   const { clock, onInbound, onError, onInboundStatus } = host
   const { api, events, socket, signingSecret, ...fields } = options

@@ -9,7 +9,7 @@ import type { ChannelErrorType, ToPortError } from '@reply/sink/internal'
  */
 export type SlackErrorType = ChannelErrorType | 'client' | 'unauthorized' | 'updates'
 
-/** What a channel reports to `onError`; `invalid` is thrown instead. Never contains the token. */
+/** An error of the channel. `invalid` is thrown, the other types go to `onError`. Never contains the token. */
 export class SlackError extends ChannelError<SlackErrorType> {
   override readonly name = 'SlackError'
 }

@@ -15,18 +15,18 @@ import { type TelegramChannel, type TelegramChannelOptions, telegramChannel } fr
 import { isRejected, rejectedToken, responseOf, TelegramError, toPortError } from './error.ts'
 import { createTelegramPort, renderFor } from './port.ts'
 
-/** A bot of the program's own, and how its replies are shown. */
+/** Your own bot, and how its replies are shown. */
 export interface TelegramConnectionOptions extends SinkFields, Pick<TelegramChannelOptions, 'updates' | 'secretToken'> {
   /** grammY's: `bot.api`, or `new Api(token)`. */
   readonly api: TelegramBridgeApi
 }
 
-/** A bot as a bridge uses it. */
+/** A bot that a bridge can use. */
 export interface TelegramConnection extends BridgeConnection, Pick<TelegramChannel, 'handleUpdate'> {}
 
 const publicRoot = 'https://api.telegram.org'
 
-/** Connects a bot of the program's own with a bridge, as one of its `connections`. Makes no call before `start`. */
+/** Connects your own bot to a bridge: pass it in the bridge's `connections`. Makes no call before `start`. */
 export function telegramConnection(
   { api, updates, secretToken, ...fields }: TelegramConnectionOptions,
   host: ChannelHost,

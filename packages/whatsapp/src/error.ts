@@ -25,7 +25,7 @@ export interface WhatsAppErrorOptions extends ErrorOptions {
   readonly messageRef?: MessageRef | undefined
 }
 
-/** What a channel reports to `onError`; `invalid` is thrown instead. Never contains the token. */
+/** An error of the channel. `invalid` is thrown, the other types go to `onError`. Never contains the token. */
 export class WhatsAppError extends ChannelError<WhatsAppErrorType> {
   override readonly name = 'WhatsAppError'
   /** With `delivery`: the undelivered message. */

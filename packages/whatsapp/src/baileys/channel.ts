@@ -5,7 +5,10 @@ import { createBaileysReceiver } from './receive.ts'
 import { type BaileysSinkOptions, baileysSink } from './sink.ts'
 import { connectionOf } from './socket.ts'
 
-/** Both directions. `onError` also gets the messages that WhatsApp refused after sending. */
+/**
+ * Your `onInbound`, and defaults for the channel's sinks. `onError` also receives the messages that WhatsApp refused after
+ * they were sent.
+ */
 export interface BaileysChannelOptions extends ChannelOptions, Pick<BaileysSinkOptions, 'texts'> {
   /**
    * Skips messages that were written while the socket was away and are older than this, in ms. Default 1 h: an answer
@@ -16,12 +19,9 @@ export interface BaileysChannelOptions extends ChannelOptions, Pick<BaileysSinkO
   normalizeMessageContent?(content: object | null | undefined): object | undefined
 }
 
-/**
- * Both directions over the current socket: sinks for the agent's replies, inbound for what people write. Sinks survive
- * reconnects.
- */
+/** A linked device that shows replies and receives what people write. Its sinks survive reconnects. */
 export interface BaileysChannel {
-  /** The current socket: what ports that share the sinks' rate limits take as `socket`. */
+  /** The current socket. Pass it to a `baileysSink` of your own, so that all share the rate limits. */
   readonly source: BaileysSource
   /**
    * Call with each new socket of `makeWASocket()`, or undefined while disconnected. Stops listening to the previous
@@ -29,15 +29,15 @@ export interface BaileysChannel {
    */
   setSocket(socket: BaileysSocket | undefined): void
   /**
-   * A sink for the chat of an inbound. It replies to that message, and only its actor may answer questions. To let
-   * others answer, pass `{ chat, replyTo }` instead, and `mayAnswer`.
+   * Makes a sink for the chat of an inbound. It replies to that message, and only its author may answer asks. To let
+   * others answer, pass `{ chat, replyTo }` and `mayAnswer`.
    */
   sinkFor(at: Inbound | SinkPlace, options?: Partial<BaileysSinkOptions>): Sink
-  /** Stops listening, and resolves when the received messages are handled. The host stops its sinks and the socket. */
+  /** Stops listening. Resolves when all received messages are handled. Stop your sinks and the socket yourself. */
   stop(): Promise<void>
 }
 
-/** WhatsApp through a linked device. */
+/** Makes a channel for a linked device. */
 export function baileysChannel(options: BaileysChannelOptions): BaileysChannel {
   const { maxAgeMs = 3_600_000, normalizeMessageContent } = options
   const inbound = inboundOptionsOf(options)

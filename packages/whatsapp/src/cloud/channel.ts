@@ -1,5 +1,4 @@
 import { createHmac } from 'node:crypto'
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock } from '@reply/core'
 import type { Inbound, Sink, SinkPlace, WebhookAnswer, WebhookRequest } from '@reply/sink'
 import {
@@ -9,6 +8,7 @@ import {
   placeOf,
   secretFault,
   type Webhook,
+  type WebhookRoutes,
 } from '@reply/sink/channel'
 import { createOpenTasks, type WebhookHead } from '@reply/sink/internal'
 import { secretComparer } from '@reply/sink/node'
@@ -18,7 +18,10 @@ import { parseWebhook } from './inbound.ts'
 import { createCloudReceiver, type ReceiveCloud } from './receive.ts'
 import { type WhatsAppSinkOptions, whatsappSink } from './sink.ts'
 
-/** Both directions, and the webhook's secrets. `onError` also gets the messages that WhatsApp could not deliver. */
+/**
+ * The number, the webhook's secrets, your `onInbound`, and defaults for the channel's sinks. `onError` also receives the
+ * messages that WhatsApp could not deliver.
+ */
 export interface WhatsAppChannelOptions extends ChannelOptions, Pick<WhatsAppSinkOptions, 'client' | 'policy'> {
   /** The app secret from the app's basic settings. Meta signs its requests with it. */
   readonly appSecret: string
@@ -33,33 +36,21 @@ export interface WhatsAppChannelOptions extends ChannelOptions, Pick<WhatsAppSin
   readonly maxBytes?: number | undefined
 }
 
-/** Both directions: sinks for the agent's replies, inbound for what people do. */
-export interface WhatsAppChannel {
+/** A business number that shows replies and receives what people do. */
+export interface WhatsAppChannel extends WebhookRoutes {
   /**
-   * A sink for the chat of an inbound. It replies to that message, and only its actor may answer questions. To let
-   * others answer, pass `{ chat, replyTo }` instead, and `mayAnswer`.
+   * Makes a sink for the chat of an inbound. It replies to that message, and only its author may answer asks. To let
+   * others answer, pass `{ chat, replyTo }` and `mayAnswer`.
    */
   sinkFor(at: Inbound | SinkPlace, options?: Partial<WhatsAppSinkOptions>): Sink
   /**
-   * Handles one request from Meta. 200: handled, a repeat, or the challenge of a GET with the right token; 400: not a
-   * WhatsApp webhook; 401: not from Meta; 403: a GET with a wrong token; 405: another method; 413: too large; 503:
-   * stopped.
-   */
-  webhook(request: WebhookRequest): Promise<WebhookAnswer>
-  /** Refuses a request by its head, before you read its body for `webhook`. `listener` and `fetch` do so themselves. */
-  refuse(head: WebhookHead): WebhookAnswer | undefined
-  /** The same, as a `node:http` request listener. */
-  listener(request: IncomingMessage, response: ServerResponse): void
-  /** The same for frameworks with the web's own requests: Hono, Next, Bun, Deno. */
-  fetch(request: Request): Promise<Response>
-  /**
-   * Refuses further requests with 503, so that Meta redelivers them. Resolves when the received events are handled. It
-   * does not stop sinks: the host does.
+   * Refuses further requests with 503, so that Meta redelivers them. Resolves when all received events are handled. Sinks
+   * go on: stop them yourself.
    */
   stop(): Promise<void>
 }
 
-/** WhatsApp through Meta's Cloud API. Throws `WhatsAppError` of type `invalid` for unusable options. */
+/** Makes a channel for one number on Meta's Cloud API. Throws `WhatsAppError` of type `invalid` for unusable options. */
 export function whatsappChannel(options: WhatsAppChannelOptions): WhatsAppChannel {
   const { client, appSecret, verifyToken, maxAgeMs = 86_400_000, maxBytes = maxWebhookBytes } = options
   const inbound = inboundOptionsOf(options)

@@ -58,7 +58,7 @@ test('a channel whose token is refused makes the bridge not ready, until it is h
     channels: { tg: { status: 'disconnected', since: clock.now(), reason: expect.stringContaining('@BotFather') } },
   })
   expect([await ready(), await gauge()]).toEqual([503, 'reply_bridge_channel_receiving{channel="tg"} 0'])
-  expect(notices.at(-1)).toContain('tg receives nothing, and tries again: Telegram rejected')
+  expect(notices.at(-1)).toContain('tg receives nothing, and retries: Telegram rejected')
   await clock.advance(5000)
   await until(() => bridge.status().state === 'ready')
   expect([await ready(), await gauge()]).toEqual([200, 'reply_bridge_channel_receiving{channel="tg"} 1'])

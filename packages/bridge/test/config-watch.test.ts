@@ -90,7 +90,7 @@ describe('the people are read anew', () => {
     change()
     await passes(() => lists.length > 0)
     expect(lists).toEqual([{ ann, bob }])
-    expect(notices).toEqual([`The people and their rights were read anew from ${path}: ann, bob.`])
+    expect(notices).toEqual([`Reloaded the people and their rights from ${path}: ann, bob.`])
     writeFileSync(path, text({ people: {} }))
     await passes(() => lists.length > 1)
     expect(lists[1]).toEqual({})
@@ -140,7 +140,7 @@ describe('a file that can not be used', () => {
   test.each<[string, () => void, string]>([
     ['is not JSON', () => writeFileSync(path, '{ "people": {'), 'is not JSON'],
     ['is empty', () => writeFileSync(path, ''), 'is not JSON'],
-    ['is gone', () => rmSync(path), 'There is no file'],
+    ['is gone', () => rmSync(path), 'does not exist'],
     [
       'lists a person wrongly',
       () => writeFileSync(path, text({ people: { ann: { may: ['all'] } } })),
@@ -157,7 +157,7 @@ describe('a file that can not be used', () => {
     await passes(() => errors.length > 0)
     expect(errors[0]).toMatchObject({ type: 'config' })
     expect(errors[0]?.message).toContain(words)
-    expect(errors[0]?.message).toContain('Until it can, the people and their rights stay as they were.')
+    expect(errors[0]?.message).toContain('Until you fix it, people and rights stay as they were.')
     writeFileSync(path, text({ people: { ann } }))
     await passes(() => lists.length > 0)
     expect([names(), errors.length]).toEqual([['ann'], 1])
@@ -173,7 +173,7 @@ describe('a file that can not be used', () => {
     await passes(() => errors.length > 0)
     expect(lists).toEqual([{ ann: { ids: ['tg:1'], may: ['prompt'] } }])
     expect(errors[0]?.message).toContain('router.busy')
-    expect(errors[0]?.message).toContain('people keep only the rights that they had and that it still lists')
+    expect(errors[0]?.message).toContain('people keep only the rights that it still lists')
     writeFileSync(path, text({ people: { ann, bob } }))
     await passes(() => lists.length > 1)
     expect(lists[1]).toEqual({ ann, bob })
@@ -199,10 +199,10 @@ test('what takes a restart is named once, and is not taken', async () => {
   const more = { servers: { home: { url: 'http://127.0.0.1:5000' } }, router: { busy: 'steer' } }
   writeFileSync(path, text(more))
   await passes(() => notices.length > 0)
-  expect(notices).toEqual([`${path} has other servers, router. They take effect after a restart.`])
+  expect(notices).toEqual([`${path} has changes in servers, router. They take effect after a restart.`])
   writeFileSync(path, text({ ...more, people: { bob } }))
   await passes(() => lists.length > 0)
-  expect(notices.slice(1)).toEqual([`The people and their rights were read anew from ${path}: bob.`])
+  expect(notices.slice(1)).toEqual([`Reloaded the people and their rights from ${path}: bob.`])
 })
 
 test('ids on a channel that comes with a restart are left out until then, and all others are taken', async () => {
@@ -213,7 +213,7 @@ test('ids on a channel that comes with a restart are left out until then, and al
   writeFileSync(path, text({ channels, people: { ann: { ...ann, ids: ['tg:1', 'sl:U1'] }, bob, cat } }))
   await passes(() => notices.length > 1)
   expect([lists, errors]).toEqual([[{ ann, bob }], []])
-  expect(notices[1]).toBe(`${path} has other channels. They take effect after a restart.`)
+  expect(notices[1]).toBe(`${path} has changes in channels. They take effect after a restart.`)
 })
 
 test('what the program itself took away is not given back by a file that can not be used', async () => {

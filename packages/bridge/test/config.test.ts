@@ -60,22 +60,22 @@ describe('a config', () => {
     [
       'a server without an address',
       { servers: { home: { directory: '/shop' } } },
-      'servers.home: Give it either a `url` or an `agent`.',
+      'servers.home: Set either `url` or `agent`.',
     ],
     [
       'an agent without a folder',
       { servers: { home: { agent: 'claude' } } },
-      'servers.home: An agent needs a `directory`.',
+      'servers.home: Set a `directory` for the agent.',
     ],
     [
       'a server that is an agent, too',
       { servers: { home: { url: 'http://127.0.0.1:4096', agent: 'claude' } } },
-      'servers.home: Give it either a `url` or an `agent`.',
+      'servers.home: Set either `url` or `agent`.',
     ],
     [
       'an agent with a password',
       { servers: { home: { agent: 'claude', directory: 'shop', password: { env: 'PASSWORD' } } } },
-      'servers.home: An agent has no `username` and no `password`.',
+      'servers.home: Remove `username` and `password`: an agent has none.',
     ],
     ['a time below its limit', { router: { timeoutMs: 999 } }, 'router.timeoutMs: Write at least 1000. It is 999.'],
     [
@@ -97,7 +97,7 @@ describe('a config', () => {
     [
       'a person of an unknown channel',
       { people: { ann: { ids: ['sl:U1'], may: [] } } },
-      'people.ann.ids.0: "sl:U1" names no channel. Channels: tg.',
+      'people.ann.ids.0: "sl:U1" names an unknown channel. Use one of these: tg.',
     ],
     [
       'an id of two people',
@@ -109,16 +109,20 @@ describe('a config', () => {
       { people: { ann: { ids: ['123'], may: [] } } },
       'Write it as <channel>:<id on the platform>',
     ],
-    ['a route to an unknown server', { routes: { tg: 'work' } }, 'routes.tg: "work" is not a server. Servers: home.'],
+    [
+      'a route to an unknown server',
+      { routes: { tg: 'work' } },
+      'routes.tg: "work" is not a server of this config. Use one of these: home.',
+    ],
     [
       'a server elsewhere without a password',
       { servers: { home: { url: 'http://10.0.0.5:4096' } } },
-      'servers.home.password: 10.0.0.5 is not this computer, so its server needs a password. Set one.',
+      'servers.home.password: 10.0.0.5 is another computer, so the server needs a password. Set one here and on the server.',
     ],
     [
       'a mirror of a chat that is none',
       { mirrors: [['tg:1', 'sl:C1']] },
-      'mirrors.0: "sl" is not a channel. Channels: tg.',
+      'mirrors.0: "sl" is not a channel of this config. Use one of these: tg.',
     ],
     [
       'a chat with two mirrors',
@@ -128,7 +132,7 @@ describe('a config', () => {
           ['tg:2', 'tg:3'],
         ],
       },
-      'mirrors.1: "tg:2" is named twice. A chat has one session.',
+      'mirrors.1: "tg:2" is listed twice. List each chat once.',
     ],
     [
       'mirrors on two servers',
@@ -137,7 +141,7 @@ describe('a config', () => {
         routes: { 'tg:1': 'home', tg: 'work' },
         mirrors: [['tg:1', 'tg:2']],
       },
-      'mirrors.0: its chats have different servers by `routes`. Give them one.',
+      'mirrors.0: its chats use different servers in `routes`. Use one server for all of them.',
     ],
     [
       'several servers without a route',
@@ -151,7 +155,7 @@ describe('a config', () => {
     ],
     ['a field of another kind', { router: { receipts: 'no' } }, 'router.receipts: Write true or false. It is "no".'],
     ['a fraction', { router: { timeoutMs: 1500.5 } }, 'router.timeoutMs: Write a whole number. It is 1500.5.'],
-    ['no server', { servers: {} }, 'servers: Name at least one server.'],
+    ['no server', { servers: {} }, 'servers: Add at least one server.'],
     [
       'an address that is none',
       { servers: { home: { url: 'localhost' } } },
@@ -165,7 +169,7 @@ describe('a config', () => {
     [
       'a way of being busy that is none',
       { router: { busy: { tg: 'wait' } } },
-      'router.busy: `queue`, `steer` or `interrupt`, or one of these by chat.',
+      'router.busy: Write `queue`, `steer` or `interrupt`, or an object with one of these for each chat.',
     ],
     [
       'a password from two places',
@@ -206,7 +210,7 @@ describe('a config', () => {
     expect(pasted).toThrow('Write the name of an environment variable, not the secret.')
     expect(pasted).not.toThrow('1:abc')
     const faults = faultsOf({ servers: { home: { url: 'http://me:abc@127.0.0.1:4096' } } })
-    expect(faults).toContain('name its `username` and `password`')
+    expect(faults).toContain('Use the fields `username` and `password`')
     expect(faults).not.toContain('abc')
   })
 
@@ -228,7 +232,9 @@ describe('a config', () => {
   test('says what a busy chat does: one for all, or by chat', () => {
     const busy = { 'tg:5': 'steer', '*': 'interrupt' }
     expect(parseConfig({ ...least, router: { busy } }).router.busy).toEqual(busy)
-    expect(faultsOf({ router: { busy: { none: 'queue' } } })).toContain('router.busy.none: "none" is not a channel.')
+    expect(faultsOf({ router: { busy: { none: 'queue' } } })).toContain(
+      'router.busy.none: "none" is not a channel of this config.',
+    )
     expect(faultsOf({ router: { busy: { tg: 'later' } } })).toContain('router.busy')
   })
 
@@ -241,7 +247,7 @@ describe('a config', () => {
     const schema = configJsonSchema(channels)
     await expect(`${JSON.stringify(schema, undefined, 2)}\n`).toMatchFileSnapshot('../config.schema.json')
     expect(schema).toMatchObject({ type: 'object', required: ['servers', 'channels'] })
-    expect(JSON.stringify(schema)).toContain('A run without progress ends after this long, in ms.')
+    expect(JSON.stringify(schema)).toContain('Ends a run that makes no progress for this long, in ms.')
   })
 
   test('has a JSON Schema that agrees with the check, also about the fields of channels', () => {
@@ -320,7 +326,7 @@ describe('a config file', () => {
     const channels = { tg: { type: 'telegram', token: { file: 'keys/tg.secret' } } }
     writeFileSync(path, JSON.stringify({ servers: { home: { agent: 'claude', directory } }, channels }))
     expect(() => loadConfig(path, {})).toThrow(
-      `reaches ${join(realpathSync(folder), found === 'tg.secret' ? 'keys/tg.secret' : found)},`,
+      `can access ${join(realpathSync(folder), found === 'tg.secret' ? 'keys/tg.secret' : found)},`,
     )
   })
 
@@ -333,7 +339,7 @@ describe('a config file', () => {
   ])("refuses a server's directory on this computer that reaches the config: %s", (_, directoryOf) => {
     const servers = { home: { url: 'http://127.0.0.1:4096', directory: directoryOf() } }
     const path = write('reply.json', JSON.stringify({ ...least, servers }))
-    expect(() => loadConfig(path, {})).toThrow(/^servers\.home\.directory: .* is not apart from the bridge's own files/)
+    expect(() => loadConfig(path, {})).toThrow(/^servers\.home\.directory: .* contains files of the bridge/)
   })
 
   test('passes directories beside it, and those that are elsewhere', () => {
@@ -360,7 +366,7 @@ describe('a config file', () => {
     )
     loadConfig(path, {})
     symlinkSync('../project', join(folder, 'own/state'))
-    expect(() => loadConfig(path, {})).toThrow('is not apart')
+    expect(() => loadConfig(path, {})).toThrow('contains files of the bridge')
   })
 
   test.each([
@@ -374,7 +380,9 @@ describe('a config file', () => {
     const servers = { home: { url: 'http://127.0.0.1:1', directory: join(folder, 'project') } }
     const state = link === 'project/state' ? join(folder, link) : join(folder, 'state')
     write(path, JSON.stringify({ ...least, servers, state }))
-    expect(() => loadConfig(join(folder, path), {})).toThrow(/^servers\.home\.directory: .* is not apart/)
+    expect(() => loadConfig(join(folder, path), {})).toThrow(
+      /^servers\.home\.directory: .* contains files of the bridge/,
+    )
   })
 
   test.skipIf(process.platform === 'win32')('refuses secrets that others of the computer can read, and says so', () => {
@@ -413,7 +421,7 @@ describe('a config file', () => {
     expect(() => secret({ env: 'BLANK' })).toThrow('The environment variable BLANK is not set.')
     expect(() => secret({ file: 'none.txt' })).toThrow('none.txt could not be read')
     expect(() => loadConfig(folder, {})).toThrow(`${folder} could not be read`)
-    expect(() => loadConfig(join(folder, 'none.json'), {})).toThrow('Write one with "reply bridge init"')
+    expect(() => loadConfig(join(folder, 'none.json'), {})).toThrow('Create it with "reply bridge init"')
     const broken = write('bad.json', '{\n  "token": "1:abc"\n  oops')
     expect(() => loadConfig(broken, {})).toThrow(/bad\.json is not JSON: see line 3\.$/)
   })

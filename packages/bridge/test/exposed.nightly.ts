@@ -25,7 +25,7 @@ test('no prompt goes to a server that others in the network came to reach after 
   await new Promise<void>((resolve) => door.listen(port, '127.0.0.2', resolve))
   try {
     stage.telegram.say(1, 'Is it open? [scenario:hello]')
-    await stage.seen(1, (screen) => screen.some(({ text: said }) => said.includes('Others in the network can use')))
+    await stage.seen(1, (screen) => screen.some(({ text: said }) => said.includes('Anyone on the network can use')))
     expect(await stage.isAtRest()).toBe(true)
     expect(stage.said(1).join('\n')).not.toContain('Hello to you.')
     for (const socket of sockets) socket.destroy()

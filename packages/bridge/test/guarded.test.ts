@@ -91,7 +91,7 @@ test("nothing is posted where the session's agent reaches the bridge's own files
   await stage.start({ ownPaths: [join(stage.server.directory, 'own', 'reply.json')] })
   stage.telegram.say(1, '/new')
   stage.telegram.say(1, '[scenario:five]')
-  await says(1, "is not apart from the bridge's own files")
+  await says(1, 'contains files of the bridge')
   expect(ran('five.txt')).toBe(false)
 })
 

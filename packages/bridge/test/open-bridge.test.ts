@@ -60,7 +60,7 @@ test('a person who left the file loses the buttons on the screen, and a new one 
   telegram.say(shop, '@fake_bot list', { from: { id: 1, name: 'Ann' } })
   await expect.poll(asked).toBeDefined()
   write({ bob })
-  await expect.poll(() => notices.at(-1)).toBe(`The people and their rights were read anew from ${path}: bob.`)
+  await expect.poll(() => notices.at(-1)).toBe(`Reloaded the people and their rights from ${path}: bob.`)
   expect(await press(1)).toMatch(/^You are not on the list of this bridge/)
   expect(await press(2)).toBe('✅ once')
   await expect.poll(() => telegram.screen(shop).some(({ text }) => text === 'As you like.')).toBe(true)

@@ -136,8 +136,8 @@ async function onStage(name: string, act: (stage: Stage) => Promise<void>): Prom
 }
 
 const wrong = 'AAAA-AAAA'
-const refusal = 'This is not the code. Look at the terminal again.'
-const welcome = 'You are known now. Go back to the terminal.'
+const refusal = 'This is not the code. Check the terminal.'
+const welcome = 'You are connected. Go back to the terminal.'
 
 test.each(Object.keys(stages))(
   '%s: the code lets in who writes it alone, once; another code does not',
@@ -208,7 +208,7 @@ test.each(withGroups)('%s: a code that is written in a group no longer counts, a
     const [first = ''] = codes
     stage.sayToAll?.(first)
     await expect.poll(() => codes.length).toBe(2)
-    expect(errors).toEqual(['The code was written where others read it. It no longer counts.'])
+    expect(errors).toEqual(['Someone wrote the code where others can read it, so it no longer counts.'])
     stage.say('eve', first)
     await expect.poll(() => stage.answers('eve')).toEqual([refusal])
     stage.say('ann', code())

@@ -74,7 +74,7 @@ test('a running command follows its file: presses count by the rights as they ar
   const said = telegram.say(shop, '@fake_bot touch it [scenario:touch]', { from: { id: 1, name: 'Ann' } })
   await expect.poll(asked, { timeout: 60_000 }).toBeDefined()
   write({ bob })
-  await expect.poll(() => printed, { timeout: 60_000 }).toContain('read anew from')
+  await expect.poll(() => printed, { timeout: 60_000 }).toContain('Reloaded the people and their rights from')
   expect(await press(1)).toMatch(/^You are not on the list of this bridge/)
 
   // A service is told to read it by a signal, which does not end it.

@@ -283,7 +283,7 @@ test('a person who is added may act at once, and one who gets a right may use it
 
 test('a list that the config could not have is refused, and the one before stays', async () => {
   await start()
-  expect(() => open.chats.setPeople({ eve: { ids: ['none:1'], may: ['prompt'] } })).toThrow(/names no channel/)
+  expect(() => open.chats.setPeople({ eve: { ids: ['none:1'], may: ['prompt'] } })).toThrow(/names an unknown channel/)
   say(ann, 'hello')
   await answered('You said: hello.')
 })

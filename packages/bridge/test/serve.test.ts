@@ -42,7 +42,7 @@ test('health and readiness follow the bridge', async () => {
 test('a channel that receives nothing is named, and does not speak for the others', async () => {
   served = await serveBridge({ bridge, port: 0 })
   const reason = "Telegram rejected the bot's token (401)."
-  const line = `tg receives nothing since 1970-01-01T00:00:00.000Z: ${reason}`
+  const line = `tg has received nothing since 1970-01-01T00:00:00.000Z: ${reason}`
   const channels = { tg: { status: 'disconnected', since: 0, reason }, wa: { status: 'receiving' } } as const
   status = { state: 'disconnected', problems: [line], channels }
   expect(await get('/readyz')).toEqual([503, `disconnected\n${line}\n`])

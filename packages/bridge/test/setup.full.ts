@@ -118,7 +118,7 @@ test('init takes an id that is typed, and replaces no config unless it is told t
   await initBridge({ path, questions: answering({ texts, secrets: [token] }), load })
   expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({ people: { ann: { ids: ['telegram:123'] } } })
   const again = answering({ texts, secrets: [token] })
-  await expect(initBridge({ path, questions: again, load })).rejects.toThrow('exists already')
+  await expect(initBridge({ path, questions: again, load })).rejects.toThrow('already exists')
   await initBridge({ path, questions: again, load, force: true })
 })
 
@@ -139,9 +139,9 @@ test("init writes nothing into the agent's reach: it asks for another folder, un
     load,
   })
   expect(written).toBe(join(folder, 'own', 'reply.json'))
-  expect(refused).toEqual([expect.stringMatching(/^The agent reaches .*deeper\/reply\.json, too\.$/)])
+  expect(refused).toEqual([expect.stringMatching(/^The agent can access .*deeper\/reply\.json, too\.$/)])
   expect(said).toContain(
-    `The agent of ${server.directory} reaches ${within}: it could give itself rights and read the bot’s token.`,
+    `An agent in ${server.directory} can access ${within}: it could grant itself rights and read the bot’s token.`,
   )
   expect(readdirSync(join(folder, 'own')).sort()).toEqual(['reply.json', 'telegram-token.secret'])
   expect(statSync(join(folder, 'own')).mode & 0o777).toBe(0o700)
@@ -157,7 +157,7 @@ test('init says so where the agent works in a folder with the home in it', async
   const texts = [server.url, server.directory, folder, 'ann', '123']
   await initBridge({ path, questions: answering({ texts, secrets: [token] }), load })
   expect(said).toContain(
-    `${server.directory} contains your home folder, so its agent reaches everything in it, also ${path}.`,
+    `${server.directory} contains your home folder, so an agent there can access everything in it, including ${path}.`,
   )
   vi.unstubAllEnvs()
 })

@@ -57,7 +57,7 @@ test('a store that fails for good is asked less and less often, and at last it i
   // Otherwise the run of a prompt that joins it would show nothing.
   expect(isShown()).toBe(false)
   expect(errors.at(-1)?.message).toBe(
-    `What session ${reply.sessionID} does by itself is not shown: the state could not be written 15 times. The disk is full.`,
+    `An unprompted run of session ${reply.sessionID} is not shown: the state could not be written 15 times. The disk is full.`,
   )
   wakes.stop()
 })

@@ -11,7 +11,7 @@ const file = { tg: { type: 'telegram', token: { file: './token' } } }
 
 test('a server of this computer without a password is warned about, with the cure', () => {
   expect(warnings({ url })).toEqual([
-    'Every program and user of this computer can use http://127.0.0.1:4096, as it has no password. Start the server with OPENCODE_SERVER_PASSWORD, and name its `password` in the config.',
+    'Every program and user of this computer can use http://127.0.0.1:4096, because it has no password. Start the server with OPENCODE_SERVER_PASSWORD, and set its `password` in the config.',
   ])
   expect(warnings({ url, password: { file: './password' } })).toEqual([])
   expect(warnings({ url: 'https://example.com', password: { file: './password' } })).toEqual([])
@@ -31,8 +31,6 @@ test('`trustPrompt` names the people who need no one to run commands', () => {
     bob: { ids: ['tg:2'], may: ['prompt'] },
   }
   const trusting = { url, password: { file: './password' }, trustPrompt: true }
-  expect(warnings(trusting, { people })).toEqual([
-    'trustPrompt: bob can have commands run on home without anyone being asked.',
-  ])
+  expect(warnings(trusting, { people })).toEqual(['trustPrompt: bob can run commands on home without approval.'])
   expect(warnings(trusting, { people: { ann: people.ann } })).toEqual([])
 })

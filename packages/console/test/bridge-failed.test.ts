@@ -44,9 +44,9 @@ async function failed(...more: readonly string[]): Promise<{ readonly code: numb
 }
 
 const all = [
-  "✗ 2026-01-01T00:00:00Z row route/tg/8/\n  It can't be read: it is not JSON. It was put aside, and its value is kept in the state until it is forgotten.\n",
+  "✗ 2026-01-01T00:00:00Z row route/tg/8/\n  It can't be read: it is not JSON. It was put aside, and the state keeps its value until you forget it.\n",
   '✗ 2026-01-02T00:00:00Z answer of run abc234 in tg:7/3, session ses_1 on home: 2 messages may be missing\n',
-  '  The platform confirmed neither. The chat is told as soon as it answers. /resend there posts it again.\n',
+  '  The platform confirmed neither. The chat is told as soon as it responds. Send /resend there to post it again.\n',
 ].join('')
 
 test('lists what failed beside a process that works with the state, and changes nothing', async () => {
@@ -102,7 +102,7 @@ test('lists a prompt that may have run before a restart, as long as its person h
   await store.close()
   const said = [
     '✗ 2026-01-03T00:00:00Z prompt of run xyz789 in tg:7: it may have run\n',
-    '  The bridge was restarted, and the server can\'t tell. Its person presses "Run it again" or "Leave it" there.\n',
+    '  The bridge was restarted, and the server can\'t tell. Its author decides with "Run it again" or "Leave it" in the chat.\n',
   ].join('')
   expect(await failed()).toEqual({ code: 1, said })
 })
@@ -121,7 +121,7 @@ test('lists answers that wait for their chat below what failed, and alone they a
   await store.close()
   const held = [
     '… 2026-01-03T00:00:00Z answer of run held11 in tg:7: its chat does not show all of it yet\n',
-    '  The chat takes no messages at the moment, or does not answer. It is shown as soon as that changes.\n',
+    '  The chat accepts no messages right now, or does not respond. The answer is shown as soon as that changes.\n',
   ].join('')
   expect(await failed()).toEqual({ code: 0, said: `${held}Nothing failed for good.\n` })
   await (await written()).close()

@@ -40,7 +40,7 @@ test('SIGHUP without a terminal has the config read anew, and the command goes o
   const { signal, write, stderr, done } = await start({ isTTY: false })
   write({ bob: { ids: ['tg:2'], may: ['prompt'] } })
   signal('SIGHUP')
-  await expect.poll(stderr).toContain('The people and their rights were read anew')
+  await expect.poll(stderr).toContain('Reloaded the people and their rights')
   write({})
   signal('SIGHUP')
   await expect.poll(stderr).toContain(': none.')

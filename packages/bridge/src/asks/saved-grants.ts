@@ -106,7 +106,7 @@ export function createSavedGrants({
   function serverOf(name: string): Pick<Client, 'savedRules' | 'removeRule'> {
     const server = servers.get(name)
     if (server) return server
-    throw new Error(`There is no server "${name}" any more.`)
+    throw new Error(`The config no longer has a server "${name}".`)
   }
 }
 

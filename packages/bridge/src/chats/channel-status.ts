@@ -25,7 +25,7 @@ export function createChannelStatuses(options: {
     const before = states.get(channel)
     states.set(channel, status)
     if (status.status === 'disconnected') {
-      onNotice(`${channel} receives nothing, and tries again: ${status.reason}`)
+      onNotice(`${channel} receives nothing, and retries: ${status.reason}`)
       emit({ type: 'channel', at: clock.wall(), channel, status: 'disconnected', reason: status.reason })
       return
     }
@@ -44,5 +44,5 @@ export function disconnectedMessage(
   channel: string,
   { since, reason }: Extract<InboundStatus, { status: 'disconnected' }>,
 ): string {
-  return `${channel} receives nothing since ${new Date(since).toISOString()}: ${reason}`
+  return `${channel} has received nothing since ${new Date(since).toISOString()}: ${reason}`
 }

@@ -25,7 +25,10 @@ export interface LoadedConfig {
 export function loadConfig(path: string, env: Readonly<Record<string, string | undefined>>): LoadedConfig {
   const folder = dirname(resolve(path))
   if (!existsSync(path))
-    throw new BridgeError('config', `There is no file ${path}. Write one with "reply bridge init", or name another.`)
+    throw new BridgeError(
+      'config',
+      `The config ${path} does not exist. Create it with "reply bridge init", or choose another with --config.`,
+    )
   const config = withFolders(parseConfig(jsonOf(path)), folder)
   const stateFolder = resolve(folder, config.state)
   const ownPaths = [resolve(path), stateFolder, ...secretFilesIn(config).map((file) => resolve(folder, file))]
@@ -63,9 +66,9 @@ function withFolders(config: BridgeConfig, folder: string): BridgeConfig {
 export function requireApart(what: string, directory: string, ownPaths: readonly string[]): void {
   const reached = reachedFrom(directory, ownPaths)
   if (reached === undefined) return
-  const words = `The agent that works there reaches ${reached}, and could give itself rights or read secrets.`
+  const words = `An agent that works there can access ${reached}, and could grant itself rights or read secrets.`
   const cure = 'Move the config with its secrets and state to a folder of their own, such as ~/.config/reply/bridge.'
-  throw new BridgeError('config', `${what} is not apart from the bridge's own files. ${words} ${cure}`)
+  throw new BridgeError('config', `${what} contains files of the bridge. ${words} ${cure}`)
 }
 
 /** Who can write a config can give himself every right. */
@@ -91,7 +94,10 @@ export function secretsOf(options: {
     if ('env' in source) {
       const value = options.env[source.env]?.trim()
       if (value) return kept(value)
-      throw new BridgeError('config', `The environment variable ${source.env} is not set. Set it to the secret.`)
+      throw new BridgeError(
+        'config',
+        `The environment variable ${source.env} is not set. Set it to the value of the secret.`,
+      )
     }
     const path = resolve(options.folder, source.file)
     const value = textOf(path).trim()
@@ -99,7 +105,7 @@ export function secretsOf(options: {
     if (readers !== undefined)
       throw new BridgeError(
         'config',
-        `${readers === 'others' ? 'Every user of this computer' : 'Its group'} can read the secret in ${path}. Run "chmod 600" on it, and get a new secret if others may have read this one.`,
+        `${readers === 'others' ? 'Every user of this computer' : 'Its group'} can read the secret in ${path}. Run "chmod 600" on it, and replace the secret if others may have read it.`,
       )
     if (value) return kept(value)
     throw new BridgeError('config', `The file ${path} is empty. Write the secret into it.`)

@@ -72,14 +72,16 @@ function crossFaults({ servers, channels, people, routes, router, mirrors }: Bri
       if (url === undefined) return []
       const { hostname } = new URL(url)
       if (password || isLoopback(hostname)) return []
-      return [`servers.${name}.password: ${hostname} is not this computer, so its server needs a password. Set one.`]
+      return [
+        `servers.${name}.password: ${hostname} is another computer, so the server needs a password. Set one here and on the server.`,
+      ]
     }),
     ...ids.flatMap(({ name, id, index }) => {
       const path = `people.${name}.ids.${index}`
       const owner = owners.get(id)
       owners.set(id, name)
       if (!Object.hasOwn(channels, channelOf(id)))
-        return [`${path}: "${id}" names no channel. Channels: ${names(channels)}.`]
+        return [`${path}: "${id}" names an unknown channel. Use one of these: ${names(channels)}.`]
       return owner === undefined ? [] : [`${path}: "${id}" is also an id of ${owner}. Give it to one person.`]
     }),
     ...(Object.keys(routes).length === 0 && Object.keys(servers).length > 1
@@ -87,7 +89,8 @@ function crossFaults({ servers, channels, people, routes, router, mirrors }: Bri
       : []),
     ...Object.entries(routes).flatMap(([where, server]) => {
       const path = `routes.${where}`
-      if (!Object.hasOwn(servers, server)) return [`${path}: "${server}" is not a server. Servers: ${names(servers)}.`]
+      if (!Object.hasOwn(servers, server))
+        return [`${path}: "${server}" is not a server of this config. Use one of these: ${names(servers)}.`]
       return placeFaults(path, where)
     }),
     ...mirrors.flatMap((group, index) => {
@@ -96,8 +99,10 @@ function crossFaults({ servers, channels, people, routes, router, mirrors }: Bri
       const servers = new Set(group.map((name) => entryFor(routes, placeNamed(name))))
       return [
         ...group.flatMap((name) => placeFaults(path, name)),
-        ...repeated.map((name) => `${path}: "${name}" is named twice. A chat has one session.`),
-        ...(servers.size > 1 ? [`${path}: its chats have different servers by \`routes\`. Give them one.`] : []),
+        ...repeated.map((name) => `${path}: "${name}" is listed twice. List each chat once.`),
+        ...(servers.size > 1
+          ? [`${path}: its chats use different servers in \`routes\`. Use one server for all of them.`]
+          : []),
       ]
     }),
     ...Object.keys(typeof router.busy === 'string' ? {} : router.busy).flatMap((where) => {
@@ -107,7 +112,9 @@ function crossFaults({ servers, channels, people, routes, router, mirrors }: Bri
 
   function placeFaults(path: string, where: string): readonly string[] {
     const isKnown = where === '*' || Object.hasOwn(channels, channelOf(where))
-    return isKnown ? [] : [`${path}: "${channelOf(where)}" is not a channel. Channels: ${names(channels)}.`]
+    return isKnown
+      ? []
+      : [`${path}: "${channelOf(where)}" is not a channel of this config. Use one of these: ${names(channels)}.`]
   }
 }
 
@@ -120,7 +127,7 @@ function issuesOf({ issues }: z.ZodError, value: unknown, within = ''): readonly
     const plain = typeof found === 'string' && /url|apiRoot/i.test(path) ? withoutCredentials(found) : found
     const shown = isSafe && found !== undefined ? ` It is ${JSON.stringify(plain)}.` : ''
     const isSecretText = typeof found === 'string' && /password|token|secret/i.test(path)
-    const cure = isSecretText ? ' A config holds no secrets: write { "env": "NAME" } or { "file": "path" }.' : ''
+    const cure = isSecretText ? ' Keep secrets out of the config: write { "env": "NAME" } or { "file": "path" }.' : ''
     return `${path}: ${faultWords(issue, found)}${shown}${cure}`
   })
 }
@@ -151,7 +158,7 @@ const kinds: Readonly<Record<string, string>> = {
   object: 'an object: { … }',
   record: 'an object: { … }',
   array: 'a list: [ … ]',
-  string: 'a text: "…"',
+  string: 'a string: "…"',
   number: 'a number',
   int: 'a whole number',
   boolean: 'true or false',

@@ -1,7 +1,10 @@
 import { secretSource } from '@reply/sink/channel'
 import * as z from 'zod'
 
-/** What a person may do: prompt and command their own runs, allow permissions, act on others' runs and queues. */
+/**
+ * What a person may do. `prompt`: prompts and commands on their own runs. `approve`: also answer permission requests.
+ * `admin`: act on the runs and queue entries of others.
+ */
 export type Right = 'prompt' | 'approve' | 'admin'
 
 function hasCredentials(url: string): boolean {
@@ -14,7 +17,10 @@ export const serverSchema = z
   .strictObject({
     url: z
       .url({ protocol: /^https?$/, error: 'Write an address such as "http://127.0.0.1:4096".' })
-      .refine((url) => !hasCredentials(url), 'Write the address alone, and name its `username` and `password`.')
+      .refine(
+        (url) => !hasCredentials(url),
+        'Write the address without credentials. Use the fields `username` and `password` for them.',
+      )
       .optional()
       .describe('The address of an OpenCode server.'),
     agent: z
@@ -22,40 +28,40 @@ export const serverSchema = z
       .min(1)
       .optional()
       .describe(
-        'Instead of a server, an agent that the bridge starts: `claude`, `codex` or another name that `@reply/agents` knows, or the command line of an agent that speaks the Agent Client Protocol, such as `opencode acp`.',
+        'An agent to start instead of a server: `claude`, `codex` or another name that `@reply/agents` knows, or the command line of an agent that speaks the Agent Client Protocol, for example `opencode acp`.',
       ),
     directory: z
       .string()
       .min(1)
       .optional()
       .describe(
-        "The project on the server; default: the server's own. An agent needs one, relative to the config: a folder of its own. Neither the config nor the state nor the files of secrets may be in it, nor in the git repository around it.",
+        "Folder of the project on the server. Default: the server's own. Required for an agent, and then relative to the config. Keep the config, the state and the files of secrets out of it, and out of the git repository around it.",
       ),
-    username: z.string().min(1).optional().describe('Of a server. Default: "opencode".'),
+    username: z.string().min(1).optional().describe('User name for the server. Default: "opencode".'),
     password: secretSource.optional(),
     trustPrompt: z
       .boolean()
       .optional()
       .describe(
-        '`true`: what people without `approve` prompt may run commands and edit files unasked, as far as the agent does so by itself. `false`, the default: it asks before it acts, without a shell on OpenCode 1, or those people are refused.',
+        '`true`: people without `approve` can prompt an agent that runs commands and edits files without asking. Only set it if you trust all of them with that. Default `false`: the agent has to ask first, and has no shell on OpenCode 1. If it can’t be made to ask, these people are refused.',
       ),
   })
-  .refine(({ url, agent }) => (url === undefined) !== (agent === undefined), 'Give it either a `url` or an `agent`.')
-  .refine(({ agent, directory }) => agent === undefined || directory !== undefined, 'An agent needs a `directory`.')
+  .refine(({ url, agent }) => (url === undefined) !== (agent === undefined), 'Set either `url` or `agent`.')
+  .refine(({ agent, directory }) => agent === undefined || directory !== undefined, 'Set a `directory` for the agent.')
   .refine(
     ({ agent, username, password }) => agent === undefined || (username === undefined && password === undefined),
-    'An agent has no `username` and no `password`.',
+    'Remove `username` and `password`: an agent has none.',
   )
 
 const person = z.strictObject({
   ids: z
     .array(z.string().regex(/^[\w-]+:\S+$/, 'Write it as <channel>:<id on the platform>, as in "tg:123".'))
     .min(1)
-    .describe('Who this is on each channel: `<channel>:<id on the platform>`.'),
+    .describe('Ids of this person on each channel: `<channel>:<id on the platform>`.'),
   may: z
     .array(z.enum(['prompt', 'approve', 'admin']))
     .describe(
-      '`prompt`: prompts, and commands on own runs. `approve`: also permissions. `admin`: also the runs and queue entries of others.',
+      '`prompt`: send prompts, and commands on their own runs. `approve`: answer permission requests. `admin`: act on the runs and queue entries of others. Only grant `prompt` and `approve` to people you trust with what the agent can read and do.',
     ),
 })
 
@@ -66,7 +72,9 @@ const progress = z.strictObject({
   enabled: z
     .boolean()
     .default(true)
-    .describe('`false`: no tool messages, no heartbeat, and asks are rejected at once. Typing stays.'),
+    .describe(
+      '`false`: shows no tool messages and no heartbeats, and rejects requests at once. Typing is still shown.',
+    ),
   toolThrottleMs: z
     .number()
     .int()
@@ -80,7 +88,7 @@ const progress = z.strictObject({
     .min(10_000)
     .max(longestMs)
     .default(60_000)
-    .describe('Silence after which a heartbeat comes, in ms.'),
+    .describe('How long nothing is posted before a heartbeat, in ms.'),
 })
 
 const busy = z.enum(['queue', 'steer', 'interrupt'])
@@ -92,52 +100,53 @@ const router = z.strictObject({
     .min(1000)
     .max(longestMs)
     .default(300_000)
-    .describe(
-      'A run without progress ends after this long, in ms. The time that people take to answer does not count.',
-    ),
+    .describe('Ends a run that makes no progress for this long, in ms. Waiting for people does not count.'),
   askTimeoutMs: z
     .number()
     .int()
     .min(1000)
     .max(longestMs)
     .optional()
-    .describe('An ask without an answer is rejected after this long, in ms. Default: `timeoutMs`.'),
+    .describe('Rejects a request that is not answered for this long, in ms. Default: `timeoutMs`.'),
   progress: progress.default({ enabled: true, toolThrottleMs: 5000, heartbeatMs: 60_000 }),
   busy: z
-    .union([busy, z.record(z.string().min(1), busy)], '`queue`, `steer` or `interrupt`, or one of these by chat.')
+    .union(
+      [busy, z.record(z.string().min(1), busy)],
+      'Write `queue`, `steer` or `interrupt`, or an object with one of these for each chat.',
+    )
     .default('queue')
     .describe(
-      'What a message does while the agent works: it waits, joins the running turn, or aborts it first. One for all, or by chat like `routes`: `{ "tg": "steer", "*": "queue" }`.',
+      'What a message does while the agent works. `queue`: waits. `steer`: joins the running turn. `interrupt`: stops it first. One value for all chats, or by chat like `routes`, for example `{ "tg": "steer", "*": "queue" }`.',
     ),
   backlog: z
     .enum(['latest', 'all', 'none'])
     .default('latest')
-    .describe('Which of the messages that came while the bridge was down are run.'),
+    .describe('Which messages from while the bridge was down are run. The chat gets a list of the others.'),
   backlogAfterMs: z
     .number()
     .int()
     .min(1000)
     .default(120_000)
-    .describe('A message that is heard this long after it was sent is backlog, in ms.'),
+    .describe('Age at which a message counts as sent while the bridge was down, in ms.'),
   messagesPerMinute: z
     .number()
     .int()
     .min(1)
     .default(20)
-    .describe('How many messages of one person are taken in a minute.'),
-  maxTextLength: z
+    .describe('Most messages that one person can send in a minute.'),
+  maxTextLength: z.number().int().min(1).default(50_000).describe('Longest message that is accepted, in UTF-16 units.'),
+  maxFileBytes: z
     .number()
     .int()
     .min(1)
-    .default(50_000)
-    .describe('The longest message that is taken, in UTF-16 units.'),
-  maxFileBytes: z.number().int().min(1).default(20_000_000).describe('The largest file that is passed on, in bytes.'),
-  receipts: z.boolean().default(false).describe("A message with a run's id when it begins."),
+    .default(20_000_000)
+    .describe('Largest file that is sent to the agent, in bytes.'),
+  receipts: z.boolean().default(false).describe("Posts a message with the run's id when a run starts."),
 })
 
 /** A channel's entry: its `type` names the package that knows the other fields. */
 export const channelSchema = z.looseObject({
-  type: z.string().regex(/^[a-z][a-z0-9-]*$/, 'The name of a channel package, as in "telegram".'),
+  type: z.string().regex(/^[a-z][a-z0-9-]*$/, 'Write the name of a channel package, for example "telegram".'),
 })
 
 /** The config as people write it. Channels have further fields, which their own packages check. */
@@ -145,19 +154,19 @@ export const configSchema = z.strictObject({
   $schema: z.string().optional(),
   servers: z
     .record(z.string().min(1), serverSchema)
-    .refine((all) => Object.keys(all).length > 0, 'Name at least one server.'),
+    .refine((all) => Object.keys(all).length > 0, 'Add at least one server.'),
   channels: z
     .record(z.string().regex(/^[\w-]+$/, 'Use letters, digits, "-" and "_".'), channelSchema)
-    .refine((all) => Object.keys(all).length > 0, 'Name at least one channel.'),
+    .refine((all) => Object.keys(all).length > 0, 'Add at least one channel.'),
   people: z
     .record(z.string().min(1), person)
     .default({})
-    .describe('Who may use the bridge. With an empty list, it refuses everyone.'),
+    .describe('Who may use the bridge. Empty: it refuses everyone.'),
   routes: z
     .record(z.string().min(1), z.string().min(1))
     .default({})
     .describe(
-      'Which server a chat works with, by `<channel>:<chat>/<thread>`, `<channel>:<chat>`, `<channel>` or `*`; the most exact one counts. Not needed with one server.',
+      'Which server a chat uses, by `<channel>:<chat>/<thread>`, `<channel>:<chat>`, `<channel>` or `*`. The most specific one wins. Optional with one server.',
     ),
   mirrors: z
     .array(
@@ -167,10 +176,10 @@ export const configSchema = z.strictObject({
     )
     .default([])
     .describe(
-      'Chats that share a session: each list names places as `<channel>:<chat>` or `<channel>:<chat>/<thread>`. A chat stands for its threads, too. What runs in one is shown in all, and can be answered and stopped in all.',
+      'Lists of chats that share a session, as `<channel>:<chat>` or `<channel>:<chat>/<thread>`. A chat includes its threads. Every chat of a list shows the runs of the others, and people can answer and stop them there.',
     ),
   router: router.prefault({}),
-  state: z.string().min(1).default('./state').describe('The folder of the state, relative to the config.'),
+  state: z.string().min(1).default('./state').describe('Folder of the state, relative to the config.'),
 })
 
 /** A checked config, with all defaults. */

@@ -104,7 +104,7 @@ export function watchConfig(options: ConfigWatchOptions): ConfigWatch {
     setPeople(next)
     people = next
     const names = Object.keys(next).join(', ') || 'none'
-    onNotice(`The people and their rights were read anew from ${path}: ${names}.`)
+    onNotice(`Reloaded the people and their rights from ${path}: ${names}.`)
   }
 
   /** What can't be used gives no one anything. What it takes away, as far as it can be read, is taken away. */
@@ -117,15 +117,15 @@ export function watchConfig(options: ConfigWatchOptions): ConfigWatch {
       people = kept
     }
     const what = isLess
-      ? 'Until it can, people keep only the rights that they had and that it still lists.'
-      : 'Until it can, the people and their rights stay as they were.'
+      ? 'Until you fix it, people keep only the rights that it still lists.'
+      : 'Until you fix it, people and rights stay as they were.'
     onError(new BridgeError('config', `${messageOf(error)}\n${what}`, { cause: error }))
   }
 
   function tellOthers(read: BridgeConfig): void {
     const changed = namesOf(read).filter((name) => !same(read[name], config[name]))
     const words = changed.join(', ')
-    if (words !== '' && words !== told) onNotice(`${path} has other ${words}. They take effect after a restart.`)
+    if (words !== '' && words !== told) onNotice(`${path} has changes in ${words}. They take effect after a restart.`)
     told = words
   }
 

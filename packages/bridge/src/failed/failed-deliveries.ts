@@ -104,7 +104,7 @@ export function createFailedDeliveries(options: {
     text: string,
   ): FailedDelivery {
     const { channel, chat } = prompt
-    const why = { missing: 1, reason: 'The bridge ended before the chat had confirmed it.', at: clock.now() }
+    const why = { missing: 1, reason: 'The bridge stopped before the chat confirmed it.', at: clock.now() }
     return { type: 'delivery', id, channel, chat, server, sessionID, text, ...why }
   }
 
@@ -137,7 +137,9 @@ export function createFailedDeliveries(options: {
   function kept(failed: readonly FailedDelivery[]): void {
     for (const one of failed) {
       const what = `The answer of run ${one.id} may be missing in ${one.channel}:${one.chat.id}: ${one.reason}`
-      onError(new BridgeError('delivery', `${what} "reply bridge failed" lists it, and /resend posts it again there.`))
+      onError(
+        new BridgeError('delivery', `${what} "reply bridge failed" lists it, and /resend in that chat posts it again.`),
+      )
       void tell(one)
     }
     if (failed.length > 0) void count().catch(onError)

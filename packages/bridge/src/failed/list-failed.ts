@@ -81,7 +81,7 @@ function promptIn({ key, value }: StoredValue): readonly FailedItem[] {
       300,
     )
     const why =
-      'The bridge was restarted, and the server can\'t tell. Its person presses "Run it again" or "Leave it" there.'
+      'The bridge was restarted, and the server can\'t tell. Its author decides with "Run it again" or "Leave it" in the chat.'
     return [{ type: 'prompt', at: prompt.receivedAt, what, why }]
   } catch {
     // The bridge lists it as a row, once it reads it.
@@ -95,7 +95,8 @@ function heldIn({ value }: StoredValue): readonly FailedItem[] {
     const { id, phase, finishedAt: at = Number.POSITIVE_INFINITY, prompt } = toExecution(value)
     if (phase !== 'delivering' || at > systemClock.now() - heldMs) return []
     const what = oneLine(`answer of run ${id} in ${placeOf(prompt)}: its chat does not show all of it yet`, 300)
-    const why = 'The chat takes no messages at the moment, or does not answer. It is shown as soon as that changes.'
+    const why =
+      'The chat accepts no messages right now, or does not respond. The answer is shown as soon as that changes.'
     return [{ type: 'held', at, what, why }]
   } catch {
     // The bridge lists it as a row, once it reads it.
@@ -113,16 +114,16 @@ function wordsFor(failure: Failure): Pick<FailedItem, 'what' | 'why'> {
     const what = oneLine(`row ${key}${id === undefined ? '' : `, entry ${id}`}`, 300)
     return {
       what,
-      why: `It can't be read: ${reason}. It was put aside, and its value is kept in the state until it is forgotten.`,
+      why: `It can't be read: ${reason}. It was put aside, and the state keeps its value until you forget it.`,
     }
   }
   const { id, channel, chat, server, sessionID, missing, reason, isTold } = failure
   const place = placeOf({ channel, chat })
   const session = sessionID === undefined ? '' : `, session ${sessionID} on ${server}`
-  const told = isTold ? 'The chat was told.' : 'The chat is told as soon as it answers.'
+  const told = isTold ? 'The chat was told.' : 'The chat is told as soon as it responds.'
   const messages = missing === 1 ? '1 message' : `${missing} messages`
   return {
     what: oneLine(`answer of run ${id} in ${place}${session}: ${messages} may be missing`, 300),
-    why: `${oneLine(reason, 300)} ${told} /resend there posts it again.`,
+    why: `${oneLine(reason, 300)} ${told} Send /resend there to post it again.`,
   }
 }

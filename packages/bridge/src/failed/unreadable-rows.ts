@@ -99,7 +99,7 @@ export function withoutUnreadableRows({ state, now, onPutAside, onError }: Unrea
     } catch (cause) {
       onError(cause instanceof Error ? cause : new Error(String(cause)))
     }
-    const cure = 'It was put aside, and all else goes on. "reply bridge failed" lists it.'
+    const cure = 'It was put aside, and everything else continues. "reply bridge failed" lists it.'
     onError(new BridgeError('state', `${said} ${cure}`))
   }
 }

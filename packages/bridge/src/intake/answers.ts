@@ -92,6 +92,6 @@ export function createAnswerer(
     const name = runner.serverOf(path[0] ?? sessionID)
     const opencode = name === undefined ? undefined : servers.get(name)
     if (name !== undefined && opencode) return { name, opencode }
-    throw new BridgeError('inbound', 'The server of this request is not known any more.')
+    throw new BridgeError('inbound', 'The server of this request is no longer known.')
   }
 }

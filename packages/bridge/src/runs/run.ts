@@ -161,7 +161,9 @@ export function beginRun(options: BeginOptions): ActiveRun {
     } catch (error) {
       if (!(error instanceof ReplyError) || error.type !== 'unguarded') throw error
       const who = prompt.actor.name ?? prompt.actor.id
-      onError(new BridgeError('inbound', `${who} was refused on ${server}: ${error.message}`, { cause: error }))
+      onError(
+        new BridgeError('inbound', `A prompt of ${who} was refused on ${server}: ${error.message}`, { cause: error }),
+      )
       return false
     }
   }

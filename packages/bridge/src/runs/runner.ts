@@ -160,7 +160,7 @@ export function createRunner(context: BridgeContext): Runner {
       onError(
         new BridgeError(
           'channel',
-          `A prompt that waited in ${prompt.chat.id} was dropped: ${texts.channelLeft(prompt.channel)}`,
+          `A queued prompt of ${prompt.chat.id} was dropped: ${texts.channelLeft(prompt.channel)}`,
         ),
       )
       return undefined

@@ -137,7 +137,7 @@ export function createUnpromptedRuns({ context, endedRuns, isFollowed, add }: Un
   }
 
   function unshown({ sessionID }: Reply, cause: unknown): BridgeError {
-    const what = `What session ${sessionID} does by itself is not shown: the state could not be written`
+    const what = `An unprompted run of session ${sessionID} is not shown: the state could not be written`
     return new BridgeError('state', `${what} ${mostFailures + 1} times. ${messageOf(cause)}`, { cause })
   }
 

@@ -56,7 +56,7 @@ export async function requireUnexposed(
   if (address === undefined) return
   throw new BridgeError(
     'config',
-    `Others in the network can use the server ${url}: it answers at ${address} without a password. Let it listen on 127.0.0.1 only, or start it with OPENCODE_SERVER_PASSWORD and name its \`password\` in the config.`,
+    `Anyone on the network can use the server ${url}: it responds at ${address} without a password. Make it listen on 127.0.0.1 only, or start it with OPENCODE_SERVER_PASSWORD and set its \`password\` in the config.`,
   )
 }
 
@@ -125,7 +125,7 @@ export function warningsOf(config: BridgeConfig, name: string): readonly string[
   return [
     ...(url !== undefined && !password && isLoopback(new URL(url).hostname)
       ? [
-          `Every program and user of this computer can use ${url}, as it has no password. Start the server with OPENCODE_SERVER_PASSWORD, and name its \`password\` in the config.`,
+          `Every program and user of this computer can use ${url}, because it has no password. Start the server with OPENCODE_SERVER_PASSWORD, and set its \`password\` in the config.`,
         ]
       : []),
     ...(agent !== undefined && names.length > 0
@@ -134,7 +134,7 @@ export function warningsOf(config: BridgeConfig, name: string): readonly string[
         ]
       : []),
     ...(config.servers[name]?.trustPrompt && people.length > 0
-      ? [`trustPrompt: ${people.join(', ')} can have commands run on ${name} without anyone being asked.`]
+      ? [`trustPrompt: ${people.join(', ')} can run commands on ${name} without approval.`]
       : []),
   ]
 }

@@ -138,7 +138,7 @@ async function requireGuard(opencode: Client, names: readonly string[]): Promise
     await opencode.requireGuard()
   } catch (error) {
     if (!(error instanceof ReplyError) || error.type !== 'unguarded') throw error
-    const cure = 'Or set `trustPrompt`, if they may do all that it can.'
+    const cure = 'Or set `trustPrompt` if they may do everything that it can.'
     throw new BridgeError('config', `${names.join(', ')} can't prompt it. ${error.message} ${cure}`, { cause: error })
   }
 }
@@ -151,9 +151,9 @@ function peopleWithout({ people }: BridgeConfig): readonly string[] {
 function checkPeople({ people }: BridgeConfig): Checked {
   const names = Object.keys(people)
   if (names.length === 0)
-    return { part: 'people', isUsable: false, found: 'No one may use the bridge. Add a person to `people`.' }
+    return { part: 'people', isUsable: false, found: 'The bridge refuses everyone. Add a person to `people`.' }
   const approvers = names.filter((name) => people[name]?.may.includes('approve'))
-  const note = approvers.length === 0 ? '; no one may allow permissions' : ''
+  const note = approvers.length === 0 ? '; no one can answer permission requests' : ''
   return { part: 'people', isUsable: true, found: `${names.join(', ')}${note}` }
 }
 

@@ -72,7 +72,7 @@ export async function initBridge(options: InitOptions): Promise<string> {
 
   function requireFree(): void {
     if (existsSync(path) && !force)
-      throw new BridgeError('config', `${path} exists already. Name another file, or replace it with --force.`)
+      throw new BridgeError('config', `${path} already exists. Choose another file, or replace it with --force.`)
   }
 
   /** An agent that reaches the config, its secrets or its state could change who may do what. */
@@ -80,13 +80,13 @@ export async function initBridge(options: InitOptions): Promise<string> {
     if (reachedFrom(directory, [path]) === undefined) return
     questions.say(
       reachedFrom(directory, [homedir()]) === undefined
-        ? `The agent of ${directory} reaches ${path}: it could give itself rights and read the bot’s token.`
-        : `${directory} contains your home folder, so its agent reaches everything in it, also ${path}.`,
+        ? `An agent in ${directory} can access ${path}: it could grant itself rights and read the bot’s token.`
+        : `${directory} contains your home folder, so an agent there can access everything in it, including ${path}.`,
     )
     const folder = await questions.text('Another folder for the bridge’s own files', {
       check: (text) => {
         const wanted = join(resolve(text), basename(path))
-        return reachedFrom(directory, [wanted]) === undefined ? undefined : `The agent reaches ${wanted}, too.`
+        return reachedFrom(directory, [wanted]) === undefined ? undefined : `The agent can access ${wanted}, too.`
       },
     })
     path = join(resolve(folder), basename(path))
@@ -102,7 +102,7 @@ export async function initBridge(options: InitOptions): Promise<string> {
     await leaveReach(directory)
     let server: Server = { url, directory }
     if (!isLoopback(new URL(url).hostname)) {
-      questions.say('It is not this computer, so the server needs a password.')
+      questions.say('That is another computer, so the server needs a password.')
       server = { ...server, password: await askSecret('home-password', 'The server’s password') }
     }
     for (;;) {
@@ -243,7 +243,7 @@ interface AskPersonOptions {
 async function askPerson(options: AskPersonOptions): Promise<BridgeConfig['people']> {
   const { channel, entry, questions, secret, listen, clock } = options
   const { type } = channel
-  const name = await questions.text('Your name, as the config should call you')
+  const name = await questions.text('Your name in the config')
   const typed = new AbortController()
   const heard = new AbortController()
   let setHearing = (): void => {}
@@ -274,7 +274,7 @@ async function askPerson(options: AskPersonOptions): Promise<BridgeConfig['peopl
   )
   try {
     const isHearing = await Promise.race([hearing, paired.then(() => false)])
-    const question = isHearing ? `Waiting for the code. Or type your id on ${type}` : `Your id on ${type}`
+    const question = isHearing ? `Waiting for the code. You can also type your id on ${type}` : `Your id on ${type}`
     const check = (text: string): string | undefined => (/\s/.test(text) ? 'An id has no spaces.' : undefined)
     const asked = questions.text(question, { check, signal: heard.signal })
     const id = await Promise.race([

@@ -69,8 +69,11 @@ export async function pair<Config>(options: PairingOptions<Config>): Promise<Act
     onInbound,
   })
   if (webhook && !listen) {
-    const cure = `Start again with --listen and an address that the platform's requests reach, or type your id.`
-    throw new BridgeError('config', `${channel.type} brings messages as requests, so no code can be heard. ${cure}`)
+    const cure = `Start again with --listen and an address that the platform can reach, or type your id.`
+    throw new BridgeError(
+      'config',
+      `${channel.type} receives messages as webhooks, so it can't receive the code. ${cure}`,
+    )
   }
   let served: ServedBridge | undefined
   try {
@@ -95,18 +98,18 @@ export async function pair<Config>(options: PairingOptions<Config>): Promise<Act
     if (chat.kind !== 'private') {
       if (!isRight) return
       code = pairingCode()
-      onError(new BridgeError('config', 'The code was written where others read it. It no longer counts.'))
+      onError(new BridgeError('config', 'Someone wrote the code where others can read it, so it no longer counts.'))
       return onCode(code)
     }
     if (!rate.take(actor.id)) return
     if (isRight) {
       isPaired = true
-      await inbound.answer('You are known now. Go back to the terminal.').catch(onError)
+      await inbound.answer('You are connected. Go back to the terminal.').catch(onError)
       // The platform is told first that the code was taken: else the bridge would hear it again, as a prompt.
       setImmediate(() => setPaired(actor))
       return
     }
-    if (isLikeCode(text)) await inbound.answer('This is not the code. Look at the terminal again.').catch(onError)
+    if (isLikeCode(text)) await inbound.answer('This is not the code. Check the terminal.').catch(onError)
   }
 }
 

@@ -206,7 +206,7 @@ export function createBridgeLease(options: {
 }
 
 export function takenOver(): BridgeError {
-  return new BridgeError('taken-over', 'Another process took over this state, so this one does nothing more with it.')
+  return new BridgeError('taken-over', 'Another process took over this state, so this one no longer uses it.')
 }
 
 /** Many calls listen to it. */

@@ -4,13 +4,13 @@ import type { Source } from '../source/port.ts'
 import { createAsks } from './asks/answer-asks.ts'
 import { readUnseenInputs } from './asks/unseen-input.ts'
 import type { Client } from './client.ts'
-import { createBaseline } from './connection/baseline.ts'
 import { createConnection } from './connection/connection.ts'
 import { trackContextLimits } from './connection/context-limits.ts'
 import { createLiveness } from './connection/liveness.ts'
 import { createServerInfo } from './connection/server-info.ts'
 import { createSessionReader } from './connection/session-reader.ts'
 import { createWatching } from './connection/watch.ts'
+import type { Drive } from './drive.ts'
 import { createEngine } from './engine.ts'
 import { guarded } from './guard-callback.ts'
 import { type DriveOptions, toSettings } from './options.ts'
@@ -53,13 +53,12 @@ export function connectSource(source: Source, options: DriveOptions = {}): Clien
   const { clock, keepSettled } = settings
   const engine = createEngine({ onError, keepSettled })
   const info = createServerInfo(source)
-  const reader = createSessionReader({ source, info, clock, retained: engine.retained })
-  const shared = { engine, source, info, reader, clock, onError }
+  const reader = createSessionReader({ engine, source, info, clock, onError })
+  const drive: Drive = { engine, source, info, reader, clock, onError }
   const liveness = createLiveness({ ...settings, name: source.name, isLocal: source.isLocal })
   const { isLive } = liveness
-  const sessions = createSessions({ ...shared, directory })
-  const baseline = createBaseline(shared)
-  const watching = createWatching({ ...shared, baseline, isLive, directory, keepSettled })
+  const sessions = createSessions(drive, directory)
+  const watching = createWatching(drive, { isLive, directory, keepSettled })
   const stallTimer = createStallTimer({
     ...settings,
     onStalled: (sessionID, stalled) => {
@@ -69,18 +68,18 @@ export function connectSource(source: Source, options: DriveOptions = {}): Clien
     },
   })
   engine.onStep(stallTimer.note)
-  trackContextLimits(shared)
-  const stopUnseen = readUnseenInputs({ ...shared, isLive: () => isLive() && info.current().canRead })
-  const idleCheck = createIdleCheck({ ...settings, ...shared })
+  trackContextLimits(drive)
+  const stopUnseen = readUnseenInputs(drive, source, () => isLive() && info.current().canRead)
+  const idleCheck = createIdleCheck(drive, settings)
   const parentOf = createParents(source)
   const stopping = createStopping({ parentOf })
-  const inbox = createInbox(shared)
-  const aborting = createAborting({ ...settings, ...shared, stopping, parentOf, find: sessions.find, inbox })
-  const { answer, reject } = createAsks({ ...shared, stopping })
-  const connection = createConnection({ ...shared, settings, liveness, baseline, watching })
+  const inbox = createInbox(drive)
+  const aborting = createAborting(drive, { graceMs: settings.graceMs, stopping, parentOf, find: sessions.find, inbox })
+  const { answer, reject } = createAsks(drive, source, stopping)
+  const connection = createConnection(drive, settings, liveness, watching)
   const closedListeners = new Set<() => void>()
   const server: RunServer = {
-    ...shared,
+    ...drive,
     liveness,
     sessions,
     stopping,
@@ -94,7 +93,7 @@ export function connectSource(source: Source, options: DriveOptions = {}): Clien
       return () => closedListeners.delete(listener)
     },
   }
-  const queries = createQueries({ ...shared, sessions, directory, whenLive: liveness.whenLive })
+  const queries = createQueries(drive, sessions, directory, liveness.whenLive)
   return {
     ready: liveness.ready,
     prompt,

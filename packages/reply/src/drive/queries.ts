@@ -9,25 +9,10 @@ import type {
   SavedRule,
   SessionInfo,
   SessionQuery,
-  Source,
 } from '../source/port.ts'
 import { replyOfRead } from './connection/newest-run.ts'
-import type { ServerInfo } from './connection/server-info.ts'
-import type { SessionReader } from './connection/session-reader.ts'
-import type { Engine } from './engine.ts'
+import type { Drive } from './drive.ts'
 import type { Sessions } from './runs/sessions.ts'
-
-export interface QueriesOptions {
-  readonly engine: Engine
-  readonly source: Source
-  readonly info: ServerInfo
-  readonly reader: SessionReader
-  readonly sessions: Pick<Sessions, 'find' | 'guard'>
-  /** Resolves when the connection is up; rejects if that takes too long. */
-  readonly whenLive: () => Promise<void>
-  /** The connection's own directory. */
-  readonly directory: string | undefined
-}
 
 /** What people look up and change outside of a run. */
 export interface Queries {
@@ -71,17 +56,23 @@ export interface Queries {
   compact(sessionID: string, model?: Model): Promise<void>
 }
 
-export function createQueries(options: QueriesOptions): Queries {
-  const { engine, source, info, reader } = options
+/** `directory` is the connection's own; `whenLive` resolves when the connection is up, and rejects if that takes too long. */
+export function createQueries(
+  drive: Drive,
+  places: Pick<Sessions, 'find' | 'guard'>,
+  directory: string | undefined,
+  whenLive: () => Promise<void>,
+): Queries {
+  const { engine, source, info, reader } = drive
   return {
     reply,
     sessions,
-    models: async (directory) => await source.models(await home(directory)),
-    agents: async (directory) => (await source.agents?.(await home(directory))) ?? lacks('agents'),
-    commands: async (directory) => (await source.commands?.(await home(directory))) ?? lacks('commands'),
-    requireGuard: async ({ directory, ...what } = {}) => {
-      await options.whenLive()
-      await options.sessions.guard({ ...what, directory: await home(directory) })
+    models: async (given) => await source.models(await home(given)),
+    agents: async (given) => (await source.agents?.(await home(given))) ?? lacks('agents'),
+    commands: async (given) => (await source.commands?.(await home(given))) ?? lacks('commands'),
+    requireGuard: async ({ directory: given, ...what } = {}) => {
+      await whenLive()
+      await places.guard({ ...what, directory: await home(given) })
     },
     savedRules: async () => (await source.savedRules?.()) ?? lacks('savedRules'),
     removeRule: async (id) => {
@@ -102,7 +93,7 @@ export function createQueries(options: QueriesOptions): Queries {
   }
 
   async function reply(sessionID: string): Promise<Reply | undefined> {
-    await options.whenLive()
+    await whenLive()
     const known = engine.newestReply(sessionID)
     if (known && (known.phase !== 'settled' || !info.current().canRead)) return known
     if (!info.current().canRead) return undefined
@@ -121,8 +112,8 @@ export function createQueries(options: QueriesOptions): Queries {
 
   async function sessions(query: Pick<SessionQuery, 'directory' | 'since'> = {}): Promise<readonly SessionInfo[]> {
     const { since } = query
-    const directory = query.directory === undefined ? undefined : await source.spelled(query.directory)
-    const listed = await source.sessions({ directory, since, everywhere: directory === undefined })
+    const within = query.directory === undefined ? undefined : await source.spelled(query.directory)
+    const listed = await source.sessions({ directory: within, since, everywhere: within === undefined })
     return listed
       .filter(({ parentID, updatedAt = since ?? 0 }) => parentID === undefined && updatedAt >= (since ?? 0))
       .toSorted((a, b) => (b.updatedAt ?? 0) - (a.updatedAt ?? 0))
@@ -139,14 +130,14 @@ export function createQueries(options: QueriesOptions): Queries {
     throw new ReplyError('invalid', `Session ${sessionID} has no answer yet, so its model is unknown; name a model.`)
   }
 
-  async function home(directory = options.directory): Promise<string | undefined> {
-    return directory === undefined ? undefined : await source.spelled(directory)
+  async function home(given = directory): Promise<string | undefined> {
+    return given === undefined ? undefined : await source.spelled(given)
   }
 
   /** Finds the session if the source offers the call. */
   async function find(call: OptionalCall, sessionID: string): Promise<SessionRef> {
     if (!source[call]) lacks(call)
-    return await options.sessions.find(sessionID)
+    return await places.find(sessionID)
   }
 
   function lacks(call: OptionalCall): never {

@@ -30,7 +30,7 @@ function stage({ post = () => {}, lookUp = () => {} }: StageOptions = {}) {
     return undefined
   }
   const stopping = createStopping({ parentOf })
-  const asks = createAsks({ engine, source, clock, stopping })
+  const asks = createAsks({ engine, clock }, source, stopping)
   engine.apply(running)
   const find = (requestID: string): PermissionAsk => {
     const ask = engine.newestReply(root)?.asks.find((other) => other.requestID === requestID)

@@ -26,7 +26,7 @@ function stage() {
     sent.push(ask.requestID)
   }
   const source = { answer, reject: async () => expect.fail('Nothing is rejected.') }
-  const asks = createAsks({ engine, source, clock: createHandClock(), stopping })
+  const asks = createAsks({ engine, clock: createHandClock() }, source, stopping)
   engine.apply([...running, call, permission('p1', root, { callID: 'a', messageID: 'm1' })])
   const known = engine.newestReply(root)?.asks[0] ?? expect.fail('p1 is asked.')
   return { asks, sent, stopping, known }

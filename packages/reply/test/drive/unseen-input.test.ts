@@ -26,7 +26,7 @@ function stage(read: () => unknown, isLive = () => true) {
     reads.push(`${clock.now() - startedAt} ${sessionID} ${messageID}`)
     return toReadMessages([read()], onError)[0]
   }
-  const stop = readUnseenInputs({ engine, source: { message }, clock, onError, isLive })
+  const stop = readUnseenInputs({ engine, clock, onError }, { message }, isLive)
   const startedAt = clock.now()
   engine.apply([...running, asked])
   const rest = () => new Promise<void>((resolve) => setImmediate(resolve))

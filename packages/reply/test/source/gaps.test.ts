@@ -62,19 +62,14 @@ test('a watch that begins while missed events are read observes a run at work', 
 test('what is being read when the connection breaks is part of the next gap', async () => {
   let release = (): void => {}
   const clock = createHandClock()
-  const recheck = createRecheck({
-    engine: createEngine({ onError: () => {}, keepSettled: 1 }),
-    reader: {
-      readEvents: async () => {
-        await new Promise<void>((resolve) => {
-          release = resolve
-        })
-        return []
-      },
-    },
-    clock: steadyClock(clock),
-    onError: () => {},
-  })
+  const engine = createEngine({ onError: () => {}, keepSettled: 1 })
+  const readEvents = async () => {
+    await new Promise<void>((resolve) => {
+      release = resolve
+    })
+    return []
+  }
+  const recheck = createRecheck({ engine, clock: steadyClock(clock), onError: () => {} }, { readEvents })
   recheck.begin([{ sessionID: 'ses_1', directory, gap: true, since: 7 }], undefined)
   await clock.advance(2000, rest)
   expect(recheck.unreadSince()).toBe(7)

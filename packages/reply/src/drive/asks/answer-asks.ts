@@ -5,16 +5,9 @@ import { ReplyError } from '../../error.ts'
 import type { AskClosedEvent } from '../../event.ts'
 import type { Reply } from '../../reply.ts'
 import type { Source } from '../../source/port.ts'
-import type { Engine } from '../engine.ts'
+import type { Drive } from '../drive.ts'
 import type { Addressee, Stopping } from '../runs/stop/stopping.ts'
 import { type Answer, checkAnswers } from './check-answers.ts'
-
-export interface AsksOptions {
-  readonly engine: Engine
-  readonly source: Pick<Source, 'answer' | 'reject'>
-  readonly clock: Clock
-  readonly stopping: Stopping
-}
 
 export interface Asks {
   answer(ask: Ask, answer: Answer): Promise<void>
@@ -46,7 +39,11 @@ const maxSettledBy = 1000
  * Sends people's answers. Validates each first, because the server accepts anything. Applies an accepted answer at
  * once; the server's own event may be lost in a gap, and says the same.
  */
-export function createAsks({ engine, source, clock, stopping }: AsksOptions): Asks {
+export function createAsks(
+  { engine, clock }: Pick<Drive, 'engine'> & { readonly clock: Clock },
+  source: Pick<Source, 'answer' | 'reject'>,
+  stopping: Stopping,
+): Asks {
   /** Asks being answered. Servers up to 1.14 would accept a second answer too. */
   const inFlight = new Set<string>()
   const settledBy = new Map<string, Settled>()

@@ -1,19 +1,10 @@
 import type { PermissionAsk } from '../../ask.ts'
 import type { Clock } from '../../clock.ts'
-import { type OnError, ReplyError } from '../../error.ts'
+import { ReplyError } from '../../error.ts'
 import type { ReplyEvent } from '../../event.ts'
 import { askAt } from '../../reduce/ask-list.ts'
 import type { Source } from '../../source/port.ts'
-import type { Engine } from '../engine.ts'
-
-export interface UnseenOptions {
-  readonly engine: Engine
-  readonly source: Pick<Source, 'message'>
-  readonly clock: Clock
-  readonly onError: OnError
-  /** While the stream is down nothing is read: the resync reads everything. */
-  readonly isLive: () => boolean
-}
+import type { Drive } from '../drive.ts'
 
 /** Servers up to 1.2 send the call's part some milliseconds after the ask; then there is nothing to read. */
 export const unseenMs = 1000
@@ -26,7 +17,11 @@ const maxWaitMs = 30_000
  * unknown. Repeats the read while the permission is pending. Skips permissions that name no message or call. Returns a
  * function that stops it.
  */
-export function readUnseenInputs({ engine, source, clock, onError, isLive }: UnseenOptions): () => void {
+export function readUnseenInputs(
+  { engine, clock, onError }: Pick<Drive, 'engine' | 'onError'> & { readonly clock: Clock },
+  source: Pick<Source, 'message'>,
+  isLive: () => boolean,
+): () => void {
   const stops = new Map<string, () => void>()
   let isStopped = false
   engine.onStep(({ changes }) => {

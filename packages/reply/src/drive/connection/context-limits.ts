@@ -1,15 +1,8 @@
-import type { Clock } from '../../clock.ts'
-import type { ModelInfo, Source } from '../../source/port.ts'
-import type { Engine } from '../engine.ts'
-
-export interface ContextLimitsOptions {
-  readonly engine: Engine
-  readonly source: Pick<Source, 'models'>
-  readonly clock: Clock
-}
+import type { ModelInfo } from '../../source/port.ts'
+import type { Drive } from '../drive.ts'
 
 /** Sets each reply's context window, read once per directory. If the server doesn't answer, the limit stays unknown. */
-export function trackContextLimits({ engine, source, clock }: ContextLimitsOptions): void {
+export function trackContextLimits({ engine, source, clock }: Drive): void {
   const known = new Map<string | undefined, Promise<readonly ModelInfo[]>>()
   const asked = new Set<string>()
   engine.onTurned((sessionID) => {

@@ -1,16 +1,6 @@
-import type { Clock } from '../../clock.ts'
-import type { OnError } from '../../error.ts'
 import { findReply } from '../../reduce/child.ts'
-import type { Engine } from '../engine.ts'
-import { type SessionReader, toReplyError } from './session-reader.ts'
-
-export interface OrphansOptions {
-  readonly engine: Engine
-  readonly reader: SessionReader
-  readonly clock: Clock
-  readonly onError: OnError
-  readonly isLive: () => boolean
-}
+import type { Drive } from '../drive.ts'
+import { toReplyError } from './session-reader.ts'
 
 export interface Orphans {
   /** Checks for held events that wait for something the stream hasn't sent. */
@@ -25,7 +15,7 @@ const patienceMs = 250
 const askAgainMs = 30_000
 
 /** Reads sessions whose parent or messages the stream never sent: they began before we listened. */
-export function createOrphans({ engine, reader, clock, onError, isLive }: OrphansOptions): Orphans {
+export function createOrphans({ engine, reader, clock, onError }: Drive, isLive: () => boolean): Orphans {
   const asked = new Set<string>()
   let stopTimer: (() => void) | undefined
   let isStopped = false

@@ -1,19 +1,15 @@
-import type { Clock } from '../../clock.ts'
 import { ReplyError } from '../../error.ts'
 import type { SnapshotEvent } from '../../event.ts'
 import { findReply, sessionOf } from '../../reduce/child.ts'
 import type { Reply } from '../../reply.ts'
 import type { SessionRef } from '../../session-ref.ts'
-import type { Reach, Reading, SessionInfo, Source } from '../../source/port.ts'
+import type { Reach, Reading, SessionInfo } from '../../source/port.ts'
 import { runStart, runStarts } from '../../track/run-boundaries.ts'
 import { maxDepth } from '../../track/state.ts'
+import type { Drive } from '../drive.ts'
 
-export interface ReadOptions {
-  readonly source: Pick<Source, 'startReading' | 'children'>
-  readonly clock: Clock
-  /** The retained replies of a root session, open or settled. */
-  readonly retained: (sessionID: string) => readonly Reply[]
-}
+/** What reading takes of the drive. */
+type ReadDrive = Pick<Drive, 'source' | 'clock' | 'engine'>
 
 export interface ReadRequest extends SessionRef {
   /** What is known of the run so far; its open children are read too. */
@@ -43,18 +39,18 @@ interface Visit {
  * Reads a session and its descendants that are busy, asking, or open in our state, as one snapshot. Rejects with a
  * `ReplyError`, of type `gone` if the server doesn't know the session.
  */
-export async function readSnapshot(options: ReadOptions, request: ReadRequest): Promise<SnapshotEvent> {
-  const { reading = options.source.startReading() } = request
-  return await readTree(options, request, { reading, seen: new Set(), depth: 1 })
+export async function readSnapshot(drive: ReadDrive, request: ReadRequest): Promise<SnapshotEvent> {
+  const { reading = drive.source.startReading() } = request
+  return await readTree(drive, request, { reading, seen: new Set(), depth: 1 })
 }
 
-async function readTree(options: ReadOptions, request: ReadRequest, visit: Visit): Promise<SnapshotEvent> {
-  const { source, clock } = options
+async function readTree(drive: ReadDrive, request: ReadRequest, visit: Visit): Promise<SnapshotEvent> {
+  const { source, clock } = drive
   const { reading, seen, depth } = visit
   const { sessionID, reply, gap, since, complete = false } = request
   const readAt = clock.now()
   seen.add(sessionID)
-  const reach = depth === 1 ? reachOf(options, request) : reachBelow(request, visit)
+  const reach = depth === 1 ? reachOf(drive, request) : reachBelow(request, visit)
   const { info, messages, isWhole, isSound, working, asks, todos, children } = await reading.session(request, reach)
   const { directory = request.directory } = info
   const statuses = await reading.working(directory)
@@ -84,7 +80,7 @@ async function readTree(options: ReadOptions, request: ReadRequest, visit: Visit
     if (isWanted(id) || (isSearching && (await hasWorkBelow(place)))) {
       const below = { ...place, reply, gap, complete }
       const from = isPartial ? read[0]?.head.createdAt : undefined
-      const child = await readTree(options, below, { reading, seen, from, depth: depth + 1 }).catch(unlessGone)
+      const child = await readTree(drive, below, { reading, seen, from, depth: depth + 1 }).catch(unlessGone)
       if (child) snapshots.push(child)
     }
   }
@@ -125,9 +121,9 @@ export function sessionFields(info: SessionInfo): SnapshotEvent['session'] {
  * How far back to read: the current run, as far as known, and everything since. A complete reading removes what it
  * lacks, so it must cover all retained replies.
  */
-function reachOf({ retained }: ReadOptions, request: ReadRequest): Reach {
+function reachOf({ engine }: ReadDrive, request: ReadRequest): Reach {
   const { sessionID, reply, since, complete, backTo } = request
-  const replies = complete ? retained(sessionID) : reply ? [reply] : []
+  const replies = complete ? engine.retained(sessionID) : reply ? [reply] : []
   const times = replies.flatMap(({ messages: [first] }) => (first ? [first.createdAt ?? 0] : []))
   return {
     since: Math.min(since ?? Number.POSITIVE_INFINITY, ...times),

@@ -1,16 +1,8 @@
-import type { Clock, SteadyClock } from '../../clock.ts'
-import type { OnError } from '../../error.ts'
-import type { Engine } from '../engine.ts'
+import type { Clock } from '../../clock.ts'
+import type { Drive } from '../drive.ts'
 import type { ReadRequest } from './read-snapshot.ts'
 import { type SessionReader, toReplyError } from './session-reader.ts'
 import type { Watching } from './watch.ts'
-
-export interface RecheckOptions {
-  readonly engine: Engine
-  readonly reader: Pick<SessionReader, 'readEvents'>
-  readonly clock: SteadyClock
-  readonly onError: OnError
-}
 
 export interface Recheck {
   /** A connection is up. Retries what could not be read for it. Runs newer than `since` are news. */
@@ -41,7 +33,10 @@ export const maxTries = 5
  * Servers from 1.17 on report `connected` shortly before they subscribe to their own events. Events in between are on
  * no stream, so this reads everything that was at work in these moments once more, even if it has ended by then.
  */
-export function createRecheck({ engine, reader, clock, onError }: RecheckOptions): Recheck {
+export function createRecheck(
+  { engine, clock, onError }: Pick<Drive, 'engine' | 'clock' | 'onError'>,
+  reader: Pick<SessionReader, 'readEvents'>,
+): Recheck {
   const due = new Map<string, PendingRead>()
   /** What the check under way has not read yet. */
   let unread = new Set<PendingRead>()

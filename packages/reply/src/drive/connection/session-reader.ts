@@ -1,7 +1,7 @@
 import { ReplyError } from '../../error.ts'
 import type { ReplyEvent, SnapshotEvent } from '../../event.ts'
-import { type ReadOptions, type ReadRequest, readSnapshot } from './read-snapshot.ts'
-import type { ServerInfo } from './server-info.ts'
+import type { Drive } from '../drive.ts'
+import { type ReadRequest, readSnapshot } from './read-snapshot.ts'
 
 /**
  * Reads sessions. Rejects only with a `ReplyError`: `gone` if the server doesn't know the session, `malformed` if its
@@ -20,17 +20,13 @@ export interface SessionReader {
 
 export type ReadEvent = SnapshotEvent | Extract<ReplyEvent, { readonly type: 'session-removed' }>
 
-export interface ReaderOptions extends ReadOptions {
-  readonly info: ServerInfo
-}
-
-export function createSessionReader(options: ReaderOptions): SessionReader {
+export function createSessionReader(drive: Omit<Drive, 'reader'>): SessionReader {
   const listeners: ((snapshot: SnapshotEvent) => void)[] = []
   return { read, readEvents, onRead: (listener) => listeners.push(listener) }
 
   async function read(request: ReadRequest): Promise<SnapshotEvent> {
     try {
-      const snapshot = await readSnapshot(options, request)
+      const snapshot = await readSnapshot(drive, request)
       for (const listener of listeners) listener(snapshot)
       return snapshot
     } catch (cause) {
@@ -41,12 +37,12 @@ export function createSessionReader(options: ReaderOptions): SessionReader {
   }
 
   async function readEvents(request: ReadRequest): Promise<readonly ReadEvent[]> {
-    if (!options.info.current().canRead) return []
+    if (!drive.info.current().canRead) return []
     try {
       return [await read(request)]
     } catch (error) {
       if (!(error instanceof ReplyError) || error.type !== 'gone') throw error
-      return [{ type: 'session-removed', sessionID: request.sessionID, at: options.clock.now(), by: 'rest' }]
+      return [{ type: 'session-removed', sessionID: request.sessionID, at: drive.clock.now(), by: 'rest' }]
     }
   }
 }

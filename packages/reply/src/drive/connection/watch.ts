@@ -1,16 +1,15 @@
 import { observersOf } from '../../dispatch.ts'
-import { type OnError, ReplyError } from '../../error.ts'
+import { ReplyError } from '../../error.ts'
 import type { SnapshotEvent } from '../../event.ts'
 import type { ReplyObserver } from '../../observer.ts'
 import type { Reply } from '../../reply.ts'
 import { type SessionRef, sessionRefOf } from '../../session-ref.ts'
-import type { SessionInfo, Source } from '../../source/port.ts'
+import type { SessionInfo } from '../../source/port.ts'
+import type { Drive } from '../drive.ts'
 import type { Engine } from '../engine.ts'
 import type { LiveReply } from '../replies.ts'
-import type { Baseline } from './baseline.ts'
 import type { ReadRequest } from './read-snapshot.ts'
-import type { ServerInfo } from './server-info.ts'
-import { type SessionReader, toReplyError } from './session-reader.ts'
+import { toReplyError } from './session-reader.ts'
 
 /**
  * What to watch: one root session, all of a directory, or with neither the whole server. The server is asked for its
@@ -34,8 +33,8 @@ export interface Watching {
   watch(target: WatchTarget, options: WatchOptions): () => void
   /** Asks the server for its spelling of the watched directories. */
   spell(): Promise<void>
-  /** The directories to ask after a gap. */
-  directories(): readonly (string | undefined)[]
+  /** Reads once what the watched directories, and those with an open reply, contain: existing content is not news. */
+  readBaseline(): Promise<void>
   /** The connection is up: reads for the watches that began too late to be part of its `atWork`. */
   attachNew(): void
   /** The watched sessions that are at work, or were since then, according to REST. */
@@ -46,20 +45,6 @@ export interface AtWork {
   readonly requests: readonly ReadRequest[]
   /** Whether every directory could be read. */
   readonly isWhole: boolean
-}
-
-export interface WatchingOptions {
-  readonly engine: Engine
-  readonly source: Pick<Source, 'sessions' | 'working' | 'spelled'>
-  readonly info: ServerInfo
-  readonly reader: SessionReader
-  readonly onError: OnError
-  readonly directory?: string | undefined
-  /** How many settled replies are kept for late events. */
-  readonly keepSettled: number
-  readonly baseline: Baseline
-  /** Whether the stream is up and missed events have been read. */
-  readonly isLive: () => boolean
 }
 
 /** After this many new replies, a watch looks which of its replies were dropped. */
@@ -79,17 +64,27 @@ interface Watch {
   isAttached: boolean
 }
 
-export function createWatching(options: WatchingOptions): Watching {
-  const { engine, source, info, reader, onError } = options
+export function createWatching(
+  drive: Drive,
+  options: {
+    readonly directory?: string | undefined
+    /** How many settled replies are kept for late events. */
+    readonly keepSettled: number
+    /** Whether the stream is up and missed events have been read. */
+    readonly isLive: () => boolean
+  },
+): Watching {
+  const { engine, source, info, reader, onError } = drive
+  const baseline = createBaseline(drive)
   const watches = new Set<Watch>()
   let home = options.directory
   const openDirectories = createOpenDirectories(engine, () => home, options.isLive)
   reader.onRead(reportSubAgent)
-  return { watch, spell, directories: asked, attachNew, atWork }
+  return { watch, spell, readBaseline, attachNew, atWork }
 
-  function asked(): readonly (string | undefined)[] {
+  async function readBaseline(): Promise<void> {
     const targets = [...watches].flatMap(({ directory }) => directory ?? [])
-    return [...new Set([...openDirectories(), ...targets])]
+    await Promise.all([...new Set([...openDirectories(), ...targets])].map(baseline))
   }
 
   /** Reports an error if a session is watched by its id but is a sub-agent's, which has no replies of its own. */
@@ -163,7 +158,7 @@ export function createWatching(options: WatchingOptions): Watching {
     watched.isAttached = true
     try {
       await spellOne(watched)
-      if (watched.directory !== undefined) await options.baseline(watched.directory)
+      if (watched.directory !== undefined) await baseline(watched.directory)
       for (const request of (await working(watched)).requests) {
         if (!engine.openReply(request.sessionID)) engine.apply([await reader.read(request)])
       }
@@ -254,4 +249,22 @@ export function createOpenDirectories(
     else if (isLive() && !engine.openReplies().some((reply) => reply.directory === directory)) busy.delete(directory)
   })
   return () => [...new Set([home(), ...[...busy].map((directory) => directory ?? home())])]
+}
+
+/** Reads once what a directory contains before its sessions are watched: existing content is not news. Never rejects. */
+type Baseline = (directory: string | undefined) => Promise<void>
+
+function createBaseline({ engine, source, clock, onError }: Drive): Baseline {
+  const listened = new Set<string | undefined>()
+  return async (directory) => {
+    if (listened.has(directory)) return
+    try {
+      const from = await source.newestTime(directory)
+      listened.add(directory)
+      if (from !== undefined) engine.apply([{ type: 'listening', from, at: clock.now() }])
+    } catch (error) {
+      // The resync reports a server that doesn't answer.
+      if (error instanceof ReplyError && error.type !== 'unreachable') onError(error)
+    }
+  }
 }

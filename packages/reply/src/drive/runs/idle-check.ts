@@ -1,23 +1,11 @@
-import type { Clock } from '../../clock.ts'
-import type { OnError } from '../../error.ts'
 import type { SnapshotEvent } from '../../event.ts'
 import { isEmpty, isFinished } from '../../reduce/settle.ts'
 import type { Reply } from '../../reply.ts'
 import { sessionRefOf } from '../../session-ref.ts'
 import { endedBelow, isAtWork } from '../connection/newest-run.ts'
-import { type ReadEvent, type SessionReader, toReplyError } from '../connection/session-reader.ts'
-import type { Engine } from '../engine.ts'
-
-export interface IdleCheckOptions {
-  readonly clock: Clock
-  readonly onError: OnError
-  /** Wait after idle was seen with an unfinished message, and again after REST confirmed it. */
-  readonly graceMs: number
-  /** Delay before checking a reply without events, in ms; doubles with each further check. */
-  readonly waitMs: number
-  readonly engine: Engine
-  readonly reader: SessionReader
-}
+import { type ReadEvent, toReplyError } from '../connection/session-reader.ts'
+import type { Drive } from '../drive.ts'
+import type { Settings } from '../options.ts'
 
 export interface IdleCheck {
   /**
@@ -64,8 +52,12 @@ const maxFailures = 10
  * Ends replies that the stream doesn't end: a run that is idle with an unfinished message, a run whose end fell into a
  * gap, and a prompt for which nothing ever ran. Checks each over REST and settles it only if REST confirms.
  */
-export function createIdleCheck(options: IdleCheckOptions): IdleCheck {
-  const { clock, graceMs, waitMs, engine } = options
+/**
+ * `graceMs` is the wait after idle was seen with an unfinished message, and again after REST confirmed it. `waitMs` is the
+ * delay before checking a reply without events, which doubles with each further check.
+ */
+export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings, 'graceMs' | 'waitMs'>): IdleCheck {
+  const { clock, engine, onError } = drive
   const cases = new Map<string, Case>()
   const expected = new Map<string, Expected>()
   engine.onStep(({ reply: { phase, sessionID, connection }, run }) => {
@@ -127,7 +119,7 @@ export function createIdleCheck(options: IdleCheckOptions): IdleCheck {
     let read: ReadEvent | undefined
     try {
       // An open text that only REST reports at the end was missed on the stream.
-      ;[read] = await options.reader.readEvents({ ...sessionRefOf(reply), reply, gap: true })
+      ;[read] = await drive.reader.readEvents({ ...sessionRefOf(reply), reply, gap: true })
     } catch (error) {
       return retry(sessionID, open, error)
     }
@@ -144,7 +136,7 @@ export function createIdleCheck(options: IdleCheckOptions): IdleCheck {
 
   /** The server could not be asked. The transport handles the lost connection; this check stays scheduled. */
   function retry(sessionID: string, open: Case, error: unknown): void {
-    options.onError(toReplyError(error))
+    onError(toReplyError(error))
     if (cases.get(sessionID) !== open) return
     open.failures += 1
     // The run is over, or none was ever seen. What became of it can't be determined any more.

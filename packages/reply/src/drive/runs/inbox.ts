@@ -1,8 +1,7 @@
-import { type OnError, ReplyError } from '../../error.ts'
+import { ReplyError } from '../../error.ts'
 import type { SessionRef } from '../../session-ref.ts'
-import type { Source } from '../../source/port.ts'
-import type { ServerInfo } from '../connection/server-info.ts'
 import { toReplyError } from '../connection/session-reader.ts'
+import type { Drive } from '../drive.ts'
 
 /** A prompt that doesn't run, for now: it was taken back, or it stays in its idle session until the next prompt. */
 export interface LeftPrompt {
@@ -30,13 +29,7 @@ export interface Inbox {
   onLeft(listener: (left: LeftPrompt) => void): () => void
 }
 
-export interface InboxOptions {
-  readonly source: Pick<Source, 'waiting' | 'withdraw' | 'working' | 'message'>
-  readonly info: Pick<ServerInfo, 'current'>
-  readonly onError: OnError
-}
-
-export function createInbox({ source, info, onError }: InboxOptions): Inbox {
+export function createInbox({ source, info, onError }: Drive): Inbox {
   const listeners = new Set<(left: LeftPrompt) => void>()
   return {
     find,

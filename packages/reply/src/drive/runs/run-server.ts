@@ -1,11 +1,7 @@
-import type { Clock } from '../../clock.ts'
-import type { OnError } from '../../error.ts'
 import type { SessionRef } from '../../session-ref.ts'
 import type { CommandInput, PromptDelivery, SessionInput } from '../../source/input.ts'
 import type { Liveness } from '../connection/liveness.ts'
-import type { ServerInfo } from '../connection/server-info.ts'
-import type { SessionReader } from '../connection/session-reader.ts'
-import type { Engine } from '../engine.ts'
+import type { Drive } from '../drive.ts'
 import type { LiveReply } from '../replies.ts'
 import type { IdleCheck } from './idle-check.ts'
 import type { Inbox } from './inbox.ts'
@@ -16,12 +12,7 @@ import type { Aborting } from './stop/abort.ts'
 import type { Stopping } from './stop/stopping.ts'
 
 /** The server, as a run uses it. */
-export interface RunServer {
-  readonly engine: Engine
-  readonly clock: Clock
-  readonly onError: OnError
-  readonly info: ServerInfo
-  readonly reader: Pick<SessionReader, 'read'>
+export interface RunServer extends Drive {
   readonly liveness: Pick<Liveness, 'whenLive' | 'isLive'>
   readonly sessions: Pick<Sessions, 'prepare' | 'guard' | 'refresh' | 'textOf'>
   readonly stopping: Pick<Stopping, 'reopen'>

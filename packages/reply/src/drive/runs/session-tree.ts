@@ -21,17 +21,13 @@ export interface Tree {
   holds(sessionID: string): Promise<boolean>
 }
 
-export interface TreeOptions {
-  readonly source: Pick<Source, 'children'>
-  /** The topmost session. Sub-agents live in the same directory. */
-  readonly place: SessionRef
-  /** The parent's id, over REST; undefined for a root. */
-  readonly parentOf: (place: SessionRef) => Promise<string | undefined>
-  /** Called with the sessions that were found. */
-  readonly onFound: (sessionIDs: Iterable<string>) => void
-}
-
-export function createTree({ source, place, parentOf, onFound }: TreeOptions): Tree {
+/** `place` is the topmost session. Calls `onFound` with the sessions that were found. */
+export function createTree(
+  source: Pick<Source, 'children'>,
+  place: SessionRef,
+  parentOf: (place: SessionRef) => Promise<string | undefined>,
+  onFound: (sessionIDs: Iterable<string>) => void,
+): Tree {
   const topID = place.sessionID
   const sessionIDs = new Set([topID])
   return { add, found: () => [...sessionIDs], walk, holds }

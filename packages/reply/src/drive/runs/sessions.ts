@@ -1,14 +1,12 @@
-import type { Clock } from '../../clock.ts'
-import { type OnError, ReplyError } from '../../error.ts'
+import { ReplyError } from '../../error.ts'
 import type { Part } from '../../part.ts'
 import { type SessionRef, sessionRefOf } from '../../session-ref.ts'
 import type { CommandInput, SessionInput } from '../../source/input.ts'
-import type { Guarded, GuardTarget, Source } from '../../source/port.ts'
+import type { Guarded, GuardTarget } from '../../source/port.ts'
 import { unrevertedMessages } from '../connection/newest-run.ts'
 import { sessionFields } from '../connection/read-snapshot.ts'
-import type { ServerInfo } from '../connection/server-info.ts'
-import { type SessionReader, toReplyError } from '../connection/session-reader.ts'
-import type { Engine } from '../engine.ts'
+import { toReplyError } from '../connection/session-reader.ts'
+import type { Drive } from '../drive.ts'
 
 /** What runs ask the server about a session. */
 export interface Sessions {
@@ -36,19 +34,9 @@ export interface PreparedPlace extends SessionRef {
   readonly guarded?: Guarded | undefined
 }
 
-export interface SessionsOptions {
-  readonly engine: Engine
-  readonly source: Pick<Source, 'name' | 'session' | 'message' | 'create' | 'spelled' | 'guard'>
-  readonly info: ServerInfo
-  readonly reader: SessionReader
-  readonly clock: Clock
-  readonly onError: OnError
-  /** The directory of new sessions. Default: the server's own. */
-  readonly directory: string | undefined
-}
-
-export function createSessions(options: SessionsOptions): Sessions {
-  const { engine, source, info, reader, clock, onError, directory } = options
+/** `directory` is where new sessions are created. Default: the server's own. */
+export function createSessions(drive: Drive, directory: string | undefined): Sessions {
+  const { engine, source, info, reader, clock, onError } = drive
   return { prepare, guard, refresh, textOf, find }
 
   async function prepare(input: Parameters<Sessions['prepare']>[0]): Promise<PreparedPlace> {

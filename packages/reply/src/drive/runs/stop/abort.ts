@@ -1,34 +1,19 @@
 import type { Ask } from '../../../ask.ts'
-import { type Clock, within } from '../../../clock.ts'
-import { type OnError, ReplyError } from '../../../error.ts'
+import { within } from '../../../clock.ts'
+import { ReplyError } from '../../../error.ts'
 import type { SettleEvent } from '../../../event.ts'
 import { findReply } from '../../../reduce/child.ts'
 import { isAtEnd } from '../../../reduce/reduce.ts'
 import { isAtWorkBelow } from '../../../reduce/run.ts'
 import type { Reply } from '../../../reply.ts'
 import type { SessionRef } from '../../../session-ref.ts'
-import type { Source } from '../../../source/port.ts'
 import { openBelow } from '../../connection/newest-run.ts'
-import type { ServerInfo } from '../../connection/server-info.ts'
-import type { Engine } from '../../engine.ts'
+import type { Drive } from '../../drive.ts'
 import type { Inbox } from '../inbox.ts'
 import { createTree, type Tree } from '../session-tree.ts'
+import type { Sessions } from '../sessions.ts'
 import type { Aborted } from './stop-target.ts'
 import type { Stopping } from './stopping.ts'
-
-export interface AbortingOptions {
-  readonly engine: Engine
-  readonly source: Source
-  readonly info: ServerInfo
-  readonly clock: Clock
-  readonly onError: OnError
-  readonly graceMs: number
-  readonly stopping: Stopping
-  readonly parentOf: (place: SessionRef) => Promise<string | undefined>
-  /** Finds where a session lives, over REST if unknown. Rejects with `gone` if the session doesn't exist. */
-  readonly find: (sessionID: string) => Promise<SessionRef>
-  readonly inbox: Pick<Inbox, 'clear' | 'park'>
-}
 
 export interface AbortRequest {
   readonly reason?: 'requested' | 'timed-out' | undefined
@@ -59,8 +44,18 @@ const lookMs = 100
  * rejects what is pending in it, aborts the run and checks again; repeats all of that while anything is at work. The
  * reply settles as `aborted` only if the server was seen at rest, otherwise as `lost` with the reason `not-stopped`.
  */
-export function createAborting(options: AbortingOptions): Aborting {
-  const { engine, source, info, clock, onError, graceMs, stopping, parentOf, find, inbox } = options
+export function createAborting(
+  drive: Drive,
+  options: {
+    readonly graceMs: number
+    readonly stopping: Stopping
+    readonly parentOf: (place: SessionRef) => Promise<string | undefined>
+    readonly find: Sessions['find']
+    readonly inbox: Inbox
+  },
+): Aborting {
+  const { engine, source, info, clock, onError } = drive
+  const { graceMs, stopping, parentOf, find, inbox } = options
   const underWay = new Map<string, Promise<Aborted>>()
   const wakes = new Map<() => void, string>()
   engine.onTurned((sessionID) => {
@@ -99,7 +94,7 @@ export function createAborting(options: AbortingOptions): Aborting {
         mark()
         try {
           const place = await find(sessionID)
-          const found = tree ?? createTree({ source, place, parentOf, onFound: stop.cover })
+          const found = tree ?? createTree(source, place, parentOf, stop.cover)
           tree = found
           // A rejection ends the run, and a prompt behind it would begin.
           await within(clock, listMs, inbox.clear(place, found.found()).catch(report))

@@ -1,0 +1,16 @@
+import type { SteadyClock } from '../clock.ts'
+import type { OnError } from '../error.ts'
+import type { Source } from '../source/port.ts'
+import type { ServerInfo } from './connection/server-info.ts'
+import type { SessionReader } from './connection/session-reader.ts'
+import type { Engine } from './engine.ts'
+
+/** What every part of a client works with: its state, its server, and where its errors go. */
+export interface Drive {
+  readonly engine: Engine
+  readonly source: Source
+  readonly info: ServerInfo
+  readonly reader: SessionReader
+  readonly clock: SteadyClock
+  readonly onError: OnError
+}

@@ -1,6 +1,6 @@
 import { createDecoder } from '@reply/core'
 import { expect, test } from 'vitest'
-import { typeOfPlainFrame } from '../src/source/opencode1/decode/plain-frame.ts'
+import { typeOfPlainFrame } from '../src/source/opencode1/decode/frame.ts'
 
 const wrapped = (payload: unknown) => JSON.stringify({ directory: '/project', project: '1a', payload })
 

@@ -48,7 +48,7 @@ const homes: Readonly<Record<string, RegExp>> = {
   grammy: /^packages\/bench\/src\/delivery\/(telegram|paced-platforms)\.ts$/,
   '@agentclientprotocol/sdk': /^packages\/agents\/src\/acp\//,
   'string-argv': /^packages\/agents\/src\/agent-source\.ts$/,
-  '@modelcontextprotocol/sdk': /^packages\/tools\/src\/mcp\.ts$/,
+  '@modelcontextprotocol/sdk': /^packages\/tools\/src\/serve-tools\.ts$/,
   ws: /^packages\/testing\/src\/platform\/socket\.ts$/,
   esbuild: /^packages\/bench\/src\/goals\/size\.ts$/,
   ai: /^packages\/bench\/src\/goals\/peer\.ts$/,
@@ -67,7 +67,8 @@ const isEdge = ({ path }: SourceFile): boolean => /\/src\/([\w-]+\/)*(decode|con
 
 /** Casts beyond the edge, by file, with their reasons. */
 const castsElsewhere: Readonly<Record<string, string>> = {
-  'packages/tools/src/mcp.ts': "the SDK's transport does not fit its own interface under exactOptionalPropertyTypes",
+  'packages/tools/src/serve-tools.ts':
+    "the SDK's transport does not fit its own interface under exactOptionalPropertyTypes",
   'packages/bench/src/delivery/peer.ts': "the peer's own types do not fit each other under exactOptionalPropertyTypes",
   'packages/bench/src/delivery/fast.ts': 'a Date takes its arguments in many ways, and all are passed on',
   'packages/testing/src/binary.ts': "reads npm's own manifest",

@@ -1,10 +1,13 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { Server } from '@modelcontextprotocol/sdk/server/index.js'
+import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
+import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { type OnError, ReplyError } from '@reply/core'
 import { safeOnError } from '@reply/core/internal'
 import type { Tools } from '@reply/core/thoughts'
-import { bindTools } from './bind.ts'
-import { answerClient } from './mcp.ts'
+import { type BoundTool, bindTools } from './bind.ts'
 
 /** How tools are served. */
 export interface ServeOptions {
@@ -79,6 +82,37 @@ function refuse(response: ServerResponse, status: number): void {
 
 /** In the same time for each wrong text of the right length. */
 function isEqual(given: string, expected: string): boolean {
-  const [one, other] = [Buffer.from(given), Buffer.from(expected)]
+  const one = Buffer.from(given)
+  const other = Buffer.from(expected)
   return one.length === other.length && timingSafeEqual(one, other)
+}
+
+/** Answers one request of a client. Nothing is kept between requests: tools are the same for all. */
+async function answerClient(
+  tools: ReadonlyMap<string, BoundTool>,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const server = createMcpServer(tools)
+  const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true })
+  response.once('close', () => {
+    void server.close()
+  })
+  await server.connect(transport as Transport)
+  await transport.handleRequest(request, response)
+}
+
+function createMcpServer(tools: ReadonlyMap<string, BoundTool>): Server {
+  const server = new Server({ name: 'reply', version: '1' }, { capabilities: { tools: {} } })
+  server.setRequestHandler(ListToolsRequestSchema, () => ({
+    tools: [...tools].map(([name, { description, schema }]) => ({ name, description, inputSchema: schema })),
+  }))
+  server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal }) => {
+    const tool = tools.get(params.name)
+    const { text, isError } = tool
+      ? await tool.call(params.arguments ?? {}, signal)
+      : { text: `There is no tool ${params.name}.`, isError: true }
+    return { content: [{ type: 'text', text }], isError }
+  })
+  return server
 }

@@ -9,7 +9,7 @@ import {
   type ReplyStream,
   type RunOptions,
 } from '@reply/core'
-import { runsUnasked } from '@reply/core/internal'
+import { mayActWithoutAsking } from '@reply/core/internal'
 import type { CommandInfo } from '@reply/core/source'
 import type { InboundFile } from '@reply/sink'
 import type { BridgeConnection, Button } from '@reply/sink/channel'
@@ -170,7 +170,7 @@ export function beginRun(options: BeginOptions): ActiveRun {
 
   /** Whether the person's words could have the server run or read something without asking, which this person may not. */
   function isUnasked({ name, rest }: AgentCommand, known: CommandInfo = { name }): boolean {
-    return runsUnasked(known, rest) && !people.mayAll(prompt, 'approve')
+    return mayActWithoutAsking(known, rest) && !people.mayAll(prompt, 'approve')
   }
 
   function runOptions(guarded = mustBeGuarded()): RunOptions {

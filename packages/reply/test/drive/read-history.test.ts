@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { ReplyError } from '../../src/index.ts'
-import { readHistory } from '../../src/source/opencode1/read-history.ts'
+import { readHistory } from '../../src/source/opencode1/reading.ts'
 
 type Wire = { readonly info: object; readonly parts: readonly object[] }
 

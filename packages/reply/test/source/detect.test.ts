@@ -1,7 +1,7 @@
 import { createHandClock } from '@reply/testing'
 import { expect, test } from 'vitest'
 import { connect, type ReplyError } from '../../src/index.ts'
-import { createSemaphore } from '../../src/source/http/semaphore.ts'
+import { createSemaphore } from '../../src/source/http/fetcher.ts'
 
 /** A server that takes requests and never answers. */
 const silent: typeof fetch = async (_, init) =>

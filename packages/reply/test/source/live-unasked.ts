@@ -12,7 +12,7 @@ import { isOpenCode2 } from '@reply/testing/internal'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Client, connect } from '../../src/index.ts'
-import { expandCommand, runsUnasked } from '../../src/source/runs-unasked.ts'
+import { expandCommand, mayActWithoutAsking } from '../../src/source/command-arguments.ts'
 
 /** Each with what a person writes. `touch` and a name marks a shell command that ran. */
 const cases: readonly (readonly [template: string, args: string])[] = [
@@ -61,7 +61,7 @@ interface Made {
   readonly attached: readonly string[]
 }
 
-/** What OpenCode makes of commands, against `runsUnasked` and `expandCommand`. */
+/** What OpenCode makes of commands, against `mayActWithoutAsking` and `expandCommand`. */
 export function testUnasked(version: string, { runs }: { readonly runs: number }): void {
   describe(`OpenCode ${version}`, () => {
     const pieces = fc.constantFrom('!', '`', '@', '$1', '$2', '$ARGUMENTS', ' ', 'a', 'README.md', '.', ',', '"', "'")
@@ -105,7 +105,7 @@ export function testUnasked(version: string, { runs }: { readonly runs: number }
     }, async () => {
       const acted = { ran: 0, attached: 0 }
       for (const [at, [template, args]] of all.entries()) {
-        const isUnasked = runsUnasked({ name: 'any', template }, args)
+        const isUnasked = mayActWithoutAsking({ name: 'any', template }, args)
         const made = await run(at, args)
         const ran = existsSync(mark())
         rmSync(mark(), { force: true })

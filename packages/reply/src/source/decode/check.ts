@@ -1,3 +1,4 @@
+import { en } from 'zod/locales'
 import type * as z from 'zod/mini'
 
 /** Whether a value has a schema's shape. `false` decides nothing: parse with the schema, which says what is wrong. */
@@ -104,3 +105,6 @@ function objectCheck(shape: Readonly<Record<string, z.core.$ZodType>>): Check {
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
+
+/** Makes a parse say what is wrong. Without it, zod's small build says only that something is. */
+export const inEnglish = { error: en().localeError }

@@ -3,7 +3,7 @@ import { type OnError, ReplyError } from '../../error.ts'
 import type { ReplyEvent } from '../../event.ts'
 import { createFrameReader, type FrameDecoder } from '../../wire/reader.ts'
 import { type Address, unauthorized } from './address.ts'
-import { reasonOf } from './error-reason.ts'
+import { reasonOf } from './server-errors.ts'
 
 export interface EventStreamOptions {
   readonly address: Address

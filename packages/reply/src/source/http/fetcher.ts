@@ -1,7 +1,5 @@
 import type { Clock } from '../../clock.ts'
 import { ReplyError } from '../../error.ts'
-import { readBody } from './read-body.ts'
-import { createSemaphore } from './semaphore.ts'
 
 export interface FetcherOptions {
   readonly fetch: typeof fetch
@@ -87,4 +85,58 @@ export function isClosed(error: unknown): boolean {
 
 export function isTooLarge(error: unknown): boolean {
   return error instanceof ReplyError && error.type === 'too-large'
+}
+
+/**
+ * Reads a response's body. Rejects with `too-large` beyond `maxBytes`: at once if the header says so, otherwise while
+ * reading, so that it never holds more than that.
+ */
+async function readBody(response: Response, maxBytes: number): Promise<Uint8Array<ArrayBuffer>> {
+  if (!response.body) return new Uint8Array()
+  const reader = response.body.getReader()
+  const pieces: Uint8Array[] = []
+  let length = 0
+  let isTooLarge = Number(response.headers.get('content-length')) > maxBytes
+  while (!isTooLarge) {
+    const { done, value } = await reader.read()
+    if (done) return joined(pieces, length)
+    length += value.byteLength
+    isTooLarge = length > maxBytes
+    if (!isTooLarge) pieces.push(value)
+  }
+  // Not awaited: the server may keep sending.
+  void reader.cancel().catch(() => {})
+  throw new ReplyError('too-large', `more than ${maxBytes} bytes`)
+}
+
+function joined(pieces: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
+  const all = new Uint8Array(length)
+  let at = 0
+  for (const piece of pieces) {
+    all.set(piece, at)
+    at += piece.byteLength
+  }
+  return all
+}
+
+/**
+ * Lets at most `most` callers proceed at once; the others wait in order. Each releases its slot by calling the returned
+ * function.
+ */
+export function createSemaphore(most: number): () => Promise<() => void> {
+  const waiting: (() => void)[] = []
+  let taken = 0
+  return async () => {
+    // A waiting caller gets the slot of the one that releases it, so that no other can take it in between.
+    if (taken >= most) await new Promise<void>((resolve) => waiting.push(resolve))
+    else taken += 1
+    let isOver = false
+    return () => {
+      if (isOver) return
+      isOver = true
+      const next = waiting.shift()
+      if (next) next()
+      else taken -= 1
+    }
+  }
 }

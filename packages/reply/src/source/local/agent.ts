@@ -7,7 +7,6 @@ import { createMessageIDs } from '../message-id.ts'
 import type { AskAddress, Capabilities, SessionInfo, Source, SourcePrompt, WorkStatus } from '../port.ts'
 import { withoutDots } from '../without-dots.ts'
 import type { LocalAgent, LocalAgentOptions } from './agent-options.ts'
-import { createEventQueue } from './event-queue.ts'
 import { failureOf, partsOf, toAnswer, withoutAbort } from './input.ts'
 import type { LocalAnswer } from './output.ts'
 import { createRun, type LocalChildStart, type OwnedRun } from './run.ts'
@@ -229,5 +228,72 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
     for (const run of [...runs.values()]) run.end({ type: 'aborted' })
     queue.fail(new ReplyError('closed', `The connection to ${name} was closed; create a new one.`))
     options.close?.()
+  }
+}
+
+/** The events for the one connection. Without a connection they are dropped: no source repeats what was missed. */
+interface EventQueue {
+  /** A connection begins; one before it ends. */
+  open(): void
+  isOpen(): boolean
+  push(events: readonly ReplyEvent[]): void
+  /** The events of the connection that was opened last, until the signal aborts. Throws once it failed. */
+  read(signal: AbortSignal): AsyncIterable<readonly ReplyEvent[]>
+  /** Breaks the connection, after the events so far. */
+  fail(error: ReplyError): void
+}
+
+interface Channel {
+  waiting: ReplyEvent[]
+  failure: ReplyError | undefined
+  isOver: boolean
+  wake: () => void
+}
+
+function createEventQueue(): EventQueue {
+  let channel: Channel | undefined
+  return { open, isOpen: () => channel !== undefined && !channel.failure, push, read, fail }
+
+  function open(): void {
+    const before = channel
+    channel = { waiting: [], failure: undefined, isOver: false, wake: () => {} }
+    if (!before) return
+    before.isOver = true
+    before.wake()
+  }
+
+  function push(events: readonly ReplyEvent[]): void {
+    if (!channel || channel.failure || events.length === 0) return
+    for (const event of events) channel.waiting.push(event)
+    channel.wake()
+  }
+
+  async function* read(signal: AbortSignal): AsyncIterable<readonly ReplyEvent[]> {
+    const mine = channel
+    if (!mine) return
+    const wake = (): void => mine.wake()
+    signal.addEventListener('abort', wake)
+    try {
+      while (!signal.aborted && !mine.isOver) {
+        const events = mine.waiting
+        if (events.length > 0) {
+          mine.waiting = []
+          yield events
+        } else if (mine.failure) throw mine.failure
+        else
+          await new Promise<void>((resolve) => {
+            mine.wake = resolve
+          })
+      }
+    } finally {
+      signal.removeEventListener('abort', wake)
+      if (channel === mine) channel = undefined
+    }
+  }
+
+  function fail(error: ReplyError): void {
+    if (!channel || channel.failure) return
+    channel.failure = error
+    channel.wake()
   }
 }

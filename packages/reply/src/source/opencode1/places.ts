@@ -1,6 +1,6 @@
 import { type OnError, ReplyError } from '../../error.ts'
 import type { SessionRef } from '../../session-ref.ts'
-import { noDirectory } from '../http/no-directory.ts'
+import { noDirectory } from '../http/server-errors.ts'
 import type { SessionInfo } from '../port.ts'
 import { withoutDots } from '../without-dots.ts'
 import { toReadDirectory, toReadSession, toReadSessions, toReadVersion, toReadWorktrees } from './decode/rest.ts'

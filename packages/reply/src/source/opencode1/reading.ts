@@ -1,10 +1,17 @@
 import type { Clock } from '../../clock.ts'
 import { type OnError, ReplyError } from '../../error.ts'
 import type { SessionRef } from '../../session-ref.ts'
-import type { AskList, MessageRead, Reach, Reading, SessionRead, WorkStatus } from '../port.ts'
-import { toReadPermissions, toReadQuestions, toReadSessions, toReadStatuses, toReadTodos } from './decode/rest.ts'
+import type { AskList, MessageRead, Reach, Reading, SessionInfo, SessionRead, WorkStatus } from '../port.ts'
+import { reaches } from '../reaches.ts'
+import {
+  toReadMessages,
+  toReadPermissions,
+  toReadQuestions,
+  toReadSessions,
+  toReadStatuses,
+  toReadTodos,
+} from './decode/rest.ts'
 import type { Places } from './places.ts'
-import { readHistory } from './read-history.ts'
 import type { Rest } from './rest.ts'
 
 export interface ReadingOptions {
@@ -135,4 +142,95 @@ function unlessUnlisted(error: unknown): undefined {
 /** Servers before 1.1 don't have the route. */
 function unlessUnknown(error: unknown): undefined {
   if (!(error instanceof ReplyError) || error.type !== 'not-opencode') throw error
+}
+
+interface History {
+  /** In the server's order. */
+  readonly messages: readonly MessageRead[]
+  /** Whether it has all messages of the session. */
+  readonly isWhole: boolean
+}
+
+interface HistoryOptions {
+  readonly rest: Pick<Rest, 'messages'>
+  readonly onError: OnError
+}
+
+/** Most runs have fewer messages. */
+const firstPage = 20
+
+/** A page of this size parses in a few milliseconds. */
+const largestPage = 160
+
+/** Messages decoded per batch; other work can run between batches. */
+const slice = 100
+
+/**
+ * Reads a session's newest messages, back to the beginning of the last run, or of the run that `reach` asks for. Uses
+ * pages from 1.2 on. Older servers only take a limit, so this asks again with a larger one.
+ */
+export async function readHistory(
+  { rest, onError }: HistoryOptions,
+  place: SessionRef,
+  reach: Reach,
+): Promise<History> {
+  let messages: readonly MessageRead[] = []
+  let limit = firstPage
+  let before: string | undefined
+  for (;;) {
+    const page = await rest.messages(place, { limit, before })
+    const read = await decoded(page.data, onError)
+    const { next } = page
+    messages = before === undefined ? read : [...read, ...messages]
+    const isLast = next === undefined && (before !== undefined || lengthOf(page.data) !== limit)
+    if (isLast || (next === before && next !== undefined)) return { messages, isWhole: true }
+    if (reaches(messages, reach)) return { messages, isWhole: false }
+    limit = next === undefined ? limit * 4 : Math.min(2 * limit, largestPage)
+    before = next
+  }
+}
+
+async function decoded(data: unknown, onError: OnError): Promise<readonly MessageRead[]> {
+  if (!Array.isArray(data) || data.length <= slice) return toReadMessages(data, onError)
+  const read: (readonly MessageRead[])[] = []
+  for (let at = 0; at < data.length; at += slice) {
+    if (at > 0) await new Promise((resolve) => setTimeout(resolve, 0))
+    read.push(toReadMessages(data.slice(at, at + slice), onError))
+  }
+  return read.flat()
+}
+
+function lengthOf(data: unknown): number {
+  return Array.isArray(data) ? data.length : 0
+}
+
+/**
+ * A session's own time may be older than its latest message; so may its parent's. Servers before 1.2 order sessions by
+ * their creation, so all are read.
+ */
+export async function readNewestTime(
+  { rest, places, onError }: Pick<ReadingOptions, 'rest' | 'places' | 'onError'>,
+  directory: string | undefined,
+): Promise<number | undefined> {
+  const isOrdered = !(await places.keepsProjectsApart())
+  const listed = await (isOrdered ? rest.newestSession(directory) : rest.sessions(undefined, directory))
+  const newest = newestOf(toReadSessions(listed, onError))
+  const ids = [newest?.sessionID, newest?.parentID].filter((id) => id !== undefined)
+  const home = newest?.directory ?? directory
+  const read = ids.map((sessionID) => rest.newestMessage({ sessionID, directory: home }).catch(() => []))
+  const times = (await Promise.all(read)).flatMap((value) => toReadMessages(value, onError).flatMap(timesOf))
+  const all = [...times, ...(newest?.updatedAt === undefined ? [] : [newest.updatedAt])]
+  return all.length === 0 ? undefined : Math.max(...all)
+}
+
+/** The most recently updated session. */
+function newestOf(sessions: readonly SessionInfo[]): SessionInfo | undefined {
+  return sessions.reduce<SessionInfo | undefined>(
+    (newest, session) => ((session.updatedAt ?? 0) > (newest?.updatedAt ?? -1) ? session : newest),
+    undefined,
+  )
+}
+
+function timesOf({ head: { createdAt, completedAt } }: MessageRead): readonly number[] {
+  return [createdAt, completedAt].filter((time) => time !== undefined)
 }

@@ -5,9 +5,9 @@ import type { Model } from '../../reply.ts'
 import type { SessionRef } from '../../session-ref.ts'
 import type { PermissionRule } from '../guard-rules.ts'
 import { type Address, unauthorized } from '../http/address.ts'
-import { reasonOf } from '../http/error-reason.ts'
 import { noServer } from '../http/event-stream.ts'
 import { createFetcher, type FetcherOptions, isClosed, isTooLarge } from '../http/fetcher.ts'
+import { reasonOf } from '../http/server-errors.ts'
 import type { AskAddress } from '../port.ts'
 
 export interface RestOptions extends Omit<FetcherOptions, 'isLong'> {

@@ -26,9 +26,8 @@ import {
   toReadSessions,
 } from './decode/rest.ts'
 import { createSessionGuard } from './guard.ts'
-import { readNewestTime } from './newest-time.ts'
 import { createPlaces } from './places.ts'
-import { readAsks, readWorking, startReading } from './reading.ts'
+import { readAsks, readNewestTime, readWorking, startReading } from './reading.ts'
 import { createRest } from './rest.ts'
 import { capabilitiesOf } from './version.ts'
 

@@ -5,13 +5,11 @@ import type { FrameDecoder } from '../../wire/reader.ts'
 import { giveDirectory } from '../decode/directory.ts'
 import { endsAsFrame } from '../decode/json-text.ts'
 import { createSeen } from '../decode/seen.ts'
-import { toDelta } from './decode/delta.ts'
-import { frameOf } from './decode/frame.ts'
-import { typeOfUnstored } from './decode/frame-type.ts'
+import { frameOf, typeOfUnstored } from './decode/frame.ts'
 import { kindOf } from './decode/kinds.ts'
-import { createMemory, type Memory } from './decode/memory.ts'
+import { createMemory, type Memory, missedBefore } from './decode/memory.ts'
+import { toDelta } from './decode/part.ts'
 import { createRepeatedDeltas } from './decode/repeated-delta.ts'
-import { missedBefore } from './decode/sequence.ts'
 
 export interface Decoder2 extends FrameDecoder {
   /** What a frame says that need not be parsed as a whole; undefined if it has to be. `nothing` if it says nothing. */

@@ -1,10 +1,10 @@
 import type { Clock } from '../../clock.ts'
 import { type OnError, ReplyError } from '../../error.ts'
+import { isFields } from '../../fields.ts'
 import type { SessionRef } from '../../session-ref.ts'
 import type { AskList, MessageRead, Reach, Reading, SessionInfo, SessionRead, WorkStatus } from '../port.ts'
 import { reaches } from '../reaches.ts'
 import type { InboxRead } from './decode/inbox.ts'
-import { endReasonIn } from './decode/log.ts'
 import { accept, type Memory, noteMessage } from './decode/memory.ts'
 import {
   dataIn,
@@ -244,4 +244,13 @@ async function wasShutDown({ rest, memory }: ReadingOptions, sessionID: string):
 function withoutEnd(message: MessageRead): MessageRead {
   const { error: _, finish: __, completedAt: ___, ...head } = message.head
   return { ...message, head }
+}
+
+/** Why the last execution in a session's log was interrupted; undefined if it was not. */
+function endReasonIn(events: readonly unknown[]): string | undefined {
+  const last = events.findLast(
+    (event) => isFields(event) && typeof event.type === 'string' && event.type.startsWith('session.execution.'),
+  )
+  const reason = isFields(last) && isFields(last.data) ? last.data.reason : undefined
+  return typeof reason === 'string' ? reason : undefined
 }

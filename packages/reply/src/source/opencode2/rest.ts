@@ -1,8 +1,8 @@
 import { ReplyError } from '../../error.ts'
 import { type Address, unauthorized } from '../http/address.ts'
-import { reasonOf } from '../http/error-reason.ts'
 import { noServer } from '../http/event-stream.ts'
 import { createFetcher, type FetcherOptions, isClosed, isTooLarge } from '../http/fetcher.ts'
+import { reasonOf } from '../http/server-errors.ts'
 
 export interface RestOptions extends Omit<FetcherOptions, 'isLong'> {
   readonly address: Address

@@ -3,7 +3,7 @@ import { type OnError, ReplyError } from '../../error.ts'
 import type { SessionRef } from '../../session-ref.ts'
 import type { Address } from '../http/address.ts'
 import { readEventStream, streamHeaders } from '../http/event-stream.ts'
-import { noDirectory } from '../http/no-directory.ts'
+import { noDirectory } from '../http/server-errors.ts'
 import { createMessageIDs } from '../message-id.ts'
 import type {
   AskAddress,

@@ -21,3 +21,25 @@ function isFrame(value: unknown): value is Frame {
 export function propertiesOf({ properties }: Frame): Fields {
   return isFields(properties) ? properties : {}
 }
+
+/** Longer frames are not worth the test, which reads all of a frame. In UTF-16 units. */
+const maxLength = 300
+
+/** A string without escapes: the same text in JSON as what it means. */
+const text = '"[ -!#-[\\]-~]*"'
+const frame = `\\{(?:"id":${text},)?"type":"([\\w.]+)","properties":\\{(?:"\\w+":(?:${text}|\\[\\])(?:,(?=")|(?=\\})))*\\}\\}`
+const bare = new RegExp(`^${frame}$`)
+const wrapped = new RegExp(`^\\{"directory":${text},"project":${text},"payload":${frame}\\}$`)
+
+/**
+ * The type of a short frame whose properties are plain strings and empty lists. Undefined for all other frames, also
+ * for what isn't JSON: a frame of a type that concerns no reply needs no parsing then. Servers send many of those, such
+ * as the names of all plugins for each directory.
+ */
+export function typeOfPlainFrame(data: string): string | undefined {
+  if (data.length > maxLength) return undefined
+  const isWrapped = data.startsWith('{"directory":')
+  // One more brace means that a property is an object: no form has those.
+  if (data.endsWith('}}}') !== isWrapped) return undefined
+  return (isWrapped ? wrapped : bare).exec(data)?.[1]
+}

@@ -1,8 +1,8 @@
 import type * as z from 'zod/mini'
 import type { MessageHead, SessionEvent } from '../../../event.ts'
-import type { Tokens } from '../../../part.ts'
-import { toFailure } from './failure.ts'
-import type { headSchema, sessionSchema } from './schema.ts'
+import type { ReplyFailure, Tokens } from '../../../part.ts'
+import { sentenceOf } from '../../../text/sentence.ts'
+import type { failureSchema, headSchema, sessionSchema } from './schema.ts'
 
 export function toHead(wire: z.infer<typeof headSchema>): MessageHead {
   return {
@@ -49,4 +49,15 @@ function toModel(wire: z.infer<typeof headSchema>): MessageHead['model'] {
   if (wire.model) return { providerID: wire.model.providerID, modelID: wire.model.modelID }
   if (wire.providerID === undefined || wire.modelID === undefined) return undefined
   return { providerID: wire.providerID, modelID: wire.modelID }
+}
+
+/** Converts a wire error to the model. Its message is the provider's or the server's sentence, or empty if it sent none; `raw` has all. */
+export function toFailure(wire: z.infer<typeof failureSchema>): ReplyFailure {
+  return {
+    name: wire.name ?? 'UnknownError',
+    message: sentenceOf(wire.data?.message ?? wire.message ?? ''),
+    statusCode: wire.data?.statusCode,
+    retryable: wire.data?.isRetryable,
+    raw: wire,
+  }
 }

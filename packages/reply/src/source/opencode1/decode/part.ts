@@ -1,9 +1,7 @@
 import type * as z from 'zod/mini'
 import type { Part, PartStatus, ToolState } from '../../../part.ts'
-import { checkOf } from '../../decode/check.ts'
-import { inEnglish } from '../../decode/in-english.ts'
-import { toFailure } from './failure.ts'
-import { toTokens } from './message.ts'
+import { checkOf, inEnglish } from '../../decode/check.ts'
+import { toFailure, toTokens } from './message.ts'
 import { anyPartSchema, partSchemas } from './schema.ts'
 
 type PartType = keyof typeof partSchemas

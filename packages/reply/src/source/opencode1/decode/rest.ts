@@ -4,7 +4,7 @@ import { type OnError, ReplyError } from '../../../error.ts'
 import type { Part } from '../../../part.ts'
 import type { Todo } from '../../../reply.ts'
 import { sentenceOf } from '../../../text/sentence.ts'
-import { inEnglish } from '../../decode/in-english.ts'
+import { inEnglish } from '../../decode/check.ts'
 import type { PermissionRule } from '../../guard-rules.ts'
 import type { AgentInfo, CommandInfo, MessageRead, ModelInfo, SessionInfo, WorkStatus } from '../../port.ts'
 import { type Seen, toPermission, toQuestion } from './ask.ts'
@@ -186,7 +186,9 @@ const commandSchema = z.looseObject({
 
 export function toReadCommands(value: unknown, onError: OnError): readonly CommandInfo[] {
   return validIn(value, commandSchema, 'command', onError).map(({ name, description, template }) => ({
-    ...{ name, description: description ?? undefined, template },
+    name,
+    description: description ?? undefined,
+    template,
   }))
 }
 

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini'
-import { inEnglish } from '../../decode/in-english.ts'
+import { inEnglish } from '../../decode/check.ts'
 import type { PermissionRule } from '../../guard-rules.ts'
 import type { AgentInfo, CommandInfo, ModelInfo, SavedRule } from '../../port.ts'
 

@@ -1,5 +1,5 @@
 import { isFields } from '../../../fields.ts'
-import { inEnglish } from '../../decode/in-english.ts'
+import { inEnglish } from '../../decode/check.ts'
 import { canonicalInput } from './canonical.ts'
 import { inboxSchema, type WirePrompt } from './schema.ts'
 

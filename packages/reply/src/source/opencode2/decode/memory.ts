@@ -2,6 +2,7 @@ import type { MessageHead } from '../../../event.ts'
 import type { SummaryStep } from '../../../reply.ts'
 import { putNewest } from '../../decode/newest.ts'
 import type { SessionInfo } from '../../port.ts'
+import type { Frame } from './frame.ts'
 import type { WireForm, WirePrompt } from './schema.ts'
 
 /** A prompt that was accepted but may not be in the session yet. */
@@ -158,4 +159,22 @@ export function forgetFrom({ messageIDs }: SessionMemory, messageID: string): re
   const gone = at === -1 ? [messageID] : known.slice(at)
   for (const id of gone) messageIDs.delete(id)
   return gone
+}
+
+/** The session whose stored events before this one are missing. Undefined if there are none, as nearly always. */
+export function missedBefore({ type, data, seq }: Frame, memory: Memory): string | undefined {
+  const { sessionID } = data
+  if (seq === undefined || typeof sessionID !== 'string' || type === 'session.deleted') return undefined
+  const session = memory.of(sessionID)
+  const { seq: before } = session
+  // What a fork copies is counted and not sent.
+  session.seq = type === 'session.forked' ? undefined : Math.max(seq, before ?? seq)
+  session.heardSeq = session.seq
+  const missing = before === undefined ? 0 : seq - before - 1
+  return missing > (hasUnsent(type) ? 1 : 0) ? sessionID : undefined
+}
+
+/** The usage of a call for a title or a summary is stored and not sent, right before what the call gave. */
+function hasUnsent(type: string): boolean {
+  return type === 'session.renamed' || type === 'session.compaction.ended' || type === 'session.compaction.failed'
 }

@@ -1,5 +1,5 @@
 import type * as z from 'zod/mini'
-import type { MessageHead } from '../../../event.ts'
+import type { DeltaEvent, MessageHead } from '../../../event.ts'
 import { isFields } from '../../../fields.ts'
 import type {
   FilePart,
@@ -14,6 +14,7 @@ import type {
 } from '../../../part.ts'
 import type { Model } from '../../../reply.ts'
 import { sentenceOf } from '../../../text/sentence.ts'
+import type { Frame } from './frame.ts'
 import type { errorSchema, fileSchema, modelSchema, tokensSchema } from './schema.ts'
 
 /** Builds parts and message fields. A part's id is its message, kind and ordinal or call: the wire has no part ids. */
@@ -190,4 +191,15 @@ export function head(
     raw: more.raw,
     endsRun: more.endsRun,
   }
+}
+
+/** The growth of a text or thought. Undefined for all other frames. */
+export function toDelta({ type, data }: Frame, at: number, raw: unknown): DeltaEvent | undefined {
+  const kind = type === 'session.text.delta' ? 'text' : type === 'session.reasoning.delta' ? 'reasoning' : undefined
+  if (kind === undefined) return undefined
+  const { sessionID, assistantMessageID: messageID, ordinal, delta } = data
+  if (typeof sessionID !== 'string' || typeof messageID !== 'string') return undefined
+  if (typeof ordinal !== 'number' || typeof delta !== 'string') return undefined
+  const partID = textPartID(messageID, kind, ordinal)
+  return { type: 'delta', at, raw, sessionID, messageID, partID, field: 'text', delta }
 }

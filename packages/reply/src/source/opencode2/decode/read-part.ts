@@ -37,7 +37,8 @@ export const partReaders: Readers<PartType> = {
     return call(data, known, { status: isCalled ? 'running' : 'pending' }, context)
   },
   'session.tool.success': (data, context) => {
-    const [output, metadata] = [outputOf(data.content), toMetadata(data.metadata)]
+    const output = outputOf(data.content)
+    const metadata = toMetadata(data.metadata)
     const endedAt = context.frame.created
     return call(data, callOf(data, context), { status: 'completed', output, metadata, endedAt }, context)
   },

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { expandCommand, runsUnasked } from '../src/source/runs-unasked.ts'
+import { expandCommand, mayActWithoutAsking } from '../src/source/command-arguments.ts'
 
 const review = { name: 'review', template: 'Review this: $ARGUMENTS' }
 
 test('words alone run nothing', () => {
-  expect(runsUnasked(review, 'the cart, and mail ann@example.com')).toBe(false)
-  expect(runsUnasked(review, '')).toBe(false)
+  expect(mayActWithoutAsking(review, 'the cart, and mail ann@example.com')).toBe(false)
+  expect(mayActWithoutAsking(review, '')).toBe(false)
 })
 
 test('a shell command or a file in the arguments does', () => {
@@ -19,8 +19,9 @@ test('a shell command or a file in the arguments does', () => {
     '@general',
     'at @ noon',
   ])
-    expect(runsUnasked(review, args)).toBe(true)
-  for (const args of ['the function `main`', 'hurry!', 'ann@example.com']) expect(runsUnasked(review, args)).toBe(false)
+    expect(mayActWithoutAsking(review, args)).toBe(true)
+  for (const args of ['the function `main`', 'hurry!', 'ann@example.com'])
+    expect(mayActWithoutAsking(review, args)).toBe(false)
 })
 
 test.each([
@@ -51,17 +52,17 @@ test.each([
   ['Say !', '`touch x`', false],
   ['Say', '!`touch x`', true],
 ] as const)('%j with %j: %s', (template, args, isUnasked) => {
-  expect(runsUnasked({ name: 'any', template }, args)).toBe(isUnasked)
+  expect(mayActWithoutAsking({ name: 'any', template }, args)).toBe(isUnasked)
 })
 
 test('arguments that name all arguments don’t grow with their square', () => {
-  expect(runsUnasked({ name: 'any', template: '$1' }, `"${'$ARGUMENTS'.repeat(20_000)}"`)).toBe(true)
+  expect(mayActWithoutAsking({ name: 'any', template: '$1' }, `"${'$ARGUMENTS'.repeat(20_000)}"`)).toBe(true)
 })
 
 test('of a command whose template is not known, all arguments count', () => {
-  expect(runsUnasked({ name: 'review' }, 'the cart')).toBe(true)
-  expect(runsUnasked({ name: 'review' }, ' ')).toBe(true)
-  expect(runsUnasked({ name: 'review' }, '')).toBe(false)
+  expect(mayActWithoutAsking({ name: 'review' }, 'the cart')).toBe(true)
+  expect(mayActWithoutAsking({ name: 'review' }, ' ')).toBe(true)
+  expect(mayActWithoutAsking({ name: 'review' }, '')).toBe(false)
 })
 
 test.each([
@@ -85,7 +86,7 @@ test('what a person could not write into the template does not act, whatever an 
   const outputs = ['', ' ', 'a', '@', ' @a', 'a\n']
   fc.assert(
     fc.property(written, written, (template, args) => {
-      if (args === '' || runsUnasked({ name: 'any', template }, args)) return
+      if (args === '' || mayActWithoutAsking({ name: 'any', template }, args)) return
       const { text } = expandCommand(template, args)
       const own = [...template.matchAll(/!`[^`]+`/g)].map(String)
       for (const [found] of text.matchAll(/!`([^`]+)`/g)) expect(own).toContain(found)

@@ -6,7 +6,7 @@ import type { CommandInfo } from './server-data.ts'
  * result, and then attaches each `@path`. What stands literally in the template is its author's. Without a template, any
  * argument may do so. https://opencode.ai/docs/commands
  */
-export function runsUnasked({ template }: CommandInfo, args: string): boolean {
+export function mayActWithoutAsking({ template }: CommandInfo, args: string): boolean {
   if (args === '') return false
   if (template === undefined || copying.test(args)) return true
   const expanded = expandCommand(template, args)

@@ -1,3 +1,4 @@
+import { ReplyError } from '../../error.ts'
 import { isFields } from '../../fields.ts'
 import { sentenceOf } from '../../text/sentence.ts'
 
@@ -31,4 +32,10 @@ function configFault(error: unknown): string | undefined {
 
 function fieldOf(value: object, key: string): unknown {
   return Reflect.get(value, key)
+}
+
+/** The error for a directory that the server doesn't have. */
+export function noDirectory(name: string, directory: string, cause?: unknown): ReplyError {
+  const words = `${name} can't open the directory ${JSON.stringify(directory)}: there is none on its machine, or it may not be read.`
+  return new ReplyError('refused', `${words} Correct \`directory\`.`, { cause })
 }

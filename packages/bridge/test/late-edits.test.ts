@@ -46,7 +46,7 @@ test('what a process tells that lost the lease is heard by the one that has it, 
   await second.lease.take()
   second.listen()
   await expect(first.state.commit([])).rejects.toMatchObject({ type: 'taken-over' })
-  await first.late.tell(key, { id: '7' })
+  await first.late.report(key, { id: '7' })
   await clock.advance(3000, rest)
   expect(second.heard).toEqual(['7'])
   expect(await second.state.list('late/')).toEqual([])
@@ -56,7 +56,7 @@ test('what a process tells that lost the lease is heard by the one that has it, 
 test('what was told before a reply is shown again waits for that, and a reply that is not listened to hears nothing', async () => {
   const { clock, open } = stage()
   const [first, second] = [open('first'), open('second')]
-  await first.late.tell(key, { id: '7' })
+  await first.late.report(key, { id: '7' })
   await second.lease.take()
   second.late.listen('1000/ses_1/msg_2', async ({ id }) => void second.heard.push(`other ${id}`))
   await clock.advance(3000, rest)
@@ -74,7 +74,7 @@ test('it is told again for as long as it is not written down', async () => {
   const { clock, open } = stage()
   const only = open('only')
   await only.lease.take()
-  await only.late.tell(key, { id: '7' })
+  await only.late.report(key, { id: '7' })
   let count = 0
   only.late.listen(key, async () => {
     if (++count === 1) throw new Error('The ledger could not be written.')

@@ -36,7 +36,7 @@ function stage() {
     const store = ledgersOf({
       ...{ state, channel: 'tg', serverOf: () => undefined, onShown: () => {}, now: () => clock.now() },
       hold: async () => new AbortController().signal,
-      late: { tell: async () => {}, listen: () => () => {} },
+      late: { report: async () => {}, listen: () => () => {} },
       routes: { remember: () => [] } as Partial<Routes> as Routes,
     })
     const sinkOf = (chat: keyof typeof fakes): Sink =>

@@ -47,18 +47,18 @@ export const toPortError: ToPortError = createToPortError('Discord', (error) => 
   if (response) {
     const { status, code, message } = response
     const said = [status, code, message].filter((one) => one !== undefined && one !== '').join(' ')
-    return { type: typeOf(response), says: said }
+    return { type: typeOf(response), reason: said }
   }
   if (!(error instanceof Error)) return undefined
   // The client's own `RateLimitError`: for a 429, or thrown ahead of one that earlier headers announced.
   if ('retryAfter' in error && typeof error.retryAfter === 'number' && 'timeToReset' in error) {
     const retryAfterMs = Math.ceil(error.retryAfter)
     const scope = 'global' in error && error.global === true ? 'client' : 'chat'
-    return { type: 'rate-limited', says: `429, retry after ${retryAfterMs} ms`, retryAfterMs, scope }
+    return { type: 'rate-limited', reason: `429, retry after ${retryAfterMs} ms`, retryAfterMs, scope }
   }
   // The client drops a token that Discord refused, and then sends nothing.
   if (!/^Expected token to be set/.test(error.message)) return undefined
-  return { type: 'refused', says: "the bot's token is missing or was rejected before. Set it again." }
+  return { type: 'refused', reason: "the bot's token is missing or was rejected before. Set it again." }
 })
 
 /** Undefined without a response, or with an unreadable one. */

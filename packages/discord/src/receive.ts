@@ -42,7 +42,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   // Interactions have limits of their own: neither a channel's nor the global one applies to them.
   // https://discord.com/developers/docs/interactions/receiving-and-responding#endpoints
   const pace = createPacer({ clock }).chat({ id: 'interactions' }, { ...discordLimits, perClient: undefined })
-  return { receive, rest: receiver.rest }
+  return { receive, rest: receiver.settled }
 
   /** The time to acknowledge an interaction begins when it arrives, however long the store takes. */
   function receive({ id, received }: Event, first?: First): ReturnType<Receiver['receive']> {
@@ -56,7 +56,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   function responseTo(received: Received, first: First | undefined): Respond | undefined {
     const { interaction } = received
     if (!interaction) return undefined
-    keepSecret(interaction.token, { isPassing: true })
+    keepSecret(interaction.token, { isTemporary: true })
     const make = (): Respond => respond(received, interaction, first)
     return received.type === 'press' && received.isForeign ? whenAsked(make) : make()
   }
@@ -87,7 +87,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       const body = { content: oneMessage(words), ...around({ silent: false, replyTo: messageRef, nonce }) }
       return await rest.post(`/channels/${chat.id}/messages`, { body, signal })
     }
-    return { ...text, answer: receiver.answering(text, { say, isMessage: true }) }
+    return { ...text, answer: receiver.answerFor(text, { send: say, isMessage: true }) }
   }
 
   /** The host alone answers its own controls, also by its own client: nothing is acknowledged before it asks for it. */
@@ -123,7 +123,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       first: first ?? sendTo(`/interactions/${id}/${token}/callback`, responseMs),
       followUp: sendTo(`/webhooks/${applicationId}/${token}`, tokenMs),
       clock,
-      onFailure: receiver.failing(about),
+      onFailure: receiver.failureReporter(about),
     })
   }
 }

@@ -7,7 +7,7 @@ import { ignoreGone, PortError } from '../src/port/port-error.ts'
 
 const refusing = new Error('refused by the platform')
 const toPortError = createToPortError('Chatty', (error) =>
-  error === refusing ? { type: 'rate-limited', says: '429 slow down', cause: error, scope: 'client' } : undefined,
+  error === refusing ? { type: 'rate-limited', reason: '429 slow down', cause: error, scope: 'client' } : undefined,
 )
 
 describe('a call', () => {

@@ -166,7 +166,7 @@ class StatusError extends Error {
 
 const toPortError = createToPortError('The chat', (error) =>
   error instanceof StatusError
-    ? { type: typeOfStatus(error.status), says: error.message, ...(error.status === 429 && { retryAfterMs: 3000 }) }
+    ? { type: typeOfStatus(error.status), reason: error.message, ...(error.status === 429 && { retryAfterMs: 3000 }) }
     : undefined,
 )
 

@@ -36,7 +36,7 @@ function stage() {
         return new AbortController().signal
       },
       late: {
-        tell: async (key, { id }) => void told.set(key, id),
+        report: async (key, { id }) => void told.set(key, id),
         listen: (key, listener) => {
           const mine = async (id: string): Promise<void> => await listener({ id })
           listeners.set(key, mine)

@@ -91,7 +91,7 @@ test('a host that fails is reported, and the press gets an answer without text',
 })
 
 test('a host that takes long holds up the next inbound and a stop for handleMs at most', async () => {
-  const { receive, rest, clock } = receiver(() => new Promise(() => {}))
+  const { receive, settled: rest, clock } = receiver(() => new Promise(() => {}))
   const [handled, rested] = [receive('1', () => ({ ...press, answer: async () => {} })), rest()]
   await clock.advance(5000, calm)
   await Promise.all([handled, rested])
@@ -103,7 +103,11 @@ test('texts of a chat are handled one after the other, and wait for no other cha
   await fc.assert(
     fc.asyncProperty(fc.array(arrival, { maxLength: 12 }), async (arrivals) => {
       const begun: (readonly [string, number])[] = []
-      const { receive, rest, clock } = receiver((inbound) => {
+      const {
+        receive,
+        settled: rest,
+        clock,
+      } = receiver((inbound) => {
         const at = Number(inbound.type === 'text' && inbound.text)
         begun.push([String(at), clock.now()])
         return new Promise<void>((resolve) => void clock.after(arrivals[at]?.takes ?? 0, resolve))
@@ -140,10 +144,10 @@ test('a press does not wait for the text before it, whose handler may wait for i
 
 test('a notice waits out a pause, but not for its turn among the messages', async () => {
   const sent: [string, number][] = []
-  const { answering, pace, clock, errors } = receiver()
+  const { answerFor: answering, pace, clock, errors } = receiver()
   const begin = clock.now()
   const say = async (text: string): Promise<unknown> => sent.push([text, clock.now() - begin])
-  const [first, second] = [1, 2].map(() => answering(press, { say, isMessage: false }))
+  const [first, second] = [1, 2].map(() => answering(press, { send: say, isMessage: false }))
   pace.enter()
   await first?.('One.')
   pace.freeze(4000, 'chat')
@@ -159,9 +163,9 @@ test('a notice waits out a pause, but not for its turn among the messages', asyn
 })
 
 test('a message that waits behind a call that does not end is dropped after a minute', async () => {
-  const { answering, pace, clock, errors } = receiver()
+  const { answerFor: answering, pace, clock, errors } = receiver()
   pace.enter()
-  void answering(press, { say: async () => {}, isMessage: true })('Late.')
+  void answering(press, { send: async () => {}, isMessage: true })('Late.')
   await clock.advance(59_999, calm)
   expect(errors).toEqual([])
   await clock.advance(1, calm)
@@ -172,24 +176,24 @@ test('a message that waits behind a call that does not end is dropped after a mi
 
 test('an answer without text is confirmed if the platform wants that; only the first answer counts', async () => {
   const said: string[] = []
-  const { answering } = receiver()
+  const { answerFor: answering } = receiver()
   const say = async (text: string): Promise<unknown> => said.push(text)
-  const answer = answering(press, { say, confirm: async () => said.push('confirmed'), isMessage: false })
+  const answer = answering(press, { send: say, confirm: async () => said.push('confirmed'), isMessage: false })
   await answer()
   await answer('Too late.')
-  await answering(press, { say, isMessage: false })()
+  await answering(press, { send: say, isMessage: false })()
   expect(said).toEqual(['confirmed'])
 })
 
 test('a rate limit of one answer delays all calls of that client', async () => {
-  const { answering, pace, clock } = receiver()
+  const { answerFor: answering, pace, clock } = receiver()
   let tries = 0
   const say = async (): Promise<unknown> => {
     tries += 1
     if (tries === 1) throw new PortError('rate-limited', 'slow down', { retryAfterMs: 3000, scope: 'client' })
     return tries
   }
-  void answering(press, { say, isMessage: false })('Hi.')
+  void answering(press, { send: say, isMessage: false })('Hi.')
   await clock.advance(0, calm)
   expect(pace.readyAt('ask')).toBe(clock.now() + 3000)
   await clock.advance(2999, calm)

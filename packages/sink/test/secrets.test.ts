@@ -47,7 +47,7 @@ test('a short secret is removed whole, and one that is too short to be one stays
 
 test('of secrets that soon end, the newest 200 are removed', () => {
   const passing = Array.from({ length: 201 }, (_, at) => `${at * 7919}`.repeat(4).padStart(16, 'i'))
-  for (const one of passing) keepSecret(one, { isPassing: true })
+  for (const one of passing) keepSecret(one, { isTemporary: true })
   expect([passing.at(-1), passing.at(1)].map((one = '') => withoutSecrets(one))).toEqual(['[redacted]', '[redacted]'])
   expect(withoutSecrets(passing.at(0) ?? '')).toBe(passing.at(0))
   expect(withoutSecrets(secret)).toBe('[redacted]')
@@ -110,7 +110,7 @@ test('a token that begins like a kept secret is removed whole', () => {
 
 test("what looks like a token is removed from a server's words, not from the program's own", () => {
   const unknown = `xoxb-2345678901234-3456789012345-ZzYyXxWwVvUuTtSsRrQqPp11`
-  const toPortError = createToPortError('Test', () => ({ type: 'refused', says: `400 bad ${unknown} in /home/jane` }))
+  const toPortError = createToPortError('Test', () => ({ type: 'refused', reason: `400 bad ${unknown} in /home/jane` }))
   expect(toPortError({}, 'post').message).toBe('post: 400 bad [redacted] in /home/jane')
   expect(new ChannelError('invalid', 'A webhook needs a secretToken: without one, anyone could post.').message).toBe(
     'A webhook needs a secretToken: without one, anyone could post.',

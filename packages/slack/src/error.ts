@@ -63,14 +63,14 @@ function mappingFor(scope: 'chat' | 'client'): ToPortError {
     if (!response) return undefined
     if (response.type === 'limited') {
       const retryAfterMs = response.retryAfterS * 1000
-      return { type: 'rate-limited', says: `429, retry after ${retryAfterMs} ms.`, retryAfterMs, scope }
+      return { type: 'rate-limited', reason: `429, retry after ${retryAfterMs} ms.`, retryAfterMs, scope }
     }
     if (response.type === 'status') {
       const { code } = response
-      return { type: typeOfStatus(code), says: `status ${code} without a readable response.` }
+      return { type: typeOfStatus(code), reason: `status ${code} without a readable response.` }
     }
     const says = [response.error, ...response.details].join(' ')
-    return { type: meanings[response.error] ?? 'refused', says, cause: error, scope }
+    return { type: meanings[response.error] ?? 'refused', reason: says, cause: error, scope }
   })
 }
 

@@ -41,7 +41,12 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   const { forms } = featuresOf(api)
   /** The hint for a form that was too long for its button and was lost with a restart. */
   const inWords = texts.replyWith({ options: 0, multiple: false, custom: true })
-  const { receive, answering, failing, rest } = createInboundReceiver({
+  const {
+    receive,
+    answerFor: answering,
+    failureReporter: failing,
+    settled: rest,
+  } = createInboundReceiver({
     ...options,
     client: api,
     account: 'slack',
@@ -81,14 +86,14 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       const { isAddressed: _, teamId: __, ...text } = received
       const { messageRef } = text
       // A slash command is not a message, and others don't see it.
-      if (!isTs(messageRef.id)) return { ...text, answer: answering(text, { say: whisper, isMessage: false }) }
+      if (!isTs(messageRef.id)) return { ...text, answer: answering(text, { send: whisper, isMessage: false }) }
       const fields = { ...placeOf(chat, messageRef.id), ...quiet }
       const say = async (words: string): Promise<unknown> =>
         await api.apiCall('chat.postMessage', { ...fields, text: spoken(words) })
-      return { ...text, answer: answering(text, { say, isMessage: true }) }
+      return { ...text, answer: answering(text, { send: say, isMessage: true }) }
     }
     const { token } = received
-    const answer = answering({ type: 'press', chat }, { say: whisper, isMessage: false })
+    const answer = answering({ type: 'press', chat }, { send: whisper, isMessage: false })
     if (received.type === 'press') return { ...received, answer }
     const form = received.form ?? forms.get(token)
     if (!form) {

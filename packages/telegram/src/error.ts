@@ -52,7 +52,7 @@ export const toPortError: ToPortError = createToPortError('Telegram', (error) =>
   const { code, description, retryAfterS } = response
   const retryAfterMs = retryAfterS && retryAfterS * 1000
   // Telegram doesn't say whether a chat or the bot exceeded its rate.
-  return { type: typeOf(response), says: `${code} ${description}`, cause: error, retryAfterMs, scope: 'unknown' }
+  return { type: typeOf(response), reason: `${code} ${description}`, cause: error, retryAfterMs, scope: 'unknown' }
 })
 
 /** Undefined without a response, or with an unreadable one. */

@@ -29,7 +29,11 @@ const pressMs = 10_000
 
 export function createReceiver(options: ReceiverOptions): Receiver {
   const { api, texts } = options
-  const { receive, answering, rest } = createInboundReceiver({
+  const {
+    receive,
+    answerFor: answering,
+    settled: rest,
+  } = createInboundReceiver({
     ...options,
     client: botOf(api),
     account: `telegram/${botIdOf(api)}`,
@@ -93,7 +97,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       }
       const say = async (text: string, signal: AbortSignal): Promise<unknown> =>
         await api.sendMessage(toChatId(chat.id), clip(quiet(text), textLength), replying, signal)
-      return { ...text, answer: answering(text, { say, isMessage: true }) }
+      return { ...text, answer: answering(text, { send: say, isMessage: true }) }
     }
     const { queryID, ...press } = received
     return { ...press, answer: noticing(press, queryID) }
@@ -109,7 +113,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     const confirm = async (signal: AbortSignal): Promise<unknown> => await api.answerCallbackQuery(queryID, {}, signal)
     const say = async (text: string, signal: AbortSignal): Promise<unknown> =>
       await api.answerCallbackQuery(queryID, { text: clip(text, noticeLength) }, signal)
-    return answering(about, { say, confirm, isMessage: false })
+    return answering(about, { send: say, confirm, isMessage: false })
   }
 }
 

@@ -144,7 +144,7 @@ export const toCloudPortError: ToPortError = createToPortError('the Cloud API', 
   const { code, status, details } = error
   const { cure, ...meaning } = meaningOf(error)
   const said = [code ?? `HTTP ${status}`, error.message, details].filter((words) => words !== '').join(' ')
-  return { ...meaning, says: [said, cure].filter(Boolean).join('. '), cause: error }
+  return { ...meaning, reason: [said, cure].filter(Boolean).join('. '), cause: error }
 })
 
 /** What to do about an error code from a webhook. Undefined for codes without advice. */
@@ -188,7 +188,7 @@ export const toBaileysPortError: ToPortError = createToPortError('WhatsApp', (er
   const cure = status === 401 ? '. This device was logged out: link it again with a new login.' : ''
   const says = `${status === undefined ? '' : `${status} `}${words}${cure}`
   const type = boomTypes.get(status ?? 0) ?? typeOfNetworkError(error)
-  return { type, says, cause: error, retryAfterMs: refusedRetryMs, scope: 'client' }
+  return { type, reason: says, cause: error, retryAfterMs: refusedRetryMs, scope: 'client' }
 })
 
 /** The status code of a Boom error. */

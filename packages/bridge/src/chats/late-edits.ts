@@ -22,10 +22,10 @@ export function createLateEdits(
 ): ChannelLateEdits {
   const prefix = `late/${channel}/`
   const listeners = new Map<string, Parameters<Late['listen']>[1]>()
-  let isPassing = false
-  return { tell, listen, passOn }
+  let isTemporary = false
+  return { report: tell, listen, passOn }
 
-  async function tell(key: string, { id }: Parameters<Late['tell']>[1]): Promise<void> {
+  async function tell(key: string, { id }: Parameters<Late['report']>[1]): Promise<void> {
     await state.leave([{ type: 'put', key: prefix + key, value: id, expiresAt: now() + keptMs }])
   }
 
@@ -40,13 +40,13 @@ export function createLateEdits(
   }
 
   async function passOn(): Promise<void> {
-    if (isPassing || listeners.size === 0) return
-    isPassing = true
+    if (isTemporary || listeners.size === 0) return
+    isTemporary = true
     try {
       const rows = await state.list(prefix)
       await Promise.all(rows.map(pass))
     } finally {
-      isPassing = false
+      isTemporary = false
     }
   }
 

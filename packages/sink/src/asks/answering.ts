@@ -93,7 +93,7 @@ export function createAskTaker(options: AskFinderOptions): AskTaker {
 
   async function find(...[input, actor]: Parameters<AskFinder>): Promise<readonly AskMatch[]> {
     await loaded()
-    return 'token' in input ? await pressed(input, actor) : await said(input, actor)
+    return 'token' in input ? await pressed(input, actor) : await typed(input, actor)
   }
 
   function stoppedBy({ name }: Actor): () => void {
@@ -141,7 +141,7 @@ export function createAskTaker(options: AskFinderOptions): AskTaker {
     stop()
   }
 
-  async function said(input: AskText, actor: Actor | undefined): Promise<readonly AskMatch[]> {
+  async function typed(input: AskText, actor: Actor | undefined): Promise<readonly AskMatch[]> {
     const now = reply()
     const targets = now ? targetsOf(input, { reply: now, ledger: ledger(), chat }) : []
     const found = await Promise.all(targets.map(async (target) => await foundAt(target, input, actor)))

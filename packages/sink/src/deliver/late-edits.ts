@@ -20,39 +20,39 @@ export interface LateEdits {
   stop(): void
 }
 
-interface Told {
+interface LateEdit {
   readonly ref: MessageRef
   readonly resolve: () => void
 }
 
-/** `onTold`: something was told. */
+/** Calls `onArrived` when another process reported a late edit. */
 export function createLateEdits(
   late: LateCalls | undefined,
-  onTold: () => void,
+  onArrived: () => void,
   onError: (error: SinkError) => void,
 ): LateEdits {
   let listening: { readonly key: string; readonly end: () => void } | undefined
-  let told: readonly Told[] = []
-  let noting: readonly Told[] = []
+  let arrived: readonly LateEdit[] = []
+  let noting: readonly LateEdit[] = []
   return { listen, noted, kept, tell, stop }
 
   function listen(key: string): void {
     if (!late || listening?.key === key) return
     stop()
-    listening = { key, end: late.listen(key, hear) }
+    listening = { key, end: late.listen(key, note) }
   }
 
-  function hear(ref: MessageRef): Promise<void> {
+  function note(ref: MessageRef): Promise<void> {
     return new Promise((resolve) => {
-      told = [...told, { ref, resolve }]
-      onTold()
+      arrived = [...arrived, { ref, resolve }]
+      onArrived()
     })
   }
 
   function noted(ledger: Ledger): Ledger {
-    noting = [...noting, ...told]
-    const next = told.reduce((known, { ref }) => withUnsure(known, ref), ledger)
-    told = []
+    noting = [...noting, ...arrived]
+    const next = arrived.reduce((known, { ref }) => withUnsure(known, ref), ledger)
+    arrived = []
     if (next === ledger) kept()
     return next
   }
@@ -65,7 +65,7 @@ export function createLateEdits(
   async function tell(key: string, operation: Operation): Promise<void> {
     if (operation.type !== 'edit') return
     try {
-      await late?.tell(key, operation.entry.ref)
+      await late?.report(key, operation.entry.ref)
     } catch (cause) {
       const message = `An edit was made after another process took over, and that one could not be told: message ${operation.entry.ref.id} may show an older text.`
       onError(new SinkError('store', message, { cause }))

@@ -13,22 +13,22 @@ export function withReports(ledger: Ledger, reports: PostReports | undefined): L
   return ledger.entries.reduce((next, entry) => withReported(next, entry, reports.of(entry.id)), ledger)
 }
 
-function withReported(ledger: Ledger, entry: Entry, said: readonly PostReport[]): Ledger {
-  if (said.length === 0) return ledger
+function withReported(ledger: Ledger, entry: Entry, reported: readonly PostReport[]): Ledger {
+  if (reported.length === 0) return ledger
   switch (entry.state) {
     case 'shown':
-      return shownReported(ledger, entry, said)
+      return shownReported(ledger, entry, reported)
     case 'intent': {
       // Its call may not be over yet.
       if (entry.unsureSince === undefined) return ledger
-      const there = said.find((one) => one.type === 'there')
+      const there = reported.find((one) => one.type === 'there')
       if (there) return lookedUp(ledger, { type: 'look-up', entry, isWanted: true, priority: 'final' }, there)
-      const [first] = said
+      const [first] = reported
       if (first?.type !== 'failed') return untried(ledger, entry)
       return withResult(ledger, entry, { ...entry, state: 'failed', ...reasonOf(first) })
     }
     case 'doubtful': {
-      const there = said.find((one) => one.type === 'there')
+      const there = reported.find((one) => one.type === 'there')
       if (!there) return ledger
       const shown: ShownEntry = { ...entry, state: 'shown', ref: there.ref, access: { type: 'editable' } }
       // It was counted when its result was unknown.
@@ -42,15 +42,15 @@ function withReported(ledger: Ledger, entry: Entry, said: readonly PostReport[])
   }
 }
 
-function shownReported(ledger: Ledger, entry: ShownEntry, said: readonly PostReport[]): Ledger {
-  const own = said.find(({ ref }) => ref.id === entry.ref.id)
+function shownReported(ledger: Ledger, entry: ShownEntry, reported: readonly PostReport[]): Ledger {
+  const own = reported.find(({ ref }) => ref.id === entry.ref.id)
   if (own?.type === 'held') return withoutEntry(ledger, entry)
   if (own?.type === 'failed') {
     const { ref: _, access: __, isUnsure: ___, ...fields } = entry
     const failed: FailedEntry = { ...fields, state: 'failed', ...reasonOf(own) }
     return withChanged(ledger, entry, failed)
   }
-  const copies = said.filter(({ type, ref }) => type === 'there' && ref.id !== entry.ref.id).length
+  const copies = reported.filter(({ type, ref }) => type === 'there' && ref.id !== entry.ref.id).length
   const known = entry.copies ?? 0
   if (copies <= known) return ledger
   return withChanged({ ...ledger, doubtful: ledger.doubtful + copies - known }, entry, { ...entry, copies })

@@ -48,7 +48,7 @@ export interface InboundReceiverOptions<Failure extends Error> {
 /** How a channel sends an answer. */
 export interface AnswerRoute {
   /** Sends a text that is not empty. */
-  readonly say: (text: string, signal: AbortSignal) => Promise<unknown>
+  readonly send: (text: string, signal: AbortSignal) => Promise<unknown>
   /** Sends an answer without text. Default: nothing is sent. */
   readonly confirm?: ((signal: AbortSignal) => Promise<unknown>) | undefined
   /**
@@ -71,11 +71,11 @@ export interface InboundReceiver {
    */
   receive(id: string, make: () => Inbound | undefined | Promise<Inbound | undefined>): Promise<Received> | undefined
   /** The `answer` of an inbound that has just arrived. */
-  answering(about: InboundPlace, route: AnswerRoute): AnswerInbound
+  answerFor(about: InboundPlace, route: AnswerRoute): AnswerInbound
   /** Reports that an answer was not sent. */
-  failing(about: InboundPlace): (error: unknown) => void
+  failureReporter(about: InboundPlace): (error: unknown) => void
   /** Resolves when everything received so far is handled, at most `handleMs` each. */
-  rest(): Promise<void>
+  settled(): Promise<void>
 }
 
 /** What an answer belongs to. */
@@ -99,7 +99,7 @@ export function createInboundReceiver<Failure extends Error>(
   const seen = createSeen({ store, key: `inbound/${account}`, clock, onError: report })
   const open = createOpenTasks()
   const turns = createTurns()
-  return { receive, answering, failing, rest: open.rest }
+  return { receive, answerFor: answering, failureReporter: failing, settled: open.rest }
 
   function receive(...[id, make]: Parameters<InboundReceiver['receive']>): ReturnType<InboundReceiver['receive']> {
     if (seen.has(id)) return undefined
@@ -158,7 +158,7 @@ export function createInboundReceiver<Failure extends Error>(
     }
   }
 
-  function answering(about: InboundPlace, { say, confirm, isMessage }: AnswerRoute): AnswerInbound {
+  function answering(about: InboundPlace, { send: say, confirm, isMessage }: AnswerRoute): AnswerInbound {
     const arrivedAt = clock.now()
     const pace = pacerOf(client, clock).chat(about.chat, limitsOf(about.chat))
     return answerOnce(async (text) => {

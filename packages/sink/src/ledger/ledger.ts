@@ -31,7 +31,7 @@ export interface LedgerStore {
  */
 export interface LateCalls {
   /** Tells the process that shows the reply now that this message may show an older text. Needs no right to write. */
-  tell(key: string, ref: MessageRef): Promise<void>
+  report(key: string, ref: MessageRef): Promise<void>
   /**
    * Calls the listener for each message that is told of under the key, also if it was told before. It is told again until
    * the listener's promise resolves. Returns what ends it. A sink listens also when the reply is over: forget the oldest.

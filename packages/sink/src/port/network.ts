@@ -26,7 +26,7 @@ export interface Refusal extends PortErrorOptions {
   /** What the error means for the call. */
   readonly type: PortErrorType
   /** What the platform said, for the message. What looks like a token is removed. */
-  readonly says: string
+  readonly reason: string
 }
 
 /** Maps a failed call to the sink's error. `call` names the call and its place, as in "post in chat 7". */
@@ -41,11 +41,11 @@ export function createToPortError(platform: string, refusalOf: (error: unknown) 
   return (error, call) => {
     if (error instanceof PortError) return error
     const refusal = refusalOf(error)
-    if (refusal) return new PortError(refusal.type, `${call}: ${quotable(refusal.says)}`, refusal)
+    if (refusal) return new PortError(refusal.type, `${call}: ${quotable(refusal.reason)}`, refusal)
     const code = networkCodeOf(error)
     const type = typeOfNetworkError(error)
-    const says = type === 'unreachable' ? `${platform} can't be reached` : 'no readable response arrived'
-    return new PortError(type, `${call}: ${says}${code === undefined ? '' : ` (${code})`}.`)
+    const problem = type === 'unreachable' ? `${platform} can't be reached` : 'no readable response arrived'
+    return new PortError(type, `${call}: ${problem}${code === undefined ? '' : ` (${code})`}.`)
   }
 }
 

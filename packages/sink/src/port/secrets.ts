@@ -6,29 +6,29 @@ const shortestPart = 16
 /** Shorter texts are not kept: errors would lose ordinary words. */
 const shortestSecret = 8
 /** How many secrets with an end are remembered: such as those of interactions, which Discord takes for 15 minutes. */
-const mostPassing = 200
+const mostTemporary = 200
 
-const lasting = new Set<string>()
-const passing = new Set<string>()
+const permanent = new Set<string>()
+const temporary = new Set<string>()
 
 /**
  * Keeps a secret out of the errors of this process, also in part: an error passes through any number of hands before one
- * of them prints it. `isPassing` for one of many that end soon: only the newest 200 are remembered.
+ * of them prints it. `isTemporary` for one of many that end soon: only the newest 200 are remembered.
  */
-export function keepSecret(secret: string, { isPassing = false }: { readonly isPassing?: boolean } = {}): void {
+export function keepSecret(secret: string, { isTemporary = false }: { readonly isTemporary?: boolean } = {}): void {
   if (secret.length < shortestSecret) return
-  const kept = isPassing ? passing : lasting
+  const kept = isTemporary ? temporary : permanent
   kept.delete(secret)
   kept.add(secret)
-  const [oldest] = passing.size > mostPassing ? passing : []
-  if (oldest !== undefined) passing.delete(oldest)
+  const [oldest] = temporary.size > mostTemporary ? temporary : []
+  if (oldest !== undefined) temporary.delete(oldest)
 }
 
 /** A text without the secrets that were kept. */
 export function withoutSecrets(text: string): string {
   const forms = [
-    ...[...lasting].flatMap((secret) => [...formsOf(secret), ...inBase64(secret)]),
-    ...[...passing].flatMap(formsOf),
+    ...[...permanent].flatMap((secret) => [...formsOf(secret), ...inBase64(secret)]),
+    ...[...temporary].flatMap(formsOf),
   ]
   const spans = [...new Set(forms)].flatMap((form) => partsOf(form, text)).sort((one, other) => one.start - other.start)
   let out = ''

@@ -89,12 +89,12 @@ export function createFake(options: FakeOptions): Fake {
   let typingUntil = 0
   let frozenUntil = 0
   let preview: { text: string; until: number } | undefined
-  const said = new Map<string, PostReport[]>()
+  const reportsByKey = new Map<string, PostReport[]>()
   const listeners = new Set<() => void>()
   let takesPosts = true
   let isClosed = false
   const reports: PostReports = {
-    of: (key) => said.get(key) ?? [],
+    of: (key) => reportsByKey.get(key) ?? [],
     isClosed: () => isClosed,
     withinMs: () => 10_000,
     observe: (listener) => {
@@ -144,11 +144,11 @@ export function createFake(options: FakeOptions): Fake {
     setOpen: (isOpen) => {
       takesPosts = isOpen
       if (isOpen) isClosed = false
-      tell()
+      notify()
     },
   }
 
-  function tell(): void {
+  function notify(): void {
     for (const listener of [...listeners]) listener()
   }
 
@@ -158,9 +158,12 @@ export function createFake(options: FakeOptions): Fake {
     const type: PostReport['type'] = !takesPosts ? 'held' : fault === 'undelivered' ? 'failed' : 'there'
     if (type !== 'there') removed.add(ref.id)
     queueMicrotask(() => {
-      said.set(key, [...(said.get(key) ?? []), type === 'failed' ? { type, ref, error } : { type, ref }])
+      reportsByKey.set(key, [
+        ...(reportsByKey.get(key) ?? []),
+        type === 'failed' ? { type, ref, error } : { type, ref },
+      ])
       if (type === 'held') isClosed = true
-      tell()
+      notify()
     })
   }
 

@@ -123,8 +123,8 @@ function runningKey(part: ToolPart): string {
 function lineOf(part: ToolPart, reply: Reply, { texts, policy, mode, small }: ViewOptions): string {
   const label = literal(titleOf(part, reply))
   const { end } = toolFacts(part, reply)
-  const said = `${texts.toolPrefix}${end ? `~~${label}~~ ${literal(endText(end, texts))}` : label}`.trim()
-  const line = small?.(said) ?? (mode === 'live' ? `*${said}*` : said)
+  const text = `${texts.toolPrefix}${end ? `~~${label}~~ ${literal(endText(end, texts))}` : label}`.trim()
+  const line = small?.(text) ?? (mode === 'live' ? `*${text}*` : text)
   const output = policy.verbosity === 'verbose' && !end ? (part.state.output ?? '').trim() : ''
   return output === '' ? line : `${line}\n${excerpt(output)}`
 }

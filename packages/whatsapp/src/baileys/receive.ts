@@ -50,7 +50,7 @@ export function createBaileysReceiver(options: BaileysReceiverOptions): BaileysR
 
   async function rest(): Promise<void> {
     await last
-    await receiver.rest()
+    await receiver.settled()
   }
 
   function upsert({ messages, type }: BaileysEvents['messages.upsert'], own: readonly string[]): void {
@@ -103,7 +103,7 @@ export function createBaileysReceiver(options: BaileysReceiverOptions): BaileysR
       const content = { text: clip(asWritten(text), textLength), linkPreview: null }
       return await connection.socket().sendMessage(chat.id, content, { quoted: quotableIn(chat.id, quoted) })
     }
-    return { ...received, answer: receiver.answering(received, { say, isMessage: true }) }
+    return { ...received, answer: receiver.answerFor(received, { send: say, isMessage: true }) }
   }
 }
 

@@ -34,7 +34,7 @@ export function createCloudReceiver(options: CloudReceiverOptions): ReceiveCloud
   const { client, onError, clock, maxAgeMs } = options
   const reports = reportsOf(client)
   reports.listen()
-  const { receive, answering } = createInboundReceiver({
+  const { receive, answerFor: answering } = createInboundReceiver({
     ...{
       ...options,
       account: `whatsapp/${client.phoneNumberId}`,
@@ -101,6 +101,6 @@ export function createCloudReceiver(options: CloudReceiverOptions): ReceiveCloud
       }
       return await client.messages(message, signal)
     }
-    return answering(about, { say, isMessage: true })
+    return answering(about, { send: say, isMessage: true })
   }
 }

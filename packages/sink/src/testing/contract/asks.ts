@@ -159,7 +159,9 @@ async function readable(
 
 function isAsked(stage: Stage, from = 0): boolean {
   const shown = stage.screen().slice(from)
-  return shown.some(({ text, buttons }) => buttons.flat().length > 0 || says(text, texts.replyReject) || isReply(text))
+  return shown.some(
+    ({ text, buttons }) => buttons.flat().length > 0 || includesText(text, texts.replyReject) || isReply(text),
+  )
 }
 
 function isOffered(stage: Stage, from = 0): boolean {
@@ -170,11 +172,11 @@ function isOffered(stage: Stage, from = 0): boolean {
 }
 
 function isReply(text: string): boolean {
-  return says(text, texts.replyPermission(true))
+  return includesText(text, texts.replyPermission(true))
 }
 
-function says(text: string, said: string): boolean {
-  return compact(text).includes(compact(said))
+function includesText(text: string, expected: string): boolean {
+  return compact(text).includes(compact(expected))
 }
 
 /** Every line of every string of the input, as it should be readable. */

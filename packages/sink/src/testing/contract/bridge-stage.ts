@@ -93,7 +93,10 @@ export async function begun(stage: BridgeStage, act: (begun: Begun) => Promise<v
 }
 
 /** Waits for a text from a person. */
-export async function heard({ received, errors }: Begun, count: number): Promise<Extract<Inbound, { type: 'text' }>> {
+export async function receivedText(
+  { received, errors }: Begun,
+  count: number,
+): Promise<Extract<Inbound, { type: 'text' }>> {
   const isDone = (): boolean => received.length >= count
   await until({}, { isDone, withinMs: 20_000, message: `It passed on ${received.length} of ${count}.` }).catch(
     (error) => {

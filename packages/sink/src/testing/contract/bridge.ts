@@ -3,7 +3,7 @@ import * as z from 'zod'
 import type { Inbound } from '../../inbound/inbound.ts'
 import { NotTakenError } from '../../inbound/receive.ts'
 import { begin, ended } from './acting.ts'
-import { type BridgeStage, begun, fieldsIn, heard, hostOf, reasonOf } from './bridge-stage.ts'
+import { type BridgeStage, begun, fieldsIn, hostOf, reasonOf, receivedText } from './bridge-stage.ts'
 import { replyOf } from './script.ts'
 import { failureOf, must, reads, until } from './stage.ts'
 
@@ -61,12 +61,12 @@ export const bridging = [
     run: async (stage) => {
       await begun(stage, async (at) => {
         await stage.say({ text: 'Only said.' })
-        const said = await heard(at, 1)
-        must(said.text === 'Only said.' && said.isMention === undefined, `It passed on ${JSON.stringify(said)}.`)
-        must(said.chat.id === stage.chat.id, `It passed on chat ${said.chat.id}.`)
+        const sent = await receivedText(at, 1)
+        must(sent.text === 'Only said.' && sent.isMention === undefined, `It passed on ${JSON.stringify(sent)}.`)
+        must(sent.chat.id === stage.chat.id, `It passed on chat ${sent.chat.id}.`)
         if (stage.mentions === false) return
         await stage.say({ text: 'Look  at\nthis.', isMention: true })
-        const { text, isMention } = await heard(at, 2)
+        const { text, isMention } = await receivedText(at, 2)
         must(text === 'Look  at\nthis.' && isMention === true, `It passed on ${JSON.stringify({ text, isMention })}.`)
       })
     },
@@ -79,7 +79,7 @@ export const bridging = [
         const [ref] = await at.connection.post({ chat: stage.chat, text: 'A note.' })
         must(ref !== undefined, 'It posted no message.')
         await stage.say({ text: 'A reply.', replyTo: ref })
-        const { replyTo, repliesToBot } = await heard(at, 1)
+        const { replyTo, repliesToBot } = await receivedText(at, 1)
         must(
           replyTo?.id === ref.id && repliesToBot === true,
           `It passed on ${JSON.stringify({ replyTo, repliesToBot })}.`,
@@ -92,7 +92,7 @@ export const bridging = [
     run: async (stage) => {
       await begun(stage, async (at) => {
         await stage.say({ text: '', file: { name: 'notes.txt', bytes } })
-        const { text, files: [file, ...more] = [] } = await heard(at, 1)
+        const { text, files: [file, ...more] = [] } = await receivedText(at, 1)
         must(
           text === '' && more.length === 0 && file?.name === 'notes.txt',
           `It passed on ${JSON.stringify([text, file])}.`,
@@ -185,11 +185,11 @@ export const bridging = [
     run: async (stage) => {
       await begun(stage, async (at) => {
         await stage.say({ text: 'One.' })
-        await heard(at, 1)
+        await receivedText(at, 1)
         await at.connection.stop()
         await at.connection.start()
         await stage.say({ text: 'Two.' })
-        const { text } = await heard(at, 2)
+        const { text } = await receivedText(at, 2)
         must(text === 'Two.', `It passed on "${text}".`)
       })
     },
@@ -202,7 +202,7 @@ export const bridging = [
         await at.connection.stop()
         await stage.say({ text: 'Meanwhile.' })
         await at.connection.start()
-        const { text } = await heard(at, 1)
+        const { text } = await receivedText(at, 1)
         must(text === 'Meanwhile.', `It passed on "${text}".`)
       })
     },
@@ -210,7 +210,7 @@ export const bridging = [
   {
     name: 'lets the platform deliver again what the host did not take',
     run: async (stage) => {
-      const heardTexts: string[] = []
+      const receivedTexts: string[] = []
       const config = stage.channel.schema.parse(stage.config)
       let refused = 0
       const onInbound = (inbound: Inbound): void => {
@@ -218,7 +218,7 @@ export const bridging = [
           refused += 1
           throw new NotTakenError()
         }
-        if (inbound.type === 'text') heardTexts.push(inbound.text)
+        if (inbound.type === 'text') receivedTexts.push(inbound.text)
       }
       const connection = await stage.channel.create(
         config,
@@ -230,8 +230,8 @@ export const bridging = [
         await until({}, { isDone: () => refused === 1, withinMs: 20_000, message: 'It passed on nothing.' })
         await connection.stop()
         await connection.start()
-        await until({}, { isDone: () => heardTexts.length > 0, withinMs: 20_000, message: 'It did not come again.' })
-        must(heardTexts.join() === 'For the next one.', `It passed on "${heardTexts.join()}".`)
+        await until({}, { isDone: () => receivedTexts.length > 0, withinMs: 20_000, message: 'It did not come again.' })
+        must(receivedTexts.join() === 'For the next one.', `It passed on "${receivedTexts.join()}".`)
       } finally {
         await connection.stop()
       }

@@ -166,9 +166,9 @@ export const faults = [
       const others: readonly StageFault[] = ['fixed', 'unparsable', 'undelivered']
       for (const fault of stage.faults.filter((one) => !others.includes(one))) {
         stage.failNext(fault)
-        const said = allOf(await failureOf(post(stage, 'A word.')))
+        const message = allOf(await failureOf(post(stage, 'A word.')))
         for (const secret of stage.secrets ?? [])
-          must(!said.includes(secret), `The error after "${fault}" contains a secret.`)
+          must(!message.includes(secret), `The error after "${fault}" contains a secret.`)
       }
     },
   },

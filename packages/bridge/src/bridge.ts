@@ -326,46 +326,46 @@ function closedWebhook(status: number): Webhook {
   return createWebhook({ refuse: () => ({ status }), take: () => ({ status }) })
 }
 
-/** Makes the connection of a channel, without a call to its platform. */
+/** Creates the connection of a channel. Makes no call to the platform. */
 export type Connect = (host: ChannelHost) => BridgeConnection | Promise<BridgeConnection>
 
-/** What a bridge is made of. */
+/** Options of `createBridge`. */
 export interface BridgeOptions {
-  /** A checked config: `parseConfig` or `loadConfig` gives one. */
+  /** A checked config, from `parseConfig`. */
   readonly config: BridgeConfig
-  /** Where everything is kept that must survive a restart. The bridge closes it. */
+  /** Keeps what must survive a restart, for example `sqliteStore`. The bridge closes it when it stops. */
   readonly store: Store
   /** Reads the config's secrets. Default: from the process's environment, and from files below the working directory. */
   readonly secret?: ((source: SecretSource) => string) | undefined
   /**
-   * Absolute paths of files and folders that no agent may reach, such as the config, the state and the files of secrets:
-   * `loadConfig` lists them. A prompt whose session works where it reaches one is refused. Default: none.
+   * Absolute paths of files and folders that no agent may access, for example the config, the state and the files of
+   * secrets. The bridge refuses a prompt if its session works in a folder that contains one. Default: none.
    */
   readonly ownPaths?: readonly string[] | undefined
-  /** Gets failures that the bridge goes on after. Default: they are dropped. */
+  /** Called with errors that the bridge recovers from. Default: they are dropped. */
   readonly onError?: ((error: Error) => void) | undefined
-  /** Gets what an operator wants to know: started, waiting for another process, stopped. Default: nothing. */
+  /** Called with notices for the operator, for example that the bridge waits for another process. Default: none. */
   readonly onNotice?: ((notice: string) => void) | undefined
-  /** Get what happens, for logs, metrics and traces: see `bridgeLog`. What they throw is reported. */
+  /** Called with each event, for logs, metrics and traces: see `bridgeLog`. Their errors go to `onError`. Default: none. */
   readonly observers?: readonly BridgeObserver[] | undefined
-  /** Called when the bridge can't go on, because another process took over its state: for no other reason. */
+  /** Called when the bridge ends because another process took over its state, and for no other reason. */
   readonly onEnd?: ((error: BridgeError) => void) | undefined
-  /** Loads channels. Default: `@reply/<type>`. */
+  /** Loads the package of a channel. Default: `@reply/<type>`. */
   readonly load?: LoadChannel | undefined
   /**
-   * Channels with clients of the program's own, by their names in the config: `telegramConnection` and the like of the
-   * channel packages make them. Of such a channel's entry in the config, only `policy` and `words` are read. Default: none.
+   * Channels with your own clients, by their names in the config. Create them with `telegramConnection` and its
+   * counterparts in the other channel packages. Of such a channel's entry in the config, only `policy` and `words` are read. Default: none.
    */
   readonly connections?: Readonly<Record<string, Connect>> | undefined
-  /** Makes the connection to a server of the config. Default: the core's `connect`. */
+  /** Connects to a server of the config by its name. Default: `connect` of `@reply/core`. */
   readonly connectTo?: ((name: string) => Client) | undefined
   /** Default: the computer's clock. */
   readonly clock?: Clock | undefined
-  /** Numbers from 0 to 1 for the ids of runs. Default Math.random. */
+  /** Returns numbers from 0 to 1, for the ids of runs. Default: `Math.random`. */
   readonly random?: (() => number) | undefined
 }
 
-/** What a bridge does now. */
+/** The status of a bridge. */
 export interface BridgeStatus {
   /**
    * - `starting`: it does not receive messages yet, or waits for another process to exit.
@@ -375,7 +375,7 @@ export interface BridgeStatus {
    * - `stopped`: `stop` was called.
    */
   readonly state: 'starting' | 'ready' | 'disconnected' | 'stalled' | 'stopped'
-  /** What is wrong now, a sentence each, without secrets. Empty if nothing is. */
+  /** A sentence for each current problem, without secrets. Empty if there are none. */
   readonly problems: readonly string[]
   /**
    * Each channel by its name, once it listens. A channel with a webhook, or with a client of your own program, always
@@ -384,26 +384,26 @@ export interface BridgeStatus {
   readonly channels: Readonly<Record<string, InboundStatus>>
 }
 
-/** Chats and servers, connected. */
+/** Connects chats with servers. */
 export interface Bridge {
   /**
-   * Takes over the state, finds again what an earlier process left, then hears the chats. Rejects if the config does not
-   * fit a channel, or if a platform refuses its token.
+   * Waits until no other process uses the state, picks up the runs of an earlier process, then starts the channels.
+   * Rejects if the config doesn't fit a channel, or if a platform refuses its token.
    */
   start(): Promise<void>
-  /** What it does now, what is wrong, and which channels hear. */
+  /** Returns the current state, problems, and whether each channel receives messages. */
   status(): BridgeStatus
-  /** Hears nothing more, and resolves when all is written down, within 10 s. What runs on the servers goes on. */
+  /** Stops the channels, stores what was received, and resolves within 10 s. Runs on the servers continue. */
   stop(): Promise<void>
   /**
-   * Replaces the people and their rights, with effect on everything that is decided from then on: new messages, waiting
-   * prompts, and presses on messages that are already on a screen. Throws `BridgeError` of type `config` for a list that
-   * the config could not have, and then keeps the one before. `openBridge` calls it when its file changes.
+   * Replaces the people and their rights. This affects everything that is decided later: new messages, queued prompts,
+   * and presses on messages that are already on a screen. Throws `BridgeError` of type `config` for an invalid list, and
+   * then changes nothing. `openBridge` calls it when its file changes.
    */
   setPeople(people: BridgeConfig['people']): void
-  /** The channels that hear by requests: the host passes those to `webhook`. Known once it has started. */
+  /** Names of the webhook channels. Empty before `start` has created them. */
   webhooks(): readonly string[]
-  /** Refuses a request by its head, for hosts that read bodies themselves. Undefined: read its body, and call `webhook`. */
+  /** Checks the head of a request, for frameworks that read bodies themselves. Undefined: read the body, then call `webhook`. */
   refuse(channel: string, head: WebhookHead): WebhookAnswer | undefined
   /** Handles a request from the platform of a channel. 404 for a channel without webhooks, 503 before the start. */
   webhook(channel: string, request: WebhookRequest): Promise<WebhookAnswer>

@@ -8,13 +8,13 @@ import { withoutSecrets } from '@reply/sink/internal'
  * - `state`: the state is not usable, or a row of it.
  * - `delivery`: an answer may be missing in its chat.
  * - `taken-over`: another process works with the state now.
- * - `inbound`: something that a person did could not be handled.
+ * - `inbound`: a message or press of a person could not be handled.
  */
 export type BridgeErrorType = 'config' | 'channel' | 'state' | 'delivery' | 'taken-over' | 'inbound'
 
 /** The package's own error. The message says what failed and the cure, and never contains a secret. */
 export class BridgeError extends SafeError {
-  /** What went wrong: decide by it, not by the message. */
+  /** What went wrong. Check this, not the message. */
   readonly type: BridgeErrorType
 
   constructor(type: BridgeErrorType, message: string, options?: ErrorOptions) {
@@ -24,12 +24,12 @@ export class BridgeError extends SafeError {
   }
 }
 
-/** Whether another process took over, and says itself what becomes of everything. */
+/** Whether another process took over. That process then handles and reports everything. */
 export function isTakenOver(error: unknown): boolean {
   return error instanceof BridgeError && error.type === 'taken-over'
 }
 
-/** What failed, in words: of an error its message. Without secrets. */
+/** Returns the message of an error, without secrets. */
 export function messageOf(error: unknown): string {
   return withoutSecrets(error instanceof Error ? error.message : String(error))
 }

@@ -14,19 +14,19 @@ export interface OpenBridgeOptions extends Omit<BridgeOptions, 'config' | 'store
   readonly env?: Readonly<Record<string, string | undefined>> | undefined
 }
 
-/** A bridge whose people and rights are those of its file, as it is now. A list given to `setPeople` holds until it changes. */
+/** A bridge that follows its config file. A list that you pass to `setPeople` holds until the file changes. */
 export interface OpenedBridge extends Bridge {
   /**
-   * Reads the file now, as the bridge does by itself within 2 s of a change. Never rejects: a file that can't be used is
-   * reported to `onError`.
+   * Reads the file at once. The bridge does so itself within 2 s of a change. Never rejects: errors of the file go to
+   * `onError`.
    */
   reload(): Promise<void>
 }
 
 /**
  * Reads the config and opens the state. Rejects with `BridgeError` of type `config`, or with `StoreError`. The bridge does
- * nothing before `start`. From then on it follows the file: changes of `people` take effect at once, others after a
- * restart, which `onNotice` says. A file that can't be used gives no one anything, and is reported to `onError`.
+ * nothing before `start`. From then on it follows the file. Changes of `people` take effect within 2 s, others after a
+ * restart, and `onNotice` says so. A file that can't be used never grants anything, and its error goes to `onError`.
  */
 export async function openBridge({ path, env = process.env, ...options }: OpenBridgeOptions): Promise<OpenedBridge> {
   const stamp = await stampOf(path)

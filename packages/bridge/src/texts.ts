@@ -141,7 +141,7 @@ export function plain(text: string): string {
   return text.split('\n').map(literal).join('\n')
 }
 
-/** The same for a chat: addresses of servers and paths of this machine are the operator's matter, and are only logged. */
+/** Returns an error's message for a chat. Addresses and paths are only logged, because they concern the operator alone. */
 export function chatMessageOf(error: unknown): string {
   if (error instanceof StoreError) return texts.stateFails
   const type = error instanceof Error && 'type' in error ? error.type : undefined

@@ -13,47 +13,47 @@ export interface Command {
   readonly name: string
   /** One line, for the platform's menu and `/help`. */
   readonly description: string
-  /** What may follow the name, for `/help`. Default: nothing. */
+  /** The arguments, as `/help` shows them. Default: none. */
   readonly usage?: string | undefined
-  /** To do it twice is not the same as once: after a crash it is not repeated. */
+  /** Not idempotent, so it is never retried after a crash. */
   readonly isOnce?: true | undefined
-  /** It has the agent work: it takes the right `prompt`. */
+  /** Starts the agent. Requires the right `prompt`. */
   readonly isPrompting?: true | undefined
-  /** It takes the right `approve`, and no other. */
+  /** Requires the right `approve`. */
   readonly isApproving?: true | undefined
-  /** Does it, and resolves with what to say. Undefined says nothing. */
+  /** Runs the command. Resolves with the reply, or with undefined for no reply. */
   readonly run: (call: CommandCall) => Promise<CommandReply | undefined>
 }
 
-/** What a command says, and the session that a reply to it continues. */
+/** The reply to a command, and the session that an answer to it continues. */
 export type CommandReply = ChatMessage & { readonly session?: SessionRef | undefined }
 
-/** A command as a person gave it. */
+/** A command that a person sent. */
 export interface CommandCall {
   readonly entry: QueuedPrompt
   readonly place: ChatPlace
   readonly person: Person
-  /** What follows the name, without space around it. */
+  /** The arguments, trimmed. */
   readonly rest: string
-  /** The route of the place and its server. Throws words for people if the place has none. */
+  /** The route of the chat and its server. Throws a `CommandRefusal` if the chat has none. */
   readonly target: () => Promise<Target>
 }
 
-/** Where a place works. */
+/** The session and server that a chat uses. */
 export interface Target {
   readonly route: Route
   readonly opencode: Client
 }
 
-/** What commands work with. */
+/** The services that commands use. */
 export interface CommandContext extends BridgeContext {
   readonly runner: Runner
 }
 
-/** What a command can't do, in words for the person. */
+/** An error shown to the user. */
 export class CommandRefusal extends Error {
-  constructor(words: string) {
-    super(words)
+  constructor(message: string) {
+    super(message)
     this.name = 'CommandRefusal'
   }
 }

@@ -158,7 +158,7 @@ test('--check starts it, and says what it can read and may do', async () => {
   const { found } = checked.find(({ part }) => part === 'server home') ?? {}
   expect(found).toContain('acp starts in')
   expect(found).toContain("can read TOKEN in this process's environment (/proc)")
-  expect(found).toContain('bob can have commands run on home without anyone being asked')
+  expect(found).toContain('bob can run commands on home without approval')
 })
 
 test('--check names the people that it can not be guarded against', async () => {

@@ -150,7 +150,7 @@ test('/verbose shows the output of tools until it is turned off', async () => {
 test('/switch and the list’s buttons continue an earlier session', async () => {
   await ask('Hi [scenario:hello]', 'Hello to you.')
   const first = await sessionOf()
-  await ask('/new Second', 'begins the session “Second”')
+  await ask('/new Second', 'starts the session “Second”')
   await ask('More [scenario:again]', 'Again, hello.')
   const second = await sessionOf()
   await ask(`/switch ${first}`, 'This chat now continues')

@@ -56,7 +56,7 @@ test('a server that left the config is told, and the message of its run is close
   await said(501, 'Queued, number 1.')
   await stage.stop()
   await stage.start({ serverName: 'other' })
-  await said(501, 'The server home is no longer in the config of the bridge')
+  await said(501, 'The server home is no longer in the bridge’s config')
   await closedBelow(501, working.messageId)
   // What waited goes to the server that the config has now.
   await said(501, 'Hello to you.')

@@ -48,7 +48,7 @@ test('a command of the agent runs nothing and reads nothing by words of a person
     stage.telegram.say(chat, words)
     await stage.seen(chat, () => refusals() === index + 1)
   }
-  expect(stage.said(chat).at(-1)).toContain('A person with the right approve can send it')
+  expect(stage.said(chat).at(-1)).toContain('Someone with the right approve can send it')
   expect(injected()).toBe(false)
   expect(stage.errors).toEqual([])
 })

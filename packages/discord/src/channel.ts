@@ -1,6 +1,6 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto'
 import type { Clock } from '@reply/core'
-import type { Inbound, Sink, SinkPlace, WebhookAnswer, WebhookRequest } from '@reply/sink'
+import type { Inbound, Sink, SinkPlace, WebhookAnswer } from '@reply/sink'
 import {
   type ChannelOptions,
   createWebhook,
@@ -14,7 +14,7 @@ import {
 import { jsonOf, type WebhookHead, wallTime } from '@reply/sink/internal'
 import type { Body, DiscordClient } from './api.ts'
 import { DiscordError } from './error.ts'
-import { type InboundFilter, isMalformed, toEvent, toInteraction } from './inbound.ts'
+import { type Interaction, isMalformed, toEvent, toInteraction } from './inbound.ts'
 import { signatureMs } from './limits.ts'
 import { createReceiver, quietOf, type Receiver } from './receive.ts'
 import { type DiscordSinkOptions, discordSink } from './sink.ts'
@@ -66,10 +66,7 @@ export function discordChannel(options: DiscordChannelOptions): DiscordChannel {
     throw new DiscordError('invalid', "The gateway needs a client: pass discord.js's `new Client(...)`.")
   const filter = { commands: commands instanceof Set ? commands : new Set(commands), own: () => client?.user?.id }
   const { receive, rest: handled } = createReceiver({ rest, ...inbound })
-  const webhook =
-    publicKey === undefined && updates !== 'http'
-      ? undefined
-      : createDiscordWebhook({ publicKey, receive, filter, clock, maxBytes })
+  const webhook = publicKey === undefined && updates !== 'http' ? undefined : webhookWith(keyOf(publicKey))
   let isListening = false
   return {
     sinkFor,
@@ -102,6 +99,19 @@ export function discordChannel(options: DiscordChannelOptions): DiscordChannel {
     })
   }
 
+  function webhookWith(key: KeyObject): Webhook {
+    return createWebhook({
+      refuse: (head) => refuseUnsigned(head, clock),
+      take: async (request) => {
+        const signed = signedIn(request)
+        if (!signed || !isSigned(request.body, signed, key)) return { status: 401 }
+        return await takeInteraction(toInteraction(jsonOf(request.body), filter), receive)
+      },
+      maxBytes,
+      clock,
+    })
+  }
+
   function listen(packet: unknown): void {
     void handleEvent(packet)
   }
@@ -116,16 +126,6 @@ export function discordChannel(options: DiscordChannelOptions): DiscordChannel {
   }
 }
 
-interface DiscordWebhookOptions {
-  /** The application's public key from Discord's developer portal: 64 hexadecimal digits. */
-  readonly publicKey: string | undefined
-  readonly receive: Receiver['receive']
-  readonly filter: InboundFilter
-  readonly clock: Clock
-  /** Largest body, in bytes. */
-  readonly maxBytes: number | undefined
-}
-
 /**
  * Discord signs the time and the body.
  * https://discord.com/developers/docs/interactions/overview#setting-up-an-endpoint-validating-security-request-headers
@@ -135,39 +135,33 @@ const header = { signature: 'x-signature-ed25519', timestamp: 'x-signature-times
 /** DER prefix of the 32 bytes of an Ed25519 public key. RFC 8410. */
 const keyHead = Buffer.from('302a300506032b6570032100', 'hex')
 
-function createDiscordWebhook(options: DiscordWebhookOptions): Webhook {
-  const { receive, filter, clock, maxBytes } = options
-  const key = keyOf(options.publicKey)
-  return createWebhook({ refuse, take, maxBytes, clock })
+/** Checks only the head, so that requests without a usable signature are refused before their body is read. */
+function refuseUnsigned(head: WebhookHead, clock: Clock): WebhookAnswer | undefined {
+  if (head.method.toUpperCase() !== 'POST') return { status: 405 }
+  const signed = signedIn(head)
+  if (!signed || Math.abs(wallTime(clock) - Number(signed.timestamp) * 1000) > signatureMs) return { status: 401 }
+  return undefined
+}
 
-  /** Checks only the head, so that requests without a usable signature are refused before their body is read. */
-  function refuse(head: WebhookHead): WebhookAnswer | undefined {
-    if (head.method.toUpperCase() !== 'POST') return { status: 405 }
-    const signed = signedIn(head)
-    if (!signed || Math.abs(wallTime(clock) - Number(signed.timestamp) * 1000) > signatureMs) return { status: 401 }
-    return undefined
-  }
-
-  async function take(request: WebhookRequest): Promise<WebhookAnswer> {
-    const signed = signedIn(request)
-    if (!signed || !isSigned(request.body, signed, key)) return { status: 401 }
-    const interaction = toInteraction(jsonOf(request.body), filter)
-    if (!interaction) return { status: 400 }
-    if (interaction.type === 'ping') return answerOf({ type: 1 })
-    const { received } = interaction
-    if (!received) return { status: 400 }
-    const isForeign = received.type === 'press' && received.isForeign === true
-    return await new Promise((resolve) => {
-      const first = async (body: Body): Promise<void> => resolve(answerOf(body))
-      // A new interaction always gets its response from the host or the timer. Only a repeat gets an empty one here.
-      const quiet = (): void => resolve(answerOf(quietOf({ isOnMessage: true })))
-      const handled = receive(interaction, first)
-      // What the host did not answer here, its own server may answer.
-      if (handled && isForeign) void handled.then(() => resolve({ status: 400 }))
-      else if (handled) void handled.then((result) => result === 'repeat' && quiet())
-      else quiet()
-    })
-  }
+async function takeInteraction(
+  interaction: Interaction | undefined,
+  receive: Receiver['receive'],
+): Promise<WebhookAnswer> {
+  if (!interaction) return { status: 400 }
+  if (interaction.type === 'ping') return answerOf({ type: 1 })
+  const { received } = interaction
+  if (!received) return { status: 400 }
+  const isForeign = received.type === 'press' && received.isForeign === true
+  return await new Promise((resolve) => {
+    const first = async (body: Body): Promise<void> => resolve(answerOf(body))
+    // A new interaction always gets its response from your program or the timer. Only a repeat gets an empty one here.
+    const quiet = (): void => resolve(answerOf(quietOf({ isOnMessage: true })))
+    const handled = receive(interaction, first)
+    // If your program did not answer a press of its own here, its own server may.
+    if (handled && isForeign) void handled.then(() => resolve({ status: 400 }))
+    else if (handled) void handled.then((result) => result === 'repeat' && quiet())
+    else quiet()
+  })
 }
 
 interface Signed {

@@ -103,7 +103,7 @@ export function slackChannel(options: SlackChannelOptions): SlackChannel {
     events === 'socket' ? createListening({ socket: requireSocket(socket), take, onError, monitor, clock }) : undefined
   requireToken(api)
   if (events === 'http' || signingSecret !== undefined) requireSecret(signingSecret)
-  const webhook = signingSecret ? createSlackWebhook({ signingSecret, take, maxBytes, clock }) : undefined
+  const webhook = signingSecret ? slackWebhook(signingSecret, take, { maxBytes, clock }) : undefined
   warn(api, onError)
   return {
     sinkFor,
@@ -160,15 +160,6 @@ function warn(api: SlackApi, onError: (error: SlackError) => void): void {
   )
 }
 
-interface SlackWebhookOptions {
-  readonly signingSecret: string
-  /** Takes a request's event. The response waits for it, and is an error if it resolves with false. */
-  readonly take: (body: unknown) => Promise<boolean>
-  /** Largest body, in bytes. */
-  readonly maxBytes: number | undefined
-  readonly clock: Clock
-}
-
 /** Slack signs each request. https://docs.slack.dev/authentication/verifying-requests-from-slack */
 const signatureHeader = 'x-slack-signature'
 const timeHeader = 'x-slack-request-timestamp'
@@ -176,8 +167,12 @@ const timeHeader = 'x-slack-request-timestamp'
 /** Most bytes of a check of the certificate. */
 const checkBytes = 200
 
-/** Slack waits three seconds for a response. */
-function createSlackWebhook({ signingSecret, take: receive, maxBytes, clock }: SlackWebhookOptions): Webhook {
+/** The response waits for `receive`, for which Slack gives three seconds, and is an error if it resolves with false. */
+function slackWebhook(
+  signingSecret: string,
+  receive: (body: unknown) => Promise<boolean>,
+  { maxBytes, clock }: { readonly maxBytes: number | undefined; readonly clock: Clock },
+): Webhook {
   return createWebhook({ refuse, take, maxBytes, clock })
 
   /** Refuses unsigned, old and future-dated requests without reading their body. */

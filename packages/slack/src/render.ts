@@ -4,6 +4,7 @@ import {
   clip,
   escapeInvisible,
   isMisleading,
+  itemText,
   knownTokens,
   lex,
   mayMislead,
@@ -45,11 +46,7 @@ const shown: Dialect = {
   image: same,
   heading: same,
   paragraph: same,
-  item(content, { ordered, number, depth, checked }) {
-    const box = checked === undefined ? '•' : checked ? '☑' : '☐'
-    const bullet = ordered ? `${number}.${checked === undefined ? '' : ` ${box}`}` : box
-    return `${'  '.repeat(depth)}${bullet} ${content.trimStart()}`.trimEnd()
-  },
+  item: itemText,
   list: (items) => items.join('\n'),
   blockquote: same,
   hr: () => '———',

@@ -7,7 +7,7 @@ import {
   renderMarkdown,
   type Table,
 } from '@reply/sink/channel'
-import { tableText } from '@reply/sink/internal'
+import { itemText, tableText } from '@reply/sink/internal'
 import { mostEntities, richBlocks, richColumns, richDepth, richLength } from './limits.ts'
 
 const LANGUAGE = /^[\w+#.-]+$/
@@ -38,11 +38,7 @@ const dialect: Dialect = {
   image: (text, href) => anchor(escaped(quiet(text)), href),
   heading: (content) => tagged('b', content),
   paragraph: (content) => content,
-  item(content, { ordered, number, depth, checked }) {
-    const box = checked === undefined ? '•' : checked ? '☑' : '☐'
-    const bullet = ordered ? `${number}.${checked === undefined ? '' : ` ${box}`}` : box
-    return `${'  '.repeat(depth)}${bullet} ${content.trimStart()}`.trimEnd()
-  },
+  item: itemText,
   list: (items) => items.join('\n'),
   // Telegram refuses nested quotes.
   blockquote: (content, depth) => (depth > 0 ? content : tagged('blockquote', content)),
@@ -187,7 +183,7 @@ const flatDialect: Dialect = {
   strong: same,
   em: same,
   del: same,
-  item: (content, place) => dialect.item(content, place),
+  item: itemText,
   list: (items) => items.join('<br>'),
   blockquote: (content, depth) => (depth > 0 ? content : tagged('blockquote', content)),
 }

@@ -1,4 +1,5 @@
 import { cachedRender, type Dialect, lazyPlain, type Render, type Rendered, renderMarkdown } from '@reply/sink/channel'
+import { itemText } from '@reply/sink/internal'
 
 /**
  * Placeholders for marks, because how to write one depends on its neighbors. Unicode noncharacters, which no text
@@ -32,11 +33,7 @@ const dialect: Dialect = {
   image: linked,
   heading: (content) => marked('bold', content),
   paragraph: (content) => content,
-  item(content, { ordered, number, depth, checked }) {
-    const box = checked === undefined ? '•' : checked ? '☑' : '☐'
-    const bullet = ordered ? `${number}.${checked === undefined ? '' : ` ${box}`}` : box
-    return `${'  '.repeat(depth)}${bullet} ${content.trimStart()}`.trimEnd()
-  },
+  item: itemText,
   list: (items) => items.join('\n'),
   // A quote mark covers one line, and quotes don't nest. Code blocks stay unquoted, because a mark inside would break
   // them.

@@ -16,6 +16,13 @@ export interface ItemPlace {
   readonly checked: boolean | undefined
 }
 
+/** An item as plain text, for platforms without lists: indented by its depth, with its number, its box or "•". */
+export function itemText(content: string, { ordered, number, depth, checked }: ItemPlace): string {
+  const box = checked === undefined ? '•' : checked ? '☑' : '☐'
+  const bullet = ordered ? `${number}.${checked === undefined ? '' : ` ${box}`}` : box
+  return `${'  '.repeat(depth)}${bullet} ${content.trimStart()}`.trimEnd()
+}
+
 /**
  * How a platform writes each Markdown construct. Must be pure, as results are cached. `text` arguments are unescaped;
  * `content` was already written by the dialect.

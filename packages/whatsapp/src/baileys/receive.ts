@@ -115,14 +115,11 @@ async function begun(receive: (made: () => void) => Promise<unknown> | undefined
   })
 }
 
-interface UnwrapOptions {
-  /** Default: the one of `import('baileys')`. */
-  readonly normalizeMessageContent?: Unwrap | undefined
-  readonly onError: (error: WhatsAppError) => void
-}
-
 /** Baileys' function, imported on first use: hosts of the Cloud API don't have the package. Never rejects. */
-function createUnwrap({ normalizeMessageContent: given, onError }: UnwrapOptions): () => Promise<Unwrap> {
+function createUnwrap({
+  normalizeMessageContent: given,
+  onError,
+}: Pick<BaileysReceiverOptions, 'normalizeMessageContent' | 'onError'>): () => Promise<Unwrap> {
   let imported: Promise<Unwrap> | undefined
   return async () => {
     if (given) return given

@@ -1,5 +1,4 @@
 import { createHmac } from 'node:crypto'
-import type { Clock } from '@reply/core'
 import type { Inbound, Sink, SinkPlace, WebhookAnswer, WebhookRequest } from '@reply/sink'
 import {
   type ChannelOptions,
@@ -7,7 +6,6 @@ import {
   inboundOptionsOf,
   placeOf,
   secretFault,
-  type Webhook,
   type WebhookRoutes,
 } from '@reply/sink/channel'
 import { createOpenTasks, type WebhookHead } from '@reply/sink/internal'
@@ -15,7 +13,7 @@ import { secretComparer } from '@reply/sink/node'
 import { WhatsAppError } from '../error.ts'
 import { maxWebhookBytes } from '../limits.ts'
 import { parseWebhook } from './inbound.ts'
-import { createCloudReceiver, type ReceiveCloud } from './receive.ts'
+import { createCloudReceiver } from './receive.ts'
 import { type WhatsAppSinkOptions, whatsappSink } from './sink.ts'
 
 /**
@@ -57,20 +55,44 @@ export function whatsappChannel(options: WhatsAppChannelOptions): WhatsAppChanne
   const { onError, clock } = inbound
   requireSecret('appSecret', appSecret)
   requireSecret('verifyToken', verifyToken)
-  const { phoneNumberId } = client
   const receive = createCloudReceiver({ client, maxAgeMs, ...inbound })
   const requests = createOpenTasks()
   let isStopped = false
-  const secrets = { appSecret, verifyToken, phoneNumberId }
-  const webhook = createCloudWebhook({
-    ...secrets,
-    receive: (events) => requests.add(receive(events)),
-    isStopped: () => isStopped,
-    maxBytes,
-    clock,
-  })
-  const { refuse, take, listener, fetch } = webhook
-  return { sinkFor, refuse, webhook: take, listener, fetch, stop }
+  const isVerifyToken = secretComparer(verifyToken)
+  const webhook = createWebhook({ refuse, take, maxBytes, clock })
+  return {
+    sinkFor,
+    refuse: webhook.refuse,
+    webhook: webhook.take,
+    listener: webhook.listener,
+    fetch: webhook.fetch,
+    stop,
+  }
+
+  function refuse(head: WebhookHead): WebhookAnswer | undefined {
+    // Meta redelivers the request, maybe to the next process.
+    if (isStopped) return { status: 503 }
+    const method = head.method.toUpperCase()
+    if (method === 'GET') return isVerified(head) ? undefined : { status: 403 }
+    if (method !== 'POST') return { status: 405 }
+    return signatureIn(head) ? undefined : { status: 401 }
+  }
+
+  async function take(request: WebhookRequest): Promise<WebhookAnswer> {
+    // Meta verifies the URL with this GET when the webhook is set up. `refuse` has checked the token.
+    if (request.method.toUpperCase() === 'GET')
+      return { status: 200, body: { type: 'text/plain', text: queryOf(request).get('hub.challenge') ?? '' } }
+    const isSignature = secretComparer(createHmac('sha256', appSecret).update(request.body).digest('hex'))
+    if (!isSignature(signatureIn(request) ?? '')) return { status: 401 }
+    const events = parseWebhook(request.body, client.phoneNumberId)
+    if (!events) return { status: 400 }
+    return { status: (await requests.add(receive(events))) ? 200 : 503 }
+  }
+
+  function isVerified(head: WebhookHead): boolean {
+    const query = queryOf(head)
+    return isVerifyToken(query.get('hub.verify_token') ?? '') && query.get('hub.mode') === 'subscribe'
+  }
 
   async function stop(): Promise<void> {
     isStopped = true
@@ -98,53 +120,11 @@ function requireSecret(name: string, value: string): void {
   throw new WhatsAppError('invalid', `The webhook needs ${name}, of at least 8 characters: ${why}. ${fault}`)
 }
 
-interface CloudWebhookOptions {
-  readonly appSecret: string
-  readonly verifyToken: string
-  readonly phoneNumberId: string
-  readonly receive: ReceiveCloud
-  /** If true, refuses requests with 503: Meta redelivers them, maybe to the next process. */
-  readonly isStopped: () => boolean
-  /** Largest body, in bytes. */
-  readonly maxBytes: number
-  readonly clock: Clock
-}
-
 /**
  * Meta's signature of the raw body.
  * https://developers.facebook.com/docs/graph-api/webhooks/getting-started#validate-payloads
  */
 const signatureHeader = 'x-hub-signature-256'
-
-function createCloudWebhook(options: CloudWebhookOptions): Webhook {
-  const { appSecret, verifyToken, phoneNumberId, receive, isStopped, maxBytes, clock } = options
-  const isToken = secretComparer(verifyToken)
-  return createWebhook({ refuse, take, maxBytes, clock })
-
-  function refuse(head: WebhookHead): WebhookAnswer | undefined {
-    if (isStopped()) return { status: 503 }
-    const method = head.method.toUpperCase()
-    if (method === 'GET') return isVerified(head) ? undefined : { status: 403 }
-    if (method !== 'POST') return { status: 405 }
-    return signatureIn(head) ? undefined : { status: 401 }
-  }
-
-  async function take(request: WebhookRequest): Promise<WebhookAnswer> {
-    // Meta verifies the URL with this GET when the webhook is set up; `refuse` has checked the token.
-    if (request.method.toUpperCase() === 'GET')
-      return { status: 200, body: { type: 'text/plain', text: queryOf(request).get('hub.challenge') ?? '' } }
-    const isSignature = secretComparer(createHmac('sha256', appSecret).update(request.body).digest('hex'))
-    if (!isSignature(signatureIn(request) ?? '')) return { status: 401 }
-    const events = parseWebhook(request.body, phoneNumberId)
-    if (!events) return { status: 400 }
-    return { status: (await receive(events)) ? 200 : 503 }
-  }
-
-  function isVerified(head: WebhookHead): boolean {
-    const query = queryOf(head)
-    return isToken(query.get('hub.verify_token') ?? '') && query.get('hub.mode') === 'subscribe'
-  }
-}
 
 /** In lower-case hexadecimal digits. */
 function signatureIn({ headers }: WebhookHead): string | undefined {

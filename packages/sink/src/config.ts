@@ -20,7 +20,7 @@ export interface Policy {
   readonly verbosity: 'quiet' | 'normal' | 'calls' | 'verbose'
   /** Shows the model's reasoning. Default false. */
   readonly reasoning: boolean
-  /** Reactions on the message that asked, if the port supports them: seen, done. Default false. */
+  /** Sets reactions on the message with the prompt, seen and done, if the port supports them. Default false. */
   readonly reactions: boolean
   /** Minimum time between two notices of tools, in ms. Default 5,000. */
   readonly toolThrottleMs: number
@@ -38,13 +38,13 @@ export interface Policy {
   readonly editIntervalMs?: number | undefined
   /** With `delivery: 'append'`: minimum time between messages of growing text, in ms. Default 1,000. */
   readonly appendIntervalMs: number
-  /** With `delivery: 'append'`: the most of one message, in the platform's units. Default 3,500. */
+  /** With `delivery: 'append'`: maximum length of one message, in the platform's units. Default 3,500. */
   readonly appendLength: number
-  /** A reply that answers sooner shows no status, in ms. Default 1,500. */
+  /** How long to wait before showing a status, in ms. Default 1,500. */
   readonly statusAfterMs: number
-  /** Steps of the elapsed time in the status, in ms. Default 5,000. */
+  /** How often the elapsed time in the status is updated, in ms. Default 5,000. */
   readonly statusTickMs: number
-  /** A reply that took longer ends with a message that notifies, in ms. Default 30,000. */
+  /** A reply that takes longer than this ends with a message that notifies, in ms. Default 30,000. */
   readonly notifyAfterMs: number
   /**
    * Which messages of the answer reply to the one that asked. `last`: the first, and the one that is the last when it is
@@ -52,9 +52,9 @@ export interface Policy {
    */
   readonly repliesToPrompt: 'last' | 'all'
   /**
-   * When the end of an aborted run is told. `elsewhere`: only if another client aborted it; after an abort through this
-   * process, the chat was told by the answer to the command, or a newer prompt follows. `always`: for a chat that shows
-   * runs which people of another chat can abort. Default `elsewhere`.
+   * When to post that a run was aborted. `elsewhere`: only if another client aborted it, because after an abort through
+   * this process the chat has the answer to the command, or a newer prompt. `always`: for a chat whose runs can be
+   * aborted from another chat. Default `elsewhere`.
    */
   readonly abortNotice: 'elsewhere' | 'always'
   /**
@@ -63,13 +63,12 @@ export interface Policy {
    */
   readonly documentLength: number
   /**
-   * A settled reply is given up if none of its messages could be posted or edited for this long, in ms, since it settled,
-   * was amended or made progress: they are named in the delivery, and `onError` hears of it. Default 86,400,000, a day.
+   * How long a settled reply may make no progress before the sink gives it up, in ms. Its missing messages are then listed
+   * in `Delivery.undelivered`, and `onError` gets `given-up`. Default 86,400,000, a day.
    */
   readonly giveUpMs: number
   /**
-   * A permission can be allowed even if the source never said what it would run. Default false: it can only be
-   * rejected.
+   * Allows a permission to be granted even if its tool input is unknown. Default false: it can only be rejected.
    */
   readonly allowUnseen: boolean
 }

@@ -5,9 +5,9 @@ import { SafeError } from './port/secrets.ts'
  * - `invalid`: invalid options.
  * - `store`: the ledger's store failed.
  * - `port`: a call to the platform failed; the cause is the port's own error.
- * - `given-up`: nothing of a settled reply could be shown for `Policy.giveUpMs`; the delivery names what is missing.
- * - `held`: the chat takes no messages until a person writes there; what is to be shown waits for that.
- * - `may-answer`: the host's `mayAnswer` threw or rejected, which counts as no.
+ * - `given-up`: no message of a settled reply could be posted or edited for `Policy.giveUpMs`. See `Delivery.undelivered`.
+ * - `held`: the chat takes no messages until a person writes there. The sink waits for that.
+ * - `may-answer`: your `mayAnswer` threw or rejected, which counts as no.
  * - `taken-over`: another process shows the replies. A `LedgerStore` rejects with it; the sink reports it in its delivery.
  */
 export type SinkErrorType = 'invalid' | 'store' | 'port' | 'given-up' | 'held' | 'may-answer' | 'taken-over'
@@ -18,7 +18,7 @@ export type SinkErrorType = 'invalid' | 'store' | 'port' | 'given-up' | 'held' |
  */
 export class SinkError extends SafeError {
   override readonly name = 'SinkError'
-  /** What went wrong: decide by it, not by the message. */
+  /** What went wrong. Use it in code instead of the message. */
   readonly type: SinkErrorType
 
   constructor(type: SinkErrorType, message: string, options?: ErrorOptions) {
@@ -33,10 +33,10 @@ export function isTakenOver(error: unknown): boolean {
 }
 
 /**
- * What every channel may report:
+ * The errors that every channel may report:
  * - `invalid`: unusable options. Thrown by the call with them, never reported.
  * - `malformed`: an unreadable event was skipped.
- * - `inbound`: the host's `onInbound` failed; the event is not passed on again.
+ * - `inbound`: your `onInbound` failed. The event is not passed on again.
  * - `answer`: sending an answer to a person failed, or it would have come too late.
  * - `store`: the ids of inbounds could not be read or written; repeats may be handled again after a restart.
  */
@@ -44,7 +44,7 @@ export type ChannelErrorType = 'invalid' | 'malformed' | 'inbound' | 'answer' | 
 
 /** The base of each channel's errors. Its message and cause never contain a secret. */
 export class ChannelError<Type extends string = ChannelErrorType> extends SafeError {
-  /** What went wrong: decide by it, not by the message. */
+  /** What went wrong. Use it in code instead of the message. */
   readonly type: Type
 
   constructor(type: Type, message: string, options?: ErrorOptions) {

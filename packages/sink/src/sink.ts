@@ -24,7 +24,7 @@ import { wellFormedPort } from './port/well-formed.ts'
 import type { Texts } from './texts.ts'
 import { withResolvers } from './with-resolvers.ts'
 
-/** What the sinks of all channels have in common. */
+/** The options that the sinks of all channels share. */
 export interface ChannelSinkOptions {
   /** How replies are shown. Fields left out have the channel's defaults, else those of `Policy`. */
   readonly policy?: Partial<Policy> | undefined
@@ -45,24 +45,24 @@ export interface ChannelSinkOptions {
    * platforms with mentions. Default: no one is mentioned.
    */
   readonly mentions?: ((type: Ask['type']) => readonly Actor[]) | undefined
-  /** Ends the status line in plain text, such as the id that people know a run by. Default: nothing. */
+  /** Plain text at the end of the status line, for example the id of the run. Default: none. */
   readonly label?: string | undefined
   /**
-   * Whether a reply comes without its texts, as when its server is gone: what the chat shows of them stays as it is, and
-   * the end is said below. Default: none does, and a text that a reply no longer has is removed.
+   * Whether to keep the shown texts of this reply although it no longer has them, for example because its server is gone.
+   * The ending is then posted below them. Default: a text that a reply no longer has is removed.
    */
   readonly keepsText?: ((reply: Reply) => boolean) | undefined
   /** Stores what the chat shows, so that a restart posts nothing twice. Default: in memory. */
   readonly store?: LedgerStore | undefined
-  /** Gets each failure that the sink handled, once. Default: failures are not reported. */
+  /** Called once for each failure that the sink handled. Default: failures are not reported. */
   readonly onError?: ((error: SinkError) => void) | undefined
-  /** How long a call to the platform may take, in ms; then its outcome is unknown. Default 30,000. */
+  /** The deadline of a call to the platform, in ms. After it the result is unknown. Default 30,000. */
   readonly timeoutMs?: number | undefined
   /** The source of all times and timers. Default: the computer's clock. */
   readonly clock?: Clock | undefined
 }
 
-/** Where a sink shows replies, and how. A channel's own sink fills most of it in. */
+/** Options of `createSink`. A channel's own sink fills most of them in. */
 export interface SinkOptions extends Omit<ChannelSinkOptions, 'timeoutMs'> {
   /** The platform. */
   readonly port: ChannelPort
@@ -70,9 +70,9 @@ export interface SinkOptions extends Omit<ChannelSinkOptions, 'timeoutMs'> {
   readonly render: Render
   /** The chat that replies are shown in. */
   readonly chat: Chat
-  /** The message that asked. The answer replies to it. */
+  /** The message with the prompt. The answer replies to it. */
   readonly replyTo?: MessageRef | undefined
-  /** Default: its own. Sinks that write with one client must share one. */
+  /** Decides when calls may be made. Sinks that use the same client must share one. Default: a new one. */
   readonly pacer?: Pacer | undefined
   /** Returns an unguessable word of the given length. Default: from the system's random source. */
   readonly secret?: ((length: number) => string) | undefined
@@ -87,8 +87,8 @@ const keptSessions = 32
 /** An observer that shows replies in one chat, also several at once. Pass it to `prompt` or `watch`. */
 export interface Sink extends ReplyObserver {
   /**
-   * Resolves with the sum of all replies, when each has settled and is shown as far as possible. Before the first reply
-   * it waits for that, or for `stop()`. A reply that is amended after those of 32 other sessions is counted twice.
+   * Resolves with the sum of all replies once each has settled and is shown as far as possible. Before the first reply it
+   * waits for one, or for `stop()`. A reply that is amended after those of 32 other sessions is counted twice.
    */
   settled(): Promise<Delivery>
   /**
@@ -108,11 +108,11 @@ export interface Sink extends ReplyObserver {
    */
   find(input: AskInput, actor?: Actor): Promise<readonly AskMatch[]>
   /**
-   * Notes who ends the runs that are shown, before their abort: that closes the asks that wait, and their messages then
-   * name the person. Returns what takes it back, for an abort that failed.
+   * Call it before you abort the shown runs: the messages of asks that the abort closes then name the person. If the abort
+   * fails, call the returned function to undo it.
    */
   stoppedBy(actor: Actor): () => void
-  /** Stops the sink for good. The delivery lists what was not shown by then; later replies are not shown. */
+  /** Stops the sink for good. `Delivery.undelivered` lists the messages that are missing. Later replies are not shown. */
   stop(): Promise<void>
 }
 

@@ -22,7 +22,7 @@ export function createLateEdits(
 ): ChannelLateEdits {
   const prefix = `late/${channel}/`
   const listeners = new Map<string, Parameters<Late['listen']>[1]>()
-  let isTemporary = false
+  let isPassing = false
   return { report: tell, listen, passOn }
 
   async function tell(key: string, { id }: Parameters<Late['report']>[1]): Promise<void> {
@@ -40,13 +40,13 @@ export function createLateEdits(
   }
 
   async function passOn(): Promise<void> {
-    if (isTemporary || listeners.size === 0) return
-    isTemporary = true
+    if (isPassing || listeners.size === 0) return
+    isPassing = true
     try {
       const rows = await state.list(prefix)
       await Promise.all(rows.map(pass))
     } finally {
-      isTemporary = false
+      isPassing = false
     }
   }
 

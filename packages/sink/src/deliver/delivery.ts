@@ -6,15 +6,15 @@ import type { PortErrorType } from '../port/port-error.ts'
 import { isDone, needsEdit } from './reconcile.ts'
 import { isAwaited, isWorthAnotherTry } from './transitions.ts'
 
-/** What a reply left in the chat when it ended. */
+/** The result of showing a reply: counts, and the messages that are missing. */
 export interface Delivery {
-  /** Messages on the screen. */
+  /** Number of messages in the chat. */
   readonly shown: number
-  /** Messages that are not there, or may not be there, and why. Empty when all are. */
+  /** Messages that are missing or may be missing, and why. Empty if everything was delivered. */
   readonly undelivered: readonly Undelivered[]
-  /** Posts that the platform did not confirm: their messages may be there once more, or not at all. */
+  /** Number of posts that the platform did not confirm: each message may be there twice or not at all. */
   readonly doubtful: number
-  /** Calls to the port, of all kinds. */
+  /** Number of calls to the port, of all kinds. */
   readonly calls: number
   /** How many of them were rate-limited. */
   readonly rateLimited: number
@@ -24,11 +24,11 @@ export interface Delivery {
 export interface Undelivered {
   /** Identifies the message within its reply. */
   readonly key: string
-  /** What it shows: an `answer` or `ending` is what people wait for, others stand beside it. */
+  /** The content of the message. People wait for an `answer` or an `ending`; the other types are less important. */
   readonly card: CardType
-  /** Why it is missing: decide by it, not by the reason. */
+  /** Why it is missing. Use it in code instead of `reason`. */
   readonly type: UndeliveredType
-  /** The same in plain words. */
+  /** The same for people, in a sentence. */
   readonly reason: string
 }
 

@@ -24,13 +24,13 @@ export interface BridgeChannel<Config = unknown> {
   create(config: Config, host: ChannelHost): Promise<BridgeConnection>
 }
 
-/** What a check found out. */
+/** The result of a check. */
 export interface CheckedChannel {
   /** The bot's name on the platform. */
   readonly account: string
 }
 
-/** What a channel needs of the program that runs it. */
+/** The program that runs a channel, for example the bridge. */
 export interface ChannelHost {
   /** The channel's name in the config. */
   readonly name: string
@@ -47,7 +47,7 @@ export interface ChannelHost {
    * listen, the channel reads it there. Default: none.
    */
   readonly chats?: (() => Promise<readonly KnownChat[]>) | undefined
-  /** Gets the errors that the channel and its sinks recovered from. */
+  /** Called with each error that the channel or one of its sinks recovered from. */
   readonly onError: (error: Error) => void
   /** Told whether the channel gets what people write: see `InboundStatus`. Default: not told. */
   readonly onInboundStatus?: ((status: InboundStatus) => void) | undefined
@@ -62,11 +62,11 @@ export interface ChannelHost {
   readonly clock: Clock
 }
 
-/** A chat that a program works in. */
+/** A chat that the program works in. */
 export interface KnownChat {
   /** Its `kind` may be missing. */
   readonly chat: Chat
-  /** When the newest message was posted there that the program has taken, in ms since the epoch. */
+  /** When the newest message that the program has handled was posted, in ms since the epoch. */
   readonly since: number
 }
 
@@ -80,31 +80,31 @@ export interface BridgeConnection {
    * a token that the platform refuses later.
    */
   start(): Promise<void>
-  /** Resolves when what was received is handled, at most 5 s each. It does not stop sinks. May be started again. */
+  /** Stops receiving. Resolves when all received actions are handled, after at most 5 s each. Sinks go on. You can call `start` again. */
   stop(): Promise<void>
-  /** A sink with the config's policy and words, and the host's store, clock and `onError`. */
+  /** A sink with the config's policy and texts, and the host's store, clock and `onError`. */
   sinkFor(at: SinkPlace, options?: BridgeSinkOptions): Sink
   /**
    * Posts Markdown outside of a reply, in the chat's turn; more than one message if it is too long. Resolves with their
-   * references. Tries again what certainly was not done, until `Note.until`, and never repeats what may have been done.
-   * Rejects with a `PortError`.
+   * references. Retries until `Note.until` if nothing was posted, and never if something may have been. Rejects with a
+   * `PortError`.
    */
   post(note: Note): Promise<readonly MessageRef[]>
   /** Replaces the text and the buttons of a message. Rejects with a `PortError`; `refused` where nothing can be edited. */
   edit(ref: MessageRef, note: Note): Promise<void>
-  /** Shows that the agent is at work, at once: not in the chat's turn. Never rejects. */
+  /** Shows the typing notice at once, without waiting for the chat's turn. Never rejects. */
   typing(chat: Chat): Promise<void>
   /** Reads a file that a person sent. Rejects with a `PortError`: `too-long` for more than `maxBytes`, while it reads. */
   download(file: InboundFile, limits: DownloadLimits): Promise<Uint8Array>
   /** Puts commands into the platform's own menu. Absent where no call sets one. */
   readonly setCommands?: ((commands: readonly BridgeCommand[]) => Promise<void>) | undefined
-  /** The platform delivers nothing again, so that what the host can't take yet has to wait for it. Default: it does. */
+  /** The platform never redelivers, so an action waits until the host can take it. Default: the platform redelivers. */
   readonly deliversOnce?: true | undefined
-  /** Takes the platform's requests. Absent unless the config asks for requests. */
+  /** Handles the platform's requests. Absent unless the config asks for a webhook. */
   readonly webhook?: ConnectionWebhook | undefined
 }
 
-/** How a connection takes requests, whose bodies the program reads. */
+/** A connection's webhook. The program reads the bodies of the requests. */
 export interface ConnectionWebhook extends Pick<Webhook, 'refuse' | 'take'> {
   /** The most bytes of a body. Default 1 MiB. */
   readonly maxBytes?: number | undefined
@@ -127,15 +127,15 @@ export interface Note {
   readonly buttons?: readonly (readonly Button[])[] | undefined
   /** Posts without a notification, where the platform can. Default false. */
   readonly silent?: boolean | undefined
-  /** When a try makes no sense any more, in ms since the epoch. Default: a minute from now. */
+  /** When to give up, in ms since the epoch. Default: a minute from now. */
   readonly until?: number | undefined
   /** Gives up while the note waits. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** How much to read of a file. */
+/** Limits of a download. */
 export interface DownloadLimits {
-  /** The most bytes. */
+  /** Maximum size of the file, in bytes. */
   readonly maxBytes: number
   /** Aborts the download. */
   readonly signal?: AbortSignal | undefined

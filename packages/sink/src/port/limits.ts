@@ -5,7 +5,7 @@ import { PortError } from './port-error.ts'
  * measurements can pass their own.
  */
 export interface Limits {
-  /** The most that one message takes, in the unit that `Render` measures: mostly UTF-16 units after rendering. */
+  /** The maximum length of a message, in the unit that `Render` measures: usually UTF-16 units after rendering. */
   readonly maxLength: number
   /**
    * Finds runs of the characters that `Render` may escape, which doubles them: a pattern with `g`. Counting them keeps cut
@@ -23,15 +23,15 @@ export interface Limits {
   readonly growWindowMs?: number | undefined
   /** Minimum time between edits of growing text in one chat, in ms. */
   readonly editIntervalMs: number
-  /** The budget of one chat: all its calls but typing. */
+  /** The rate limit of one chat. Counts all calls except typing. */
   readonly perChat: Budget
-  /** A second budget of one chat, for a shorter time. Both hold. Default: none. */
+  /** A second rate limit of one chat, for a shorter time. Both apply. Default: none. */
   readonly burst?: Budget | undefined
-  /** The budget of all chats of one client together. Undefined: no limit. */
+  /** The rate limit of all chats of one client together. Undefined: no limit. */
   readonly perClient?: Budget | undefined
   /**
-   * Kinds of calls that the platform counts apart. Such a call counts against this budget alone, and none of the three
-   * above. Default: all calls count together.
+   * Separate rate limits for some kinds of calls. Such a call counts against this limit only, and against none of the
+   * three above. Default: all calls count together.
    */
   readonly perKind?: Readonly<Partial<Record<CallKind, KindBudget>>> | undefined
   /** A typing notice expires after this time, in ms; the sink renews it before that. Undefined: no typing notice. */
@@ -54,8 +54,8 @@ export interface Limits {
   /** The platform ignores a second post with the same key, so an ambiguous post is simply repeated. */
   readonly idempotent: boolean
   /**
-   * With `idempotent`: how long the platform knows a key, in ms. A post confirmed later than that after an unknown result
-   * may be there twice, and counts as doubtful. Default: no limit.
+   * With `idempotent`: how long the platform remembers a key, in ms. A post that is retried later than that may be there
+   * twice and counts as doubtful. Default: no limit.
    */
   readonly keyMs?: number | undefined
 }
@@ -80,15 +80,15 @@ export interface KindBudget extends Budget {
   readonly scope: 'chat' | 'client'
 }
 
-/** What a platform allows of buttons. */
+/** A platform's limits for buttons. */
 export interface ButtonLimits {
-  /** The most buttons in a row. */
+  /** The maximum number of buttons in a row. */
   readonly perRow: number
-  /** The most rows below a message. */
+  /** The maximum number of rows below a message. */
   readonly rows: number
-  /** In UTF-16 units. */
+  /** The maximum length of a label, in UTF-16 units. */
   readonly label: number
-  /** What a button carries, in bytes. */
+  /** The maximum size of a button's `data`, in bytes. */
   readonly data: number
   /** How long a message with buttons may be, in the unit that `Render` measures. Default: `Limits.maxLength`. */
   readonly maxLength?: number | undefined

@@ -87,15 +87,15 @@ export interface Bubble extends Rendered {
   /** Rows of buttons, from the top. Empty if it has none. */
   readonly buttons: readonly (readonly Button[])[]
   /**
-   * The people to notify, above the text on a line of their own, in the platform's markup. Nothing else in a message
-   * may notify. Ports of platforms that can't mention a person leave it out. Default: none.
+   * People to notify, on a line of their own above the text. Nothing else in a message may notify. A port leaves them out
+   * if its platform can't mention people. Default: none.
    */
   readonly mentions?: readonly Actor[] | undefined
   /** Set where `Limits.forms` is true and buttons alone are not enough. */
   readonly form?: Form | undefined
 }
 
-/** A file to post: text that is too long for a message. Ports declare it as `text/plain`, whatever its name. */
+/** A file to post, for text that is too long for a message. Upload it as `text/plain`, whatever its name. */
 export interface Attachment {
   /** From a sink: one dot and an extension that desktops open as text. */
   readonly name: string
@@ -113,23 +113,23 @@ export interface PostOptions {
   readonly replyTo?: MessageRef | undefined
   /** Posts without a notification. */
   readonly silent: boolean
-  /** The same for each try of one post. Idempotent platforms take it as their key. At most 32 characters. */
+  /** The idempotency key: the same for each try of one post. At most 32 characters. */
   readonly key: string
-  /** Aborts when the sink was stopped and waits no longer for the call: see `callPlatform`. */
+  /** Aborts when the sink stops and no longer waits for the call: see `callPlatform`. */
   readonly signal: AbortSignal
 }
 
-/** Where the message to change is. */
+/** Where to find the message to change. */
 export interface EditOptions {
   /** The chat of the message. */
   readonly chat: Chat
-  /** Aborts when the sink was stopped and waits no longer for the call: see `callPlatform`. */
+  /** Aborts when the sink stops and no longer waits for the call: see `callPlatform`. */
   readonly signal: AbortSignal
 }
 
-/** Where the agent is at work, and at what. */
+/** Where to show the typing notice, and its text. */
 export interface TypingOptions extends EditOptions {
-  /** What the agent is doing, for platforms whose typing notice can say so. */
+  /** The agent's activity, for platforms whose typing notice can show a text. */
   readonly doing?: string | undefined
 }
 
@@ -152,63 +152,63 @@ export type LookedUp =
   | { readonly type: 'unknown' }
 
 /**
- * What the platform said of a message after its post:
+ * The platform's report about a posted message:
  * - `there`: it is in the chat.
  * - `failed`: it can't be delivered. The error says why.
- * - `held`: it was not delivered, because the chat takes none at the moment. The sink posts it again when it does.
+ * - `held`: it was not delivered, because the chat is closed. The sink posts it again once the chat is open.
  */
 export type PostReport =
   | { readonly type: 'there'; readonly ref: MessageRef }
   | { readonly type: 'held'; readonly ref: MessageRef }
   | { readonly type: 'failed'; readonly ref: MessageRef; readonly error: PortError }
 
-/** What a platform says of a chat's posts by requests of its own, such as WhatsApp's status webhooks. */
+/** Delivery reports that arrive after a post, for example by WhatsApp's status webhooks. */
 export interface PostReports {
   /**
-   * The newest report of each message that was posted with that `PostOptions.key`. Empty as long as there is none. It
-   * settles a post with an unknown result only if the port has `lookUp`, which waits for it.
+   * The newest report for each message posted with that `PostOptions.key`. Empty until one arrives. A report resolves a
+   * post with an unknown result only if the port has `lookUp`, which waits for it.
    */
   of(key: string): readonly PostReport[]
-  /** The chat takes no messages until a person writes there: the sink makes no calls and keeps what it has to show. */
+  /** Whether the chat takes no messages until a person writes there. Meanwhile the sink makes no calls and waits. */
   isClosed(): boolean
   /**
-   * How long after its post a report of a message may take, in ms. A reply does not count as shown before its messages
-   * are reported or that time is over. 0 if the program gets no reports.
+   * How long after a post its report may arrive, in ms. A reply counts as shown when all its messages are reported or
+   * that time has passed. 0 if no reports arrive.
    */
   withinMs(): number
-  /** Calls the listener after each change. Returns a function that ends it. The sink listens until its reply is over. */
+  /** Calls the listener after each change, until the returned function is called. The sink listens until its reply ends. */
   observe(listener: () => void): () => void
 }
 
 /**
- * Stateless platform adapter. Calls are sequential. Only `post` is required; the sink works without the other members.
- * All reject with a `PortError`, whose type decides how the sink handles the failure.
+ * Stateless platform adapter. Calls are sequential. Only `limits` and `post` are required. All methods reject with a
+ * `PortError`, and its type decides how the sink handles the failure.
  */
 export interface ChannelPort {
   /** What the platform allows. */
   readonly limits: Limits
   /** Posts a message and resolves with its reference. */
   post(bubble: Bubble, options: PostOptions): Promise<MessageRef>
-  /** "Not modified" counts as success. */
+  /** Replaces the text and buttons of a message. "Not modified" counts as success. */
   edit?(ref: MessageRef, bubble: Bubble, options: EditOptions): Promise<void>
-  /** Succeeds if the message is already gone. */
+  /** Removes a message. Succeeds if it is already gone. */
   remove?(ref: MessageRef, options: EditOptions): Promise<void>
-  /** `false` withdraws a notice on platforms where it does not expire; other ports ignore it. */
+  /** Shows the typing notice. `false` hides it, on platforms where it does not expire. Other ports ignore `false`. */
   typing?(on: boolean, options: TypingOptions): Promise<void>
   /** Posts a file with its caption as one message. Without it, all text goes into messages. */
   upload?(file: Attachment, options: PostOptions): Promise<MessageRef>
   /**
-   * Finds out whether a post with an unknown result is in the chat. Resolves only when the platform answers, and rejects
-   * as the others do until then: the sink calls it again, and posts nothing in between. After `unknown`, the sink posts
-   * the message once more. Without this member it does so after a pause. Not called if `Limits.idempotent` is true.
+   * Finds out whether a post with an unknown result is in the chat. Reject while the platform doesn't answer: the sink
+   * then calls it again and posts nothing in between. After `unknown`, the sink posts the message once more. Without this
+   * method it posts once more after a pause. Not called if `Limits.idempotent` is true.
    */
   lookUp?(options: LookUpOptions): Promise<LookedUp>
   /**
-   * What the platform says of posts after it answered their calls. Without it, an accepted post counts as shown. Only for
-   * platforms that accept what they may not deliver.
+   * Delivery reports, for platforms that may accept a post and not deliver it. Without them, an accepted post counts as
+   * shown.
    */
   readonly reports?: PostReports | undefined
-  /** A reaction to a person's message: seen or done. Undefined removes it. */
+  /** Sets a reaction on a person's message: seen or done. Undefined removes it. */
   react?(ref: MessageRef, sign: 'seen' | 'done' | undefined, options: EditOptions): Promise<void>
   /** The platform's own way to show growing text. Used with `Policy.delivery` `native`. */
   readonly stream?: NativeStream | undefined
@@ -227,16 +227,15 @@ export interface PreviewStream {
 }
 
 /**
- * A message that can only be appended to until it is closed; after that it can be edited. What is appended is the
- * difference that rendering the longer text makes, so `Render` should only add at the end; otherwise the message is
- * closed and edited. `fixed`: the platform closed it; the sink edits it to the full text and continues in another
- * message.
+ * A message that can only be appended to until it is closed, and edited after that. The sink appends the difference
+ * between two renderings. If `Render` changes earlier text, the sink closes the message and edits it. If the platform
+ * closed it (`fixed`), the sink edits it to the full text and continues in another message.
  */
 export interface AppendStream {
   readonly kind: 'append'
   /** The sink closes the stream after this time, in ms, and opens another. */
   readonly maxMs: number
-  /** The most that one stream takes, in the unit of `measure`. A longer text must never measure less. */
+  /** The maximum length of one stream, in the unit of `measure`. A longer text must never measure less. */
   readonly maxLength: number
   /** The length of a text, in the unit of `maxLength`. */
   measure(text: string): number

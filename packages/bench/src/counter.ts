@@ -1,6 +1,6 @@
 import type { ReplyObserver } from '@reply/core'
 
-export interface Counter {
+interface Counter {
   readonly observer: ReplyObserver
   /** Counts the UTF-16 units of text that came as deltas, and the settled replies. */
   readonly count: { units: number; settled: number }

@@ -2,14 +2,14 @@ import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { connect, type ReplyObserver } from '@reply/core'
 
-export interface Load {
+interface Load {
   readonly sessions: number
   /** Events of each session, per second. */
   readonly perSecond: number
   readonly seconds: number
 }
 
-export interface Listening {
+interface Listening {
   /** Returns an observer for each reply. */
   readonly observe: () => ReplyObserver
   /** Called for each received chunk. */

@@ -20,7 +20,7 @@ export interface Goal {
   measure(effort: Effort): Promise<number> | number
 }
 
-export type Bound = { readonly atMost: number } | { readonly atLeast: number }
+type Bound = { readonly atMost: number } | { readonly atLeast: number }
 
 /** How long to measure. `quick` is a rough check while working; its figures vary. */
 export type Effort = 'full' | 'quick'

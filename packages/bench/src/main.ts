@@ -1,12 +1,10 @@
 import { spawn } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { arch, cpus, loadavg, platform, totalmem } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { type Effort, type Goal, rowOf } from './goal.ts'
+import { type Effort, type Goal, inWords, keeps, rowOf } from './goal.ts'
 import { goals } from './goals.ts'
-import { machine } from './machine.ts'
-import { type Measured, toTable } from './table.ts'
-import { writeFigures } from './write-figures.ts'
 
 /** Timeout of a goal, in ms. Every goal takes less than half of it. */
 const deadlineMs = 240_000
@@ -81,4 +79,60 @@ function measure({ id }: Goal, effort: Effort): Promise<number> {
       else reject(new Error(`Measuring ${id} failed with exit code ${code}.`))
     })
   })
+}
+
+interface Measured {
+  readonly goal: Goal
+  readonly value: number
+}
+
+/** A Markdown table, aligned so that its source is readable too. */
+function toTable(measured: readonly Measured[]): string {
+  const head = ['id', 'what', 'measured', 'goal', 'holds']
+  const lines = measured.map(({ goal, value }) => [
+    goal.id,
+    goal.what,
+    `${rounded(value)} ${goal.unit}`,
+    inWords(goal.bound),
+    holds(goal, value),
+  ])
+  const widths = head.map((title, column) => Math.max(title.length, ...lines.map((line) => line[column]?.length ?? 0)))
+  const rule = widths.map((width) => '-'.repeat(width))
+  return [head, rule, ...lines].map((line) => toLine(line, widths)).join('\n')
+}
+
+function toLine(cells: readonly string[], widths: readonly number[]): string {
+  return `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`
+}
+
+function holds({ bound }: Goal, value: number): string {
+  return keeps(value, bound) ? 'yes' : '**no**'
+}
+
+function rounded(value: number): string {
+  return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2)
+}
+
+const page = fileURLToPath(new URL('../../../docs/benchmarks.md', import.meta.url))
+const begin = '<!-- figures -->'
+const end = '<!-- /figures -->'
+
+/** Replaces the table and the machine between the two markers of `docs/benchmarks.md`. */
+function writeFigures(table: string): void {
+  const text = readFileSync(page, 'utf8')
+  const start = text.indexOf(begin)
+  const stop = text.indexOf(end)
+  if (start === -1 || stop === -1) throw new Error(`${page} lacks the markers "${begin}" and "${end}".`)
+  const day = new Date().toISOString().slice(0, 10)
+  const measured = `${begin}\n\n${table}\n\nMeasured on ${day}: ${machine()}.\n\n`
+  writeFileSync(page, `${text.slice(0, start)}${measured}${text.slice(stop)}`)
+}
+
+/** The machine's kind, without its name, and its load. The bench itself is a load of about 1. */
+function machine(): string {
+  const [first] = cpus()
+  const gigabytes = Math.round(totalmem() / 2 ** 30)
+  const model = first?.model.trim() || 'unknown processor'
+  const load = loadavg()[2]?.toFixed(1)
+  return `${cpus().length} cores (${model}), ${gigabytes} GB, ${platform()} ${arch()}, Node ${process.versions.node}, V8 ${process.versions.v8}, load average ${load}`
 }

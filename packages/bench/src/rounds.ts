@@ -1,6 +1,6 @@
 import type { Effort } from './goal.ts'
 
-export interface Race {
+interface Race {
   readonly first: () => unknown
   readonly second: () => unknown
   readonly effort: Effort

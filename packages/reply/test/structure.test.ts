@@ -45,21 +45,21 @@ const homes: Readonly<Record<string, RegExp>> = {
   libsql: /^packages\/bridge\/src\/store\/sqlite\/database\.ts$/,
   '@clack/prompts': /^packages\/console\/src\/cli\/commands\/bridge-init\.ts$/,
   commander: /^packages\/console\/src\/cli\/(main|program)\.ts$/,
-  grammy: /^packages\/bench\/src\/delivery\/(telegram|paced-platforms)\.ts$/,
+  grammy: /^packages\/bench\/src\/delivery\/(platforms|paced-platforms)\.ts$/,
   '@agentclientprotocol/sdk': /^packages\/agents\/src\/acp\//,
   'string-argv': /^packages\/agents\/src\/agent-source\.ts$/,
   '@modelcontextprotocol/sdk': /^packages\/tools\/src\/serve-tools\.ts$/,
   ws: /^packages\/testing\/src\/platform\/socket\.ts$/,
-  esbuild: /^packages\/bench\/src\/goals\/size\.ts$/,
-  ai: /^packages\/bench\/src\/goals\/peer\.ts$/,
-  chat: /^packages\/bench\/src\/delivery\/peer\.ts$/,
-  '@chat-adapter/telegram': /^packages\/bench\/src\/delivery\/telegram\.ts$/,
-  '@chat-adapter/slack': /^packages\/bench\/src\/delivery\/slack\.ts$/,
-  '@chat-adapter/discord': /^packages\/bench\/src\/delivery\/discord\.ts$/,
-  '@chat-adapter/whatsapp': /^packages\/bench\/src\/delivery\/whatsapp\.ts$/,
-  '@slack/web-api': /^packages\/bench\/src\/delivery\/(slack|paced-platforms)\.ts$/,
-  '@discordjs/rest': /^packages\/bench\/src\/delivery\/(discord|paced-platforms)\.ts$/,
-  '@chat-adapter/state-memory': /^packages\/bench\/src\/delivery\/peer\.ts$/,
+  esbuild: /^packages\/bench\/src\/goals\/command-and-size\.ts$/,
+  ai: /^packages\/bench\/src\/goals\/stream\.ts$/,
+  chat: /^packages\/bench\/src\/delivery\/platforms\.ts$/,
+  '@chat-adapter/telegram': /^packages\/bench\/src\/delivery\/platforms\.ts$/,
+  '@chat-adapter/slack': /^packages\/bench\/src\/delivery\/platforms\.ts$/,
+  '@chat-adapter/discord': /^packages\/bench\/src\/delivery\/platforms\.ts$/,
+  '@chat-adapter/whatsapp': /^packages\/bench\/src\/delivery\/platforms\.ts$/,
+  '@slack/web-api': /^packages\/bench\/src\/delivery\/(platforms|paced-platforms)\.ts$/,
+  '@discordjs/rest': /^packages\/bench\/src\/delivery\/(platforms|paced-platforms)\.ts$/,
+  '@chat-adapter/state-memory': /^packages\/bench\/src\/delivery\/platforms\.ts$/,
 }
 
 /** Where outside input enters, and a cast states what was checked or is trusted. */
@@ -69,7 +69,8 @@ const isEdge = ({ path }: SourceFile): boolean => /\/src\/([\w-]+\/)*(decode|con
 const castsElsewhere: Readonly<Record<string, string>> = {
   'packages/tools/src/serve-tools.ts':
     "the SDK's transport does not fit its own interface under exactOptionalPropertyTypes",
-  'packages/bench/src/delivery/peer.ts': "the peer's own types do not fit each other under exactOptionalPropertyTypes",
+  'packages/bench/src/delivery/platforms.ts':
+    "the peer's own types do not fit each other under exactOptionalPropertyTypes",
   'packages/bench/src/delivery/fast.ts': 'a Date takes its arguments in many ways, and all are passed on',
   'packages/testing/src/binary.ts': "reads npm's own manifest",
   'packages/testing/src/recordings.ts': 'reads what writeRecording wrote',

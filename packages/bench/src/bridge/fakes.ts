@@ -40,7 +40,8 @@ let endedAt = 0
 const telegram = await startTelegram({ token })
 const opencode = await startScripted({
   answer: (prompt) => paragraph.repeat(paragraphs) + endOf(prompt),
-  ...{ pieces, everyMs },
+  pieces,
+  everyMs,
   onPrompt: (prompt) => latencies.push(performance.now() - (saidAt.get(prompt) ?? 0)),
   onFirst: (prompt) => whenBegun(Number(prompt.slice('chat '.length)), performance.now()),
   onEnd: () => {

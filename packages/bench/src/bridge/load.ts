@@ -7,7 +7,7 @@ import { createBridge, parseConfig, type Store, sqliteStore, type Write } from '
 import type { Load, Told } from './fakes.ts'
 
 /** A bridge with SQLite in this process, and its platform and its server in another. */
-export interface LoadedBridge {
+interface LoadedBridge {
   /** Plays a load, and resolves when every chat shows its whole answer. Rejects if some never do. */
   play(load: Load): Promise<Done>
   close(): Promise<void>
@@ -18,12 +18,12 @@ export interface LoadedBridge {
 }
 
 /** Runs that ended before the start. */
-export interface Ran {
+interface Ran {
   readonly runs: number
   readonly logKB: number
 }
 
-export type Done = Extract<Told, { type: 'done' }>
+type Done = Extract<Told, { type: 'done' }>
 
 /**
  * `known`: how many chats the state knows before the start. `logs`: of how many finished runs it has executions, each with
@@ -111,14 +111,27 @@ async function fill(folder: string, known: number, ran: Ran = { runs: 0, logKB: 
 
 function writesOfRun(run: number, logKB: number): readonly Write[] {
   const at = Date.now()
-  const [id, chat] = [`run${run}`, { id: '1' }]
+  const id = `run${run}`
   const prompt = {
-    ...{ id, channel: 'tg', chat, actor: { id: '1', name: 'Ann' }, text: `chat ${run}`, files: [], isCommand: false },
-    ...{ messageRef: { id }, receivedAt: at },
+    id,
+    channel: 'tg',
+    chat: { id: '1' },
+    actor: { id: '1', name: 'Ann' },
+    text: `chat ${run}`,
+    files: [],
+    isCommand: false,
+    messageRef: { id },
+    receivedAt: at,
   }
   const execution = {
-    ...{ id, prompt, server: 'home', sessionID: `ses_ran${run}`, phase: 'done', status: 'complete' },
-    ...{ startedAt: at, finishedAt: at },
+    id,
+    prompt,
+    server: 'home',
+    sessionID: `ses_ran${run}`,
+    phase: 'done',
+    status: 'complete',
+    startedAt: at,
+    finishedAt: at,
   }
   const lines = Array.from({ length: logKB }, () => ({ from: 'stdout', text: 'x'.repeat(1000) }))
   return [

@@ -1,12 +1,12 @@
 import { createServer, type ServerResponse } from 'node:http'
 
 /** An OpenCode server for many sessions at once, with answers of a fixed length. It keeps what REST asks for. */
-export interface ScriptedOpencode {
+interface ScriptedOpencode {
   readonly url: string
   close(): void
 }
 
-export interface ScriptedOptions {
+interface ScriptedOptions {
   /** The whole answer to a prompt in that session. */
   readonly answer: (prompt: string) => string
   /** In how many pieces an answer comes, and how many ms lie between them. */
@@ -116,8 +116,16 @@ export async function startScripted(options: ScriptedOptions): Promise<ScriptedO
     }
     const messageID = `${promptID}z`
     const info = {
-      ...{ id: messageID, sessionID, role: 'assistant', parentID: promptID, ...model, mode: 'build', agent: 'build' },
-      ...{ path: { cwd: directory, root: directory }, cost: 0, time: { created } },
+      id: messageID,
+      sessionID,
+      role: 'assistant',
+      parentID: promptID,
+      ...model,
+      mode: 'build',
+      agent: 'build',
+      path: { cwd: directory, root: directory },
+      cost: 0,
+      time: { created },
       tokens: { input: 0, output: 0, reasoning: 0, cache: { read: 0, write: 0 } },
     }
     const part = { id: `prt_${number}b`, sessionID, messageID, type: 'text', text: '', time: { start: created } }

@@ -1,10 +1,7 @@
-import { discord } from './discord.ts'
 import { factor } from './fast.ts'
 import { type HardReply, hardReplies } from './hard-replies.ts'
-import type { Platform } from './platform.ts'
-import { slack } from './slack.ts'
+import { discord, type Platform, slack, whatsapp } from './platforms.ts'
 import { type Watched, watchDelivery } from './watch.ts'
-import { whatsapp } from './whatsapp.ts'
 
 /**
  * `node --import ./fast.js channels.js [--json]`: what a person sees of five replies that are hard to show, on three

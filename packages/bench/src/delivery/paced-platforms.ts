@@ -11,7 +11,7 @@ import { createFakeBaileys, startWhatsApp } from '@reply/testing/whatsapp'
 import { baileysSink, createCloudClient, whatsappSink } from '@reply/whatsapp'
 import { WebClient } from '@slack/web-api'
 import { Api } from 'grammy'
-import { textOf } from './platform.ts'
+import { textOf } from './platforms.ts'
 
 /** One chat, and our sink in it. */
 export interface PacedChat {
@@ -20,7 +20,7 @@ export interface PacedChat {
   screen(): string
 }
 
-export interface OpenedChats {
+interface OpenedChats {
   readonly chats: readonly PacedChat[]
   /** Resolves when no call is in flight and nothing more happens at this time of the clock. */
   rest(): Promise<void>

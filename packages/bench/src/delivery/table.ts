@@ -1,11 +1,10 @@
-import { allOf } from '../goals/delivery.ts'
-import type { Watched } from './watch.ts'
+import { type Watched, watchRecordedReplies } from './watch.ts'
 
 /**
  * `node table.js`: compares what a person in a Telegram chat sees of the same three replies through our sink and Chat
  * SDK.
  */
-const [ours, peer] = await Promise.all([allOf('ours'), allOf('peer')])
+const [ours, peer] = await Promise.all([watchRecordedReplies('ours'), watchRecordedReplies('peer')])
 const total = (all: readonly Watched[], pick: (one: Watched) => number): number =>
   all.reduce((sum, one) => sum + pick(one), 0)
 const most = (all: readonly Watched[], pick: (one: Watched) => number): number => Math.max(...all.map(pick))

@@ -1,5 +1,5 @@
-import type { Call, Opened, Platform } from './platform.ts'
-import type { Timeline } from './timeline.ts'
+import { type Call, type Opened, type Platform, telegram } from './platforms.ts'
+import { type Timeline, timelineOf } from './timeline.ts'
 
 /** What a person in the chat saw of a reply, and the calls it took. */
 export interface Watched {
@@ -114,11 +114,13 @@ function sentencesOf(texts: Timeline['texts']): readonly { readonly text: string
 const pieceLetters = 40
 
 function compared(seen: string, final: string): { missing: number; doubled: number } {
-  let [missing, doubled] = [0, 0]
+  let missing = 0
+  let doubled = 0
   const isWhole = isWithin(final, seen)
   for (let at = 0; at < final.length; at += pieceLetters) {
     const piece = final.slice(at, at + pieceLetters)
-    const [wanted, found] = [timesIn(final, piece), timesIn(seen, piece)]
+    const wanted = timesIn(final, piece)
+    const found = timesIn(seen, piece)
     // A piece split by a label isn't missing.
     if (!isWhole && found === 0) missing += piece.length
     if (found > wanted) doubled += (found - wanted) * piece.length
@@ -135,4 +137,16 @@ function isWithin(inner: string, outer: string): boolean {
   let at = 0
   for (let index = 0; index < outer.length && at < inner.length; index++) if (outer[index] === inner[at]) at += 1
   return at === inner.length
+}
+
+/** A long answer, one with tools and a checklist, and one with a sub-agent. */
+const scenarios = ['long-markdown', 'tools-todos', 'subagent']
+
+/** What a person in a Telegram chat sees of these replies, through one of the two. Each reply has a fake Telegram of its own. */
+export function watchRecordedReplies(side: 'ours' | 'peer'): Promise<readonly Watched[]> {
+  return Promise.all(
+    scenarios.map(async (scenario) =>
+      watchDelivery({ platform: telegram, side, timeline: await timelineOf(scenario) }),
+    ),
+  )
 }

@@ -122,7 +122,8 @@ async function written(): Promise<number> {
 async function start(): Promise<number> {
   const ratios: number[] = []
   for (let round = 0; round < 5; round++) {
-    const [plain, logged] = [await startOf(0), await startOf(50)]
+    const plain = await startOf(0)
+    const logged = await startOf(50)
     ratios.push(logged / plain)
   }
   return median(ratios)

@@ -1,16 +1,15 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
 import { closeMarkdown, split } from '@reply/sink/internal'
 import { renderHtml } from '@reply/telegram/internal'
-import { telegram } from '../delivery/telegram.ts'
-import { timelineOf } from '../delivery/timeline.ts'
-import { type Watched, watchDelivery } from '../delivery/watch.ts'
+import { measurePace } from '../delivery/pace.ts'
+import { type PacedPlatform, pacedPlatforms } from '../delivery/paced-platforms.ts'
+import { watchRecordedReplies } from '../delivery/watch.ts'
 import type { Goal } from '../goal.ts'
 import { median, race } from '../rounds.ts'
 
 /** Time between edits in one private chat, in ms: see the limits of `@reply/telegram`. */
 const intervalMs = 1100
-
-/** A long answer, one with tools and a checklist, and one with a sub-agent. */
-const scenarios = ['long-markdown', 'tools-todos', 'subagent']
 
 /** Our sink in a Telegram chat; `delivery/table.ts` compares it with Chat SDK. */
 export const deliveryGoals: readonly Goal[] = [
@@ -19,21 +18,22 @@ export const deliveryGoals: readonly Goal[] = [
     what: 'letters missing or duplicated in a Telegram chat after three recorded replies',
     unit: 'letters',
     bound: { atMost: 0 },
-    measure: async () => sum((await allOf('ours')).map(({ missing, doubled }) => missing + doubled)),
+    measure: async () => sum((await watchRecordedReplies('ours')).map(({ missing, doubled }) => missing + doubled)),
   },
   {
     id: 'delivery.429',
     what: 'rate-limited calls for these replies',
     unit: 'calls',
     bound: { atMost: 0 },
-    measure: async () => sum((await allOf('ours')).map(({ rateLimited }) => rateLimited)),
+    measure: async () => sum((await watchRecordedReplies('ours')).map(({ rateLimited }) => rateLimited)),
   },
   {
     id: 'delivery.invisible',
     what: 'longest time a finished sentence stays unseen, against the edit interval',
     unit: '× as long',
     bound: { atMost: 1.2 },
-    measure: async () => Math.max(...(await allOf('ours')).map(({ invisibleMs }) => invisibleMs)) / intervalMs,
+    measure: async () =>
+      Math.max(...(await watchRecordedReplies('ours')).map(({ invisibleMs }) => invisibleMs)) / intervalMs,
   },
   {
     id: 'delivery.calls',
@@ -41,7 +41,7 @@ export const deliveryGoals: readonly Goal[] = [
     unit: '× as many',
     bound: { atMost: 1 },
     measure: async () => {
-      const [ours, theirs] = await Promise.all([allOf('ours'), allOf('peer')])
+      const [ours, theirs] = await Promise.all([watchRecordedReplies('ours'), watchRecordedReplies('peer')])
       return sum(ours.map(({ writes }) => writes)) / sum(theirs.map(({ writes }) => writes))
     },
   },
@@ -68,18 +68,6 @@ export const deliveryGoals: readonly Goal[] = [
     },
   },
 ]
-
-type Side = 'ours' | 'peer'
-
-/** Each side on its own fake Telegram, concurrently. */
-export function allOf(side: Side): Promise<readonly Watched[]> {
-  return Promise.all(
-    scenarios.map(async (scenario) => {
-      const timeline = await timelineOf(scenario)
-      return await watchDelivery({ platform: telegram, side, timeline })
-    }),
-  )
-}
 
 function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0)
@@ -119,4 +107,68 @@ function markdownOf(units: number, round: number): string {
     length += block.length + 2
   }
   return parts.join('\n\n')
+}
+
+/** A row that `delivery/channels.ts` prints. */
+interface Row {
+  readonly ours: { readonly missing: number; readonly doubled: number }
+}
+
+const places = ['fast', 'channels'].map((name) => fileURLToPath(new URL(`../delivery/${name}.js`, import.meta.url)))
+
+/** Runs in its own process, whose clock is sped up. */
+function shown(): Promise<readonly Row[]> {
+  const [fast = '', channels = ''] = places
+  return new Promise((resolve, reject) => {
+    execFile(process.execPath, ['--import', fast, channels, '--json'], { maxBuffer: 1e8 }, (error, stdout) =>
+      // Slack's client logs its waits to the same stream, so only the last line is read.
+      error ? reject(error) : resolve(JSON.parse(stdout.slice(stdout.lastIndexOf('\n') + 1))),
+    )
+  })
+}
+
+/** `npm run bench:channels` shows each reply, with Chat SDK for comparison. */
+export const channelGoals: readonly Goal[] = [
+  {
+    id: 'channels.missing',
+    what: 'letters missing or duplicated in Slack, Discord and WhatsApp chats after five hard replies',
+    unit: 'letters',
+    bound: { atMost: 0 },
+    measure: async () => {
+      const rows = await shown()
+      if (rows.length !== 15) throw new Error(`Only ${rows.length} of 15 replies were shown.`)
+      return rows.reduce((sum, { ours }) => sum + ours.missing + ours.doubled, 0)
+    },
+  },
+]
+
+/** One chat of a bot, and ten whose texts grow at the same time. */
+const crowds = [1, 10]
+
+/** `node packages/bench/dist/delivery/pace-table.js` shows the times, and those of platforms without edits. */
+export const paceGoals: readonly Goal[] = pacedPlatforms
+  .filter(({ edits }) => edits)
+  .flatMap((platform): readonly Goal[] => [
+    {
+      id: `pace.${platform.id}.freeze`,
+      what: `${platform.name}: longest time growing text stands still, with one chat or ten, against what the platform's budget allows`,
+      unit: '× as long',
+      bound: { atMost: 1.3 },
+      measure: async () => await worst(platform, ({ freezeMs, budgetMs }) => freezeMs / budgetMs),
+    },
+    {
+      id: `pace.${platform.id}.late`,
+      what: `${platform.name}: mean time that text stays unseen, against the same`,
+      unit: '× as long',
+      bound: { atMost: 0.75 },
+      measure: async () => await worst(platform, ({ lateMs, budgetMs }) => lateMs / budgetMs),
+    },
+  ])
+
+type Paced = Awaited<ReturnType<typeof measurePace>>
+
+async function worst(platform: PacedPlatform, ratio: (paced: Paced) => number): Promise<number> {
+  const all: number[] = []
+  for (const chats of crowds) all.push(ratio(await measurePace(platform, chats)))
+  return Math.max(...all)
 }

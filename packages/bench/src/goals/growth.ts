@@ -80,10 +80,12 @@ function trackAll(events: readonly ReplyEvent[]): void {
 }
 
 function growth(chunking: Chunking, effort: Effort, perSecond?: number): Promise<number> {
-  const [short, long] = [10_000, 100_000].map((deltas) => chunksOf(framesOf(generateTurn({ deltas }).events), chunking))
+  const chunks = (deltas: number) => chunksOf(framesOf(generateTurn({ deltas }).events), chunking)
+  const short = chunks(10_000)
+  const long = chunks(100_000)
   return race({
-    first: () => read(short ?? [], perSecond),
-    second: () => read(long ?? [], perSecond),
+    first: () => read(short, perSecond),
+    second: () => read(long, perSecond),
     effort,
     rounds: 11,
   })

@@ -1,9 +1,9 @@
 import type { Goal } from '../goal.ts'
 import { type Finding, longestFlushes, ratios, worstOf } from '../hostile/measure.ts'
-import type { Path } from '../hostile/path.ts'
-import { paths } from '../hostile/paths.ts'
+import { type Path, paths } from '../hostile/paths.ts'
 
-const [small, large] = [8192, 102_400]
+const small = 8192
+const large = 102_400
 
 /** Texts that models could write to keep a process busy. `hostile/table.ts` shows each of them. */
 export const hostileGoals: readonly Goal[] = paths.flatMap((path): readonly Goal[] => [

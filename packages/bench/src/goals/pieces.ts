@@ -73,7 +73,8 @@ function besideMap(effort: Effort): Promise<number> {
 
 function besideTextDecoder(effort: Effort): Promise<number> {
   const streams = recordedStreams(1400)
-  let [ours, plain] = [0, 0]
+  let ours = 0
+  let plain = 0
   return race({
     first: () => {
       ours = 0

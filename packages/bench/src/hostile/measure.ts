@@ -1,4 +1,4 @@
-import type { Path } from './path.ts'
+import type { Path } from './paths.ts'
 import { type Pattern, patterns, plainText, roundCount } from './patterns.ts'
 
 /** The times of one pattern. */
@@ -52,9 +52,13 @@ export function ratios(path: Path, units: number, only?: readonly string[]): rea
 }
 
 function ratioOf(run: () => number, plain: () => number): number {
-  let [best, bestPlain, spent, unchanged] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, 0, 0]
+  let best = Number.POSITIVE_INFINITY
+  let bestPlain = Number.POSITIVE_INFINITY
+  let spent = 0
+  let unchanged = 0
   while (spent < longestMs && unchanged < patience) {
-    const [ms, plainMs] = [run(), plain()]
+    const ms = run()
+    const plainMs = plain()
     spent += ms + plainMs
     const isFaster = ms < best * (1 - leastGain) || plainMs < bestPlain * (1 - leastGain)
     unchanged = isFaster || spent < warmUpMs ? 0 : unchanged + 1
@@ -74,7 +78,8 @@ export function longestFlushes(path: Path, units: number, only?: readonly string
   grow(path, plainText, units)
   return [plainText, ...chosen(only)].map((pattern) => {
     let best = grow(path, pattern, units)
-    for (let [at, unchanged] = [1, 0]; at < mostGrowths && unchanged < patienceOfFlushes; at++) {
+    let unchanged = 0
+    for (let at = 1; at < mostGrowths && unchanged < patienceOfFlushes; at++) {
       const longest = Math.max(...best)
       if (longest <= enoughMs) break
       const again = grow(path, pattern, units)

@@ -1,3 +1,6 @@
+import { Writable } from 'node:stream'
+import { consoleSink } from '@reply/console'
+import { type Clock, emptyReply, type Reply } from '@reply/core'
 import { discordLimits, renderDiscord } from '@reply/discord/internal'
 import { texts } from '@reply/sink'
 import type { Limits, Render } from '@reply/sink/channel'
@@ -5,12 +8,45 @@ import { type Entry, emptyLedger, type Ledger, layout, type Mode, type Slot } fr
 import { renderSlack, slackLimits } from '@reply/slack/internal'
 import { renderHtml, renderRich } from '@reply/telegram/internal'
 import { cloudLimits, renderWhatsApp } from '@reply/whatsapp/internal'
-import { consolePath } from './console.ts'
-import type { Path } from './path.ts'
+
+/** One way that a text takes to a reader. */
+export interface Path {
+  readonly id: string
+  /** The path whose plain text the patterns are compared with. Default: itself. */
+  readonly floor?: Path
+  /** The complete text goes where its tail stood, so that the last flush is like any other. */
+  readonly isEdited: boolean
+  /**
+   * A text that grows: each call is one flush, given the whole text so far. What it returns then shows the messages,
+   * which is the platform's work, not measured.
+   */
+  open(): (text: string, isOpen: boolean) => () => void
+}
 
 const telegram = (maxLength: number): Limits => ({ ...discordLimits, maxLength, escapable: /@+/g, small: undefined })
 
 const html = path('telegram', renderHtml, telegram(4096), 'live')
+
+/** The usual terminal, which repaints. */
+const consolePath: Path = {
+  id: 'console',
+  isEdited: false,
+  open() {
+    const stdout = Object.assign(new Writable({ write: (_chunk, _encoding, done) => done() }), {
+      isTTY: true,
+      columns: 120,
+      rows: 40,
+    })
+    const { clock, runDue } = manualClock()
+    const sink = consoleSink({ stdout, live: true, interactive: false, env: {}, clock })
+    return (text, isOpen) => {
+      const reply = replyOf(text, isOpen)
+      sink.phaseChanged?.({ type: 'phaseChanged', phase: reply.phase, before: 'working', reply })
+      runDue()
+      return () => undefined
+    }
+  },
+}
 
 export const paths: readonly Path[] = [
   html,
@@ -53,4 +89,37 @@ function shownIn(ledger: Ledger, slots: readonly Slot[], mode: Mode): Ledger {
       return { ...fields, state: 'shown', ref: { id: key }, access: { type: 'editable' } }
     })
   return { ...ledger, entries }
+}
+
+/** A stopped clock: due timers run on request. */
+function manualClock(): { readonly clock: Clock; readonly runDue: () => void } {
+  let due: (() => void)[] = []
+  let now = 0
+  return {
+    clock: {
+      now: () => now,
+      monotonic: () => now,
+      after(_delayMs, run) {
+        due.push(run)
+        return () => {
+          due = due.filter((one) => one !== run)
+        }
+      },
+    },
+    runDue() {
+      now += 1000
+      const all = due
+      due = []
+      for (const run of all) run()
+    },
+  }
+}
+
+function replyOf(text: string, isOpen: boolean): Reply {
+  const part = { id: 'prt_1', messageID: 'msg_2', raw: undefined, type: 'text', text } as const
+  const messages = [
+    { id: 'msg_2', parts: [{ ...part, status: isOpen ? ('open' as const) : ('sealed' as const) }], raw: undefined },
+  ]
+  const reply: Reply = { ...emptyReply('ses_1'), promptIDs: ['msg_1'], phase: 'working', messages }
+  return isOpen ? reply : { ...reply, phase: 'settled', outcome: 'completed', finish: 'stop' }
 }

@@ -98,7 +98,8 @@ function lines(id: string, line: (at: number, round: number) => string): Pattern
 
 function written(units: number, line: (at: number) => string): string {
   const parts: string[] = []
-  for (let [at, length] = [0, 0]; length < units; at++) {
+  let length = 0
+  for (let at = 0; length < units; at++) {
     const one = line(at)
     parts.push(one)
     length += one.length

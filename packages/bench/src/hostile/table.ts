@@ -3,10 +3,13 @@ import { paths } from './paths.ts'
 
 /** `table.js [PATH…]` prints what each pattern takes on each path: as a ratio to plain text, and as its longest flush. */
 const wanted = process.argv.slice(2)
-const [small, large] = [8192, 102_400]
+const small = 8192
+const large = 102_400
 
 for (const path of paths.filter(({ id }) => wanted.length === 0 || wanted.includes(id))) {
-  const [short, long, flushes] = [ratios(path, small), ratios(path, large), longestFlushes(path, large)]
+  const short = ratios(path, small)
+  const long = ratios(path, large)
+  const flushes = longestFlushes(path, large)
   process.stdout.write(
     `\n${path.id}\n\n| pattern | 8 KB, × plain | 100 KB, × plain | longest flush, ms |\n|---|---|---|---|\n`,
   )

@@ -63,7 +63,9 @@ export function eventsOfCalls(count: number): readonly ReplyEvent[] {
 
 function callEvents(index: number): readonly ReplyEvent[] {
   const name = String(index).padStart(8, '0')
-  const [callID, requestID, command] = [`call_${name}`, `per_${name}`, `ls ${name}`]
+  const callID = `call_${name}`
+  const requestID = `per_${name}`
+  const command = `ls ${name}`
   const call = { id: `prt_${name}`, messageID, raw: undefined, type: 'tool', tool: 'bash', callID } as const
   const eventOf = (part: Part): SessionScopedEvent => ({ type: 'part', at, sessionID, part })
   const place = { sessionID, directory: undefined, path: [sessionID], messageID, callID, requestID } as const

@@ -3,7 +3,7 @@ import { eventSchemas, partSchemas } from '@reply/core/internal'
 import { recordedStreams } from './recorded.ts'
 
 /** A value from a recording, and the schema that it has to fit. */
-export interface Shaped {
+interface Shaped {
   readonly value: unknown
   readonly schema: Schema
 }

@@ -1,7 +1,7 @@
 import { listRecordings, readRecording } from '@reply/testing'
 import { type Chunking, chunksOfBytes } from './chunk.ts'
 
-export interface Recorded {
+interface Recorded {
   /** Which OpenCode. Default 1. */
   readonly generation?: 1 | 2 | undefined
   /** Default: all versions. */

@@ -14,7 +14,7 @@ export interface WireEvent {
   readonly properties: object
 }
 
-export interface TurnOptions {
+interface TurnOptions {
   readonly deltas: number
   /** Maximum deltas in one part. */
   readonly partDeltas?: number | undefined

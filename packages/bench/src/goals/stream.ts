@@ -1,12 +1,13 @@
+import { readUIMessageStream, type UIMessageChunk } from 'ai'
 import { createCounter } from '../counter.ts'
 import { readFloor } from '../floor.ts'
 import type { Effort, Goal } from '../goal.ts'
-import { type Run, readLive, readReplay } from '../pipeline.ts'
+import { type Run, readLive, readParsed, readReplay } from '../pipeline.ts'
 import { race } from '../rounds.ts'
 import { type Chunking, chunksOf } from '../stream/chunk.ts'
 import { recordedStreams } from '../stream/recorded.ts'
 import { generateSecondTurn } from '../stream/second-turn.ts'
-import { framesOf, generateTurn } from '../stream/turn.ts'
+import { framesOf, generateTurn, type Turn } from '../stream/turn.ts'
 
 type Streams = readonly (readonly Uint8Array[])[]
 
@@ -112,4 +113,94 @@ async function besideFloor(
 
 function generated(deltas: number, chunking: Chunking): Streams {
   return [chunksOf(framesOf(generateTurn({ deltas }).events), chunking)]
+}
+
+const sizes = [
+  { id: '1k', deltas: 1000, atLeast: 3, rounds: 21 },
+  { id: '10k', deltas: 10_000, atLeast: 5, rounds: 9 },
+  { id: '100k', deltas: 100_000, atLeast: 20, rounds: 3 },
+]
+
+/** From parsed events, compared with the AI SDK's reading of the same text in as many pieces. */
+export const peerGoals: readonly Goal[] = sizes.map(({ id, deltas, atLeast, rounds }) => ({
+  id: `ai-sdk.${id}`,
+  what: `parsed events → one observer against readUIMessageStream of the AI SDK, ${deltas.toLocaleString('en')} deltas`,
+  unit: '× as fast',
+  bound: { atLeast },
+  measure: (effort) => besideUIMessages(generateTurn({ deltas }), effort, rounds),
+}))
+
+function besideUIMessages(turn: Turn, effort: Effort, rounds: number): Promise<number> {
+  const events: readonly unknown[] = framesOf(turn.events).map((frame) => JSON.parse(frame))
+  const chunks = toUIMessageChunks(turn)
+  const { observer } = createCounter()
+  return race({ first: () => readParsed(events, { observer }), second: () => readUIMessages(chunks), effort, rounds })
+}
+
+async function readUIMessages(chunks: readonly UIMessageChunk[]): Promise<void> {
+  let at = 0
+  const stream = new ReadableStream<UIMessageChunk>({
+    pull: (controller) => {
+      const chunk = chunks[at]
+      at += 1
+      if (chunk) controller.enqueue(chunk)
+      else controller.close()
+    },
+  })
+  let units = 0
+  for await (const message of readUIMessageStream({ stream })) {
+    const part = message.parts.at(-1)
+    if (part?.type === 'text') units += part.text.length
+  }
+  if (units === 0) throw new Error('The AI SDK read no text.')
+}
+
+function toUIMessageChunks({ texts }: Turn): readonly UIMessageChunk[] {
+  const steps = texts.map((deltas, index): UIMessageChunk[] => {
+    const id = `text-${index}`
+    const toolCallId = `call-${index}`
+    const tool: UIMessageChunk[] = [
+      { type: 'tool-input-start', toolCallId, toolName: 'bash' },
+      { type: 'tool-input-available', toolCallId, toolName: 'bash', input: { command: 'npm test' } },
+      { type: 'tool-output-available', toolCallId, output: 'ok\n'.repeat(200) },
+    ]
+    return [
+      { type: 'start-step' },
+      { type: 'text-start', id },
+      ...deltas.map((delta): UIMessageChunk => ({ type: 'text-delta', id, delta })),
+      { type: 'text-end', id },
+      ...(index === texts.length - 1 ? [] : tool),
+      { type: 'finish-step' },
+    ]
+  })
+  return [{ type: 'start', messageId: 'message' }, ...steps.flat(), { type: 'finish' }]
+}
+
+const sessions = 1000
+
+/** Many concurrent sessions on one stream. Frame by frame, because adjacent deltas of one part would be merged. */
+export const sessionGoals: readonly Goal[] = [
+  {
+    id: 'sessions.1000',
+    what: '1,000 sessions interleaved, against the same streams in sequence',
+    unit: '× as long',
+    // The objects of 1,000 open sessions don't fit into a CPU's cache: how much that costs depends on the machine.
+    bound: { atMost: 2 },
+    measure: besideOneAfterAnother,
+  },
+]
+
+function besideOneAfterAnother(effort: Effort): Promise<number> {
+  const turns = Array.from({ length: sessions }, (_, at) => generateTurn({ deltas: 100, seed: `${at}` }).events)
+  const longest = Math.max(...turns.map((events) => events.length))
+  const rounds = Array.from({ length: longest }, (_, at) => turns.flatMap((events) => events.slice(at, at + 1)))
+  const waitForTurn = chunksOf(framesOf(turns.flat()), 'frame')
+  const interleaved = chunksOf(framesOf(rounds.flat()), 'frame')
+  return race({ first: () => read(waitForTurn), second: () => read(interleaved), effort, rounds: 11 })
+}
+
+function read(chunks: readonly Uint8Array[]): void {
+  const { observer, count } = createCounter()
+  readLive(chunks, { observer })
+  if (count.settled !== sessions) throw new Error(`${count.settled} of ${sessions} replies settled.`)
 }

@@ -1,0 +1,283 @@
+import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks'
+import { connect, type ReplyError } from '@reply/core'
+import { createCounter } from '../counter.ts'
+import { underLoad } from '../feed.ts'
+import type { Effort, Goal } from '../goal.ts'
+import { median, quantile } from '../rounds.ts'
+import { type Answer, createServer } from '../server.ts'
+import { chunksOf } from '../stream/chunk.ts'
+import { generateHistory, type History } from '../stream/history.ts'
+import { framesOf, generateTurn } from '../stream/turn.ts'
+
+const seconds = { full: 12, quick: 4 }
+const many = { sessions: 1000, perSecond: 20 }
+
+/** The cost of a live connection under load, in wall-clock time. */
+export const liveGoals: readonly Goal[] = [
+  ...[0.5, 0.99].map(
+    (share): Goal => ({
+      id: `latency.p${share * 100}`,
+      what: `chunk received → observer called, connect() at 5,000 events/s, ${share === 0.5 ? 'median' : '99th percentile'}`,
+      unit: 'ms',
+      bound: { atMost: 1 },
+      measure: (effort) => latency(share, effort),
+    }),
+  ),
+  {
+    id: 'load.delay',
+    what: 'event loop delay, p99, 1,000 sessions at 20 events/s each over one connection, watch()',
+    unit: 'ms',
+    bound: { atMost: 20 },
+    measure: loopDelay,
+  },
+  {
+    id: 'load.cpu',
+    what: 'CPU time for that, including garbage collection',
+    unit: '% of a core',
+    bound: { atMost: 100 },
+    measure: cpuShare,
+  },
+]
+
+/** Ten sessions in turn, so that no adjacent deltas are merged and the observer is called for each event. */
+async function latency(share: number, effort: Effort): Promise<number> {
+  let received = 0
+  let delays: number[] = []
+  const observer = { partChanged: () => void delays.push(performance.now() - received) }
+  await underLoad(
+    { sessions: 10, perSecond: 500, seconds: seconds[effort] },
+    {
+      observe: () => observer,
+      onChunk: () => {
+        received = performance.now()
+      },
+      onWarm: () => {
+        delays = []
+      },
+    },
+  )
+  return quantile(delays, share)
+}
+
+/** The time between two samples a millisecond apart, that millisecond included. */
+async function loopDelay(effort: Effort): Promise<number> {
+  const histogram = monitorEventLoopDelay({ resolution: 1 })
+  histogram.enable()
+  await underLoad(
+    { ...many, seconds: seconds[effort] },
+    { observe: () => createCounter().observer, onWarm: () => histogram.reset() },
+  )
+  histogram.disable()
+  return histogram.percentile(99) / 1e6
+}
+
+async function cpuShare(effort: Effort): Promise<number> {
+  let start = 0
+  let before = process.cpuUsage()
+  await underLoad(
+    { ...many, seconds: seconds[effort] },
+    {
+      observe: () => createCounter().observer,
+      onWarm: () => {
+        start = performance.now()
+        before = process.cpuUsage()
+      },
+    },
+  )
+  const { user, system } = process.cpuUsage(before)
+  return ((user + system) / 1000 / (performance.now() - start)) * 100
+}
+
+const resyncRounds = { full: 15, quick: 5 }
+
+/** Recovering from a lost connection. */
+export const resyncGoals: readonly Goal[] = [
+  {
+    id: 'resync.1000',
+    what: 'resync of a session with 1,000 messages (median), including fetching and JSON.parse',
+    unit: 'ms of CPU',
+    bound: { atMost: 150 },
+    measure: resyncs,
+  },
+]
+
+/** Cuts the stream, which comes back at once. Measures from the cut until the reply is live again. */
+async function resyncs(effort: Effort): Promise<number> {
+  const { sessionID, rest } = generateHistory(1000)
+  const server = createServer(rest)
+  let reportLive = (): void => {}
+  const opencode = connect({
+    url: 'http://127.0.0.1:4096',
+    fetch: server.fetch,
+    backOff: { minMs: 1, maxMs: 1 },
+    // Lost connections are intended; a failed resync never ends.
+    onError: () => {},
+  })
+  let received = 0
+  opencode.watch(
+    { sessionID },
+    {
+      observe: (reply) => {
+        received += reply.messages.length
+        return [{ connectionChanged: ({ connection }) => void (connection === 'live' && reportLive()) }]
+      },
+    },
+  )
+  await opencode.ready
+  const times: number[] = []
+  // The first ones warm up.
+  for (let at = -3; at < resyncRounds[effort]; at++) {
+    const before = process.cpuUsage()
+    await new Promise<void>((resolve) => {
+      reportLive = resolve
+      server.cut()
+    })
+    const { user, system } = process.cpuUsage(before)
+    if (at >= 0) times.push((user + system) / 1000)
+  }
+  await opencode.close()
+  if (received === 0) throw new Error('The running session was not read.')
+  return median(times)
+}
+
+const blockRounds = { full: 11, quick: 3 }
+const messages = 20_000
+
+/** Prompting a session with a long history. */
+export const historyGoals: readonly Goal[] = [
+  {
+    id: 'history.20000',
+    what: 'longest block of the event loop while a session of 20,000 messages is prompted (median)',
+    unit: 'ms',
+    bound: { atMost: 50 },
+    measure: (effort) => blocks(effort, paged),
+  },
+  {
+    id: 'history.20000.limit',
+    what: 'the same on a server before 1.2, which supports a limit but no paging',
+    unit: 'ms',
+    bound: { atMost: 50 },
+    measure: (effort) => blocks(effort, limited),
+  },
+]
+
+/** Pages like those of servers from 1.2 on: the newest messages, or those before a cursor. */
+function paged({ messages }: History): Answer {
+  return (query) => {
+    const end = Number(query.get('before') ?? messages.length)
+    const begin = query.has('limit') ? Math.max(0, end - Number(query.get('limit'))) : 0
+    const headers = begin > 0 ? { 'x-next-cursor': String(begin) } : undefined
+    return answer(messages.slice(begin, end), headers)
+  }
+}
+
+function limited({ messages }: History): Answer {
+  return (query) => answer(query.has('limit') ? messages.slice(-Number(query.get('limit'))) : messages)
+}
+
+function answer(some: readonly string[], headers: Record<string, string> = {}): Response {
+  return new Response(`[${some.join(',')}]`, { headers: { 'content-type': 'application/json', ...headers } })
+}
+
+/** From the prompt until it is posted, with a client that doesn't know the session yet. */
+async function blocks(effort: Effort, serve: (history: History) => Answer): Promise<number> {
+  const history = generateHistory(messages)
+  const { sessionID, rest } = history
+  const longest: number[] = []
+  for (let round = 0; round < blockRounds[effort]; round++) {
+    let posted = (): void => {}
+    const isPosted = new Promise<void>((resolve) => {
+      posted = resolve
+    })
+    const server = createServer({
+      ...rest,
+      '/session/status': '{}',
+      [`/session/${sessionID}/message`]: serve(history),
+      [`/session/${sessionID}/prompt_async`]: () => {
+        posted()
+        return new Response(null, { status: 204 })
+      },
+    })
+    const opencode = connect({ url: 'http://127.0.0.1:4096', fetch: server.fetch })
+    await opencode.ready
+    const histogram = monitorEventLoopDelay({ resolution: 1 })
+    histogram.enable()
+    await looks(histogram)
+    histogram.reset()
+    const stream = opencode.prompt({ sessionID, text: 'Go on.' })
+    await isPosted
+    await looks(histogram)
+    histogram.disable()
+    longest.push(histogram.max / 1e6)
+    await opencode.close()
+    await stream.result
+  }
+  return median(longest)
+}
+
+/** Waits for two more samples, because a block is only recorded by the sample after it. */
+async function looks(histogram: IntervalHistogram): Promise<void> {
+  const before = histogram.count
+  while (histogram.count < before + 2) await new Promise((resolve) => setTimeout(resolve, 1))
+}
+
+/** Fills the deliberate caches first: the last settled replies, the last ids of a session's messages. */
+const replies = { full: { first: 2000, all: 12_000 }, quick: { first: 2000, all: 4000 } }
+
+/** The memory that settled replies leave behind under `watch` with its defaults. */
+export const heapGoals: readonly Goal[] = [
+  {
+    id: 'heap.sessions',
+    what: 'heap under watch() after 10,000 more settled replies, each in its own session',
+    unit: '× as large',
+    bound: { atMost: 1.05 },
+    measure: (effort) => afterReplies(effort, false),
+  },
+  {
+    id: 'heap.session',
+    what: 'heap under watch() after 10,000 more settled replies in one session',
+    unit: '× as large',
+    bound: { atMost: 1.05 },
+    measure: (effort) => afterReplies(effort, true),
+  },
+]
+
+async function afterReplies(effort: Effort, isOneSession: boolean): Promise<number> {
+  const server = createServer()
+  const opencode = connect({ url: 'http://127.0.0.1:4096', fetch: server.fetch, onError: fail })
+  const { observer, count } = createCounter()
+  opencode.watch({}, { observe: () => [observer] })
+  await opencode.ready
+  const { first, all } = replies[effort]
+  let before = 0
+  let sent = 0
+  for (let at = 0; at < all; at++) {
+    if (at === first) before = heapUsed()
+    const turn = generateTurn({
+      deltas: 40,
+      partDeltas: 20,
+      seed: `${at}`,
+      ...(isOneSession && { sessionID: 'ses_1fd2theone', isNew: at === 0 }),
+      // A minute apart, like a person's turns: new messages of a session are recognized by their time.
+      at: 1_790_000_000_000 + at * 60_000,
+    })
+    server.send(chunksOf(framesOf(turn.events, sent), 1400))
+    sent += turn.events.length
+    while (count.settled <= at) await new Promise((resolve) => setImmediate(resolve))
+  }
+  const after = heapUsed()
+  await opencode.close()
+  return after / before
+}
+
+function heapUsed(): number {
+  if (!globalThis.gc) throw new Error('Run this with --expose-gc: only a collected heap can be compared.')
+  globalThis.gc()
+  globalThis.gc()
+  return process.memoryUsage().heapUsed
+}
+
+/** Ignores `refused`: after connecting, the client reads a running reply again, which this server can't answer. */
+function fail(error: ReplyError): void {
+  if (error.type !== 'refused') throw error
+}

@@ -50,7 +50,7 @@ test('asks of a server that was killed are withdrawn, their chats told, and the 
   for (const { chat } of asks) {
     const closed = await said(chat, 'No longer needed.')
     expect(closed.buttons).toEqual([])
-    await said(chat, 'Lost the connection before the reply finished.')
+    await said(chat, 'The end of the reply never arrived.')
     stage.telegram.say(chat, 'Say hello [scenario:hello]')
     await said(chat, 'Hello to you.')
   }
@@ -69,7 +69,7 @@ test('a stop and a typed answer while the server is down say that it can’t be 
   stage.telegram.say(503, '/stop')
   stage.telegram.say(504, 'Blue')
   await said(503, 'It could not be stopped: The server did not confirm it, so it may still be running.')
-  await said(503, 'Could not stop the agent: it may still be working. Try again.')
+  await said(503, 'The agent could not be stopped. It may still be working. Try again.')
   await said(504, 'The answer was not sent: The server can’t be reached right now.')
   await stage.server.restart()
   for (const chat of [503, 504]) {

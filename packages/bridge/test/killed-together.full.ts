@@ -57,12 +57,13 @@ test.each(delays.map((ms, kill) => [ms, kill] as const))(
     await Promise.all([server.kill(), once(child, 'exit')])
     child = run()
     await server.restart()
-    const ends = (id: number) => said(id).filter((words) => /Hello to you|Lost the connection|Failed/.test(words))
+    const ends = (id: number) =>
+      said(id).filter((words) => /Hello to you|The end of the reply never arrived|Failed/.test(words))
     await expect.poll(() => chats.every((id) => ends(id).length > 0), { timeout: 100_000 }).toBe(true)
     for (const id of chats) {
       const [end = ''] = ends(id)
       // A run that had begun may have done something, so it is told, not repeated.
-      const hadBegun = end.includes('Lost the connection')
+      const hadBegun = end.includes('The end of the reply never arrived')
       if (!hadBegun) expect(end).toContain('Hello to you.')
       expect(timesAsked(id)).toBeLessThanOrEqual(1)
       if (!hadBegun) expect(timesAsked(id)).toBe(1)

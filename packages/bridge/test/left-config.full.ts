@@ -29,7 +29,7 @@ const said = async (chat: number, words: string) =>
 /** What had come of the answer stays, and the reason is below it. */
 async function closedBelow(chat: number, messageId: number): Promise<void> {
   await expect
-    .poll(() => shownOf(chat).findIndex((one) => /no longer in the config|was deleted/.test(one.text)))
+    .poll(() => shownOf(chat).findIndex((one) => /no longer in the bridge’s config|was deleted/.test(one.text)))
     .toBeGreaterThan(shownOf(chat).findIndex((one) => one.messageId === messageId))
   const kept = shownOf(chat).find((one) => one.messageId === messageId)
   expect(kept?.text).toContain('One moment')

@@ -1,17 +1,15 @@
-import type { Clock, Observation, Reply, ReplyObserver } from '@reply/core'
+import { type Clock, type Observation, type Reply, type ReplyObserver, systemClock } from '@reply/core'
 import { type AskPort, createAsking } from './asks/asking.ts'
 import { unattended } from './asks/unattended.ts'
-import { idleClock } from './clock.ts'
 import { labelOf } from './format/reply-label.ts'
 import { cleanLine, visibleLine } from './format/sanitize.ts'
 import { line, wrap } from './format/styled-line.ts'
 import { observeAll } from './observe-all.ts'
 import { type Input, keyboardOf } from './terminal/keyboard.ts'
 import { type Environment, isLive, type Output, surfaceOf } from './terminal/surface.ts'
-import { type Block, createCommitted } from './view/committed.ts'
+import { type Above, type Block, createCommitted } from './view/blocks.ts'
 import { compose } from './view/compose.ts'
 import { createDelays } from './view/delays.ts'
-import type { Above } from './view/layout.ts'
 
 /** Where a reply is shown, how, and who answers what it asks. All options may be left out. */
 export interface ConsoleSinkOptions {
@@ -53,7 +51,7 @@ export interface ConsoleSinkOptions {
 }
 
 /** The result of showing a reply. */
-export interface Delivery {
+export interface ConsoleReport {
   /** Blocks written: each text block, tool call, ask, note and the outcome is one. */
   readonly shown: number
   /** Blocks that could not be written. */
@@ -69,7 +67,7 @@ export interface Delivery {
 /** An observer that shows one reply in a terminal or pipe. */
 export type ConsoleSink = ReplyObserver & {
   /** Resolves when the reply has settled and all of it was written, or after `stop`. Never rejects. */
-  settled(): Promise<Delivery>
+  settled(): Promise<ConsoleReport>
   /** Ends early: removes the tail, and releases the keyboard and the cursor. Finished rows stay. */
   stop(): Promise<void>
 }
@@ -128,8 +126,8 @@ export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
   let written = 0
   let refused: string[] = []
   let stopped = false
-  let finish: (delivery: Delivery) => void
-  const finished = new Promise<Delivery>((resolve) => {
+  let finish: (delivery: ConsoleReport) => void
+  const finished = new Promise<ConsoleReport>((resolve) => {
     finish = resolve
   })
 
@@ -242,4 +240,15 @@ export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
 /** Nothing of the run has been seen yet. A prompt's own reply is observed before its first message. */
 function isUntouched({ messages, asks, children }: Reply): boolean {
   return messages.length === 0 && asks.length === 0 && children.length === 0
+}
+
+/** The system clock, but its timers don't keep the process alive: a display must not prevent the exit. */
+const idleClock: Clock = {
+  now: systemClock.now,
+  monotonic: systemClock.monotonic,
+  after(delayMs, run) {
+    const timer = setTimeout(run, delayMs)
+    timer.unref()
+    return () => clearTimeout(timer)
+  },
 }

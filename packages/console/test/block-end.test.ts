@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { endOfBlock } from '../src/format/block-end.ts'
 import { markdown } from '../src/format/markdown.ts'
+import { endOfBlock } from '../src/view/text.ts'
 
 const width = 20
 const last = <T>(rows: readonly T[]): readonly T[] => rows.slice(-40)

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { closeTable } from '../src/format/close-table.ts'
 import { markdown } from '../src/format/markdown.ts'
 import { plain } from '../src/format/styled-line.ts'
+import { closeTable } from '../src/view/text.ts'
 
 const rows = (source: string) => markdown(closeTable(source), 40).map(plain)
 const TABLE = '| name | lines |\n|---|---:|\n| `a.ts` | 12 |\n| b\\|c | 3 |'

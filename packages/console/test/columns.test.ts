@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import stringWidth from 'string-width'
 import { expect, test } from 'vitest'
-import { charactersOf, columnsOf } from '../src/format/columns.ts'
+import { charactersOf, columnsOf } from '../src/format/styled-line.ts'
 
 const texts = fc.string({
   unit: fc.oneof(

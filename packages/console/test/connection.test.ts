@@ -1,8 +1,8 @@
 import { connect, ReplyError, type ReplyErrorType } from '@reply/core'
 import { createHandClock, createRecordedServer, readRecording } from '@reply/testing'
 import { expect, test } from 'vitest'
+import { createConnectionNotice } from '../src/cli/connection.ts'
 import { consoleSink } from '../src/sink.ts'
-import { createConnectionNotice } from '../src/view/connection-notice.ts'
 import { fakeClock } from './fixture/clock.ts'
 import { fakeTerminal } from './fixture/terminal.ts'
 

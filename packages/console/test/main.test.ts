@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ConsoleError } from '../src/cli/error.ts'
 import { EXIT, exitOf, exitOfError, sayError } from '../src/cli/exit-code.ts'
 import { main } from '../src/cli/main.ts'
-import { parseDuration, parseListen, parseModel, parseSpeed } from '../src/cli/parse.ts'
+import { parseDuration, parseListen, parseModel, parseSpeed } from '../src/cli/program.ts'
 import { fakeProcess } from './fixture/io.ts'
 
 let folder = ''

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { line } from '../src/format/styled-line.ts'
-import { createLog } from '../src/terminal/log.ts'
 import { createScreen } from '../src/terminal/screen.ts'
+import { createLog } from '../src/terminal/surface.ts'
 import { fakeTerminal } from './fixture/terminal.ts'
 
 const none = () => {}

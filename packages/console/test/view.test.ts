@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { plain } from '../src/format/styled-line.ts'
-import { createCommitted } from '../src/view/committed.ts'
-import { choose, layout } from '../src/view/layout.ts'
+import { choose, createCommitted, layout } from '../src/view/blocks.ts'
 import { view } from '../src/view/view.ts'
 import { picture } from './fixture/picture.ts'
 import { childOf, permission, question, reasoning, replyOf, START, settledOf, text, tool } from './fixture/reply.ts'

@@ -1,9 +1,12 @@
-import { type Client, type ConnectOptions, connect, ReplyError } from '@reply/core'
-import { reasonIn } from '@reply/core/show'
+import { resolve } from 'node:path'
+import { type Client, type Clock, type ConnectOptions, connect, ReplyError } from '@reply/core'
+import { duration, reasonIn } from '@reply/core/show'
+import { connectSource, type DriveOptions } from '@reply/core/source'
+import { texts } from '@reply/sink'
 import { cleanLine } from '../format/sanitize.ts'
-import { createConnectionNotice } from '../view/connection-notice.ts'
+import type { Environment } from '../terminal/surface.ts'
 import { NOTHING_MISSED } from '../view/delays.ts'
-import { openAgent } from './open-agent.ts'
+import { ConsoleError } from './error.ts'
 import type { ProcessIO } from './process-io.ts'
 import { addressOf, type ServerOptions } from './server-url.ts'
 
@@ -48,7 +51,7 @@ export async function openServer(
   const opencode =
     via === undefined
       ? connect({ ...addressOf(options, io.env), ...settings, ...(directory !== undefined && { directory }) })
-      : await openAgent(via, { ...settings, directory, env: io.env })
+      : await openAgent(via, { ...settings, directory }, io.env)
 
   /** The core's message names options of `connect`; here they are command options or environment variables. */
   function curedHere({ type, message }: ReplyError): string {
@@ -72,5 +75,95 @@ export async function openServer(
     await close()
     if (!(error instanceof ReplyError)) throw error
     throw new ReplyError(error.type, curedHere(error), { cause: error })
+  }
+}
+
+/** How long an agent may take to start, in ms. The first start of some downloads what they need. */
+const startMs = 60_000
+
+/** Starts an agent in a folder, by default the current one. Its session ends with this program. */
+async function openAgent(via: string, options: DriveOptions, env: Environment): Promise<Client> {
+  const { agentSource } = await loadAgents()
+  const directory = resolve(options.directory ?? '.')
+  const source = agentSource(via, { cwd: directory, env, onError: options.onError })
+  return connectSource(source, { ...options, directory, connectTimeoutMs: startMs, firstFrameMs: startMs })
+}
+
+async function loadAgents(): Promise<typeof import('@reply/agents')> {
+  try {
+    return await import('@reply/agents')
+  } catch (cause) {
+    throw new ConsoleError('missing', '`--via` needs @reply/agents: run `npm install @reply/agents`.', { cause })
+  }
+}
+
+interface ConnectionNoticeOptions {
+  readonly clock: Clock
+  readonly note: (text: string) => void
+  /** Whether replies are shown: they report the outage themselves, each for its own text. */
+  readonly isShowing: () => boolean
+  /** What was missed in between, for the line that reports the reconnect. */
+  readonly missed: () => string
+}
+
+/** Reports a lost connection and its return if no shown reply does. */
+interface ConnectionNotice {
+  /** For `onConnection` of `connect`. */
+  onConnection(connection: 'live' | 'lost'): void
+  /** Calls `report`, unless the failure belongs to an outage or to one that begins within `graceMs`. */
+  onFailure(error: ReplyError, report: () => void): void
+  /** Drops failures that may belong to an outage. */
+  stop(): void
+}
+
+/** How long a failed call waits for the stream to fail as well before it is reported, in ms. */
+const graceMs = 1000
+
+export function createConnectionNotice({ clock, note, isShowing, missed }: ConnectionNoticeOptions): ConnectionNotice {
+  /** Cancels the reports of failures that an outage may explain. */
+  const held = new Set<() => void>()
+  let lost: { readonly at: number; readonly isMine: boolean } | undefined
+
+  function lose(): void {
+    const isMine = !isShowing()
+    stop()
+    lost = { at: clock.now(), isMine }
+    if (isMine) note(texts.lostConnection)
+  }
+
+  function restore(): void {
+    if (lost === undefined) return
+    const { at, isMine } = lost
+    lost = undefined
+    const restored = `connection restored after ${duration(clock.now() - at)}`
+    // Replies found just now ran during the outage, so they don't know of it.
+    if (isMine) return note(`${restored}${missed()}`)
+    // Replies that reported the loss were given up meanwhile; their outcomes say what is missing.
+    if (!isShowing()) note(restored)
+  }
+
+  function covers({ type }: ReplyError): boolean {
+    return lost !== undefined && type === 'unreachable'
+  }
+
+  function onFailure(error: ReplyError, report: () => void): void {
+    if (covers(error)) return
+    if (error.type !== 'unreachable') return report()
+    const cancel = clock.after(graceMs, () => {
+      held.delete(cancel)
+      report()
+    })
+    held.add(cancel)
+  }
+
+  function stop(): void {
+    for (const cancel of held) cancel()
+    held.clear()
+  }
+
+  return {
+    onConnection: (connection) => (connection === 'lost' ? lose() : restore()),
+    onFailure,
+    stop,
   }
 }

@@ -2,9 +2,9 @@ import type { Reply } from '@reply/core'
 import type { Asked } from '../asks/asking.ts'
 import { line } from '../format/styled-line.ts'
 import type { Picture, Size } from '../terminal/surface.ts'
-import type { Block } from './committed.ts'
+import type { Block } from './blocks.ts'
+import { type Above, choose, layout } from './blocks.ts'
 import { footerLines, placed } from './footer.ts'
-import { type Above, choose, layout } from './layout.ts'
 import { type ViewOptions, view } from './view.ts'
 
 export interface ComposeOptions extends ViewOptions {

@@ -4,7 +4,7 @@ import { texts } from '@reply/sink'
 import { retryText } from '@reply/sink/internal'
 import { cleanLine } from '../format/sanitize.ts'
 import { line } from '../format/styled-line.ts'
-import type { Block } from './committed.ts'
+import type { Block } from './blocks.ts'
 
 /** Something that delayed the reply for a while. */
 export interface Delay {

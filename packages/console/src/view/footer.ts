@@ -1,8 +1,12 @@
-import { ownTodosOf, type Reply } from '@reply/core'
+import { ownTodosOf, pendingAsks, type Reply } from '@reply/core'
+import { contextPercent } from '@reply/core/show'
+import { texts } from '@reply/sink'
+import { statusFacts } from '@reply/sink/internal'
 import type { Asked } from '../asks/asking.ts'
-import type { Line } from '../format/styled-line.ts'
-import type { Block } from './committed.ts'
-import { statusLine } from './status.ts'
+import { cleanLine } from '../format/sanitize.ts'
+import { fit, type Line, line, type Span, span, widthOf } from '../format/styled-line.ts'
+import { spinner } from '../format/symbols.ts'
+import type { Block } from './blocks.ts'
 import { shortTodoLines } from './todos.ts'
 
 export interface FooterOptions {
@@ -22,15 +26,59 @@ const TODO_ROWS = 7
 export function footerLines(reply: Reply, options: FooterOptions): readonly Line[] {
   const { now, width, rows, asked, gap, label, hint } = options
   const ask = asked === undefined ? [] : [...asked.question, ...asked.input]
-  const status = statusLine(reply, {
-    now,
-    width,
-    ...(label === undefined ? {} : { label }),
-    ...(hint === undefined ? {} : { hint }),
-  })
+  const status = statusLine(reply, { now, width, label, hint })
   const most = Math.min(TODO_ROWS, rows - 4 - ask.length)
   const todos = most >= 3 ? shortTodoLines(ownTodosOf(reply), { width, most }) : []
   return [...(gap ? [[]] : []), ...todos, ...(todos.length > 0 && ask.length > 0 ? [[]] : []), ...ask, status]
+}
+
+/**
+ * One row: the activity, the elapsed time, the step, and how full the context is.
+ *
+ * If it doesn't fit, the context goes first, then the step; then the activity is cut.
+ */
+function statusLine(
+  reply: Reply,
+  { now, width, label, hint }: Pick<FooterOptions, 'now' | 'width' | 'label' | 'hint'>,
+): Line {
+  const head = [markOf(reply, now), ...(label === undefined ? [] : line(`${cleanLine(label)} · `, 'bold'))]
+  const { activity, elapsed, step, context } = statusFacts(reply, { now, texts })
+  const row = [...head, ...activityLine(reply, cleanLine(activity))]
+  const facts = [
+    dim(elapsed),
+    dim(step),
+    context === undefined ? [] : line(context, contextTone(reply)),
+    dim(hint || undefined),
+  ]
+  const shown = facts.filter((fact) => fact.length > 0)
+  while (shown.length > 1 && Math.min(widthOf(row), 24) + widthOf(joined(shown)) > width) shown.pop()
+  return fit(row, joined(shown), width)
+}
+
+function markOf(reply: Reply, now: number): Span {
+  if (reply.connection === 'lost') return span('! ', 'red')
+  return reply.phase === 'blocked' ? span('? ', 'yellow') : spinner(now)
+}
+
+function activityLine(reply: Reply, activity: string): Line {
+  if (reply.connection === 'lost') return line(activity, 'red')
+  if (reply.phase !== 'blocked') return reply.retry || reply.stalled ? line(activity, 'yellow') : line(activity)
+  const count = pendingAsks(reply).length
+  return line(count > 1 ? `Waiting for ${count} answers` : 'Waiting for an answer', 'yellow')
+}
+
+function contextTone(reply: Reply): 'red' | 'yellow' | 'dim' {
+  const percent = contextPercent(reply) ?? 0
+  if (percent >= 80) return 'red'
+  return percent >= 60 ? 'yellow' : 'dim'
+}
+
+function dim(text: string | undefined): Line {
+  return text === undefined ? [] : line(text, 'dim')
+}
+
+function joined(facts: readonly Line[]): Line {
+  return facts.flatMap((fact) => [span(' · ', 'dim'), ...fact])
 }
 
 /** The part of an ask that stays in view. */

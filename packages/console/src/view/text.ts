@@ -1,10 +1,8 @@
 import type { ReasoningPart, TextPart } from '@reply/core'
-import { endOfBlock } from '../format/block-end.ts'
-import { closeTable } from '../format/close-table.ts'
 import { blocksOf, markdown } from '../format/markdown.ts'
 import { clean } from '../format/sanitize.ts'
 import { type Line, line, span, wrap } from '../format/styled-line.ts'
-import type { Block, Committed } from './committed.ts'
+import type { Block, Committed } from './blocks.ts'
 
 interface Options {
   readonly shown: Committed
@@ -83,4 +81,68 @@ function rowsOf(type: 'text' | 'reasoning', source: string, { live, width }: Opt
 /** Removes blank rows around the text, but keeps its indentation. */
 function trimBlank(text: string): string {
   return text.replace(/^(?:[ \t]*\n)+/, '').trimEnd()
+}
+
+/** Rows laid out at the end of a growing block, each as wide as the terminal. */
+const rowsOfEnd = 60
+
+const FENCE = /^ {0,3}(?:`{3,}|~{3,})[^\n]*\n/
+const TABLE_HEAD = /^ {0,3}\|[^\n]*\n {0,3}(?=[^\n-]*-)[|: \t-]+\r?\n/
+
+/**
+ * The end of a long growing block: only its last rows fit on a screen, and laying out all of it gets slower with each
+ * word. A fence keeps its first line and a table its head, so that the end is still read as code or as rows. Column
+ * widths and numbers of nested items may differ from those in the whole block, which is shown once it is complete.
+ */
+export function endOfBlock(source: string, width: number): string {
+  const units = rowsOfEnd * width
+  if (source.length <= units) return source
+  const from = source.length - units
+  const lineStart = source.indexOf('\n', from) + 1
+  const fence = FENCE.exec(source)?.[0]
+  const lead = fence ?? TABLE_HEAD.exec(source)?.[0] ?? ''
+  if (lineStart > 0 && lineStart < source.length) return lead + source.slice(Math.max(lineStart, lead.length))
+  const isHalf = /[\udc00-\udfff]/.test(source.charAt(from))
+  return (fence ?? '') + source.slice(Math.max(from + (isHalf ? 1 : 0), fence?.length ?? 0))
+}
+
+// The first line of a block of another kind, where a leading bar does not start a table.
+const OTHER = /^(?: {0,3}(?:```|~~~|<|>|[-*+] |\d+[.)] )| {4}|\t)/
+const ROW = /^ {0,3}\|/
+const DELIMITER = /^[\s|:-]*$/
+
+/**
+ * Makes a table in the last block of a growing text look like one from its first row on: hides unclosed cells, and adds
+ * a rule under the header until the model has written it.
+ */
+export function closeTable(source: string): string {
+  const lines = source.split('\n')
+  if (OTHER.test(lines.find((row) => row.trim() !== '') ?? '')) return source
+  const before = lines.findLastIndex((row) => !ROW.test(row) && row.trim() !== '')
+  const start = lines.findIndex((row, index) => index > before && ROW.test(row))
+  if (start < 0) return source
+  const [header = '', delimiter, ...rows] = lines.slice(start)
+  // The line below is not a rule, so this is not a table.
+  if (delimiter !== undefined && !DELIMITER.test(delimiter)) return source
+  const head = delimiter === undefined ? closedCells(header) : header
+  const columns = cellCount(head)
+  const isRuled = delimiter !== undefined && cellCount(delimiter) >= columns && delimiter.trimEnd().endsWith('|')
+  const rule = isRuled ? delimiter : `|${' --- |'.repeat(columns)}`
+  const body = rows.map((row, index) => (index === rows.length - 1 ? closedCells(row) : row))
+  return [...lines.slice(0, start), ...(columns === 0 ? [] : [head, rule, ...body])].join('\n')
+}
+
+/** The row up to its last bar. Empty while it has only one. */
+function closedCells(row: string): string {
+  const bars = barsOf(row)
+  return bars.length < 2 ? '' : row.slice(0, (bars.at(-1) ?? 0) + 1)
+}
+
+function cellCount(row: string): number {
+  return Math.max(0, barsOf(row).length - 1)
+}
+
+/** The bars between cells. A bar after a backslash belongs to the text. */
+function barsOf(row: string): readonly number[] {
+  return [...row.matchAll(/\\.|\|/g)].filter(([found]) => found === '|').map(({ index }) => index)
 }

@@ -1,15 +1,14 @@
-import type { Ask, Child, Reply, ToolPart } from '@reply/core'
-import { isTodoTool } from '@reply/core'
-import { counted, duration, elapsed, endingOf } from '@reply/core/show'
+import { type Ask, type Child, isTodoTool, type Reply, type ToolPart } from '@reply/core'
+import { counted, duration, elapsed, endingOf, type ToolEnd, toolFacts } from '@reply/core/show'
 import { contentOf, twinOf } from '../asks/ask.ts'
 import { askLines, closedLines } from '../asks/panel.ts'
+import { patchCount } from '../format/patch.ts'
 import { givenTitle } from '../format/reply-label.ts'
-import { visibleLine } from '../format/sanitize.ts'
-import { fit, type Line, line, span } from '../format/styled-line.ts'
+import { cleanLine, visibleLine } from '../format/sanitize.ts'
+import { fit, type Line, line, type Span, span } from '../format/styled-line.ts'
 import { SYMBOLS, spinner } from '../format/symbols.ts'
-import type { Block } from './committed.ts'
+import type { Block } from './blocks.ts'
 import { failureText } from './outcome.ts'
-import { toolLine } from './tool.ts'
 
 export interface TreeOptions {
   readonly now: number
@@ -38,7 +37,7 @@ export function strayChildren(reply: Reply, options: TreeOptions): readonly Bloc
     reply.messages.flatMap(({ parts }) => parts.map((part) => (part.type === 'tool' ? part.callID : ''))),
   )
   return reply.children.flatMap((child) => {
-    if (child.background) return child.reply.phase === 'settled' ? [endOf(child, undefined, options)] : []
+    if (child.background) return child.reply.phase === 'settled' ? [endRow(child, undefined, options)] : []
     return calls.has(child.callID ?? '') ? [] : childBlocks(child, undefined, reply, options).map(held(reply))
   })
 }
@@ -99,7 +98,7 @@ function childBlocks(child: Child, part: ToolPart | undefined, reply: Reply, opt
     parts.flatMap((own) => (own.type === 'tool' ? toolBlocks(own, child.reply, inner) : [])),
   )
   const rest = [...strayAsks(child.reply, inner), ...strayChildren(child.reply, inner)]
-  return [start, ...[...calls, ...rest].map(indented), indented(endOf(child, { part, reply }, inner))]
+  return [start, ...[...calls, ...rest].map(indented), indented(endRow(child, { part, reply }, inner))]
 }
 
 /** The call that started a child, and its reply. */
@@ -108,14 +107,14 @@ interface Call {
   readonly reply: Reply
 }
 
-function endOf(child: Child, call: Call | undefined, options: TreeOptions): Block {
+function endRow(child: Child, call: Call | undefined, options: TreeOptions): Block {
   const { now, width } = options
   const { reply } = child
   const over = reply.phase === 'settled' || hasGoneOn(call)
   const calls = reply.messages.reduce((sum, { parts }) => sum + parts.filter(({ type }) => type === 'tool').length, 0)
   const name = call === undefined ? nameOf(child) : []
   const facts = [
-    over ? endText(child, call?.part) : 'working',
+    over ? childEndText(child, call?.part) : 'working',
     ...(calls > 0 ? [counted(calls, 'call')] : []),
     ...timeText(reply, over ? undefined : now),
   ]
@@ -123,7 +122,7 @@ function endOf(child: Child, call: Call | undefined, options: TreeOptions): Bloc
   return row(
     `${keyOf(child)}:end`,
     over,
-    fit([over ? markOf(child, call?.part) : spinner(now), ...name], [text], width),
+    fit([over ? markOfChild(child, call?.part) : spinner(now), ...name], [text], width),
   )
 }
 
@@ -133,13 +132,13 @@ function hasGoneOn(call: Call | undefined): boolean {
   return call.reply.messages.at(-1)?.id !== call.part.messageID
 }
 
-function markOf(child: Child, part: ToolPart | undefined): Line[number] {
+function markOfChild(child: Child, part: ToolPart | undefined): Line[number] {
   const outcome = child.reply.outcome ?? (part?.state.status === 'completed' ? 'completed' : 'aborted')
   if (outcome === 'completed') return SYMBOLS.done
   return outcome === 'failed' || outcome === 'lost' || outcome === 'timed-out' ? SYMBOLS.failed : SYMBOLS.interrupted
 }
 
-function endText({ reply }: Child, part: ToolPart | undefined): string {
+function childEndText({ reply }: Child, part: ToolPart | undefined): string {
   const ending = endingOf(reply)
   if (ending === undefined) return part?.state.status === 'completed' ? 'done' : 'interrupted'
   if (ending.type === 'failed') return `failed: ${failureText(ending, reply.error)}`
@@ -168,4 +167,75 @@ function row(key: string, final: boolean, only: Line): Block {
 
 function indented(block: Block): Block {
   return { ...block, lines: block.lines.map((own) => [span('  '), ...own]) }
+}
+
+/** One row: mark, name, subject, result, duration. */
+function toolLine(part: ToolPart, options: { reply: Reply; now: number; width: number }): Line {
+  const { reply, now, width } = options
+  const { name, subject, end } = toolFacts(part, reply)
+  const row = [
+    end || part.state.status === 'completed' ? markOfEnd(end) : spinner(now),
+    span(visibleLine(name), 'bold'),
+    ...(subject === undefined ? [] : [span(' '), span(visibleLine(subject))]),
+    ...(end ? endText(end) : changesOf(part)),
+  ]
+  const time = timeOf(part, reply, now)
+  return Number.isFinite(width) ? fit(row, time, width) : [...row, ...time]
+}
+
+function markOfEnd(end: ToolEnd | undefined): Span {
+  switch (end?.type) {
+    case undefined:
+      return SYMBOLS.done
+    case 'interrupted':
+      return SYMBOLS.interrupted
+    case 'rejected':
+    case 'forbidden':
+      return SYMBOLS.denied
+    case 'failed':
+    case 'exited':
+      return SYMBOLS.failed
+    default:
+      return end satisfies never
+  }
+}
+
+const longestReason = 300
+
+function endText(end: ToolEnd): Line {
+  switch (end.type) {
+    case 'interrupted':
+      return line(' · interrupted', 'yellow')
+    case 'rejected':
+      return line(end.reason === undefined ? ' · rejected' : ` · rejected: ${cleanLine(end.reason)}`, 'yellow')
+    case 'forbidden':
+      return line(' · denied by a rule', 'yellow')
+    case 'failed':
+      return line(` · ${cleanLine(end.reason).slice(0, longestReason) || 'failed'}`, 'red')
+    case 'exited':
+      return line(` · exit ${end.code}`, 'red')
+    default:
+      return end satisfies never
+  }
+}
+
+function changesOf({ state }: ToolPart): Line {
+  const changed = patchCount(state.metadata?.diff)
+  return changed === '' ? [] : line(` ${changed}`, 'dim')
+}
+
+/** The rejected permission of this call. */
+function rejectionOf(part: ToolPart, reply: Reply): Ask | undefined {
+  if (part.state.status !== 'error') return undefined
+  return reply.asks.find((ask) => ask.type === 'permission' && ask.status === 'rejected' && ask.callID === part.callID)
+}
+
+function timeOf(part: ToolPart, reply: Reply, now: number): Line {
+  const { startedAt, endedAt } = part.state
+  if (startedAt === undefined) return []
+  if (endedAt === undefined) return part.status === 'open' ? line(` ${elapsed(now - startedAt)}`, 'dim') : []
+  // Servers up to 1.2 measure a rejected call from its end, without the wait for the person.
+  const { askedAt = 0, closedAt = askedAt } = rejectionOf(part, reply) ?? {}
+  const ms = Math.max(endedAt - startedAt, askedAt === 0 ? 0 : closedAt - askedAt)
+  return ms < 50 ? [] : line(` ${duration(ms)}`, 'dim')
 }

@@ -62,7 +62,9 @@ export async function bridge(options: BridgeCommandOptions, io: ProcessIO): Prom
           onNotice: say,
         }
     const opened = await openBridge({
-      ...{ path, env: io.env, clock: io.clock },
+      path,
+      env: io.env,
+      clock: io.clock,
       ...told,
       observers: [...(told.observers ?? []), ...(metrics ? [metrics.observe] : [])],
       onEnd: ({ message }) => {

@@ -1,6 +1,7 @@
-import type { Reply } from '@reply/core'
+import { readFile } from 'node:fs/promises'
+import { basename, extname } from 'node:path'
+import type { PromptFile, Reply } from '@reply/core'
 import type { Input } from '../../terminal/keyboard.ts'
-import { attachment } from '../attachment.ts'
 import { openServer } from '../connection.ts'
 import { ConsoleError } from '../error.ts'
 import { createOutput, noteOn, type OutputOptions } from '../output.ts'
@@ -56,4 +57,24 @@ async function readAll(stdin: Input): Promise<string> {
   const chunks: Buffer[] = []
   for await (const chunk of stdin) chunks.push(Buffer.from(chunk))
   return Buffer.concat(chunks).toString('utf8')
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.gif': 'image/gif',
+  '.jpeg': 'image/jpeg',
+  '.jpg': 'image/jpeg',
+  '.pdf': 'application/pdf',
+  '.png': 'image/png',
+  '.webp': 'image/webp',
+}
+
+/** Sends a local file's content, as the server may run on another machine. */
+async function attachment(path: string): Promise<PromptFile> {
+  const bytes = await readFile(path).catch((cause: unknown) => {
+    throw new ConsoleError('usage', `The file ${path} can't be read: check its name and permissions.`, {
+      cause,
+    })
+  })
+  const mime = TYPES[extname(path).toLowerCase()] ?? (bytes.includes(0) ? 'application/octet-stream' : 'text/plain')
+  return { url: `data:${mime};base64,${bytes.toString('base64')}`, mime, filename: basename(path) }
 }

@@ -17,7 +17,7 @@ test.each([
     'a number that is not there, where own words count too',
     { ...one, custom: true },
     '7',
-    'there is no option 7: type 1 to 3, or your own answer; if it is your own answer, quote it',
+    'there is no option 7: type 1 to 3, or your own answer. If it is your own answer, quote it',
   ],
   ['commas alone', several, ',', 'type 1 to 3, separate several with commas'],
 ])('says what to type instead of %s', (_, asked, typed, error) => {
@@ -46,16 +46,16 @@ test.each([
   ['1', seen, undefined],
   ['2', seen, undefined],
   ['3 no', unseen, undefined],
-  ['maybe', seen, 'type 1, 2 or 3; you can add a reason after the 3'],
-  ['2', once, '"always" is not offered here: type 1 or 3; you can add a reason after the 3'],
-  ['2', shell, '"always" is not offered, because sh can run anything: type 1 or 3; you can add a reason after the 3'],
+  ['maybe', seen, 'type 1, 2 or 3. You can add a reason after the 3'],
+  ['2', once, '"always" is not offered here: type 1 or 3. You can add a reason after the 3'],
+  ['2', shell, '"always" is not offered, because sh can run anything: type 1 or 3. You can add a reason after the 3'],
   [
     'always',
     wide,
-    '"always" is not offered, because it would allow every call of bash: type 1 or 3; you can add a reason after the 3',
+    '"always" is not offered, because it would allow every call of bash: type 1 or 3. You can add a reason after the 3',
   ],
-  ['yes', unseen, 'what it would run is not known, so it cannot be allowed: type 3; you can add a reason after the 3'],
-  ['2', unseen, 'what it would run is not known, so it cannot be allowed: type 3; you can add a reason after the 3'],
+  ['yes', unseen, 'what it would run is not known, so it cannot be allowed: type 3. You can add a reason after the 3'],
+  ['2', unseen, 'what it would run is not known, so it cannot be allowed: type 3. You can add a reason after the 3'],
 ])('%s for a permission: what is wrong with it', (typed, ask, error) => {
   const read = readPermissionAnswer(typed, { canAlways: alwaysOffer(ask).type === 'offered' })
   expect(wrongPermission(read, offerOf(ask, { allowUnseen: false }), ask)).toBe(error)

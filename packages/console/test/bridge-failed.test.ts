@@ -65,7 +65,7 @@ test('lists the same when no bridge runs', async () => {
 })
 
 test('says so if nothing failed, and makes no state', async () => {
-  expect(await failed()).toEqual({ code: 0, said: 'Nothing failed for good.\n' })
+  expect(await failed()).toEqual({ code: 0, said: 'No permanent failures.\n' })
   expect(existsSync(stateFolder())).toBe(false)
 })
 
@@ -123,7 +123,7 @@ test('lists answers that wait for their chat below what failed, and alone they a
     '… 2026-01-03T00:00:00Z answer of run held11 in tg:7: its chat does not show all of it yet\n',
     '  The chat accepts no messages right now, or does not respond. The answer is shown as soon as that changes.\n',
   ].join('')
-  expect(await failed()).toEqual({ code: 0, said: `${held}Nothing failed for good.\n` })
+  expect(await failed()).toEqual({ code: 0, said: `${held}No permanent failures.\n` })
   await (await written()).close()
   expect(await failed()).toEqual({ code: 1, said: all + held })
 })

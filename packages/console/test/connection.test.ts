@@ -50,7 +50,7 @@ test('a cut before the answer is restored with nothing missed', async () => {
 
 test('after a cut in the answer, the missed text is announced and arrives', async () => {
   const out = await cutAt(afterDeltas(3))
-  expect(out).toContain(`s; missed text follows when its part ends${ANSWER}`)
+  expect(out).toContain(`s, missed text follows when its part ends${ANSWER}`)
 })
 
 function outage(isShowing = false) {

@@ -47,7 +47,7 @@ test('text that is still missing after a lost connection is announced, not denie
   expect(terminal.written()).toBe(
     [
       '! connection lost, reconnecting …',
-      '✓ connection restored after 4.0s; missed text follows when its part ends',
+      '✓ connection restored after 4.0s, missed text follows when its part ends',
       '',
       'One two three.',
       '',

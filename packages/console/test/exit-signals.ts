@@ -74,7 +74,7 @@ export function testExitSignals(server: () => OpencodeServer, password: string):
       })
       expect(await prompt.done).toBe(1)
       expect(prompt.stderr()).toBe(
-        `reply: ${server().url} rejected the credentials (401): set OPENCODE_SERVER_PASSWORD, and OPENCODE_SERVER_USERNAME if the server has one, to the server's values; for OpenCode 2 set OPENCODE_PASSWORD, which \`opencode service get password\` prints.\n`,
+        `reply: ${server().url} rejected the credentials (401): set OPENCODE_SERVER_PASSWORD to the server's password, and OPENCODE_SERVER_USERNAME if the server has one. For OpenCode 2, set OPENCODE_PASSWORD to the output of \`opencode service get password\`.\n`,
       )
     })
 

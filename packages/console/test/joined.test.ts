@@ -66,7 +66,7 @@ test.each([
   expect(await prompt.code).toBe(exit)
   // The signal leaves a joined run: see `RunOptions.signal`.
   expect(prompt.calls).toEqual(['signal'])
-  expect(prompt.stdout()).toContain('Left the run, which continues: another client began it.')
+  expect(prompt.stdout()).toContain('Left the run. It continues, because another client started it.')
 })
 
 test('Control-C ends the run in any case: it is what the user asks for', async () => {
@@ -83,7 +83,9 @@ test('the asks of a run that another client began are left to it', async () => {
   await new Promise(setImmediate)
   expect(joined.calls).toEqual([])
   expect(own.calls).toEqual(['reject per_1', 'reject que_1'])
-  expect(joined.stdout()).toContain('Waiting for an answer to "bash: npm publish" from the client that began this run.')
+  expect(joined.stdout()).toContain(
+    'Waiting for an answer to "bash: npm publish" from the client that started this run.',
+  )
   joined.signal('SIGTERM')
   own.signal('SIGTERM')
   await Promise.all([joined.code, own.code])
@@ -101,5 +103,5 @@ test('a sink without a terminal rejects asks only of a run that it saw begin', a
   expect(late.sent).toEqual([])
   expect(early.sent).toEqual([['per_1', 'reject', expect.any(String)]])
   const words = (await late.terminal.rows()).join(' ').replace(/\s+/g, ' ')
-  expect(words).toContain('from the client that began')
+  expect(words).toContain('from the client that started')
 })

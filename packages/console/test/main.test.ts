@@ -77,7 +77,7 @@ test('--listen takes a port of this computer, or an address', async () => {
   for (const wrong of ['', 'http', '99999', 'a b:1', ':1'])
     expect(() => parseListen(wrong)).toThrow('is not an address')
   const { code, err } = await run('bridge', '--listen', 'nowhere')
-  expect([code, err]).toEqual([EXIT.usage, expect.stringContaining('give a port like 9464, or host:port')])
+  expect([code, err]).toEqual([EXIT.usage, expect.stringContaining('Use a port such as 9464, or host:port')])
 })
 
 test('bridge serves webhooks and health at an address each, and health under the allowed names', async () => {
@@ -105,14 +105,18 @@ test('bridge serves webhooks and health at an address each, and health under the
 test('--json and --changes have one description in every command', async () => {
   for (const command of ['watch', 'prompt', 'replay', 'record', 'demo']) {
     const help = (await run(command, '--help')).out.replace(/\s+/g, ' ')
-    expect(help).toContain('--json write only JSON lines to standard output: each settled reply with its text, answer')
-    expect(help).toContain('--changes write only JSON lines to standard output: each change, without wire events')
+    expect(help).toContain(
+      '--json write only JSON lines to standard output, one for each settled reply with its text, answer',
+    )
+    expect(help).toContain(
+      '--changes write only JSON lines to standard output, one for each change, without wire events',
+    )
   }
 })
 
 test('--timeout says what counts', async () => {
   const { out } = await run('prompt', '--help')
-  expect(out.replace(/\s+/g, ' ')).toContain('waiting for an answer does not count, waiting for a retry does')
+  expect(out.replace(/\s+/g, ' ')).toContain('Waiting for an answer does not count, waiting for a retry does')
 })
 
 test('--version is that of the package', async () => {

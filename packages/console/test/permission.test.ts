@@ -20,8 +20,8 @@ test('a permission shows the whole command, not the patterns that the server der
     '    export A=1',
     '  1. once — this time only',
     '  2. always — calls that fit ls *, for everyone who uses this server, until it is revoked',
-    '  3. reject — add a reason if you like; the agent continues with it in mind',
-    '  type 1, 2 or 3; you can add a reason after the 3',
+    '  3. reject — add a reason if you like, and the agent takes it into account',
+    '  type 1, 2 or 3. You can add a reason after the 3',
     '  › █',
     '? Waiting for an answer · 0s',
   ])
@@ -71,7 +71,7 @@ test('an edit shows all of its lines, however many', async () => {
   const rows = await terminal.rows()
   for (let at = 1; at <= 100; at++) expect(rows).toContain(`    +line ${at}`)
   expect(rows.slice(-3)).toEqual([
-    '  type 1, 2 or 3; you can add a reason after the 3',
+    '  type 1, 2 or 3. You can add a reason after the 3',
     '  › █',
     '? Waiting for an answer · 0s',
   ])
@@ -103,9 +103,9 @@ test('it cannot be allowed until its input is known', async () => {
   const { terminal, show, type, sent } = setup([90, 20])
   show(blocked(permission({ call: undefined, callID: 'call_a' })))
   const screen = await terminal.screen()
-  expect(screen).toContain('  What it would run is not known yet; asking the server.')
+  expect(screen).toContain('  Asking the server what it would run …')
   expect(screen.filter((row) => /^ {2}\d\. /.test(row))).toEqual([
-    '  3. reject — add a reason if you like; the agent continues with it in mind',
+    '  3. reject — add a reason if you like, and the agent takes it into account',
   ])
   await type('1\r')
   expect((await terminal.screen()).join('\n')).toContain('so it cannot be allowed')
@@ -152,7 +152,7 @@ test('nothing is allowed before it was painted', async () => {
 test('a log shows what would run, once it is known', () => {
   const options = { live: false, width: Number.POSITIVE_INFINITY }
   const unseen = picture(blocked(permission({ call: undefined, callID: 'call_a' })), options)
-  expect(unseen).toContain('  What it would run is not known yet; asking the server.')
+  expect(unseen).toContain('  Asking the server what it would run …')
   expect(picture(blocked(permission({ call: bash('a; b') })), options)).toContain('  a; b')
   const over = permission({ status: 'answered', reply: 'once', call: bash('a; b') })
   expect(picture(settledOf([], { asks: [over] }), options)).toContain('✓ allowed once: bash: a; b')
@@ -215,9 +215,9 @@ test("a card says each thing once, also at a phone's width", async () => {
     '  "always" is not offered, because it would',
     '  allow every call of edit',
     '  1. once — this time only',
-    '  3. reject — add a reason if you like; the',
-    '     agent continues with it in mind',
-    '  type 1 or 3; you can add a reason after',
+    '  3. reject — add a reason if you like, and',
+    '     the agent takes it into account',
+    '  type 1 or 3. You can add a reason after',
     '  the 3',
     '  › █',
     '? Waiting for an answer · 0s',

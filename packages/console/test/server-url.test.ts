@@ -125,7 +125,7 @@ test('record writes what replay can show, without the password, and refuses to o
   // A reply that an earlier test aborted may still be running, and would be recorded, too.
   await until(async () => (await (await request('/session/status')).text()) === '{}')
   const record = start('record', file)
-  await until(() => record.stdout().includes('press Control-C to stop'))
+  await until(() => record.stdout().includes('Press Control-C to stop'))
   const prompt = start('prompt', '--json', promptFor('plain'))
   await prompt.done
   const { sessionID } = JSON.parse(prompt.stdout())
@@ -142,7 +142,7 @@ test('record writes what replay can show, without the password, and refuses to o
   expect(replayed.stdout()).toContain('Hello!')
   const again = start('record', file)
   expect(await again.done).toBe(2)
-  expect(again.stderr()).toContain('already exists: give another name, or --force.')
+  expect(again.stderr()).toContain('already exists. Use another name or --force.')
   await rm(folder, { recursive: true })
 })
 

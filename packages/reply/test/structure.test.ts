@@ -38,7 +38,7 @@ const homes: Readonly<Record<string, RegExp>> = {
   '@noble/hashes': /^packages\/sink\/src\/asks\/(permission|token)\.ts$/,
   marked: /^packages\/(?:sink\/src\/markdown\/lexer\/|testing\/src\/telegram\/rich\.ts$)/,
   parse5: /^packages\/testing\/src\/telegram\/rich\.ts$/,
-  'string-width': /^packages\/console\/src\/format\/columns\.ts$/,
+  'string-width': /^packages\/console\/src\/format\/styled-line\.ts$/,
   pino: /^packages\/bridge\/src\/events\/log\.ts$/,
   'prom-client': /^packages\/bridge\/src\/events\/metrics\.ts$/,
   '@opentelemetry/api': /^packages\/bridge\/src\/events\/tracing\.ts$/,

@@ -36,7 +36,7 @@ export function wrongAnswer(question: Question, wrong: Extract<ReadQuestionAnswe
     case 'one-only':
       return `pick one: ${how}`
     case 'not-an-option':
-      if (question.custom) return `there is no option ${wrong.given}: ${how}; if it is your own answer, quote it`
+      if (question.custom) return `there is no option ${wrong.given}: ${how}. If it is your own answer, quote it`
       return /^\d+$/.test(wrong.given)
         ? `there is no option ${wrong.given}: ${how}`
         : `"${visibleLine(wrong.given)}" is not one of the options: ${how}`
@@ -83,7 +83,7 @@ export function whyNotAlways(ask: PermissionAsk): string | undefined {
 export function howToPermit({ numbers }: Offer): string {
   const [last, ...others] = numbers.toReversed()
   const list = others.length === 0 ? `${last}` : `${others.toReversed().join(', ')} or ${last}`
-  return `type ${list}; you can add a reason after the 3`
+  return `type ${list}. You can add a reason after the 3`
 }
 
 /** What is wrong with an answer to a permission. Undefined if it is offered. */

@@ -99,7 +99,7 @@ function permissionLines(ask: PermissionAsk, { width, reply, entry, allowUnseen 
   const choices = {
     1: { label: 'once', description: 'this time only' },
     2: { label: 'always', description: `${whatAlways(ask)}, for everyone who uses this server, until it is revoked` },
-    3: { label: 'reject', description: 'add a reason if you like; the agent continues with it in mind' },
+    3: { label: 'reject', description: 'add a reason if you like, and the agent takes it into account' },
   } as const
   return [
     ...chop(title, width, { lead: [], hang: line('  ↪ ', 'dim') }),
@@ -131,9 +131,7 @@ function detailLines({ label, format, text }: AskDetail, width: number): readonl
 /** What the server reported so far, with a note that it is incomplete. */
 function unknownLines(ask: PermissionAsk, width: number): readonly Line[] {
   const words =
-    ask.callID === undefined
-      ? 'The server does not say what it would run.'
-      : 'What it would run is not known yet; asking the server.'
+    ask.callID === undefined ? 'The server does not say what it would run.' : 'Asking the server what it would run …'
   const patterns = legibleLine(ask.patterns.join(', '))
   const asked = askTitle(ask).includes(patterns) ? [] : wrap(line(patterns, 'cyan'), width, line('  '))
   return [...asked, ...wrap(line(words, 'yellow'), width, line('  '))]

@@ -28,14 +28,14 @@ export function unattended(what: Unattended, { opencode, note, clock, cure, isOw
     // An ask that is merged with a pending one is announced only once; its answer may already be on its way.
     const isNew = pendingAsks(reply).some(({ requestID }) => requestID === ask.requestID)
     const say = isNew ? note : (): void => {}
-    if (!isOwn()) return say(`Waiting for an answer to "${summaryOf(ask)}" from the client that began this run.`)
+    if (!isOwn()) return say(`Waiting for an answer to "${summaryOf(ask)}" from the client that started this run.`)
     if (what === 'wait') say(`Waiting for an answer to "${summaryOf(ask)}", for example from \`reply watch\`.`)
     if (what === 'reject') {
       void settle(ask, async () => {
         // Other observers of the run may answer it: those that do so at once come first.
         await Promise.resolve()
         await opencode.reject(ask, UNANSWERABLE)
-        say(`Rejected "${summaryOf(ask)}", because it cannot be answered here; ${cure}.`)
+        say(`Rejected "${summaryOf(ask)}", because it cannot be answered here. To answer it, ${cure}.`)
       })
     }
     if (what === 'first') {

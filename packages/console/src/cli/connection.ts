@@ -13,15 +13,15 @@ import { addressOf, type ServerOptions } from './server-url.ts'
 export interface OpenOptions extends Pick<ConnectOptions, 'onFrame'> {
   /** Whether replies are shown; they report a lost connection themselves. Default: false. */
   readonly isShowing?: () => boolean
-  /** What was missed in an outage, in words that begin with a comma or a semicolon. Default: nothing. */
+  /** What was missed in an outage, as text that begins with a comma. Default: nothing. */
   readonly missed?: () => string
   /** Called first with each failure. Returns true if the failure is fully reported. */
   readonly onFailure?: (error: ReplyError) => boolean
 }
 
 /**
- * Connects with the credentials of the URL or the environment, or starts an agent, and waits until the server has answered. Calls `note`
- * once for each failure that does not end the command.
+ * Connects with the credentials of the URL or the environment, or starts an agent, and waits until the server has
+ * answered. Calls `note` once for each failure that does not end the command.
  */
 export async function openServer(
   options: ServerOptions,
@@ -57,7 +57,7 @@ export async function openServer(
   function curedHere({ type, message }: ReplyError): string {
     if (type !== 'unauthorized') return message.replace('give another url', 'use --url')
     const cure =
-      "set OPENCODE_SERVER_PASSWORD, and OPENCODE_SERVER_USERNAME if the server has one, to the server's values; for OpenCode 2 set OPENCODE_PASSWORD, which `opencode service get password` prints."
+      "set OPENCODE_SERVER_PASSWORD to the server's password, and OPENCODE_SERVER_USERNAME if the server has one. For OpenCode 2, set OPENCODE_PASSWORD to the output of `opencode service get password`."
     return message.replace(/connect\(\) needs .*$/, cure)
   }
 
@@ -93,7 +93,7 @@ async function loadAgents(): Promise<typeof import('@reply/agents')> {
   try {
     return await import('@reply/agents')
   } catch (cause) {
-    throw new ConsoleError('missing', '`--via` needs @reply/agents: run `npm install @reply/agents`.', { cause })
+    throw new ConsoleError('missing', '`--via` requires @reply/agents. Run `npm install @reply/agents`.', { cause })
   }
 }
 

@@ -26,8 +26,8 @@ Examples:
 
 Exit codes:
   0 completed   1 failed, stopped or aborted   2 usage error   3 timed out   4 lost
-  130, 143, 129, 141   ended by a second Control-C, SIGTERM, SIGHUP, a closed pipe;
-                       a reply that prompt started is aborted
+  130, 143, 129, 141   ended by a second Control-C, SIGTERM, SIGHUP or a closed pipe.
+                       The reply that prompt started is aborted.
 
 Environment:
   OPENCODE_URL                                         the server (OpenCode 1 or 2), if --url is not given
@@ -38,12 +38,14 @@ Environment:
 /** Every command with its options and help. Throws a `CommanderError` instead of ending the process. */
 export function createProgram({ io, ready, version, exit }: ProgramOptions): Command {
   const program = new Command('reply')
-    .description('Watch OpenCode replies in the terminal, send prompts, record and replay what a server sent.')
+    .description('Show agents at work in your terminal: watch sessions, send prompts, record and replay.')
     .version(version)
     .addHelpText('after', EXITS)
 
   withAsks(withOutput(withServer(command('watch'))))
-    .description('show every reply on a server, including those of other clients, and answer their requests')
+    .description(
+      'show all replies on a server, including those of other clients, and answer their questions and permissions',
+    )
     .option('--session <id>', 'only this session')
     .addHelpText(
       'after',
@@ -58,24 +60,24 @@ export function createProgram({ io, ready, version, exit }: ProgramOptions): Com
     )
 
   withAsks(withOutput(withServer(command('prompt'))))
-    .description('send a prompt, show the reply, exit with its outcome')
+    .description('send a prompt and show the reply; the exit code says how it ended')
     .argument('<text>', 'the prompt; - reads it from standard input')
     .option(
       '--via <agent>',
-      'start an agent in the current folder instead: claude, codex or another name, or the command line of one that speaks the Agent Client Protocol',
+      'start an agent in the current folder instead: a name such as claude or codex, or the command line of an agent that speaks the Agent Client Protocol',
     )
     .option('--session <id>', 'use this session instead of a new one')
-    .option('--file <path>', 'attach a file; may be repeated', (path: string, all: string[] = []) => [...all, path])
+    .option('--file <path>', 'attach a file (repeatable)', (path: string, all: string[] = []) => [...all, path])
     .option('--agent <name>', 'the agent to use')
     .option('--model <provider/model>', 'the model to use', checked(parseModel))
     .option(
       '--timeout <duration>',
-      'abort after this long without progress, as in 90s or 5m; waiting for an answer does not count, waiting for a retry does',
+      'abort after this long without progress, for example 90s or 5m. Waiting for an answer does not count, waiting for a retry does',
       checked(parseDuration),
     )
     .option(
       '--asks <what>',
-      'without a terminal: wait for an answer from another client, or reject',
+      'what to do with asks without a terminal: wait for another client to answer, or reject',
       checked(parseAsks),
     )
     .addHelpText(
@@ -95,7 +97,7 @@ export function createProgram({ io, ready, version, exit }: ProgramOptions): Com
     )
 
   withOutput(command('replay'))
-    .description('show recordings: raw server-sent events or JSON lines, gzipped or not')
+    .description('show recordings: server-sent events or JSON lines, gzipped or not')
     .argument('<file...>', 'recordings; - reads standard input')
     .option('--speed <factor>', 'replay speed: 1 is the recorded pace, 10 is ten times faster', checked(parseSpeed))
     .addHelpText(
@@ -111,7 +113,7 @@ export function createProgram({ io, ready, version, exit }: ProgramOptions): Com
     )
 
   withLines(withServer(command('record')))
-    .description('record what a server sends to a file, secrets redacted, until Control-C')
+    .description('record what a server sends to a file until Control-C, with secrets redacted')
     .argument('<file>', 'the file to write; - writes to standard output')
     .option('--force', 'overwrite an existing file')
     .addHelpText('after', examples(['reply record session.sse', 'reply record - | gzip > session.sse.gz']))
@@ -120,7 +122,7 @@ export function createProgram({ io, ready, version, exit }: ProgramOptions): Com
     )
 
   withOutput(command('demo'))
-    .description('a real OpenCode server with a scripted model: no key, no network')
+    .description('run a real OpenCode server with a scripted model, without a key or a network')
     .argument('[scenario]', 'the scenario to play (see --list)')
     .option('--list', 'list the scenarios')
     .option('--url <url>', 'watch this server instead')
@@ -130,31 +132,31 @@ export function createProgram({ io, ready, version, exit }: ProgramOptions): Com
     )
 
   const bridge = command('bridge')
-    .description('connect chats with OpenCode: people prompt, answer and stop it from there')
+    .description('connect chats to your agents, so that people can prompt, answer and stop them there')
     .option(
       '--name <name>',
-      'the bridge: its config is ~/.config/reply/<name>/reply.json',
+      'the name of the bridge. Its config is ~/.config/reply/<name>/reply.json',
       checked(parseName),
       'bridge',
     )
-    .option('--config <path>', 'the config, if it is elsewhere: servers, channels and people')
+    .option('--config <path>', 'the path of the config if it is somewhere else')
     .option(
       '--listen <address>',
-      'serve /webhooks/<channel>, /healthz, /readyz and /metrics: a port on this computer, or host:port',
+      'serve /webhooks/<channel>, /healthz, /readyz and /metrics on this port of localhost, or on host:port',
       checked(parseListen),
     )
     .option(
       '--listen-health <address>',
-      'serve /healthz, /readyz and /metrics there, and only /webhooks/<channel> at --listen',
+      'serve /healthz, /readyz and /metrics here, and only /webhooks/<channel> at --listen',
       checked(parseListen),
     )
     .option(
       '--allow-host <name>',
-      'a name by which health and metrics may be requested, besides localhost and IP addresses; may be repeated',
+      'a host name that requests for health and metrics may use, besides localhost and IP addresses (repeatable)',
       (name: string, names: readonly string[] = []) => [...names, name],
     )
-    .option('--log', 'write JSON lines about all that happens to standard output, with ids and without texts')
-    .option('--check', 'check the config, its tokens, servers and state, and end')
+    .option('--log', 'log events to standard output as JSON lines, with ids but without message texts')
+    .option('--check', 'check the config, its tokens, servers and state, then exit')
     .addHelpText(
       'after',
       examples([
@@ -173,7 +175,7 @@ export function createProgram({ io, ready, version, exit }: ProgramOptions): Com
 
   bridge.addCommand(
     quiet(new Command('init'))
-      .description('ask for a server, a channel and the first person, check them, and write the config')
+      .description('ask for a server, a channel and the first person, check them and write the config')
       .option('--force', 'overwrite an existing config')
       .action(async (_: unknown, init: Command) =>
         exit(await (await import('./commands/bridge-init.ts')).bridgeInit(init.optsWithGlobals(), await ready())),
@@ -183,9 +185,9 @@ export function createProgram({ io, ready, version, exit }: ProgramOptions): Com
   bridge.addCommand(
     quiet(new Command('failed'))
       .description(
-        'list what failed for good: answers that may not have arrived, prompts that may have run, and rows of the state that were put aside',
+        'list permanent failures: answers that may not have arrived, prompts that may have run, and rows of the state that were set aside',
       )
-      .option('--forget <key>', 'forget a row that was put aside, with its value')
+      .option('--forget <key>', 'delete a row that was set aside')
       .addHelpText(
         'after',
         examples([
@@ -237,7 +239,7 @@ function withOutput(command: Command): Command {
 function withAsks(command: Command): Command {
   return command.option(
     '--allow-unseen',
-    'offer to allow permissions even if the server does not say what they would run',
+    'let you allow a permission even if the server does not say what it would run',
   )
 }
 
@@ -245,9 +247,9 @@ function withLines(command: Command): Command {
   return command
     .option(
       '--json',
-      'write only JSON lines to standard output: each settled reply with its text, answer and reasoning',
+      'write only JSON lines to standard output, one for each settled reply with its text, answer and reasoning',
     )
-    .option('--changes', 'write only JSON lines to standard output: each change, without wire events')
+    .option('--changes', 'write only JSON lines to standard output, one for each change, without wire events')
 }
 
 function examples(lines: readonly string[]): string {
@@ -277,7 +279,7 @@ export function parseDuration(text: string): number {
   const [, value = '', unit = 's'] = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text.trim()) ?? []
   const ms = value === '' ? 0 : Number(value) * (isUnit(unit) ? UNITS[unit] : 0)
   if (ms > 0 && ms < 2 ** 31) return ms
-  throw new ConsoleError('usage', `"${text}" is not a duration: give one like 90s, 5m or 1h.`)
+  throw new ConsoleError('usage', `"${text}" is not a duration. Use for example 90s, 5m or 1h.`)
 }
 
 /** A factor above 0. */
@@ -286,7 +288,7 @@ export function parseSpeed(text: string): number {
   if (Number.isFinite(factor) && factor > 0) return factor
   throw new ConsoleError(
     'usage',
-    `"${text}" is not a speed: give a factor like 1 (the recorded pace) or 10 (ten times faster).`,
+    `"${text}" is not a speed. Use a factor, for example 1 (the recorded pace) or 10 (ten times faster).`,
   )
 }
 
@@ -294,7 +296,7 @@ export function parseSpeed(text: string): number {
 export function parseModel(text: string): { providerID: string; modelID: string } {
   const slash = text.indexOf('/')
   if (slash > 0 && slash < text.length - 1) return { providerID: text.slice(0, slash), modelID: text.slice(slash + 1) }
-  throw new ConsoleError('usage', `"${text}" is not a model: give provider/model, as \`opencode models\` lists them.`)
+  throw new ConsoleError('usage', `"${text}" is not a model. Use provider/model, as \`opencode models\` lists them.`)
 }
 
 function isUnit(unit: string): unit is keyof typeof UNITS {
@@ -304,7 +306,7 @@ function isUnit(unit: string): unit is keyof typeof UNITS {
 /** The name of a bridge, which is that of its folder. */
 function parseName(text: string): string {
   if (/^[A-Za-z\d][\w.-]*$/.test(text)) return text
-  throw new ConsoleError('usage', `"${text}" is not a name: use letters, digits, ".", "-" and "_".`)
+  throw new ConsoleError('usage', `"${text}" is not a name. Use letters, digits, ".", "-" and "_".`)
 }
 
 /** `9464` on this computer alone, or `0.0.0.0:9464`, `[::]:9464`. */
@@ -312,5 +314,5 @@ export function parseListen(text: string): { host: string; port: number } {
   const [, host = '127.0.0.1', digits = ''] = /^(?:(\[[\da-f:.]+\]|[\w.-]+):)?(\d{1,5})$/i.exec(text.trim()) ?? []
   const port = Number(digits)
   if (digits !== '' && port < 65_536) return { host: host.replace(/^\[|\]$/g, ''), port }
-  throw new ConsoleError('usage', `"${text}" is not an address: give a port like 9464, or host:port.`)
+  throw new ConsoleError('usage', `"${text}" is not an address. Use a port such as 9464, or host:port.`)
 }

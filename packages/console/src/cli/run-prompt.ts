@@ -46,7 +46,7 @@ export async function runPrompt(conversation: PromptRun, io: ProcessIO): Promise
   const left = listenForExit(io, {
     interrupted: () => {
       if (aborting) return EXIT.interrupted
-      output.hint('aborting; ctrl-c again exits')
+      output.hint('aborting, ctrl-c again exits')
       abort()
       return undefined
     },
@@ -75,14 +75,14 @@ export async function runPrompt(conversation: PromptRun, io: ProcessIO): Promise
   /** Ends the run, unless another client began it, and waits until the server has stopped. */
   async function stopped(waitMs: number): Promise<void> {
     if (!aborting) leaving.abort()
-    if (!aborting && stream.joined) return output.note('Left the run, which continues: another client began it.')
+    if (!aborting && stream.joined) return output.note('Left the run. It continues, because another client started it.')
     let cancel = (): void => {}
     const passed = new Promise<void>((resolve) => {
       cancel = io.clock.after(waitMs, resolve)
     })
     await Promise.race([stream.result, passed])
     cancel()
-    if (stream.reply?.phase !== 'settled') output.note('Left before the reply ended; the server may still be working.')
+    if (stream.reply?.phase !== 'settled') output.note('Left before the reply ended. The server may still be working.')
   }
 
   try {

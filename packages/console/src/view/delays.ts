@@ -91,7 +91,7 @@ export function createDelays(): Delays {
 }
 
 export const NOTHING_MISSED = ', nothing missed'
-export const TEXT_FOLLOWS = '; missed text follows when its part ends'
+export const TEXT_FOLLOWS = ', missed text follows when its part ends'
 
 /** The note of a delay, at the place where it occurred. */
 export function delayBlock({ key, text, tone, ahead }: Delay, live: boolean): Block {

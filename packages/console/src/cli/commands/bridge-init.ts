@@ -49,7 +49,7 @@ function terminalQuestions({ stdin: input, stdout: output }: ProcessIO): Questio
     const { initial, check, signal } = options
     const validate = (typed: string | undefined): string | undefined => {
       const line = (typed ?? '').trim() || (initial ?? '')
-      return line === '' ? 'Type something.' : check?.(line)
+      return line === '' ? 'Enter a value.' : check?.(line)
     }
     const shown = initial === undefined ? {} : { placeholder: initial, defaultValue: initial }
     const closing = new AbortController()
@@ -63,7 +63,7 @@ function terminalQuestions({ stdin: input, stdout: output }: ProcessIO): Questio
   }
 
   async function secret(message: string): Promise<string> {
-    const validate = (typed: string | undefined): string | undefined => (typed?.trim() ? undefined : 'Type something.')
+    const validate = (typed: string | undefined): string | undefined => (typed?.trim() ? undefined : 'Enter a value.')
     return given(await password({ message, validate, input, output })).trim()
   }
 

@@ -128,7 +128,7 @@ export interface FailedCommandOptions extends ConfigChoice {
 }
 
 /**
- * Lists what failed for good and what waits, also beside a running bridge. Ends with 1 if anything failed. With `forget` it
+ * Lists permanent failures and what still waits, also beside a running bridge. Ends with 1 if anything failed. With `forget` it
  * only forgets rows that were put aside, and ends with 1 if there is none.
  */
 export async function listFailures({ forget, ...options }: FailedCommandOptions, io: ProcessIO): Promise<number> {
@@ -146,7 +146,7 @@ export async function listFailures({ forget, ...options }: FailedCommandOptions,
     io.stdout.write(`${type === 'held' ? '…' : '✗'} ${when}${cleanLine(what)}\n  ${cleanLine(why)}\n`)
   }
   const isNone = failed.every(({ type }) => type === 'held')
-  if (isNone) io.stdout.write('Nothing failed for good.\n')
+  if (isNone) io.stdout.write('No permanent failures.\n')
   return isNone ? EXIT.done : EXIT.failed
 }
 
@@ -158,15 +158,19 @@ export async function loadBridge(): Promise<typeof import('@reply/bridge')> {
   try {
     return await import('@reply/bridge')
   } catch (cause) {
-    throw new ConsoleError('missing', 'The bridge needs @reply/bridge, and a package for each channel: install them.', {
-      cause,
-    })
+    throw new ConsoleError(
+      'missing',
+      'The bridge requires @reply/bridge and a package for each channel. Run for example `npm install @reply/bridge @reply/telegram`.',
+      {
+        cause,
+      },
+    )
   }
 }
 
 /** Without --listen, the command has no server that a platform could reach. */
 function refuseWebhooks(names: readonly string[]): void {
   if (names.length === 0) return
-  const cure = 'Add --listen, let them poll or use a socket, or call openBridge() in a server of your own.'
-  throw new ConsoleError('usage', `${names.join(', ')} would need requests. ${cure}`)
+  const cure = 'Add --listen, set the channel to polling or a socket, or call openBridge() in your own server.'
+  throw new ConsoleError('usage', `${names.join(', ')} can only receive messages as webhooks. ${cure}`)
 }

@@ -33,7 +33,7 @@ type Testing = typeof import('@reply/testing')
  */
 export async function demo(scenario: string | undefined, options: DemoCommandOptions, io: ProcessIO): Promise<number> {
   if (options.url !== undefined && scenario !== undefined) {
-    throw new ConsoleError('usage', 'A scenario runs on its own server: omit the scenario or --url.')
+    throw new ConsoleError('usage', 'A scenario runs on its own server. Omit the scenario or --url.')
   }
   if (options.url !== undefined) return await watch(options, io)
   const testing = await loadTesting()
@@ -44,9 +44,9 @@ export async function demo(scenario: string | undefined, options: DemoCommandOpt
   }
   if (scenario !== undefined && testing.demoScenarios.every(({ name }) => name !== scenario)) {
     const names = testing.demoScenarios.map(({ name }) => name).join(', ')
-    throw new ConsoleError('usage', `Unknown scenario "${scenario}": choose one of ${names}.`)
+    throw new ConsoleError('usage', `Unknown scenario "${scenario}". Choose one of ${names}.`)
   }
-  note('Starting a real OpenCode server with a scripted model: no key, no network …')
+  note('Starting a real OpenCode server with a scripted model, without a key or a network …')
   let talking = false
   // While the reply runs, `runPrompt` handles Control-C and aborts it.
   const left = listenForExit(io, { interrupted: () => (talking ? undefined : EXIT.interrupted) })
@@ -105,10 +105,6 @@ async function loadTesting(): Promise<Testing> {
   try {
     return await import('@reply/testing')
   } catch (cause) {
-    throw new ConsoleError(
-      'missing',
-      'The demo needs the package @reply/testing: install it with `npm install @reply/testing`.',
-      { cause },
-    )
+    throw new ConsoleError('missing', 'The demo requires @reply/testing. Run `npm install @reply/testing`.', { cause })
   }
 }

@@ -22,9 +22,9 @@ export interface PromptCommandOptions extends ServerOptions, OutputOptions {
 /** Sends a prompt and shows the reply. `-` reads it from standard input. */
 export async function prompt(text: string, options: PromptCommandOptions, io: ProcessIO): Promise<number> {
   if (options.via !== undefined && options.url !== undefined)
-    throw new ConsoleError('usage', '--via starts an agent and --url names a server: give one of them.')
+    throw new ConsoleError('usage', '--via starts an agent and --url names a server. Use one of them.')
   const words = text === '-' ? await readAll(io.stdin) : text
-  if (words.trim() === '') throw new ConsoleError('usage', 'The prompt is empty: give it some text.')
+  if (words.trim() === '') throw new ConsoleError('usage', 'The prompt is empty. Add some text.')
   const opencode = await openServer(options, io, noteOn(io, options), {
     isShowing: () => output.showing(),
     missed: () => output.missed(),

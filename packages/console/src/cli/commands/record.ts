@@ -24,7 +24,7 @@ export async function record(file: string, options: RecordCommandOptions, io: Pr
   if (toStdout && (options.json === true || options.changes === true)) {
     throw new ConsoleError(
       'usage',
-      'Standard output can carry either the recording or JSON lines: give a file when using --json.',
+      'Standard output can carry either the recording or JSON lines. Record to a file to use --json or --changes.',
     )
   }
   const note = toStdout ? (text: string) => void io.stderr.write(`${cleanLine(text)}\n`) : noteOn(io, options)
@@ -35,14 +35,14 @@ export async function record(file: string, options: RecordCommandOptions, io: Pr
   const write = recorder({ write: (text) => void target.stream.write(text) })
   try {
     const opencode = await openServer(options, io, note, {
-      missed: () => '; events sent meanwhile are not in the recording',
+      missed: () => ', events sent in between are not in the recording',
       onFrame(data, at) {
         frames++
         write(data, at)
       },
     })
     opened = opencode
-    note(`recording ${shownUrl(options, io.env)} to ${toStdout ? 'standard output' : file}; press Control-C to stop`)
+    note(`recording ${shownUrl(options, io.env)} to ${toStdout ? 'standard output' : file}. Press Control-C to stop`)
     const output = createOutput(io, options, { prompt: false })
     const replies = { count: 0 }
     opencode.watch(options.directory === undefined ? {} : { directory: options.directory }, {
@@ -88,7 +88,7 @@ async function openFile(file: string, force: boolean): Promise<Target> {
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
     if (code === 'EEXIST') {
-      throw new ConsoleError('usage', `${file} already exists: give another name, or --force.`, { cause })
+      throw new ConsoleError('usage', `${file} already exists. Use another name or --force.`, { cause })
     }
     const reason = code === 'ENOENT' ? 'no such folder' : cause instanceof Error ? cause.message : String(cause)
     throw new ConsoleError('usage', `${file} can't be written: ${reason}.`, { cause })

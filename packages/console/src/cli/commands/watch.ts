@@ -29,12 +29,12 @@ export async function watch(options: WatchCommandOptions, io: ProcessIO): Promis
     missed: () => output.missed(),
     onFailure({ type, message }) {
       if (type !== 'gone' || session === undefined || sessionNotFound(message) !== session) return false
-      miss(new ConsoleError('missing', `No session ${session} at ${url}: ${sessionsCure}`))
+      miss(new ConsoleError('missing', `No session ${session} at ${url}. ${sessionsCure}`))
       return true
     },
   })
   const output = createOutput(io, options, { prompt: true, opencode })
-  note(`watching ${session ?? 'every session'} at ${url}; press Control-C to stop`)
+  note(`watching ${session ?? 'every session'} at ${url}. Press Control-C to stop`)
   const left = listenForExit(io, { interrupted: () => EXIT.done })
 
   function observe(reply: Reply): readonly ReplyObserver[] {

@@ -4,7 +4,7 @@ export const demoFiles: Readonly<Record<string, string>> = {
   'src/cart.js': `const taxRate = 0.2
 
 /** What a customer pays: items at their price, less the discount, plus tax. */
-function total(items, discount = 0) {
+export function total(items, discount = 0) {
   const net = items.reduce((sum, item) => sum + item.price * item.count, 0)
   return net * (1 + taxRate)
 }

@@ -4,13 +4,13 @@
  */
 export type AskStatus = 'pending' | 'answered' | 'rejected' | 'withdrawn'
 
-/** What questions and permissions have in common. */
+/** Fields of questions and permissions. */
 interface AskFields {
-  /** The id to answer it by, as the server gives it: `que_…` for a question, `per_…` for a permission. */
+  /** The ask's id as the server assigned it: `que_…` for a question, `per_…` for a permission. */
   readonly requestID: string
   /** The session that asked: this one or a descendant. */
   readonly sessionID: string
-  /** The ask's directory in the server's spelling; answers are sent there. Undefined if the server didn't name it. */
+  /** The ask's directory in the server's spelling. Answers are sent there. Undefined if the server didn't name it. */
   readonly directory: string | undefined
   /** The session ids from this reply's session down to the asking one, both included. */
   readonly path: readonly string[]
@@ -21,9 +21,9 @@ interface AskFields {
   /** Only `pending` asks can be answered. */
   readonly status: AskStatus
   /**
-   * When it was first seen, in ms since the epoch. Absent if only its end was seen. A time of day, not of a monotonic
-   * clock: other processes compare it, also after a restart. It never goes back here; the time between it and
-   * `closedAt` includes the step if the computer's clock is set forward meanwhile.
+   * When it was first seen, in ms since the epoch. Never goes back within a process, and other processes can compare
+   * it, also after a restart. If the computer's clock is set forward before `closedAt`, the time between the two
+   * includes that step. Absent if only its end was seen.
    */
   readonly askedAt?: number | undefined
   /** When its end was received, in ms since the epoch. Absent while it is pending. */
@@ -45,15 +45,18 @@ export interface PermissionAsk extends AskFields {
   /** The permission asked for: `bash`, `edit`, `webfetch`, … Empty if only its end was seen. */
   readonly permission: string
   /**
-   * What the server checks against its rules. Not everything that runs: OpenCode leaves out assignments, redirects and
-   * more.
+   * The patterns that the server checks against its rules, for example `npm test`. Don't show them as the command:
+   * OpenCode leaves out assignments, redirects and more.
    */
   readonly patterns: readonly string[]
-  /** The patterns that `always` would allow from now on. `alwaysOffer` says whether to offer it. */
+  /** The patterns that `always` would allow from now on. Call `alwaysOffer` before you offer it. */
   readonly always: readonly string[]
   /** One line for people. */
   readonly title: string
-  /** What the tool adds to its call: a diff, a path, a URL. `{}` for shell commands on servers up to 1.14. */
+  /**
+   * Data that the tool adds to its call, for example a diff, a path or a URL. `{}` for shell commands on servers up to
+   * 1.14.
+   */
   readonly metadata: Readonly<Record<string, unknown>>
   /**
    * The tool call that runs once the permission is allowed. Absent until the source sends the call's input, always if
@@ -73,7 +76,7 @@ export interface AskCall {
   readonly input: Readonly<Record<string, unknown>>
 }
 
-/** What the server asks a person during a run. Answer it with `Client.answer` or `Client.reject`. */
+/** A question or a permission request during a run. Answer it with `Client.answer` or `Client.reject`. */
 export type Ask = QuestionAsk | PermissionAsk
 
 /**
@@ -83,7 +86,7 @@ export type PermissionReply = 'once' | 'always' | 'reject'
 
 /** One question of a `QuestionAsk`. */
 export interface Question {
-  /** A few words; may be empty. */
+  /** A short title, for example "Database". May be empty. */
   readonly header: string
   /** The whole question. May contain Markdown. */
   readonly question: string
@@ -97,8 +100,8 @@ export interface Question {
 
 /** One choice of a question. */
 export interface QuestionOption {
-  /** The choice in a few words. It is also the answer: `Client.answer` sends the label back. */
+  /** The choice in a few words. Pass this label to `Client.answer` to pick it. */
   readonly label: string
-  /** What the choice means. Empty if the model gave no explanation. */
+  /** Explains the choice. Empty if the model gave no explanation. */
   readonly description: string
 }

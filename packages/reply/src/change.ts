@@ -3,8 +3,8 @@ import type { Part, ReplyFailure, Tokens, ToolPart, ToolStatus } from './part.ts
 import type { Child, Compaction, Message, Outcome, Phase, Todo, Usage } from './reply.ts'
 
 /**
- * What one event changed, in the past tense. The changes of one event come in the order in which they happened;
- * an event that changed nothing makes none.
+ * One change of a reply. The changes of one event are listed in the order in which they happened. An event that changed
+ * nothing has none.
  *
  * `index` is the part's position among all parts of the reply at that moment.
  */
@@ -14,7 +14,7 @@ export type Change =
   | { readonly type: 'messageUpdated'; readonly message: Message }
   | { readonly type: 'messageRemoved'; readonly messageID: string }
   | { readonly type: 'partAdded'; readonly part: Part; readonly index: number }
-  /** `delta` is set only if the new text equals the old text plus `delta`; without it, read `part.text` again. */
+  /** `delta` is only set if the new text equals the old text plus `delta`. Without it, read `part.text` again. */
   | { readonly type: 'partChanged'; readonly part: Part; readonly index: number; readonly delta?: string | undefined }
   /**
    * The part closed. Fires at every close, even if nothing differs from the last change, so that a throttled observer
@@ -50,7 +50,7 @@ export type Change =
       readonly cost: number
       /** The tokens of this step alone. */
       readonly tokens: Tokens
-      /** The step wrote the summary of a compaction: its message is not one of the reply's. */
+      /** Set if the step wrote the summary of a compaction. Its message isn't in `reply.messages`. */
       readonly summary?: true | undefined
     }
   | { readonly type: 'todosChanged'; readonly todos: readonly Todo[] }
@@ -85,28 +85,31 @@ export type Change =
   | { readonly type: 'askWithdrawn'; readonly ask: Ask }
   | {
       readonly type: 'sessionRetried'
-      /** Counts the retries of this call, from 1. Absent if the server doesn't say. */
+      /** The number of this retry, from 1. Absent if the server doesn't report it. */
       readonly attempt?: number | undefined
-      /** Why the call failed, in the provider's words. May be empty. */
+      /** The provider's error message. May be empty. */
       readonly message: string
       /** When the server tries again, in ms since the epoch. */
       readonly nextAt?: number | undefined
     }
-  /** `text` is "Name: message". An error doesn't always end the reply; `replySettled` does. */
+  /** `text` is "Name: message". An error doesn't always end the reply: wait for `replySettled`. */
   | { readonly type: 'sessionErrored'; readonly text: string; readonly error: ReplyFailure }
   | { readonly type: 'compactionChanged'; readonly compaction: Compaction }
   | { readonly type: 'childStarted'; readonly child: Child }
-  /** A change inside a descendant's reply. `child` is the descendant, at any depth; `change` is its own. */
+  /**
+   * A change inside a sub-agent's reply. `child` is that sub-agent, at any depth, and `change` is the change of its own
+   * reply.
+   */
   | { readonly type: 'childChanged'; readonly child: Child; readonly change: OwnChange }
   | { readonly type: 'childSettled'; readonly child: Child }
   | { readonly type: 'connectionChanged'; readonly connection: 'live' | 'lost' }
   | { readonly type: 'stalledChanged'; readonly stalled: boolean }
-  /** The end. Fires exactly once; only `replyAmended` may follow. */
+  /** The reply ended. Fires exactly once. Only `replyAmended` may follow. */
   | { readonly type: 'replySettled'; readonly outcome: Outcome }
   /** Late events changed the data of a settled reply. */
   | { readonly type: 'replyAmended' }
 
-/** A change of a reply itself, as opposed to one inside a descendant. */
+/** A change of a reply itself, not of a sub-agent's reply. */
 export type OwnChange = Exclude<Change, { type: 'childChanged' }>
 
 /** The names of the changes, which are also the names of an observer's methods. */

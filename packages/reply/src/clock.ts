@@ -8,13 +8,13 @@ export interface Clock {
    */
   monotonic?(): number
   /**
-   * What the computer's clock shows, in ms since the epoch, also after it was set back: to compare with times of others.
+   * The computer's wall clock in ms since the epoch, which may go back. Compare it with times of servers and platforms.
    * Default: `now`.
    */
   wall?(): number
   /**
-   * Calls `run` once after `delayMs`; never if that is more than 24 days. Returns a function that cancels it; canceling
-   * after the call does nothing.
+   * Calls `run` once after `delayMs`, or never if that is more than 24 days. Returns a function that cancels the call.
+   * Canceling after the call does nothing.
    */
   after(delayMs: number, run: () => void): () => void
 }
@@ -62,7 +62,7 @@ export const systemClock: SteadyClock = steadyClock({
   },
 })
 
-/** What the computer's clock shows: for comparisons with the times of servers and platforms. */
+/** The wall clock's time in ms since the epoch, to compare with times of servers and platforms. */
 export function wallTime(clock: Clock): number {
   return clock.wall?.() ?? clock.now()
 }

@@ -4,15 +4,15 @@ import { type OnError, ReplyError } from './error.ts'
 import type { Observation, Observe, ReplyObserver } from './observer.ts'
 import type { Reduction } from './reduce/reduce.ts'
 import type { Reply } from './reply.ts'
-import { kindOf } from './text/excerpt.ts'
+import { describeType } from './text/excerpt.ts'
 
 /** Passes the changes of one reply to its observers. */
 export interface Dispatcher {
-  /** Adds an observer; it receives changes from now on. Returns a function that removes it. */
+  /** Adds an observer, which receives all changes from now on. Returns a function that removes it. */
   observe(observer: ReplyObserver): () => void
   /**
-   * Calls the listener with each change of this type from now on, for example `on('replySettled', ({ reply }) => …)`. The
-   * same rules hold as for observers. Returns a function that removes the listener.
+   * Calls the listener with each change of this type from now on, for example `on('replySettled', ({ reply }) => …)`.
+   * As with observers, it is not awaited, and its errors go to `onError`. Returns a function that removes it.
    */
   on<T extends ChangeType>(type: T, listener: Observe<T>): () => void
   /** Passes each change to every observer, in order. Does not await them. */
@@ -22,8 +22,7 @@ export interface Dispatcher {
 type Events = { [T in ChangeType]: Observation<ChangeOf<T>> }
 
 /**
- * Dispatches changes to observers and isolates their failures: one that throws or rejects is reported, the others
- * continue.
+ * Creates a dispatcher. If an observer throws or rejects, the error goes to `onError` and the other observers continue.
  */
 export function createDispatcher(options: { readonly onError?: OnError | undefined } = {}): Dispatcher {
   const emitter = mitt<Events>()
@@ -61,11 +60,11 @@ export function createDispatcher(options: { readonly onError?: OnError | undefin
     // An observer that is added during dispatch has already received the whole step.
     const present = observers
     for (const change of step.changes) {
-      if (isHeard(present, change.type)) notify(present, change.type, observationOf(change, step))
+      if (isObserved(present, change.type)) notify(present, change.type, observationOf(change, step))
     }
   }
 
-  function isHeard(present: readonly ReplyObserver[], type: ChangeType): boolean {
+  function isObserved(present: readonly ReplyObserver[], type: ChangeType): boolean {
     try {
       for (const observer of present) if (observer[type]) return true
     } catch {
@@ -105,7 +104,7 @@ export function createDispatcher(options: { readonly onError?: OnError | undefin
           ? cause
           : 'it threw something other than an Error'
     options.onError?.(
-      new ReplyError('observer', `An observer failed on ${type}: ${words}. The reply continues without it.`, { cause }),
+      new ReplyError('observer', `An observer failed on ${type}: ${reason}. The reply continues without it.`, { cause }),
     )
   }
 }
@@ -122,8 +121,8 @@ export function isObserver(value: unknown): value is ReplyObserver {
 }
 
 export function notAnObserver(value: unknown): ReplyError {
-  const words = `${kindOf(value)} is not an observer and was left out; give an object with methods named after change types.`
-  return new ReplyError('observer', words)
+  const message = `${describeType(value)} is not an observer and was ignored. Pass an object with methods named after change types, for example partChanged.`
+  return new ReplyError('observer', message)
 }
 
 function isPromise(value: unknown): value is PromiseLike<unknown> {
@@ -136,8 +135,8 @@ type Methods = { readonly [T in ChangeType]?: (observation: Observation<ChangeOf
 type ObserversFor = (reply: Reply) => readonly ReplyObserver[]
 
 /**
- * Calls `observe` for a reply's observers. Returns none if it throws or returns no list, and drops values that aren't
- * observers. Reports both.
+ * Calls `observe` for a reply's observers. Returns an empty list if it throws or returns no list. Drops values that
+ * aren't observers. Reports both.
  */
 export function observersOf(
   observe: ObserversFor | undefined,
@@ -150,9 +149,9 @@ export function observersOf(
       return isObserver(given)
     })
   } catch (cause) {
-    const words = cause instanceof Error ? cause.message : String(cause)
+    const reason = cause instanceof Error ? cause.message : String(cause)
     onError(
-      new ReplyError('observer', `"observe" failed: ${words}. The reply continues without its observers.`, { cause }),
+      new ReplyError('observer', `"observe" failed: ${reason}. The reply continues without its observers.`, { cause }),
     )
     return []
   }

@@ -11,10 +11,10 @@
  * - `already-resolved`: the ask was answered, rejected or withdrawn before.
  * - `not-stopped`: an abort was not seen to take effect; the run may continue.
  * - `unsupported`: the server can't do what was asked.
- * - `unguarded`: the prompt may only run where the agent asks before it acts, and this agent doesn't.
+ * - `unguarded`: the prompt requires an agent that asks before it acts, and this agent doesn't.
  * - `invalid`: the caller's input is invalid.
  * - `no-output`: the run ended without a value that fits the schema that was asked for.
- * - `closed`: the owner closed the connection.
+ * - `closed`: the client was closed.
  */
 export type ReplyErrorType =
   | 'malformed'
@@ -34,11 +34,11 @@ export type ReplyErrorType =
   | 'closed'
 
 /**
- * The package's only error class. The message says what failed, with the value, and the cure; it never contains a
+ * The only error class of this package. The message names the failure, the value and the fix. It never contains a
  * credential.
  */
 export class ReplyError extends Error {
-  /** What went wrong: decide by it, not by the message. */
+  /** The kind of failure. Check this, not the message. */
   readonly type: ReplyErrorType
 
   constructor(type: ReplyErrorType, message: string, options?: { readonly cause?: unknown }) {
@@ -48,10 +48,10 @@ export class ReplyError extends Error {
   }
 }
 
-/** Receives failures that stop nothing: bad frames, throwing observers, dropped events. Must not throw. */
+/** Receives errors that stop nothing, for example bad frames, throwing observers and dropped events. Must not throw. */
 export type OnError = (error: ReplyError) => void
 
-/** Wraps a host's `onError`. What it throws itself is dropped: a failing error handler must not end anything else. */
+/** Wraps a host's `onError` and ignores errors that it throws: a failing error handler must not stop anything else. */
 export function safeOnError<E>(onError: ((error: E) => void) | undefined): (error: E) => void {
   return (error) => {
     try {

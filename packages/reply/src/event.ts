@@ -2,20 +2,20 @@ import type { PermissionAsk, PermissionReply, QuestionAsk } from './ask.ts'
 import type { Part, ReplyFailure } from './part.ts'
 import type { LostReason, Message, Model, SummaryStep, Todo } from './reply.ts'
 
-/** What all events have in common. */
+/** Fields of every event. */
 interface EventFields {
-  /** When it was received, ms since the epoch. The only clock that `track` and `reduce` use. */
+  /** When it was received, in ms since the epoch. The only clock that `track` and `reduce` use. */
   readonly at: number
   /** The event as the source sent it. Absent if it didn't come over the wire. */
   readonly raw?: unknown
 }
 
-/** What all events of a session have in common. */
+/** Fields of every event of a session. */
 interface SessionFields extends EventFields {
   /** The session that it happened in, root or sub-agent's: `ses_…`. */
   readonly sessionID: string
   /**
-   * The directory that the frame came from; for a `session` event or snapshot, the session's own. Absent if the source
+   * The directory that the frame came from. In a `session` event or snapshot, the session's own. Absent if the source
    * names none.
    */
   readonly directory?: string | undefined
@@ -35,16 +35,16 @@ export interface MessageHead extends Omit<Message, 'parts'> {
   readonly model?: Model | undefined
 }
 
-/** What is known of a session. An absent `parentID` means a root. */
+/** A session appeared or changed. Without a `parentID` it is a root. */
 export interface SessionEvent extends SessionFields {
   readonly type: 'session'
   /** The session that started it as a sub-agent. Absent for a root. */
   readonly parentID?: string | undefined
-  /** Its title; the server may change it. Absent if the server sent none. */
+  /** Its title, which the server may change. Absent if the server sent none. */
   readonly title?: string | undefined
   /** In ms since the epoch by the server's clock. */
   readonly createdAt?: number | undefined
-  /** The session is reverted to before this message; the next prompt removes the messages after it. */
+  /** The session is reverted to before this message. The next prompt removes the messages after it. */
   readonly revertedTo?: string | undefined
 }
 
@@ -71,13 +71,13 @@ export interface DeltaEvent extends SessionFields {
   readonly messageID: string
   /** The part that grew. */
   readonly partID: string
-  /** The part's field that grew; known servers send only `text`. */
+  /** The field that grew. Known servers only send `text`. */
   readonly field: string
   /** The text to append. */
   readonly delta: string
 }
 
-/** The server asks a person. */
+/** The agent asks a question or requests a permission. */
 export interface AskedEvent extends SessionFields {
   readonly type: 'asked'
   /** The ask, pending. */
@@ -101,11 +101,11 @@ export interface AskClosedEvent extends SessionFields {
 /** A complete read of one session over REST: a single event, however much it contains. */
 export interface SnapshotEvent extends SessionFields {
   readonly type: 'snapshot'
-  /** What the server knows of the session itself. */
+  /** The session's own data. */
   readonly session: Omit<SessionEvent, 'type' | 'at' | 'raw' | 'sessionID'>
   /** Its messages with their parts, in the server's order. */
   readonly messages: readonly { readonly head: MessageHead; readonly parts: readonly Part[] }[]
-  /** Whether a run is at work; `retry` while the server waits to call the model again. */
+  /** `busy` while a run is active, and `retry` while the server waits to call the model again. */
   readonly status: 'busy' | 'idle' | 'retry'
   /** Set with the status `retry`. `nextAt` is the time of the next attempt, in ms since the epoch. */
   readonly retry?: {
@@ -119,18 +119,18 @@ export interface SnapshotEvent extends SessionFields {
   readonly todos: readonly Todo[]
   /** The sub-agents' sessions, read the same way. */
   readonly children: readonly SnapshotEvent[]
-  /** Whether events before it may have been missed; then an open text has a hole until it is sealed. */
+  /** Whether events before it may have been missed. If so, an open text has a hole until it is sealed. */
   readonly gap: boolean
   /**
-   * The newest time received before a gap, in ms since the epoch by the server's clock: unknown prompts after it are
-   * news, even in an idle session.
+   * Set after a gap: the newest time received before it, in ms since the epoch by the server's clock. Unknown prompts
+   * after that time are new, even in an idle session.
    */
   readonly since?: number | undefined
   /** When the reading began, in ms since the epoch by our clock: later stream events are newer than the snapshot. */
   readonly readAt?: number | undefined
   /** Set if older messages were not read: they don't affect any known run. */
   readonly partial?: true | undefined
-  /** Nothing newer was applied since it was read: what it lacks no longer exists. */
+  /** Whether nothing newer was applied since it was read. If so, anything that it lacks no longer exists. */
   readonly complete: boolean
 }
 
@@ -138,11 +138,11 @@ export interface SnapshotEvent extends SessionFields {
  * Why the driver ends a reply that the stream did not end:
  * - `rest`: REST shows the session idle. With an unfinished message the outcome is `lost`.
  * - `grace`: idle was seen on the wire and REST could not explain the unfinished message. The outcome is `aborted`.
- * - `end`: the recording is over. If idle was seen the outcome is `aborted`, else `lost`; a prompt for which nothing
- * ran is `completed`.
+ * - `end`: the recording ends here. The outcome is `aborted` if idle was seen, and `lost` otherwise. A prompt for which
+ * nothing ran is `completed`.
  * - `none`: nothing will run (a `noReply` prompt).
- * - `time-out`: the caller's time is up.
- * - `lost`: `reason` says why. Without a reason, the end of the run was not seen.
+ * - `time-out`: the run exceeded the caller's time limit.
+ * - `lost`: see `reason`. Without a reason, the end of the run was not seen.
  */
 export type SettleReason = 'rest' | 'grace' | 'end' | 'none' | 'time-out' | 'lost'
 
@@ -153,19 +153,19 @@ export interface SettleEvent extends SessionFields {
   readonly by: SettleReason
   /** Set with `lost`. */
   readonly reason?: LostReason | undefined
-  /** Set with `end`: whether the session's last status was idle. `track` fills it in. */
+  /** Set with `end`, by `track`: whether the session's last status was idle. */
   readonly idle?: boolean | undefined
   /** As in `Reply.parkedPromptIDs`. */
   readonly parkedPromptIDs?: readonly string[] | undefined
 }
 
-/** What may tell the end of a run. */
+/** Fields of events that may end a run. */
 interface EndFields {
   /** When it happened, in ms since the epoch by the server's clock. Absent if the source doesn't say. */
   readonly happenedAt?: number | undefined
 }
 
-/** Everything that happens in one session, in one vocabulary for all wire dialects. */
+/** An event of one session, in the same form for every kind of server. */
 export type SessionScopedEvent =
   | SessionEvent
   | MessageEvent
@@ -180,38 +180,43 @@ export type SessionScopedEvent =
   | (SessionFields & EndFields & { readonly type: 'status'; readonly status: 'busy' | 'idle' })
   | (SessionFields & {
       readonly type: 'retry'
-      /** Counts the retries of this call, from 1. Absent if the server doesn't say. */
+      /** The number of this retry, from 1. Absent if the server doesn't report it. */
       readonly attempt?: number | undefined
-      /** Why the call failed, in the provider's words. May be empty. */
+      /** The provider's error message. May be empty. */
       readonly message: string
       /** When the server tries again, in ms since the epoch. */
       readonly nextAt?: number | undefined
     })
   | (SessionFields & EndFields & { readonly type: 'error'; readonly error: ReplyFailure })
-  /** A compaction is done. `summary`: the call behind it, if no message of the stream tells of it. */
+  /**
+   * A compaction is done. `summary` is the model's call that wrote it, if no message of the stream contains that call.
+   */
   | (SessionFields & { readonly type: 'compacted'; readonly summary?: SummaryStep | undefined })
   | (SessionFields & { readonly type: 'message-removed'; readonly messageID: string })
   | (SessionFields & { readonly type: 'part-removed'; readonly messageID: string; readonly partID: string })
-  /** `isOwn`: the current run wrote them, and none before it. Absent if the source doesn't know. */
+  /** `isOwn` is set if the current run wrote them, not an earlier one. Absent if the source doesn't know. */
   | (SessionFields & { readonly type: 'todos'; readonly todos: readonly Todo[]; readonly isOwn?: true | undefined })
-  /** A prompt is about to be posted: the reply exists from here on. */
+  /** A prompt is about to be posted. The reply exists from now on. */
   | (SessionFields & { readonly type: 'opened'; readonly text?: string | undefined })
-  /** The caller wants the run to end: however its end looks on the wire, it counts as an abort. */
+  /** The caller asked to end the run. Its end counts as an abort, whatever the server sends. */
   | (SessionFields & { readonly type: 'abort-requested'; readonly reason: 'requested' | 'timed-out' })
   | (SessionFields & { readonly type: 'stalled'; readonly stalled: boolean })
   | (SessionFields & { readonly type: 'connection'; readonly connection: 'live' | 'lost' })
   | (SessionFields & { readonly type: 'context-limit'; readonly contextLimit: number })
-  /** A descendant starts to work and becomes a child of this session's reply. Created by `track`. */
+  /** A sub-agent starts and becomes a child of this session's reply. Created by `track`. */
   | (SessionFields & { readonly type: 'child'; readonly childID: string; readonly title?: string | undefined })
 
-/** Everything that `track` accepts: session events and those of the connection itself. */
+/** Any event that `track` accepts: those of sessions and those of the connection itself. */
 export type ReplyEvent =
   | SessionScopedEvent
   | (EventFields & { readonly type: 'connected' })
   | (EventFields & { readonly type: 'heartbeat' })
-  /** Listening to a server begins; `from` is the time of its newest session by its clock. Older content is not news. */
+  /**
+   * Listening to a server begins. `from` is the time of its newest session, in ms since the epoch by its clock. Older
+   * content isn't new.
+   */
   | (EventFields & { readonly type: 'listening'; readonly from: number })
   /** Events of a session before the last one are missing, although the connection is up. */
   | (EventFields & { readonly type: 'missed'; readonly inSession: string })
-  /** The server disposed an instance: what was pending in it is gone. */
+  /** The server disposed an instance. Everything pending in it is gone. */
   | (EventFields & { readonly type: 'disposed'; readonly directory?: string | undefined })

@@ -5,7 +5,7 @@ export function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The value if it is a string, else an empty one. */
+/** The value if it is a string, else `''`. */
 export function textIn(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
@@ -29,7 +29,7 @@ export function sameButRaw<T extends { readonly raw: unknown }>(a: T, b: T): boo
   return a === b || sameFields(a, b, 0, ['raw'])
 }
 
-/** Ignores `raw` and `parts`; doesn't read `parts`, which may be a costly getter. */
+/** Ignores `raw` and `parts`. Never reads `parts`, which may be a costly getter. */
 export function sameHead<T extends { readonly parts: unknown; readonly raw: unknown }>(a: T, b: T): boolean {
   return a === b || sameFields(a, b, 0, ['raw', 'parts'])
 }

@@ -9,14 +9,15 @@ export type Observation<C extends Change = Change> = C & {
   /** The reply after the whole event: later changes of the same event are already in it. */
   readonly reply: Reply
   /**
-   * The event as the source sent it. Absent if the change didn't come over the wire; the last event if several were
-   * merged.
+   * The event as the source sent it. If several were merged, the last one. Absent if the change didn't come over the
+   * wire.
    */
   readonly raw?: unknown
 }
 
 /**
- * One optional method per change type: implement the ones you need. Plain objects and class instances both work.
+ * One optional method per change type. Implement the ones you need, for example `{ partChanged: ({ delta }) => … }`.
+ * Plain objects and class instances both work.
  *
  * Methods are called in the order of the changes and are not awaited. If one throws or rejects, the error goes to
  * `onError` and the other observers continue.
@@ -24,7 +25,7 @@ export type Observation<C extends Change = Change> = C & {
 export interface ReplyObserver {
   /** The run began. Always the first change, exactly once. */
   readonly replyStarted?: Observe<'replyStarted'>
-  /** The phase changed from `before` to `phase`; see `Phase`. */
+  /** The phase changed from `before` to `phase`, see `Phase`. */
   readonly phaseChanged?: Observe<'phaseChanged'>
   /**
    * An assistant message appeared or its own fields changed: model, times, finish, error. Its parts have changes of
@@ -36,8 +37,8 @@ export interface ReplyObserver {
   /** A part appeared at `index`, its position among all parts of the reply. Its text may still be empty. */
   readonly partAdded?: Observe<'partAdded'>
   /**
-   * A part's content changed. `delta` is set only if the new text equals the old text plus `delta`; without it, read
-   * `part.text` again. Fires for each delta of the stream, so throttle what is slow.
+   * A part's content changed. `delta` is only set if the new text equals the old text plus `delta`. Without it, read
+   * `part.text` again. Fires for each delta of the stream, so throttle slow work.
    */
   readonly partChanged?: Observe<'partChanged'>
   /**
@@ -46,8 +47,8 @@ export interface ReplyObserver {
    */
   readonly partFinalized?: Observe<'partFinalized'>
   /**
-   * A part is gone: `removed` by the server, `abandoned` because its step was retried, or `reverted` by an undo.
-   * `index` is where it was.
+   * A part was taken out of the reply: `removed` by the server, `abandoned` because its step was retried, or `reverted`
+   * by an undo. `index` is where it was.
    */
   readonly partRemoved?: Observe<'partRemoved'>
   /**
@@ -55,22 +56,22 @@ export interface ReplyObserver {
    * Also fires for the first status.
    */
   readonly toolProgressed?: Observe<'toolProgressed'>
-  /** A step of the model ended: its cost in US dollars, and its tokens. */
+  /** A step of the model ended. `cost` (in US dollars) and `tokens` are those of this step alone. */
   readonly stepFinished?: Observe<'stepFinished'>
-  /** The checklist was written. `todos` is the whole list; it may be empty. */
+  /** The checklist was written. `todos` is the whole list, which may be empty. */
   readonly todosChanged?: Observe<'todosChanged'>
   /** Tokens, cost or context limit of the reply changed. `usage` holds the totals so far. */
   readonly usageChanged?: Observe<'usageChanged'>
-  /** A question waits for an answer. A sub-agent's is also in `childChanged`. */
+  /** A question waits for an answer. A sub-agent's question is also reported in `childChanged`. */
   readonly questionAsked?: Observe<'questionAsked'>
   /**
-   * A question was answered, here or by another client: one list of answers per question. `askedAt` (ms since the
-   * epoch) is absent if its asking was missed.
+   * A question was answered, here or by another client. `answers` has one list per question. `askedAt` (in ms since the
+   * epoch) is absent if the ask itself was missed.
    */
   readonly questionReplied?: Observe<'questionReplied'>
   /** A question was rejected, here or by another client. `askedAt` as in `questionReplied`. */
   readonly questionRejected?: Observe<'questionRejected'>
-  /** A permission waits for an answer. What it would run may follow in `askChanged`. */
+  /** A permission waits for an answer. Its `call` may follow in `askChanged`. */
   readonly permissionAsked?: Observe<'permissionAsked'>
   /**
    * A permission was answered, here or by another client: `answer` is `once`, `always` or `reject`. `askedAt` as in
@@ -87,39 +88,39 @@ export interface ReplyObserver {
    */
   readonly askWithdrawn?: Observe<'askWithdrawn'>
   /**
-   * The provider failed and the server tries again by itself at `nextAt` (ms since the epoch). `message` is the
-   * provider's reason.
+   * The provider failed, and the server retries at `nextAt` (in ms since the epoch). `message` is the provider's error.
    */
   readonly sessionRetried?: Observe<'sessionRetried'>
   /**
-   * The session reported an error; `text` is "Name: message". An error doesn't always end the reply; `replySettled`
-   * does.
+   * The session reported an error. `text` is "Name: message". An error doesn't always end the reply: wait for
+   * `replySettled`.
    */
   readonly sessionErrored?: Observe<'sessionErrored'>
   /** The server compacts the context, or finished doing so. */
   readonly compactionChanged?: Observe<'compactionChanged'>
-  /** A sub-agent began. `child.reply` grows by `childChanged`. */
+  /** A sub-agent started. Changes of `child.reply` follow in `childChanged`. */
   readonly childStarted?: Observe<'childStarted'>
   /**
-   * Something changed inside a descendant's reply, at any depth: `child` is the descendant, `change` is its own.
+   * Something changed inside a sub-agent's reply. `child` is that sub-agent, at any depth, and `change` is the change
+   * of its own reply.
    */
   readonly childChanged?: Observe<'childChanged'>
   /** A sub-agent's reply settled. */
   readonly childSettled?: Observe<'childSettled'>
-  /** The event stream was lost, or is back and missed events were read. */
+  /** The event stream was lost, or it is back and the missed events were read. */
   readonly connectionChanged?: Observe<'connectionChanged'>
-  /** Nothing came for longer than `stalledAfterMs` although the run should go on, or something came again. */
+  /** No event arrived for `stalledAfterMs` although the run should continue, or events arrive again. */
   readonly stalledChanged?: Observe<'stalledChanged'>
-  /** The end, with its outcome. Fires exactly once; only `replyAmended` may follow. */
+  /** The reply ended with this outcome. Fires exactly once. Only `replyAmended` may follow. */
   readonly replySettled?: Observe<'replySettled'>
   /** Late events changed the data of a settled reply. The outcome stays. */
   readonly replyAmended?: Observe<'replyAmended'>
 }
 
-/** A method that receives one type of change. What it returns is ignored, but a rejected promise is reported. */
+/** A method that receives one type of change. Its return value is ignored, but a rejected promise is reported. */
 export type Observe<T extends ChangeType> = (observation: Observation<ChangeOf<T>>) => unknown
 
-/** An observer that passes all changes to one function, for what only needs the newest reply. */
+/** Creates an observer that passes every change to one function, for example to render the newest reply. */
 export function observerOf(show: (observation: Observation) => void): ReplyObserver {
   const types: Readonly<Record<ChangeType, true>> = {
     replyStarted: true,

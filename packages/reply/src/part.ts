@@ -1,12 +1,12 @@
 /** An error of the session or of a step, as the server reports it. */
 export interface ReplyFailure {
-  /** The server's name for it: `APIError`, `MessageAbortedError`, … `UnknownError` if it sent none. */
+  /** The error's name, for example `APIError` or `MessageAbortedError`. `UnknownError` if the server sent none. */
   readonly name: string
-  /** The reason in the provider's or the server's words. Empty if it sent none. */
+  /** The message of the provider or the server. Empty if it sent none. */
   readonly message: string
-  /** The HTTP status of the provider's response. Absent if the error isn't one of HTTP. */
+  /** The HTTP status of the provider's response. Absent for other errors. */
   readonly statusCode?: number | undefined
-  /** Whether another attempt could succeed, according to the server. Absent if it doesn't say. */
+  /** Whether a retry could succeed, according to the server. Absent if it doesn't report it. */
   readonly retryable?: boolean | undefined
   /** The error as the server sent it. */
   readonly raw: unknown
@@ -16,9 +16,9 @@ export interface ReplyFailure {
 export interface Tokens {
   /** Tokens of the input, without those in `cacheRead` and `cacheWrite`. */
   readonly input: number
-  /** Tokens that the model wrote. */
+  /** Tokens of the model's output. */
   readonly output: number
-  /** Tokens of the model's reasoning. 0 if the provider doesn't count them apart. */
+  /** Tokens of the model's reasoning. 0 if the provider doesn't count them separately. */
   readonly reasoning: number
   /** Tokens of the input that the provider had in its cache. */
   readonly cacheRead: number
@@ -27,11 +27,12 @@ export interface Tokens {
 }
 
 /**
- * `open`: may still grow. `sealed`: closed by the server or by the end. `abandoned`: replaced by a retry; not shown.
+ * `open`: may still grow. `sealed`: closed by the server or by the end. `abandoned`: replaced by a retry, so don't show
+ * it.
  */
 export type PartStatus = 'open' | 'sealed' | 'abandoned'
 
-/** What all parts have in common. */
+/** Fields of every part. */
 interface PartFields {
   /** The part's id, as the server gives it: `prt_…`. */
   readonly id: string
@@ -39,16 +40,16 @@ interface PartFields {
   readonly messageID: string
   /** Whether it may still grow. */
   readonly status: PartStatus
-  /** Deltas were missed; the text has a gap until the seal delivers the full text. */
+  /** Set if deltas were missed. The text has a gap until the seal delivers the full text. */
   readonly hole?: true | undefined
-  /** The part as the source last sent it. For a text that only grew since, its first version. */
+  /** The part as the source last sent it. If a text has only grown since, its first version. */
   readonly raw: unknown
 }
 
-/** A text of the model, or of a person in a prompt. `isShownText` says whether people should see it. */
+/** Text of the model, or of a person in a prompt. Call `isShownText` before you show it. */
 export interface TextPart extends PartFields {
   readonly type: 'text'
-  /** Markdown. Grows while the part is `open`; empty at first. */
+  /** Markdown. Empty at first, and grows while the part is `open`. */
   readonly text: string
   /** Written by the server, not by the model. */
   readonly synthetic?: true | undefined
@@ -59,28 +60,31 @@ export interface TextPart extends PartFields {
 /** The model's thoughts before an answer or a tool call. */
 export interface ReasoningPart extends PartFields {
   readonly type: 'reasoning'
-  /** Usually Markdown. Grows while the part is `open`; empty at first, and to the end if the provider hides it. */
+  /** Usually Markdown. Empty at first, and grows while the part is `open`. Stays empty if the provider hides it. */
   readonly text: string
 }
 
 /** A tool call with its result. */
 export interface ToolPart extends PartFields {
   readonly type: 'tool'
-  /** The tool's name. OpenCode renames an unknown tool to `invalid`; this keeps the name that the model used. */
+  /**
+   * The tool's name, for example `bash`. OpenCode renames an unknown tool to `invalid`, but this stays the name that
+   * the model used.
+   */
   readonly tool: string
-  /** The id that the model gave the call. An ask names its call by it. */
+  /** The id that the model gave the call. `Ask.callID` refers to it. */
   readonly callID: string
-  /** How far it got, with its input and output. */
+  /** The call's status, input and output. */
   readonly state: ToolState
 }
 
 /**
- * `pending`: the model is writing the input. `running`: the tool is at work, or waits for a permission. `completed`: it
+ * `pending`: the model is writing the input. `running`: the tool is running, or waits for a permission. `completed`: it
  * returned. `error`: it failed, was rejected, or was aborted.
  */
 export type ToolStatus = 'pending' | 'running' | 'completed' | 'error'
 
-/** The state of a tool call, with what is known so far. */
+/** The state of a tool call, as far as it is known. */
 export interface ToolState {
   /** Only ever advances. */
   readonly status: ToolStatus
@@ -88,33 +92,33 @@ export interface ToolState {
   readonly input: Readonly<Record<string, unknown>>
   /** One line for people, from the tool. Absent until the tool sets it. */
   readonly title?: string | undefined
-  /** What the model receives, possibly cut by the server. Set once `completed`. */
+  /** The output as the model receives it, possibly truncated by the server. Set once `completed`. */
   readonly output?: string | undefined
   /** Why it failed, as the model receives it. Set once the status is `error`. */
   readonly error?: string | undefined
-  /** What the tool reports besides its output, such as a diff or an exit code. May change while it runs. */
+  /** Data that the tool reports besides its output, for example a diff or an exit code. May change while it runs. */
   readonly metadata?: Readonly<Record<string, unknown>> | undefined
   /** When the tool began, in ms since the epoch by the server's clock. Absent while `pending`. */
   readonly startedAt?: number | undefined
   /** When the tool ended, in ms since the epoch by the server's clock. Absent until then. */
   readonly endedAt?: number | undefined
-  /** The reply ended while the call was still running, or the server says it was aborted. */
+  /** Set if the reply ended while the call was still running, or the server reports that it was aborted. */
   readonly interrupted?: true | undefined
   /**
-   * The tool or its input changed while the call was running: another call with the same id took over this part. Which
-   * of them an ask is about can't be known. Only set while `running`.
+   * Set if the tool or its input changed while the call was running: another call with the same id took over this part.
+   * An ask may then be about either call. Only set while `running`.
    */
   readonly ambiguous?: true | undefined
 }
 
-/** A file in a message, such as one that a person attached. */
+/** A file in a message, for example one that a person attached. */
 export interface FilePart extends PartFields {
   readonly type: 'file'
   /** Its MIME type: `text/plain`, `image/png`, … */
   readonly mime: string
-  /** Its content as `data:`, or its place as `file://` or `http(s)://`. */
+  /** A `data:` URL with its content, or its location as `file://` or `http(s)://`. */
   readonly url: string
-  /** Its name for people. Absent if it has none. */
+  /** Its name, to show to people. Absent if it has none. */
   readonly filename?: string | undefined
 }
 
@@ -137,7 +141,7 @@ export interface StepStartPart extends PartFields {
 /** A step of the model ended. */
 export interface StepFinishPart extends PartFields {
   readonly type: 'step-finish'
-  /** Why the model stopped, in the provider's words. Absent if the source doesn't say. */
+  /** Why the model stopped, as the provider reports it. Absent if the source doesn't report it. */
   readonly reason?: string | undefined
   /** The tokens of this step alone. */
   readonly tokens: Tokens
@@ -152,7 +156,7 @@ export interface SnapshotPart extends PartFields {
   readonly snapshot: string
 }
 
-/** In a prompt: a task for a sub-agent, as a slash command with `subtask` sends it. */
+/** In a prompt: a task for a sub-agent, sent by a slash command with `subtask`. */
 export interface SubtaskPart extends PartFields {
   readonly type: 'subtask'
   /** The prompt of the sub-agent. */
@@ -173,16 +177,16 @@ export interface AgentPart extends PartFields {
 /** A call of the model failed and was repeated. */
 export interface RetryPart extends PartFields {
   readonly type: 'retry'
-  /** Counts the attempts, as the server does. */
+  /** The attempt's number, as the server counts. */
   readonly attempt: number
   /** Why the attempt failed. */
   readonly error: ReplyFailure
 }
 
-/** In a user message: the server is to compact the context. */
+/** In a user message: the request to compact the context. */
 export interface CompactionPart extends PartFields {
   readonly type: 'compaction'
-  /** Whether the server itself asked for it, because the context was full. */
+  /** Whether the server requested it because the context was full. */
   readonly auto: boolean
 }
 

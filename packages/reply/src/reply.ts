@@ -1,31 +1,46 @@
 import type { Ask } from './ask.ts'
 import type { Part, ReplyFailure, Tokens } from './part.ts'
 
-/** Why a reply ended. Set exactly when `phase` is `settled`. */
+/**
+ * How a reply ended:
+ * - `completed`: the model finished its answer.
+ * - `stopped`: it ended early. A person rejected an ask, or the agent didn't continue after its last tool calls.
+ * - `aborted`: you or another client aborted it.
+ * - `failed`: `Reply.error` has the reason.
+ * - `timed-out`: it exceeded the time limit of its run.
+ * - `lost`: its end was not seen. `Reply.lostReason` has the reason.
+ */
 export type Outcome = 'completed' | 'stopped' | 'aborted' | 'failed' | 'timed-out' | 'lost'
 
 /**
  * Why a reply ended as `lost`:
  * - `session-removed`: the session was deleted.
- * - `closed`: `close()` was called here. The server continues.
+ * - `closed`: you called `close()`. The server continues.
  * - `unreachable`: no connection for `lostAfterMs`, or the server stopped answering. The run may continue.
  * - `not-stopped`: an abort was not seen to take effect. The run may continue.
- * - `end-not-seen`: the server is idle, but a step has no end: it was killed or restarted. Or the recording stops
- * early.
+ * - `end-not-seen`: the server is idle, but a step has no end, because the server was killed or restarted. Or the
+ * recording stops early.
  */
 export type LostReason = 'session-removed' | 'closed' | 'unreachable' | 'not-stopped' | 'end-not-seen'
 
-/** What a reply is doing. The first that applies: settled, blocked, retrying, working, waiting. */
+/**
+ * The state of a reply. If several apply, the first of these:
+ * - `settled`: it ended.
+ * - `blocked`: an ask waits for a person.
+ * - `retrying`: the provider failed, and the server waits to retry.
+ * - `working`: the model or a tool is running.
+ * - `waiting`: nothing has run yet.
+ */
 export type Phase = 'waiting' | 'working' | 'retrying' | 'blocked' | 'settled'
 
 /**
- * One run of an OpenCode session: from the user message that opened it until it settled.
+ * One run of an agent's session, from the user message that opened it until it settled.
  *
- * Immutable and serializable with `JSON.stringify`; an event that changes nothing returns the same object. Times are
- * milliseconds since the epoch, taken from the events' stamps.
+ * Immutable, and serializable with `JSON.stringify`. An event that changes nothing returns the same object. Times are
+ * in ms since the epoch, taken from the events' `at`.
  */
 export interface Reply {
-  /** Id of the session that ran, as the server gives it: `ses_…`. */
+  /** Id of the session, as the server assigned it: `ses_…`. */
   readonly sessionID: string
   /** The session's directory in the server's spelling. Absent until the server names it. */
   readonly directory?: string | undefined
@@ -34,23 +49,25 @@ export interface Reply {
   /** The user messages of this run, in order of arrival. Empty until the server sends one. */
   readonly promptIDs: readonly string[]
   /**
-   * Prompts that an abort left in the session, or in a sub-agent's, because the server can't take them back: they run
+   * Prompts that an abort left in the session or a sub-agent's session, because the server can't remove them. They run
    * with that session's next prompt. Absent if there are none.
    */
   readonly parkedPromptIDs?: readonly string[] | undefined
-  /** What the user asked: the first user message's own words (no synthetic parts) and the names of its files. */
+  /**
+   * The text of the first user message, without synthetic parts, and the names of its files. Absent until it is known.
+   */
   readonly prompt?: Prompt | undefined
   /** The agent that answers: `build`, `plan`, … Absent until a message names one. */
   readonly agent?: string | undefined
   /** The model that answers. Absent until a message names one. */
   readonly model?: Model | undefined
-  /** What the reply is doing now. */
+  /** The reply's current state. */
   readonly phase: Phase
   /** How it ended. Set exactly when `phase` is `settled`. */
   readonly outcome?: Outcome | undefined
   /** Set exactly when `outcome` is `lost`. */
   readonly lostReason?: LostReason | undefined
-  /** Why the model stopped in the last step, in the provider's words: `stop`, `tool-calls`, `length`, … */
+  /** Why the model stopped in the last step, as the provider reports it: `stop`, `tool-calls`, `length`, … */
   readonly finish?: string | undefined
   /** The assistant's messages, one per model step, by creation time, then arrival. Excludes compaction summaries. */
   readonly messages: readonly Message[]
@@ -58,28 +75,32 @@ export interface Reply {
   readonly asks: readonly Ask[]
   /** The sub-agents' replies, in order of arrival. */
   readonly children: readonly Child[]
-  /** The session's checklist as last written; it outlives the run that wrote it. */
+  /** The session's checklist as last written, possibly by an earlier run. */
   readonly todos: readonly Todo[]
-  /** The run itself wrote the checklist, as its source says. Servers don't say it: see `ownTodosOf`. */
+  /** Set if the source reports that this run wrote the checklist. Servers don't report it, so call `ownTodosOf`. */
   readonly wroteTodos?: true | undefined
   /** The summaries that compactions wrote in this run, in order. Their calls of the model count in `usage`. Absent if there are none. */
   readonly summaries?: readonly SummaryStep[] | undefined
-  /** This session's own tokens and cost, compactions included; `totalUsage` adds the children's. */
+  /** This session's own tokens and cost, compactions included. `totalUsage` adds the children's. */
   readonly usage: Usage
   /** Set while the server waits to retry the model. */
   readonly retry?: Retry | undefined
   /** The last compaction of the context in this run. Absent if there was none. */
   readonly compaction?: Compaction | undefined
   /**
-   * The last error. Absent if there was none, or if a later step or a compaction came after it. Always set if the outcome
-   * is `failed` or `lost`: a lost reply without another error has its `lostReason` as the name, and a sentence.
+   * The last error. Absent if there was none, or if a later step or a compaction came after it. Always set if the
+   * outcome is `failed` or `lost`: a lost reply without another error has its `lostReason` as the name and a sentence
+   * as the message.
    */
   readonly error?: ReplyFailure | undefined
-  /** Why the run is being ended from here: on request, or because its time is up. Its outcome will say so. */
+  /**
+   * Set once the run is being ended from here: on request, or because it exceeded its time limit. Its outcome is then
+   * `aborted` or `timed-out`, or `lost` if the abort had no effect.
+   */
   readonly aborting?: 'requested' | 'timed-out' | undefined
-  /** `lost` while the event stream is down, until it is back and missed events were read; else `live`. */
+  /** `lost` from when the event stream breaks until it is back and the missed events were read. Otherwise `live`. */
   readonly connection: 'live' | 'lost'
-  /** Whether there was no progress for the driver's limit; the reply may still continue. */
+  /** Whether there was no progress for `stalledAfterMs`. The reply may still continue. */
   readonly stalled: boolean
   /** When the prompt was posted here, or else when the run's first event was received. Absent before. */
   readonly startedAt?: number | undefined
@@ -87,13 +108,13 @@ export interface Reply {
   readonly settledAt?: number | undefined
 }
 
-/** What a person asked in the first message of a run. */
+/** The first message of a run. */
 export interface Prompt {
   /** The text parts, joined with a blank line. */
   readonly text: string
   /** The names of its files; for a file without a name, its MIME type. Empty if there are none. */
   readonly files: readonly string[]
-  /** The sources of `text` and `files`, as far as the server sent them. */
+  /** The parts that `text` and `files` are made of, as far as the server sent them. */
   readonly parts: readonly PromptPart[]
 }
 
@@ -110,25 +131,25 @@ export interface Model {
   readonly modelID: string
 }
 
-/** A failed call of the model that the server repeats by itself. */
+/** A failed call of the model that the server retries. */
 export interface Retry {
-  /** Counts the retries of this call, from 1. Absent if the server doesn't say. */
+  /** The number of this retry, from 1. Absent if the server doesn't report it. */
   readonly attempt?: number | undefined
-  /** Why the call failed, in the provider's words. May be empty. */
+  /** The provider's error message. May be empty. */
   readonly message: string
-  /** When the server tries again, ms since the epoch. */
+  /** When the server retries, in ms since the epoch. */
   readonly nextAt?: number | undefined
 }
 
-/** A compaction of the context: the server replaces the history by a summary. */
+/** A compaction of the context: the server replaces the history with a summary. */
 export interface Compaction {
-  /** The part of the user message that started it. Absent if only its end was seen. */
+  /** Id of the part of the user message that started it. Absent if only its end was seen. */
   readonly partID?: string | undefined
   /** `running` until the summary is complete, then `done`. */
   readonly state: 'running' | 'done'
   /** Started by the server because the context was full, not by a person. */
   readonly auto: boolean
-  /** The last message before it. Absent if the reply had none. */
+  /** Id of the last message before it. Absent if the reply had none. */
   readonly afterMessageID?: string | undefined
   /** Tokens in the context before it, if a step had reported them. */
   readonly tokensBefore?: number | undefined
@@ -140,7 +161,7 @@ export interface Compaction {
 
 /** The model's call that wrote the summary of a compaction. */
 export interface SummaryStep {
-  /** The summary's message, which is not one of `Reply.messages`. */
+  /** Id of the summary's message, which isn't in `Reply.messages`. */
   readonly messageID: string
   /** The tokens of this call alone. */
   readonly tokens: Tokens
@@ -150,7 +171,7 @@ export interface SummaryStep {
 
 /** One assistant message: OpenCode writes one per model step. */
 export interface Message {
-  /** The message's id, as the server gives it: `msg_…`. */
+  /** The message's id, as the server assigned it: `msg_…`. */
   readonly id: string
   /** Id of the user message that it answers. */
   readonly parentID?: string | undefined
@@ -160,18 +181,18 @@ export interface Message {
   readonly completedAt?: number | undefined
   /** Why the model stopped in this step, as in `Reply.finish`. Absent before; an aborted step may have none. */
   readonly finish?: string | undefined
-  /** Why the step failed. An abort is an error of the name `MessageAbortedError`. */
+  /** Why the step failed. An abort has the name `MessageAbortedError`. */
   readonly error?: ReplyFailure | undefined
   /** The tokens of the step. OpenCode reports zeros until the step ends. */
   readonly tokens?: Tokens | undefined
-  /** In the provider's currency unit, USD for all known ones. */
+  /** The cost of the step in the provider's currency, which is US dollars for all known providers. */
   readonly cost?: number | undefined
   /** The value that the prompt's `format` asked for, parsed. Absent if the step gave none. */
   readonly output?: unknown
   /**
-   * In the server's order as far as known, else by arrival. From 1,024 parts on, the array is built on first read and
-   * then cached: reading it on every event costs a copy per event. `console.log` and `util.inspect` then show it as
-   * `[Getter]`.
+   * In the server's order as far as it is known, otherwise in order of arrival. From 1,024 parts on, the array is built
+   * on first read and then cached: reading it on every event costs a copy per event. `console.log` and `util.inspect`
+   * then show it as `[Getter]`.
    */
   readonly parts: readonly Part[]
   /** The message as the source last sent it. */
@@ -180,15 +201,15 @@ export interface Message {
 
 /** One item of the session's checklist. */
 export interface Todo {
-  /** What is to be done, as the model wrote it. */
+  /** The task, as the model wrote it. */
   readonly content: string
-  /** `pending`, `in_progress`, `completed` or `cancelled` on known servers; other values are kept as they are. */
+  /** `pending`, `in_progress`, `completed` or `cancelled` on known servers. Other values are kept. */
   readonly status: string
-  /** `high`, `medium` or `low` on known servers; other values are kept as they are. */
+  /** `high`, `medium` or `low` on known servers. Other values are kept. */
   readonly priority?: string | undefined
 }
 
-/** Tokens and cost of the finished steps and of the summaries, added up. */
+/** The sum of the tokens and cost of all finished steps and summaries. */
 export interface Usage extends Tokens {
   /** As the server computes it from the model's prices, in US dollars. 0 for a model without prices. */
   readonly cost: number
@@ -202,14 +223,14 @@ export interface Usage extends Tokens {
 
 /** A sub-agent's reply, at any depth: its own children are in `reply.children`. */
 export interface Child {
-  /** The tool call that started it. */
+  /** Id of the tool call that started it. Absent until that call is known. */
   readonly callID?: string | undefined
-  /** The sub-agent: `general`, `explore`, … Absent until its call or a message names one. */
+  /** The sub-agent's name: `general`, `explore`, … Absent until its call or a message names one. */
   readonly agent?: string | undefined
-  /** What it is to do in a few words, from the call that started it; else its session's title. */
+  /** Its task in a few words, from the call that started it. Otherwise its session's title. */
   readonly title?: string | undefined
   /** Whether it may outlive the reply that started it. */
   readonly background: boolean
-  /** The run of its session. Changes of it arrive as `childChanged`. */
+  /** The run of its session. Its changes are reported as `childChanged`. */
   readonly reply: Reply
 }

@@ -4,22 +4,22 @@ import type { Ask } from './ask.ts'
 import type { Part, ReasoningPart, ReplyFailure, TextPart, ToolPart } from './part.ts'
 import type { Child, Message, Reply, Todo, Usage } from './reply.ts'
 
-/** The reply's parts in message order: what `index` in a change refers to. */
+/** Returns all parts of the reply in message order. `index` in a change is an index of this list. */
 export function partsOf(reply: Reply): readonly Part[] {
   return reply.messages.flatMap((message) => message.parts)
 }
 
 /**
- * The assistant's text: the shown text parts, joined with a blank line. Skips whitespace-only parts, trims nothing.
- * Empty if there is none.
+ * Returns the assistant's text: all shown text parts, joined with a blank line. Skips whitespace-only parts, but
+ * doesn't trim. Empty if there is no text.
  */
 export function textOf(reply: Reply): string {
   return joinTexts(reply.messages)
 }
 
 /**
- * The text of the last step with text: the answer without the remarks between tool calls. A step that was cut off right
- * before it belongs to it: the server goes on where that ended. Empty if there is none.
+ * Returns the text of the last step with text: the answer without the remarks between tool calls. If the step right
+ * before it was cut off, its text is included, because the server continues where it ended. Empty if there is no text.
  */
 export function answerOf({ messages }: Reply): string {
   for (let end = messages.length; end > 0; end--) {
@@ -31,12 +31,14 @@ export function answerOf({ messages }: Reply): string {
   return ''
 }
 
-/** The value that the prompt's `format` asked for: of the last step that gave one. Undefined if there is none. */
+/**
+ * Returns the value that the prompt's `format` asked for, from the last step that gave one. Undefined if no step did.
+ */
 export function outputOf(reply: Reply): unknown {
   return reply.messages.findLast((message) => message.output !== undefined)?.output
 }
 
-/** The model's reasoning, its parts joined with a blank line. Empty if there is none. */
+/** Returns the model's reasoning, its parts joined with a blank line. Empty if there is none. */
 export function reasoningOf(reply: Reply): string {
   const parts = partsOf(reply).filter(
     (part): part is ReasoningPart =>
@@ -45,19 +47,19 @@ export function reasoningOf(reply: Reply): string {
   return parts.map((part) => part.text).join('\n\n')
 }
 
-/** The reply's own tool calls in order, without abandoned ones. */
+/** Returns the reply's own tool calls in order, without abandoned ones. Those of sub-agents are in `reply.children`. */
 export function toolsOf(reply: Reply): readonly ToolPart[] {
   return partsOf(reply).filter((part): part is ToolPart => part.type === 'tool' && part.status !== 'abandoned')
 }
 
-/** The checklist if this run wrote it; empty if it only inherited that of an earlier one. */
+/** Returns the checklist if this run wrote it. Empty if the checklist is from an earlier run. */
 export function ownTodosOf(reply: Reply): readonly Todo[] {
   return reply.wroteTodos || toolsOf(reply).some(({ tool }) => isTodoWriter(tool)) ? reply.todos : []
 }
 
 /**
- * The asks that wait for a person, oldest first, including descendants'. The oldest of several equal ones (see
- * `isEqualAsk`) stands for all: the answer is sent to each.
+ * Returns the asks that wait for a person, oldest first, including those of sub-agents. Of several equal asks (see
+ * `isEqualAsk`) only the oldest is listed: its answer is sent to each of them.
  */
 export function pendingAsks(reply: Reply): readonly Ask[] {
   const seen = new Set<string>()
@@ -71,7 +73,9 @@ export function pendingAsks(reply: Reply): readonly Ask[] {
   })
 }
 
-/** This reply's usage plus every descendant's. The context is the reply's own. */
+/**
+ * Adds up the usage of this reply and of all its sub-agents. `contextTokens` and `contextLimit` are the reply's own.
+ */
 export function totalUsage(reply: Reply): Usage {
   let total = reply.usage
   for (const child of reply.children) {
@@ -91,12 +95,12 @@ export function totalUsage(reply: Reply): Usage {
   return total
 }
 
-/** The inputs that may say what a call works on, in order of preference. */
+/** Input fields that may name a call's subject, in order of preference. */
 const subjectInputs = ['description', 'command', 'filePath', 'path', 'pattern', 'url', 'query', 'name', 'prompt']
 
 /**
- * What a tool call works on: its title, or the first of these inputs that it has: the description, command, file, path,
- * pattern, URL, query, name or prompt. Undefined while it has none of them.
+ * Returns the subject of a tool call, for example a command or a file: its title, or else the first of these inputs:
+ * description, command, file, path, pattern, URL, query, name, prompt. Undefined while it has none of them.
  */
 export function subjectOf({ state }: ToolPart): string | undefined {
   const candidates = [state.title, ...subjectInputs.map((key) => state.input[key])]
@@ -104,8 +108,8 @@ export function subjectOf({ state }: ToolPart): string | undefined {
 }
 
 /**
- * What the reply is doing now, in a few words: "bash: npm test", "general(Explore code) · read: notes.md", "thinking",
- * "writing". Undefined if it has settled or nothing has happened yet.
+ * Describes the current activity in a few words, for example "bash: npm test", "general(Explore code) · read:
+ * notes.md", "thinking" or "writing". Undefined if the reply has settled, or nothing has happened yet.
  */
 export function currentActivity(reply: Reply): string | undefined {
   if (reply.phase === 'settled') return undefined
@@ -119,7 +123,7 @@ export function currentActivity(reply: Reply): string | undefined {
   return undefined
 }
 
-/** Whether people should see this text: the model's own words, not blank, not replaced by a retry. */
+/** Whether people should see this text: written by the model, not blank, and not replaced by a retry. */
 export function isShownText(part: Part): part is TextPart {
   return (
     part.type === 'text' &&
@@ -149,12 +153,17 @@ function toolActivity(part: ToolPart): string {
 }
 
 /**
- * What is behind a failure: the provider refused the `credentials`, the `context` is full, the answer exceeded the
- * `output` limit, the `model` is not available, too many requests (`rate`), or the `provider` itself failed.
+ * Why a run failed:
+ * - `credentials`: the provider refused them.
+ * - `context`: the model's context is full.
+ * - `output`: the answer exceeded the model's output limit.
+ * - `model`: it is not available.
+ * - `rate`: too many requests.
+ * - `provider`: the provider itself failed.
  */
 export type FailureCause = 'credentials' | 'context' | 'output' | 'model' | 'rate' | 'provider'
 
-/** By the names that OpenCode 1 and 2 give. */
+/** By the error names of OpenCode 1 and 2. */
 const causes: Readonly<Record<string, FailureCause>> = {
   ProviderAuthError: 'credentials',
   'provider.auth': 'credentials',
@@ -166,7 +175,7 @@ const causes: Readonly<Record<string, FailureCause>> = {
   'provider.internal': 'provider',
 }
 
-/** The cause of a failure, by its name and HTTP status; undefined if neither tells. */
+/** Finds the cause of a failure by its name and HTTP status. Undefined if neither shows it. */
 export function causeOf({ name, statusCode = 0 }: Pick<ReplyFailure, 'name' | 'statusCode'>): FailureCause | undefined {
   if (Object.hasOwn(causes, name)) return causes[name]
   if (statusCode === 401 || statusCode === 403) return 'credentials'

@@ -5,7 +5,7 @@
 export interface SessionRef {
   /** The session's id: `ses_…`. */
   readonly sessionID: string
-  /** In the server's spelling; undefined if the server didn't name it. */
+  /** In the server's spelling. Undefined if the server didn't name it. */
   readonly directory: string | undefined
 }
 

@@ -13,7 +13,7 @@ export function excerptOf(text: string): string {
 }
 
 /** Describes a value's type without its content. */
-export function kindOf(value: unknown): string {
+export function describeType(value: unknown): string {
   if (value === null || typeof value !== 'object') return value === null ? 'null' : typeof value
   if (Array.isArray(value)) return 'a list'
   const keys = Object.keys(value).slice(0, 5)

@@ -45,7 +45,7 @@ const kindByTool: ReadonlyMap<string, ToolKind> = new Map([
 ])
 
 /** The kind that the source tells in `metadata.kind`, else by the tool's name: `other` tells nothing. */
-export function kindOf({ tool, state }: ToolPart): ToolKind {
+export function toolKindOf({ tool, state }: ToolPart): ToolKind {
   const told = state.metadata?.kind
   return isKind(told) && told !== 'other' ? told : (kindByTool.get(tool.toLowerCase()) ?? 'other')
 }

@@ -4,7 +4,7 @@ import type { ToolPart, ToolStatus } from '../part.ts'
 import { subjectOf } from '../select.ts'
 import { readContent, textContent } from './decode/content.ts'
 import type { Thought, ThoughtContent, ThoughtOf } from './thought.ts'
-import { kindOf } from './tool-kind.ts'
+import { toolKindOf } from './tool-kind.ts'
 
 type Status = ThoughtOf<'tool_update'>['status']
 
@@ -43,7 +43,7 @@ export function createToolReader(): (change: Change) => readonly Thought[] {
     calls.set(key, call)
     const started: readonly Thought[] = known
       ? []
-      : [{ type: 'tool_start', id, title: titleOf(part), kind: kindOf(part) }]
+      : [{ type: 'tool_start', id, title: titleOf(part), kind: toolKindOf(part) }]
     const status = statuses[state.status]
     const content = contentOf(part)
     const isNews = content.length > 0 && !same(content, call.content)
@@ -104,7 +104,7 @@ function contentOf(part: ToolPart): readonly ThoughtContent[] {
 
 /** What an edit or a write does. Its input tells it: what servers report afterwards is a patch. */
 function changeOf(part: ToolPart): readonly ThoughtContent[] {
-  if (part.state.status === 'error' || kindOf(part) !== 'edit') return []
+  if (part.state.status === 'error' || toolKindOf(part) !== 'edit') return []
   const { filePath, path = filePath, file_path = path, content, oldString, newString } = part.state.input
   const { old_string = oldString, new_string = newString } = part.state.input
   const newText = content ?? new_string

@@ -1,6 +1,6 @@
 import { type OnError, ReplyError } from '../../error.ts'
 import type { DeltaEvent, ReplyEvent } from '../../event.ts'
-import { excerptOf, kindOf } from '../../text/excerpt.ts'
+import { excerptOf, describeType } from '../../text/excerpt.ts'
 import { giveDirectory } from '../decode/directory.ts'
 import { createSeen } from '../decode/seen.ts'
 import { type Frame, typeOfPlainFrame, unwrap } from './decode/frame.ts'
@@ -80,7 +80,7 @@ export function createTextDecoder(options: DecoderOptions = {}): TextDecoder1 {
   function decodeValue(value: unknown, at: number): ReplyEvent | undefined {
     const frame = unwrap(value)
     if (!frame) {
-      report(`Skipped a frame that is not an event (expected an object with a "type"): ${kindOf(value)}`)
+      report(`Skipped a frame that is not an event (expected an object with a "type"): ${describeType(value)}`)
       return undefined
     }
     // The second copy of a durable event has the same id as the first.

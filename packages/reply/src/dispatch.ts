@@ -97,14 +97,16 @@ export function createDispatcher(options: { readonly onError?: OnError | undefin
   }
 
   function report(cause: unknown, type: ChangeType): void {
-    const words =
+    const reason =
       cause instanceof Error
         ? cause.message
         : typeof cause === 'string'
           ? cause
           : 'it threw something other than an Error'
     options.onError?.(
-      new ReplyError('observer', `An observer failed on ${type}: ${reason}. The reply continues without it.`, { cause }),
+      new ReplyError('observer', `An observer failed on ${type}: ${reason}. The reply continues without it.`, {
+        cause,
+      }),
     )
   }
 }

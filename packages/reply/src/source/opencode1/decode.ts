@@ -1,6 +1,6 @@
 import { type OnError, ReplyError } from '../../error.ts'
 import type { DeltaEvent, ReplyEvent } from '../../event.ts'
-import { excerptOf, describeType } from '../../text/excerpt.ts'
+import { describeType, excerptOf } from '../../text/excerpt.ts'
 import { giveDirectory } from '../decode/directory.ts'
 import { createSeen } from '../decode/seen.ts'
 import { type Frame, typeOfPlainFrame, unwrap } from './decode/frame.ts'

@@ -222,7 +222,7 @@ test.concurrent('in a thread, a permission rejected by a text is struck through'
   }, 60_000)
   discord.say(messageId, 'no, not that', { from: person, replyTo: ask.messageId })
   const { screen } = await end(messageId)
-  expect(screen.map(({ source }) => source).join('\n')).toContain('~~bash: Touch~~ denied')
+  expect(screen.map(({ source }) => source).join('\n')).toContain('~~bash: Touch~~ rejected: not that')
   expect(screen.some(({ text: shown }) => shown === 'Not so.')).toBe(true)
   expect(discord.threads(ids[2] ?? '')).toEqual([{ id: messageId, name: 'Asked on Discord' }])
   expect(ours(ids[2] ?? '')).toEqual([])

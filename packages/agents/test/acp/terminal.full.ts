@@ -25,7 +25,7 @@ test('a flood of 1 GB in a terminal of an agent in a process of its own is bound
 })
 
 test('the commands of terminals end when the host is killed', async () => {
-  const source = fileURLToPath(new URL('../../../src/acp.ts', import.meta.url))
+  const source = fileURLToPath(new URL('../../src/acp.ts', import.meta.url))
   const code = `import { acp } from ${JSON.stringify(source)}
     const agent = acp({ command: process.execPath, args: [${JSON.stringify(program)}], terminals: true })
     const show = ({ part }) => {

@@ -3,15 +3,6 @@ import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { doorsOf, entriesIn, importsOf, packages, sourcesIn } from './source.ts'
 
-/**
- * Packages whose folders still import each other. If you work on one of them, mend it and take its name away: at the
- * end the list is empty.
- */
-const foldersToMend: readonly string[] = []
-
-/** Packages whose files still import each other in a circle at run time. At the end this list is empty, too. */
-const cyclesToMend: readonly string[] = []
-
 const page = readFileSync(new URL('../../../ARCHITECTURE.md', import.meta.url), 'utf8')
 const sources = sourcesIn('src')
 const paths: ReadonlySet<string> = new Set(sources.map(({ path }) => path))
@@ -33,11 +24,11 @@ const imports: readonly Import[] = sources.flatMap((file) =>
 describe.each(packages)('%s', (name) => {
   const room = `packages/${name}/src`
 
-  test.skipIf(foldersToMend.includes(name))('has no folders that import each other, directly or through others', () => {
+  test('has no folders that import each other, directly or through others', () => {
     expect(folderCirclesIn(room)).toEqual([])
   })
 
-  test.skipIf(cyclesToMend.includes(name))('has no files that import each other in a circle at run time', () => {
+  test('has no files that import each other in a circle at run time', () => {
     expect(fileCirclesIn(room)).toEqual([])
   })
 
@@ -58,13 +49,6 @@ test('ARCHITECTURE.md names no package that is gone', () => {
   const named = [...page.matchAll(/`packages\/([\w-]+)/g)].map(([, name = '']) => name)
   expect(named.length).toBeGreaterThan(packages.length)
   expect(named.filter((name) => !packages.includes(name))).toEqual([])
-})
-
-test('the packages to mend still need it', () => {
-  const needing = (check: (room: string) => readonly string[]) =>
-    packages.filter((name) => check(`packages/${name}/src`).length > 0)
-  expect(needing(folderCirclesIn)).toEqual(foldersToMend)
-  expect(needing(fileCirclesIn)).toEqual(cyclesToMend)
 })
 
 describe('the order of folders in ARCHITECTURE.md', () => {

@@ -30,10 +30,10 @@ import { createAborting } from './runs/stop/abort.ts'
 import { type StopTarget, stopTarget } from './runs/stop/stop-target.ts'
 import { createStopping } from './runs/stop/stopping.ts'
 
-/** An agent that is started first may need longer than a server that runs. In ms. */
+/** Longer defaults, in ms: an agent that has to start first takes longer than a running server. */
 const agentStart = { connectTimeoutMs: 60_000, firstFrameMs: 60_000 }
 
-/** Connects to any source; see `connect`. Closes the source when it is closed. */
+/** Connects to any source, like `connect` does to OpenCode. Closing the client also closes the source. */
 export function connectSource(source: Source, options: DriveOptions = {}): Client {
   const given = toSettings(source.isLocal ? { ...agentStart, ...options } : options)
   let isClosed = false

@@ -5,7 +5,10 @@ import type { Client } from './client.ts'
 import { connectSource } from './connect-source.ts'
 import { type ConnectOptions, toCallSettings, toSettings } from './options.ts'
 
-/** Connects to a server with one event stream, shared by all sessions. Throws only `invalid`, for invalid options. */
+/**
+ * Connects to an OpenCode server with one event stream, which all sessions share. Throws only for invalid options, with
+ * `invalid`.
+ */
 export function connect(options: ConnectOptions = {}): Client {
   const { clock, random, onError } = toSettings(options)
   const address = toAddress(options)
@@ -15,14 +18,14 @@ export function connect(options: ConnectOptions = {}): Client {
   return opencode
 }
 
-/** The server of a connection, and the directory of its new sessions. */
+/** The address of a connection's server, and the directory of new sessions. */
 export interface ConnectedTo extends Address {
   readonly directory: string | undefined
 }
 
 const connectedTo = new WeakMap<object, ConnectedTo>()
 
-/** Where a connection leads. Undefined for one that `connect` did not make. */
+/** Returns the server of a connection. Undefined unless `connect` made the connection. */
 export function serverOf(opencode: object): ConnectedTo | undefined {
   return connectedTo.get(opencode)
 }

@@ -5,7 +5,7 @@ import type { ServerInfo } from './connection/server-info.ts'
 import type { SessionReader } from './connection/session-reader.ts'
 import type { Engine } from './engine.ts'
 
-/** What every part of a client works with: its state, its server, and where its errors go. */
+/** The client's state, its server and its error handler, shared by all of its parts. */
 export interface Drive {
   readonly engine: Engine
   readonly source: Source

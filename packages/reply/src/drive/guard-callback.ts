@@ -1,6 +1,6 @@
 import { type OnError, ReplyError } from '../error.ts'
 
-/** Wraps a caller's function so that what it throws goes to `onError`. */
+/** Wraps a user's callback so that its errors go to `onError`. */
 export function guarded<A extends readonly unknown[]>(
   name: string,
   call: ((...given: A) => void) | undefined,
@@ -11,8 +11,8 @@ export function guarded<A extends readonly unknown[]>(
     try {
       call(...given)
     } catch (cause) {
-      const words = cause instanceof Error ? cause.message : String(cause)
-      onError(new ReplyError('observer', `"${name}" failed: ${words}.`, { cause }))
+      const reason = cause instanceof Error ? cause.message : String(cause)
+      onError(new ReplyError('observer', `"${name}" failed: ${reason}.`, { cause }))
     }
   }
 }

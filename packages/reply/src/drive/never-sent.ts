@@ -8,16 +8,16 @@ const before: ReadonlySet<unknown> = new Set(['connect', 'getaddrinfo'])
 const cutOff: ReadonlySet<unknown> = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'])
 
 /**
- * Whether the call failed before it had a connection, so that the server surely got nothing. A connection that broke
- * leaves that open.
+ * Whether the call failed before it had a connection, so the server can't have received it. A connection that broke
+ * later leaves that open.
  */
 export function wasNeverSent(error: unknown): boolean {
   return hasCause(error, failedBefore)
 }
 
 /**
- * Whether the connection ended before a response came. Servers close connections that were idle, so a call on a kept
- * one may meet its end: the server then got nothing. The error doesn't tell that from a call that was taken.
+ * Whether the connection ended before the response. Servers close idle connections, so a call on a reused connection
+ * may fail without reaching the server. The error looks the same if the server did take the call.
  */
 export function wasCutOff(error: unknown): boolean {
   return !wasNeverSent(error) && hasCause(error, (inner) => cutOff.has(Reflect.get(inner, 'code')))
@@ -33,7 +33,7 @@ function hasCause(error: unknown, holds: (inner: Error) => boolean): boolean {
 }
 
 function failedBefore(error: Error): boolean {
-  // A name with several addresses: each was tried.
+  // A host name with several addresses: each one was tried.
   if (error instanceof AggregateError) return error.errors.length > 0 && error.errors.every(wasNeverSent)
   return Reflect.get(error, 'code') === connectTimeout || before.has(Reflect.get(error, 'syscall'))
 }

@@ -2,84 +2,93 @@ import { type Clock, type SteadyClock, steadyClock, systemClock } from '../clock
 import type { OnError } from '../error.ts'
 import { ReplyError } from '../error.ts'
 
-/** How to reach an OpenCode server, and how long to wait for what. All options may be left out. */
+/** How to reach an OpenCode server, with timeouts. Every option has a default. */
 export interface ConnectOptions extends DriveOptions {
   /**
-   * The server's address, such as "http://127.0.0.1:4096". Credentials in it are removed and never shown. Default:
-   * `OPENCODE_URL` of the environment, else "http://127.0.0.1:4096". Without a `url` (and only then), the environment's
-   * `OPENCODE_SERVER_USERNAME`, and `OPENCODE_PASSWORD` (OpenCode 2) or `OPENCODE_SERVER_PASSWORD`, are used in place of
-   * `username` and `password`.
+   * The server's address, for example "http://127.0.0.1:4096". Credentials in it are used as `username` and `password`,
+   * and never shown. Default: `OPENCODE_URL` of the environment, else "http://127.0.0.1:4096". Only if you pass no
+   * `url`, `username` defaults to `OPENCODE_SERVER_USERNAME`, and `password` to `OPENCODE_PASSWORD` (OpenCode 2) or
+   * `OPENCODE_SERVER_PASSWORD`.
    */
   readonly url?: string | undefined
-  /** Default: without a `url` the environment's `OPENCODE_SERVER_USERNAME`, else "opencode". */
+  /** The user name. Default: `OPENCODE_SERVER_USERNAME` of the environment if you pass no `url`, else "opencode". */
   readonly username?: string | undefined
-  /** The server's `OPENCODE_SERVER_PASSWORD`, or what `opencode service get password` prints. Default: none with a `url`, else the environment's. */
+  /**
+   * The server's `OPENCODE_SERVER_PASSWORD`, or the output of `opencode service get password`. Default: the
+   * environment's if you pass no `url`, else none.
+   */
   readonly password?: string | undefined
-  /** Makes all requests, the event stream included. Default: the global `fetch`. */
+  /** Used for all requests, including the event stream. Default: the global `fetch`. */
   readonly fetch?: typeof fetch | undefined
-  /** A call fails after this long without an answer, in ms. Default 30,000. */
+  /** How long a call waits for a response, in ms. Default 30,000. */
   readonly deadlineMs?: number | undefined
   /**
-   * The largest body of a REST response, in bytes; a larger one is refused with `too-large` while it is read. Default
-   * 67,108,864: servers up to 1.1 return a session's whole history at once.
+   * The maximum size of a REST response, in bytes. Reading stops at the limit and the call fails with `too-large`.
+   * Default 67,108,864, because servers up to 1.1 return a session's whole history at once.
    */
   readonly maxAnswerBytes?: number | undefined
 }
 
-/** How the connection to any source behaves. All options may be left out. */
+/** How a connection behaves, whatever its source. Every option has a default. */
 export interface DriveOptions {
   /**
-   * The project that new sessions belong to. The server is asked for its spelling; servers before 1.2 don't follow
-   * links. Default: the server's own.
+   * The project directory of new sessions. The server normalizes the path. Servers before 1.2 don't resolve links in
+   * it. Default: the server's own directory.
    */
   readonly directory?: string | undefined
   /**
-   * Receives errors that stop nothing: lost connections, bad frames, failing observers. Default: errors are ignored.
+   * Receives errors that don't stop the client, for example lost connections, malformed frames and failing observers.
+   * Default: they are ignored.
    */
   readonly onError?: OnError | undefined
-  /** Called when the event stream is up and missed events have been read, and when it is lost, with the reason. */
+  /**
+   * Called with `live` when the event stream is up and missed events have been read, and with `lost` and the reason
+   * when it breaks.
+   */
   readonly onConnection?: ((connection: 'live' | 'lost', reason?: ReplyError) => void) | undefined
-  /** Receives every frame's data as it arrived, with the arrival time; for recording. */
+  /**
+   * Receives each frame's data as it arrived, with the arrival time in ms since the epoch, for example to record it.
+   */
   readonly onFrame?: ((data: string, at: number) => void) | undefined
-  /** The source of all times and timers. Default: the computer's clock, `systemClock`. */
+  /** Provides all times and timers. Default: `systemClock`. */
   readonly clock?: Clock | undefined
-  /** Numbers from 0 to 1 for the back-off's jitter. Default Math.random. */
+  /** Returns a number from 0 to 1 for the back-off's jitter. Default: `Math.random`. */
   readonly random?: (() => number) | undefined
   /**
-   * How long a prompt waits for the stream to come up before it fails, in ms. Default 10,000; 60,000 for an agent that is
-   * started.
+   * How long a prompt waits for the stream before it fails, in ms. Default 10,000, or 60,000 for an agent that this
+   * program starts.
    */
   readonly connectTimeoutMs?: number | undefined
   /**
-   * After this long without a sign of life, in ms, the connection is dead. Default: what the source says; for OpenCode
-   * 25,000 (servers send a heartbeat every 10,000), 75,000 for servers before 1.2 (every 30,000).
+   * After how long without any data a connection counts as dead, in ms. Default: set by the source. For OpenCode
+   * 25,000, or 75,000 for servers before 1.2 (heartbeats come every 10,000 and 30,000).
    */
   readonly silenceMs?: number | undefined
   /**
-   * A stream without a first frame is given up after this long, in ms: a server that is just starting may never answer.
-   * Default 5,000; 60,000 for an agent that is started.
+   * How long to wait for a stream's first frame, in ms, because a server that is starting may never answer. Default
+   * 5,000, or 60,000 for an agent that this program starts.
    */
   readonly firstFrameMs?: number | undefined
   /**
-   * Delay between attempts, in ms, doubling from `minMs` to `maxMs`, with jitter. Default 500 to 10,000; if only one is
-   * given and the two would cross, the other moves.
+   * Delay between attempts to connect, in ms. Doubles from `minMs` to `maxMs`, with jitter. Default 500 to 10,000. If
+   * you set only one and it crosses the other's default, the other is moved to it.
    */
   readonly backOff?: { readonly minMs?: number | undefined; readonly maxMs?: number | undefined } | undefined
-  /** After this long without a connection, in ms, open replies end as `lost`. Default 300,000. */
+  /** After how long without a connection open replies end as `lost`, in ms. Default 300,000. */
   readonly lostAfterMs?: number | undefined
   /**
-   * After this long without progress, in ms, a reply is `stalled`: before its first event, and later. Default 120,000
-   * and 300,000.
+   * After how long without progress a reply is `stalled`, in ms: `first` before its first event, `later` after that.
+   * Default 120,000 and 300,000.
    */
   readonly stalledAfterMs?: { readonly first?: number | undefined; readonly later?: number | undefined } | undefined
-  /** When to check a run that is idle with an unfinished step, in ms. Default 1,000. */
+  /** After how long to check a run that is idle with an unfinished step, in ms. Default 1,000. */
   readonly graceMs?: number | undefined
   /**
-   * When to check a prompt without events over REST, in ms; five more checks follow, each after twice as long. Default
-   * 500.
+   * After how long to check over REST on a prompt without events, in ms. Up to five more checks follow, each after
+   * twice the delay. Default 500.
    */
   readonly waitMs?: number | undefined
-  /** How many settled replies are kept for late events. Default 1,000. */
+  /** How many settled replies to keep in memory for late events. Default 1,000. */
   readonly keepSettled?: number | undefined
 }
 
@@ -91,7 +100,7 @@ type Given = {
 }
 
 export interface Settings extends Given {
-  /** The source of all times, so that they never go back. */
+  /** Never goes back. */
   readonly clock: SteadyClock
   readonly backOff: { readonly minMs: number; readonly maxMs: number }
   readonly stalledAfterMs: { readonly first: number; readonly later: number }
@@ -125,7 +134,7 @@ export function toSettings(options: DriveOptions): Settings {
   return settings
 }
 
-/** The options of the calls themselves. */
+/** How single calls are made. */
 export interface CallSettings {
   readonly fetch: typeof fetch
   readonly deadlineMs: number
@@ -149,7 +158,7 @@ function requirePositive(values: object): void {
   }
 }
 
-/** If only one is given, it never crosses the other's default. */
+/** If only one is set, the other's default moves so that they never cross. */
 function toBackOff({ minMs, maxMs }: NonNullable<DriveOptions['backOff']> = {}): Settings['backOff'] {
   return { minMs: minMs ?? Math.min(500, maxMs ?? 500), maxMs: maxMs ?? Math.max(10_000, minMs ?? 0) }
 }

@@ -14,49 +14,61 @@ import { replyOfRead } from './connection/newest-run.ts'
 import type { Drive } from './drive.ts'
 import type { Sessions } from './runs/sessions.ts'
 
-/** What people look up and change outside of a run. */
+/** Reads and changes outside of a run. */
 export interface Queries {
   /**
-   * The newest run of a root session: the reply as it was received here, or the run read from the server, such as one
-   * that ended while this program was down. A run that was read has the server's times, lacks its asks and its context
-   * limit, and an end that the server did not store is `lost`. Undefined if nothing ran in the session. Rejects with
-   * `gone` if the server doesn't know it.
+   * Returns the newest run of a root session: the reply as it was received here, or else the run read from the server,
+   * for example one that ended while your program was down. A reply that was read has the server's times, lacks its
+   * asks and its context limit, and is `lost` if the server did not store its end. Undefined if nothing ran in the
+   * session. Rejects with `gone` if the server doesn't know the session.
    */
   reply(sessionID: string): Promise<Reply | undefined>
   /**
-   * The server's root sessions, newest first: of one directory, or of all. With `since` (ms since the epoch, server
-   * clock) those that changed at that time or later.
+   * Lists root sessions, newest first, of one directory or of all. With `since` (ms since the epoch, server clock),
+   * only those that changed at that time or later.
    */
   sessions(query?: Pick<SessionQuery, 'directory' | 'since'>): Promise<readonly SessionInfo[]>
-  /** The models that can be used in a directory. Default: the connection's. */
+  /** Lists the models of a directory. Default: the connection's directory. */
   models(directory?: string): Promise<readonly ModelInfo[]>
-  /** The agents of a directory. Default: the connection's. */
+  /**
+   * Lists the agents of a directory. Default: the connection's directory. Rejects with `unsupported` if the server has
+   * no such list.
+   */
   agents(directory?: string): Promise<readonly AgentInfo[]>
-  /** The slash commands of a directory. Default: the connection's. */
+  /**
+   * Lists the slash commands of a directory. Default: the connection's directory. Rejects with `unsupported` if the
+   * server has no such list.
+   */
   commands(directory?: string): Promise<readonly CommandInfo[]>
   /**
-   * Resolves if guarded prompts (see `PromptInput.guarded`) can run in new sessions of a directory, by default the
-   * connection's. Rejects with `unguarded`, and the cure.
+   * Resolves if new sessions of a directory can run guarded prompts (see `PromptInput.guarded`). Rejects with
+   * `unguarded` and a fix if not. Default: the connection's directory.
    */
   requireGuard(target?: Pick<GuardTarget, 'directory' | 'agent' | 'command'>): Promise<void>
-  /** What the server allows because a person answered `always`. Rejects with `unsupported` if it does not say. */
+  /**
+   * Lists what the server allows because a person answered `always`. Rejects with `unsupported` if the server doesn't
+   * list it.
+   */
   savedRules(): Promise<readonly SavedRule[]>
-  /** Has the server ask again for what a saved rule allowed. Rejects with `gone` if there is none of that id. */
+  /** Removes a saved rule, so that the server asks again. Rejects with `gone` if no rule has this id. */
   removeRule(id: string): Promise<void>
-  /** Copies a session: all of it, or what is before a message. */
+  /** Copies a session, either whole or up to before a message. */
   fork(sessionID: string, messageID?: string): Promise<SessionInfo>
   /**
-   * Hides a message and all that follows, and takes back the changes that were made to files since. The next prompt
-   * makes it final.
+   * Hides a message and all later ones, and undoes the file changes made since then. The next prompt makes the revert
+   * final.
    */
   revert(sessionID: string, messageID: string): Promise<void>
   /** Undoes a revert, until the next prompt. */
   unrevert(sessionID: string): Promise<void>
-  /** Replaces the session's history by a summary. The model writes it; default: the one that answered last. */
+  /** Replaces the session's history with a summary that the model writes. Default: the model that answered last. */
   compact(sessionID: string, model?: Model): Promise<void>
 }
 
-/** `directory` is the connection's own; `whenLive` resolves when the connection is up, and rejects if that takes too long. */
+/**
+ * `directory` is the connection's own. `whenLive` resolves when the connection is up, and rejects if that takes too
+ * long.
+ */
 export function createQueries(
   drive: Drive,
   places: Pick<Sessions, 'find' | 'guard'>,
@@ -100,10 +112,10 @@ export function createQueries(
     const read = await reader.read({ ...engine.place(sessionID), gap: true })
     const { parentID } = read.session
     if (parentID !== undefined) {
-      const words = `Session ${sessionID} belongs to a sub-agent; its run is part of the reply of ${parentID}.`
-      throw new ReplyError('invalid', words)
+      const message = `Session ${sessionID} belongs to a sub-agent. Its run is part of the reply of session ${parentID}.`
+      throw new ReplyError('invalid', message)
     }
-    // It may have begun to run in the meantime, and then its events are newer than the read.
+    // A run may have begun in the meantime. Its events are newer than the read.
     const open = engine.openReply(sessionID)
     if (open) return open
     const found = replyOfRead(read)
@@ -127,7 +139,7 @@ export function createQueries(
   async function lastModel(sessionID: string): Promise<Model> {
     const model = (await reply(sessionID))?.model
     if (model) return model
-    throw new ReplyError('invalid', `Session ${sessionID} has no answer yet, so its model is unknown; name a model.`)
+    throw new ReplyError('invalid', `Session ${sessionID} has no answer yet, so its model is unknown. Pass a model.`)
   }
 
   async function home(given = directory): Promise<string | undefined> {
@@ -147,7 +159,7 @@ export function createQueries(
 
 type OptionalCall = 'agents' | 'commands' | 'savedRules' | 'removeRule' | 'fork' | 'revert' | 'unrevert' | 'compact'
 
-/** A run whose first prompt was received here is known better than what can be read of it. */
+/** The events received here say more about a run than a read does, if they include its first prompt. */
 function isSameRun(known: Reply, read: Reply): boolean {
   return read.promptIDs[0] !== undefined && known.promptIDs.includes(read.promptIDs[0])
 }

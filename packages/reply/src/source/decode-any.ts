@@ -4,10 +4,10 @@ import type { FrameDecoder } from '../wire/reader.ts'
 import { createTextDecoder } from './opencode1/decode.ts'
 import { createDecoder2, type Decoder2 } from './opencode2/decode.ts'
 
-/** Decodes recordings of every generation, told apart by each frame's shape. */
+/** Decodes recordings of either OpenCode generation, which it recognizes by each frame's shape. */
 export function createAnyDecoder(options: { readonly onError?: OnError | undefined }): FrameDecoder {
   const first = createTextDecoder(options)
-  /** Made for the first frame of its generation: most recordings have none. */
+  /** Created at the first frame of its generation, because most recordings have none. */
   let second: Decoder2 | undefined
   return {
     decode: (data, at) => {
@@ -16,7 +16,7 @@ export function createAnyDecoder(options: { readonly onError?: OnError | undefin
       const delta = second?.decodeUnparsed(data, at)
       if (delta) return delta === 'nothing' ? undefined : delta
       const value = parsed(data)
-      // Reports what is wrong with it.
+      // Reports the malformed frame.
       if (value === undefined) return first.decode(data, at)
       if (isFields(value) && ('properties' in value || 'payload' in value)) return first.decodeParsed(data, value, at)
       second ??= createDecoder2(options)

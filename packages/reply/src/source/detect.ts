@@ -6,8 +6,9 @@ import { createOpenCode2 } from './opencode2/source.ts'
 import type { ConnectionOptions, OpenCodeSource, Reading } from './port.ts'
 
 /**
- * A server of either generation. Each connection tries the generation that answered last, at first version 1; if
- * something else answers, the other one. A call before the first connection asks `GET /api/health`.
+ * Creates a source for a server of either OpenCode generation. Each connection first tries the generation that answered
+ * last (initially version 1), and then the other one if something else answers. A call before the first connection
+ * requests `GET /api/health`.
  */
 export function createOpenCode(options: OpenCode1Options): OpenCodeSource {
   const { address } = options
@@ -61,7 +62,7 @@ export function createOpenCode(options: OpenCode1Options): OpenCodeSource {
   function lacks(call: string): never {
     throw new ReplyError(
       'unsupported',
-      `${address.url} has no "${call}": OpenCode 1 keeps what is always allowed until it ends.`,
+      `${address.url} has no "${call}": OpenCode 1 keeps its "always" rules in memory until it exits.`,
     )
   }
 
@@ -71,7 +72,7 @@ export function createOpenCode(options: OpenCode1Options): OpenCodeSource {
       return yield* opened(likely, connection)
     } catch (error) {
       if (!isOfAnother(error)) throw error
-      // If it isn't the other one either, the first error says what is wrong.
+      // If the other one fails too, the first error explains the problem.
       yield* opened(other, connection, error)
     }
   }
@@ -115,8 +116,8 @@ export function createOpenCode(options: OpenCode1Options): OpenCodeSource {
   }
 
   /**
-   * Version 1 sends its web app, or from 1.18 on a health without a process id. Without an answer nothing is known, and
-   * the call itself says what is wrong.
+   * Version 1 answers with its web app, or from 1.18 on with a health response without a process id. If nothing
+   * answers, the call itself will report the problem.
    */
   async function ask(): Promise<void> {
     const { authorization } = address
@@ -124,8 +125,8 @@ export function createOpenCode(options: OpenCode1Options): OpenCodeSource {
     const request = new Request(`${address.url}/api/health`, { headers })
     const response = await fetcher.fetch(request).catch(() => undefined)
     if (!response || isKnown) return
-    const said: unknown = await response.json().catch(() => undefined)
-    current = typeof said === 'object' && said !== null && 'pid' in said ? second : first
+    const health: unknown = await response.json().catch(() => undefined)
+    current = typeof health === 'object' && health !== null && 'pid' in health ? second : first
     isKnown = response.ok
   }
 }

@@ -3,17 +3,17 @@ import type { Clock } from '../clock.ts'
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const randomDigits = 14
 
-/** How many ids within one millisecond keep their order: the clock has 12 bits below the milliseconds. */
+/** How many ids of one millisecond stay in order: the clock has 12 bits below the milliseconds. */
 const perMs = 4096
 
 /**
- * Makes message ids in OpenCode's own format: "msg_", twelve hex digits of a 48-bit clock (milliseconds × 4096 + a
- * counter, so it wraps around every 2.2 years), 14 random letters and digits. Servers of both
- * generations require only the prefix.
+ * Creates message ids in OpenCode's own format: "msg_", twelve hex digits of a 48-bit clock (milliseconds × 4096 + a
+ * counter, so it wraps around every 2.2 years), then 14 random letters and digits. Servers of both generations only
+ * require the prefix.
  */
 export function createMessageIDs(options: {
   readonly clock: Clock
-  /** Numbers from 0 to 1. Default Math.random. */
+  /** Returns a number from 0 to 1. Default: `Math.random`. */
   readonly random?: (() => number) | undefined
 }): () => string {
   const { clock, random = Math.random } = options

@@ -1,7 +1,7 @@
 import { isRunStart } from '../track/run-boundaries.ts'
 import type { MessageRead, Reach } from './port.ts'
 
-/** Whether a run begins among the messages and another precedes it: older messages don't affect that. */
+/** Whether the messages go back far enough: they include the beginning of the wanted run, and a message before it. */
 export function reaches(
   messages: readonly MessageRead[],
   { since = Number.POSITIVE_INFINITY, messageIDs }: Reach,

@@ -3,11 +3,11 @@ import type { MessageHead } from '../event.ts'
 import type { Part } from '../part.ts'
 import type { Model, Retry, Todo } from '../reply.ts'
 
-/** What a server says of a session. */
+/** A session, as the server describes it. */
 export interface SessionInfo {
   /** The session's id. */
   readonly sessionID: string
-  /** In the server's spelling; undefined if the server didn't name it. */
+  /** Its directory, in the server's spelling. Absent if the server didn't name it. */
   readonly directory?: string | undefined
   /** The session that started it as a sub-agent. Absent for a root. */
   readonly parentID?: string | undefined
@@ -17,7 +17,10 @@ export interface SessionInfo {
   readonly createdAt?: number | undefined
   /** In ms since the epoch by the server's clock. */
   readonly updatedAt?: number | undefined
-  /** The session is reverted to before this message. */
+  /**
+   * The id of the message that the session is reverted to: it and all later ones are hidden. Absent if nothing is
+   * reverted.
+   */
   readonly revertedTo?: string | undefined
 }
 
@@ -29,53 +32,55 @@ export interface MessageRead {
   readonly parts: readonly Part[]
 }
 
-/** Whether a session is at work, or the server waits to call the model again. */
+/** The state of a session that is not idle. */
 export interface WorkStatus {
-  /** `retry` while the server waits. */
+  /** `retry` while the server waits to call the model again. */
   readonly status: 'busy' | 'retry'
-  /** Set with `retry`, if the server says more. */
+  /** The retry, if the status is `retry` and the server gives details. */
   readonly retry?: Retry | undefined
 }
 
-/** How far back a reading goes, so that a long history costs no more than the run needs. */
+/** How far back a reading goes. Limits the cost of long histories. */
 export interface Reach {
-  /** Messages from this time on (ms since the epoch, server clock), with the run that contains the first of them. */
+  /** Reads messages from this time on (ms since the epoch, server clock), including the whole run of the first one. */
   readonly since?: number | undefined
-  /** These messages, with the run that contains the first of them. */
+  /** Reads these messages, including the whole run of the first one. */
   readonly messageIDs: readonly string[]
 }
 
-/** One session as the server holds it. */
+/** One session with its messages, as read from the server. */
 export interface SessionRead {
   /** The session itself. */
   readonly info: SessionInfo
-  /** Its messages in the server's order, at least back to the beginning of the last run and as far as `Reach` asks. */
+  /**
+   * Its messages in the server's order, at least back to the beginning of the last run and as far as `Reach` requires.
+   */
   readonly messages: readonly MessageRead[]
   /** Whether `messages` goes back to the session's beginning. */
   readonly isWhole: boolean
   /** Whether every item could be read. Malformed ones were reported and left out. */
   readonly isSound: boolean
-  /** Undefined while the session is idle. Read before the messages: an idle session's messages are final. */
+  /** Undefined while the session is idle. It is read before the messages, so an idle session's messages are final. */
   readonly working: WorkStatus | undefined
-  /** What is pending in this session. */
+  /** The asks that are pending in this session. */
   readonly asks: readonly Ask[]
-  /** The session's checklist. Empty if it has none. */
+  /** The session's to-do list. Empty if it has none. */
   readonly todos: readonly Todo[]
-  /** The sub-agents' sessions that it started. */
+  /** The sessions of the sub-agents that it started. */
   readonly children: readonly SessionInfo[]
 }
 
 /** Pending asks. */
 export interface AskList {
-  /** Of all sessions that the list covers. */
+  /** The pending asks of all sessions that the list covers. */
   readonly asks: readonly Ask[]
-  /** False if the server can't list all: then what the stream reported may be pending too. */
+  /** Whether the list is complete. If false, asks that the stream reported may be pending too. */
   readonly isWhole: boolean
 }
 
 /** A model that the server can use. */
 export interface ModelInfo extends Model {
-  /** Its name for people. */
+  /** Its display name. */
   readonly name: string
   /** The size of its context window, in tokens. Absent if unknown. */
   readonly contextLimit?: number | undefined
@@ -87,19 +92,19 @@ export interface ModelInfo extends Model {
 export interface AgentInfo {
   /** Its name, for `PromptInput.agent`. */
   readonly name: string
-  /** What it is for. Absent if the server doesn't say. */
+  /** Describes its purpose. Absent if the server has no description. */
   readonly description?: string | undefined
-  /** Whether people can prompt it; the others are only sub-agents. */
+  /** Whether you can prompt it. The others only run as sub-agents. */
   readonly isPrimary: boolean
 }
 
-/** What a server allows without asking, because a person answered "always". */
+/** A rule that lets a server act without asking, because a person answered "always". */
 export interface SavedRule {
-  /** The server's id of it. */
+  /** Its id on the server, for `removeRule`. */
   readonly id: string
-  /** As `PermissionAsk.permission`. */
+  /** The permission that it allows, as in `PermissionAsk.permission`. */
   readonly permission: string
-  /** One of the ask's `always` patterns. */
+  /** The pattern that it allows, one of the ask's `always` patterns. */
   readonly pattern: string
 }
 
@@ -107,8 +112,8 @@ export interface SavedRule {
 export interface CommandInfo {
   /** Its name without the slash. */
   readonly name: string
-  /** What it does. Absent if the server doesn't say. */
+  /** Describes what it does. Absent if the server has no description. */
   readonly description?: string | undefined
-  /** The prompt that it becomes, with `$ARGUMENTS` or `$1`, `$2`, …. Absent if the server doesn't say. */
+  /** Its prompt, with placeholders `$ARGUMENTS` or `$1`, `$2`, …. Absent if the server doesn't show it. */
   readonly template?: string | undefined
 }

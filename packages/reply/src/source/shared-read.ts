@@ -1,6 +1,6 @@
 /**
- * Lets calls that come while a read is on its way share the next one. So many calls at once make two reads, and none gets
- * an answer that is older than the call.
+ * Lets calls that arrive during a read share the next one. Any number of simultaneous calls makes two reads, and no
+ * call gets a result that is older than the call.
  */
 export function sharedRead<Key, T>(read: (key: Key) => Promise<T>): (key: Key) => Promise<T> {
   const running = new Map<Key, Promise<T>>()

@@ -1,4 +1,4 @@
-/** Some servers return a directory as given, links included. This can only normalize the path's text. */
+/** Normalizes a path's text, without resolving links. For servers that return a directory as given. */
 export function withoutDots(directory: string): string {
   if (!directory.startsWith('/')) return directory
   const names: string[] = []

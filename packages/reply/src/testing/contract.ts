@@ -1,32 +1,35 @@
-/** One thing that every implementation of a port must do, to run with any test runner. */
+/**
+ * One requirement of a contract. Run it with any test runner, for example `for (const { name, run } of
+ * sourceContract(options)) test(name, run)`.
+ */
 export interface Clause {
-  /** With the implementation's name, and the reason if it is skipped. */
+  /** The title of the test: the implementation's name, the clause, and the reason if it is skipped. */
   readonly name: string
-  /** Rejects with an `Error` that says what is wrong. A skipped clause rejects when the skip is not needed. */
+  /** Rejects with an `Error` that describes the failure. A skipped clause is also run, and rejects if it holds. */
   run(): Promise<void>
 }
 
-/** What a contract demands of a stage, on which an implementation was set up. */
+/** One requirement, checked on a stage where an implementation was set up. */
 export interface Demand<Stage> {
-  /** Also used to skip it. */
+  /** Its name, also used to skip it. */
   readonly name: string
-  /** Whether the stage has what the clause needs. Default: it has. */
+  /** Whether the stage has everything that the clause needs. Default: it has. */
   readonly needs?: ((stage: Stage) => boolean | Promise<boolean>) | undefined
-  /** Rejects with an `Error` that says what is wrong. */
+  /** Rejects with an `Error` that describes the failure. */
   readonly run: (stage: Stage) => Promise<void>
 }
 
-/** The implementation to test, and what it can't do. */
+/** The implementation to test, and the clauses to skip. */
 export interface ContractOptions<Stage, Name extends string> {
-  /** The implementation's name. */
+  /** The implementation's name, used in the titles. */
   readonly name: string
   /** Sets up a fresh implementation. Called once for each clause. */
   readonly setup: () => Stage | Promise<Stage>
-  /** Clauses that do not hold for this implementation, each with a reason. A clause that does hold cannot be skipped. */
+  /** Clauses that this implementation can't fulfill, each with a reason. You can't skip a clause that holds. */
   readonly skip?: Partial<Readonly<Record<Name, string>>> | undefined
 }
 
-/** Makes the clauses of a contract. Throws for a skip without a reason, or with an unknown clause name. */
+/** Creates the clauses of a contract. Throws for a skip without a reason, or with an unknown clause name. */
 export function clausesOf<Stage extends { close(): Promise<void> }, Name extends string>(
   demands: readonly Demand<Stage>[],
   { name, setup, skip = {} }: ContractOptions<Stage, Name>,
@@ -34,7 +37,7 @@ export function clausesOf<Stage extends { close(): Promise<void> }, Name extends
   const reasons = new Map(Object.entries<string | undefined>(skip))
   for (const [clause, reason = ''] of reasons) {
     if (!demands.some((demand) => demand.name === clause)) throw new Error(`Unknown clause to skip: "${clause}".`)
-    if (reason.trim() === '') throw new Error(`The clause "${clause}" is skipped without a reason: give one.`)
+    if (reason.trim() === '') throw new Error(`The clause "${clause}" is skipped without a reason. Give one.`)
   }
   return demands.map((demand) => {
     const reason = reasons.get(demand.name)
@@ -58,11 +61,11 @@ async function onStage<Stage extends { close(): Promise<void> }>(
 
 async function hold<Stage>(demand: Demand<Stage>, stage: Stage): Promise<void> {
   if (demand.needs && !(await demand.needs(stage)))
-    throw new Error('The stage lacks what this clause needs: skip the clause and give a reason.')
+    throw new Error('The stage lacks something that this clause needs. Skip the clause with a reason.')
   await demand.run(stage)
 }
 
-/** Checks that a skip is needed: the stage lacks what the clause needs, or the clause fails. */
+/** Checks that the skip is needed: the stage lacks something that the clause needs, or the clause fails. */
 async function lack<Stage>(demand: Demand<Stage>, stage: Stage): Promise<void> {
   if (demand.needs && !(await demand.needs(stage))) return
   const holds = await demand.run(stage).then(

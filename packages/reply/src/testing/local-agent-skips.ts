@@ -1,8 +1,8 @@
 import type { SourceClauseName } from './source-contract.ts'
 
 /**
- * The clauses of `sourceContract` that no source of `createLocalAgent` holds, each with the reason. `agent` begins its
- * sentences: `Claude Code`, `A command`.
+ * The clauses of `sourceContract` that no source of `createLocalAgent` can fulfill, each with the reason. Pass them as
+ * `skip`. `agent` begins the sentences, for example `Claude Code` or `A command`.
  */
 export function localAgentSkips(agent: string) {
   const unread = `${agent} does not show what a session held before: only its runs are seen.`
@@ -28,8 +28,8 @@ export function localAgentSkips(agent: string) {
 }
 
 /**
- * The clauses of `sourceContract` that a source without asks does not hold, each with the reason. `agent` begins its
- * sentences: `A command`.
+ * The clauses of `sourceContract` that a source without asks can't fulfill, each with the reason. `agent` begins the
+ * sentences, for example `A command`.
  */
 export function unaskingSkips(agent: string) {
   const mute = `${agent} can't ask: nothing is sent to it once it has its prompt.`

@@ -7,10 +7,13 @@ import type { SourceStage } from './source/stage.ts'
 
 const demands = [...connecting, ...reading, ...prompting, ...asking, ...managing] as const
 
-/** The name of a clause, also used to skip it. */
+/** The name of a clause, used to skip it. */
 export type SourceClauseName = (typeof demands)[number]['name']
 
-/** The contract of every source. Throws for a skip without a reason, or with an unknown clause name. */
+/**
+ * Returns the contract that every source must pass, as clauses for your test runner. Throws for a skip without a
+ * reason, or with an unknown clause name.
+ */
 export function sourceContract(options: ContractOptions<SourceStage, SourceClauseName>): readonly Clause[] {
   return clausesOf(demands, options)
 }

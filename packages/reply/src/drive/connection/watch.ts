@@ -12,12 +12,13 @@ import type { ReadRequest } from './read-snapshot.ts'
 import { toReplyError } from './session-reader.ts'
 
 /**
- * What to watch: one root session, all of a directory, or with neither the whole server. The server is asked for its
- * spelling of the directory, so a trailing slash, `..` or a link makes no difference; servers before 1.2 don't follow
- * links.
+ * What to watch: one root session, a directory, or the whole server if you set neither. The server normalizes the
+ * directory, so a trailing slash, `..` or a link makes no difference. Servers before 1.2 don't resolve links.
  */
 export interface WatchTarget {
-  /** A root session: `ses_…`. A sub-agent's has no replies of its own and is reported to `onError`. */
+  /**
+   * The id of a root session, `ses_…`. For a sub-agent's session, which has no replies of its own, `onError` is called.
+   */
   readonly sessionID?: string | undefined
   /** All sessions of this directory. */
   readonly directory?: string | undefined
@@ -25,7 +26,7 @@ export interface WatchTarget {
 
 /** The options of `Client.watch`. */
 export interface WatchOptions {
-  /** Called once per reply; the returned observers observe that reply to its end. */
+  /** Called once per reply. The observers that you return observe the reply to its end. */
   readonly observe: (reply: Reply) => readonly ReplyObserver[]
 }
 
@@ -33,11 +34,14 @@ export interface Watching {
   watch(target: WatchTarget, options: WatchOptions): () => void
   /** Asks the server for its spelling of the watched directories. */
   spell(): Promise<void>
-  /** Reads once what the watched directories, and those with an open reply, contain: existing content is not news. */
+  /**
+   * Reads once what exists in the watched directories and in those with an open reply, so that it isn't reported as
+   * new.
+   */
   readBaseline(): Promise<void>
-  /** The connection is up: reads for the watches that began too late to be part of its `atWork`. */
+  /** Called when the connection is up. Reads for watches that began too late for its `atWork`. */
   attachNew(): void
-  /** The watched sessions that are at work, or were since then, according to REST. */
+  /** The watched sessions that are running according to REST, or changed at `since` or later. */
   atWork(since?: number): Promise<AtWork>
 }
 
@@ -47,20 +51,20 @@ export interface AtWork {
   readonly isWhole: boolean
 }
 
-/** After this many new replies, a watch looks which of its replies were dropped. */
+/** After this many new replies, a watch removes those that were dropped. */
 const sweepEvery = 64
 
 /** A target with its current state. */
 interface Watch {
   readonly target: WatchTarget
-  /** In the server's spelling; the given one until that is known. */
+  /** In the server's spelling, or as given until that is known. */
   directory: string | undefined
   isSpelled: boolean
   readonly take: (live: LiveReply, reply: Reply) => void
   /** Replies from a different spelling, until the server's is known. */
   undecided: LiveReply[]
   isReported: boolean
-  /** What was at work before it began has been asked for. */
+  /** Whether the sessions that were already running have been read. */
   isAttached: boolean
 }
 
@@ -87,20 +91,20 @@ export function createWatching(
     await Promise.all([...new Set([...openDirectories(), ...targets])].map(baseline))
   }
 
-  /** Reports an error if a session is watched by its id but is a sub-agent's, which has no replies of its own. */
+  /** Reports a watched session that belongs to a sub-agent, which has no replies of its own. */
   function reportSubAgent({ sessionID, session: { parentID } }: SnapshotEvent): void {
     if (parentID === undefined) return
     for (const watched of watches) {
       if (watched.target.sessionID !== sessionID || watched.isReported) continue
       watched.isReported = true
-      const words = `Session ${sessionID} belongs to a sub-agent and has no replies of its own; watch the session that started it, ${parentID}.`
-      onError(new ReplyError('invalid', words))
+      const message = `Session ${sessionID} belongs to a sub-agent and has no replies of its own. Watch the session that started it, ${parentID}.`
+      onError(new ReplyError('invalid', message))
     }
   }
 
   function watch(target: WatchTarget, { observe }: WatchOptions): () => void {
     let stops: { readonly live: LiveReply; readonly stop: () => void }[] = []
-    /** The number of replies at which the dropped ones are left out next: each time takes a look at all. */
+    /** The next sweep happens at this number of replies, because each one looks at all of them. */
     let sweepAt = sweepEvery
     const { directory } = target
     const watched: Watch = {
@@ -128,7 +132,7 @@ export function createWatching(
         if (!watched.isSpelled) watched.undecided.push(live)
         return
       }
-      // Dropped replies have nothing left to stop.
+      // Dropped replies need no stop.
       stops.push({ live, stop: live.observe(observersOf(observe, reply, onError)) })
       if (stops.length < sweepAt) return
       const settled = stops.filter((other) => other.live.reply().phase === 'settled')
@@ -153,7 +157,7 @@ export function createWatching(
     for (const live of watched.undecided.splice(0)) if (watches.has(watched)) watched.take(live, live.reply())
   }
 
-  /** Reads the sessions that were at work before the watch began. */
+  /** Reads the sessions that were running before the watch began. */
   async function attach(watched: Watch): Promise<void> {
     watched.isAttached = true
     try {
@@ -208,7 +212,7 @@ export function createWatching(
     return { requests, isWhole }
   }
 
-  /** Sessions of any directory that changed since then; undefined if the server can't list them. */
+  /** Sessions of any directory that changed since then. Undefined if the server can't list them. */
   async function placesEverywhere(since: number): Promise<readonly SessionRef[] | undefined> {
     if (!info.current().listsEverywhere) return undefined
     const sessions = await source.sessions({ since, everywhere: true }).catch(() => undefined)
@@ -225,7 +229,7 @@ export function createWatching(
   }
 }
 
-/** Skips sub-agents, which are read with their roots; older servers list every session. */
+/** Skips sub-agents, which are read with their roots. Older servers list every session. */
 function placesIn(sessions: readonly SessionInfo[], since: number): readonly SessionRef[] {
   return sessions
     .filter(({ parentID, updatedAt = since }) => parentID === undefined && updatedAt >= since)
@@ -233,8 +237,8 @@ function placesIn(sessions: readonly SessionInfo[], since: number): readonly Ses
 }
 
 /**
- * Lists the directories to ask after a gap: the connection's own (`home`, in the server's spelling once that is known), and
- * those with an open reply. Drops the others.
+ * Lists the directories to read after a gap: the connection's own (`home`, in the server's spelling once that is
+ * known), and those with an open reply.
  */
 export function createOpenDirectories(
   engine: Engine,
@@ -245,13 +249,16 @@ export function createOpenDirectories(
   engine.onTurned((sessionID) => {
     const directory = engine.newestReply(sessionID)?.directory
     if (engine.openReply(sessionID)) busy.add(directory)
-    // While the stream is down, replies end by timeout; on the server they may continue.
+    // While the stream is down, replies end by timeout but may continue on the server.
     else if (isLive() && !engine.openReplies().some((reply) => reply.directory === directory)) busy.delete(directory)
   })
   return () => [...new Set([home(), ...[...busy].map((directory) => directory ?? home())])]
 }
 
-/** Reads once what a directory contains before its sessions are watched: existing content is not news. Never rejects. */
+/**
+ * Reads a directory once before its sessions are watched, so that existing content isn't reported as new. Never
+ * rejects.
+ */
 type Baseline = (directory: string | undefined) => Promise<void>
 
 function createBaseline({ engine, source, clock, onError }: Drive): Baseline {

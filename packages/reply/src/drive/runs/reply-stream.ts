@@ -8,50 +8,52 @@ import type { LiveReply } from '../replies.ts'
 import { createChangeQueue } from './change-queue.ts'
 
 /**
- * One live reply. Reading it and waiting for it are independent: the reply continues without an iterator, and `break`
- * stops nothing. Each iterator reads at its own speed and ends with the same reply: one that starts late or falls far
- * behind gets a diff to the newest state instead of each change.
+ * One live reply. You don't have to iterate over it: the reply continues without an iterator, and `break` doesn't stop
+ * it. Each iterator reads at its own speed, and all end with the same reply. An iterator that starts late or falls far
+ * behind gets a diff to the newest state instead of each change. For example `for await (const piece of stream.text)
+ * process.stdout.write(piece)`.
  */
 export interface ReplyStream extends AsyncIterable<Change> {
-  /** The settled reply. Never rejects: a failure is an outcome. */
+  /** Resolves with the settled reply. Never rejects, because a failure is an outcome. */
   readonly result: Promise<Reply>
-  /** The newest state; undefined until the session is known. */
+  /** The newest state. Undefined until the session is known. */
   readonly reply: Reply | undefined
-  /** Whether the session was busy and the prompt joined the running reply. Undefined until that is known. */
+  /** Whether the session was busy and the prompt joined its running reply. Undefined until that is known. */
   readonly joined: boolean | undefined
   /**
-   * The answer's text in pieces, for callers that need only the text. Joined, they are `textOf` of the reply, unless the
-   * server removed or replaced a text that was already read: then its replacement follows after a blank line. Begins with
-   * the text so far, and ends with the reply.
+   * The answer's text in pieces, from the beginning of the reply to its end. Joined, they equal `textOf` of the reply.
+   * The exception is a text that you already read and that the server then removed or replaced: its replacement follows
+   * after a blank line.
    */
   readonly text: AsyncIterable<string>
   /**
-   * The value that `PromptInput.format` asked for, parsed; undefined if the run gave none. Settles with `result`, and
-   * never rejects.
+   * Resolves with the parsed value that `PromptInput.format` asked for, or with undefined if the run gave none. Settles
+   * with `result` and never rejects.
    */
   readonly output: Promise<unknown>
   /**
-   * Ends the run, even one that others began and this prompt joined: see `Client.abort`. Resolves with the settled
-   * reply. Once the reply has settled, it ends nothing, so a newer run of the session continues; only a run that could
-   * not be stopped is aborted again. Before the prompt was posted, it prevents the post. A `noReply` prompt that was
-   * posted stays, and nothing else ends.
+   * Ends the run, even if others began it and this prompt joined (see `Client.abort`). Resolves with the settled reply.
+   * Before the prompt was posted, it prevents the post. Once the reply has settled, it does nothing, so a newer run of
+   * the session continues. Only a run that could not be stopped is aborted again. A `noReply` prompt that was posted
+   * stays, and nothing else ends.
    */
   abort(): Promise<Reply>
   /**
-   * Ends all iterators after the changes available now. The run continues; its observers and `result` receive its end.
+   * Ends all iterators after the changes that are available now. The run continues, and its observers and `result`
+   * receive its end.
    */
   leave(): void
-  /** Iterates over these types of change only. */
+  /** Iterates over changes of these types only, for example `stream.filter(['partAdded', 'replySettled'])`. */
   filter<T extends ChangeType>(types: readonly T[]): AsyncIterable<ChangeOf<T>>
-  /** The same changes as a web stream; canceling it does not stop the reply. */
+  /** Returns the same changes as a web stream. Canceling it doesn't stop the reply. */
   toReadableStream(): ReadableStream<Change>
 }
 
 export interface StreamSource {
   readonly stream: ReplyStream
-  /** The reply is known: readers start to receive it. */
+  /** Connects the stream to its reply. Readers start to receive it. */
   attach(live: LiveReply, joined: boolean): void
-  /** No live reply will be attached; this settled one takes its place. */
+  /** Shows a reply without attaching a live one. */
   show(step: Reduction, joined: boolean): void
 }
 
@@ -136,7 +138,7 @@ export function createReplyStream(options: { readonly abort: () => Promise<void>
       next: async () => {
         for (;;) {
           const { done } = await changes.next()
-          // The newest state, which may be ahead of the change.
+          // The newest state. It may be ahead of the change.
           const newest = left ?? reply
           const piece = newest ? pieceOf(newest) : ''
           if (isClosed || (done && piece === '')) return { done: true, value: undefined }
@@ -158,7 +160,7 @@ export function createReplyStream(options: { readonly abort: () => Promise<void>
     return iterateOver((change): change is ChangeOf<T> => wanted.has(change.type))
   }
 
-  /** Not a generator: one that waits for its next value can't be closed before that arrives. */
+  /** Not a generator, because a generator that waits for its next value can't be closed until it arrives. */
   function iterateOver<C extends Change>(
     isWanted: (change: Change) => change is C,
   ): AsyncIterableIterator<C, undefined> {
@@ -205,12 +207,12 @@ export function createReplyStream(options: { readonly abort: () => Promise<void>
 }
 
 /**
- * Returns what a newer state of a reply adds to the text so far. Parts are separated by a blank line, and one follows
- * another once that is closed. White space at the end of an open part waits: the server may trim it. What was said stays
- * said: a text that the server replaces follows anew.
+ * Returns a function that gets newer and newer states of a reply and returns the text that each adds. A blank line
+ * separates parts, and a part is emitted once the one before it is closed. White space at the end of an open part is
+ * held back, because the server may trim it. Emitted text can't be taken back, so a replaced text is emitted anew.
  */
 export function createTextPieces(): (reply: Reply) => string {
-  const said = new Map<string, string>()
+  const emitted = new Map<string, string>()
   const closed = new Set<string>()
   return (reply) => {
     let piece = ''
@@ -219,12 +221,12 @@ export function createTextPieces(): (reply: Reply) => string {
       if (closed.has(key) || !isShownText(part)) continue
       const isOpen = part.status === 'open'
       const text = isOpen ? part.text.trimEnd() : part.text
-      const before = said.get(key)
-      const separator = said.size === 0 ? '' : '\n\n'
+      const before = emitted.get(key)
+      const separator = emitted.size === 0 ? '' : '\n\n'
       if (before === undefined) piece += separator + text
       else if (text.startsWith(before)) piece += text.slice(before.length)
       else if (!before.startsWith(text)) piece += separator + text
-      said.set(key, text)
+      emitted.set(key, text)
       if (isOpen) return piece
       closed.add(key)
     }

@@ -4,61 +4,71 @@ import type { SessionRef } from '../../session-ref.ts'
 import type { CreateInput, SessionInfo, Source, SourcePrompt } from '../port.ts'
 import type { LocalRun } from './run.ts'
 
-/** How a local agent is started, prompted and stopped. */
+/** Starts, prompts and stops a local agent. Implement these for `createLocalAgent`. */
 export interface LocalAgentOptions {
-  /** Shown in errors, such as the command's name. Without secrets. */
+  /** Identifies the agent in errors, for example by the command's name. Without secrets. */
   readonly name: string
   /**
-   * Removes secrets from the words of failures and retries, which an agent may quote from what it was started with.
-   * Default: they stay as they are.
+   * Removes secrets from the messages of failures and retries, because an agent may quote from its arguments or
+   * environment. Default: messages stay unchanged.
    */
   readonly redact?: ((text: string) => string) | undefined
-  /** Default: the computer's. */
+  /** Provides all times and timers. Default: `systemClock`. */
   readonly clock?: Clock | undefined
   /**
-   * Starts what all sessions share, once, before the first call that needs it, and again after `fail`. Rejects with a
-   * `ReplyError` of the type `unreachable` that says why and the cure. Absent if there is nothing to start.
+   * Starts what all sessions share, for example a process. Called once, before the first call that needs it, and again
+   * after `fail`. Should reject with a `ReplyError` of the type `unreachable` that names the reason and the fix. Absent
+   * if there is nothing to start.
    */
   readonly start?: (() => Promise<void>) | undefined
-  /** Makes a session. Its title defaults to the one that was asked for. */
+  /** Creates a session. Its title defaults to the one in `input`. */
   readonly create: (input: CreateInput) => Promise<SessionInfo> | SessionInfo
-  /** Opens a session that this program doesn't know yet; undefined if the agent doesn't either. Default: none. */
+  /**
+   * Opens a session that this program doesn't know yet. Return undefined if the agent doesn't know it either. Default:
+   * unknown sessions are `gone`.
+   */
   readonly find?: ((place: SessionRef) => Promise<SessionInfo | undefined>) | undefined
   /**
-   * Sends a prompt, with a command as `/name arguments` in its text. Resolves once the agent has it, without waiting for
-   * the run; rejects with a `ReplyError`, such as `unsupported` for a field that the agent has no use for. What it says
-   * goes to the run, at any time until `run.end`, which must come in every case.
+   * Sends a prompt. A slash command has `/name arguments` as its text. Resolves once the agent has the prompt, without
+   * waiting for the run. Rejects with a `ReplyError`, for example `unsupported` for a field that the agent can't use.
+   * Write the agent's output to `run` at any time, and always finish with `run.end`.
    */
   readonly prompt: (run: LocalRun, prompt: SourcePrompt) => Promise<void>
-  /** Asks the agent to end a run. Its asks have been answered with `canceled`. The run's own `end` says that it did. */
+  /**
+   * Asks the agent to end a run. Its asks were already answered with `canceled`. Call `run.end` once the agent has
+   * stopped.
+   */
   readonly cancel: (run: LocalRun) => Promise<void> | void
   /**
-   * Ends the process of a run that has not ended 10 s after `cancel`, so that its session takes prompts again. The run
-   * then ends as failed. Default: nothing is ended.
+   * Kills the process of a run that has not ended 10 s after `cancel`, so that its session takes prompts again. The run
+   * then ends as failed. Default: no process is killed.
    */
   readonly kill?: ((run: LocalRun) => void) | undefined
-  /** As in `Source`. Default: the path without dots. */
+  /** Like `Source.spelled`. Default: resolves `.` and `..` in the path. */
   readonly spelled?: ((directory: string) => Promise<string>) | undefined
-  /** As in `Source`. Default: none. */
+  /** Like `Source.models`. Default: an empty list. */
   readonly models?: Source['models'] | undefined
-  /** As in `Source`. Default: absent. */
+  /** Like `Source.commands`. Default: absent. */
   readonly commands?: NonNullable<Source['commands']> | undefined
-  /** As in `Source`. Default: absent. */
+  /** Like `Source.agents`. Default: absent. */
   readonly agents?: NonNullable<Source['agents']> | undefined
-  /** Ends everything that was started. Called once. */
+  /** Ends everything that was started. Called once, when the source is closed. */
   readonly close?: (() => void) | undefined
 }
 
-/** A local agent's source, and what its preset needs of it. */
+/** A local agent's source, with access to its sessions and runs. */
 export interface LocalAgent {
-  /** For `connectSource`. */
+  /** Pass it to `connectSource`. */
   readonly source: Source
-  /** What is known of a session. */
+  /** Returns a session. Undefined if it isn't known. */
   session(sessionID: string): SessionInfo | undefined
-  /** The run of a session, if one is going. */
+  /** Returns the session's run. Undefined if nothing runs. */
   run(sessionID: string): LocalRun | undefined
-  /** Adds a session, or changes what is known of it. Absent fields stay as they are. */
+  /** Adds or updates a session and returns it. Absent fields stay unchanged. */
   update(info: SessionInfo): SessionInfo
-  /** The agent died: fails all runs with this error and breaks the connection. The next one calls `start` again. */
+  /**
+   * Call this when the agent died. All runs fail with this error, and the connection breaks. The next connection calls
+   * `start` again.
+   */
   fail(error: ReplyError): void
 }

@@ -11,13 +11,13 @@ import { failureOf, partsOf, toAnswer, withoutAbort } from './input.ts'
 import type { LocalAnswer } from './output.ts'
 import { createRun, type LocalChildStart, type OwnedRun } from './run.ts'
 
-/** How long an agent may take to end a run that was canceled, in ms. */
+/** How long an agent may take to end a canceled run, in ms. */
 const giveUpMs = 10_000
 
 /**
- * A source for an agent whose sessions live as long as this program: a local process, or one process per prompt. It
- * keeps the sessions, the runs with their asks, and the events for the connection; `options` says how the agent is
- * started, prompted and stopped.
+ * Creates a source for an agent whose sessions live as long as your program, for example a local process, or one
+ * process per prompt. It keeps the sessions, the runs with their asks, and the connection's events. Your `options`
+ * start, prompt and stop the agent.
  */
 export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
   const { name, clock = systemClock, redact = (text) => text } = options
@@ -25,7 +25,7 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
   const runs = new Map<string, OwnedRun>()
   const queue = createEventQueue()
   const ids = createMessageIDs({ clock })
-  /** Runs that were canceled, with what stops their timers. */
+  /** Canceled runs, with the functions that stop their timers. */
   const givingUp = new Map<OwnedRun, () => void>()
   let starting: Promise<void> | undefined
   let isClosed = false
@@ -45,8 +45,8 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
     spelled: async (directory) => (await options.spelled?.(directory)) ?? withoutDots(directory),
     create,
     prompt: async (place, prompt) => await start(place, prompt, partsOf(prompt)),
-    command: async (place, { command, arguments: words = '', ...rest }) => {
-      const text = `/${command} ${words}`.trim()
+    command: async (place, { command, arguments: given = '', ...rest }) => {
+      const text = `/${command} ${given}`.trim()
       await start(place, { ...rest, text }, [{ type: 'text', text }])
     },
     answer: async (ask, answer, signal) => await settle(ask, toAnswer(answer), signal),
@@ -73,7 +73,7 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
 
   async function* connect({ signal }: { readonly signal: AbortSignal }): AsyncIterable<readonly ReplyEvent[]> {
     requireOpen()
-    // An agent that takes long to start goes on starting, for the next connection.
+    // A slow agent continues to start for the next connection.
     if (!(await withoutAbort(ready(), signal))) return
     queue.open()
     yield [{ type: 'connected', at: clock.now() }]
@@ -99,13 +99,16 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
     if (known) return known
     await ready()
     const found = await options.find?.(place)
-    if (!found) throw new ReplyError('gone', `${name} knows no session ${place.sessionID}; start a new one.`)
+    if (!found) throw new ReplyError('gone', `${name} has no session ${place.sessionID}. Start a new one.`)
     return sessions.get(place.sessionID) ?? update(found)
   }
 
   async function unreadable(place: SessionRef): Promise<never> {
     await session(place)
-    throw new ReplyError('unsupported', `${name} does not show what its sessions hold; read the replies of its runs.`)
+    throw new ReplyError(
+      'unsupported',
+      `${name} does not show the content of its sessions. Read the replies of its runs.`,
+    )
   }
 
   async function create({ directory, ...input }: Parameters<Source['create']>[0]): Promise<SessionInfo> {
@@ -128,10 +131,13 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
     const { sessionID, directory } = await session(place)
     await ready()
     if (!queue.isOpen())
-      throw new ReplyError('refused', `${name} is not connected, so the prompt was not sent: wait, then send it again.`)
+      throw new ReplyError(
+        'refused',
+        `${name} is not connected, so the prompt was not sent. Wait for the connection, then send it again.`,
+      )
     if (runs.has(sessionID))
-      throw new ReplyError('refused', `Session ${sessionID} runs one prompt at a time: wait until it is idle.`)
-    if (prompt.noReply) throw new ReplyError('unsupported', `${name} takes no notes: send a prompt without noReply.`)
+      throw new ReplyError('refused', `Session ${sessionID} runs one prompt at a time. Wait until it is idle.`)
+    if (prompt.noReply) throw new ReplyError('unsupported', `${name} stores no notes. Send a prompt without noReply.`)
     const run = addRun({ sessionID, directory }, prompt.messageID ?? ids())
     run.setPrompt(parts)
     try {
@@ -160,7 +166,7 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
     return run
   }
 
-  /** Forgets a run. Returns whether it had not begun. */
+  /** Removes a run. Returns whether it had not begun. */
   function drop(run: OwnedRun): boolean {
     if (runs.get(run.sessionID) === run) runs.delete(run.sessionID)
     givingUp.get(run)?.()
@@ -184,7 +190,7 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
     signal?.throwIfAborted()
     const run = runs.get(ask.sessionID)
     if (!run?.asks().some(({ requestID }) => requestID === ask.requestID))
-      throw new ReplyError('gone', `The ask ${ask.requestID} is not pending any more; there is nothing to answer.`)
+      throw new ReplyError('gone', `The ask ${ask.requestID} is no longer pending, so there is nothing to answer.`)
     await run.answer(ask.requestID, answer)
   }
 
@@ -197,12 +203,12 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
     await options.cancel(run)
   }
 
-  /** An agent that ignores the cancel would keep its session from taking prompts. */
+  /** Fails the run if the agent ignores the cancel, because its session would take no more prompts. */
   function giveUpLater(run: OwnedRun): void {
     if (givingUp.has(run)) return
     const stop = clock.after(giveUpMs, () => {
       options.kill?.(run)
-      const message = `${name} did not stop within ${giveUpMs} ms, so it was given up.`
+      const message = `${name} did not stop the run within ${giveUpMs} ms, so the run failed.`
       run.end({ type: 'failed', error: failureOf(new ReplyError('not-stopped', message)) })
     })
     givingUp.set(run, stop)
@@ -219,34 +225,34 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
   }
 
   function requireOpen(): void {
-    if (isClosed) throw new ReplyError('closed', `The connection to ${name} was closed; create a new one.`)
+    if (isClosed) throw new ReplyError('closed', `The connection to ${name} was closed. Create a new one.`)
   }
 
   function close(): void {
     if (isClosed) return
     isClosed = true
     for (const run of [...runs.values()]) run.end({ type: 'aborted' })
-    queue.fail(new ReplyError('closed', `The connection to ${name} was closed; create a new one.`))
+    queue.fail(new ReplyError('closed', `The connection to ${name} was closed. Create a new one.`))
     options.close?.()
   }
 }
 
-/** The events for the one connection. Without a connection they are dropped: no source repeats what was missed. */
+/** The events of the one connection. Without a connection they are dropped, because no source repeats missed events. */
 interface EventQueue {
-  /** A connection begins; one before it ends. */
+  /** Begins a connection and ends the one before it. */
   open(): void
   isOpen(): boolean
   push(events: readonly ReplyEvent[]): void
-  /** The events of the connection that was opened last, until the signal aborts. Throws once it failed. */
+  /** Yields the events of the newest connection until the signal aborts. Throws once the connection failed. */
   read(signal: AbortSignal): AsyncIterable<readonly ReplyEvent[]>
-  /** Breaks the connection, after the events so far. */
+  /** Breaks the connection after the events that were pushed so far. */
   fail(error: ReplyError): void
 }
 
 interface Channel {
   waiting: ReplyEvent[]
   failure: ReplyError | undefined
-  isOver: boolean
+  hasEnded: boolean
   wake: () => void
 }
 
@@ -256,9 +262,9 @@ function createEventQueue(): EventQueue {
 
   function open(): void {
     const before = channel
-    channel = { waiting: [], failure: undefined, isOver: false, wake: () => {} }
+    channel = { waiting: [], failure: undefined, hasEnded: false, wake: () => {} }
     if (!before) return
-    before.isOver = true
+    before.hasEnded = true
     before.wake()
   }
 
@@ -274,7 +280,7 @@ function createEventQueue(): EventQueue {
     const wake = (): void => mine.wake()
     signal.addEventListener('abort', wake)
     try {
-      while (!signal.aborted && !mine.isOver) {
+      while (!signal.aborted && !mine.hasEnded) {
         const events = mine.waiting
         if (events.length > 0) {
           mine.waiting = []

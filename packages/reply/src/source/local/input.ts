@@ -6,7 +6,7 @@ import type { InputPart } from '../input.ts'
 import type { SourceAnswer, SourcePrompt } from '../port.ts'
 import type { LocalAnswer } from './output.ts'
 
-/** All that a prompt says, in order: its text, its parts, its files. */
+/** The prompt's text, parts and files as one list, in that order. */
 export function partsOf({ text, parts = [], files = [] }: SourcePrompt): readonly InputPart[] {
   const first: readonly InputPart[] = text === undefined || text === '' ? [] : [{ type: 'text', text }]
   return [...first, ...parts, ...files.map((file): InputPart => ({ type: 'file', ...file }))]
@@ -22,7 +22,9 @@ export function failureOf(error: unknown): ReplyFailure {
   return { name, message: error instanceof Error ? error.message : String(error), raw: undefined }
 }
 
-/** The failure as people read it: a sentence without secrets. `raw` has what the agent said besides. */
+/**
+ * The failure to show people: its message is one sentence without secrets. `raw` keeps the rest of the agent's message.
+ */
 export function withoutSecrets(failure: ReplyFailure, redact: (text: string) => string): ReplyFailure {
   const all = redact(failure.message)
   const message = sentenceOf(all)
@@ -30,7 +32,7 @@ export function withoutSecrets(failure: ReplyFailure, redact: (text: string) => 
   return { ...failure, message, raw: redactStrings(raw, redact) }
 }
 
-/** Resolves to true when the promise has resolved, to false as soon as the signal aborts. */
+/** Resolves to true when the promise has resolved, and to false as soon as the signal aborts. */
 export async function withoutAbort(promise: Promise<void>, signal: AbortSignal): Promise<boolean> {
   let stop = (): void => {}
   const aborted = new Promise<void>((resolve) => {

@@ -7,26 +7,26 @@ type Piece = Extract<LocalOutput, { readonly type: 'text' | 'reasoning' | 'tool'
 
 interface Message {
   readonly head: MessageHead
-  /** The text that grows, with what it has so far. */
+  /** The text part that is still growing, with its text so far. */
   open: { readonly id: string; readonly type: 'text' | 'reasoning'; text: string; readonly raw: unknown } | undefined
   parts: number
 }
 
-/** The messages of one run. Its calls return the events that they make. */
+/** The messages of one run. Each call returns the events to emit. */
 export interface LocalMessages {
-  /** Begins a message; the one before it is complete. */
+  /** Begins a message and completes the one before it. */
   begin(head: Pick<MessageHead, 'agent' | 'model'> & { readonly id?: string | undefined }): readonly ReplyEvent[]
   put(piece: Piece): readonly ReplyEvent[]
-  /** Seals the text that grows. `raw` replaces the one that it began with. */
+  /** Seals the growing text part. `raw` replaces the part's first `raw`. */
   seal(raw?: unknown): readonly ReplyEvent[]
-  /** Ends the last message; a run without one gets one. */
+  /** Ends the last message. Begins one first if the run has none. */
   end(how: { readonly finish?: string | undefined; readonly error?: ReplyFailure | undefined }): readonly ReplyEvent[]
 }
 
 export interface MessagesOptions {
   readonly sessionID: string
   readonly directory: string | undefined
-  /** The message that they answer. */
+  /** The id of the user message that they answer. */
   readonly promptID: string
   readonly nextID: () => string
   readonly now: () => number
@@ -35,9 +35,9 @@ export interface MessagesOptions {
 export function createMessages(options: MessagesOptions): LocalMessages {
   const { sessionID, directory, promptID, nextID, now } = options
   const messages = new Map<string, Message>()
-  /** The messages of the usage parts that have a `stepID`, by the parts' ids. */
+  /** The message of each usage part that has a `stepID`, by the part's id. */
   const steps = new Map<string, string>()
-  /** Where each call's part is: a later state of a call belongs to the message that made it. */
+  /** Where each call's part is, because a later state of a call belongs to the message that made it. */
   const calls = new Map<string, { readonly messageID: string; readonly id: string }>()
   let current: Message | undefined
   return { begin, put, seal: (raw) => (current ? sealed(current, raw) : []), end }
@@ -92,7 +92,7 @@ export function createMessages(options: MessagesOptions): LocalMessages {
       const counted = { status: 'sealed', raw, type: 'step-finish', tokens, cost } as const
       if (stepID === undefined) return [partEvent({ ...counted, id: nextPart(message), messageID })]
       const id = `${promptID}.step.${stepID}`
-      // A step is counted once, also if later messages tell of it again.
+      // A step counts once, even if later messages report it again.
       const home = steps.get(id) ?? messageID
       steps.set(id, home)
       return [partEvent({ ...counted, id, messageID: home })]
@@ -109,8 +109,8 @@ export function createMessages(options: MessagesOptions): LocalMessages {
     const known = calls.get(callID)
     const id = known?.id ?? nextPart(message)
     calls.set(callID, { messageID, id })
-    const isOver = state.status === 'completed' || state.status === 'error'
-    const status = isOver ? 'sealed' : 'open'
+    const isDone = state.status === 'completed' || state.status === 'error'
+    const status = isDone ? 'sealed' : 'open'
     const part: ToolPart = { id, messageID, status, raw, type: 'tool', callID, tool, state }
     return [...(known ? [] : sealed(message)), partEvent(part)]
   }

@@ -2,27 +2,27 @@ import type { QuestionAsk } from '../../ask.ts'
 import type { ReplyFailure, Tokens, ToolState } from '../../part.ts'
 import type { Model, Todo } from '../../reply.ts'
 
-/** What the pieces of a message have in common. */
+/** Fields of every piece of a message. */
 interface PieceFields {
   /**
-   * The agent's id of the message that it belongs to; a new one begins the next message. Default: the message at work,
-   * or the run's first.
+   * The agent's own id of the message. A new id begins the next message. Default: the current message, or the run's
+   * first.
    */
   readonly messageID?: string | undefined
-  /** The agent's line or frame behind it, kept as the part's `raw`. */
+  /** The agent's line or frame that the piece comes from, kept as the part's `raw`. */
   readonly raw?: unknown
 }
 
 /**
- * What an agent's run says, as data: a preset turns each line of its agent into these, and the run gives messages and
- * parts their ids, grows and seals texts, and makes the events.
+ * One piece of a run's output. Turn each line of your agent into these and pass them to `LocalRun.write`, which creates
+ * ids and parts and emits the events.
  */
 export type LocalOutput =
-  /** A piece of text. It grows the open part of its type; anything else in the message seals that part. */
+  /** A piece of text. Appended to the open part of its type. Any other piece of the message seals that part. */
   | (PieceFields & { readonly type: 'text' | 'reasoning'; readonly delta: string })
-  /** The open text or reasoning is complete. `raw` replaces the one that it began with. */
+  /** Completes the open text or reasoning. `raw` replaces the part's first `raw`. */
   | { readonly type: 'seal'; readonly raw?: unknown }
-  /** A tool call as it is now, whole. The same `callID` again replaces it. */
+  /** The whole current state of a tool call. Sending the same `callID` again replaces it. */
   | (PieceFields & {
       readonly type: 'tool'
       readonly callID: string
@@ -36,8 +36,8 @@ export type LocalOutput =
       readonly filename?: string | undefined
     })
   /**
-   * Tokens and cost of a step, in US dollars. The same `stepID` again replaces them; without one, each counts as a step
-   * of its own.
+   * Tokens of a step, and its cost in US dollars. Sending the same `stepID` again replaces them. Without one, each
+   * counts as a separate step.
    */
   | (PieceFields & {
       readonly type: 'usage'
@@ -45,21 +45,21 @@ export type LocalOutput =
       readonly tokens: Tokens
       readonly cost: number
     })
-  /** The next message begins. Without an id, it gets one. */
+  /** Begins the next message. Default id: a new one. */
   | {
       readonly type: 'message'
       readonly messageID?: string | undefined
       readonly agent?: string | undefined
       readonly model?: Model | undefined
     }
-  /** `isRead`: the run only looked at a list that may be older. */
+  /** `isRead`: the run only read a list, which may be older. */
   | { readonly type: 'todos'; readonly todos: readonly Todo[]; readonly isRead?: true | undefined }
   | { readonly type: 'title'; readonly title: string }
   /** The size of the model's context window, in tokens. */
   | { readonly type: 'context-limit'; readonly contextLimit: number }
-  /** `failed`: it replaced nothing. Ignored unless one runs, except `started` and `done`. */
+  /** Ignored unless a compaction is going, except for `started` and `done`. With `failed`, the history stays. */
   | { readonly type: 'compaction'; readonly state: 'started' | 'done' | 'failed'; readonly auto: boolean }
-  /** A call of the model failed and is repeated. Over with the next output. */
+  /** A call of the model failed and is retried. Ends with the next output. */
   | {
       readonly type: 'retry'
       readonly attempt?: number | undefined
@@ -71,14 +71,14 @@ export type LocalOutput =
 /** How a run ended. */
 export type LocalEnding =
   /**
-   * `finish` says why the model stopped: `stop`, `length` if the answer was cut off, `tool-calls` if the agent stopped
+   * `finish` is why the model stopped: `stop`, `length` if the answer was cut off, or `tool-calls` if the agent stopped
    * although the model would go on. Default `stop`.
    */
   | { readonly type: 'completed'; readonly finish?: string | undefined }
   | { readonly type: 'aborted' }
   | { readonly type: 'failed'; readonly error: ReplyFailure }
 
-/** How a person answered, or that the run was stopped first. One list per question, in order. */
+/** A person's answer, with one list per question, in order. `canceled` if the run ended or was aborted first. */
 export type LocalAnswer =
   | { readonly type: 'answered'; readonly answers: readonly (readonly string[])[] }
   | { readonly type: 'once' }
@@ -86,25 +86,25 @@ export type LocalAnswer =
   | { readonly type: 'rejected'; readonly message?: string | undefined }
   | { readonly type: 'canceled' }
 
-/** What an agent asks a person, and where the answer goes. */
+/** An ask for a person, with a function that sends the answer to the agent. */
 export type LocalAsk = {
-  /** Unique among the source's asks. */
+  /** Its id, unique in this source. */
   readonly requestID: string
-  /** The tool call that asks, as in its `tool` output. Absent if it names none. */
+  /** The id of the tool call that asks, as in its `tool` output. Absent if the agent names none. */
   readonly callID?: string | undefined
   /**
-   * Sends the answer to the agent. Called at most once; with `canceled` when the run ends or is aborted first. What it
-   * rejects with reaches the person who answered, unless it was canceled.
+   * Sends the answer to the agent. Called at most once, with `canceled` when the run ends or is aborted first. If it
+   * rejects, the person who answered gets the error, except for `canceled`.
    */
   readonly reply: (answer: LocalAnswer) => void | Promise<void>
 } & (
   | { readonly type: 'question'; readonly questions: QuestionAsk['questions'] }
   | {
       readonly type: 'permission'
-      /** As in `PermissionAsk`. */
+      /** What is to be allowed, as in `PermissionAsk.permission`. */
       readonly permission: string
       readonly patterns: readonly string[]
-      /** Empty if it can't be allowed for good. */
+      /** The patterns that "always" would allow. Empty if it can't be allowed for good. */
       readonly always: readonly string[]
       readonly title: string
       readonly metadata: Readonly<Record<string, unknown>>

@@ -8,34 +8,37 @@ import type { AskList } from '../server-data.ts'
 import { createMessages, lastMessage } from './messages.ts'
 import type { LocalAnswer, LocalAsk, LocalEnding, LocalOutput } from './output.ts'
 
-/** One run of a session: what a prompt started, or a sub-agent. Calls after its end do nothing. */
+/** One run of a session, started by a prompt or as a sub-agent. Calls after its end do nothing. */
 export interface LocalRun extends SessionRef {
-  /** The id of the message that it answers. */
+  /** The id of the user message that the run answers. */
   readonly promptID: string
   /** Whether it has not ended. */
   isOpen(): boolean
-  /** Says what the agent said, in order. The first call sends the prompt's message before it. */
+  /**
+   * Emits the agent's output, in order. The first call also emits the prompt's message before it. For example
+   * `run.write({ type: 'text', delta: 'Hello' })`.
+   */
   write(...outputs: readonly LocalOutput[]): void
   /** Asks a person. The reply is blocked until the ask is answered or closed. */
   ask(ask: LocalAsk): void
-  /** The agent withdrew an ask. Its `reply` is not called. */
+  /** Closes an ask that the agent withdrew. Its `reply` is not called. */
   closeAsk(requestID: string): void
   /**
-   * A sub-agent begins, in a session of its own. The call that started it is shown with it if its `tool` output has the
-   * name `task` and names that session in `state.metadata.sessionId`.
+   * Begins a sub-agent in its own session. To show it below the call that started it, give that call's `tool` output
+   * the name `task` and the session's id in `state.metadata.sessionId`.
    */
   child(start: LocalChildStart): LocalRun
-  /** Ends it: the sub-agents and asks that are open first. */
+  /** Ends the run, after its open sub-agents and asks. */
   end(ending: LocalEnding): void
 }
 
-/** A sub-agent that begins. */
+/** Describes a new sub-agent. */
 export interface LocalChildStart {
-  /** Default: a new id. */
+  /** The id of its session. Default: a new id. */
   readonly sessionID?: string | undefined
-  /** Its task in a few words. */
+  /** A short description of its task. */
   readonly title?: string | undefined
-  /** What it was asked. Default: nothing. */
+  /** The text of its prompt. Default: none. */
   readonly text?: string | undefined
 }
 
@@ -45,25 +48,25 @@ export interface RunOptions extends SessionRef {
   readonly promptID: string
   readonly nextID: () => string
   readonly now: () => number
-  /** Removes secrets from the words of failures and retries. */
+  /** Removes secrets from the messages of failures and retries. */
   readonly redact: (text: string) => string
   readonly emit: (events: readonly ReplyEvent[]) => void
-  /** Makes the sub-agent's session and run, which has begun. */
+  /** Creates the sub-agent's session and its run, and begins the run. */
   readonly startChild: (start: LocalChildStart) => OwnedRun
-  /** Called once, before its last events are sent. */
+  /** Called once, before the run's last events are emitted. */
   readonly onEnd: () => void
 }
 
-/** A run, as the source has it. */
+/** A run with the calls that only the source makes. */
 export interface OwnedRun extends LocalRun {
   hasBegun(): boolean
-  /** Sends the prompt's message and that the session is busy; once. Output does so too. */
+  /** Emits the prompt's message and `busy`, once. Output does that too. */
   begin(): void
   setPrompt(parts: readonly InputPart[]): void
   asks(): readonly Pending[]
   /** Answers a pending ask. Rejects with `gone` if none has this id. */
   answer(requestID: string, answer: LocalAnswer): Promise<void>
-  /** Tells the agent that all that is pending in it and below will not be answered. */
+  /** Answers all pending asks of the run and its sub-agents with `canceled`. */
   cancelAsks(): void
 }
 
@@ -73,7 +76,7 @@ export function createRun(options: RunOptions): OwnedRun {
   const pending = new Map<string, { readonly given: LocalAsk; readonly ask: Pending }>()
   const children: OwnedRun[] = []
   let prompt: readonly InputPart[] = []
-  let state: 'new' | 'running' | 'over' = 'new'
+  let state: 'new' | 'running' | 'ended' = 'new'
   let isRetrying = false
   let compactionID: string | undefined
   const own: OwnedRun = {
@@ -81,7 +84,7 @@ export function createRun(options: RunOptions): OwnedRun {
     directory,
     promptID,
     hasBegun: () => state !== 'new',
-    isOpen: () => state !== 'over',
+    isOpen: () => state !== 'ended',
     begin,
     setPrompt: (parts) => {
       prompt = parts
@@ -114,7 +117,7 @@ export function createRun(options: RunOptions): OwnedRun {
   }
 
   function write(...outputs: readonly LocalOutput[]): void {
-    if (state === 'over') return
+    if (state === 'ended') return
     begin()
     const events = outputs.flatMap((output) => {
       const resumed = isRetrying && output.type !== 'retry' ? [event({ type: 'status', status: 'busy' })] : []
@@ -167,7 +170,7 @@ export function createRun(options: RunOptions): OwnedRun {
   }
 
   function ask(given: LocalAsk): void {
-    if (state === 'over') return
+    if (state === 'ended') return
     begin()
     const { reply: _, ...content } = given
     const fields = { sessionID, directory, path: [sessionID], status: 'pending', askedAt: now() } as const
@@ -183,13 +186,13 @@ export function createRun(options: RunOptions): OwnedRun {
   async function answer(requestID: string, given: LocalAnswer): Promise<void> {
     const found = pending.get(requestID)
     if (!found)
-      throw new ReplyError('gone', `The ask ${requestID} is not pending any more; there is nothing to answer.`)
+      throw new ReplyError('gone', `The ask ${requestID} is no longer pending, so there is nothing to answer.`)
     pending.delete(requestID)
     try {
       await found.given.reply(given)
     } catch (error) {
-      // It was not taken, so it can be answered again.
-      if (state !== 'over') pending.set(requestID, found)
+      // The agent didn't take the answer, so the ask can be answered again.
+      if (state !== 'ended') pending.set(requestID, found)
       throw error
     }
     emit([event({ type: 'ask-closed', requestID, how: howOf(found.ask, given) })])
@@ -198,7 +201,7 @@ export function createRun(options: RunOptions): OwnedRun {
   function cancelAsks(): void {
     for (const each of children) each.cancelAsks()
     for (const [requestID, { given }] of [...pending]) {
-      // The run is over or about to be: an agent that can't take the answer changes nothing.
+      // The run has ended or is about to, so a rejection changes nothing.
       void Promise.resolve(given.reply({ type: 'canceled' })).catch(() => {})
       close(requestID, given.type === 'permission' ? { type: 'permission', reply: 'reject' } : { type: 'rejected' })
     }
@@ -212,13 +215,13 @@ export function createRun(options: RunOptions): OwnedRun {
   }
 
   function end(ending: LocalEnding): void {
-    if (state === 'over') return
+    if (state === 'ended') return
     begin()
     for (const each of children) each.end(ending)
     cancelAsks()
-    state = 'over'
+    state = 'ended'
     options.onEnd()
-    // Idle during a retry would count as stopped; the agent said how it ended.
+    // `idle` during a retry would count as aborted, but the agent reported another end.
     const resumed = isRetrying ? [event({ type: 'status', status: 'busy' })] : []
     emit([...resumed, ...messages.end(lastMessage(ending, redact)), event({ type: 'status', status: 'idle' })])
   }

@@ -2,7 +2,7 @@ import { type SessionRef, sessionRefOf } from '../../session-ref.ts'
 import { type Listener, listen } from './listen.ts'
 import { type SourceDemand, type SourceStage, takesPrompts } from './stage.ts'
 
-/** A clause that listens while it acts in a new session, for stages that take prompts and have what it needs. */
+/** A clause that acts in a new session with an open connection. Needs a stage that takes prompts. */
 export function acting(
   run: (stage: SourceStage, listener: Listener, place: SessionRef) => Promise<void>,
   needs: (stage: SourceStage) => boolean | Promise<boolean> = () => true,

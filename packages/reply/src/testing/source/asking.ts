@@ -14,7 +14,7 @@ export const asking = [
       const { asks, isWhole } = await stage.source.asks(stage.directory)
       check(!isWhole || asks.some(({ requestID }) => requestID === ask.requestID), 'It is not listed.')
       check(ask.sessionID === place.sessionID, `It is of ${ask.sessionID}.`)
-      await listener.until((heard) => heard.reply(place.sessionID)?.asks.find(hasCall))
+      await listener.until((received) => received.reply(place.sessionID)?.asks.find(hasCall))
       await stage.source.answer(ask, 'once')
       const reply = await settled(listener, place)
       check(reply.outcome === 'completed', `It ended as ${reply.outcome}.`)
@@ -49,8 +49,8 @@ export const asking = [
       const first = await settled(listener, place)
       check(first.outcome === 'completed', `The first run ended as ${first.outcome}.`)
       await stage.source.prompt(place, { text })
-      const second = await listener.until((heard) => {
-        const reply = heard.reply(place.sessionID)
+      const second = await listener.until((received) => {
+        const reply = received.reply(place.sessionID)
         return reply?.phase === 'settled' && reply.promptIDs[0] !== first.promptIDs[0] ? reply : undefined
       })
       check(second.outcome === 'completed', `The second run ended as ${second.outcome}.`)
@@ -63,7 +63,7 @@ export const asking = [
       async (stage, listener, place) => {
         const { source } = stage
         const rules = async () => (await source.savedRules?.()) ?? []
-        // Of an earlier clause.
+        // Rules that an earlier clause left.
         for (const { id } of await rules()) await source.removeRule?.(id)
         const text = promptOf(stage, 'always')
         await source.prompt(place, { text })
@@ -78,8 +78,8 @@ export const asking = [
         const error = await rejection(source.removeRule?.(given[0]?.id ?? '') ?? Promise.resolve())
         check(error instanceof ReplyError && error.type === 'gone', `Removed again, it failed as ${String(error)}.`)
         await source.prompt(place, { text })
-        const again = await listener.until((heard) =>
-          heard
+        const again = await listener.until((received) =>
+          received
             .reply(place.sessionID)
             ?.asks.find(({ status, requestID }) => status === 'pending' && requestID !== ask.requestID),
         )

@@ -6,28 +6,28 @@ import { emptyTrack, type TrackState } from '../../track/state.ts'
 import { repliesOf, track } from '../../track/track.ts'
 import type { SourceStage } from './stage.ts'
 
-/** What one connection has sent so far. */
-export interface Heard {
+/** The events of one connection so far. */
+export interface Received {
   readonly events: readonly ReplyEvent[]
   /** The newest reply of a root session. */
   reply(sessionID: string): Reply | undefined
 }
 
 export interface Listener {
-  /** Resolves once `find` returns something; rejects if the connection ends before that. */
-  until<T>(find: (heard: Heard) => T | undefined): Promise<T>
+  /** Resolves once `find` returns something. Rejects if the connection ends first. */
+  until<T>(find: (received: Received) => T | undefined): Promise<T>
   /** Ends the connection, and resolves when it has ended. */
   stop(): Promise<void>
 }
 
-/** Opens a connection; resolves when it is open and its events arrive. */
+/** Opens a connection. Resolves when it is open and its events arrive. */
 export async function listen({ source, directory }: SourceStage): Promise<Listener> {
   const abort = new AbortController()
   const events: ReplyEvent[] = []
   const looks = new Set<() => void>()
   let state: TrackState = emptyTrack()
   let failure: { readonly reason: unknown } | undefined
-  const heard: Heard = {
+  const received: Received = {
     events,
     reply: (sessionID) => repliesOf(state).find((reply) => reply.sessionID === sessionID),
   }
@@ -53,12 +53,12 @@ export async function listen({ source, directory }: SourceStage): Promise<Listen
     for (const look of [...looks]) look()
   }
 
-  function until<T>(find: (heard: Heard) => T | undefined): Promise<T> {
+  function until<T>(find: (received: Received) => T | undefined): Promise<T> {
     return new Promise((resolve, reject) => {
       const look = (): void => {
         let found: T | undefined
         try {
-          found = find(heard)
+          found = find(received)
         } catch (error) {
           looks.delete(look)
           return reject(error)
@@ -79,18 +79,18 @@ export async function listen({ source, directory }: SourceStage): Promise<Listen
   }
 }
 
-/** The settled reply of a session. */
+/** Waits for the settled reply of a session. */
 export async function settled(listener: Listener, { sessionID }: SessionRef): Promise<Reply> {
-  return await listener.until((heard) => {
-    const reply = heard.reply(sessionID)
+  return await listener.until((received) => {
+    const reply = received.reply(sessionID)
     return reply?.phase === 'settled' ? reply : undefined
   })
 }
 
-/** The first pending ask of a session or of its sub-agents. */
+/** Waits for a pending ask of a session or of its sub-agents. */
 export async function asked(listener: Listener, { sessionID }: SessionRef): Promise<Ask> {
-  return await listener.until((heard) => {
-    const reply = heard.reply(sessionID)
+  return await listener.until((received) => {
+    const reply = received.reply(sessionID)
     if (reply?.phase === 'settled') throw new Error(`The run ended as ${reply.outcome}, without an ask.`)
     return reply?.asks.find((ask) => ask.status === 'pending')
   })

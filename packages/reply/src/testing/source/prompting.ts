@@ -53,7 +53,7 @@ export const prompting = [
     name: 'resolves a prompt before its run is over, and lists the session as working',
     ...acting(async (stage, listener, place) => {
       await stage.source.prompt(place, { text: promptsOf(stage).endless })
-      await listener.until((heard) => hasText(heard.reply(place.sessionID)))
+      await listener.until((received) => hasText(received.reply(place.sessionID)))
       const working = await stage.source.working(stage.directory)
       check(working.get(place.sessionID)?.status === 'busy', 'The session is not listed.')
       await stage.source.abort(place)
@@ -67,7 +67,7 @@ export const prompting = [
     ...acting(async (stage, listener, place) => {
       await stage.source.abort(place)
       await stage.source.prompt(place, { text: promptsOf(stage).endless })
-      await listener.until((heard) => hasText(heard.reply(place.sessionID)))
+      await listener.until((received) => hasText(received.reply(place.sessionID)))
       await stage.source.abort(place)
       const reply = await settled(listener, place)
       check(reply.outcome === 'aborted', `It ended as ${reply.outcome}.`)
@@ -109,12 +109,12 @@ async function queuesPrompts({ source }: SourceStage): Promise<boolean> {
   return (await source.learn()).queuesPrompts
 }
 
-/** Queues a prompt behind a run that would not end. Resolves with its message. */
+/** Queues a prompt behind an endless run. Resolves with the id of its message. */
 async function queued(stage: SourceStage, listener: Listener, place: SessionRef): Promise<string> {
   const { source } = stage
   const { endless, plain } = promptsOf(stage)
   await source.prompt(place, { text: endless })
-  await listener.until((heard) => hasText(heard.reply(place.sessionID)))
+  await listener.until((received) => hasText(received.reply(place.sessionID)))
   const messageID = (await source.learn()).nextMessageID?.() ?? ''
   await source.prompt(place, { text: plain.text, messageID, delivery: 'queue' })
   return messageID

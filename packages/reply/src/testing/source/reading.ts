@@ -11,7 +11,7 @@ export const connecting = [
     name: 'says connected first',
     run: async (stage) => {
       const listener = await listen(stage)
-      const first = await listener.until((heard) => heard.events[0])
+      const first = await listener.until((received) => received.events[0])
       await listener.stop()
       check(first.type === 'connected', `The first event is "${first.type}".`)
     },

@@ -1,25 +1,25 @@
 import type { Source } from '../../source/port.ts'
 import type { Demand as AnyDemand } from '../contract.ts'
 
-/** A source with a server behind it. */
+/** A source to test, connected to a server. */
 export interface SourceStage {
   /** The source to test. */
   readonly source: Source
-  /** The same source, without a server behind it. */
+  /** The same source for an address where no server runs. */
   readonly unreachable: Source
-  /** A directory that the server works in, in its spelling. */
+  /** A directory of the server, in the server's spelling. */
   readonly directory: string
-  /** A session that exists already, with its messages. Absent if the server has none. */
+  /** An existing session with messages. Absent if the server has none. */
   readonly existing?: ExistingSession | undefined
-  /** Texts that make the agent behave in a known way. Absent if the server takes no prompts, such as a recording. */
+  /** Prompts with known results. Absent if the server takes no prompts, for example a recording. */
   readonly prompts?: StagePrompts | undefined
-  /** Strings that no error may contain: passwords, tokens. */
+  /** Strings that no error may contain, for example passwords and tokens. */
   readonly secrets?: readonly string[] | undefined
   /** Stops the server. Called at the end of each clause. */
   close(): Promise<void>
 }
 
-/** What the server is known to hold of a session. */
+/** The known content of a session on the server. */
 export interface ExistingSession {
   /** Its id. */
   readonly sessionID: string
@@ -27,27 +27,29 @@ export interface ExistingSession {
   readonly messageIDs: readonly string[]
   /** The text of its newest answer. */
   readonly answer: string
-  /** The ids of the sub-agents' sessions that it started. */
+  /** The ids of its sub-agents' sessions. */
   readonly childIDs: readonly string[]
 }
 
-/** Texts for prompts. */
+/** Texts of prompts, each with a known result. */
 export interface StagePrompts {
   /** The agent answers with `answer`. */
   readonly plain: { readonly text: string; readonly answer: string }
-  /** The agent works until it is stopped. */
+  /** The agent works until it is aborted. */
   readonly endless: string
   /** The agent asks for one permission, for a call with an input, then ends. Absent if it never asks. */
   readonly permission?: string | undefined
-  /** The same for a permission that no other prompt needs, and that can be allowed for good. Absent if there is none. */
+  /**
+   * Like `permission`, but one that no other prompt needs and that can be allowed for good. Absent if there is none.
+   */
   readonly always?: string | undefined
-  /** The agent edits a file, for which it doesn't ask by itself. Absent if it asks for all. */
+  /** The agent edits a file, which it does without asking by default. Absent if it always asks. */
   readonly unasked?: string | undefined
   /** The agent asks one question with at least one option, then ends. Absent if it never asks. */
   readonly question?: string | undefined
-  /** The agent starts a sub-agent, which asks for one permission. Absent if the agent has none. */
+  /** The agent starts a sub-agent that asks for one permission. Absent if the agent has no sub-agents. */
   readonly delegate?: string | undefined
-  /** The name of a slash command of the server. Absent if it has none. */
+  /** The name of one of the server's slash commands. Absent if it has none. */
   readonly command?: string | undefined
 }
 
@@ -67,10 +69,10 @@ export function promptsOf({ prompts }: SourceStage): StagePrompts {
   return prompts
 }
 
-/** The prompts that an agent may lack. */
+/** The prompts that a stage may lack. */
 type OptionalPrompt = Exclude<keyof StagePrompts, 'plain' | 'endless'>
 
-/** Whether a stage has the prompt. */
+/** Returns a check whether a stage has the prompt. */
 export function has(kind: OptionalPrompt): (stage: SourceStage) => boolean {
   return ({ prompts }) => prompts?.[kind] !== undefined
 }

@@ -148,7 +148,7 @@ export function connectSource(source: Source, options: DriveOptions = {}): Clien
   }
 
   async function abort(target: StopTarget): Promise<void> {
-    if (isClosed) throw new ReplyError('closed', 'The connection was closed; connect() creates a new one.')
+    if (isClosed) throw new ReplyError('closed', 'The connection was closed. Create a new one.')
     await stopTarget(target, aborting.abort)
   }
 

@@ -6,38 +6,41 @@ import { emptyTrack, type Idle, type TrackedStep } from '../track/state.ts'
 import { directoryOf, idleOf, retainedReplies, trackOrSkip, unknownSessions } from '../track/track.ts'
 import { createReplies, type Replies } from './replies.ts'
 
-/** Holds the state of one server's sessions; the only place that applies events to it. */
+/** Holds the state of one server's sessions. Only this file applies events to it. */
 export interface Engine {
   readonly replies: Replies
-  /** Applies events in order. Events applied by an observer are queued until all observers received the current one. */
+  /**
+   * Applies events in order. Events that an observer applies are queued until all observers have received the current
+   * one.
+   */
   apply(events: readonly ReplyEvent[]): void
   /** Ignores all further events. */
   stop(): void
   /** Called with each step, after the reply's observers. */
   onStep(listener: (step: TrackedStep) => void): void
-  /** Called for each root session whose run may have changed its course: on every event but a delta. */
+  /** Called for each root session whose run may have changed its state, on every event but a delta. */
   onTurned(listener: (sessionID: string) => void): void
   /** Called after each batch of events. */
   onApplied(listener: () => void): void
-  /** Sessions with events that cannot be placed, and the missing parents. */
+  /** The ids of sessions whose events can't be assigned to a root, and of missing parents. */
   unknown(): readonly string[]
   /** Whether events are held for a message or session that isn't known yet. */
   hasHeld(): boolean
   /** The sessions whose events are held. */
   waiting(): readonly string[]
-  /** Whether the session is idle, and the source: the stream, or REST alone. */
+  /** Whether the session is idle, and according to what: the stream, or only REST. */
   idleOf(sessionID: string): Idle | undefined
-  /** Where the session lives, as far as known. */
+  /** The session with its directory, if known. */
   place(sessionID: string): SessionRef
-  /** The retained replies of a root session, newest last. */
+  /** The retained replies of a root session, oldest first. */
   retained(sessionID: string): readonly Reply[]
-  /** The server's newest time when listening began, by its own clock. */
+  /** The newest time on the server when this client began to listen, in ms since the epoch by the server's clock. */
   listeningFrom(): number | undefined
-  /** The newest time in any event, by the server's clock. */
+  /** The newest time in any event, in ms since the epoch by the server's clock. */
   newestAt(): number | undefined
   openReplies(): readonly Reply[]
   openReply(sessionID: string): Reply | undefined
-  /** The newest reply of a session, open or settled. */
+  /** The newest reply of a session, whether open or settled. */
   newestReply(sessionID: string): Reply | undefined
 }
 
@@ -76,7 +79,7 @@ export function createEngine(options: { readonly onError: OnError; readonly keep
 
   function apply(events: readonly ReplyEvent[]): void {
     if (isStopped) return
-    // One by one: a call takes a limited number of arguments, and a resync may have kept more.
+    // One by one, because a call takes a limited number of arguments and a resync may have held back more events.
     for (const event of events) pending.push(event)
     if (isApplying) return
     isApplying = true
@@ -116,13 +119,13 @@ export function createEngine(options: { readonly onError: OnError; readonly keep
   }
 }
 
-/** The later of two times; undefined if both are. */
+/** The later of two times. Undefined if both are undefined. */
 function latest(a: number | undefined, b: number | undefined): number | undefined {
   if (a === undefined || b === undefined) return a ?? b
   return Math.max(a, b)
 }
 
-/** The newest time in an event, by the server's clock. `event.at` doesn't count: it is by our clock. */
+/** The newest time in an event by the server's clock. Ignores `event.at`, which is by our clock. */
 function timeOf(event: ReplyEvent): number | undefined {
   switch (event.type) {
     case 'listening':

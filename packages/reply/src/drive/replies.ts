@@ -7,13 +7,13 @@ import type { Reply } from '../reply.ts'
 import { diff } from '../track/diff.ts'
 import type { TrackedStep } from '../track/state.ts'
 
-/** A root reply that is or was running, with its followers. */
+/** The reply of a root session, whether open or settled, with its observers. */
 export interface LiveReply {
   readonly sessionID: string
   readonly run: number
   /** The newest state. */
   readonly reply: () => Reply
-  /** Adds observers; they first receive everything so far, as one diff. Returns a function that removes them. */
+  /** Adds observers. They first receive everything so far, as one diff. Returns a function that removes them. */
   observe(observers: readonly ReplyObserver[]): () => void
   /** Calls the follower with each step from now on. Returns a function that removes it. */
   follow(follower: (step: Reduction) => void): () => void
@@ -26,9 +26,9 @@ export interface Replies {
   apply(step: TrackedStep): void
   /** The newest reply of a root session. */
   newest(sessionID: string): LiveReply | undefined
-  /** The newest known reply that took this prompt, open or settled. */
+  /** The newest known reply that includes this prompt, whether open or settled. */
   withPrompt(sessionID: string, messageID: string): LiveReply | undefined
-  /** Those that have not settled. */
+  /** The replies that have not settled. */
   open(): readonly LiveReply[]
   /**
    * Calls the listener for each reply as it opens, with its first state, before its first change is dispatched. Returns
@@ -42,7 +42,7 @@ interface Entry {
   readonly dispatcher: Dispatcher
   readonly followers: Set<(step: Reduction) => void>
   readonly live: LiveReply
-  /** Observers that were added during a step: they received it as part of the diff of everything so far. */
+  /** Adds the observers that were added during a step. They already received the step in their first diff. */
   coming?: (() => void)[] | undefined
 }
 
@@ -71,7 +71,7 @@ export function createReplies(options: { readonly onError: OnError; readonly kee
   function apply(step: TrackedStep): void {
     const key = `${step.reply.sessionID} ${step.run}`
     const known = entries.get(key)
-    // A late event of a reply that was dropped.
+    // A late event of a reply that is no longer kept.
     if (!known && step.reply.phase === 'settled' && step.changes[0]?.type !== 'replyStarted') return
     const entry = known ?? add(key, step)
     if (!known) for (const listener of listeners) listener(entry.live, step.reply)

@@ -18,33 +18,30 @@ type Post = (signal: AbortSignal) => Promise<unknown>
 
 interface Sending {
   readonly how: AskClosedEvent['how']
-  /**
-   * Throws if the ask changed since the answer was given. Called right before the post, because getting there may take
-   * long.
-   */
+  /** Throws if the ask changed since the answer was given. Called right before the post, which may come much later. */
   readonly check: () => unknown
   readonly post: Post
 }
 
-/** An answer to an equal permission that is also sent to this one. */
+/** The answer to an equal permission, which is also sent to this one. */
 interface Settled {
   readonly reply: PermissionReply
   readonly sent: Promise<void>
 }
 
-/** Far more than are ever pending at once. */
+/** Far more than are ever pending at the same time. */
 const maxSettledBy = 1000
 
 /**
- * Sends people's answers. Validates each first, because the server accepts anything. Applies an accepted answer at
- * once; the server's own event may be lost in a gap, and says the same.
+ * Sends people's answers. Validates each answer first, because the server accepts anything. Applies an accepted answer
+ * at once, because the server's own event may be lost in a gap. The event is idempotent.
  */
 export function createAsks(
   { engine, clock }: Pick<Drive, 'engine'> & { readonly clock: Clock },
   source: Pick<Source, 'answer' | 'reject'>,
   stopping: Stopping,
 ): Asks {
-  /** Asks being answered. Servers up to 1.14 would accept a second answer too. */
+  /** Ids of asks whose answer is being sent. Servers up to 1.14 would accept a second answer too. */
   const inFlight = new Set<string>()
   const settledBy = new Map<string, Settled>()
   return { answer, reject }
@@ -73,7 +70,7 @@ export function createAsks(
     await send(ask, { how: { type: 'rejected' }, check: () => requirePending(ask), post })
   }
 
-  /** Equal permissions are one question to a person: the answer to one is sent to all that are pending. */
+  /** Sends the answer to all equal permissions that are pending, because people see them as one question. */
   async function permit(ask: PermissionAsk, reply: PermissionReply, message: string | undefined): Promise<void> {
     // An observer that answers every ask it receives also answers those that an equal one has settled.
     const settled = settledBy.get(ask.requestID)
@@ -84,17 +81,17 @@ export function createAsks(
       return known
     }
     const how = { type: 'permission', reply } as const
-    // A consent applies to equal asks only if the caller knew what this one would run.
+    // "Allow" applies to equal asks only if the caller knew what this one would run.
     const known = check()
     const meant = reply === 'reject' ? known : ask
     const equal = equalTo(meant).map(({ requestID }) => requestID)
     await send(ask, { how, check, post: (signal) => postReply(ask, signal) })
-    // Looks them up again: an ask that has changed in the meantime would run something else.
+    // Looks them up again, because an ask that has changed in the meantime would run something else.
     const others = equalTo(meant).filter(({ requestID }) => equal.includes(requestID))
     const posts = others.map(async (other) => {
       const stillSame = (): void => requireEqual(other, meant)
       const post: Post = (signal) => postReply(other, signal)
-      // The first answer may have settled the others as well: `always` and a rejection do.
+      // The first answer may have settled the others as well, as `always` and a rejection do.
       const sent = send(other, { how, check: stillSame, post }).catch(unlessResolved)
       settledBy.set(other.requestID, { reply, sent })
       await sent
@@ -113,7 +110,7 @@ export function createAsks(
     return knownAs(ask).status === 'pending' && !inFlight.has(ask.requestID)
   }
 
-  /** Excludes an ask that changed and would now run something else. */
+  /** Throws `already-resolved` for an ask that has changed and would now run something else. */
   function requireEqual(other: Ask, meant: Ask): void {
     if (!isEqualAsk(requirePending(other), meant)) throw alreadyResolved(other)
   }
@@ -130,7 +127,7 @@ export function createAsks(
     const permit = stopping.permit(addresseeOf(ask))
     try {
       await permit.placed()
-      // The run is being stopped: unsent answers must not be sent any more.
+      // The run is being stopped, so the answer must not be sent any more.
       if (permit.signal.aborted) throw alreadyResolved(ask)
       check()
       await post(permit.signal)
@@ -146,7 +143,10 @@ export function createAsks(
     }
   }
 
-  /** The current state of the ask. The caller's copy may be outdated. */
+  /**
+   * Returns the ask's current state, because the caller's copy may be outdated. Throws `already-resolved` if it isn't
+   * pending.
+   */
   function requirePending(ask: Ask): Ask {
     const known = knownAs(ask)
     if (known.status !== 'pending') throw alreadyResolved(known)
@@ -157,7 +157,7 @@ export function createAsks(
     return rootOf(ask)?.asks.find((other) => other.requestID === ask.requestID) ?? ask
   }
 
-  /** The reply that contains the ask. An ask taken from a sub-agent's own reply does not name the root. */
+  /** Finds the reply that contains the ask. An ask that was taken from a sub-agent's reply does not name the root. */
   function rootOf(ask: Ask): Reply | undefined {
     const has = (reply: Reply): boolean => reply.asks.some((other) => other.requestID === ask.requestID)
     return engine.openReplies().find(has) ?? engine.replies.newest(ask.path[0] ?? ask.sessionID)?.reply()
@@ -172,16 +172,15 @@ export function createAsks(
 }
 
 /**
- * Ensures that the caller allows what they read. Answering an ask without a call allows it unseen: the call may become
- * known at any moment, even between the ask and an immediate answer.
+ * Ensures that the ask is still what the caller read. An ask without a call is allowed unseen, because the call may
+ * become known at any moment, even between the ask and an immediate answer.
  */
 function requireSame(ask: Ask, known: Ask): void {
   const isUnseen = ask.type === 'permission' && known.type === 'permission' && !ask.call
   if (hasSameContent(ask, isUnseen ? { ...known, call: undefined } : known)) return
-  const words = `The ${ask.type} ${ask.requestID} has changed since it was read`
   throw new ReplyError(
     'invalid',
-    `${words}. Read it again from the reply (pendingAsks) or from askChanged, then answer.`,
+    `The ${ask.type} ${ask.requestID} has changed since it was read. Read it again from the reply (pendingAsks) or from askChanged, then answer.`,
   )
 }
 
@@ -193,6 +192,6 @@ function alreadyResolved(ask: Ask): ReplyError {
   const how = ask.status === 'pending' ? 'answered, rejected or withdrawn' : ask.status
   return new ReplyError(
     'already-resolved',
-    `The ${ask.type} ${ask.requestID} is already resolved (${how}); there is nothing left to answer.`,
+    `The ${ask.type} ${ask.requestID} is already resolved (${how}), so it can't be answered.`,
   )
 }

@@ -2,14 +2,14 @@ import type { Question, QuestionAsk } from '../../ask.ts'
 import { ReplyError } from '../../error.ts'
 
 /**
- * For a question: one list per question of labels, option numbers from 1, or free text. For a permission: `once` or
- * `always`.
+ * An answer. For a question, one list of answers per question: labels, option numbers from 1, or free text. For a
+ * permission, `once` or `always`. For example `[['Yes']]` or `[['1', '3']]`.
  */
 export type Answer = readonly (readonly string[])[] | 'once' | 'always'
 
 /**
- * Converts answers to the server's format, with numbers replaced by labels. Throws `invalid` with what is wrong and
- * what would be right.
+ * Converts answers to the server's format, with numbers replaced by labels. Throws `invalid` with the problem and the
+ * valid answers.
  */
 export function checkAnswers(ask: QuestionAsk, given: Answer): string[][] {
   const { questions } = ask
@@ -51,10 +51,7 @@ function checkAnswer(question: Question, given: readonly string[]): string[] {
   return answers
 }
 
-/**
- * An option's number stands for its label, unless the number itself is a label. In quotes it is free text: the literal
- * number.
- */
+/** Replaces an option's number with its label, unless a label is that number. A number in quotes is free text. */
 function labelOf(answer: string, { custom }: Question, labels: readonly string[]): string {
   if (labels.includes(answer)) return answer
   const quoted = custom ? /^"(\d+)"$/.exec(answer)?.[1] : undefined

@@ -6,16 +6,19 @@ import { askAt } from '../../reduce/ask-list.ts'
 import type { Source } from '../../source/port.ts'
 import type { Drive } from '../drive.ts'
 
-/** Servers up to 1.2 send the call's part some milliseconds after the ask; then there is nothing to read. */
+/**
+ * How long to wait before the first read, in ms. Servers up to 1.2 send the call's part some milliseconds after the
+ * ask, and then nothing has to be read.
+ */
 export const unseenMs = 1000
 
-/** Each further read waits twice as long, up to this. */
+/** Each further read waits twice as long, up to this many ms. */
 const maxWaitMs = 30_000
 
 /**
- * Reads the message of a permission whose call's input the stream has not sent: until then, what it would run is
- * unknown. Repeats the read while the permission is pending. Skips permissions that name no message or call. Returns a
- * function that stops it.
+ * Reads the message of a pending permission if the stream has not sent its call's input, because what it would run is
+ * unknown until then. Repeats the read while the permission is pending. Skips permissions that name no message or call.
+ * Returns a function that stops it.
  */
 export function readUnseenInputs(
   { engine, clock, onError }: Pick<Drive, 'engine' | 'onError'> & { readonly clock: Clock },
@@ -49,7 +52,7 @@ export function readUnseenInputs(
       try {
         engine.apply(await eventsOf(ask))
       } catch (error) {
-        // Looks again for a message that is not stored yet; reports any other error once.
+        // Tries again if the message is not stored yet. Reports any other error once.
         if (waitMs === unseenMs && !(error instanceof ReplyError && error.type === 'gone')) onError(unread(ask, error))
       }
     }
@@ -61,7 +64,7 @@ export function readUnseenInputs(
     const { sessionID, messageID, callID } = ask
     if (messageID === undefined) return []
     const read = await source.message(ask, messageID)
-    // All of them: if the id repeats, `reduce` decides whether the ask can be about only one.
+    // Takes all of them. If the id repeats, `reduce` decides whether the ask can be about only one.
     const parts = read?.parts.filter((other) => other.type === 'tool' && other.callID === callID) ?? []
     if (!read || parts.length === 0) return []
     const at = clock.now()
@@ -72,7 +75,7 @@ export function readUnseenInputs(
     ]
   }
 
-  /** Uses the current state; the timer's copy is outdated. */
+  /** Checks the current state, because the timer's copy is outdated. */
   function isStillUnseen({ requestID, path }: PermissionAsk): boolean {
     const asks = engine.openReply(path[0] ?? '')?.asks ?? []
     const ask = asks[askAt(asks, requestID)]
@@ -86,7 +89,7 @@ function isUnseen({ status, call, callID, messageID }: PermissionAsk): boolean {
 
 function unread({ requestID, sessionID, messageID }: PermissionAsk, cause: unknown): ReplyError {
   const type = cause instanceof ReplyError ? cause.type : 'malformed'
-  const words = `Could not read what permission ${requestID} would run from message ${messageID} of session ${sessionID}`
+  const problem = `Could not read what permission ${requestID} would run from message ${messageID} of session ${sessionID}`
   const reason = cause instanceof Error ? cause.message : String(cause)
-  return new ReplyError(type, `${words}: ${reason} It will be read again while the permission is pending.`, { cause })
+  return new ReplyError(type, `${problem}: ${reason} The read is retried while the permission is pending.`, { cause })
 }

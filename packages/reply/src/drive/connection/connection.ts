@@ -19,19 +19,19 @@ export interface Connection {
 /** All settings, with guarded callbacks. */
 type ConnectionSettings = Settings & Pick<DriveOptions, 'directory' | 'silenceMs' | 'onFrame' | 'onConnection'>
 
-/** At 5,000 events per second, a minute and a half. */
+/** A minute and a half at 5,000 events per second. */
 const maxKept = 500_000
 
 /**
  * The connection to the server, from one gap to the next:
  *
  * 1. The event stream opens (`event-stream.ts`). Its events are held back.
- * 2. `listSessions` says what to read: every session that may have missed events in the gap. `sync` reads them over REST
- * and applies the snapshots, then the events held back. Events are idempotent, so what both contain counts once.
- * 3. `onSynced`: the connection is up. `recheck.ts` reads sessions and directories later that could not be read in time, and
- * `orphans.ts` sessions that the stream names without introducing them.
- * 4. `onLost`: the stream broke. The gap begins, and `event-stream.ts` tries again from 1. After `lostAfterMs` without
- * a connection, open replies end as lost.
+ * 2. `listSessions` lists every session that may have missed events in the gap. `sync` reads them over REST and applies
+ * the snapshots, then the held events. Events are idempotent, so it doesn't matter if both contain the same.
+ * 3. `onSynced`: the connection is up. `recheck.ts` later reads sessions and directories that could not be read in
+ * time, and `orphans.ts` reads sessions that the stream mentions without introducing them.
+ * 4. `onLost`: the stream broke and the gap begins. `event-stream.ts` starts again at 1. After `lostAfterMs` without a
+ * connection, open replies end as lost.
  */
 export function createConnection(
   drive: Drive,
@@ -41,12 +41,15 @@ export function createConnection(
 ): Connection {
   const { source, info, engine, reader, clock, onError } = drive
   let silenceMs = settings.silenceMs ?? info.current().silenceMs ?? Number.POSITIVE_INFINITY
-  /** When the gap began: the newest time received before it, by the server's clock. Undefined while there is none. */
+  /**
+   * When the gap began: the newest time received before it, in ms since the epoch by the server's clock. Undefined
+   * without a gap.
+   */
   let gapSince: number | undefined
   let stopGivingUp: (() => void) | undefined
-  /** Events that are held back until the snapshots of this connection are in. */
+  /** Events that are held back until this connection's snapshots are read. */
   let kept: ReplyEvent[] | undefined = []
-  /** Counts connections: a read of an earlier one is ignored. */
+  /** Counts connections, so that reads of an earlier one are ignored. */
   let generation = 0
 
   const recheck = createRecheck(drive, reader)
@@ -63,21 +66,21 @@ export function createConnection(
   return { close }
 
   function receive(events: readonly ReplyEvent[]): void {
-    if (events.some((event) => event.type === 'connected')) liveness.heard()
+    if (events.some((event) => event.type === 'connected')) liveness.extendWaits()
     hold(events)
-    // The pending asks of a disposed instance are gone, without an event.
+    // A disposed instance drops its pending asks without an event.
     if (events.some((event) => event.type === 'disposed')) recheck.again()
     for (const event of events) if (event.type === 'missed') readMissed(event.inSession)
   }
 
-  /** Reads what is missing of a session, with the tree that it belongs to. */
+  /** Reads a session that missed events, with the tree that it belongs to. */
   function readMissed(sessionID: string): void {
     const root = engine.openReplies().find((reply) => findReply(reply, sessionID))
     if (root) recheck.now(root.sessionID)
     else if (engine.newestReply(sessionID)) recheck.now(sessionID)
   }
 
-  /** Holds events back until the snapshots of this connection are in, and applies them from then on. */
+  /** Holds events back until this connection's snapshots are applied. After that, applies events at once. */
   function hold(events: readonly ReplyEvent[]): void {
     const start = events.findIndex((event) => event.type === 'connected')
     if (!kept) engine.apply(events)
@@ -89,7 +92,7 @@ export function createConnection(
     if (start !== -1) void sync(++generation)
   }
 
-  /** Drops the events held back: everything is read again. */
+  /** Drops the held events, because everything is read again. */
   function dropHeld(): void {
     generation += 1
     kept = []
@@ -100,7 +103,7 @@ export function createConnection(
       const requests = await listSessions()
       const failures = new Map<ReadRequest, ReplyError>()
       const snapshots = await Promise.all(requests.map((request) => readOne(request, failures)))
-      // One unreadable session must not cost the others their connection. Without the server, the connection is
+      // An unreadable session must not take the connection from the others. Without the server, the connection is
       // useless.
       const dead = [...failures.values()].find(({ type }) => type === 'unreachable' || type === 'unauthorized')
       if (dead && failures.size === requests.length) throw dead
@@ -127,22 +130,22 @@ export function createConnection(
 
   async function listSessions(): Promise<readonly ReadRequest[]> {
     await learn()
-    liveness.heard()
+    liveness.extendWaits()
     await watching.spell().catch(failForGood)
-    liveness.heard()
+    liveness.extendWaits()
     if (!info.current().canRead) return []
     await watching.readBaseline()
-    liveness.heard()
+    liveness.extendWaits()
     const open = engine.openReplies().map((reply): ReadRequest => ({ ...sessionRefOf(reply), reply, gap: true }))
     const { requests: watched, isWhole } = await watching.atWork(gapSince)
-    liveness.heard()
+    liveness.extendWaits()
     recheckDirectories.note(isWhole ? undefined : (gapSince ?? engine.listeningFrom() ?? 0))
     const requests = new Map([...watched, ...open].map((request) => [request.sessionID, request]))
     const reading = source.startReading()
     return [...requests.values()].map((request) => ({ ...request, since: gapSince, reading, complete: true }))
   }
 
-  /** A directory that the server surely lacks does not come by waiting. */
+  /** Waiting doesn't help if the server certainly has no such directory. */
   function failForGood(error: unknown): never {
     if (error instanceof ReplyError && error.type === 'refused') liveness.refuse(error)
     throw error
@@ -174,7 +177,7 @@ export function createConnection(
     const { reason } = loss
     if (liveness.isLive()) {
       settings.onConnection?.('lost', reason)
-      // What was still to be read is part of the next gap.
+      // Unfinished reads become part of the next gap.
       gapSince ??= recheckDirectories.unreadSince() ?? recheck.unreadSince() ?? engine.newestAt() ?? 0
     }
     liveness.lost(loss)
@@ -183,7 +186,7 @@ export function createConnection(
     recheckDirectories.stop()
     onError(reason)
     updateReplies('lost')
-    // What was missed can't be read: the end of an open reply would never be seen.
+    // Missed events can't be read, so the end of an open reply would never arrive.
     if (!info.current().canRead) giveUp()
     else stopGivingUp ??= clock.after(settings.lostAfterMs, giveUp)
   }

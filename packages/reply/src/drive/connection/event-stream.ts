@@ -8,29 +8,29 @@ export interface EventStreamOptions {
   readonly source: Pick<Source, 'connect' | 'name'>
   readonly directory?: string | undefined
   readonly clock: Clock
-  /** A number from 0 to 1, for the jitter of the back-off. */
+  /** Returns a number from 0 to 1, for the jitter of the back-off. */
   readonly random: () => number
   readonly onError: OnError
   readonly onFrame?: ((data: string, at: number) => void) | undefined
-  /** Events in the order of the wire. The first ones of a connection begin with `connected`. */
+  /** Receives events in the order of the wire. Each connection begins with `connected`. */
   readonly receive: (events: readonly ReplyEvent[]) => void
-  /** The stream ended, failed or fell silent; a reconnect follows. */
+  /** Called when the stream ended, failed or fell silent. A reconnect follows. */
   readonly onLost: (loss: StreamLoss) => void
   /**
-   * Without a first event for this long, in ms, the attempt is given up. Doubles with each such attempt in a row: a proxy
-   * may hold back what a server sends.
+   * How long an attempt waits for its first event, in ms. Doubles with each silent attempt in a row, because a proxy
+   * may hold back what the server sends.
    */
   readonly firstFrameMs: number
-  /** Without a sign of life for this long, in ms, the connection is dead. Read anew for each connection. */
+  /** After how long without any data a connection counts as dead, in ms. Called for each connection. */
   readonly silenceMs: () => number
   readonly backOff: { readonly minMs: number; readonly maxMs: number }
-  /** Called for each back-off, which ends as soon as the promise resolves. Default: the whole back-off passes. */
+  /** Called for each back-off, which ends early when the promise resolves. Default: the back-off never ends early. */
   readonly whenWanted?: (() => Promise<void>) | undefined
 }
 
 export interface StreamLoss {
   readonly reason: ReplyError
-  /** Whether the server had opened the stream before it ended. */
+  /** Whether the stream had been open before it ended. */
   readonly brokeOff: boolean
 }
 
@@ -39,16 +39,16 @@ export interface EventStream {
   reconnect(reason: ReplyError): void
   /** Restarts the silence timer after `silenceMs` changed. */
   rearm(): void
-  /** Marks the connection as usable: the next back-off starts from the shortest delay. */
+  /** Marks the connection as usable, so the next back-off starts from the shortest delay. */
   succeed(): void
   close(): void
 }
 
-/** One server's event stream, reconnected indefinitely. */
+/** Opens a server's event stream and reconnects it until it is closed. */
 export function createEventStream(options: EventStreamOptions): EventStream {
   const { source, clock, onError } = options
   const closed = new AbortController()
-  // Guarded: a failing callback must not prevent the next attempt.
+  // Guarded, because a failing callback must not prevent the next attempt.
   const reportLost = guarded('onLost', options.onLost, onError)
   let connection = new AbortController()
   let failures = 0
@@ -84,7 +84,7 @@ export function createEventStream(options: EventStreamOptions): EventStream {
   }
 
   async function backOff(delayMs: number): Promise<void> {
-    // Not with `AbortSignal.any`: in Node 20, a signal keeps an entry for each one that was made of it.
+    // Doesn't use `AbortSignal.any`: in Node 20, a signal keeps an entry for each signal that was made from it.
     const over = new AbortController()
     const end = (): void => over.abort()
     closed.signal.addEventListener('abort', end)
@@ -102,7 +102,7 @@ export function createEventStream(options: EventStreamOptions): EventStream {
     let stopSilence = watchSilence(abort, firstMs, () => {
       isSilent = true
     })
-    let isHeard = false
+    let hasEvents = false
     let isOpen = false
     rearm = () => {
       stopSilence()
@@ -111,9 +111,9 @@ export function createEventStream(options: EventStreamOptions): EventStream {
     try {
       const { directory, onFrame } = options
       for await (const events of source.connect({ signal, directory, onFrame })) {
-        // The first, empty list only says that the connection is open; the first event has a limit of its own.
+        // The first, empty list only means that the connection is open. The first event has its own limit.
         if (isOpen || events.length > 0) rearm()
-        isHeard ||= events.length > 0
+        hasEvents ||= events.length > 0
         isOpen = true
         options.receive(events)
       }
@@ -122,12 +122,12 @@ export function createEventStream(options: EventStreamOptions): EventStream {
     } catch (cause) {
       if (signal.reason instanceof ReplyError) return { reason: signal.reason, brokeOff: false }
       if (cause instanceof ReplyError) return { reason: cause, brokeOff: isOpen }
-      const words = `The event stream of ${source.name} failed: ${cause instanceof Error ? cause.message : String(cause)}.`
-      return { reason: new ReplyError('unreachable', words, { cause }), brokeOff: isOpen }
+      const message = `The event stream of ${source.name} failed: ${cause instanceof Error ? cause.message : String(cause)}.`
+      return { reason: new ReplyError('unreachable', message, { cause }), brokeOff: isOpen }
     } finally {
       rearm = () => {}
       stopSilence()
-      if (isHeard) silentStarts = 0
+      if (hasEvents) silentStarts = 0
       else if (isSilent) silentStarts += 1
       abort.abort()
     }

@@ -4,31 +4,34 @@ import type { StreamLoss } from './event-stream.ts'
 
 export interface LivenessOptions {
   readonly clock: Clock
-  /** The source, in errors. */
+  /** The source's name, for errors. */
   readonly name: string
-  /** How long a caller waits for the connection without a sign of the server, and `ready` for a stream that keeps breaking off, in ms. */
+  /**
+   * How long a caller waits for the connection after the server's last response, and how long `ready` waits while
+   * streams keep breaking, in ms.
+   */
   readonly connectTimeoutMs: number
   /** As in `Source`. */
   readonly isLocal?: boolean | undefined
 }
 
-/** Whether the connection is up: the stream is open, and missed events were read. Callers wait for it here. */
+/** Whether the connection is up (the stream is open and missed events have been read), and callers that wait for it. */
 export interface Liveness {
-  /** Settles once: see `OpenCode.ready`. */
+  /** See `Client.ready`. */
   readonly ready: Promise<void>
   isLive(): boolean
-  /** Resolves when the connection is up; rejects if that takes too long. */
+  /** Resolves when the connection is up. Rejects if that takes too long. */
   whenLive(): Promise<void>
   /**
-   * Resolves when the next caller waits for a connection to an agent of this program: it should be tried at once, as
-   * people must not wait for a back-off to learn that a program is missing. Never resolves for a server.
+   * Resolves when the next caller waits for a connection to an agent that this program starts. The connection is then
+   * tried at once, so that people learn without a back-off that a program is missing. Never resolves for a server.
    */
   whenWanted(): Promise<void>
-  /** The server answered: the waiting callers wait as long again. */
-  heard(): void
+  /** Called when the server responded. Callers wait for the full time again, up to five times. */
+  extendWaits(): void
   up(): void
   lost(loss: StreamLoss): void
-  /** What the callers wait for will not come by waiting: they fail. */
+  /** Makes all waiting callers fail, because waiting won't help. */
   refuse(reason: ReplyError): void
   close(): void
 }
@@ -39,12 +42,12 @@ interface Settling {
 }
 
 interface Waiter extends Settling {
-  /** Begins the wait anew. */
-  readonly heard: () => void
+  /** Restarts the wait. */
+  readonly extend: () => void
 }
 
-/** How often a sign of the server prolongs a wait: its streams may go on breaking off. */
-const mostSigns = 5
+/** How often a response extends a wait, because streams may keep breaking. */
+const maxExtensions = 5
 
 export function createLiveness({ clock, name, connectTimeoutMs, isLocal = false }: LivenessOptions): Liveness {
   const first = promiseWithResolvers()
@@ -54,13 +57,13 @@ export function createLiveness({ clock, name, connectTimeoutMs, isLocal = false 
   let waiters: readonly Waiter[] = []
   let stopTimer: (() => void) | undefined
   let want = (): void => {}
-  // Awaiting `ready` is optional: prompts report a missing connection themselves.
+  // Awaiting `ready` is optional, because prompts report a missing connection themselves.
   first.promise.catch(() => {})
-  return { ready: first.promise, isLive: () => isUp, whenLive, whenWanted, heard, up, lost, refuse, close }
+  return { ready: first.promise, isLive: () => isUp, whenLive, whenWanted, extendWaits, up, lost, refuse, close }
 
-  /** A proxy may hold back each of the answers that a connection takes. */
-  function heard(): void {
-    for (const waiter of waiters) waiter.heard()
+  /** A proxy may delay each of the responses that a connection needs. */
+  function extendWaits(): void {
+    for (const waiter of waiters) waiter.extend()
   }
 
   function up(): void {
@@ -73,10 +76,10 @@ export function createLiveness({ clock, name, connectTimeoutMs, isLocal = false 
   function lost({ reason, brokeOff }: StreamLoss): void {
     isUp = false
     lastReason = reason
-    // The server is there, so the next attempt may hold.
+    // The server is reachable, so the next attempt may succeed.
     if (brokeOff) stopTimer ??= clock.after(connectTimeoutMs, () => first.reject(lastReason ?? reason))
     else first.reject(reason)
-    // Waiting doesn't fix a wrong password, nor a program that can't be started.
+    // Waiting doesn't fix a wrong password or a program that can't be started.
     if (reason.type === 'unauthorized' || (isLocal && !brokeOff)) refuse(reason)
   }
 
@@ -103,11 +106,11 @@ export function createLiveness({ clock, name, connectTimeoutMs, isLocal = false 
         reject(lastReason ?? noStream(name, connectTimeoutMs))
       })
     let stop = wait()
-    let signs = 0
+    let extensions = 0
     const waiter: Waiter = {
-      heard: () => {
-        if (signs === mostSigns) return
-        signs += 1
+      extend: () => {
+        if (extensions === maxExtensions) return
+        extensions += 1
         stop()
         stop = wait()
       },
@@ -153,5 +156,5 @@ function noStream(name: string, limitMs: number): ReplyError {
 }
 
 function closedError(): ReplyError {
-  return new ReplyError('closed', 'The connection was closed; connect() creates a new one.')
+  return new ReplyError('closed', 'The connection was closed. Create a new one.')
 }

@@ -16,37 +16,37 @@ export interface AgentOptions {
   readonly onError?: OnError | undefined
 }
 
-interface NamedOptions extends AgentOptions {
+interface PresetOptions extends AgentOptions {
   /** The arguments after the name. */
   readonly args: readonly string[]
 }
 
-const named: Readonly<Record<string, (options: NamedOptions) => Source>> = {
+const presets: Readonly<Record<string, (options: PresetOptions) => Source>> = {
   claude,
   codex,
   gemini: ({ args, ...options }) => acpSource({ ...options, command: 'gemini', args: ['--experimental-acp', ...args] }),
 }
 
 /** The names that `agentSource` knows. */
-export const agentNames: readonly string[] = Object.keys(named)
+export const agentNames: readonly string[] = Object.keys(presets)
 
 /**
- * Makes a source from a command line: one of `agentNames`, with further arguments if you like, or the command of an agent
- * that speaks the Agent Client Protocol, for example `opencode acp`. Quotes group words. No shell reads it. Pass the
- * source to `connectSource`, which starts the agent. Throws `invalid` if the command line is empty.
+ * Creates a source from a command line. It is one of `agentNames`, optionally with further arguments, or the command of
+ * an agent that speaks the Agent Client Protocol, for example `opencode acp`. Quotes group words. No shell reads it.
+ * Pass the source to `connectSource`, which starts the agent. Throws `invalid` if the command line is empty.
  */
 export function agentSource(agent: string, options: AgentOptions = {}): Source {
   const [command, ...args] = parseArgsStringToArgv(agent)
   if (command === undefined || command === '')
     throw new ReplyError(
       'invalid',
-      `"${agent}" names no agent: give one of ${agentNames.join(', ')}, or an ACP agent's command line, such as "opencode acp".`,
+      `"${agent}" names no agent. Give one of ${agentNames.join(', ')}, or the command line of an ACP agent, for example "opencode acp".`,
     )
-  // Some agents with a name of their own speak the protocol, too.
+  // Agents with a preset may also speak the protocol.
   const isAcp = args.some((arg) => /^--(experimental-)?acp$/.test(arg))
-  const preset = isAcp || !agentNames.includes(command) ? undefined : named[command]
+  const preset = isAcp || !agentNames.includes(command) ? undefined : presets[command]
   if (preset) return preset({ ...options, args })
-  // OpenCode's ACP leaves out questions and sub-agents' permissions; its own server has them.
+  // OpenCode's ACP leaves out questions and permissions of sub-agents. Its own server has them.
   const [first, ...others] = args
   if (first === 'acp' && /(^|[\\/])opencode(\.exe)?$/.test(command) && !others.includes('--port'))
     return opencodeAcpSource({ ...options, command, args: others })

@@ -70,5 +70,5 @@ test('what follows a name is passed on, unless it asks for the protocol', () => 
 })
 
 test.each(['', '   '])('%j names no agent', (line) => {
-  expect(() => agentSource(line)).toThrow(/names no agent: give one of claude.*"opencode acp"/)
+  expect(() => agentSource(line)).toThrow(/names no agent. Give one of claude.*"opencode acp"/)
 })

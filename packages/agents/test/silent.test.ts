@@ -68,7 +68,7 @@ setInterval(() => {}, 1000)`
     }
   }
   elapse()
-  expect(await said).toContain('did not say what it offers')
+  expect(await said).toContain('did not list its models and commands')
   await expect.poll(isAlive).toBe(false)
   await agent.close()
 })

@@ -75,7 +75,7 @@ test('what it asks is rejected without a terminal, and nothing runs', async () =
 test.each([
   ['no-such-agent', 'The command "no-such-agent" was not found.'],
   ['true', 'true exited with code 0 before it answered "initialize".'],
-  ['', '"" names no agent: give one of claude'],
+  ['', '"" names no agent. Give one of claude'],
 ])('says why the agent %j can not be used', async (via, words) => {
   const { code, stderr } = await reply('prompt', '--via', via, 'Hi')
   expect(stderr).toContain(words)

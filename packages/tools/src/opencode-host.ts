@@ -4,33 +4,33 @@ import { serverOf, toAddress } from '@reply/core/internal'
 import type { OfferedTools, ToolHost, Tools } from '@reply/core/thoughts'
 import { serveTools } from './serve-tools.ts'
 
-/** The server that is told of the tools, if it is not that of the agent's connection, and the project's directory. */
+/** The options of `openCodeHost`. */
 export interface OpenCodeHostOptions {
   /**
-   * The server's address. It must run on this machine. Default: the address and the credentials of the connection that
-   * `createAgent` got from `connect`; for any other connection the defaults of `connect`.
+   * The server that gets the tools. It must run on this machine. Default: the address and the credentials of the
+   * connection that `createAgent` got from `connect`, or the defaults of `connect` for any other connection.
    */
   readonly url?: string | undefined
-  /** With a `url`. Default: `opencode`. */
+  /** The username for `url`. Default: `opencode`. */
   readonly username?: string | undefined
-  /** With a `url`. Default: none. */
+  /** The password for `url`. Default: none. */
   readonly password?: string | undefined
-  /** The directory of the sessions that get tools. Default: the connection's, else the server's own. */
+  /** The directory of the sessions that get tools. Default: the connection's, or else the server's own. */
   readonly directory?: string | undefined
-  /** Receives what tools throw. */
+  /** Receives errors of tools. Default: ignored. */
   readonly onError?: OnError | undefined
 }
 
-/** A server that doesn't answer a call in this time is not there. */
+/** How long the server may take to answer a call, in ms. */
 const deadlineMs = 30_000
 
 /**
- * Gives an OpenCode server of either generation tools for one run at a time: it is told of an MCP server, and forgets it
- * when the run has settled. OpenCode has MCP servers per directory: while a run has its tools, other sessions of that
- * directory see them too. Their names begin with a random prefix.
+ * Gives tools to an OpenCode server, version 1 or 2, for one run at a time. Registers an MCP server, and removes it
+ * when the run has settled. OpenCode has MCP servers per directory, so during the run other sessions of that directory
+ * see the tools too. Their names begin with a random prefix.
  */
 export function openCodeHost(options: OpenCodeHostOptions = {}): ToolHost {
-  // A wrong address is told at once.
+  // Throws at once for an invalid address.
   const given = options.url === undefined ? undefined : toAddress(options)
   return {
     offer: async (tools, input, driver) => {
@@ -55,11 +55,11 @@ async function offer(
 ): Promise<OfferedTools> {
   const served = await serveTools(tools, { onError })
   const name = `reply_${randomBytes(4).toString('hex')}`
-  let second: boolean | undefined
+  let version2: boolean | undefined
   try {
-    second = await isSecond()
+    version2 = await isVersion2()
     const config = { type: 'remote', url: served.url, headers: served.headers, oauth: false }
-    await (second ? addToSecond(name, config) : addToFirst(name, config))
+    await (version2 ? addToVersion2(name, config) : addToVersion1(name, config))
     return { input, close }
   } catch (error) {
     await close()
@@ -67,27 +67,27 @@ async function offer(
   }
 
   async function close(): Promise<void> {
-    // A server that has ended has no tools either, nor has one that was never told.
-    if (second !== undefined) await forget(name, second).catch(() => {})
+    // Nothing to remove if the server has ended or never got the tools.
+    if (version2 !== undefined) await remove(name, version2).catch(() => {})
     await served.close()
   }
 
-  async function forget(name: string, second: boolean): Promise<void> {
-    if (second) await call('DELETE', `/api/mcp/${name}`, second)
-    else await call('POST', `/mcp/${name}/disconnect`, second)
+  async function remove(name: string, version2: boolean): Promise<void> {
+    if (version2) await call('DELETE', `/api/mcp/${name}`, version2)
+    else await call('POST', `/mcp/${name}/disconnect`, version2)
   }
 
-  async function isSecond(): Promise<boolean> {
-    const said = await call('GET', '/api/health', true).catch(() => undefined)
-    return typeof said === 'object' && said !== null && 'pid' in said
+  async function isVersion2(): Promise<boolean> {
+    const health = await call('GET', '/api/health', true).catch(() => undefined)
+    return typeof health === 'object' && health !== null && 'pid' in health
   }
 
-  async function addToFirst(name: string, config: object): Promise<void> {
-    const told = await call('POST', '/mcp', false, { name, config })
-    requireConnected(statusIn(told, name))
+  async function addToVersion1(name: string, config: object): Promise<void> {
+    const statuses = await call('POST', '/mcp', false, { name, config })
+    requireConnected(statusIn(statuses, name))
   }
 
-  async function addToSecond(name: string, config: object): Promise<void> {
+  async function addToVersion2(name: string, config: object): Promise<void> {
     // In code mode the model would call the tools from a script.
     await call('PUT', `/api/mcp/${name}`, true, { config: { ...config, codemode: false } })
     const listed = await call('GET', '/api/mcp', true)
@@ -96,9 +96,9 @@ async function offer(
     requireConnected(own?.status)
   }
 
-  async function call(method: string, path: string, second: boolean, body?: object): Promise<unknown> {
+  async function call(method: string, path: string, version2: boolean, body?: object): Promise<unknown> {
     const query = new URLSearchParams(
-      directory === undefined ? {} : { [second ? 'location[directory]' : 'directory']: directory },
+      directory === undefined ? {} : { [version2 ? 'location[directory]' : 'directory']: directory },
     )
     const response = await fetch(`${url}${path}?${query}`, {
       method,
@@ -106,24 +106,24 @@ async function offer(
       headers: { 'content-type': 'application/json', ...(authorization !== undefined && { authorization }) },
       ...(body && { body: JSON.stringify(body) }),
     }).catch((cause: unknown) => {
-      throw new ReplyError('unreachable', `No server answers at ${url}; start one with "opencode serve".`, { cause })
+      throw new ReplyError('unreachable', `No server answers at ${url}. Start one with "opencode serve".`, { cause })
     })
     const text = await response.text()
     if (response.status === 401 || response.status === 403)
-      throw new ReplyError('unauthorized', `${url} rejected the credentials (${response.status}); give its password.`)
+      throw new ReplyError('unauthorized', `${url} rejected the credentials (${response.status}). Set its password.`)
     if (!response.ok)
       throw new ReplyError('refused', `${url} refused ${method} ${path} (${response.status}): ${text.slice(0, 300)}`)
     return text === '' ? undefined : JSON.parse(text)
   }
 }
 
-function statusIn(told: unknown, name: string): unknown {
-  return typeof told === 'object' && told !== null ? new Map(Object.entries(told)).get(name) : undefined
+function statusIn(statuses: unknown, name: string): unknown {
+  return typeof statuses === 'object' && statuses !== null ? new Map(Object.entries(statuses)).get(name) : undefined
 }
 
 function requireConnected(status: unknown): void {
-  const said = typeof status === 'object' && status !== null && 'status' in status ? status.status : 'unknown'
-  if (said === 'connected') return
+  const state = typeof status === 'object' && status !== null && 'status' in status ? status.status : 'unknown'
+  if (state === 'connected') return
   const reason = typeof status === 'object' && status !== null && 'error' in status ? `: ${String(status.error)}` : ''
-  throw new ReplyError('refused', `OpenCode could not connect to the tools (${String(said)})${reason}`)
+  throw new ReplyError('refused', `OpenCode could not connect to the tools (${String(state)})${reason}`)
 }

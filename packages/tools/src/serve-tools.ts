@@ -5,15 +5,14 @@ import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { type OnError, ReplyError } from '@reply/core'
-import { safeOnError } from '@reply/core/internal'
-import type { Tools } from '@reply/core/thoughts'
-import { type BoundTool, bindTools } from './bind.ts'
+import { forModel, safeOnError } from '@reply/core/internal'
+import type { Tool, Tools } from '@reply/core/thoughts'
 
-/** How tools are served. */
+/** The options of `serveTools`. */
 export interface ServeOptions {
   /** The port on 127.0.0.1. Default: any free one. */
   readonly port?: number | undefined
-  /** Receives what tools throw, and failures of requests. */
+  /** Receives errors of tools and failed requests. Default: ignored. */
   readonly onError?: OnError | undefined
 }
 
@@ -21,15 +20,16 @@ export interface ServeOptions {
 export interface ToolServer {
   /** The endpoint: `http://127.0.0.1:…/mcp`. */
   readonly url: string
-  /** What clients must send: a secret, made anew for each server. Keep it out of logs. */
+  /** The headers that clients must send. They contain a secret, new for each server: keep them out of logs. */
   readonly headers: Readonly<Record<string, string>>
-  /** Breaks open calls, whose handlers' signals abort, and stops listening. Never rejects. */
+  /** Stops listening and ends open calls: the signals of their handlers abort. Never rejects. */
   close(): Promise<void>
 }
 
 /**
- * Serves tools on 127.0.0.1. A request needs the secret, the address as its host, and no origin: web pages get nothing.
- * Throws `invalid` for a name or a schema that can't be served; rejects with `unreachable` if the port can't be opened.
+ * Serves tools on 127.0.0.1. A request needs the secret and the right `Host`. Requests with an `Origin` are refused, so
+ * web pages can't use the tools. Throws `invalid` for a name or a schema that can't be served. Rejects with
+ * `unreachable` if the port can't be opened.
  */
 export async function serveTools(tools: Tools, options: ServeOptions = {}): Promise<ToolServer> {
   const onError = safeOnError(options.onError)
@@ -47,19 +47,25 @@ export async function serveTools(tools: Tools, options: ServeOptions = {}): Prom
   const port = await listen()
   return { url: `http://127.0.0.1:${port}/mcp`, headers, close }
 
-  /** The status of the answer to a request that may not pass. */
+  /** The HTTP status for a request that is refused. Undefined if it is allowed. */
   function refusalOf({ method, url, headers: sent }: IncomingMessage): number | undefined {
     if (sent.host !== `127.0.0.1:${port}` || sent.origin !== undefined) return 403
     if (!isEqual(sent.authorization ?? '', headers.authorization)) return 401
     if (url !== '/mcp') return 404
-    // There are no sessions, and nothing is sent unasked.
+    // No sessions and no server-initiated messages, so there is no GET or DELETE.
     return method === 'POST' ? undefined : 405
   }
 
   async function listen(): Promise<number> {
     await new Promise<void>((resolve, reject) => {
       server.once('error', (cause) => {
-        reject(new ReplyError('unreachable', `The tools can't be served: ${cause.message}. Free the port.`, { cause }))
+        reject(
+          new ReplyError(
+            'unreachable',
+            `The tools can't be served: ${cause.message}. Free the port, or choose another.`,
+            { cause },
+          ),
+        )
       })
       server.listen(options.port ?? 0, '127.0.0.1', resolve)
     })
@@ -80,14 +86,14 @@ function refuse(response: ServerResponse, status: number): void {
   response.end(JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32000, message: 'Refused.' } }))
 }
 
-/** In the same time for each wrong text of the right length. */
+/** Compares in constant time. */
 function isEqual(given: string, expected: string): boolean {
   const one = Buffer.from(given)
   const other = Buffer.from(expected)
   return one.length === other.length && timingSafeEqual(one, other)
 }
 
-/** Answers one request of a client. Nothing is kept between requests: tools are the same for all. */
+/** Answers one request of a client. Stateless: all clients get the same tools. */
 async function answerClient(
   tools: ReadonlyMap<string, BoundTool>,
   request: IncomingMessage,
@@ -111,8 +117,50 @@ function createMcpServer(tools: ReadonlyMap<string, BoundTool>): Server {
     const tool = tools.get(params.name)
     const { text, isError } = tool
       ? await tool.call(params.arguments ?? {}, signal)
-      : { text: `There is no tool ${params.name}.`, isError: true }
+      : { text: `There is no tool named ${params.name}.`, isError: true }
     return { content: [{ type: 'text', text }], isError }
   })
   return server
+}
+
+/** A tool as a client sees it. */
+interface BoundTool {
+  readonly description: string
+  /** The JSON Schema of the input, always an object. */
+  readonly schema: { readonly type: 'object'; readonly [field: string]: unknown }
+  /** Never rejects: errors are returned as text for the model. */
+  readonly call: (given: unknown, signal: AbortSignal) => Promise<{ readonly text: string; readonly isError: boolean }>
+}
+
+/** The function names that model providers accept. */
+const namePattern = /^[\w-]{1,64}$/
+
+/** Validates the tools and wraps their handlers. Throws `invalid` for a name or a schema that can't be served. */
+function bindTools(tools: Tools, onError: OnError): ReadonlyMap<string, BoundTool> {
+  return new Map(Object.entries(tools).map(([name, tool]) => [name, bind(name, tool, onError)]))
+}
+
+function bind(name: string, tool: Tool, onError: OnError): BoundTool {
+  if (!namePattern.test(name)) {
+    const shown = JSON.stringify(name.slice(0, 100))
+    throw new ReplyError('invalid', `${shown} is not a valid tool name. Use up to 64 letters, digits, "_" and "-".`)
+  }
+  const { schema, check } = forModel(tool.schema)
+  return {
+    description: tool.description,
+    schema: { ...schema, type: 'object' },
+    call: async (given, signal) => {
+      const checked = await check(given)
+      if (!('value' in checked))
+        return { text: `The input does not fit the schema:\n${checked.problem}`, isError: true }
+      try {
+        const result = await tool.handler(checked.value, { signal })
+        return { text: typeof result === 'string' ? result : (JSON.stringify(result) ?? ''), isError: false }
+      } catch (error) {
+        const message = error instanceof Error ? error.message : String(error)
+        onError(new ReplyError('observer', `The tool ${name} failed: ${message}`, { cause: error }))
+        return { text: message, isError: true }
+      }
+    },
+  }
 }

@@ -5,7 +5,7 @@ import type { ElicitationRequest, PermissionRequest } from './decode/schema.ts'
 import { type ElicitationResponse, elicitationAsk } from './elicitation.ts'
 import type { SessionStore } from './session-store.ts'
 
-/** Shows the agent's requests to people as asks of their runs, and answers with what they say. */
+/** Turns the agent's requests into asks of their runs, and returns people's answers to the agent. */
 export function createAsks(sessions: SessionStore, runOf: (sessionID: string) => LocalRun | undefined) {
   return { permission, elicitation }
 
@@ -24,7 +24,7 @@ export function createAsks(sessions: SessionStore, runOf: (sessionID: string) =>
 
   async function elicitation(request: ElicitationRequest, signal: AbortSignal): Promise<ElicitationResponse> {
     const run = request.sessionId ? runOf(request.sessionId) : undefined
-    // Only forms were offered, and only a run has people who can be asked.
+    // The client only announced support for forms, and only a run can ask people.
     if (!run || (request.mode && request.mode !== 'form')) return { action: 'cancel' }
     return await ask(run, signal, (requestID, reply) => elicitationAsk(request, requestID, reply))
   }
@@ -34,7 +34,7 @@ export function createAsks(sessions: SessionStore, runOf: (sessionID: string) =>
     signal: AbortSignal,
     make: (requestID: string, reply: (response: Response) => void) => LocalAsk,
   ): Promise<Response> {
-    // Another process's asks must not have the same.
+    // Unique across processes.
     const requestID = `ask_${randomUUID()}`
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason)
@@ -47,12 +47,12 @@ export function createAsks(sessions: SessionStore, runOf: (sessionID: string) =>
   }
 }
 
-/** What the agent is answered, as the protocol has it. */
+/** The protocol's response to a permission request. */
 export interface PermissionResponse {
   readonly outcome: { readonly outcome: 'cancelled' } | { readonly outcome: 'selected'; readonly optionId: string }
 }
 
-/** What a permission request asks. `reply` receives the answer for the agent. */
+/** Converts a permission request to an ask. `reply` receives the response for the agent. */
 export function permissionAsk(
   request: PermissionRequest,
   call: Call,
@@ -61,10 +61,10 @@ export function permissionAsk(
 ): LocalAsk {
   const { toolCall, options } = request
   const title = toolCall.title ?? call.title ?? call.tool
-  // What the request tells beyond the call's own arguments, such as the diff of an edit.
-  const told = isFields(toolCall.rawInput) ? toolCall.rawInput : {}
+  // Fields that the call's own arguments lack, for example the diff of an edit.
+  const requested = isFields(toolCall.rawInput) ? toolCall.rawInput : {}
   const own = isFields(call.rawInput) ? call.rawInput : {}
-  const metadata = Object.fromEntries(Object.entries(told).filter(([name, value]) => own[name] !== value))
+  const metadata = Object.fromEntries(Object.entries(requested).filter(([name, value]) => own[name] !== value))
   return {
     type: 'permission',
     requestID,
@@ -79,8 +79,8 @@ export function permissionAsk(
 }
 
 /**
- * An answer as the option of its kind. A rejection for good is taken only if there is no other. If the agent offers
- * nothing of the kind, the request is cancelled, which allows nothing.
+ * Picks the option for an answer. A permanent rejection is used only if there is no other. If the agent offers no
+ * option of the kind, the request is cancelled, which allows nothing.
  */
 export function responseTo(answer: LocalAnswer, options: PermissionRequest['options']): PermissionResponse {
   const kinds = kindsFor[answer.type]
@@ -88,7 +88,7 @@ export function responseTo(answer: LocalAnswer, options: PermissionRequest['opti
   return { outcome: option ? { outcome: 'selected', optionId: option.optionId } : { outcome: 'cancelled' } }
 }
 
-/** Whether a person said no. */
+/** Whether the response selects a reject option. */
 export function isRejection({ outcome }: PermissionResponse, { options }: PermissionRequest): boolean {
   if (outcome.outcome !== 'selected') return false
   return options.some(({ optionId, kind }) => optionId === outcome.optionId && kind.startsWith('reject'))

@@ -5,7 +5,7 @@ import { serveTools } from '@reply/tools'
 import type { AcpOptions } from './options.ts'
 import { type AcpSource, acpSource } from './source.ts'
 
-/** The options of `acp`, with those of `connectSource`. */
+/** The options of `acp`, including those of `connectSource`. */
 export interface AcpClientOptions extends AcpOptions, Omit<DriveOptions, 'directory' | 'clock' | 'onError'> {}
 
 /** The client of an agent that speaks the Agent Client Protocol. Also has `stream` and `run`, for typed results. */
@@ -21,7 +21,7 @@ export function acp(options: AcpClientOptions): AcpClient {
 
 /** Connects to a source, with time for its agent to start. */
 export function clientOf(source: AcpSource, options: AcpClientOptions): AcpClient {
-  // Longer than the agent may take, so that the agent's own failure is the one that is reported.
+  // Longer than the agent's own deadline, so that the agent's failure is reported first.
   const startMs = (options.deadlineMs ?? 60_000) + 5000
   const client = connectSource(source, { connectTimeoutMs: startMs, firstFrameMs: startMs, ...options })
   const host = createToolHost(source, client.ready, options.onError)
@@ -29,13 +29,13 @@ export function clientOf(source: AcpSource, options: AcpClientOptions): AcpClien
 }
 
 /**
- * Offers tools in a new session: an agent learns of MCP servers when it makes one. `ready` rejects if the agent can't be
- * started.
+ * Offers tools in a new session, because an agent only accepts MCP servers when it creates one. `ready` rejects if the
+ * agent can't be started.
  */
 function createToolHost(source: AcpSource, ready: Promise<void>, onError: OnError | undefined): ToolHost {
   return {
     offer: async (tools, input) => {
-      if (input.sessionID !== undefined) throw lacks('tools in a session that exists', 'leave out the sessionID')
+      if (input.sessionID !== undefined) throw lacks('tools in an existing session', 'leave out the sessionID')
       await ready
       if (source.agentInfo()?.mcpOverHttp !== true) throw lacks('MCP servers over HTTP', 'leave out tools and output')
       const { url, headers, close } = await serveTools(tools, { onError })
@@ -58,6 +58,6 @@ function createToolHost(source: AcpSource, ready: Promise<void>, onError: OnErro
   }
 
   function lacks(what: string, cure: string): ReplyError {
-    return new ReplyError('unsupported', `${source.name} takes no ${what}: ${cure}.`)
+    return new ReplyError('unsupported', `${source.name} does not support ${what}: ${cure}.`)
   }
 }

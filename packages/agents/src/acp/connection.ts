@@ -26,7 +26,7 @@ export interface RunningAgent {
 /** The version of the protocol that this package speaks. */
 const protocolVersion = 1
 
-/** Starts the agent and greets it. Rejects with `unreachable`, or `unauthorized` if it refuses the login. */
+/** Starts the agent and initializes it. Rejects with `unreachable`, or `unauthorized` if it refuses the login. */
 export async function startAgent(
   transport: Transport,
   settings: AcpSettings,
@@ -36,10 +36,14 @@ export async function startAgent(
   const connection = connectAgent(transport, settings, handlers)
   try {
     const agent = readInitialize(await firstAnswer())
-    if (!agent) throw new ReplyError('malformed', `${name} answered "initialize" with something else than ACP.`)
+    if (!agent)
+      throw new ReplyError(
+        'malformed',
+        `${name} did not answer "initialize" in ACP. Check that its command starts an ACP agent.`,
+      )
     if (agent.protocolVersion !== protocolVersion) {
-      const words = `${name} speaks version ${agent.protocolVersion} of the Agent Client Protocol, not ${protocolVersion}`
-      throw new ReplyError('unsupported', `${words}: use a version of the agent that speaks ${protocolVersion}.`)
+      const problem = `${name} speaks version ${agent.protocolVersion} of the Agent Client Protocol, not ${protocolVersion}`
+      throw new ReplyError('unsupported', `${problem}. Use a version of the agent that speaks ${protocolVersion}.`)
     }
     if (authMethodID !== undefined) await connection.request('authenticate', { methodId: authMethodID }, deadlineMs)
     return { connection, agent, opened: new Set() }
@@ -62,41 +66,44 @@ export async function startAgent(
     const clientInfo = { name: 'reply', version: '0.1.0' }
     const answered = connection.request('initialize', { protocolVersion, clientCapabilities, clientInfo }, deadlineMs)
     const died = connection.ended.then((how): never => {
-      const cure = 'Run it by hand in that folder, or read what it says with onStderr.'
+      const cure = 'Run it by hand in that folder, or read its stderr with onStderr.'
       throw new ReplyError('unreachable', `${name} ${how} before it answered "initialize". ${cure}`)
     })
-    // A closed connection rejects the request too, with less to say.
+    // A closed connection also rejects the request, but with a less helpful error.
     return await Promise.race([
       answered.catch(async (error: unknown) => await Promise.race([died, rejectLater(error)])),
       died,
     ])
   }
 
-  /** Leaves the process time to say how it ended. */
+  /** Waits for the exit code of the process, which explains more than the error. */
   function rejectLater(error: unknown): Promise<never> {
     return new Promise((_, reject) => clock.after(1000, () => reject(error)))
   }
 }
 
-/** What the agent may call. */
+/** The methods that the agent may call. */
 export interface ClientMethods extends FileRights {
   /** Called for each session update, in order, before anything that came after it. */
   update(params: unknown): void
   /** The signal aborts when the agent withdraws the request. */
   permission(request: PermissionRequest, signal: AbortSignal): Promise<PermissionResponse>
   elicitation(request: ElicitationRequest, signal: AbortSignal): Promise<ElicitationResponse>
-  /** Undefined if it may run no commands here. */
+  /** Undefined if the agent may not run commands here. */
   readonly terminals: Terminals | undefined
 }
 
 /** JSON-RPC with one running agent. */
 export interface AgentConnection {
-  /** Rejects with the SDK's `RequestError` if the agent answers so, and with `unreachable` if it never does. */
+  /**
+   * Rejects with the SDK's `RequestError` if the agent answers with an error, and with `unreachable` if it doesn't
+   * answer.
+   */
   request(method: string, params: object, limitMs?: number): Promise<unknown>
-  /** As `request`, within the deadline of the settings. Rejects with a `ReplyError`. */
+  /** Like `request`, with the deadline of the settings. Rejects with a `ReplyError`. */
   call(method: string, params: object): Promise<unknown>
   notify(method: string, params: object): Promise<void>
-  /** Resolves when the agent has ended and all that it said was read, with how it ended. */
+  /** Resolves when the agent has ended and its output was read, for example with `exited with code 1`. */
   readonly ended: Promise<string>
   close(): Promise<void>
 }
@@ -118,7 +125,7 @@ function connectAgent(
     read = resolve
   })
   const connection: ClientConnection = app.connect({ readable: readable(), writable: writable() })
-  // An agent that closes its output can't answer any more.
+  // An agent that closed its output can't answer.
   void connection.closed.then(() => transport.close())
   return {
     request,
@@ -138,8 +145,8 @@ function connectAgent(
   }
 
   /**
-   * Updates are handled here, so that none is behind the response that ends its run. What follows a response waits until
-   * that was handled.
+   * Handles updates before the SDK sees them, so that a response never overtakes the updates before it. Messages after
+   * a response wait until it was handled.
    */
   function readable(): ReadableStream<AnyMessage> {
     let handled: Promise<void> | undefined
@@ -192,15 +199,15 @@ function connectAgent(
   }
 }
 
-/** What a call's rejection means. */
+/** Converts the rejection of a call. */
 export function toReplyError(error: unknown, what: string): ReplyError {
   if (error instanceof ReplyError) return error
   if (!(error instanceof RequestError)) {
-    const words = error instanceof Error ? error.message : String(error)
-    return new ReplyError('unreachable', `${what} failed: ${words}. The agent may have ended.`, { cause: error })
+    const message = error instanceof Error ? error.message : String(error)
+    return new ReplyError('unreachable', `${what} failed: ${message}. The agent may have ended.`, { cause: error })
   }
   const type = error.code === -32_000 ? 'unauthorized' : 'refused'
-  const cure = type === 'unauthorized' ? ' Log in to the agent, or give authMethodID.' : ''
+  const cure = type === 'unauthorized' ? ' Log in to the agent, or set authMethodID.' : ''
   return new ReplyError(type, `${what} failed: ${sentenceOf(error.message)} (JSON-RPC ${error.code}).${cure}`, {
     cause: error,
   })

@@ -6,13 +6,13 @@ import type { ElicitationRequest, Property } from './decode/schema.ts'
 
 type Value = string | number | boolean | string[]
 
-/** What the agent is answered, as the protocol has it. */
+/** The protocol's response to an elicitation. */
 export type ElicitationResponse =
   | { readonly action: 'accept'; readonly content: Readonly<Record<string, Value>> }
   | { readonly action: 'decline' }
   | { readonly action: 'cancel' }
 
-/** A form as questions, one per field, in its order. A form without fields asks for a yes. */
+/** Converts a form to questions, one per field, in its order. A form without fields becomes a "Yes" question. */
 export function elicitationAsk(
   request: ElicitationRequest,
   requestID: string,
@@ -36,17 +36,17 @@ export function elicitationAsk(
 interface Field {
   readonly name: string
   readonly field: Property
-  /** The field that takes words instead of a choice. */
+  /** The field that takes free text instead of a choice. */
   readonly custom?: string | undefined
 }
 
-/** With this choice codex-acp wants the other words in the question's note: USER_INPUT_OTHER_OPTION of codex-acp 2.6. */
+/** With this choice, codex-acp expects free text in the question's note: USER_INPUT_OTHER_OPTION of codex-acp 2.6. */
 const noneOfThese = 'None of the above'
 
 /**
  * Claude's agent follows a question `question_0` with a text field `question_0_custom` for another answer
- * (askUserQuestionsToCreateRequest of claude-agent-acp 0.101), and Codex's with a note that names its question
- * (buildUserInputSchema of codex-acp 2.6). Both are one question here.
+ * (askUserQuestionsToCreateRequest of claude-agent-acp 0.101). Codex's agent follows it with a note that names its
+ * question (buildUserInputSchema of codex-acp 2.6). Both become one question here.
  */
 function fieldsOf({ requestedSchema }: ElicitationRequest): readonly Field[] {
   const properties = requestedSchema?.properties ?? {}
@@ -63,7 +63,7 @@ function fieldsOf({ requestedSchema }: ElicitationRequest): readonly Field[] {
   )
 }
 
-/** The question that a text field is the note of. */
+/** The name of the question that a text field annotates. Undefined for other fields. */
 function questionOfNote(field: Property | undefined): string | undefined {
   const { codex } = isFields(field?._meta) ? field._meta : {}
   return isFields(codex) && codex.role === 'user_note' && typeof codex.questionId === 'string'
@@ -72,10 +72,10 @@ function questionOfNote(field: Property | undefined): string | undefined {
 }
 
 function questionOf({ name, field, custom }: Field, message: string): Question {
-  const words = [message, field.description ?? field.title ?? (message === '' ? name : '')]
+  const paragraphs = [message, field.description ?? field.title ?? (message === '' ? name : '')]
   return {
     header: field.title ?? name,
-    question: words.filter((word) => word !== '').join('\n\n'),
+    question: paragraphs.filter((paragraph) => paragraph !== '').join('\n\n'),
     options: choicesOf(field).flatMap(({ label, description }) =>
       custom !== undefined && label === noneOfThese ? [] : [{ label, description }],
     ),
@@ -107,7 +107,7 @@ function choicesOf(field: Property): readonly Choice[] {
   return plain.map((value) => ({ value, label: value, description: '' }))
 }
 
-/** Throws `invalid` if a number was asked for and the answer is none. */
+/** Throws `invalid` if a numeric field gets an answer that is not a number. */
 function responseTo(answer: LocalAnswer, request: ElicitationRequest): ElicitationResponse {
   if (answer.type === 'rejected') return { action: 'decline' }
   if (answer.type !== 'answered') return { action: 'cancel' }
@@ -135,5 +135,5 @@ function fieldValue(name: string, field: Property, given: readonly string[]): Va
   const number = Number(value)
   const isNumber = field.type === 'integer' ? Number.isInteger(number) : Number.isFinite(number)
   if (isNumber && String(value).trim() !== '') return number
-  throw new ReplyError('invalid', `${JSON.stringify(value)} is not a number, which "${name}" must be; give digits.`)
+  throw new ReplyError('invalid', `"${name}" must be a number, not ${JSON.stringify(value)}. Answer with digits.`)
 }

@@ -3,17 +3,17 @@ import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:pat
 import { type ClientApp, RequestError } from '@agentclientprotocol/sdk'
 import { readFileRequest, writeFileRequest } from './decode/schema.ts'
 
-/** What an agent may do with files. */
+/** Which files an agent may read and write. */
 export interface FileRights {
   readonly files: 'none' | 'read' | 'write'
-  /** The folder of a session. Undefined if there is no such session: then nothing is allowed. */
+  /** The folder of a session. Undefined for an unknown session, which may access no files. */
   folderOf(sessionID: string): string | undefined
 }
 
 /** The largest file that is read for an agent, in bytes. */
 const maxBytes = 16 * 1024 * 1024
 
-/** Offers the agent the file methods that it has a right to. */
+/** Registers the file methods that the agent may call. */
 export function addFiles(app: ClientApp, rights: FileRights): void {
   if (rights.files === 'none') return
   app.onRequest('fs/read_text_file', readFileRequest, async ({ params }) => ({
@@ -28,23 +28,23 @@ export function addFiles(app: ClientApp, rights: FileRights): void {
   })
 }
 
-/** The file without links. Rejects with an error for the agent if it is outside of the session's folder. */
+/** Resolves the file's links. Rejects with an error for the agent if it is outside of the session's folder. */
 async function allowed(
   rights: FileRights,
   { sessionId, path }: { readonly sessionId: string; readonly path: string },
 ): Promise<string> {
   const folder = rights.folderOf(sessionId)
   if (folder === undefined) throw RequestError.sessionNotFound(sessionId)
-  const file = await placeInside(folder, path)
+  const file = await pathInside(folder, path)
   if (file === (await realpath(folder))) throw RequestError.invalidParams({ path }, 'The path is a folder')
   return file
 }
 
 /**
- * The place without links, if it is the folder or inside of it; it need not exist. Rejects with an error for the agent if
- * it is outside or not absolute.
+ * Resolves a path's links, and checks that it is the folder or inside of it. The path need not exist. Rejects with an
+ * error for the agent if it is outside or not absolute.
  */
-export async function placeInside(folder: string, path: string): Promise<string> {
+export async function pathInside(folder: string, path: string): Promise<string> {
   if (!isAbsolute(path)) throw RequestError.invalidParams({ path }, 'The path must be absolute')
   const [home, place] = await Promise.all([realpath(folder), withoutLinks(resolve(path))])
   const inside = relative(home, place)
@@ -53,10 +53,10 @@ export async function placeInside(folder: string, path: string): Promise<string>
   return place
 }
 
-/** As many links as the kernel follows. */
+/** The kernel's limit. */
 const maxLinks = 40
 
-/** Follows the links of as much of the path as exists, also one that leads to a file that is not there yet. */
+/** Resolves links in the part of the path that exists, including a link to a file that doesn't exist yet. */
 async function withoutLinks(path: string, links = 0): Promise<string> {
   try {
     return await realpath(path)
@@ -74,7 +74,7 @@ async function readText(path: string): Promise<string> {
   const found = await stat(path).catch(() => undefined)
   if (!found?.isFile()) throw RequestError.resourceNotFound(path)
   if (found.size > maxBytes)
-    throw RequestError.invalidParams({ path }, `The file has ${found.size} bytes; ${maxBytes} may be read`)
+    throw RequestError.invalidParams({ path }, `The file has ${found.size} bytes, more than the limit of ${maxBytes}`)
   return await readFile(path, 'utf8')
 }
 

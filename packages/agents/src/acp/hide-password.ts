@@ -1,7 +1,7 @@
 /**
- * A plugin that OpenCode loads by its path: shells get the password and user of OpenCode's server empty. The plugin must
- * not delete them from OpenCode's own environment: version 1.18.33 reads them after it loads plugins, and its server then
- * takes every request.
+ * A plugin that OpenCode loads by path. It empties the user and password of OpenCode's server in the environment of
+ * shells. It must not delete them from OpenCode's own environment: version 1.18.33 reads them after it loads plugins,
+ * and without them its server accepts every request.
  */
 export async function hidePassword(): Promise<object> {
   return {

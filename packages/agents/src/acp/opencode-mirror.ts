@@ -13,47 +13,47 @@ import { pause } from '@reply/core/internal'
 import type { LocalAnswer, LocalAsk, LocalEnding, LocalOutput, LocalRun } from '@reply/core/source'
 import type { RunHooks } from './source.ts'
 
-/** How long the end of a run waits for what the server has yet to tell of its sub-agents, in ms. */
+/** How long the end of a run waits for pending events of its sub-agents, in ms. */
 const lagMs = 2000
 
 /**
- * Copies from OpenCode's own server what its ACP leaves out: questions, and sub-agents with all they do. `server` returns
- * undefined until the server was started.
+ * Copies what OpenCode's ACP leaves out from its own server: questions, and sub-agents with all they do. `server`
+ * returns undefined until the server was started.
  */
 export function createMirror(server: () => Client | undefined, clock: Clock, onError: OnError | undefined): RunHooks {
-  return { begun }
+  return { runStarting }
 
-  function begun(run: LocalRun, link: (callID: string, sessionID: string) => boolean): () => Promise<void> {
+  function runStarting(run: LocalRun, link: (callID: string, sessionID: string) => boolean): () => Promise<void> {
     const opencode = server()
     if (!opencode) return async () => {}
-    /** What was asked here, and what is being answered or over: the server tells of that, too. */
+    /** Ids of asks that were copied, and of those that were answered here: the server reports these, too. */
     const asked = new Set<string>()
     const closed = new Set<string>()
     const linked = new Set<string>()
     const runs = new Map<string, LocalRun>()
     const written = new Map<string, number | Part>()
     let newest: Reply | undefined
-    let isOver = false
-    let looked = (): void => {}
+    let hasEnded = false
+    let onUpdate = (): void => {}
     const stop = opencode.watch({ sessionID: run.sessionID }, { observe: (reply) => [show(reply)] })
     return async () => {
       if (newest && newest.children.length > 0) await settled()
-      isOver = true
+      hasEnded = true
       stop()
     }
 
     function show(reply: Reply) {
-      if (newest === undefined) look(reply)
-      return observerOf(({ reply: next }) => look(next))
+      if (newest === undefined) update(reply)
+      return observerOf(({ reply: next }) => update(next))
     }
 
-    function look(reply: Reply): void {
-      if (isOver) return
+    function update(reply: Reply): void {
+      if (hasEnded) return
       newest = reply
       copyChildren(run, reply)
       for (const ask of reply.asks) copyAsk(ask)
       endChildren(reply)
-      looked()
+      onUpdate()
     }
 
     function copyChildren(parent: LocalRun, { children }: Reply): void {
@@ -67,13 +67,13 @@ export function createMirror(server: () => Client | undefined, clock: Clock, onE
       }
     }
 
-    /** ACP may tell a call later than the server does, and of calls of sub-agents only the server does. */
+    /** The server may report a call before ACP does. Calls of sub-agents come from the server only. */
     function linkCall(parent: LocalRun, { callID, reply }: Child): void {
       if (parent !== run || callID === undefined || linked.has(callID)) return
       if (link(callID, reply.sessionID)) linked.add(callID)
     }
 
-    /** A session may run again for another call: then it is another child of its parent. */
+    /** A session that runs again for another call becomes another child of its parent. */
     function runOf(parent: LocalRun, { title, reply }: Child, at: number): LocalRun {
       const key = `${parent.sessionID} ${at}`
       const known = runs.get(key)
@@ -98,7 +98,7 @@ export function createMirror(server: () => Client | undefined, clock: Clock, onE
       return delta === '' ? [] : [{ type: part.type, delta, messageID, raw: part.raw }]
     }
 
-    /** The root's own permissions come over ACP. */
+    /** Skips the root's own permissions, which come over ACP. */
     function copyAsk(ask: Ask): void {
       const isOwn = ask.sessionID === run.sessionID
       if (isOwn && ask.type === 'permission') return
@@ -123,10 +123,10 @@ export function createMirror(server: () => Client | undefined, clock: Clock, onE
 
     async function reply(ask: Ask, answer: LocalAnswer): Promise<void> {
       closed.add(ask.requestID)
-      // As the server has it now: its call may have become known since.
+      // The newest version, because its call may have become known since.
       const now = newest?.asks.find(({ requestID }) => requestID === ask.requestID) ?? ask
       try {
-        // An abort leaves permissions pending, and one that is allowed later would still run.
+        // An abort leaves permissions pending, and a call that is allowed later would still run.
         if (answer.type === 'canceled') await opencode?.reject(now)
         else if (answer.type === 'rejected') await opencode?.reject(now, answer.message)
         else if (answer.type === 'answered') await opencode?.answer(now, answer.answers)
@@ -146,13 +146,18 @@ export function createMirror(server: () => Client | undefined, clock: Clock, onE
 
     async function settled(): Promise<void> {
       const late = new AbortController()
-      looked = () => {
+      onUpdate = () => {
         if (newest?.phase === 'settled') late.abort()
       }
-      looked()
+      onUpdate()
       await pause(clock, lagMs, late.signal)
       if (newest?.phase !== 'settled')
-        onError?.(new ReplyError('unreachable', 'OpenCode told the end of a run before that of its sub-agents.'))
+        onError?.(
+          new ReplyError(
+            'unreachable',
+            `OpenCode ended a run, but its sub-agents did not end within ${lagMs} ms. Their parts may be incomplete.`,
+          ),
+        )
     }
   }
 }

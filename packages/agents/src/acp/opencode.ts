@@ -10,7 +10,7 @@ import { type AcpOptions, toSettings } from './options.ts'
 import { type AcpSource, createAcpSource } from './source.ts'
 import { startTransport, type Transport } from './transport.ts'
 
-/** The options of `opencodeAcp`: those of `acp` without a command, which has a default. */
+/** The options of `opencodeAcp`: those of `acp`, but `command` has a default. */
 export interface OpencodeAcpOptions extends Omit<AcpClientOptions, 'command'> {
   /** OpenCode's program. Default `opencode`. */
   readonly command?: string | undefined
@@ -19,9 +19,9 @@ export interface OpencodeAcpOptions extends Omit<AcpClientOptions, 'command'> {
 }
 
 /**
- * Starts `opencode acp` of OpenCode 1, with the questions and sub-agents that its ACP leaves out. Both go over OpenCode's
- * own server, which listens on a free local port with a generated password. A plugin hides the password from the shells
- * that OpenCode starts.
+ * Starts `opencode acp` of OpenCode 1, and adds the questions and sub-agents that its ACP leaves out. Both come over
+ * OpenCode's own server, which listens on a free local port with a generated password. A plugin hides the password from
+ * the shells that OpenCode starts.
  */
 export function opencodeAcp(options: OpencodeAcpOptions = {}): AcpClient {
   const all = { ...options, command: options.command ?? 'opencode' }
@@ -46,7 +46,7 @@ export function opencodeAcpSource(
     const password = randomUUID()
     const env = {
       ...options.env,
-      // Without it OpenCode hides the tool from ACP clients, which could not answer.
+      // By default OpenCode hides the tool from ACP clients, because they can't answer.
       OPENCODE_ENABLE_QUESTION_TOOL: '1',
       OPENCODE_SERVER_USERNAME: username,
       OPENCODE_SERVER_PASSWORD: password,
@@ -65,7 +65,7 @@ export function opencodeAcpSource(
 
 const username = 'reply'
 
-/** The plugin that hides the password from shells: beside this file, with its ending. */
+/** The plugin that hides the password from shells. It has the same extension as this file, `.ts` or `.js`. */
 const hidePassword = new URL(`./hide-password${extname(import.meta.url)}`, import.meta.url).href
 
 function contentIn(env: AcpOptions['env'] = {}): string | undefined {
@@ -75,7 +75,7 @@ function contentIn(env: AcpOptions['env'] = {}): string | undefined {
 
 /**
  * Adds a plugin to the settings that OpenCode reads from `OPENCODE_CONFIG_CONTENT`. Throws `invalid` if they are not
- * JSON: OpenCode would also take comments in them.
+ * JSON, although OpenCode itself accepts comments.
  */
 export function addPlugin(content: string | undefined, plugin: string): string {
   const settings = parsed(content || '{}')
@@ -83,7 +83,7 @@ export function addPlugin(content: string | undefined, plugin: string): string {
     const { plugin: plugins = [] } = settings
     if (Array.isArray(plugins)) return JSON.stringify({ ...settings, plugin: [...plugins, plugin] })
   }
-  const cure = 'Write it as a JSON object without comments, with a list of plugins if there are any.'
+  const cure = 'Write it as a JSON object without comments. `plugin`, if present, must be a list.'
   throw new ReplyError('invalid', `OPENCODE_CONFIG_CONTENT can't be read, so OpenCode was not started. ${cure}`)
 }
 
@@ -95,7 +95,7 @@ function parsed(content: string): unknown {
   }
 }
 
-/** Retries until the server listens. Failures before that are expected. */
+/** Retries until the server listens. Errors before that are expected and not reported. */
 function connectWhenUp(url: string, password: string, directory: string, onError: OnError | undefined): Client {
   let wasLive = false
   return connect({

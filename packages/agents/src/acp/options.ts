@@ -4,7 +4,7 @@ import { type Clock, type OnError, ReplyError, systemClock } from '@reply/core'
 import { createSecretFilter, guarded, safeOnError } from '@reply/core/internal'
 import type { AcpNotice } from './decode/update.ts'
 
-/** The agent to start, and what it may do on your machine. */
+/** Which agent to start, and which rights it has on your machine. */
 export interface AcpOptions {
   /** The agent's program: a path, or a name in `PATH`. No shell reads it. */
   readonly command: string
@@ -17,32 +17,33 @@ export interface AcpOptions {
   /** Shown in errors. Default: the program's name without its folder. */
   readonly name?: string | undefined
   /**
-   * Whether the agent may read, or also write, text files through your program. Only files in its session's folder, after
-   * links and `..` were followed. Most agents also touch files by themselves, which `none` does not stop. Default `write`.
+   * Whether the agent may read, or also write, text files through your program. Limited to files in its session's
+   * folder, after links and `..` are resolved. Most agents also access files directly, which `none` does not prevent.
+   * Default `write`.
    */
   readonly files?: 'none' | 'read' | 'write' | undefined
   /**
    * Whether the agent may run commands as your user, with the agent's environment and without asking. They start in the
-   * session's folder or below it, during a run, but a folder does not confine a shell. They end when their run is aborted,
-   * with the agent and with your program. Most agents also run commands by themselves, which `false` does not stop.
-   * Default `false`.
+   * session's folder or below it, during a run, but a folder does not confine a shell. They end when their run is
+   * aborted, when the agent ends and when your program ends. Most agents also run commands directly, which `false` does
+   * not prevent. Default `false`.
    */
   readonly terminals?: boolean | undefined
   /** MCP servers for each session, in the protocol's shape. Default: none. */
   readonly mcpServers?: readonly McpServer[] | undefined
-  /** Logs in with this one of the agent's `authMethods` after the start. Default: the agent's own login. */
+  /** The id of one of the agent's `authMethods`, used to log in after the start. Default: the agent's own login. */
   readonly authMethodID?: string | undefined
-  /** How long the agent may take to start, and to answer a request that is not a prompt, in ms. Default 60,000. */
+  /** How long the agent may take to start, and to answer a request other than a prompt, in ms. Default 60,000. */
   readonly deadlineMs?: number | undefined
   /** The longest message of the agent, in bytes. A longer one is skipped and reported. Default 16,777,216. */
   readonly maxMessageBytes?: number | undefined
   /** Receives errors that stop nothing, for example lines that can't be read. Default: ignored. */
   readonly onError?: OnError | undefined
-  /** Receives the agent's standard error as it comes, which may hold secrets. Default: dropped. */
+  /** Receives the agent's standard error as it arrives. May contain secrets. Default: dropped. */
   readonly onStderr?: ((text: string) => void) | undefined
-  /** Receives notices of the agent, for example that a quota runs out. Default: the agent is not told to send any. */
+  /** Receives notices of the agent, for example that a quota runs out. Default: the agent is not asked to send any. */
   readonly onNotice?: ((sessionID: string, notice: AcpNotice) => void) | undefined
-  /** Receives each message as JSON, for recording. May hold secrets. Default: none. */
+  /** Receives each message as JSON, for recording. May contain secrets. Default: none. */
   readonly onMessage?: ((from: 'agent' | 'client', json: string) => void) | undefined
   /** The source of all times and timers. Default: the computer's clock. */
   readonly clock?: Clock | undefined
@@ -63,7 +64,7 @@ export interface AcpSettings extends AcpOptions {
 /** Fills in the defaults. Throws `invalid` for an invalid `deadlineMs`. */
 export function toSettings(options: AcpOptions): AcpSettings {
   const { command, clock = systemClock, deadlineMs = 60_000, files = 'write', terminals = false } = options
-  if (!(deadlineMs > 0)) throw new ReplyError('invalid', `deadlineMs is ${deadlineMs}; give a number above 0.`)
+  if (!(deadlineMs > 0)) throw new ReplyError('invalid', `deadlineMs is ${deadlineMs}. Give a number above 0.`)
   // A callback that throws must not end a run.
   const onError = safeOnError(options.onError)
   return {

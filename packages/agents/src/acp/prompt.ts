@@ -1,7 +1,7 @@
 import { ReplyError, type ReplyFailure } from '@reply/core'
 import type { InputPart, LocalEnding, SourcePrompt } from '@reply/core/source'
 
-/** What the agent takes in prompts besides text and links. */
+/** The media that the agent accepts in prompts, besides text and links. */
 export interface PromptRights {
   readonly image: boolean
   readonly audio: boolean
@@ -12,10 +12,10 @@ export type PromptBlock =
   | { readonly type: 'image' | 'audio'; readonly data: string; readonly mimeType: string }
   | { readonly type: 'resource_link'; readonly uri: string; readonly name: string; readonly mimeType: string }
 
-/** A prompt as the protocol has it. Throws `unsupported` for what it can't say. */
+/** Converts a prompt to the protocol's blocks. Throws `unsupported` for fields that the protocol lacks. */
 export function blocksOf(prompt: SourcePrompt, rights: PromptRights, name: string): readonly PromptBlock[] {
   const { text, parts = [], files = [], system, tools, format } = prompt
-  if (system !== undefined) throw lacks(name, 'a system prompt', 'say it in the text')
+  if (system !== undefined) throw lacks(name, 'a system prompt', 'put it into the text')
   if (tools !== undefined) throw lacks(name, 'a choice of tools', 'leave it out')
   if (format !== undefined) throw lacks(name, 'a format', 'ask for it in the text')
   const first: readonly PromptBlock[] = text === undefined || text === '' ? [] : [{ type: 'text', text }]
@@ -25,28 +25,28 @@ export function blocksOf(prompt: SourcePrompt, rights: PromptRights, name: strin
 
 function blockOf(part: InputPart, rights: PromptRights, name: string): PromptBlock {
   if (part.type === 'text') return { type: 'text', text: part.text }
-  if (part.type !== 'file') throw lacks(name, `a part of the type "${part.type}"`, 'say it in the text')
+  if (part.type !== 'file') throw lacks(name, `a part of the type "${part.type}"`, 'put it into the text')
   const { url, mime, filename } = part
   const data = /^data:[^,]*;base64,(.*)$/s.exec(url)?.[1]
   if (data === undefined && !url.startsWith('data:'))
     return { type: 'resource_link', uri: url, name: filename ?? url.split('/').at(-1) ?? url, mimeType: mime }
   const type = mime.startsWith('image/') ? 'image' : mime.startsWith('audio/') ? 'audio' : undefined
   if (type && rights[type] && data !== undefined) return { type, data, mimeType: mime }
-  throw lacks(name, `a file of the type "${mime}" as data`, 'give its place as file://')
+  throw lacks(name, `a file of the type "${mime}" as data`, 'give its location as file://')
 }
 
 function lacks(name: string, what: string, cure: string): ReplyError {
-  return new ReplyError('unsupported', `${name} takes no prompt with ${what}: ${cure}.`)
+  return new ReplyError('unsupported', `${name} does not accept a prompt with ${what}: ${cure}.`)
 }
 
-/** What a stop reason means. One that protocol 1 doesn't have counts as an end, and is kept as the finish reason. */
+/** Converts a stop reason. One that protocol 1 doesn't have completes the run, and is kept as the finish reason. */
 export function endingOf(stopReason: string): LocalEnding {
   switch (stopReason) {
     case 'end_turn':
       return { type: 'completed' }
     case 'max_tokens':
       return { type: 'completed', finish: 'length' }
-    // The agent would have gone on.
+    // The agent had more to do.
     case 'max_turn_requests':
       return { type: 'completed', finish: 'tool-calls' }
     case 'refusal':
@@ -58,26 +58,29 @@ export function endingOf(stopReason: string): LocalEnding {
   }
 }
 
-/** A JSON-RPC error as the agent sent it. Some put the provider's words into `data`. */
+/** A JSON-RPC error from the agent. Some agents put the provider's message into `data`. */
 interface RpcError {
   readonly code: number
   readonly message: string
   readonly data?: unknown
 }
 
-/** -32000: the agent must be logged in. https://agentclientprotocol.com/protocol/schema#errorcode */
+/**
+ * Converts an error. Code -32000 means that a login is required:
+ * https://agentclientprotocol.com/protocol/schema#errorcode
+ */
 export function failureOf({ code, message, data }: RpcError): ReplyFailure {
-  const words = wordsOf(data)
+  const details = messageIn(data)
   const isRefused = code === -32_000
   // Gemini CLI 0.61 sends the provider's HTTP status as the code, and its JSON as the message.
   const statusCode = isRefused ? 401 : code >= 400 && code < 600 ? code : undefined
   const name = isRefused ? 'unauthorized' : `JSON-RPC ${code}`
-  const said = wordsOf(providerError(message)) ?? message
-  const all = words === undefined || said.includes(words) ? said : `${said}: ${words}`
+  const main = messageIn(providerError(message)) ?? message
+  const all = details === undefined || main.includes(details) ? main : `${main}: ${details}`
   return { name, message: all, ...(statusCode && { statusCode }), raw: { code, message, data } }
 }
 
-/** The error in a message that is JSON. */
+/** The `error` field of a message that is JSON. Undefined for other messages. */
 function providerError(message: string): unknown {
   try {
     const value: unknown = JSON.parse(message)
@@ -87,7 +90,7 @@ function providerError(message: string): unknown {
   }
 }
 
-function wordsOf(data: unknown): string | undefined {
+function messageIn(data: unknown): string | undefined {
   if (typeof data === 'string') return data
   if (typeof data !== 'object' || data === null) return undefined
   for (const value of [

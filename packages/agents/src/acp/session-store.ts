@@ -1,55 +1,55 @@
 import type { LocalOutput } from '@reply/core/source'
 import { askedCall, type Call, hasEnded, outputOf, rejectedCall, terminalsOf, withTerminals } from './decode/call.ts'
 import type { PermissionRequest } from './decode/schema.ts'
-import { decodeNotification, decodeUpdate, readSession, type Told } from './decode/update.ts'
+import { type DecodedUpdate, decodeNotification, decodeUpdate, readSession } from './decode/update.ts'
 import { type AcpSession, emptySession } from './session.ts'
 
-/** One session of the agent, and the run that its prompt started. */
-interface Held {
+/** One session of the agent, with the calls and cost of its current run. */
+interface StoredSession {
   details: AcpSession
   cost: number
   costBefore: number
   calls: Map<string, Call>
 }
 
-/** What the agent has told of its sessions. */
+/** The sessions of the agent, from its responses and updates. */
 export interface SessionStore {
   details(sessionID: string): AcpSession | undefined
   all(): readonly AcpSession[]
-  /** Takes the modes and settings of a response. */
+  /** Stores the modes and settings of a response. */
   open(sessionID: string, response: unknown): void
   change(sessionID: string, details: Partial<AcpSession>): void
-  /** A prompt begins: its calls and cost are counted from here. */
+  /** Starts a run: resets its calls and cost. */
   beginRun(sessionID: string): void
-  /** What the run has cost so far, in US dollars. */
+  /** The run's cost so far, in US dollars. */
   costOf(sessionID: string): number
   /** Decodes an update. Undefined if it is malformed. */
   update(params: unknown): Updated | undefined
-  /** A call started a sub-agent. Undefined if no such call is known. */
+  /** Links a call to the sub-agent that it started. Undefined if the call is unknown. */
   link(sessionID: string, callID: string, childID: string): LocalOutput | undefined
-  /** A terminal has written or ended: the calls that show it and have not ended. */
+  /** Called when a terminal has written or ended. Returns the unfinished calls that show it. */
   printed(sessionID: string, terminalID: string): readonly LocalOutput[]
-  /** The call of a permission, now that a person rejected it. Undefined if it has ended. */
+  /** The call of a permission that a person rejected. Undefined if it has ended. */
   rejected(request: PermissionRequest): LocalOutput | undefined
-  /** The call that a permission is about, as its part shows it. */
+  /** The call of a permission request, and its part. */
   callFor(request: PermissionRequest): { readonly call: Call; readonly output: LocalOutput }
 }
 
 export interface Updated {
   readonly sessionID: string
-  readonly told: Told
+  readonly decoded: DecodedUpdate
 }
 
-/** `textOf` returns what a terminal shows: undefined if it is not open here. */
+/** `textOf` returns the text of a terminal, or undefined if it is not open here. */
 export function createSessionStore(textOf: (terminalID: string) => string | undefined): SessionStore {
-  const sessions = new Map<string, Held>()
+  const sessions = new Map<string, StoredSession>()
   return {
     details: (id) => sessions.get(id)?.details,
     all: () => [...sessions.values()].map(({ details }) => details),
     open: (id, response) => change(id, readSession(response)),
     change,
     beginRun,
-    costOf: (id) => Math.max(0, held(id).cost - held(id).costBefore),
+    costOf: (id) => Math.max(0, stored(id).cost - stored(id).costBefore),
     update,
     link,
     printed,
@@ -57,22 +57,22 @@ export function createSessionStore(textOf: (terminalID: string) => string | unde
     callFor,
   }
 
-  /** Updates may come before the response that names the session. */
-  function held(sessionID: string): Held {
+  /** Creates the session if needed, because updates may arrive before the response with its id. */
+  function stored(sessionID: string): StoredSession {
     const known = sessions.get(sessionID)
     if (known) return known
-    const made: Held = { details: emptySession(sessionID), cost: 0, costBefore: 0, calls: new Map() }
+    const made: StoredSession = { details: emptySession(sessionID), cost: 0, costBefore: 0, calls: new Map() }
     sessions.set(sessionID, made)
     return made
   }
 
   function change(sessionID: string, details: Partial<AcpSession>): void {
-    const session = held(sessionID)
+    const session = stored(sessionID)
     session.details = { ...session.details, ...details, sessionID }
   }
 
   function beginRun(sessionID: string): void {
-    const session = held(sessionID)
+    const session = stored(sessionID)
     session.costBefore = session.cost
     session.calls = new Map()
   }
@@ -81,17 +81,17 @@ export function createSessionStore(textOf: (terminalID: string) => string | unde
     const notified = decodeNotification(params)
     if (!notified) return undefined
     const { sessionId: sessionID, update: raw } = notified
-    const session = held(sessionID)
-    const told = decodeUpdate(raw, { ...session, textOf })
-    if (!told) return undefined
-    if (told.call) session.calls.set(told.call.toolCallId, told.call)
-    if (told.cost !== undefined) session.cost = told.cost
-    if (told.session) change(sessionID, told.session)
-    return { sessionID, told }
+    const session = stored(sessionID)
+    const decoded = decodeUpdate(raw, { ...session, textOf })
+    if (!decoded) return undefined
+    if (decoded.call) session.calls.set(decoded.call.toolCallId, decoded.call)
+    if (decoded.cost !== undefined) session.cost = decoded.cost
+    if (decoded.session) change(sessionID, decoded.session)
+    return { sessionID, decoded }
   }
 
   function link(sessionID: string, callID: string, childID: string): LocalOutput | undefined {
-    const { calls } = held(sessionID)
+    const { calls } = stored(sessionID)
     const known = calls.get(callID)
     if (!known) return undefined
     const call = { ...known, childID }
@@ -100,7 +100,7 @@ export function createSessionStore(textOf: (terminalID: string) => string | unde
   }
 
   function printed(sessionID: string, terminalID: string): readonly LocalOutput[] {
-    const { calls } = held(sessionID)
+    const { calls } = stored(sessionID)
     const showing = [...calls.values()].filter((call) => !hasEnded(call) && terminalsOf(call).includes(terminalID))
     return showing.map((known) => {
       const call = withTerminals(known, textOf)
@@ -110,7 +110,7 @@ export function createSessionStore(textOf: (terminalID: string) => string | unde
   }
 
   function rejected({ sessionId, toolCall }: PermissionRequest): LocalOutput | undefined {
-    const { calls } = held(sessionId)
+    const { calls } = stored(sessionId)
     const known = calls.get(toolCall.toolCallId)
     if (!known || hasEnded(known)) return undefined
     const call = rejectedCall(known)
@@ -119,7 +119,7 @@ export function createSessionStore(textOf: (terminalID: string) => string | unde
   }
 
   function callFor({ sessionId, toolCall }: PermissionRequest) {
-    const { calls } = held(sessionId)
+    const { calls } = stored(sessionId)
     const call = askedCall(calls.get(toolCall.toolCallId), toolCall)
     calls.set(toolCall.toolCallId, call)
     return { call, output: outputOf(call, true) }

@@ -1,12 +1,12 @@
 import type { AgentInfo, CommandInfo, ModelInfo } from '@reply/core/source'
 
-/** A way of working that an agent offers, such as `plan`. */
+/** A mode that an agent offers, for example `plan`. */
 export interface AcpMode {
-  /** For `PromptInput.agent`. */
+  /** Pass it as `PromptInput.agent`. */
   readonly id: string
-  /** For people. */
+  /** The display name. */
   readonly name: string
-  /** What it is for. Absent if the agent doesn't say. */
+  /** Its purpose. Absent if the agent gives none. */
   readonly description?: string | undefined
 }
 
@@ -14,35 +14,35 @@ export interface AcpMode {
 export interface AcpCommand {
   /** Without the slash. */
   readonly name: string
-  /** What it does. Absent if the agent doesn't say. */
+  /** A description. Absent if the agent gives none. */
   readonly description?: string | undefined
 }
 
 /** A setting of a session that the agent lets its client change. */
 export interface AcpConfigOption {
-  /** The agent's id of it. */
+  /** The agent's id for it. */
   readonly id: string
-  /** For people. */
+  /** The display name. */
   readonly name: string
-  /** What it changes. Absent if the agent doesn't say. */
+  /** A description. Absent if the agent gives none. */
   readonly description?: string | undefined
-  /** `mode`, `model`, `thought_level`, or the agent's own. Absent if it has none. */
+  /** `mode`, `model`, `thought_level`, or a category of the agent's own. Absent if it has none. */
   readonly category?: string | undefined
-  /** Its value now. */
+  /** The current value. */
   readonly value: string | boolean
-  /** The values that it may have; those of groups follow one another. Empty for a switch. */
+  /** The possible values, with groups flattened. Empty for a switch. */
   readonly choices: readonly { readonly value: string; readonly name: string }[]
 }
 
-/** Modes, commands and settings of a session, as the agent told them. */
+/** Modes, commands and settings of a session, as the agent reported them. */
 export interface AcpSession {
   /** The session's id. */
   readonly sessionID: string
-  /** Empty until the agent lists them; it may change the list at any time. */
+  /** Empty until the agent lists them. The agent may change the list at any time. */
   readonly commands: readonly AcpCommand[]
-  /** Empty if it has none, or only as a setting of the category `mode`. */
+  /** Empty if it has none, or only a setting of the category `mode`. */
   readonly modes: readonly AcpMode[]
-  /** The id of the mode at work. Absent if it has no modes. */
+  /** The id of the current mode. Absent if it has no modes. */
   readonly modeID?: string | undefined
   /** Its settings. Empty if it has none. */
   readonly config: readonly AcpConfigOption[]
@@ -52,12 +52,12 @@ export function emptySession(sessionID: string): AcpSession {
   return { sessionID, commands: [], modes: [], config: [] }
 }
 
-/** The commands that any of these sessions has. */
+/** The commands of all these sessions, without duplicates. */
 export function commandsIn(sessions: readonly AcpSession[]): readonly CommandInfo[] {
   return uniqueBy(sessions.flatMap(({ commands }) => commands))
 }
 
-/** The modes that any of these sessions has. A prompt selects one by its `agent`. */
+/** The modes of all these sessions, without duplicates. A prompt selects one by its `agent`. */
 export function agentsIn(sessions: readonly AcpSession[]): readonly AgentInfo[] {
   return uniqueBy(sessions.flatMap(modesOf)).map((mode) => ({ ...mode, isPrimary: true }))
 }
@@ -72,7 +72,7 @@ function uniqueBy<T extends { readonly name: string }>(items: readonly T[]): rea
   return [...new Map(items.map((item) => [item.name, item])).values()]
 }
 
-/** The models that sessions may be set to, by their ids `provider/model`, or as the agent's own. */
+/** The models of all these sessions. An id without `provider/` gets the agent's name as its provider. */
 export function modelsIn(sessions: readonly AcpSession[], name: string): readonly ModelInfo[] {
   const choices = sessions.flatMap(({ config }) => config.find(({ category }) => category === 'model')?.choices ?? [])
   const models = choices.map((choice): ModelInfo => {

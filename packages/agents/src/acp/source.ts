@@ -20,9 +20,9 @@ import { createSessionStore } from './session-store.ts'
 import { createTerminals, type Terminals } from './terminals.ts'
 import { startTransport, type Transport } from './transport.ts'
 
-/** A new session, with MCP servers of its own besides those of the options. */
+/** A new session, with MCP servers besides those of the options. */
 export interface AcpCreateInput extends CreateInput {
-  /** In the protocol's shape. They are gone after the agent was started again. Default: none. */
+  /** In the protocol's shape. Lost when the agent restarts. Default: none. */
   readonly mcpServers?: readonly McpServer[] | undefined
 }
 
@@ -30,42 +30,42 @@ export interface AcpCreateInput extends CreateInput {
 export interface AcpSource extends Source {
   /** Creates a session. Rejects with `unreachable` while the agent isn't running. */
   create(input: AcpCreateInput): Promise<SessionInfo>
-  /** Modes, commands and settings of a session. Undefined if the agent told nothing of it. */
+  /** Modes, commands and settings of a session. Undefined for a session that the agent didn't report. */
   details(sessionID: string): AcpSession | undefined
-  /** Name, version and abilities of the agent. Undefined until it has started, and after it died. */
+  /** Name, version and abilities of the agent. Undefined before it has started and after it exited. */
   agentInfo(): AcpAgent | undefined
 }
 
 /**
  * An agent that speaks the Agent Client Protocol as a source, for `connectSource`. The agent starts with the first
- * connection, and again after it died. Throws `invalid` for invalid options.
+ * connection, and restarts after it exited. Throws `invalid` for invalid options.
  */
 export function acpSource(options: AcpOptions): AcpSource {
   const settings = toSettings(options)
   return createAcpSource(settings, () => startTransport(settings))
 }
 
-/** What an agent's preset sees of its runs. */
+/** Lets an agent's preset follow the runs. */
 export interface RunHooks {
   /**
-   * A prompt is about to be sent. `link` names the session that a call started, and
-   * returns whether that call is known yet. Returns what to do before the run ends.
+   * Called before a prompt is sent. `link` names the session that a call started, and returns whether that call is
+   * known yet. The returned function is called before the run ends.
    */
-  begun(run: LocalRun, link: (callID: string, sessionID: string) => boolean): () => Promise<void>
+  runStarting(run: LocalRun, link: (callID: string, sessionID: string) => boolean): () => Promise<void>
 }
 
-/** `open` starts the agent: a process, or another one in tests. */
+/** `open` starts the agent. */
 export function createAcpSource(settings: AcpSettings, open: () => Promise<Transport>, hooks?: RunHooks): AcpSource {
   const { name, cwd, clock, deadlineMs } = settings
   const mcpServers = settings.mcpServers ?? []
   const sessions = createSessionStore((terminalID) => terminals?.textOf(terminalID))
-  /** Sessions whose conversation is being repeated. */
+  /** Sessions that are being loaded: the agent repeats their history. */
   const loading = new Set<string>()
   const canceled = new WeakSet<LocalRun>()
   let running: RunningAgent | undefined
-  /** Of the agent that was started last, also before it answers. */
+  /** The transport of the newest agent, also before it answers. */
   let transport: Transport | undefined
-  /** Of the agent that was started last. */
+  /** The terminals of the newest agent. */
   let terminals: Terminals | undefined
   let isClosed = false
   const local = createLocalAgent({
@@ -78,7 +78,10 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
       const response = await connection.call('session/new', { cwd: directory, mcpServers: [...mcpServers, ...own] })
       const sessionID = readSessionID(response)
       if (sessionID === undefined)
-        throw new ReplyError('malformed', `${name} made a session without an id: it can't be prompted.`)
+        throw new ReplyError(
+          'malformed',
+          `${name} created a session without an id, so it can't be prompted. Update the agent.`,
+        )
       opened.add(sessionID)
       sessions.open(sessionID, response)
       await configure(connection, sessionID, wanted)
@@ -88,13 +91,13 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     prompt,
     cancel: async (run) => {
       canceled.add(run)
-      // The protocol wants pending requests answered first; their answers are on their way.
+      // The protocol requires that pending requests are answered first. Their answers are being sent.
       await new Promise((sent) => setImmediate(sent))
-      // Before its commands end, or it would go on with what they wrote.
+      // Before its commands end. Otherwise the agent would continue with their output.
       await live().connection.notify('session/cancel', { sessionId: run.sessionID })
       terminals?.endRun(run)
     },
-    // All its sessions end with it; it is started again for the next prompt.
+    // All its sessions end with it. It restarts for the next prompt.
     kill: () => void running?.connection.close(),
     spelled: async (directory) => await realpath(directory).catch(() => resolve(directory)),
     models: async (directory) => modelsIn(inFolder(directory), name),
@@ -117,7 +120,7 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     const own = settings.terminals ? createTerminals({ env, clock, runOf, folderOf, onChange: printed }) : undefined
     terminals = own
     const { permission, elicitation } = createAsks(sessions, runOf)
-    const begun = await startAgent(await openTransport(), settings, {
+    const runStarting = await startAgent(await openTransport(), settings, {
       permission,
       elicitation,
       update,
@@ -125,28 +128,28 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
       folderOf,
       terminals: own,
     })
-    if (isClosed) return await begun.connection.close()
-    running = begun
-    void begun.connection.ended.then((how) => {
-      if (running === begun) running = undefined
+    if (isClosed) return await runStarting.connection.close()
+    running = runStarting
+    void runStarting.connection.ended.then((how) => {
+      if (running === runStarting) running = undefined
       own?.close()
-      local.fail(new ReplyError('unreachable', `${name} ${how}. It is started again for the next prompt.`))
+      local.fail(new ReplyError('unreachable', `${name} ${how}. It restarts for the next prompt.`))
     })
   }
 
   async function openTransport(): Promise<Transport> {
     transport = await open()
-    // Closed while it started.
+    // The source was closed during the start.
     if (isClosed) void transport.close()
     return transport
   }
 
   function live(): RunningAgent {
     if (running) return running
-    throw new ReplyError('unreachable', `${name} is not running. Wait until it was started again.`)
+    throw new ReplyError('unreachable', `${name} is not running. Wait until it has restarted.`)
   }
 
-  /** Opens a session of an earlier process. Its updates repeat the conversation, which is not news. */
+  /** Opens a session of an earlier process. The updates meanwhile repeat the history and are ignored. */
   async function load(sessionID: string, directory: string): Promise<SessionInfo | undefined> {
     const { connection, agent, opened } = live()
     if (!agent.loadsSessions) return undefined
@@ -165,8 +168,8 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
   }
 
   /**
-   * Sets what a prompt wants before it is sent: the agent as the session's mode, the model and its variant as settings.
-   * Throws `unsupported` if the agent doesn't offer it.
+   * Applies a prompt's settings before it is sent: the agent as the session's mode, the model and its variant as
+   * settings. Throws `unsupported` if the agent doesn't offer one of them.
    */
   async function configure(
     { call }: AgentConnection,
@@ -202,12 +205,12 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     const { connection, agent, opened } = live()
     const blocks = blocksOf(given, agent, name)
     if (!opened.has(sessionID) && !(await load(sessionID, run.directory ?? cwd)))
-      throw new ReplyError('gone', `${name} lost session ${sessionID} when it ended; start a new one.`)
+      throw new ReplyError('gone', `${name} lost session ${sessionID} when it ended. Start a new session.`)
     await configure(connection, sessionID, given)
-    // While its session was loaded or set up.
+    // Canceled while its session was loaded or configured.
     if (canceled.has(run)) return run.end({ type: 'aborted' })
     sessions.beginRun(sessionID)
-    const beforeEnd = hooks?.begun(run, (callID, childID) => {
+    const beforeEnd = hooks?.runStarting(run, (callID, childID) => {
       const output = sessions.link(sessionID, callID, childID)
       if (output) run.write(output)
       return output !== undefined
@@ -217,7 +220,7 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
       .finally(() => beforeEnd?.())
       .then(
         (response) => finish(run, response),
-        // How the agent ended is reported when the connection breaks.
+        // The end of the agent is reported when the connection breaks.
         (error: unknown) => {
           if (error instanceof RequestError) run.end({ type: 'failed', error: failureOf(error) })
         },
@@ -227,7 +230,7 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
   function finish(run: LocalRun, response: unknown): void {
     const end = readPromptEnd(response, sessions.costOf(run.sessionID))
     if (!end) {
-      const message = `${name} ended the prompt with something else than a stop reason.`
+      const message = `${name} ended the prompt without a stop reason.`
       return run.end({ type: 'failed', error: { name: 'malformed', message, raw: response } })
     }
     run.write(...end.usage)
@@ -237,13 +240,13 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
   function update(params: unknown): void {
     const updated = sessions.update(params)
     if (!updated) {
-      settings.onError?.(new ReplyError('malformed', `${name} sent a malformed session update; it was left out.`))
+      settings.onError?.(new ReplyError('malformed', `${name} sent a malformed session update. It was skipped.`))
       return
     }
-    const { sessionID, told } = updated
-    if (told.title !== undefined && local.session(sessionID)) local.update({ sessionID, title: told.title })
-    if (told.notice) settings.onNotice?.(sessionID, told.notice)
-    if (told.outputs && !loading.has(sessionID)) local.run(sessionID)?.write(...told.outputs)
+    const { sessionID, decoded } = updated
+    if (decoded.title !== undefined && local.session(sessionID)) local.update({ sessionID, title: decoded.title })
+    if (decoded.notice) settings.onNotice?.(sessionID, decoded.notice)
+    if (decoded.outputs && !loading.has(sessionID)) local.run(sessionID)?.write(...decoded.outputs)
   }
 
   function printed(sessionID: string, terminalID: string): void {

@@ -4,7 +4,7 @@ import { stripVTControlCharacters } from 'node:util'
 import type { Clock } from '@reply/core'
 import { type ProcessOptions, startProcess } from '../process/start-process.ts'
 
-/** How a command ended, as the protocol has it. */
+/** The protocol's exit status. */
 export interface ExitStatus {
   readonly exitCode: number | null
   readonly signal: string | null
@@ -12,29 +12,29 @@ export interface ExitStatus {
 
 /** A command that the agent runs here. */
 export interface Terminal {
-  /** What it has written so far, as the protocol has it. */
+  /** Its output so far, in the protocol's shape. */
   output(): { readonly output: string; readonly truncated: boolean; readonly exitStatus: ExitStatus | null }
-  /** The same without terminal sequences, for people. */
+  /** The output without terminal sequences, for people. */
   text(): string
-  /** Resolves when the command and its group have ended and all that they wrote was read. */
+  /** Resolves when the command and its group have ended and their output was read. */
   readonly exited: Promise<ExitStatus>
-  /** Ends the whole group. Resolves when it has ended. */
+  /** Ends the whole process group. Resolves when it has ended. */
   kill(): Promise<void>
 }
 
-interface TerminalOptions extends ProcessOptions {
-  /** How much of the end of its output is kept, in bytes. */
+interface TerminalCommand extends ProcessOptions {
+  /** How many bytes of output are kept, from the end. */
   readonly maxBytes: number
   readonly clock: Clock
-  /** Called some time after it wrote, and once it has ended. */
+  /** Called shortly after it wrote, and once when it has ended. */
   readonly onChange: () => void
 }
 
-/** How long what was written waits to be shown, in ms: a flood must not be copied for each of its pieces. */
+/** How long new output waits before it is shown, in ms. Avoids copying the whole text for each small write. */
 const showAfterMs = 100
 
 /** Starts a command without input. Rejects as `startProcess` does. */
-export async function startTerminal(options: TerminalOptions): Promise<Terminal> {
+export async function startTerminal(options: TerminalCommand): Promise<Terminal> {
   const { maxBytes, clock, onChange } = options
   const child = await startProcess(options)
   const tail = createTail(maxBytes)
@@ -77,7 +77,7 @@ export async function startTerminal(options: TerminalOptions): Promise<Terminal>
   }
 }
 
-/** The end of a text that may be of any length. */
+/** The end of a text of any length. */
 interface Tail {
   push(text: string): void
   /** As many whole characters from the end as fit. */
@@ -85,10 +85,10 @@ interface Tail {
   isTruncated(): boolean
 }
 
-/** Pieces that are smaller than this, in bytes, are joined, so that many tiny writes take little memory. */
+/** Smaller pieces are joined, so that many tiny writes take little memory. In bytes. */
 const joinBelow = 4096
 
-/** Keeps the last `limit` bytes of a text as UTF-8, cut between characters. */
+/** Keeps the last `limit` bytes of a UTF-8 text, cut between characters. */
 export function createTail(limit: number): Tail {
   let pieces: Uint8Array[] = []
   let size = 0
@@ -124,7 +124,7 @@ export function createTail(limit: number): Tail {
   }
 }
 
-/** Whether a character began before this byte and goes on in it. */
+/** Whether this byte continues a character. */
 function isInside(bytes: Uint8Array, at: number): boolean {
   return ((bytes[at] ?? 0) & 0xc0) === 0x80
 }

@@ -3,42 +3,42 @@ import { type ClientApp, RequestError } from '@agentclientprotocol/sdk'
 import { type Clock, ReplyError } from '@reply/core'
 import type { LocalRun } from '@reply/core/source'
 import { type CreateTerminalRequest, createTerminalRequest, terminalRequest } from './decode/schema.ts'
-import { placeInside } from './files.ts'
+import { pathInside } from './files.ts'
 import type { AcpOptions } from './options.ts'
 import { startTerminal, type Terminal } from './terminal.ts'
 
-/** The commands that one process of the agent runs here. Calls reject with an error for the agent. */
+/** The commands that one process of the agent runs here. The methods reject with an error for the agent. */
 export interface Terminals {
   /** Starts a command in the session's folder or below it. Returns the terminal's id. */
   create(request: CreateTerminalRequest): Promise<string>
-  /** A terminal of this session that was not released. */
+  /** A terminal of this session that was not released. Throws for others. */
   find(sessionID: string, terminalID: string): Terminal
-  /** Ends its command and forgets it. */
+  /** Ends its command and removes it. */
   release(sessionID: string, terminalID: string): Promise<void>
-  /** What it shows. Undefined if there is no such terminal. */
+  /** Its text. Undefined if there is no such terminal. */
   textOf(terminalID: string): string | undefined
-  /** Ends all commands that this run started, and lets it start no more. */
+  /** Ends all commands of this run, and prevents new ones. */
   endRun(run: LocalRun): void
-  /** The agent is gone: ends all commands, and starts no more. */
+  /** Called when the agent has ended. Ends all commands, and prevents new ones. */
   close(): void
 }
 
-export interface TerminalsOptions extends Pick<AcpOptions, 'env'> {
+interface TerminalHost extends Pick<AcpOptions, 'env'> {
   readonly clock: Clock
-  /** The run of a session. Undefined if none is going: then nothing is started. */
+  /** The current run of a session. Undefined outside of a run, when no command may start. */
   readonly runOf: (sessionID: string) => LocalRun | undefined
   /** The folder of a session. Undefined if there is no such session. */
   readonly folderOf: (sessionID: string) => string | undefined
   readonly onChange: (sessionID: string, terminalID: string) => void
 }
 
-/** How much of a command's output is kept, in bytes, however much the agent wants. */
+/** The most output that is kept of a command, in bytes, even if the agent asks for more. */
 const mostKept = 1_048_576
 
-/** How many terminals may be open at once: each takes processes and memory. */
+/** How many terminals may be open at once. Each takes processes and memory. */
 const mostOpen = 32
 
-export function createTerminals({ env, clock, runOf, folderOf, onChange }: TerminalsOptions): Terminals {
+export function createTerminals({ env, clock, runOf, folderOf, onChange }: TerminalHost): Terminals {
   const terminals = new Map<
     string,
     { readonly sessionID: string; readonly terminal: Terminal; readonly run: LocalRun }
@@ -62,10 +62,10 @@ export function createTerminals({ env, clock, runOf, folderOf, onChange }: Termi
     const run = runOf(sessionID)
     if (!run) throw RequestError.invalidRequest(undefined, 'No prompt of this session is running')
     if (open >= mostOpen) forgetEnded()
-    if (open >= mostOpen) throw RequestError.invalidRequest(undefined, `${mostOpen} terminals are open; release some`)
+    if (open >= mostOpen) throw RequestError.invalidRequest(undefined, `${mostOpen} terminals are open. Release some.`)
     open++
     try {
-      const cwd = await placeInside(folder, request.cwd ?? folder)
+      const cwd = await pathInside(folder, request.cwd ?? folder)
       const terminalID = `term_${randomUUID()}`
       const terminal = await startTerminal({
         ...commandOf(request),
@@ -84,7 +84,7 @@ export function createTerminals({ env, clock, runOf, folderOf, onChange }: Termi
     }
   }
 
-  /** Of earlier runs: an agent that never releases its terminals must not be without them for ever. */
+  /** Frees ended terminals of earlier runs, for agents that never release them. */
   function forgetEnded(): void {
     for (const [terminalID, { sessionID, terminal, run }] of terminals) {
       if (runOf(sessionID) === run || terminal.output().exitStatus === null) continue
@@ -95,7 +95,7 @@ export function createTerminals({ env, clock, runOf, folderOf, onChange }: Termi
 
   async function release(sessionID: string, terminalID: string): Promise<void> {
     const terminal = found(sessionID, terminalID)
-    // Twice at once is an error, too.
+    // Removed before it is killed, so that a second release at the same time fails.
     onChange(sessionID, terminalID)
     terminals.delete(terminalID)
     await terminal.kill()
@@ -116,14 +116,14 @@ export function createTerminals({ env, clock, runOf, folderOf, onChange }: Termi
 }
 
 /**
- * A command without arguments is a line for a shell: Kimi CLI sends such lines. With arguments it is a program, and no
- * shell reads it.
+ * A command without arguments is run by a shell, because Kimi CLI sends whole command lines. With arguments it is a
+ * program, and no shell is used.
  */
 function commandOf({ command, args }: CreateTerminalRequest): { readonly command: string; readonly args: string[] } {
   return args && args.length > 0 ? { command, args } : { command: '/bin/sh', args: ['-c', command] }
 }
 
-/** Offers the agent the terminal methods. */
+/** Registers the terminal methods. */
 export function addTerminals(app: ClientApp, terminals: Terminals): void {
   app
     .onRequest('terminal/create', createTerminalRequest, async ({ params }) => ({

@@ -3,24 +3,24 @@ import { linesOf } from '../process/lines.ts'
 import { startProcess } from '../process/start-process.ts'
 import type { AcpOptions } from './options.ts'
 
-/** A running agent, message by message. */
+/** The messages to and from a running agent. */
 export interface Transport {
-  /** What the agent sends, in order. Ends when it closes its output. */
+  /** Messages of the agent, in order. Ends when it closes its output. */
   readonly messages: AsyncIterable<unknown>
   send(message: unknown): Promise<void>
-  /** Resolves when the agent has ended, with how: `exited with code 1`. */
+  /** Resolves when the agent has ended, for example with `exited with code 1`. */
   readonly ended: Promise<string>
-  /** Ends the agent and all that it started. */
+  /** Ends the agent and all processes that it started. */
   close(): Promise<void>
 }
 
-type TransportOptions = Pick<
+type AgentCommand = Pick<
   AcpOptions,
   'command' | 'args' | 'cwd' | 'env' | 'onStderr' | 'onMessage' | 'maxMessageBytes' | 'onError'
 > & { readonly name: string }
 
 /** Starts the agent. Rejects with `unreachable` if it could not be started. */
-export async function startTransport(options: TransportOptions): Promise<Transport> {
+export async function startTransport(options: AgentCommand): Promise<Transport> {
   const { command, args, cwd, env, name, onMessage, onStderr, onError, maxMessageBytes } = options
   const child = await startProcess({ command, args, cwd, env })
   void readErrors()
@@ -36,13 +36,13 @@ export async function startTransport(options: TransportOptions): Promise<Transpo
   }
 
   async function* messages(): AsyncIterable<unknown> {
-    let isInGarbage = false
+    let wasInvalid = false
     for await (const line of linesOf(child.stdout, { maxBytes: maxMessageBytes, onError })) {
       if (line.trim() === '') continue
       const message = parsed(line)
-      // Reports where garbage begins, not each of its lines: an agent may print a log of a gigabyte.
-      if (!message && !isInGarbage) onError?.(garbage(name, line))
-      isInGarbage = !message
+      // Reports only the first of several invalid lines, because an agent may print a log of a gigabyte.
+      if (!message && !wasInvalid) onError?.(invalidLine(name, line))
+      wasInvalid = !message
       if (!message) continue
       onMessage?.('agent', line)
       yield message
@@ -53,7 +53,7 @@ export async function startTransport(options: TransportOptions): Promise<Transpo
     try {
       for await (const chunk of child.stderr.setEncoding('utf8')) onStderr?.(String(chunk))
     } catch {
-      // The pipe broke with the agent, whose end is told elsewhere.
+      // The pipe broke because the agent ended, which is reported elsewhere.
     }
   }
 }
@@ -67,8 +67,8 @@ function parsed(line: string): object | undefined {
   }
 }
 
-/** Names no content: a line may hold secrets. */
-function garbage(name: string, line: string): ReplyError {
-  const words = `${name} wrote a line of ${line.length} characters that was left out: it is not a JSON-RPC message`
-  return new ReplyError('malformed', `${words}. Only messages belong on its standard output: send logs to stderr.`)
+/** Doesn't quote the line, which may contain secrets. */
+function invalidLine(name: string, line: string): ReplyError {
+  const problem = `${name} wrote a line of ${line.length} characters that is not a JSON-RPC message. It was skipped`
+  return new ReplyError('malformed', `${problem}. Send logs to stderr: only messages belong on stdout.`)
 }

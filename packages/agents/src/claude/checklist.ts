@@ -1,18 +1,20 @@
 import type { Todo } from '@reply/core'
 import type { TodoChange, TodoItem } from './decode/tools.ts'
 
-/** The tasks of one session: they outlive its runs, and its process. */
+/** The tasks of one session. They survive its runs and its process. */
 export interface Checklist {
-  /** Returns the list after a change. */
+  /** Applies a change and returns the new list. */
   apply(change: Exclude<TodoChange, { readonly type: 'own' }>): readonly Todo[]
 }
 
-/** The checklists of the sessions that were used last: one that was left out begins anew, until Claude Code lists its tasks. */
+/**
+ * The checklists of the most recently used sessions. An evicted one starts empty, until Claude Code lists its tasks.
+ */
 export interface Checklists {
   of(sessionID: string): Checklist
 }
 
-/** How many sessions' tasks are remembered. */
+/** How many sessions keep their tasks. */
 const mostKept = 256
 
 export function createChecklists(): Checklists {
@@ -43,7 +45,7 @@ function changed(tasks: readonly TodoItem[], change: Extract<TodoChange, { reado
   const { id, content, status } = change
   if (status === 'deleted') return tasks.filter((task) => task.id !== id)
   const known = tasks.find((task) => task.id === id)
-  // A task of an earlier process of ours: its words come with the next whole list.
+  // A task from before a restart of this program. Its text comes with the next full list.
   if (!known) return content === undefined ? tasks : [...tasks, { id, content, status: status ?? 'pending' }]
   const next = { id, content: content ?? known.content, status: status ?? known.status }
   return tasks.map((task) => (task === known ? next : task))

@@ -3,24 +3,24 @@ import type { Checklist } from './checklist.ts'
 import type { ClaudeEvent, ClaudeUsage, Input } from './decode/line.ts'
 import { questionsIn, todoChangeIn, toolInput, toolName } from './decode/tools.ts'
 
-/** Writes what Claude Code says to one session's runs. Lines between two runs are dropped. */
+/** Writes the events of Claude Code to one session's runs. Events between two runs are dropped. */
 export interface ClaudeRunWriter {
   begin(run: LocalRun): void
   write(event: ClaudeEvent, raw: unknown): void
-  /** The run at work, if there is one. */
+  /** The current run. Undefined between runs. */
   run(): LocalRun | undefined
 }
 
 interface Call {
   readonly run: LocalRun
-  /** What Claude Code calls the tool. */
+  /** Claude Code's name of the tool. */
   readonly name: string
   readonly tool: string
   readonly input: Input
   readonly startedAt: number
 }
 
-/** `respond` answers a request of Claude Code. */
+/** `respond` answers a request from Claude Code. */
 export function createRunWriter(
   checklist: Checklist,
   now: () => number,
@@ -30,7 +30,7 @@ export function createRunWriter(
   let step: { readonly messageID: string; readonly usage: ClaudeUsage; readonly output: number } | undefined
   let cost = 0
   const calls = new Map<string, Call>()
-  /** The sub-agents at work by the call that started them. */
+  /** The running sub-agents, by the call that started them. */
   const children = new Map<string, LocalRun>()
   const callOf = new Map<string, string>()
   return { begin, write, run: () => (root?.isOpen() ? root : undefined) }
@@ -45,7 +45,7 @@ export function createRunWriter(
 
   function write(event: ClaudeEvent, raw: unknown): void {
     const run = root
-    // Only a run has people who can be asked.
+    // Only a run can ask people.
     if (event.type === 'ask' && !run?.isOpen()) return void refuse(event.requestID)
     if (!run) return
     switch (event.type) {
@@ -73,7 +73,7 @@ export function createRunWriter(
         return agent(run, event, raw)
       case 'ask': {
         const asking = runOf(event.agentID === undefined ? undefined : callOf.get(event.agentID)) ?? run
-        // A sub-agent's call is written after its request.
+        // Claude Code sends a sub-agent's call after its request.
         call(asking, event, raw)
         return asking.ask(toAsk(event, (decision) => respond(event.requestID, decision)))
       }
@@ -100,14 +100,17 @@ export function createRunWriter(
   }
 
   function refuse(requestID: string): void {
-    respond(requestID, { behavior: 'deny', message: 'There is no run whose people could be asked.' }).catch(() => {})
+    respond(requestID, { behavior: 'deny', message: 'No run is active, so no person can be asked.' }).catch(() => {})
   }
 
   function runOf(parent: string | undefined): LocalRun | undefined {
     return parent === undefined ? undefined : children.get(parent)
   }
 
-  /** Only sub-agents' texts come whole: the session's own were streamed, and Claude Code's words are its error. */
+  /**
+   * Writes the texts of sub-agents, which are not streamed. The session's own texts were streamed already, and Claude
+   * Code's own messages become the run's error.
+   */
   function text(run: LocalRun, event: Extract<ClaudeEvent, { type: 'text' }>, raw: unknown): void {
     if (event.parent !== undefined)
       runOf(event.parent)?.write({ type: event.kind, delta: event.text, raw }, { type: 'seal' })
@@ -135,7 +138,7 @@ export function createRunWriter(
     })
   }
 
-  /** A sub-agent's call names its session. */
+  /** Links a sub-agent's call to its session. */
   function link(callID: string) {
     const child = children.get(callID)
     return child ? { metadata: { sessionId: child.sessionID } } : {}
@@ -204,14 +207,14 @@ function endingOf({
 
 const modelOf = (modelID: string) => ({ providerID: 'anthropic', modelID })
 
-/** What goes back to Claude Code: `PermissionResult` of its SDK. */
+/** The answer to Claude Code: `PermissionResult` of its SDK. */
 type Decision =
   | { readonly behavior: 'allow'; readonly updatedInput: Input; readonly updatedPermissions?: readonly Input[] }
   | { readonly behavior: 'deny'; readonly message: string; readonly interrupt?: true }
 
 type Asked = Extract<ClaudeEvent, { readonly type: 'ask' }>
 
-/** The ask that a request for a permission is. The tool AskUserQuestion asks by it, too. */
+/** Converts a permission request to an ask. The tool AskUserQuestion sends its questions this way, too. */
 function toAsk(asked: Asked, send: (decision: Decision) => Promise<void>): LocalAsk {
   const { requestID, callID, tool, input, rules } = asked
   const questions = tool === 'AskUserQuestion' ? questionsIn(input) : []
@@ -221,7 +224,7 @@ function toAsk(asked: Asked, send: (decision: Decision) => Promise<void>): Local
     })
     const reply = async (answer: LocalAnswer): Promise<void> => {
       if (answer.type !== 'answered') return await send(refusal(answer, 'The person did not answer.'))
-      // Its tool takes one text for each question, by the question's own text.
+      // The tool takes one text for each question, keyed by the question's text.
       const answers = questions.map(({ question }, at) => [question, (answer.answers[at] ?? []).join(', ')] as const)
       await send({ behavior: 'allow', updatedInput: { ...input, answers: Object.fromEntries(answers) } })
     }
@@ -240,7 +243,7 @@ function toAsk(asked: Asked, send: (decision: Decision) => Promise<void>): Local
     reply: async (answer) => {
       if (answer.type === 'rejected' || answer.type === 'canceled')
         return await send(refusal(answer, 'The person does not allow this.'))
-      // For this session alone: what a person allows in a chat must not change the project's settings.
+      // For this session only. A permission given in a chat must not change the project's settings.
       const allowed = rules.map(({ suggestion }) => ({ ...suggestion, destination: 'session' }))
       const lasting = answer.type === 'always' ? { updatedPermissions: allowed } : {}
       await send({ behavior: 'allow', updatedInput: input, ...lasting })

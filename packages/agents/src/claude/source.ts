@@ -22,8 +22,8 @@ export interface ClaudeOptions extends Omit<ProcessOptions, 'command' | 'args' |
   /** How long Claude Code may take to list its models and commands, in ms. Default 60,000. */
   readonly deadlineMs?: number | undefined
   /**
-   * How long a session's process may be silent between two runs before it is ended, in ms. Its background work ends with
-   * it. The next prompt resumes the session. `Infinity` keeps it until `close`. Default 600,000.
+   * How long a session's process may be silent between two runs before it is ended, in ms. Its background work ends,
+   * too. The next prompt resumes the session. `Infinity` keeps it until `close`. Default 600,000.
    */
   readonly idleMs?: number | undefined
   /** The source of all times and timers. Default: the computer's clock. */
@@ -32,7 +32,7 @@ export interface ClaudeOptions extends Omit<ProcessOptions, 'command' | 'args' |
   readonly onError?: OnError | undefined
 }
 
-const twoWay = [
+const protocolArgs = [
   ...['-p', '--verbose', '--output-format', 'stream-json', '--include-partial-messages'],
   ...['--input-format', 'stream-json', '--permission-prompt-tool', 'stdio'],
 ]
@@ -43,30 +43,30 @@ interface SessionProcess {
   readonly writer: ClaudeRunWriter
   /** Called when a run begins. */
   stopIdleTimer(): void
-  /** Called when no run is going. */
+  /** Called when no run is active. */
   startIdleTimer(): void
 }
 
 /**
- * Claude Code as a source, with a process for each active session. Permission requests and the questions of
- * AskUserQuestion are asks. An abort interrupts the run. Session ids are Claude Code's own, so an id from an earlier
- * program resumes that session. Tested with 2.1.197, with the protocol that `@anthropic-ai/claude-agent-sdk` speaks.
- * Throws `invalid` for an invalid `idleMs`.
+ * Claude Code as a source, with one process per active session. Permission requests and the questions of
+ * AskUserQuestion become asks. An abort interrupts the run. Session ids are Claude Code's own, so the id of an earlier
+ * session resumes it. Tested with 2.1.197, with the protocol of `@anthropic-ai/claude-agent-sdk`. Throws `invalid` for
+ * an invalid `idleMs`.
  */
 export function claude(options: ClaudeOptions = {}): Source {
   const { command = 'claude', args = [], model, cwd = process.cwd(), onError = () => {}, ...others } = options
   const { deadlineMs = 60_000, idleMs = 600_000, clock = systemClock, ...rest } = others
-  if (!(idleMs > 0)) throw new ReplyError('invalid', `idleMs is ${idleMs}; give a number above 0.`)
+  if (!(idleMs > 0)) throw new ReplyError('invalid', `idleMs is ${idleMs}. Give a number above 0.`)
   const redact = createSecretFilter({ args, env: { ...process.env, ...rest.env } })
   const processes = new Map<string, SessionProcess>()
-  /** Sessions whose process is being ended: two processes of one session would write the same file. */
+  /** Sessions whose process is ending. Two processes of one session would write the same file. */
   const ending = new Map<string, Promise<void>>()
-  /** Sessions whose process is being started. */
+  /** Sessions whose process is starting. */
   const opening = new Map<string, Promise<SessionProcess>>()
   const begun = new Set<string>()
   const checklists = createChecklists()
   const answers = new Map<string, (error: string | undefined, value: unknown) => void>()
-  /** Processes that are asked for models and commands. */
+  /** Processes that only list models and commands. */
   const listing = new Set<JsonProgram>()
   let isClosed = false
   const agent = createLocalAgent({
@@ -83,7 +83,7 @@ export function claude(options: ClaudeOptions = {}): Source {
     prompt: async (run, prompt) => {
       const text = promptText(command, prompt)
       const { program, writer, stopIdleTimer, startIdleTimer } = processes.get(run.sessionID) ?? (await openOnce(run))
-      // It was aborted while the process was started, or an earlier one was ended.
+      // Aborted while the process was starting, or while an earlier one was ending.
       if (!run.isOpen()) return writer.run() ? undefined : startIdleTimer()
       stopIdleTimer()
       writer.begin(run)
@@ -92,7 +92,7 @@ export function claude(options: ClaudeOptions = {}): Source {
     },
     cancel: async (run) => {
       const found = processOf(run) ?? parentOf(run)
-      // Its prompt was not sent.
+      // The prompt was not sent yet.
       if (!found) return run.end({ type: 'aborted' })
       await found.program.send({
         type: 'control_request',
@@ -118,7 +118,7 @@ export function claude(options: ClaudeOptions = {}): Source {
     return [...processes.values()].find(({ writer }) => writer.run() === run)
   }
 
-  /** Claude Code can only be interrupted as a whole: its sub-agents with the session that started them. */
+  /** Claude Code can't interrupt a sub-agent alone, so this returns the process of the session that started it. */
   function parentOf({ sessionID }: Pick<SessionInfo, 'sessionID'>) {
     for (let id = agent.session(sessionID)?.parentID; id !== undefined; id = agent.session(id)?.parentID) {
       const found = processes.get(id)
@@ -142,7 +142,7 @@ export function claude(options: ClaudeOptions = {}): Source {
       await processes.get(sessionID)?.program.send({ type: 'control_response', response: answer })
     }
     const writer = createRunWriter(checklists.of(sessionID), () => clock.now(), respond)
-    // Only a session that Claude Code has begun can be resumed.
+    // Only a session that Claude Code has started can be resumed.
     const take = (event: ClaudeEvent, value: unknown): void => {
       if (event.type === 'init') begun.add(sessionID)
       writer.write(event, value)
@@ -183,7 +183,7 @@ export function claude(options: ClaudeOptions = {}): Source {
       ...rest,
       command,
       cwd: directory ?? cwd,
-      args: [...twoWay, ...session, ...chosen, ...args],
+      args: [...protocolArgs, ...session, ...chosen, ...args],
       onError,
       onLine: (value) => {
         for (const event of decodeClaude(value)) {
@@ -199,30 +199,35 @@ export function claude(options: ClaudeOptions = {}): Source {
     return program
 
     function refuse({ requestID, subtype }: Extract<ClaudeEvent, { readonly type: 'unknown-request' }>): void {
-      const error = `"${subtype}" can't be answered here.`
-      onError(new ReplyError('unsupported', `${command} asked for "${subtype}", which was refused.`))
+      const error = `"${subtype}" is not supported.`
+      onError(
+        new ReplyError(
+          'unsupported',
+          `${command} sent the request "${subtype}", which is not supported. It was refused.`,
+        ),
+      )
       const response = { subtype: 'error', request_id: requestID, error }
       program.send({ type: 'control_response', response }).catch(() => {})
     }
   }
 
-  /** Asks a process of its own, which ends then. */
+  /** Lists models and commands. Starts a separate process for that, and ends it. */
   async function offers(): Promise<ReturnType<typeof offersIn>> {
     const requestID = randomUUID()
     let program: JsonProgram | undefined
     let stop = (): void => {}
-    let isOver = false
+    let isDone = false
     try {
       const answered = new Promise<unknown>((resolve, reject) => {
         const fail = (message: string): void => reject(new ReplyError('refused', redact(message)))
         answers.set(requestID, (error, value) => (error === undefined ? resolve(value) : fail(error)))
-        const unanswered = `${command} did not say what it offers within ${deadlineMs} ms. Raise deadlineMs if it needs longer.`
+        const unanswered = `${command} did not list its models and commands within ${deadlineMs} ms. Raise deadlineMs if it needs longer.`
         stop = clock.after(deadlineMs, () => reject(new ReplyError('unreachable', unanswered)))
         startClaude([], cwd, () => {}, fail)
           .then((begun) => {
             program = begun
             listing.add(begun)
-            if (isClosed || isOver) void begun.close()
+            if (isClosed || isDone) void begun.close()
             const request = { subtype: 'initialize', hooks: {} }
             return begun.send({ type: 'control_request', request_id: requestID, request })
           })
@@ -230,7 +235,7 @@ export function claude(options: ClaudeOptions = {}): Source {
       })
       return offersIn(await answered)
     } finally {
-      isOver = true
+      isDone = true
       stop()
       answers.delete(requestID)
       if (program) listing.delete(program)

@@ -7,12 +7,14 @@ interface Running {
   readonly output: string
 }
 
-/** How much of a running command's output is shown, in UTF-16 units: each piece of it repeats the rest. */
+/**
+ * How much of a running command's output is shown, in UTF-16 units. Limited because each delta writes all of it again.
+ */
 const mostOutput = 4000
 
-/** Writes what Codex says to the run of its thread. Returns the part of a command's output that is known so far. */
+/** Returns a function that writes the events of Codex to the run of their thread. */
 export function createRunWriter(now: () => number) {
-  /** What the commands of each run wrote so far, and their calls. */
+  /** The running calls of each run, with their output so far. */
   const runs = new WeakMap<LocalRun, Map<string, Running>>()
   return (run: LocalRun, event: CodexEvent, raw: unknown): void => {
     const running = runs.get(run) ?? new Map<string, Running>()
@@ -25,7 +27,7 @@ export function createRunWriter(now: () => number) {
       case 'tool': {
         if (event.state.status === 'running') running.set(event.callID, { event, output: '' })
         else running.delete(event.callID)
-        // A sub-agent's call names its session.
+        // Links a sub-agent's call to its session.
         const metadata = event.tool === 'task' && event.task && { metadata: { sessionId: event.task.agentIDs[0] } }
         return run.write({
           type: 'tool',
@@ -46,7 +48,7 @@ export function createRunWriter(now: () => number) {
       case 'todos':
         return run.write({ type: 'todos', todos: event.todos })
       case 'usage': {
-        // Codex does not say what a model costs.
+        // Codex doesn't report prices.
         run.write({ type: 'usage', tokens: event.tokens, cost: 0 })
         if (event.contextLimit !== undefined) run.write({ type: 'context-limit', contextLimit: event.contextLimit })
         return
@@ -67,7 +69,7 @@ export function createRunWriter(now: () => number) {
   }
 }
 
-/** The ask that a request of Codex is. `send` answers the request. */
+/** Converts a request of Codex to an ask. `send` answers the request. */
 export function toAsk(requestID: string, asked: CodexRequest, send: (result: object) => Promise<void>): LocalAsk {
   const { callID } = asked
   if (asked.type === 'question') {
@@ -94,7 +96,7 @@ export function toAsk(requestID: string, asked: CodexRequest, send: (result: obj
   }
 }
 
-/** `decline` lets Codex go on without it, `cancel` ends the turn. */
+/** `decline` lets the turn continue without the call. `cancel` ends the turn. */
 function decisionOf(answer: LocalAnswer, always: unknown): unknown {
   if (answer.type === 'canceled') return 'cancel'
   if (answer.type === 'always') return always ?? 'accept'

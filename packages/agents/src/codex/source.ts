@@ -19,11 +19,11 @@ export interface CodexOptions extends Omit<ProcessOptions, 'command' | 'args' | 
   readonly args?: readonly string[] | undefined
   /** The model. Default: Codex's own. */
   readonly model?: string | undefined
-  /** When Codex asks. Default: its configuration's. */
+  /** When Codex asks for approval. Default: as Codex is configured. */
   readonly approvalPolicy?: 'on-request' | 'never' | undefined
-  /** What its commands may do without asking. Default: its configuration's. */
+  /** What its commands may do without approval. Default: as Codex is configured. */
   readonly sandbox?: 'read-only' | 'workspace-write' | 'danger-full-access' | undefined
-  /** How long Codex may take to answer a request, in ms. A turn may take any time. Default 60,000. */
+  /** How long Codex may take to answer a request, in ms. Turns have no limit. Default 60,000. */
   readonly deadlineMs?: number | undefined
   /** The source of all times and timers. Default: the computer's clock. */
   readonly clock?: Clock | undefined
@@ -32,8 +32,8 @@ export interface CodexOptions extends Omit<ProcessOptions, 'command' | 'args' | 
 }
 
 /**
- * Codex as a source: one `codex app-server` for all sessions, which are its threads. Approvals and questions are asks. An
- * abort interrupts the turn. A session of an earlier program is resumed by its id. Tested with 0.169.0.
+ * Codex as a source: one `codex app-server` for all sessions, which are its threads. Approvals and questions become
+ * asks. An abort interrupts the turn. The id of an earlier session resumes it. Tested with 0.169.0.
  */
 export function codex(options: CodexOptions = {}): Source {
   const { command = 'codex', args = [], cwd = process.cwd(), onError = () => {}, ...rest } = options
@@ -41,14 +41,14 @@ export function codex(options: CodexOptions = {}): Source {
   const chosen = { ...(model && { model }), ...(approvalPolicy && { approvalPolicy }), ...(sandbox && { sandbox }) }
   const redact = createSecretFilter({ args, env: { ...process.env, ...child.env } })
   const write = createRunWriter(() => clock.now())
-  /** The threads that the process has open, each with its turn. */
+  /** The threads that are open in the process, each with its turn. */
   const turns = new Map<string, string | undefined>()
   /** Runs that were aborted before their turn had an id. */
   const aborted = new WeakSet<LocalRun>()
   let program: JsonProgram | undefined
   let isClosed = false
-  /** Each process counts its requests from 0, so asks are told apart by it, too. */
-  let started = ''
+  /** Identifies the process in ask ids, because each process numbers its requests from 0. */
+  let processID = ''
   const rpc = createRpc({ name: command, program: running, clock, redact, deadlineMs })
   const agent = createLocalAgent({
     name: command,
@@ -65,7 +65,7 @@ export function codex(options: CodexOptions = {}): Source {
         await resume(sessionID)
         return { sessionID, directory }
       } catch (error) {
-        // Codex has one error for a thread that is not there and for one that can't be read.
+        // Codex has one error for a missing thread and for one that can't be read.
         if (error instanceof ReplyError && error.type === 'refused') return undefined
         throw error
       }
@@ -84,7 +84,7 @@ export function codex(options: CodexOptions = {}): Source {
       aborted.add(run)
       await interrupt(run)
     },
-    // All its threads end with it; it is started again for the next prompt.
+    // All its threads end with it. It restarts for the next prompt.
     kill: () => void program?.close(),
     models: async () =>
       modelsIn(await rpc.request('model/list', {})).map(
@@ -106,7 +106,7 @@ export function codex(options: CodexOptions = {}): Source {
     if (turnId !== undefined) await rpc.request('turn/interrupt', { threadId: sessionID, turnId })
   }
 
-  /** A turn that was not confirmed might begin unseen later, so its run fails and Codex is ended. */
+  /** An unconfirmed turn might start later unnoticed, so its run fails and Codex is ended. */
   async function begin(run: LocalRun, params: object): Promise<unknown> {
     const asked = program
     try {
@@ -122,7 +122,7 @@ export function codex(options: CodexOptions = {}): Source {
 
   function running(): JsonProgram {
     if (program) return program
-    throw new ReplyError('unreachable', `${command} is not running: it is started anew with the next connection.`)
+    throw new ReplyError('unreachable', `${command} is not running. It restarts with the next connection.`)
   }
 
   async function resume(threadId: string): Promise<void> {
@@ -133,7 +133,7 @@ export function codex(options: CodexOptions = {}): Source {
   async function start(): Promise<void> {
     turns.clear()
     subAgents.clear()
-    started = randomUUID()
+    processID = randomUUID()
     const mine = await startJsonProgram({
       ...child,
       command,
@@ -141,7 +141,7 @@ export function codex(options: CodexOptions = {}): Source {
       args: ['app-server', ...args],
       onError,
       onLine,
-      // One that was given up ends later than the next begins.
+      // A process that was given up may end after the next one has started.
       onEnd: (exit, last) => {
         if (program === mine) onEnd(exit, last)
       },
@@ -159,8 +159,8 @@ export function codex(options: CodexOptions = {}): Source {
     }
   }
 
-  /** A turn of a sub-agent is told by this alone. */
-  function begun({ threadID, turnID }: { readonly threadID: string; readonly turnID: string }): void {
+  /** The only notification that a sub-agent has started a turn. */
+  function turnBegan({ threadID, turnID }: { readonly threadID: string; readonly turnID: string }): void {
     subAgents.began(threadID)
     if (agent.run(threadID)) turns.set(threadID, turnID)
   }
@@ -170,18 +170,24 @@ export function codex(options: CodexOptions = {}): Source {
     if (message?.type === 'response') return rpc.take(message)
     if (message?.type === 'notification') {
       const event = decodeCodex(message.method, message.params)
-      if (event?.type === 'turn') begun(event)
+      if (event?.type === 'turn') turnBegan(event)
       const run = event && agent.run(event.threadID)
       if (run && event.type === 'tool' && event.task) subAgents.tasked(run, event.task)
       if (run)
-        write(run, event.type === 'ask-gone' ? { ...event, requestID: `${started}.${event.requestID}` } : event, value)
+        write(
+          run,
+          event.type === 'ask-gone' ? { ...event, requestID: `${processID}.${event.requestID}` } : event,
+          value,
+        )
     }
     if (message?.type !== 'request') return
     const { id, method, params } = message
     const asked = decodeRequest(method, params)
     const run = asked && agent.run(asked.threadID)
-    if (run) return run.ask(toAsk(`${started}.${id}`, asked, (result) => rpc.respond(id, result)))
-    onError(new ReplyError('unsupported', `${command} asked for ${method}, which cannot be answered; it was refused.`))
+    if (run) return run.ask(toAsk(`${processID}.${id}`, asked, (result) => rpc.respond(id, result)))
+    onError(
+      new ReplyError('unsupported', `${command} sent the request ${method}, which is not supported. It was refused.`),
+    )
     rpc.refuse(id, method).catch(() => {})
   }
 
@@ -197,13 +203,13 @@ export function codex(options: CodexOptions = {}): Source {
   }
 }
 
-/** The sub-agents of the process at work. Each is a thread, whose messages come as those of other threads. */
+/** The sub-agents of the current process. Each is a thread. */
 interface SubAgents {
-  /** A run's call started them, or gave them something to do. */
+  /** A call of the run gave them a task, and may have started them. */
   tasked(run: LocalRun, task: Task): void
-  /** A thread begins a turn, which may be that of a sub-agent. */
+  /** A thread, perhaps a sub-agent's, began a turn. */
   began(threadID: string): void
-  /** The process is another one. */
+  /** Called when a new process starts. */
   clear(): void
 }
 
@@ -224,7 +230,7 @@ function createSubAgents(runOf: (threadID: string) => LocalRun | undefined): Sub
     clear: () => known.clear(),
   }
 
-  /** One that works again is another child. */
+  /** A sub-agent that works again becomes another child. */
   function began(threadID: string): void {
     const agent = known.get(threadID)
     if (!agent || runOf(threadID)) return

@@ -10,23 +10,23 @@ import { type CommandOutput, createTranscript, type OutputStream } from './trans
 /** The command that runs for each prompt, and how much of its output is kept. */
 export interface CommandSourceOptions extends Omit<ProcessOptions, 'args' | 'signal'>, OutputOptions {
   /**
-   * The arguments, or a function that puts the prompt's text into them, for example `(text) => ['-c', text]`. With a list,
-   * the text goes to standard input. Default: none.
+   * The arguments, or a function that builds them from the prompt's text, for example `(text) => ['-c', text]`. With a
+   * list, the text goes to standard input. Default: none.
    */
   readonly args?: readonly string[] | ((text: string) => readonly string[]) | undefined
 }
 
 /**
  * A source that runs a command for each prompt. The output is the answer: a text part for each stretch of stdout or
- * stderr, without terminal sequences. The part's `raw` is `{ stream, data }`, with them. Exit code 0 completes the reply,
- * any other fails it. It asks nothing.
+ * stderr, without terminal sequences. The part's `raw` is `{ stream, data }`, with them. Exit code 0 completes the
+ * reply, any other fails it. It never asks.
  */
 export function commandSource(options: CommandSourceOptions): Source {
   const { args } = options
-  const isTyped = typeof args !== 'function'
+  const usesStdin = typeof args !== 'function'
   return createCommandSource(options, {
     argsOf: (text) => (typeof args === 'function' ? args(text) : (args ?? [])),
-    inputOf: (text) => (isTyped ? text : ''),
+    inputOf: (text) => (usesStdin ? text : ''),
   })
 }
 
@@ -49,29 +49,30 @@ export interface CommandResult extends CommandOutput, Exit {
 }
 
 /**
- * Runs a command to its end. Resolves however it ends, also after an abort or a timeout. Rejects with `unreachable` if it
- * could not be started, and with `closed` if the signal aborted before the start.
+ * Runs a command to its end. Resolves with its result, also after a failure, an abort or a timeout. Rejects with
+ * `unreachable` if it could not be started, and with `closed` if the signal aborted before the start.
  */
 export async function run(options: CommandOptions): Promise<CommandResult> {
   const { args = [], input = '', title, timeoutMs, observe, signal, ...rest } = options
-  if (signal?.aborted) throw new ReplyError('closed', `"${options.command}" was not started: it was aborted before.`)
+  if (signal?.aborted)
+    throw new ReplyError('closed', `"${options.command}" was not started because its signal was aborted.`)
   await requireCommand(options)
-  let played: Promise<CommandEnd> | undefined
+  let ending: Promise<CommandEnd> | undefined
   const source = createCommandSource(rest, {
     argsOf: () => args,
     inputOf: () => input,
-    onPlayed: (ending) => {
-      played = ending
+    onStarted: (ended) => {
+      ending = ended
     },
   })
   const agent = connectSource(source, { onError: rest.onError, directory: options.cwd })
   try {
     const reply = await agent.prompt({ text: title ?? options.command }, { timeoutMs, signal, observe }).result
-    if (played === undefined && signal?.aborted)
-      throw new ReplyError('closed', `"${options.command}" was not started: it was aborted before.`)
-    if (played === undefined)
+    if (ending === undefined && signal?.aborted)
+      throw new ReplyError('closed', `"${options.command}" was not started because its signal was aborted.`)
+    if (ending === undefined)
       throw new ReplyError('unreachable', reply.error?.message ?? `"${options.command}" was not started.`)
-    return { ...(await played), reply }
+    return { ...(await ending), reply }
   } finally {
     await agent.close()
   }
@@ -81,12 +82,13 @@ export async function run(options: CommandOptions): Promise<CommandResult> {
 export interface OutputOptions {
   /**
    * How many bytes of stdout are kept, and as many of stderr. Longer output is cut in the middle, with a line that says
-   * so. The reply shows the first three quarters as they come, and the rest at the end. Default 1,048,576.
+   * how much is missing. The reply shows the first three quarters as they arrive, and the rest at the end. Default
+   * 1,048,576.
    */
   readonly maxBytes?: number | undefined
   /**
-   * Receives all output as it comes, in whole characters, with terminal sequences. The command waits while it runs. Its
-   * exceptions go to `onError`.
+   * Receives all output as it arrives, in whole characters, with terminal sequences. The command waits while it runs.
+   * Its exceptions go to `onError`.
    */
   readonly onChunk?: ((stream: OutputStream, text: string) => void) | undefined
   /** Receives errors that don't stop the command, for example exceptions of `onChunk`. Default: ignored. */
@@ -96,10 +98,10 @@ export interface OutputOptions {
 interface Hooks {
   readonly argsOf: (text: string) => readonly string[]
   readonly inputOf: (text: string) => string
-  readonly onPlayed?: (played: Promise<CommandEnd>) => void
+  readonly onStarted?: (ended: Promise<CommandEnd>) => void
 }
 
-export function createCommandSource(options: CommandSourceOptions, { argsOf, inputOf, onPlayed }: Hooks): Source {
+export function createCommandSource(options: CommandSourceOptions, { argsOf, inputOf, onStarted }: Hooks): Source {
   const { command, cwd = process.cwd(), args: _, ...rest } = options
   const children = new Map<LocalRun, StartedProcess>()
   const canceled = new WeakSet<LocalRun>()
@@ -117,13 +119,13 @@ export function createCommandSource(options: CommandSourceOptions, { argsOf, inp
         input: inputOf(text),
         isCanceled: () => canceled.has(run),
       }
-      const { child, ended } = await play(run, started)
+      const { child, ended } = await startIn(run, started)
       children.set(run, child)
-      // Stopped while it was started.
+      // Stopped during the start.
       if (canceled.has(run) || !run.isOpen()) void child.close()
-      const over = ended.finally(() => children.delete(run))
-      onPlayed?.(over)
-      over.catch((cause: unknown) =>
+      const finished = ended.finally(() => children.delete(run))
+      onStarted?.(finished)
+      finished.catch((cause: unknown) =>
         run.end({ type: 'failed', error: { name: 'UnknownError', message: String(cause), raw: undefined } }),
       )
     },
@@ -141,16 +143,16 @@ export function createCommandSource(options: CommandSourceOptions, { argsOf, inp
 /** A command that ended. */
 export type CommandEnd = CommandOutput & Exit
 
-interface PlayOptions extends ProcessOptions, OutputOptions {
+interface CommandRun extends ProcessOptions, OutputOptions {
   readonly input: string
-  /** Whether it is being stopped: then its exit code says nothing. */
+  /** Whether it is being stopped. Its exit code is ignored then. */
   readonly isCanceled: () => boolean
 }
 
-/** Starts a command and shows it in a run, which ends with it. Resolves when it has started. */
-async function play(
+/** Starts a command and writes its output to a run, which ends with it. Resolves when it has started. */
+async function startIn(
   run: LocalRun,
-  options: PlayOptions,
+  options: CommandRun,
 ): Promise<{ readonly child: StartedProcess; readonly ended: Promise<CommandEnd> }> {
   const { command, input, isCanceled, maxBytes = 1_048_576, onChunk, onError } = options
   const child = await startProcess(options)
@@ -183,12 +185,12 @@ async function play(
     try {
       onChunk?.(stream, text)
     } catch (cause) {
-      onError?.(new ReplyError('observer', `onChunk threw: ${String(cause)}. The command goes on.`, { cause }))
+      onError?.(new ReplyError('observer', `onChunk threw: ${String(cause)}. The command continues.`, { cause }))
     }
   }
 }
 
-/** How a command that did not end with 0 is told. */
+/** The error of a command that did not exit with 0. */
 function exitFailure(command: string, exit: Exit): ReplyFailure {
   const how = exit.code === undefined ? `was ended by ${exit.signal ?? 'a signal'}` : `exited with code ${exit.code}`
   return { name: 'ExitError', message: `${command} ${how}.`, raw: exit }

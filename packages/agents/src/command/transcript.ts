@@ -1,23 +1,23 @@
 import type { LocalRun } from '@reply/core/source'
 import { createPlainText } from '../process/plain-text.ts'
 
-/** Where a command wrote. */
+/** The stream that a command wrote to. */
 export type OutputStream = 'stdout' | 'stderr'
 
 /** The output of a command, with its terminal sequences. */
 export interface CommandOutput {
-  /** All of it up to `maxBytes`. Of more: the beginning, a line that says how much was left out, and the end. */
+  /** Whole up to `maxBytes`. Longer output has the beginning, a line that says how much was left out, and the end. */
   readonly stdout: string
-  /** As `stdout`. */
+  /** Like `stdout`. */
   readonly stderr: string
-  /** How many bytes of each are missing. */
+  /** How many bytes of each stream are missing. */
   readonly leftOut: Readonly<Record<OutputStream, number>>
 }
 
-/** How often the parts of a reply may change between the streams. After that, each is held until the end. */
+/** How many parts a reply may have. After that, output of the other stream is held until the end. */
 const mostParts = 1000
 
-/** Collects what a command writes, and shows it in its run: a part for each stretch of one stream. */
+/** Collects a command's output and writes it to the run: a part for each stretch of one stream. */
 export function createTranscript(run: LocalRun, maxBytes: number) {
   const streams = { stdout: createStream(maxBytes), stderr: createStream(maxBytes) }
   let current: OutputStream | undefined
@@ -45,7 +45,7 @@ export function createTranscript(run: LocalRun, maxBytes: number) {
     run.write({ type: 'text', delta, raw: { stream: name, data: text } })
   }
 
-  /** The part's `raw` has all that it shows, with its terminal sequences. */
+  /** Seals the current part. Its `raw` has the whole text with terminal sequences. */
   function seal(): void {
     if (current === undefined) return
     const rest = streams[current].plain.end()
@@ -76,18 +76,20 @@ function createStream(maxBytes: number) {
   return { excerpt: createExcerpt(maxBytes), plain: createPlainText(), head, late }
 }
 
-/** Holds the beginning and the end of a text that may be of any length. */
+/** The beginning and the end of a text of any length. */
 interface Excerpt {
-  /** Takes more text. Returns what of it belongs to the beginning; the rest is held for the end. */
+  /** Adds text. Returns the part of it that belongs to the beginning. The rest is held for the end. */
   push(text: string): string
-  /** What follows the beginning: nothing more, or a note of how much was left out, and the end. */
+  /** The text after the beginning: empty, or a note of how much was left out, and the end. */
   end(): { readonly text: string; readonly leftOut: number }
 }
 
-/** Pieces that are smaller than this, in UTF-16 units, are joined, so that many tiny writes take little memory. */
+/** Smaller pieces are joined, so that many tiny writes take little memory. In UTF-16 units. */
 const joinBelow = 4096
 
-/** Keeps a text of `maxBytes` whole: of a longer one, the first three quarters of that and the last quarter. */
+/**
+ * Keeps up to `maxBytes` of a text. Of a longer text, three quarters of that are its beginning and one quarter its end.
+ */
 function createExcerpt(maxBytes: number): Excerpt {
   const tailBytes = Math.floor(maxBytes / 4)
   let headLeft = maxBytes - tailBytes
@@ -132,7 +134,7 @@ function createExcerpt(maxBytes: number): Excerpt {
   }
 }
 
-/** As many whole characters from the beginning as fit. */
+/** The longest beginning that fits, cut between characters. */
 function firstBytes(text: string, limit: number): string {
   const bytes = Buffer.from(text)
   let end = Math.min(limit, bytes.length)
@@ -147,7 +149,7 @@ function lastBytes(text: string, limit: number): string {
   return bytes.subarray(start).toString('utf8')
 }
 
-/** Whether a character began before this byte and goes on in it. */
+/** Whether this byte continues a character. */
 function isInside(bytes: Uint8Array, at: number): boolean {
   return ((bytes[at] ?? 0) & 0xc0) === 0x80
 }

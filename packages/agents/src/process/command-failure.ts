@@ -4,7 +4,7 @@ import { delimiter, join, resolve } from 'node:path'
 import { ReplyError } from '@reply/core'
 import type { ProcessOptions } from './start-process.ts'
 
-/** Rejects as `startProcess` would if the command is not there or not executable, without starting it. */
+/** Checks that the command exists and is executable, without starting it. Rejects as `startProcess` would. */
 export async function requireCommand({ command, cwd, env = {} }: ProcessOptions): Promise<void> {
   const path = 'PATH' in env ? env.PATH : process.env.PATH
   const places = command.includes('/')
@@ -22,26 +22,29 @@ export async function requireCommand({ command, cwd, env = {} }: ProcessOptions)
   throw await startFailure(command, cwd, failure)
 }
 
-/** Why a command could not be started. Never names its arguments or environment, which may hold secrets. */
+/**
+ * The error of a command that could not be started. Leaves out its arguments and environment, which may contain
+ * secrets.
+ */
 export async function startFailure(command: string, cwd: string | undefined, cause: unknown): Promise<ReplyError> {
-  // Node keeps all arguments there. https://github.com/nodejs/node/blob/v20.19.0/lib/internal/child_process.js
+  // Node stores all arguments there. https://github.com/nodejs/node/blob/v20.19.0/lib/internal/child_process.js
   if (cause instanceof Error && 'spawnargs' in cause) Reflect.deleteProperty(cause, 'spawnargs')
   return new ReplyError('unreachable', await reason(command, cwd, cause), { cause })
 }
 
 async function reason(command: string, cwd: string | undefined, cause: unknown): Promise<string> {
   if (cwd !== undefined && !(await isFolder(cwd)))
-    return `"${command}" was not started: there is no folder "${cwd}". Create it, or pass another cwd.`
+    return `"${command}" was not started because the folder "${cwd}" does not exist. Create it, or pass another cwd.`
   const code = codeOf(cause)
   const isPath = command.includes('/')
   // The kernel also answers ENOENT if the interpreter in the file's first line is missing.
   if (code === 'ENOENT' && isPath && cwd === undefined && (await isThere(command)))
-    return `"${command}" was not started: the interpreter in its first line was not found. Install it, or correct that line.`
+    return `"${command}" was not started because the interpreter in its first line was not found. Install it, or correct that line.`
   if (code === 'ENOENT') return `The command "${command}" was not found. Install it, or give its full path.`
   if (code === 'EACCES')
     return `The command "${command}" is not executable. Run chmod +x on it, or start it with its interpreter.`
-  const said = cause instanceof Error && code === undefined ? cause.message : code
-  return `"${command}" was not started: ${said ?? 'the system gave no reason'}. Run it by hand to see why.`
+  const detail = cause instanceof Error && code === undefined ? cause.message : code
+  return `"${command}" was not started: ${detail ?? 'the system gave no reason'}. Run it by hand to see why.`
 }
 
 function codeOf(cause: unknown): string | undefined {

@@ -4,25 +4,25 @@ import { linesOf } from './lines.ts'
 import { createPlainText } from './plain-text.ts'
 import { type Exit, type ProcessOptions, startProcess } from './start-process.ts'
 
-/** A program that speaks in lines of JSON. */
+/** A program that exchanges lines of JSON. */
 export interface JsonProgram {
   /**
-   * Writes one value as a line. Rejects with `closed` if the program reads no more: it is ended then, and `onEnd` has said
-   * how.
+   * Writes one value as a line. Rejects with `closed` if the program no longer reads. The program is ended then, and
+   * `onEnd` was called.
    */
   send(value: unknown): Promise<void>
-  /** Ends its input: it should end by itself. */
+  /** Ends its input, so that the program can exit. */
   finish(): void
-  /** Ends its group. */
+  /** Ends its process group. */
   close(): Promise<void>
 }
 
 export interface JsonProgramOptions extends ProcessOptions {
-  /** Called for each line, in order. What it throws is reported. */
+  /** Called for each line, in order. Exceptions are reported. */
   readonly onLine: (value: unknown, line: string) => void
-  /** Called once, after its last line. `last` is what its stderr says of that, with secrets redacted; it may be empty. */
+  /** Called once, after the last line. `last` is the error line of its stderr, with secrets redacted. May be empty. */
   readonly onEnd: (exit: Exit, last: string) => void
-  /** Receives where lines begin that are not JSON, as `malformed`, and lines that are too long. */
+  /** Called with `malformed` for the first of several lines that are not JSON, and with `too-large` for long lines. */
   readonly onError: (error: ReplyError) => void
 }
 
@@ -32,7 +32,7 @@ export async function startJsonProgram(options: JsonProgramOptions): Promise<Jso
   const onError = safeOnError(options.onError)
   const child = await startProcess(options)
   const last = createLastLine(options)
-  const over = follow()
+  const finished = follow()
   return {
     send,
     finish: () => void child.stdin.end(),
@@ -44,7 +44,7 @@ export async function startJsonProgram(options: JsonProgramOptions): Promise<Jso
       await child.write(`${JSON.stringify(value)}\n`)
     } catch (error) {
       await child.close()
-      await over
+      await finished
       throw error
     }
   }
@@ -55,19 +55,19 @@ export async function startJsonProgram(options: JsonProgramOptions): Promise<Jso
   }
 
   async function readLines(): Promise<void> {
-    let isInGarbage = false
+    let wasInvalid = false
     for await (const line of linesOf(child.stdout, { onError })) {
       if (line.trim() === '') continue
       const value = parsed(line)
-      // Reports where garbage begins, not each of its lines. Names no content: a line may hold secrets.
-      if (value === undefined && !isInGarbage)
+      // Reports only the first of several invalid lines. Doesn't quote it, because it may contain secrets.
+      if (value === undefined && !wasInvalid)
         onError(
           new ReplyError(
             'malformed',
-            `${command} wrote a line of ${line.length} characters that is not JSON; it was skipped. Send logs to stderr.`,
+            `${command} wrote a line of ${line.length} characters that is not JSON. It was skipped. Send logs to stderr.`,
           ),
         )
-      isInGarbage = value === undefined
+      wasInvalid = value === undefined
       if (value !== undefined) take(value, line)
     }
   }
@@ -76,10 +76,10 @@ export async function startJsonProgram(options: JsonProgramOptions): Promise<Jso
     try {
       onLine(value, line)
     } catch (error) {
-      // Neither its words nor the error as a cause: both may quote the line.
+      // Leaves out the message and the cause, because both may quote the line.
       const kind = error instanceof Error ? error.name : typeof error
-      const words = `A line of ${command} of ${line.length} characters could not be used (${kind})`
-      onError(new ReplyError('malformed', `${words}; it was skipped. Report this with the version of the program.`))
+      const problem = `A line of ${command} of ${line.length} characters could not be used (${kind}). It was skipped`
+      onError(new ReplyError('malformed', `${problem}. Report this with the version of the program.`))
     }
   }
 
@@ -97,16 +97,16 @@ function parsed(line: string): unknown {
 }
 
 /**
- * What a program's stderr says of its end: its last line that begins like an error, else its last line. Node.js and Rust
- * write a stack behind an error.
+ * The line of a program's stderr that explains its end: the last line that looks like an error, else the last line.
+ * Node.js and Rust write a stack after the error.
  */
 interface LastLine {
   push(text: string): void
-  /** Without terminal sequences and secrets. Empty if it wrote nothing. */
+  /** The line without terminal sequences and secrets. Empty if nothing was written. */
   end(): string
 }
 
-/** How much of stderr's end is kept, in UTF-16 units: enough for a stack. */
+/** How much of stderr's end is kept, in UTF-16 units. Enough for a stack. */
 const mostKept = 10_000
 
 /** How much of the line's end is shown, in UTF-16 units. */
@@ -116,9 +116,8 @@ const mostShown = 2000
 const errorLine = /^(?:[a-z]*error|fatal)\b.{0,40}?:/i
 
 /**
- * Redacts all that comes, before any of it is cut off: a cut could remove the sign by which a secret is known. The values
- * of variables and arguments that are named like secrets are redacted as well. `env` is what was added to this process's
- * environment.
+ * Redacts all text before it is cut, because a cut could remove the sign by which a secret is recognized. Also redacts
+ * values of variables and arguments that are named like secrets. `env` was added to this process's environment.
  */
 export function createLastLine({ args, env }: ProgramInput): LastLine {
   const plain = createPlainText()
@@ -130,8 +129,8 @@ export function createLastLine({ args, env }: ProgramInput): LastLine {
     end: () => {
       keep(redactor.push(values.push(plain.end()) + values.end()) + redactor.end())
       const lines = kept.split('\n').map((line) => line.trim())
-      const said = lines.findLast((line) => errorLine.test(line)) ?? lines.findLast((line) => line !== '') ?? ''
-      return said.slice(-mostShown)
+      const line = lines.findLast((one) => errorLine.test(one)) ?? lines.findLast((one) => one !== '') ?? ''
+      return line.slice(-mostShown)
     },
   }
 

@@ -1,42 +1,43 @@
 import { type Clock, ReplyError } from '@reply/core'
 import type { JsonProgram } from './json-program.ts'
 
-/** A line of a program that speaks JSON-RPC. */
+/** A JSON-RPC message of a program. */
 export type RpcMessage =
   | { readonly type: 'notification'; readonly method: string; readonly params: unknown }
   | { readonly type: 'request'; readonly id: string | number; readonly method: string; readonly params: unknown }
   | { readonly type: 'response'; readonly id: string | number; readonly result?: unknown; readonly error?: string }
 
-/** Requests to a program that speaks JSON-RPC in lines, and answers to its own. */
+/** Requests to a program that speaks JSON-RPC, and responses to its requests. */
 export interface Rpc {
   /**
-   * Rejects with `refused` if the program answers with an error, and with `unreachable` if it is not running or does not
-   * answer within the deadline; if it ends first, with the error of `end`. A late answer is dropped.
+   * Rejects with `refused` if the program answers with an error, and with `unreachable` if it is not running or does
+   * not answer within the deadline. If the program ends first, rejects with the error of `end`. Late answers are
+   * dropped.
    */
   request(method: string, params: object): Promise<unknown>
   notify(method: string): Promise<void>
   respond(id: string | number, result: object): Promise<void>
-  /** The program asks for something that is not supported here. */
+  /** Answers that the method is not supported. */
   refuse(id: string | number, method: string): Promise<void>
-  /** Takes the answer to a request. */
+  /** Passes a response to its request. */
   take(message: Extract<RpcMessage, { readonly type: 'response' }>): void
-  /** The program ended: all requests fail. */
+  /** Called when the program has ended. Rejects all pending requests. */
   end(error: ReplyError): void
 }
 
-interface RpcOptions {
+interface RpcProgram {
   /** Shown in errors. */
   readonly name: string
-  /** The program at work. Throws if there is none. */
+  /** The current program. Throws if it isn't running. */
   readonly program: () => Pick<JsonProgram, 'send'>
   readonly clock: Clock
-  /** Removes secrets from the program's words. */
+  /** Removes secrets from the program's messages. */
   readonly redact: (text: string) => string
-  /** How long an answer may take, in ms. */
+  /** How long a response may take, in ms. */
   readonly deadlineMs: number
 }
 
-export function createRpc({ name, program, clock, redact, deadlineMs }: RpcOptions): Rpc {
+export function createRpc({ name, program, clock, redact, deadlineMs }: RpcProgram): Rpc {
   const waiting = new Map<
     number,
     { readonly resolve: (value: unknown) => void; readonly reject: (error: Error) => void }
@@ -66,7 +67,7 @@ export function createRpc({ name, program, clock, redact, deadlineMs }: RpcOptio
     notify: async (method) => await program().send({ method }),
     respond: async (id, result) => await program().send({ id, result }),
     refuse: async (id, method) => {
-      // https://www.jsonrpc.org/specification#error_object: the method is not available.
+      // Method not found: https://www.jsonrpc.org/specification#error_object
       await program().send({ id, error: { code: -32601, message: `${method} is not supported.` } })
     },
     take: ({ id, error, result }) => {
@@ -81,7 +82,7 @@ export function createRpc({ name, program, clock, redact, deadlineMs }: RpcOptio
   }
 
   function unanswered(method: string): ReplyError {
-    const words = `${name} did not answer ${method} within ${deadlineMs} ms`
-    return new ReplyError('unreachable', `${words}. Start it anew, or raise deadlineMs if it needs longer.`)
+    const problem = `${name} did not answer ${method} within ${deadlineMs} ms`
+    return new ReplyError('unreachable', `${problem}. Restart it, or raise deadlineMs if it needs longer.`)
   }
 }

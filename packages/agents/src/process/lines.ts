@@ -5,17 +5,16 @@ export interface LineOptions {
   /** The longest line, in bytes. A longer one is skipped and reported. Default 16,777,216. */
   readonly maxBytes?: number | undefined
   /**
-   * Called with `too-large` once for each skipped line, as soon as it is too long. Default: it is skipped silently.
+   * Called with `too-large` once for each skipped line, as soon as it is too long. Default: lines are skipped silently.
    */
   readonly onError?: ((error: ReplyError) => void) | undefined
 }
 
 const newline = 0x0a
 
-/**
- * Yields the lines of a UTF-8 stream, in order, without line breaks (`\n` or `\r\n`). The last line needs none. Invalid
- * bytes become U+FFFD. Reads only when you ask for the next line, and holds one line at most.
- */
+/** Yields the lines of a UTF-8 stream, in order, without line breaks (`
+` or `\r
+`). The last line needs no line break. Invalid bytes become U+FFFD. Reads only when you ask for the next line, and holds one line at most. */
 export async function* linesOf(
   stream: AsyncIterable<Uint8Array>,
   { maxBytes = 16_777_216, onError }: LineOptions = {},
@@ -37,7 +36,7 @@ export async function* linesOf(
     if (line !== undefined) yield line
   }
 
-  /** Copies what stays, so that a short rest doesn't keep its whole chunk in memory. */
+  /** Copies the rest, so that it doesn't keep its whole chunk in memory. */
   function hold(rest: Uint8Array): void {
     size += rest.length
     if (size > maxBytes) {
@@ -59,7 +58,7 @@ export async function* linesOf(
   function report(): void {
     if (isReported) return
     isReported = true
-    const words = `A line was left out: it has more than ${maxBytes} bytes`
-    onError?.(new ReplyError('too-large', `${words}. Make the program write shorter lines, or raise the limit.`))
+    const problem = `A line was skipped because it has more than ${maxBytes} bytes`
+    onError?.(new ReplyError('too-large', `${problem}. Make the program write shorter lines, or raise the limit.`))
   }
 }

@@ -1,18 +1,20 @@
 import { stripVTControlCharacters } from 'node:util'
 
-/** Removes terminal sequences from a text that comes in pieces. */
+/** Removes terminal sequences from a text that arrives in pieces. */
 export interface PlainText {
-  /** The text without sequences; one that is not complete yet is held. */
+  /** Returns the text without sequences. Holds an incomplete one. */
   push(text: string): string
-  /** What was held, if it never became a sequence. */
+  /** Returns the held text, if it never became a sequence. */
   end(): string
 }
 
-/** A sequence at the end of a text that may go on: `ESC [ …` or `ESC ] …` (ECMA-48 5.4 and 5.6), or `ESC` alone. */
+/**
+ * A possibly incomplete sequence at the end of a text: `ESC [ …` or `ESC ] …` (ECMA-48 5.4 and 5.6), or `ESC` alone.
+ */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that begin and end sequences.
 const unfinished = /(?:\u001b|\u009b)(?:[[(#;?\d]*|\][^\u0007\u001b]*\u001b?)$/
 
-/** A sequence that is longer is none: an unclosed one must not swallow the text after it. */
+/** A longer sequence is treated as text, so that an unclosed one doesn't swallow the text after it. */
 const longest = 4096
 
 export function createPlainText(): PlainText {

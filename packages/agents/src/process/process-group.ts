@@ -2,38 +2,38 @@ import { spawn } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** How often to look whether a group is gone, in ms: soon at first, as most processes end at once. */
-const looks = [5, 10, 20, 40, 80]
+/** The first intervals of checking whether a group is gone, in ms. Short, because most processes end at once. */
+const checkIntervals = [5, 10, 20, 40, 80]
 
 /** How long the kernel may take to end a group after SIGKILL, in ms. A zombie that no process reaps stays for longer. */
 const killMs = 1000
 
-/** Ends all processes of a group: SIGTERM, and SIGKILL for those that are there after `graceMs`. Resolves when done. */
+/** Ends all processes of a group: SIGTERM, then SIGKILL after `graceMs`. Resolves when done. */
 export async function endGroup(group: number, graceMs: number): Promise<void> {
   signalGroup(group, 'SIGTERM')
-  // A stopped process takes SIGTERM only after this.
+  // A stopped process handles SIGTERM only after this.
   signalGroup(group, 'SIGCONT')
   if (await isGone(group, graceMs)) return
   signalGroup(group, 'SIGKILL')
   await isGone(group, killMs)
 }
 
-/** Waits until no process of the group is left, for `limitMs` at most. */
+/** Waits until no process of the group is left, for `limitMs` at most. Returns false if some are. */
 export async function isGone(group: number, limitMs: number): Promise<boolean> {
   const until = performance.now() + limitMs
-  for (let look = 0; isAlive(group); look++) {
-    // A look at all processes costs more than a signal, so not at first.
-    if (look >= 2 && hasOnlyZombies(group)) return true
+  for (let check = 0; isAlive(group); check++) {
+    // Listing all processes costs more than a signal, so the first checks skip it.
+    if (check >= 2 && hasOnlyZombies(group)) return true
     const leftMs = until - performance.now()
     if (leftMs <= 0) return false
-    await sleep(Math.min(looks[look] ?? 100, leftMs))
+    await sleep(Math.min(checkIntervals[check] ?? 100, leftMs))
   }
   return true
 }
 
 /**
- * Whether all that is left of a group waits to be reaped. Those that lost their parent wait for the first process, which
- * in a container often reaps none. https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
+ * Whether all remaining processes of a group are zombies. Orphans wait for process 1 to reap them, which in a container
+ * often reaps none. https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
  */
 function hasOnlyZombies(group: number): boolean {
   if (process.platform !== 'linux') return false
@@ -45,7 +45,7 @@ function hasOnlyZombies(group: number): boolean {
   }
 }
 
-/** The state, the parent and the group of a process: they follow its name, which may contain anything. */
+/** The state, parent and group of a process. They follow its name, which may contain any character. */
 function statusOf(pid: string): readonly (readonly string[])[] {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
@@ -69,9 +69,9 @@ function signalGroup(group: number, signal: NodeJS.Signals | 0): boolean {
 }
 
 /**
- * Waits at a pipe that only this process holds. The first line names the group. A second line says that the group has
- * ended; without it, the end of the pipe means that this process died, and the group is ended. It looks every 0.1 s
- * whether the group is gone, so that it never signals a later group with the same id.
+ * Reads a pipe that only this process holds. The first line names the group. A second line says that the group has
+ * ended. If the pipe ends without it, this process died, and the script ends the group. It checks every 0.1 s whether
+ * the group is gone, so that it never signals a later group with the same id.
  */
 const script = `read -r group || exit 0
 read -r ended && exit 0
@@ -85,13 +85,13 @@ exit 0`
 interface Watchdog {
   /** Rejects if it could not be started. */
   readonly started: Promise<void>
-  /** From now on this group is guarded. Called once. */
+  /** Guards this group from now on. Called once. */
   guard(group: number): void
-  /** The group has ended. */
+  /** Called when the group has ended. */
   release(): void
 }
 
-/** Starts a shell that waits, outside of our own process group: Ctrl+C in a terminal doesn't reach it. */
+/** Starts the shell outside of our own process group, so that Ctrl+C in a terminal doesn't reach it. */
 export function startWatchdog(graceMs: number): Watchdog {
   const shell = spawn('/bin/sh', ['-c', script, 'sh', String(Math.ceil(graceMs / 100))], {
     detached: true,
@@ -102,7 +102,7 @@ export function startWatchdog(graceMs: number): Watchdog {
     shell.once('spawn', resolve)
     shell.once('error', reject)
   })
-  // It ends by itself: nothing waits for it, and a pipe that it closed needs no report.
+  // Neither the shell nor its pipe may keep this process alive, and a broken pipe is expected.
   shell.unref()
   shell.stdin.on('error', () => {})
   if ('unref' in shell.stdin && typeof shell.stdin.unref === 'function') shell.stdin.unref()

@@ -8,7 +8,7 @@ import { endGroup, isGone, startWatchdog } from './process-group.ts'
 
 /** The program to start, and where. */
 export interface ProcessOptions {
-  /** The program: a path, or a name in `PATH`. No shell reads it. */
+  /** The program: a path, or a name in `PATH`. Not interpreted by a shell. */
   readonly command: string
   /** Its arguments. Default: none. */
   readonly args?: readonly string[] | undefined
@@ -17,7 +17,7 @@ export interface ProcessOptions {
   /** Added to your own environment. `PWD` is the folder. `undefined` removes a variable. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined
   /**
-   * How long processes may take to end after SIGTERM before SIGKILL, in ms. Processes that the program leaves behind also
+   * How long processes may take to end after SIGTERM before SIGKILL, in ms. Processes that outlive the program also
    * have that long before SIGTERM. Default 3,000.
    */
   readonly graceMs?: number | undefined
@@ -37,23 +37,26 @@ export interface Exit {
 export interface StartedProcess {
   /** Its process id, and the id of its group. */
   readonly pid: number
-  /** Its standard input. A failed write rejects or calls back, and emits nothing. */
+  /** Its standard input. A failed write calls back with the error and emits no `error` event. */
   readonly stdin: Writable
   /** Its standard output, with back-pressure: the program waits for a slow reader. */
   readonly stdout: Readable
-  /** Its standard error, as `stdout`. Read both: the program waits if one of them is full. */
+  /** Its standard error, like `stdout`. Read both: the program waits if one of them is full. */
   readonly stderr: Readable
   /** Resolves when the whole group has ended. `stdout` and `stderr` may still hold unread output. */
   readonly ended: Promise<Exit>
-  /** Writes to its standard input. Resolves when all of it was written. Rejects with `closed` if nothing reads it. */
+  /**
+   * Writes to its standard input. Resolves when all of it was written. Rejects with `closed` if the program no longer
+   * reads it.
+   */
   write(data: string | Uint8Array): Promise<void>
   /** Ends the whole group: SIGTERM, then SIGKILL after `graceMs`. Resolves when it has ended. Idempotent. */
   close(): Promise<void>
 }
 
 /**
- * Starts a program in a process group of its own. The group never outlives your process, even if that is killed: a shell
- * waits at a pipe and ends the group. Only a process that calls `setsid` leaves the group.
+ * Starts a program in its own process group. The group never outlives your process, even if that is killed: a watchdog
+ * shell ends it. Only a process that calls `setsid` leaves the group.
  *
  * Rejects with `unreachable` if it could not be started, with `closed` if the signal aborted before the start, and with
  * `unsupported` on Windows, which has no process groups.
@@ -61,21 +64,21 @@ export interface StartedProcess {
 export async function startProcess(options: ProcessOptions): Promise<StartedProcess> {
   const { command, args = [], cwd, env = {}, graceMs = 3000, signal } = options
   if (process.platform === 'win32')
-    throw new ReplyError('unsupported', `"${command}" was not started: Windows has no process groups. Use WSL.`)
-  if (signal?.aborted) throw new ReplyError('closed', `"${command}" was not started: it was aborted before.`)
+    throw new ReplyError('unsupported', `"${command}" was not started because Windows has no process groups. Use WSL.`)
+  if (signal?.aborted) throw new ReplyError('closed', `"${command}" was not started because its signal was aborted.`)
   const watchdog = startWatchdog(graceMs)
   const { child, exited, group } = await spawned()
   const stdout = outputOf(child.stdout)
   const stderr = outputOf(child.stderr)
   let ending: Promise<void> | undefined
-  let isOver = false
+  let hasEnded = false
   const end = async (): Promise<void> => {
     ending ??= endGroup(group, graceMs)
     await ending
   }
   const close = async (): Promise<void> => {
-    // The system may have given the group's id to others since.
-    if (!isOver) await end()
+    // After the end, the system may reuse the group's id.
+    if (!hasEnded) await end()
     await ended
   }
   const onAbort = (): void => void close()
@@ -88,7 +91,7 @@ export async function startProcess(options: ProcessOptions): Promise<StartedProc
     try {
       const child = spawn(command, args, {
         cwd,
-        // As a shell does: `opencode run` 1.18.33 works in the folder that PWD names.
+        // Set as a shell would, because `opencode run` 1.18.33 works in the folder of PWD.
         env: { ...process.env, PWD: resolve(cwd ?? '.'), ...env },
         detached: true,
         stdio: ['pipe', 'pipe', 'pipe'],
@@ -113,7 +116,7 @@ export async function startProcess(options: ProcessOptions): Promise<StartedProc
   async function untilEnded(): Promise<Exit> {
     const exit = await exited
     if (ending || !(await isGone(group, graceMs))) await end()
-    isOver = true
+    hasEnded = true
     watchdog.release()
     signal?.removeEventListener('abort', onAbort)
     stdout.release(graceMs)
@@ -124,9 +127,9 @@ export async function startProcess(options: ProcessOptions): Promise<StartedProc
   function write(data: string | Uint8Array): Promise<void> {
     return new Promise((resolve, reject) => {
       child.stdin.write(data, (cause) => {
-        // Node calls back without an error for what it still held when it closed the pipe.
+        // Node reports no error for data that it still buffered when it closed the pipe.
         if (!cause && !child.stdin.destroyed) return resolve()
-        const message = `"${command}" reads its standard input no longer: it has ended or closed it. Start it anew.`
+        const message = `"${command}" no longer reads its standard input: it has ended or closed it. Start it again.`
         reject(new ReplyError('closed', message, { cause }))
       })
     })
@@ -147,18 +150,18 @@ function exitOf(child: Pick<NodeJS.EventEmitter, 'once'>): Promise<Exit> {
   })
 }
 
-/** What a process writes, with back-pressure. */
+/** A process's output, with back-pressure. */
 interface Output {
-  /** Ends when the process closes its side, or when `release` gave it up. */
+  /** Ends when the process closes its side, or after `release`. */
   readonly stream: Readable
   /**
-   * Its processes are gone. One that left the group may still hold the pipe: the stream then ends after `quietMs`
-   * without a byte. A reader that pauses loses nothing.
+   * Called when the group has ended. A process that left the group may still hold the pipe, so the stream ends after
+   * `quietMs` without data. A paused reader loses nothing.
    */
   release(quietMs: number): void
 }
 
-/** Wraps a pipe so that its end can be decided here. */
+/** Wraps a pipe, so that the stream can end before the pipe does. */
 function outputOf(pipe: Readable): Output {
   const stream = new Readable({
     read: () => {

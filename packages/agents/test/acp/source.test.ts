@@ -208,7 +208,7 @@ test('a form is asked as questions, and its answers have the types of its fields
     },
   ).result
   expect(got).toEqual({ action: 'accept', content: { color: 'r', count: 3, sure: true, tags: ['a', 'b'] } })
-  expect(failures).toEqual([expect.stringContaining('"many" is not a number')])
+  expect(failures).toEqual([expect.stringContaining('must be a number, not "many"')])
   expect(reply.asks[0]).toMatchObject({
     status: 'answered',
     questions: [{ header: 'Color' }, { custom: true }, {}, { multiple: true }],
@@ -354,7 +354,7 @@ test('an agent that never answers "initialize" fails prompts with that', async (
 
 test.each([
   [{ protocolVersion: 2 }, 'unsupported', 'speaks version 2'],
-  [{ hello: 'there' }, 'malformed', 'something else than ACP'],
+  [{ hello: 'there' }, 'malformed', 'did not answer "initialize" in ACP'],
 ])('an agent that answers "initialize" with %o is refused', async (result, type, words) => {
   const { source } = scripted(
     () => {},

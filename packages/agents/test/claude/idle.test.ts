@@ -92,6 +92,6 @@ test('the checklists of the 256 sessions that were used last are kept', () => {
 })
 
 test('an idleMs of zero or without a value is refused', () => {
-  expect(() => claude({ idleMs: 0 })).toThrow('idleMs is 0; give a number above 0.')
+  expect(() => claude({ idleMs: 0 })).toThrow('idleMs is 0. Give a number above 0.')
   expect(() => claude({ idleMs: Number.NaN })).toThrow('idleMs is NaN')
 })

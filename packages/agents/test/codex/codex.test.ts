@@ -70,7 +70,7 @@ describe('Codex', () => {
     const { reply, sent, recorded } = await played('permission-rejected', 'reject')
     expect(sent).toEqual(recorded)
     expect(reply.asks[0]?.status).toBe('rejected')
-    expect(toolsOf(reply)).toEqual([['bash', 'error', 'It was not allowed.']])
+    expect(toolsOf(reply)).toEqual([['bash', 'error', 'The call was rejected.']])
     expect(reply.outcome).toBe('completed')
   })
 

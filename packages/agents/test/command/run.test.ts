@@ -77,7 +77,7 @@ describe('a command', () => {
 
   test('that is not there rejects at once', async () => {
     await expect(run({ command: 'no-such-command' })).rejects.toMatchObject({ type: 'unreachable' })
-    await expect(run({ command: 'sh', cwd: '/no/folder' })).rejects.toThrow('there is no folder "/no/folder"')
+    await expect(run({ command: 'sh', cwd: '/no/folder' })).rejects.toThrow('the folder "/no/folder" does not exist')
   })
 })
 

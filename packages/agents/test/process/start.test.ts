@@ -170,7 +170,9 @@ describe('a command that cannot start', () => {
 
   test('has no folder', async () => {
     const start = startProcess({ command: 'sh', cwd: `${folder}/none` })
-    await expect(start).rejects.toThrow(`there is no folder "${folder}/none". Create it, or pass another cwd.`)
+    await expect(start).rejects.toThrow(
+      `because the folder "${folder}/none" does not exist. Create it, or pass another cwd.`,
+    )
   })
 
   test('is not executable, or its interpreter is missing', async () => {

@@ -4,19 +4,19 @@ import { block, type ToolUpdate, toolContent } from './schema.ts'
 type ToolOutput = Extract<LocalOutput, { readonly type: 'tool' }>
 type Fields = Readonly<Record<string, unknown>>
 
-/** A tool call as its updates have told it so far. */
+/** A tool call, merged from its updates so far. */
 export interface Call extends ToolUpdate {
   /** The tool's name, from the first update. */
   readonly tool: string
   /** The session of the sub-agent that it started. Only a preset knows it. */
   readonly childID?: string | undefined
-  /** What its command has printed, of agents that tell it beside the protocol. */
+  /** The output of its command, from agents that send it outside the protocol. */
   readonly printed?: string | undefined
-  /** What the terminals in its content show, by their ids. Stays when they are released. */
+  /** The texts of the terminals in its content, by terminal id. Kept after their release. */
   readonly terminals?: Readonly<Record<string, string>> | undefined
 }
 
-/** For calls that don't name their tool: names that say what the kind does. */
+/** The tool names of calls that only have a kind. */
 const toolByKind: Readonly<Record<string, string>> = {
   read: 'read',
   edit: 'edit',
@@ -25,26 +25,26 @@ const toolByKind: Readonly<Record<string, string>> = {
   fetch: 'webfetch',
 }
 
-/** Adds an update to what is known of a call. Fields that it leaves out stay. */
+/** Merges an update into a call. Fields that the update leaves out stay. */
 export function merged(known: Call | undefined, update: ToolUpdate): Call {
-  const said = Object.entries(update).filter(([, value]) => value !== undefined && value !== null)
+  const present = Object.entries(update).filter(([, value]) => value !== undefined && value !== null)
   const base: Call = known ?? { ...update, tool: toolOf(update) }
   const printed = printedIn(update)
-  return { ...base, ...Object.fromEntries(said), ...(printed && { printed: `${base.printed ?? ''}${printed}` }) }
+  return { ...base, ...Object.fromEntries(present), ...(printed && { printed: `${base.printed ?? ''}${printed}` }) }
 }
 
-/** Codex's agent appends a command's output in `_meta`, and its result has the exit code alone: codex-acp 2.6. */
+/** Codex's agent sends a command's output as deltas in `_meta`. Its result only has the exit code (codex-acp 2.6). */
 function printedIn({ _meta }: ToolUpdate): string | undefined {
   const delta = isFields(_meta?.terminal_output_delta) ? _meta.terminal_output_delta.data : undefined
   return typeof delta === 'string' ? delta : undefined
 }
 
-/** The terminals that the call shows. */
+/** The ids of the terminals in the call's content. */
 export function terminalsOf({ content }: Call): readonly string[] {
   return itemsOf(content).flatMap((item) => (item.type === 'terminal' ? [item.terminalId] : []))
 }
 
-/** The call with what its terminals show now. `textOf` is undefined for one that is not open here. */
+/** The call with the current text of its terminals. `textOf` returns undefined for one that is not open here. */
 export function withTerminals(call: Call, textOf: (terminalID: string) => string | undefined): Call {
   const shown = terminalsOf(call).flatMap((id) => {
     const text = textOf(id) ?? call.terminals?.[id]
@@ -58,8 +58,8 @@ export function hasEnded({ status }: Call): boolean {
 }
 
 /**
- * The call that a permission is about. The request may leave out arguments that the call's own updates told, and says
- * `pending` of a call that waits for it.
+ * The call of a permission request. The request may leave out arguments that earlier updates had, and may call a
+ * waiting call `pending`.
  */
 export function askedCall(known: Call | undefined, request: ToolUpdate): Call {
   if (!known) return merged(undefined, request)
@@ -69,7 +69,7 @@ export function askedCall(known: Call | undefined, request: ToolUpdate): Call {
   return { ...known, title, kind, rawInput, content }
 }
 
-/** The call of a permission that a person rejected: some agents say nothing more of it. */
+/** The call after a person rejected it. Some agents send no further update for it. */
 export function rejectedCall(call: Call): Call {
   return { ...call, status: 'failed', rawOutput: { error: 'A person rejected the call.' } }
 }
@@ -80,8 +80,8 @@ function isEmpty(value: unknown): boolean {
 }
 
 /**
- * OpenCode names the tool in the first title, and sends arguments; a title without arguments may be a command. Claude's
- * agent names the tool in `_meta` and, since 0.101, in `name`, both with a capital.
+ * OpenCode sends the tool's name as the first title, with arguments. A title without arguments may be a command.
+ * Claude's agent sends the tool's name in `_meta` and, since 0.101, in `name`, both capitalized.
  */
 function toolOf({ name, title, kind, rawInput, _meta }: ToolUpdate): string {
   const claude = isFields(_meta?.claudeCode) ? _meta.claudeCode.toolName : undefined
@@ -91,15 +91,15 @@ function toolOf({ name, title, kind, rawInput, _meta }: ToolUpdate): string {
   return toolByKind[kind ?? ''] ?? kind ?? 'other'
 }
 
-/** The call as a part's output. `waits` is set while it waits for a permission, which some agents call pending. */
+/** The call as a tool part. `waits` is true while it waits for a permission: some agents call that status pending. */
 export function outputOf(call: Call, waits = false): ToolOutput {
   const status = call.status === 'pending' && waits ? 'running' : statusOf(call.status)
   const { title, kind, locations, content, childID } = call
   const printed = printedBy(call)
   const own = isFields(call.rawOutput) && isFields(call.rawOutput.metadata) ? call.rawOutput.metadata : {}
-  // A session that is not shown here must not be taken for a sub-agent at work.
+  // Otherwise a session that is not shown here would look like a running sub-agent.
   const { sessionId: _, sessionID: __, ...metadata } = own
-  const said = {
+  const shown = {
     ...metadata,
     sessionId: childID,
     kind: kind ?? undefined,
@@ -118,7 +118,7 @@ export function outputOf(call: Call, waits = false): ToolOutput {
       title: title && title !== call.tool ? title : undefined,
       output: status === 'completed' ? resultOf(call) : undefined,
       error: status === 'error' ? (errorOf(call) ?? 'The call failed.') : undefined,
-      metadata: Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined)),
+      metadata: Object.fromEntries(Object.entries(shown).filter(([, value]) => value !== undefined)),
     },
   }
 }
@@ -130,22 +130,22 @@ function statusOf(status: string | null | undefined): ToolOutput['state']['statu
 }
 
 /**
- * The arguments. An agent that doesn't send them tells people in the title and the content what the call does: then
- * those are what a permission shows.
+ * The arguments. An agent that doesn't send them describes the call in the title and the content, so a permission shows
+ * those.
  */
 function inputOf({ rawInput, title, content }: Call): Fields {
   if (isFields(rawInput)) return rawInput
   if (rawInput !== undefined && rawInput !== null) return { input: rawInput }
   const changes = itemsOf(content).flatMap((item) => (item.type === 'diff' ? [item] : []))
-  const words = textsOf(content)
+  const text = textsOf(content)
   return {
     ...(title && { title }),
-    ...(words !== '' && { content: words }),
+    ...(text !== '' && { content: text }),
     ...(changes.length > 0 && { changes }),
   }
 }
 
-/** What its command has printed, in terminals of this program or beside the protocol. */
+/** The output of its command, from terminals of this program or from outside the protocol. */
 function printedBy({ printed, terminals }: Call): string | undefined {
   return terminals ? Object.values(terminals).join('\n') : printed
 }
@@ -156,8 +156,8 @@ function resultOf(call: Call): string {
   if (printed !== undefined) return printed
   if (typeof rawOutput === 'string') return rawOutput
   if (isFields(rawOutput) && typeof rawOutput.output === 'string') return rawOutput.output
-  const words = textsOf(content)
-  if (words !== '' || rawOutput === undefined || rawOutput === null) return words
+  const text = textsOf(content)
+  if (text !== '' || rawOutput === undefined || rawOutput === null) return text
   return JSON.stringify(rawOutput)
 }
 
@@ -189,7 +189,7 @@ export function textOf(content: { readonly type: string }): string | undefined {
   return content.type === 'text' ? block.text.safeParse(content).data?.text : undefined
 }
 
-/** What a content block shows or links to. Undefined for a text, and for what has no place in a reply. */
+/** The file that a content block shows or links to. Undefined for text and for types that a reply can't show. */
 export function fileOf(content: {
   readonly type: string
 }): { readonly mime: string; readonly url: string; readonly filename?: string | undefined } | undefined {

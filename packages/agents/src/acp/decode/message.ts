@@ -7,7 +7,7 @@ type Decoded =
   | { readonly type: 'update'; readonly params: unknown }
   | { readonly type: 'other'; readonly message: AnyMessage }
 
-/** Tells session updates from other messages. Undefined for what is neither a request nor a response. */
+/** Separates session updates from other messages. Undefined if it is not a JSON-RPC message. */
 export function decodeMessage(message: unknown): Decoded | undefined {
   if (!isFields(message)) return undefined
   if (message.method === 'session/update' && !('id' in message)) return { type: 'update', params: message.params }
@@ -17,7 +17,7 @@ export function decodeMessage(message: unknown): Decoded | undefined {
   return isCall || isResponse ? { type: 'other', message: message as unknown as AnyMessage } : undefined
 }
 
-/** What an agent says of itself. */
+/** Name, version and abilities of an agent, from its `initialize` response. */
 export interface AcpAgent {
   /** Its name. Absent if it gives none. */
   readonly name?: string | undefined
@@ -37,7 +37,7 @@ export interface AcpAgent {
   readonly authMethods: readonly { readonly id: string; readonly name?: string | undefined }[]
 }
 
-/** Undefined if it is malformed. */
+/** Reads the `initialize` response. Undefined if it is malformed. */
 export function readInitialize(response: unknown): AcpAgent | undefined {
   const { data } = initializeResponse.safeParse(response)
   if (!data) return undefined
@@ -55,12 +55,12 @@ export function readInitialize(response: unknown): AcpAgent | undefined {
   }
 }
 
-/** Undefined if it is malformed. */
+/** Reads the id of a new session. Undefined if it is malformed. */
 export function readSessionID(response: unknown): string | undefined {
   return sessionResponse.safeParse(response).data?.sessionId ?? undefined
 }
 
-/** Undefined if it is malformed. `cost` is the run's, in US dollars. */
+/** Reads the response that ends a prompt. `cost` is the run's, in US dollars. Undefined if it is malformed. */
 export function readPromptEnd(
   response: unknown,
   cost: number,

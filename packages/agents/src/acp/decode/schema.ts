@@ -1,8 +1,8 @@
 import { z } from 'zod'
 
 /**
- * The shapes of protocol version 1, https://agentclientprotocol.com/protocol/schema, as far as they are read here.
- * Fields that are absent or null become undefined. Unknown values of a list are kept as they are.
+ * The shapes of protocol version 1 that are read here, https://agentclientprotocol.com/protocol/schema. Fields that are
+ * absent or null become undefined. Unknown values of a list are kept.
  */
 const text = z.string().nullish()
 const fields = z.record(z.string(), z.unknown())
@@ -24,7 +24,7 @@ const toolFields = {
 
 const chunk = z.object({ content, messageId: text })
 
-/** The kinds of session update, by their names. */
+/** The kinds of session update, by name. */
 export const updates = {
   user_message_chunk: chunk,
   agent_message_chunk: chunk,
@@ -164,8 +164,8 @@ export type CreateTerminalRequest = z.infer<typeof createTerminalRequest>
 export const terminalRequest = z.object({ sessionId: z.string(), terminalId: z.string() })
 
 /**
- * `usage` is a draft of the protocol that OpenCode and the agents of Claude and Codex send. Gemini CLI 0.61 counts in
- * `_meta.quota` alone.
+ * `usage` is a draft of the protocol, sent by OpenCode and by the agents of Claude and Codex. Gemini CLI 0.61 only
+ * counts in `_meta.quota`.
  */
 export const promptResponse = z.object({
   stopReason: z.string(),

@@ -11,41 +11,41 @@ import {
   updates,
 } from './schema.ts'
 
-/** What an agent reports to its user besides the answer. */
+/** A message of the agent to its user, outside of the answer. */
 export interface AcpNotice {
   /** `info`, `warning` or `error`; other values are kept as they are. */
   readonly severity: string
   /** One line. */
   readonly title: string
-  /** More words. Absent if there are none. */
+  /** Details. Absent if the agent sends none. */
   readonly description?: string | undefined
 }
 
-/** What is known of a run before an update. */
-export interface Known {
+/** The state of a run before an update. */
+export interface RunState {
   readonly calls: ReadonlyMap<string, Call>
-  /** The session's cost when the run began, in US dollars. */
+  /** The session's cost at the start of the run, in US dollars. */
   readonly costBefore: number
-  /** What a terminal shows. Undefined if it is not open here. */
+  /** The text of a terminal. Undefined if it is not open here. */
   readonly textOf: (terminalID: string) => string | undefined
 }
 
-/** What an update says. All fields may be absent: it changes nothing. */
-export interface Told {
+/** A decoded update. If all fields are absent, it changes nothing. */
+export interface DecodedUpdate {
   readonly outputs?: readonly LocalOutput[] | undefined
   readonly call?: Call | undefined
-  /** Kept with the session, whether or not it runs. */
+  /** Changes of the session, also outside of runs. */
   readonly session?: Partial<AcpSession> | undefined
   readonly title?: string | undefined
   readonly cost?: number | undefined
   readonly notice?: AcpNotice | undefined
 }
 
-const nothing: Told = {}
+const nothing: DecodedUpdate = {}
 
-/** What each kind of update means. Pure. */
-const table: { readonly [K in UpdateKind]: (update: Update<K>, known: Known) => Told } = {
-  // The prompt's own words, or those of a conversation that is loaded: neither is news.
+/** A decoder for each kind of update. Pure. */
+const decoders: { readonly [K in UpdateKind]: (update: Update<K>, known: RunState) => DecodedUpdate } = {
+  // Repeats the prompt, or the history of a loaded session.
   user_message_chunk: () => nothing,
   agent_message_chunk: ({ content, messageId }) => {
     const messageID = messageId ?? undefined
@@ -54,13 +54,13 @@ const table: { readonly [K in UpdateKind]: (update: Update<K>, known: Known) => 
     const file = fileOf(content)
     return file ? { outputs: [{ type: 'file', ...file, messageID, raw: content }] } : nothing
   },
-  // OpenCode's `messageId` of a thought is that of its part, so it tells no message.
+  // OpenCode sends the part's id as a thought's `messageId`, so it is ignored.
   agent_thought_chunk: ({ content }) => {
     const delta = textOf(content)
     return delta === undefined ? nothing : { outputs: [{ type: 'reasoning', delta, raw: content }] }
   },
-  tool_call: toolTold,
-  tool_call_update: toolTold,
+  tool_call: decodeToolCall,
+  tool_call_update: decodeToolCall,
   plan: ({ entries }) => {
     const todos = entries.map(({ content, status, priority }) => ({ content, status, priority: priority ?? undefined }))
     return { outputs: [{ type: 'todos', todos }] }
@@ -91,30 +91,30 @@ const table: { readonly [K in UpdateKind]: (update: Update<K>, known: Known) => 
     const state = status === 'in_progress' ? 'started' : status === 'completed' ? 'done' : 'failed'
     return { outputs: [{ type: 'compaction', state, auto: true }] }
   },
-  // The summary replaces the history; it is not part of the answer.
+  // The summary replaces the history. It is not part of the answer.
   compaction_summary_chunk: () => nothing,
 }
 
-function toolTold(update: Update<'tool_call_update'>, { calls, textOf }: Known): Told {
+function decodeToolCall(update: Update<'tool_call_update'>, { calls, textOf }: RunState): DecodedUpdate {
   const call = withTerminals(merged(calls.get(update.toolCallId), update), textOf)
   return { call, outputs: [outputOf(call), ...todosOf(call)] }
 }
 
-/** OpenCode's checklist is a tool's input; it sends no plan. */
+/** OpenCode sends no plan: its checklist is a tool's input. */
 function todosOf({ tool, rawInput }: Call): readonly LocalOutput[] {
   const { data } = tool === 'todowrite' ? todoInput.safeParse(rawInput) : { data: undefined }
   return data ? [{ type: 'todos', todos: data.todos }] : []
 }
 
-/** Decodes one session update. Nothing for a kind that protocol 1 doesn't have; undefined if it is malformed. */
-export function decodeUpdate(update: { readonly sessionUpdate: string }, known: Known): Told | undefined {
+/** Decodes one session update. Empty for a kind that protocol 1 doesn't have. Undefined if it is malformed. */
+export function decodeUpdate(update: { readonly sessionUpdate: string }, known: RunState): DecodedUpdate | undefined {
   const { sessionUpdate: kind } = update
   return isKind(kind) ? decodeAs(kind, update, known) : nothing
 }
 
-function decodeAs<K extends UpdateKind>(kind: K, update: unknown, known: Known): Told | undefined {
+function decodeAs<K extends UpdateKind>(kind: K, update: unknown, known: RunState): DecodedUpdate | undefined {
   const { data } = updates[kind].safeParse(update)
-  return data === undefined ? undefined : table[kind](data as Update<K>, known)
+  return data === undefined ? undefined : decoders[kind](data as Update<K>, known)
 }
 
 function isKind(kind: string): kind is UpdateKind {

@@ -1,16 +1,16 @@
 import * as z from 'zod'
 
 /**
- * What a line of Claude Code says: `claude -p --output-format stream-json --include-partial-messages`. Recorded with
- * version 2.1.197. `parent` is the call of the sub-agent that it is about; absent for the session itself.
+ * An event from a line of `claude -p --output-format stream-json --include-partial-messages`. Recorded with version
+ * 2.1.197. `parent` is the call that started the sub-agent of the line. Absent for the session itself.
  */
 export type ClaudeEvent =
   | { readonly type: 'init'; readonly model: string }
-  /** A call of the model begins to answer. */
+  /** A model call begins to answer. */
   | { readonly type: 'message'; readonly messageID: string; readonly model: string; readonly usage: ClaudeUsage }
   | { readonly type: 'delta'; readonly kind: 'text' | 'reasoning'; readonly delta: string }
   | { readonly type: 'writing'; readonly callID: string; readonly tool: string }
-  /** A call of the model ended. `output` counts its tokens. */
+  /** A model call ended. `output` counts its tokens. */
   | { readonly type: 'step'; readonly output: number }
   | {
       readonly type: 'text'
@@ -50,13 +50,13 @@ export type ClaudeEvent =
       readonly agentID?: string
       readonly tool: string
       readonly input: Input
-      /** What would be allowed for good: the suggestions that add rules, as they came, and what they allow. */
+      /** The rules for "always": each original suggestion, and what it allows. */
       readonly rules: readonly { readonly content: string; readonly suggestion: Input }[]
     }
   | { readonly type: 'ask-gone'; readonly requestID: string }
-  /** A request that is not known here. It waits for an answer. */
+  /** A request of an unknown kind. It still needs an answer. */
   | { readonly type: 'unknown-request'; readonly requestID: string; readonly subtype: string }
-  /** The answer to a request of ours. */
+  /** The answer to one of our requests. */
   | { readonly type: 'response'; readonly requestID: string; readonly error?: string; readonly value: unknown }
   | { readonly type: 'retry'; readonly attempt: number; readonly afterMs: number; readonly message: string }
   | { readonly type: 'compaction'; readonly state: 'started' | 'done' }
@@ -68,7 +68,7 @@ export type ClaudeEvent =
       readonly statusCode?: number
       /** `max_tokens` if the answer was cut off. */
       readonly stopReason?: string
-      /** Of the whole process so far, in US dollars. */
+      /** The cost of the whole process so far, in US dollars. */
       readonly totalCost: number
       readonly contextLimit?: number
     }
@@ -89,7 +89,7 @@ const tokens = z.object({
   cache_creation_input_tokens: z.number().nullish(),
 })
 
-/** One block of a message. Undefined for a kind that is not known. */
+/** One block of a message. Unknown kinds become undefined. */
 const block = z.union([
   z.object({ type: z.literal('text'), text: z.string() }),
   z.object({ type: z.literal('thinking'), thinking: z.string() }),
@@ -103,7 +103,7 @@ const block = z.union([
   z.object({ type: z.string() }).transform(() => undefined),
 ])
 
-/** The call of the sub-agent that a line is about. */
+/** The call that started the sub-agent of a line. */
 const parent = z.string().nullish()
 
 /** Lines of the type `system`. */
@@ -121,7 +121,7 @@ const system = z.union([
   z.object({ subtype: z.literal('compact_boundary') }),
 ])
 
-/** The events of `stream_event`: those of the Messages API. */
+/** The events of `stream_event`, which are those of the Messages API. */
 const streamed = z.union([
   z.object({
     type: z.literal('message_start'),
@@ -141,14 +141,14 @@ const streamed = z.union([
   z.object({ type: z.literal('message_delta'), usage: z.object({ output_tokens: z.number() }) }),
 ])
 
-/** A suggestion that adds rules to the permissions. */
+/** A permission suggestion that adds rules. */
 const suggestion = z.looseObject({
   type: z.literal('addRules'),
   behavior: z.literal('allow'),
   rules: z.array(z.looseObject({ toolName: z.string(), ruleContent: z.string().optional() })),
 })
 
-/** What a `control_request` asks. */
+/** The body of a `control_request` for a permission. */
 const request = z.object({
   subtype: z.literal('can_use_tool'),
   tool_name: z.string(),
@@ -225,7 +225,7 @@ const line = z.union([
     .transform(ofEnd),
 ])
 
-/** Reads one line. Empty for what changes no reply, such as kinds that this version doesn't know. */
+/** Reads one line. Empty if it changes no reply, for example if its kind is unknown. */
 export function decodeClaude(value: unknown): readonly ClaudeEvent[] {
   const found = line.safeParse(value)
   return found.success ? found.data : []
@@ -278,7 +278,7 @@ function ofStream(event: z.infer<typeof streamed>): readonly ClaudeEvent[] {
 type Blocks = readonly z.infer<typeof block>[]
 
 function ofAssistant({ model, content }: { readonly model: string; readonly content: Blocks }, of: string | undefined) {
-  // Claude Code's own words, such as an error, come as a message of this model and are not streamed.
+  // Messages of Claude Code itself, for example errors, have this model and are not streamed.
   const isOwn = model === '<synthetic>'
   return content.flatMap((one): readonly ClaudeEvent[] => {
     if (one?.type === 'text') return [{ type: 'text', kind: 'text', text: one.text, isOwn, ...child(of) }]
@@ -288,7 +288,7 @@ function ofAssistant({ model, content }: { readonly model: string; readonly cont
   })
 }
 
-/** `value` is the result of the tool itself: each result has a line of its own. */
+/** `value` is the tool's own result. Each result has its own line. */
 function ofResults(content: Blocks, of: string | undefined, value: unknown): readonly ClaudeEvent[] {
   return content.flatMap((one): readonly ClaudeEvent[] => {
     if (one?.type !== 'tool_result') return []
@@ -359,7 +359,7 @@ const initialized = z.object({
     .default([]),
 })
 
-/** What Claude Code says of itself when it starts: its slash commands and models. */
+/** Reads the slash commands and models that Claude Code lists when it starts. */
 export function offersIn(value: unknown): z.infer<typeof initialized> {
   return initialized.safeParse(value).data ?? { commands: [], models: [] }
 }

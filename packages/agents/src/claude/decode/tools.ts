@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { Input } from './line.ts'
 
-/** Claude Code's tools, and what OpenCode calls them: views know those. */
+/** Claude Code's tools, by OpenCode's names, which views know. */
 const names: Readonly<Record<string, string>> = {
   Bash: 'bash',
   Read: 'read',
@@ -13,7 +13,7 @@ const names: Readonly<Record<string, string>> = {
   WebFetch: 'webfetch',
   WebSearch: 'websearch',
   TodoWrite: 'todowrite',
-  // The checklist of later versions.
+  // The checklist of newer versions.
   TaskCreate: 'todowrite',
   TaskUpdate: 'todowrite',
   TaskList: 'todoread',
@@ -30,12 +30,12 @@ const fields: Readonly<Record<string, string>> = {
   replace_all: 'replaceAll',
 }
 
-/** The name that replies use. A tool that is not listed keeps its own. */
+/** The tool's name in replies. A tool that is not listed keeps its name. */
 export function toolName(tool: string): string {
   return names[tool] ?? tool
 }
 
-/** The input with the names of fields that replies use. No value changes. */
+/** Renames the input's fields as replies name them. Values stay. */
 export function toolInput(tool: string, input: Input): Input {
   if (!(tool in names)) return input
   return Object.fromEntries(Object.entries(input).map(([name, value]) => [fields[name] ?? name, value]))
@@ -57,13 +57,13 @@ export function questionsIn(input: unknown): z.infer<typeof asked>['questions'] 
   return asked.safeParse(input).data?.questions ?? []
 }
 
-/** What a call of Claude Code changed in a checklist. */
+/** A change of a checklist. */
 export type TodoChange =
-  /** TodoWrite has a list of the agent that calls it, and says it whole. */
+  /** TodoWrite replaces the list of the agent that calls it. */
   | { readonly type: 'own'; readonly todos: readonly Omit<TodoItem, 'id'>[] }
-  /** The tasks are one list for the session and its sub-agents. */
+  /** The full task list, which the session shares with its sub-agents. */
   | { readonly type: 'all'; readonly tasks: readonly TodoItem[] }
-  /** A task that is new, or fields of it that changed. `deleted` is a status, too. */
+  /** A new task, or the changed fields of one. `deleted` is also a status. */
   | { readonly type: 'task'; readonly id: string; readonly content?: string | undefined; readonly status?: string }
 
 export interface TodoItem {
@@ -72,7 +72,7 @@ export interface TodoItem {
   readonly status: string
 }
 
-/** A call that ended well. `value` is the tool's own result: sub-agents' results come as text alone. */
+/** A successful call. `value` is the tool's own result. Results of sub-agents only have text. */
 interface Ended {
   readonly tool: string
   readonly input: unknown
@@ -88,8 +88,8 @@ const taskList = z.object({ tasks: z.array(task) })
 const updated = z.object({ taskId: z.string(), subject: z.string().optional(), status: status.optional() })
 
 /**
- * The shapes are those of `sdk-tools.d.ts` in `@anthropic-ai/claude-agent-sdk`; the texts were recorded with 2.1.197.
- * Undefined for other tools, and for calls that changed nothing.
+ * Reads the checklist change of a call. The shapes are those of `sdk-tools.d.ts` in `@anthropic-ai/claude-agent-sdk`.
+ * The texts were recorded with 2.1.197. Undefined for other tools, and for calls that changed nothing.
  */
 export function todoChangeIn({ tool, input, text, value }: Ended): TodoChange | undefined {
   switch (tool) {
@@ -107,7 +107,7 @@ export function todoChangeIn({ tool, input, text, value }: Ended): TodoChange | 
       return found && id !== undefined ? { type: 'task', id, content: found.subject, status: 'pending' } : undefined
     }
     case 'TaskUpdate': {
-      // A task that is not there makes no error: "Task not found".
+      // An unknown task is not an error: the text is "Task not found".
       const found = text.startsWith('Updated task #') ? updated.safeParse(input).data : undefined
       if (!found) return undefined
       const changed = found.status === undefined ? {} : { status: found.status }

@@ -2,8 +2,8 @@ import type { LocalEnding, ToolState } from '@reply/core/source'
 import * as z from 'zod'
 
 /**
- * What a message of `codex app-server` says about a thread. Recorded with version 0.169.0, whose own
- * `codex app-server generate-json-schema` has all of the protocol.
+ * An event of a thread, from a message of `codex app-server`. Recorded with version 0.169.0, whose `codex app-server
+ * generate-json-schema` describes the whole protocol.
  */
 export type CodexEvent = { readonly threadID: string } & (
   | { readonly type: 'delta'; readonly kind: 'text' | 'reasoning'; readonly delta: string }
@@ -13,7 +13,7 @@ export type CodexEvent = { readonly threadID: string } & (
       readonly callID: string
       readonly tool: string
       readonly state: ToolState
-      /** Set if the call gave sub-agents something to do. */
+      /** Set if the call gave sub-agents a task. */
       readonly task?: Task | undefined
     }
   | { readonly type: 'turn'; readonly turnID: string }
@@ -22,12 +22,12 @@ export type CodexEvent = { readonly threadID: string } & (
   | { readonly type: 'usage'; readonly tokens: CodexTokens; readonly contextLimit?: number }
   | { readonly type: 'retry'; readonly message: string }
   | { readonly type: 'compaction' }
-  /** Codex took a request back, or it was answered. */
+  /** A request was withdrawn or answered. */
   | { readonly type: 'ask-gone'; readonly requestID: string }
   | { readonly type: 'end'; readonly ending: LocalEnding }
 )
 
-/** Tokens of one call of the model. */
+/** Tokens of one model call. */
 export interface CodexTokens {
   readonly input: number
   readonly output: number
@@ -36,11 +36,11 @@ export interface CodexTokens {
   readonly cacheWrite: number
 }
 
-/** What a sub-agent was asked. */
+/** The task of a sub-agent. */
 export interface Task {
   readonly agentIDs: readonly string[]
   readonly title: string
-  /** Empty if Codex doesn't say. */
+  /** Empty if Codex doesn't send it. */
   readonly text: string
 }
 
@@ -49,7 +49,7 @@ const delta = z.object({ ...of, itemId: z.string(), delta: z.string() })
 const count = z.number().default(0)
 const failure = z.object({ message: z.string() })
 
-/** A call by which Codex starts a sub-agent, or deals with one. Each sub-agent is a thread. */
+/** A call that starts or controls a sub-agent. Each sub-agent is a thread. */
 const agentCall = z.object({
   type: z.literal('collabAgentToolCall'),
   id: z.string(),
@@ -64,7 +64,7 @@ const agentCall = z.object({
 
 type AgentCall = z.infer<typeof agentCall>
 
-/** What Codex tells instead with its setting `features.multi_agent_v2`. `id` is the call's, `agentPath` ends with a name. */
+/** Sent instead with the setting `features.multi_agent_v2`. `id` is the call's. `agentPath` ends with a name. */
 const agentActivity = z.object({
   type: z.literal('subAgentActivity'),
   id: z.string(),
@@ -115,7 +115,7 @@ const resolved = z.object({ ...of, requestId: z.union([z.string(), z.number()]) 
 const turnStarted = z.object({ ...of, turn: z.object({ id: z.string() }) })
 const turnCompleted = z.object({ ...of, turn: z.object({ status: z.string(), error: failure.nullish() }) })
 
-/** A reader for each notification. What is not here changes no reply. */
+/** A decoder for each notification. Others change no reply. */
 const notifications: Readonly<Record<string, (params: unknown) => CodexEvent | undefined>> = {
   'item/agentMessage/delta': (params) => grown(params, 'text'),
   'item/reasoning/summaryTextDelta': (params) => grown(params, 'reasoning'),
@@ -153,7 +153,7 @@ const notifications: Readonly<Record<string, (params: unknown) => CodexEvent | u
   },
 }
 
-/** Reads one notification. Undefined if it changes no reply, such as a kind that this version doesn't know. */
+/** Reads one notification. Undefined if it changes no reply, for example if its kind is unknown. */
 export function decodeCodex(method: string, params: unknown): CodexEvent | undefined {
   return Object.hasOwn(notifications, method) ? notifications[method]?.(params) : undefined
 }
@@ -163,36 +163,36 @@ function grown(params: unknown, kind: 'text' | 'reasoning'): CodexEvent | undefi
   return found && { type: 'delta', threadID: found.threadId, kind, delta: found.delta }
 }
 
-function ofItem(params: unknown, isOver: boolean): CodexEvent | undefined {
+function ofItem(params: unknown, isDone: boolean): CodexEvent | undefined {
   const found = itemEvent.safeParse(params).data
   if (!found) return undefined
   const { threadId: threadID, item: one, startedAtMs, completedAtMs } = found
-  if (one.type === 'agentMessage' || one.type === 'reasoning') return isOver ? { type: 'seal', threadID } : undefined
-  // Its end comes as the end of its thread's turn.
+  if (one.type === 'agentMessage' || one.type === 'reasoning') return isDone ? { type: 'seal', threadID } : undefined
+  // The sub-agent ends with its thread's turn.
   if (one.type === 'subAgentActivity' && one.kind !== 'started') return undefined
-  if (one.type === 'contextCompaction') return isOver ? { type: 'compaction', threadID } : undefined
+  if (one.type === 'contextCompaction') return isDone ? { type: 'compaction', threadID } : undefined
   const status = 'status' in one ? one.status : 'completed'
-  const error = isOver ? errorOf(one, status) : undefined
+  const error = isDone ? errorOf(one, status) : undefined
   const output = outputOf(one)
   const fields = { input: inputOf(one), startedAt: startedAtMs, endedAt: completedAtMs }
-  const state: ToolState = !isOver
+  const state: ToolState = !isDone
     ? { status: 'running', input: fields.input, startedAt: startedAtMs }
     : error === undefined
       ? { status: 'completed', output, ...fields }
       : { status: 'error', error, ...fields }
-  const task = isOfAgents(one) ? taskIn(one) : undefined
+  const task = isAgentItem(one) ? taskIn(one) : undefined
   return { type: 'tool', threadID, callID: one.id, tool: toolOf(one), state, task }
 }
 
 type Item = Exclude<z.infer<typeof item>, { type: 'agentMessage' | 'reasoning' | 'contextCompaction' }>
 
-const isOfAgents = (one: Item) => one.type === 'collabAgentToolCall' || one.type === 'subAgentActivity'
+const isAgentItem = (one: Item) => one.type === 'collabAgentToolCall' || one.type === 'subAgentActivity'
 
-/** The names that views know. */
+/** The tool's name in replies. */
 function toolOf(one: Item): string {
   if (one.type === 'commandExecution') return 'bash'
   if (one.type === 'fileChange') return 'apply_patch'
-  if (isOfAgents(one)) return agentTool(one)
+  if (isAgentItem(one)) return agentTool(one)
   return one.type === 'webSearch' ? 'websearch' : `${one.server}_${one.tool}`
 }
 
@@ -200,7 +200,7 @@ function inputOf(one: Item): Readonly<Record<string, unknown>> {
   if (one.type === 'commandExecution')
     return { command: one.command, ...(one.cwd !== undefined && { workdir: one.cwd }) }
   if (one.type === 'fileChange') return { changes: one.changes }
-  if (isOfAgents(one)) return agentInput(one)
+  if (isAgentItem(one)) return agentInput(one)
   return one.type === 'webSearch' ? { query: one.query } : { arguments: one.arguments }
 }
 
@@ -210,10 +210,10 @@ function outputOf(one: Item): string {
 }
 
 function errorOf(one: Item, status: string): string | undefined {
-  if (status === 'declined') return 'It was not allowed.'
+  if (status === 'declined') return 'The call was rejected.'
   if (one.type === 'mcpToolCall' && one.error) return one.error.message
   if (one.type === 'commandExecution' && typeof one.exitCode === 'number') return undefined
-  return status === 'failed' ? 'It failed.' : undefined
+  return status === 'failed' ? 'The call failed.' : undefined
 }
 
 const tokenCounts = z.object({
@@ -265,7 +265,7 @@ function endingOf({
   }
 }
 
-/** The sub-agents that a call started or gave something to do. Undefined for other calls. */
+/** The task that a call gave to sub-agents. Undefined for other calls. */
 function taskIn(call: AgentCall | AgentActivity): Task | undefined {
   if (call.type === 'subAgentActivity') return { agentIDs: [call.agentThreadId], title: nameOf(call), text: '' }
   const { tool, receiverThreadIds, prompt } = call
@@ -273,7 +273,7 @@ function taskIn(call: AgentCall | AgentActivity): Task | undefined {
   return { agentIDs: receiverThreadIds, title: titleOf(prompt ?? ''), text: prompt ?? '' }
 }
 
-/** `task` starts a sub-agent; the others are named as Codex names them. */
+/** `task` for a call that starts a sub-agent. Other calls keep Codex's names. */
 function agentTool(call: AgentCall | AgentActivity): string {
   if (call.type === 'subAgentActivity') return 'task'
   const { tool } = call
@@ -286,14 +286,14 @@ function agentInput(call: AgentCall | AgentActivity): Readonly<Record<string, un
   return { ...(prompt ? { description: titleOf(prompt), prompt } : { agents }) }
 }
 
-/** The sub-agents' last words and states, a line each. */
+/** The state and last message of each sub-agent, one per line. */
 function agentOutput({ agentsStates }: AgentCall): string {
   return Object.values(agentsStates)
     .flatMap((state) => (state ? [state.message ? `${state.status}: ${state.message}` : state.status] : []))
     .join('\n')
 }
 
-/** The first line of a task, cut between characters. */
+/** The first line of a task, at most 100 characters. */
 function titleOf(text: string): string {
   const [first = ''] = text.trim().split('\n')
   return [...first].slice(0, 100).join('')

@@ -10,7 +10,7 @@ const message = z.union([
   z.object({ id, result: z.unknown() }),
 ])
 
-/** Reads one line. Undefined if it is none of them. */
+/** Reads one line. Undefined if it is not a JSON-RPC message. */
 export function decodeRpc(value: unknown): RpcMessage | undefined {
   const found = message.safeParse(value)
   if (!found.success) return undefined
@@ -22,15 +22,15 @@ export function decodeRpc(value: unknown): RpcMessage | undefined {
   return { type: 'response', id: data.id, result: data.result }
 }
 
-/** What Codex asks a person. */
+/** A request from Codex to a person. */
 export type CodexRequest = { readonly threadID: string; readonly callID: string } & (
   | {
       readonly type: 'permission'
       readonly permission: 'bash' | 'edit'
       readonly reason: string
-      /** What it would allow besides the call: a folder to write to, a network host, another folder to run in. */
+      /** Further rights that it would grant: a folder to write to, a network host, another folder to run in. */
       readonly more: Readonly<Record<string, unknown>>
-      /** What allows it for good: the decision to send, and what it allows. Absent if there is none. */
+      /** The decision to send for "always", and what it allows. Absent if Codex offers none. */
       readonly always?: { readonly decision: unknown; readonly pattern: string }
     }
   | {
@@ -73,7 +73,7 @@ const input = z.object({
   ),
 })
 
-/** Reads one request. Undefined for what can't be answered here. */
+/** Reads one request. Undefined if it can't be answered here. */
 export function decodeRequest(method: string, params: unknown): CodexRequest | undefined {
   switch (method) {
     case 'item/commandExecution/requestApproval':
@@ -93,7 +93,7 @@ export function decodeRequest(method: string, params: unknown): CodexRequest | u
 function permission(params: unknown, kind: 'bash' | 'edit'): CodexRequest | undefined {
   const found = approval.safeParse(params).data
   if (!found) return undefined
-  const lasting = (found.availableDecisions ?? []).flatMap((decision) => {
+  const permanent = (found.availableDecisions ?? []).flatMap((decision) => {
     const rule = amendment.safeParse(decision).data?.acceptWithExecpolicyAmendment.execpolicy_amendment
     if (rule) return [{ decision, pattern: rule.join(' ') }]
     return decision === 'acceptForSession' ? [{ decision, pattern: 'the same in this session' }] : []
@@ -102,7 +102,7 @@ function permission(params: unknown, kind: 'bash' | 'edit'): CodexRequest | unde
   const { networkApprovalContext: network, additionalPermissions } = found
   const given = Object.entries({ grantRoot, network, additionalPermissions, command, cwd })
   const more = Object.fromEntries(given.filter(([, value]) => value !== undefined && value !== null))
-  const always = lasting[0] && { always: lasting[0] }
+  const always = permanent[0] && { always: permanent[0] }
   return { type: 'permission', threadID, callID, permission: kind, reason: reason ?? '', more, ...always }
 }
 
@@ -119,11 +119,11 @@ const models = z.object({
   ),
 })
 
-/** The id of a thread that was started. Throws if the answer has none. */
+/** The id of a started thread. Throws if the response has none. */
 export const threadIn = (value: unknown): string => thread.parse(value).thread.id
 
-/** The id of a turn that was started. Throws if the answer has none. */
+/** The id of a started turn. Throws if the response has none. */
 export const turnIn = (value: unknown): string => turn.parse(value).turn.id
 
-/** The models that Codex lists. Throws if the answer has another shape. */
+/** The models that Codex lists. Throws if the response is malformed. */
 export const modelsIn = (value: unknown): z.infer<typeof models>['data'] => models.parse(value).data

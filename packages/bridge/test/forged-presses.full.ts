@@ -146,7 +146,7 @@ test.each([
     await expect.poll(() => platform.labels()).toContain('Allow once')
     const shown = tokens()
     await forge('Allow once', 'You said: hello.')
-    await expect.poll(told).toContain('This button counts only on the message that asked.')
+    await expect.poll(told).toContain('This button only works on the original message.')
     expect(allowed).toBe(0)
     await platform.press('ann', 'Allow once')
     await expect.poll(() => platform.texts().join()).toContain('As you like.')

@@ -92,7 +92,7 @@ test('a running command follows its file: presses count by the rights as they ar
   printed = ''
   run()
   await expect.poll(() => printed, { timeout: 60_000 }).toContain('Listening on tg.')
-  expect(await press(1, said)).toMatch(/^This button counts only on the message that asked/)
+  expect(await press(1, said)).toMatch(/^This button only works on the original message/)
   expect(existsSync(join(server.directory, 'allowed.txt'))).toBe(false)
   expect(await press(1)).toBe('✅ once')
   await expect

@@ -104,7 +104,7 @@ describe('a press', () => {
     const other = open.telegram.screen(group).findLast(({ text }) => text === 'You said: hello.')
     say(ann, 'touch')
     await open.passes(() => withButton('Allow once') !== undefined)
-    const refused = 'This button counts only on the message that asked. Answer there, or below the newest copy of it.'
+    const refused = 'This button only works on the original message. Answer there, or on its newest copy.'
     expect(await press(ann, 'Allow once', other?.messageId)).toBe(refused)
     expect(answers).toEqual([])
     expect(await press(ann, 'Allow once')).toBe('✅ once')

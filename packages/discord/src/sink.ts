@@ -71,8 +71,8 @@ export function discordSink(options: DiscordSinkOptions): Sink {
   if (!newThread) return sink
   return {
     ...sink,
-    find: async (input, actor) => await sink.find(moved(input), actor),
-    take: async (input, actor) => await sink.take(moved(input), actor),
+    findAsks: async (input, actor) => await sink.findAsks(moved(input), actor),
+    readAnswer: async (input, actor) => await sink.readAnswer(moved(input), actor),
   }
 
   /**

@@ -216,7 +216,7 @@ test.concurrent('in a thread, a permission rejected by a text is struck through'
   // A message can be answered once the sink knows that it was posted; this test is faster than any person.
   const refusal = { text: 'no, not that', replyTo: { id: ask.messageId }, chat: { id: messageId } }
   await vi.waitFor(async () => {
-    const taken = await running.get(messageId)?.sink.take(refusal, person)
+    const taken = await running.get(messageId)?.sink.readAnswer(refusal, person)
     taken?.undo()
     expect(taken?.type).toBe('reject')
   }, 60_000)

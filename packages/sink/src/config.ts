@@ -6,32 +6,37 @@ import { texts as defaultTexts } from './texts.ts'
 /** How a reply is shown. Every field has a default. */
 export interface Policy {
   /**
-   * `edit`: messages grow by edits. `native`: uses the platform's own stream if the port has one, else `edit`.
-   * `append`: nothing is ever edited; the text comes in pieces that end between words, a second apart. `final`: the
-   * answer comes as one text when the reply has settled, below its asks and notices. Default `edit`; a port without
-   * edits shows complete parts.
+   * - `edit`: messages grow by edits. On a port without edits, each part is shown once it is complete.
+   * - `native`: the platform's own stream if the port has one, otherwise like `edit`.
+   * - `append`: nothing is edited. The text is posted in pieces that end between words.
+   * - `final`: the answer is posted as one text when the reply has settled, below its asks and notices.
+   *
+   * Default `edit`.
    */
   readonly delivery: 'edit' | 'native' | 'append' | 'final'
   /**
-   * `quiet`: answers, asks and endings. `normal`: also the activity, and tool calls that failed or were denied; without
-   * edits, all calls by name. `calls`: also a short line for each call that has ended, which stays. `verbose`: also each
-   * call with its output. Default `normal`.
+   * - `quiet`: answers, asks and endings.
+   * - `normal`: also the activity, and tool calls that failed or were denied. Without edits, the names of all calls.
+   * - `calls`: also a short line for each finished call, which stays.
+   * - `verbose`: also the output of each call.
+   *
+   * Default `normal`.
    */
   readonly verbosity: 'quiet' | 'normal' | 'calls' | 'verbose'
   /** Shows the model's reasoning. Default false. */
   readonly reasoning: boolean
-  /** Sets reactions on the message with the prompt, seen and done, if the port supports them. Default false. */
+  /** Whether to mark the message with the prompt as seen and done by reactions, if the port supports them. Default false. */
   readonly reactions: boolean
-  /** Minimum time between two notices of tools, in ms. Default 5,000. */
+  /** Minimum time between two notices about tool calls, in ms. Default 5,000. */
   readonly toolThrottleMs: number
   /**
-   * Silence after which a message says that the agent still works, where each message notifies, in ms: a heartbeat if
-   * nothing can be edited, else the status, which becomes the answer. Default 60,000.
+   * On platforms where each message notifies: after how much silence, in ms, a message says that the agent is still
+   * working. It is a heartbeat if nothing can be edited, otherwise a status that later becomes the answer. Default 60,000.
    */
   readonly heartbeatMs: number
   /**
-   * How long the first text waits for a sentence or forty characters before it is posted, in ms. With
-   * `delivery: 'append'` each message waits as long for more. Default 200.
+   * How long the first text waits until it has a sentence or forty characters, in ms. With `delivery: 'append'`, each
+   * message waits this long for more text. Default 200.
    */
   readonly firstFlushMs: number
   /** Minimum time between edits of growing text, in ms. Default: the port's limit. */
@@ -47,35 +52,35 @@ export interface Policy {
   /** A reply that takes longer than this ends with a message that notifies, in ms. Default 30,000. */
   readonly notifyAfterMs: number
   /**
-   * Which messages of the answer reply to the one that asked. `last`: the first, and the one that is the last when it is
-   * posted. `all`: each. Default `last`.
+   * Which messages of the answer reply to the prompt's message. `last`: the first one, and the one that is last when it
+   * is posted. `all`: each. Default `last`.
    */
   readonly repliesToPrompt: 'last' | 'all'
   /**
-   * When to post that a run was aborted. `elsewhere`: only if another client aborted it, because after an abort through
-   * this process the chat has the answer to the command, or a newer prompt. `always`: for a chat whose runs can be
-   * aborted from another chat. Default `elsewhere`.
+   * When to post that a run was aborted. `elsewhere`: only if another client aborted it, because after an abort by this
+   * process the chat already shows the reply to the command or a newer prompt. `always`: use it if a run can be aborted
+   * from another chat. Default `elsewhere`.
    */
   readonly abortNotice: 'elsewhere' | 'always'
   /**
-   * Code in an answer, or a diff in a permission, of more UTF-16 units is posted as a file, if the port can. Default
-   * 4,000.
+   * Code in an answer and diffs in a permission that are longer than this are posted as a file if the port supports it,
+   * in UTF-16 units. Default 4,000.
    */
   readonly documentLength: number
   /**
-   * How long a settled reply may make no progress before the sink gives it up, in ms. Its missing messages are then listed
-   * in `Delivery.undelivered`, and `onError` gets `given-up`. Default 86,400,000, a day.
+   * How long a settled reply is retried without any progress, in ms. After that its missing messages are listed in
+   * `Delivery.undelivered`, and `onError` gets `given-up`. Default 86,400,000, a day.
    */
   readonly giveUpMs: number
   /**
-   * Allows a permission to be granted even if its tool input is unknown. Default false: it can only be rejected.
+   * Whether a permission can be allowed while its tool input is unknown. Default false: it can only be rejected.
    */
   readonly allowUnseen: boolean
 }
 
 const ms = z.number().int().nonnegative()
 
-/** What each field accepts, and its default. */
+/** The schema of each field, with its default. */
 const fields = {
   delivery: z
     .enum({ edit: 'edit', native: 'native', append: 'append', final: 'final' } satisfies Named<Policy['delivery']>)
@@ -103,36 +108,34 @@ const fields = {
   allowUnseen: z.boolean().default(false),
 } satisfies { readonly [Field in keyof Policy]-?: z.ZodType<Policy[Field]> }
 
-/** What each field of a policy is called in the JSON Schema of a config. */
+/** The description of each field in the JSON Schema of a config. */
 const descriptions: Readonly<Record<keyof Policy, string>> = {
   delivery:
     "How text grows: 'edit' by edits, 'native' by the platform's own stream, 'append' in pieces without edits, 'final' at the end. Default: edit.",
   verbosity:
     "'quiet': answers, asks and endings. 'normal': also the activity and failed tool calls. 'calls': also a line for each tool call. 'verbose': also its output. Default: normal.",
   reasoning: "Shows the model's reasoning. Default: false.",
-  reactions: 'Reactions on the message that asked: seen, done. Default: false.',
-  toolThrottleMs: 'Minimum time between two notices of tools, in ms. Default: 5000.',
+  reactions: 'Marks the message with the prompt as seen and done by reactions. Default: false.',
+  toolThrottleMs: 'Minimum time between two notices about tool calls, in ms. Default: 5000.',
   heartbeatMs:
-    'Silence after which a message says that the agent still works, where each one notifies, in ms. Default: 60000.',
-  firstFlushMs:
-    'How long the first text waits for a sentence or forty characters before it is posted, in ms. Default: 200.',
+    'Where each message notifies: after how much silence a message says that the agent is still working, in ms. Default: 60000.',
+  firstFlushMs: 'How long the first text waits until it has a sentence or forty characters, in ms. Default: 200.',
   editIntervalMs: "Minimum time between edits of growing text, in ms. Default: the platform's limit.",
   appendIntervalMs: "With delivery 'append': minimum time between messages of growing text, in ms. Default: 1000.",
-  appendLength: "With delivery 'append': the most of one message, in the platform's units. Default: 3500.",
-  statusAfterMs: 'A reply that answers sooner shows no status, in ms. Default: 1500.',
-  statusTickMs: 'Steps of the elapsed time in the status, in ms. Default: 5000.',
-  notifyAfterMs: 'A reply that took longer ends with a message that notifies, in ms. Default: 30000.',
+  appendLength: "With delivery 'append': maximum length of one message, in the platform's units. Default: 3500.",
+  statusAfterMs: 'How long to wait before showing a status, in ms. Default: 1500.',
+  statusTickMs: 'How often the elapsed time in the status is updated, in ms. Default: 5000.',
+  notifyAfterMs: 'A reply that takes longer than this ends with a message that notifies, in ms. Default: 30000.',
   repliesToPrompt:
     "Which messages of the answer reply to the prompt: 'last' is the first and the last one, 'all' is each. Default: last.",
   abortNotice:
-    "When the end of an aborted run is told: 'elsewhere' only if another client aborted it, 'always'. Default: elsewhere.",
-  documentLength: 'Code or a diff of more UTF-16 units is posted as a file. Default: 4000.',
-  giveUpMs:
-    'Messages of a settled reply that could not be posted for this long are given up, in ms. Default: 86400000, a day.',
-  allowUnseen: 'A permission can be allowed even if what it would run is unknown. Default: false.',
+    "When to post that a run was aborted: 'elsewhere' only if another client aborted it, 'always'. Default: elsewhere.",
+  documentLength: 'Code and diffs that are longer than this are posted as a file, in UTF-16 units. Default: 4000.',
+  giveUpMs: 'How long a settled reply is retried without any progress, in ms. Default: 86400000, a day.',
+  allowUnseen: 'Whether a permission can be allowed while its tool input is unknown. Default: false.',
 }
 
-/** What a policy in a config accepts: each field may be left out, and has no default here, as channels have their own. */
+/** The schema of a policy in a config. All fields are optional, without defaults, because channels have their own. */
 export const policySchema: z.ZodType<Partial<Policy>> = z.strictObject(
   Object.fromEntries(
     Object.entries(fields).map(([name, field]) => {
@@ -142,23 +145,21 @@ export const policySchema: z.ZodType<Partial<Policy>> = z.strictObject(
   ),
 )
 
-/**
- * Accepts the texts that a config can replace: plain strings. Functions and groups can only be set in code.
- */
+/** The schema of the texts that a config can replace: plain strings. Functions and groups can only be set in code. */
 export const textsSchema: z.ZodType<Partial<Texts>> = z.strictObject(
   Object.fromEntries(
-    Object.entries(defaultTexts).flatMap(([name, word]) =>
-      typeof word === 'string' ? [[name, z.string().optional().describe(`In place of: ${word}`)] as const] : [],
+    Object.entries(defaultTexts).flatMap(([name, text]) =>
+      typeof text === 'string' ? [[name, z.string().optional().describe(`In place of: ${text}`)] as const] : [],
     ),
   ),
 )
 
-/** Each value under its own name: a missing one does not compile. */
+/** An object with each value under its own name, so that a missing value doesn't compile. */
 type Named<Value extends string> = { readonly [Name in Value]: Name }
 
 const schema = z.object(fields).strict()
 
-/** Fills in the defaults. Throws `invalid` with the field and what it accepts. */
+/** Fills in the defaults. Throws `invalid` with the field and the values that it accepts. */
 export function toPolicy(given: Partial<Policy> = {}): Policy {
   const parsed = schema.safeParse(given)
   if (parsed.success) return parsed.data
@@ -166,7 +167,7 @@ export function toPolicy(given: Partial<Policy> = {}): Policy {
   throw new SinkError('invalid', `The policy is invalid at "${issue?.path.join('.') ?? ''}": ${issue?.message ?? ''}.`)
 }
 
-/** Fills in the English text of each one that is not set. */
+/** Fills in the English texts. */
 export function toTexts(given: Partial<Texts> = {}): Texts {
   const texts = { ...defaultTexts, ...given }
   // Platforms refuse an edit to an empty text.

@@ -72,9 +72,9 @@ export interface SinkOptions extends Omit<ChannelSinkOptions, 'timeoutMs'> {
   readonly chat: Chat
   /** The message with the prompt. The answer replies to it. */
   readonly replyTo?: MessageRef | undefined
-  /** Decides when calls may be made. Sinks that use the same client must share one. Default: a new one. */
+  /** Schedules the calls within the rate limits. Sinks on the same client must share one. Default: a new one. */
   readonly pacer?: Pacer | undefined
-  /** Returns an unguessable word of the given length. Default: from the system's random source. */
+  /** Returns a random string of the given length that can't be guessed. Default: from the system's random source. */
   readonly secret?: ((length: number) => string) | undefined
 }
 
@@ -87,29 +87,31 @@ const keptSessions = 32
 /** An observer that shows replies in one chat, also several at once. Pass it to `prompt` or `watch`. */
 export interface Sink extends ReplyObserver {
   /**
-   * Resolves with the sum of all replies once each has settled and is shown as far as possible. Before the first reply it
-   * waits for one, or for `stop()`. A reply that is amended after those of 32 other sessions is counted twice.
+   * Resolves with the sum of all replies once each has settled and is shown as far as possible. Waits for the first reply
+   * or `stop()`. A reply that is amended after those of 32 other sessions is counted twice.
    */
   settled(): Promise<Delivery>
   /**
-   * Reads typed text or a press as an answer to a waiting ask. The caller passes the result on to `opencode.answer` or
-   * `reject`. Resolves with undefined when the input answers nothing. Never rejects.
+   * Reads a text or a press as the answer to a pending ask, and marks the ask as answered in the chat. Pass the result on
+   * to `client.answer` or `client.reject`, or use `answerWith`, which does both. Resolves with undefined if the input
+   * answers nothing. Never rejects.
    *
-   * Text answers an ask only if the chat showed all of it before the text was written, by `messageRef.postedAt`.
-   * Without that time, only a reply to a message of the ask answers it. Commands, forwarded texts and replies to other
-   * messages answer nothing. In a shared chat a permission takes a press or a reply; a question also takes bare text,
-   * from a person who is known to be allowed to answer. For text that fits several asks it returns an error that asks
-   * which one is meant.
+   * - A text only answers an ask if the chat showed all of it before the text was written, by `messageRef.postedAt`. Without
+   *   that time, it must reply to a message of the ask.
+   * - Commands, forwarded texts and replies to other messages answer nothing.
+   * - In a shared chat, a permission needs a press or a reply. A question also accepts a text that replies to nothing, from
+   *   a person who is known to be allowed to answer.
+   * - A text that fits several asks gives an error that asks which one is meant.
    */
-  take(input: AskInput, actor?: Actor): Promise<AskResult | undefined>
+  readAnswer(input: AskInput, actor?: Actor): Promise<AskResult | undefined>
   /**
-   * All asks that the input may answer, without taking it. `answerWith` queries all sinks of a chat, as one text may
-   * fit several.
+   * Resolves with all asks that the input may answer, without answering one. `answerWith` calls it on all sinks of a chat,
+   * because a text may fit asks of several replies.
    */
-  find(input: AskInput, actor?: Actor): Promise<readonly AskMatch[]>
+  findAsks(input: AskInput, actor?: Actor): Promise<readonly AskMatch[]>
   /**
-   * Call it before you abort the shown runs: the messages of asks that the abort closes then name the person. If the abort
-   * fails, call the returned function to undo it.
+   * Call it before you abort the shown runs, so that the asks closed by the abort name the person. If the abort fails, call
+   * the returned function to undo it.
    */
   stoppedBy(actor: Actor): () => void
   /** Stops the sink for good. `Delivery.undelivered` lists the messages that are missing. Later replies are not shown. */
@@ -129,8 +131,8 @@ export function createSink(options: SinkOptions): Sink {
   const newest = new Map<string, Deliverer>()
   const open = new Map<Deliverer, Promise<Delivery>>()
   /**
-   * The result of each session's newest reply, which may still be amended. Older ones are only summed up: a sink may
-   * live for years.
+   * The result of each session's newest reply, which may still be amended. Older ones are only summed up, because a sink
+   * may live for years.
    */
   const ends = new Map<Deliverer, { readonly sessionID: string; readonly delivery: Delivery }>()
   const followed = new WeakSet<Promise<Delivery>>()
@@ -138,7 +140,7 @@ export function createSink(options: SinkOptions): Sink {
   const begun = withResolvers<void>()
   let isStopped = false
   let total: Delivery = { shown: 0, undelivered: [], doubtful: 0, calls: 0, rateLimited: 0 }
-  return { ...observerOf(show), settled, find, take, stoppedBy, stop }
+  return { ...observerOf(show), settled, findAsks, readAnswer, stoppedBy, stop }
 
   function show({ type, reply }: Observation): void {
     if (isStopped) return
@@ -194,13 +196,13 @@ export function createSink(options: SinkOptions): Sink {
     return new Set([...open.keys(), ...newest.values()])
   }
 
-  async function find(input: AskInput, actor?: Actor): Promise<readonly AskMatch[]> {
-    const found = await Promise.all([...known()].map((deliverer) => deliverer.find(input, actor)))
+  async function findAsks(input: AskInput, actor?: Actor): Promise<readonly AskMatch[]> {
+    const found = await Promise.all([...known()].map((deliverer) => deliverer.findAsks(input, actor)))
     return found.flat()
   }
 
-  async function take(input: AskInput, actor?: Actor): Promise<AskResult | undefined> {
-    return pick(await find(input, actor), texts)
+  async function readAnswer(input: AskInput, actor?: Actor): Promise<AskResult | undefined> {
+    return pick(await findAsks(input, actor), texts)
   }
 
   function stoppedBy(actor: Actor): () => void {

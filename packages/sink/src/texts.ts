@@ -2,56 +2,56 @@ import type { FailureCause, LostReason, Outcome, Todo } from '@reply/core'
 import { counted, elapsed, lossTexts, type NoText, type StopReason, stopTexts } from '@reply/core/show'
 
 /**
- * All text that the sink posts besides the agent's own. Hosts can replace any of it, such as for another language. Notices,
- * notes, endings and labels that are empty are not posted; buttons and the texts of asks must not be empty.
+ * All text that the sink posts besides the agent's own. You can replace any of it, for example to translate it. An empty
+ * notice, note, ending or label is not posted. Buttons and the texts of asks must not be empty.
  */
 export interface Texts {
-  /** Status: the model reasons. */
+  /** Status: the model is reasoning. */
   thinking: string
-  /** Status: the model writes text. */
+  /** Status: the model is writing text. */
   writing: string
-  /** Status: a run is at work, with nothing more specific to show. */
+  /** Status: the run is active, with nothing more specific to show. */
   working: string
-  /** Status in a terminal: the prompt was sent, and nothing has come yet. Chats show `working`. */
+  /** Status in a terminal: the prompt was sent, and no event has arrived yet. Chats show `working`. */
   waiting: string
-  /** Status: the server compacts the context. `tokens` is its size in short: `195.3k`; undefined if unknown. */
+  /** Status: the server is compacting the context. `tokens` is its size, for example `195.3k`. Undefined if unknown. */
   compacting: (tokens: string | undefined) => string
-  /** Status: which call of the model this is, from 2. */
+  /** Status: the number of the current call to the model. Shown from the second call on. */
   step: (count: number) => string
   /** Status: how full the context is, from 60 percent on. */
   context: (percent: number) => string
-  /** Status: nothing has come for the driver's `stalledAfterMs`. */
+  /** Status: no event has arrived for the driver's `stalledAfterMs`. */
   stalled: string
-  /** Status: the driver lost the event stream and connects again. */
+  /** Status: the driver lost the event stream and is reconnecting. */
   lostConnection: string
   /**
-   * Status: the provider failed with `message` (one line, may be empty), and the server tries again. `wait`: how long
-   * until then; undefined if it is now, or unknown. `attempt` counts from 1.
+   * Status: the provider failed with `message` (one line, may be empty), and the server retries. `wait` is the time until
+   * the retry, undefined if it is now or unknown. `attempt` counts from 1.
    */
   retrying: (retry: { message: string; wait: string | undefined; attempt: number | undefined }) => string
-  /** Status: a sub-agent, before what it does. `description` has at most 40 units. Either may be unknown. */
+  /** Status: a sub-agent, in front of its activity. `description` has at most 40 UTF-16 units. Either may be unknown. */
   subAgent: (agent: string | undefined, description: string | undefined) => string
   /** Before the name of a tool call in a notice, as Markdown. */
   toolPrefix: string
   /** After the name of a failed tool call. `error` is one line, and may be empty. */
   toolFailed: (error: string) => string
-  /** After the name of a tool call whose command exited with that code, which is not 0. */
+  /** After the name of a tool call whose command exited with this code. Never 0. */
   toolExited: (code: number) => string
-  /** After the name of a tool call that a person or a rule of the server rejected. `reason`: the person's, in one line. */
+  /** After the name of a tool call that a person or a rule of the server rejected. `reason` is the person's, in one line. */
   toolDenied: (facts: { by: 'person' | 'rule'; reason: string | undefined }) => string
   /**
-   * A message after `Policy.heartbeatMs` of silence, in a chat whose messages can't be edited. `activity` is one of the
-   * status words or a tool call, and undefined if nothing is known of what the agent does.
+   * A message after `Policy.heartbeatMs` of silence, in a chat whose messages can't be edited. `activity` is a
+   * status text or a tool call. Undefined if the activity is unknown.
    */
   heartbeat: (activity: string | undefined, elapsed: string) => string
   /**
-   * A message: the context was compacted. `tokens` is its size before, in short: `195.3k`; undefined if unknown.
-   * `duration` is undefined below a second.
+   * A message: the context was compacted. `tokens` is the size before, for example `195.3k`, undefined if unknown.
+   * `duration` is undefined if it took less than a second.
    */
   compacted: (facts: { tokens: string | undefined; duration: string | undefined }) => string
-  /** A note below an answer whose context is 60 to 79 percent full. `tokens` and `limit` in short: `134k`, `200k`. */
+  /** A note below an answer whose context is 60 to 79 percent full. `tokens` and `limit` are short, for example `134k` and `200k`. */
   contextWarning: (facts: { percent: number; tokens: string; limit: string }) => string
-  /** A note below an answer whose context is 80 percent full or more. Its facts as in `contextWarning`. */
+  /** A note below an answer whose context is at least 80 percent full. The same facts as for `contextWarning`. */
   contextUrgent: (facts: { percent: number; tokens: string; limit: string }) => string
   /** The title of the checklist. */
   todos: string
@@ -61,137 +61,137 @@ export interface Texts {
   done: (elapsed: string) => string
   /** How an aborted or timed-out reply ended. */
   endings: Readonly<Record<Extract<Outcome, 'aborted' | 'timed-out'>, string>>
-  /** A reply stopped before its end: a person rejected an ask, or the agent did not go on. */
+  /** The reply stopped early: a person rejected an ask, or the agent did not continue. */
   stopped: (why: StopReason) => string
-  /** How a reply ended that is lost, by the reason. */
+  /** How a lost reply ended, by reason. */
   lost: Readonly<Record<LostReason, string>>
-  /** A reply failed. `reason` is one line and ends like a sentence. */
+  /** The reply failed. `reason` is one line and ends with a full stop. */
   failed: (reason: string) => string
-  /** Added to `lost` if some text was shown. */
+  /** Added to `lost` if the chat shows some of the text. */
   arrived: string
-  /** What to do about a failure, added to `failed`: by its cause, or `again` for others that may pass. */
+  /** How to fix a failure, by its cause. Added to `failed`. `again` is for other failures that may pass. */
   cures: Readonly<Record<FailureCause | 'again', string>>
   /** Below an answer that ended at the model's output limit. */
   cutOff: string
   /**
-   * Takes the place of an answer without text, unless the context was compacted. `tools` and `agents` are numbers of calls
-   * and sub-agents; `thought`: there was reasoning.
+   * Replaces an answer without text, unless the context was compacted. `tools` and `agents` count tool calls and
+   * sub-agents. `thought` is true if the model reasoned.
    */
   noText: (facts: NoText) => string
   /** Above the part of an answer that continues below other messages. */
   continued: string
-  /** Above an answer that is posted once more, as the first post is wrong and can't be edited. */
+  /** Above an answer that is posted again, because the first post is wrong and can't be edited. */
   correction: string
-  /** The text of a message that is no longer wanted, where it can't be removed. Empty: the default. */
+  /** Replaces the text of a message that is obsolete and can't be removed. If empty, the default is used. */
   removed: string
-  /** The caption of a file with that many lines. */
+  /** The caption of a file with this many lines. */
   file: (name: string, lines: number) => string
-  /** Below the beginning of code that will be posted as a file, with that many lines so far. */
+  /** Below the beginning of code that will be posted as a file. `lines` is the number of lines so far. */
   fileFollows: (name: string, lines: number) => string
-  /** The first line of a permission. `title` is one line: what and where, such as `edit: src/a.ts`. */
+  /** The first line of a permission. `title` is one line, for example `edit: src/a.ts`. */
   permission: (title: string) => string
-  /** A button, and how an answered permission reads. */
+  /** The label of the button, and of a permission answered with it. */
   allowOnce: string
-  /** A button. */
+  /** The label of the button. */
   allowAlways: string
-  /** How a permission reads that was allowed by "always". It names the reach. */
+  /** Shown on a permission that was answered with "always". Says who it applies to. */
   allowedAlways: string
   /** The button that rejects a permission. */
   reject: string
-  /** Below a question's buttons, if it takes free text. */
+  /** Below a question's buttons, if it accepts free text. */
   other: string
-  /** Below the buttons of a question that takes several options, and in answer to `pickDone` without any. */
+  /** Below the buttons of a multiple-choice question. Also the reply to `pickDone` with no option picked. */
   pickSeveral: string
-  /** The button that ends the choice of several options. */
+  /** The button that submits the picked options. */
   pickDone: string
   /** The button that opens a form. */
   fillIn: string
   /**
-   * How to answer a question by text: after it where there are no buttons, and in answer to a text that doesn't fit.
-   * `options` is their number.
+   * How to answer a question by text. Shown below it where there are no buttons, and in reply to a text that doesn't fit.
+   * `options` is the number of options.
    */
   replyWith: (facts: { options: number; multiple: boolean; custom: boolean }) => string
   /**
-   * How to answer a permission by text: below it where there are no buttons, and in answer to a text that is unclear.
-   * `always`: that answer is offered.
+   * How to answer a permission by text. Shown below it where there are no buttons, and in reply to an unclear text.
+   * `always` is true if that answer is offered.
    */
   replyPermission: (always: boolean) => string
-  /** How to reject by text, after a sentence that says why no more is possible. */
+  /** How to reject by text, after the reason why nothing else is possible. */
   replyReject: string
   /**
-   * A sentence: what the answer "always" would allow besides this call, and for which people. As Markdown.
+   * A sentence in Markdown: which other calls "always" would allow, and for which people.
    *
    * - `same`: the same command again.
-   * - `patterns`: later calls that fit them. They are code spans, joined by commas.
-   * - `option`: what the agent calls an option of its own, in quotes.
+   * - `patterns`: later calls that match them. `text` is code spans, joined by commas.
+   * - `option`: an option that the agent defines. `text` is its name in quotes.
    */
   alwaysAllows: (what: { type: 'same' } | { type: 'patterns' | 'option'; text: string }) => string
-  /** The same as the heading of patterns that are too long for a sentence. */
+  /** The same, as a heading above patterns that are too long for a sentence. */
   alwaysCovers: string
-  /** Heading of what a permission asks for, if what it would run is unknown. */
+  /** Heading of a permission's patterns, shown if the tool's input is unknown. */
   patterns: string
-  /** Heading of what the tool reports about its call, if what it would run is unknown. */
+  /** Heading of the tool's metadata about its call, shown if the tool's input is unknown. */
   metadata: string
   /**
-   * Heading of a permission's detail that continues in another message. `label` is empty if it has no heading.
-   * `isMidLine`: the cut is within a line.
+   * Heading of a detail of a permission that continues from the message above. `label` is empty if it has no heading.
+   * `isMidLine` is true if the cut is within a line.
    */
   goesOn: (label: string, isMidLine: boolean) => string
-  /** In a permission with a file: the request includes it. */
+  /** In a permission with a file: says that the file is part of the request. */
   inFile: (name: string) => string
-  /** The end of a permission's messages, once another version of it took their place. */
+  /** At the end of a permission's messages, once a newer version has replaced them. */
   superseded: string
-  /** The end of an answered ask. `by` is the person's name; undefined if another client answered. */
+  /** At the end of an answered ask. `by` is the person's name, undefined if another client answered. */
   answered: (answer: string, by: string | undefined) => string
-  /** The end of a rejected ask. `by` as in `answered`. */
+  /** At the end of a rejected ask. `by` as in `answered`. */
   refused: (by: string | undefined) => string
-  /** The end of an ask that closed without an answer. */
+  /** At the end of an ask that closed without an answer. */
   withdrawn: string
   /**
-   * In answer to a text that is none of the question's options. `custom`: the question takes free text too, so the text is
-   * a number, which counts as free text in quotes only.
+   * Reply to a text that matches no option of the question. `custom` is true if the question also accepts free text. The
+   * text is then a number, which only counts as free text in quotes.
    */
   notAnOption: (given: string, options: readonly string[], custom: boolean) => string
-  /** In answer to several options where one may be picked. */
+  /** Reply to several options where only one may be picked. */
   oneOnly: string
-  /** In answer to a press on a message that is not known to be one of the ask's. */
+  /** Reply to a press on a message that is not known to belong to the ask. */
   notItsMessage: string
-  /** In answer to a press or text for an ask that is closed. */
+  /** Reply to a press or text for a closed ask. */
   alreadyResolved: string
-  /** In answer to a press for an ask of no known reply: an old one, or one whose reply is still looked for after a restart. */
+  /** Reply to a press for an unknown ask: an old one, or one whose reply has not been recovered yet after a restart. */
   notWaiting: string
-  /** In answer to a person who may not answer. */
+  /** Reply to a person who may not answer. */
   notForYou: string
-  /** In answer to an actor without an identity; see `Actor.isAnonymous`. */
+  /** Reply to an anonymous actor, see `Actor.isAnonymous`. */
   anonymous: string
-  /** In answer to a press or text in another chat than the ask's. */
+  /** Reply to a press or text in a chat other than the ask's. */
   notHere: string
-  /** In answer to a text from before all of the ask was shown. */
+  /** Reply to a text that was written before all of the ask was shown. */
   notShownYet: string
-  /** In answer to a text that fits several asks. */
+  /** Reply to a text that fits several asks. */
   whichOne: string
-  /** In answer to a bare text in a shared chat, where it answers nothing. */
+  /** Reply to a text in a shared chat that replies to no message, and therefore answers nothing. */
   pressOrReply: string
-  /** In answer to "always" where the permission doesn't offer it, as there is nothing that it would cover. */
+  /** Reply to "always" if the permission doesn't offer it because it would cover no other calls. */
   alwaysNotOffered: string
-  /** Below a permission to start a sub-agent: allowing it may allow more than is shown. */
+  /** Below a permission to start a sub-agent, which may allow more than is shown. */
   subagentActs: string
   /**
-   * Why "always" is not offered: the pattern has no limit, such as `*`, which is every call of that `permission`; or it
-   * would cover that program, which can run anything.
+   * Why "always" is not offered. Either the pattern is unlimited, for example `*`, which matches every call of this
+   * `permission`, or it would cover this `program`, which can run anything.
    */
   alwaysTooWide: (
     what: { permission: string; pattern: string; program?: undefined } | { program: string; pattern?: undefined },
   ) => string
-  /** Why a permission can only be rejected: nothing says who may answer in this shared chat. */
+  /** Why a permission can only be rejected: the chat is shared, and the options don't say who may answer. */
   notAllowedHere: string
-  /** The same in short, once the chat has read the long form. */
+  /** A short form of `notAllowedHere`, used once the chat has shown the long form. */
   rejectOnly: string
-  /** Why a permission can only be rejected for now: what it would run is unknown. */
+  /** Why a permission can only be rejected for now: the tool's input is unknown. */
   waitingForInput: string
-  /** Why a permission can only be rejected: the chat couldn't show all of it. */
+  /** Why a permission can only be rejected: the chat could not show all of it. */
   notAllShown: string
-  /** A duration, given in ms. */
+  /** Formats a duration given in ms. */
   elapsed: (ms: number) => string
 }
 
@@ -296,16 +296,16 @@ export const texts: Texts = {
     `"${given}" is not an option. Options: ${options.join(', ')}.${custom ? ` If it is your own answer, quote it: "${given}".` : ''}`,
   oneOnly: 'Only one answer is allowed here.',
   alreadyResolved: 'This was already resolved.',
-  notWaiting: 'Nothing is known to wait for this answer. If the message keeps its buttons, try again in a moment.',
+  notWaiting: 'No request is waiting for this answer. If the buttons stay, try again in a moment.',
   notForYou: 'You are not allowed to answer this.',
   anonymous: 'Answer as yourself, not as a channel or an anonymous administrator.',
-  notItsMessage: 'This button counts only on the message that asked. Answer there, or below the newest copy of it.',
+  notItsMessage: 'This button only works on the original message. Answer there, or on its newest copy.',
   notHere: 'This was asked in another chat. Answer it there.',
   notShownYet: 'You answered before all of this was shown. Read it, then answer again.',
   whichOne: 'Several requests are waiting for an answer. Press a button, or reply to the one you mean.',
   pressOrReply: 'In a shared chat, press a button, or reply to the request.',
   alwaysNotOffered: '"Always" is not offered here. Reply 1 to allow it once, or 3 to reject it.',
-  subagentActs: 'What the sub-agent then does is asked only where its own rules say so.',
+  subagentActs: 'The sub-agent then asks only where its own rules require it.',
   alwaysTooWide: (what) => {
     if (what.pattern === undefined) return `"Always" is not offered, because ${what.program} can run anything.`
     const why =
@@ -315,7 +315,7 @@ export const texts: Texts = {
   notAllowedHere:
     'This cannot be allowed here: the chat is shared, and the bot has no list of people who may answer. You can only reject it.',
   rejectOnly: 'This cannot be allowed here. You can only reject it.',
-  waitingForInput: 'Waiting for details of what it would run. Until then, you can only reject it.',
+  waitingForInput: 'Waiting for the details of this call. Until they arrive, you can only reject it.',
   notAllShown: 'This could not be shown in full here, so you can only reject it. To allow it, answer in the terminal.',
   elapsed,
 }

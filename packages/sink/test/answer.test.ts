@@ -25,7 +25,7 @@ function answering(taken: AskResult | undefined, opencode: Partial<AnswerOptions
     running: () => [
       {
         sink: {
-          find: async (input, by) => {
+          findAsks: async (input, by) => {
             done.push([input, by])
             return taken ? [{ type: 'meant', ask, take: () => taken }] : []
           },
@@ -94,7 +94,7 @@ test('an invalid answer gets a hint of what would be valid', async () => {
 test('a text that answers nothing is left to the host; a press is told that nothing is known to wait for it', async () => {
   const { answer, text, press, answers } = answering(undefined)
   expect([await answer(text), await answer(press)]).toEqual([false, true])
-  expect(answers).toEqual([expect.stringMatching(/^Nothing is known to wait .* try again/)])
+  expect(answers).toEqual([expect.stringMatching(/^No request is waiting .* try again/)])
 })
 
 test('Stop aborts the runs of that chat', async () => {

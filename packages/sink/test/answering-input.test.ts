@@ -11,7 +11,7 @@ test('a person who answered too late is not shown as the one who answered', asyn
   const scene = createScene({ sink: { policy: { verbosity: 'quiet' } } })
   scene.show(blocked)
   await scene.pass(1000)
-  const taken = await scene.sink().take({ text: 'Red' }, { id: 'Ada', name: 'Ada' })
+  const taken = await scene.sink().readAnswer({ text: 'Red' }, { id: 'Ada', name: 'Ada' })
   // It was answered elsewhere meanwhile, and the server reports that to the late person.
   scene.show(answered)
   await scene.pass(3000)
@@ -35,12 +35,17 @@ test('an ask is answered by permitted actors, and never by an unknown one', asyn
   const token = scene.fake.screen()[0]?.buttons.flat()[0]?.data ?? ''
   const [ada, bob] = ['ada', 'bob'].map((id) => ({ id, name: id }))
   // A press gets a reply; text from others has nothing to do with the ask.
-  expect(await scene.sink().take(pressing(scene, token), bob)).toMatchObject({ type: 'error', error: texts.notForYou })
-  expect(await scene.sink().take(pressing(scene, token))).toMatchObject({ type: 'error' })
-  expect([await scene.sink().take({ text: 'Red' }, bob), await scene.sink().take({ text: 'Red' })]).toEqual([
-    undefined,
-    undefined,
-  ])
-  expect(await scene.sink().take(pressing(scene, token), ada)).toMatchObject({ type: 'answer', answer: [['Red']] })
+  expect(await scene.sink().readAnswer(pressing(scene, token), bob)).toMatchObject({
+    type: 'error',
+    error: texts.notForYou,
+  })
+  expect(await scene.sink().readAnswer(pressing(scene, token))).toMatchObject({ type: 'error' })
+  expect([await scene.sink().readAnswer({ text: 'Red' }, bob), await scene.sink().readAnswer({ text: 'Red' })]).toEqual(
+    [undefined, undefined],
+  )
+  expect(await scene.sink().readAnswer(pressing(scene, token), ada)).toMatchObject({
+    type: 'answer',
+    answer: [['Red']],
+  })
   expect(new Set(asked)).toEqual(new Set(['que_1']))
 })

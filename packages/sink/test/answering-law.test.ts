@@ -139,7 +139,7 @@ async function play(steps: readonly Step[], chat: Chat, isGuarded: boolean): Pro
         const { id = '', data: token = '' } = all[one.label + 3 * one.at] ?? {}
         const messageRef = { id: one.isCopied ? (fake.posted[one.at]?.id ?? 'copy') : id }
         const input = { token, messageRef, chat: one.isElsewhere ? { id: 'elsewhere' } : chat }
-        return check(await sink.take(input, one.who), input, one.who)
+        return check(await sink.readAnswer(input, one.who), input, one.who)
       }
       case 'say': {
         const replied = one.how === 'reply' ? messageOf(asks[one.at])?.id : 'another'
@@ -152,14 +152,14 @@ async function play(steps: readonly Step[], chat: Chat, isGuarded: boolean): Pro
           ...(one.how.startsWith('reply') && { replyTo: { id: replied ?? 'another' } }),
           ...(one.how === 'forwarded' && { isForwarded: true }),
         }
-        return check(await sink.take(input, one.who), input, one.who)
+        return check(await sink.readAnswer(input, one.who), input, one.who)
       }
       default:
         one satisfies never
     }
   }
 
-  function check(taken: Awaited<ReturnType<Sink['take']>>, input: AskInput, who: Actor): void {
+  function check(taken: Awaited<ReturnType<Sink['readAnswer']>>, input: AskInput, who: Actor): void {
     if (taken?.type !== 'answer' || taken.ask.type !== 'permission') return
     const ask = asks.find(({ requestID }) => requestID === taken.ask.requestID)
     const message = messageOf(ask)

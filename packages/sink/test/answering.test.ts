@@ -48,18 +48,18 @@ describe('typed text', () => {
   test('allows only what the chat showed before it was written, the same second included', async () => {
     const scene = await asking(blocked(permission))
     // It was asked in the first second, ten seconds ago.
-    expect(await scene.sink().take(typed(scene, '1', { agoMs: 10_001 }), ada)).toBeUndefined()
-    const taken = await scene.sink().take(typed(scene, '1', { agoMs: 10_000 }), ada)
+    expect(await scene.sink().readAnswer(typed(scene, '1', { agoMs: 10_001 }), ada)).toBeUndefined()
+    const taken = await scene.sink().readAnswer(typed(scene, '1', { agoMs: 10_000 }), ada)
     expect(taken).toMatchObject({ type: 'answer', answer: 'once' })
     taken?.undo()
-    expect(await scene.sink().take(typed(scene, '1'), ada)).toMatchObject({ type: 'answer', answer: 'once' })
+    expect(await scene.sink().readAnswer(typed(scene, '1'), ada)).toMatchObject({ type: 'answer', answer: 'once' })
   })
 
   test('without a time answers only by a reply to the ask', async () => {
     const scene = await asking(blocked(permission))
-    expect(await scene.sink().take({ text: '1' }, ada)).toBeUndefined()
+    expect(await scene.sink().readAnswer({ text: '1' }, ada)).toBeUndefined()
     const replyTo = { id: askedBy(scene, 'npm test') }
-    expect(await scene.sink().take({ text: '1', replyTo }, ada)).toMatchObject({ type: 'answer', answer: 'once' })
+    expect(await scene.sink().readAnswer({ text: '1', replyTo }, ada)).toMatchObject({ type: 'answer', answer: 'once' })
   })
 
   test.each<[string, Partial<AskInput> & { text?: string }]>([
@@ -70,7 +70,7 @@ describe('typed text', () => {
     ['from another chat', { chat: { id: 'elsewhere' } }],
   ])('that is %s answers nothing', async (_, more) => {
     const scene = await asking(blocked(asks([questionOf({ custom: true })])))
-    expect(await scene.sink().take(typed(scene, 'Red', more), ada)).toBeUndefined()
+    expect(await scene.sink().readAnswer(typed(scene, 'Red', more), ada)).toBeUndefined()
   })
 
   test.each<[string, string | undefined, string | undefined]>([
@@ -81,12 +81,12 @@ describe('typed text', () => {
     const chat = { ...here, ...(shownIn !== undefined && { thread: shownIn }) }
     const from = { ...here, ...(writtenIn !== undefined && { thread: writtenIn }) }
     const scene = await asking(blocked(permission), { chat })
-    expect(await scene.sink().take(typed(scene, 'yes', { chat: from }), ada)).toBeUndefined()
+    expect(await scene.sink().readAnswer(typed(scene, 'yes', { chat: from }), ada)).toBeUndefined()
     const other = { chat: from, replyTo: { id: 'another' } }
-    expect(await scene.sink().take(typed(scene, 'yes', other), ada)).toBeUndefined()
+    expect(await scene.sink().readAnswer(typed(scene, 'yes', other), ada)).toBeUndefined()
     const replyTo = { id: askedBy(scene, 'npm test') }
     const replied = typed(scene, 'yes', { chat: { ...here, thread: shownIn }, replyTo })
-    expect(await scene.sink().take(replied, ada)).toMatchObject({ type: 'answer', answer: 'once' })
+    expect(await scene.sink().readAnswer(replied, ada)).toMatchObject({ type: 'answer', answer: 'once' })
   })
 
   test('answers a question in its own topic only, in a group too', async () => {
@@ -94,14 +94,14 @@ describe('typed text', () => {
       chat: { ...group, thread: '5' },
       answerers: ['ada'],
     })
-    expect(await scene.sink().take(typed(scene, 'Red', { chat: group }), ada)).toBeUndefined()
-    const taken = await scene.sink().take(typed(scene, 'Red', { chat: { ...group, thread: '5' } }), ada)
+    expect(await scene.sink().readAnswer(typed(scene, 'Red', { chat: group }), ada)).toBeUndefined()
+    const taken = await scene.sink().readAnswer(typed(scene, 'Red', { chat: { ...group, thread: '5' } }), ada)
     expect(taken?.type).toBe('answer')
   })
 
   test("outside of threads counts as the chat's main view, though it names the thread that it would start", async () => {
     const scene = await asking(blocked(permission))
-    const taken = await scene.sink().take(typed(scene, 'yes', { chat: { ...here, thread: 'typed' } }), ada)
+    const taken = await scene.sink().readAnswer(typed(scene, 'yes', { chat: { ...here, thread: 'typed' } }), ada)
     expect(taken).toMatchObject({ type: 'answer', answer: 'once' })
   })
 
@@ -124,10 +124,10 @@ describe('typed text', () => {
     sink.replyStarted?.({ type: 'replyStarted', reply: blocked(permission) })
     await scene.pass(5000)
     const replyTo = { id: askedBy(scene, 'npm test') }
-    expect(await sink.take(typed(scene, '1', { replyTo }), ada)).toMatchObject({ error: texts.notShownYet })
+    expect(await sink.readAnswer(typed(scene, '1', { replyTo }), ada)).toMatchObject({ error: texts.notShownYet })
     confirm()
     await scene.pass(1000)
-    expect(await sink.take(typed(scene, '1', { replyTo }), ada)).toMatchObject({ type: 'answer', answer: 'once' })
+    expect(await sink.readAnswer(typed(scene, '1', { replyTo }), ada)).toMatchObject({ type: 'answer', answer: 'once' })
     await sink.stop()
   })
 
@@ -139,9 +139,12 @@ describe('typed text', () => {
       call: { tool: 'bash', input: { command: 'ls' } },
     })
     const scene = await asking(blocked(permission, second))
-    expect(await scene.sink().take(typed(scene, 'yes'), ada)).toMatchObject({ type: 'error', error: texts.whichOne })
+    expect(await scene.sink().readAnswer(typed(scene, 'yes'), ada)).toMatchObject({
+      type: 'error',
+      error: texts.whichOne,
+    })
     const replyTo = { id: askedBy(scene, '\nls\n') }
-    expect(await scene.sink().take(typed(scene, 'yes', { replyTo }), ada)).toMatchObject({
+    expect(await scene.sink().readAnswer(typed(scene, 'yes', { replyTo }), ada)).toMatchObject({
       type: 'answer',
       ask: { requestID: 'per_2' },
     })
@@ -149,16 +152,16 @@ describe('typed text', () => {
 
   test('that fits one of several asks answers that one', async () => {
     const scene = await asking(blocked(permission, asks()))
-    expect(await scene.sink().take(typed(scene, 'Blue'), ada)).toMatchObject({ answer: [['Blue']] })
+    expect(await scene.sink().readAnswer(typed(scene, 'Blue'), ada)).toMatchObject({ answer: [['Blue']] })
   })
 
   test('allows nothing in a shared chat, but a reply to the ask does', async () => {
     const scene = await asking(blocked(permission), { chat: group, answerers: ['ada'] })
-    const bare = await scene.sink().take(typed(scene, '1'), ada)
+    const bare = await scene.sink().readAnswer(typed(scene, '1'), ada)
     expect(bare).toMatchObject({ type: 'error', error: texts.pressOrReply })
     const replyTo = { id: askedBy(scene, 'npm test') }
-    expect(await scene.sink().take(typed(scene, '1', { replyTo }), bob)).toMatchObject({ error: texts.notForYou })
-    expect(await scene.sink().take(typed(scene, '1', { replyTo }), ada)).toMatchObject({ answer: 'once' })
+    expect(await scene.sink().readAnswer(typed(scene, '1', { replyTo }), bob)).toMatchObject({ error: texts.notForYou })
+    expect(await scene.sink().readAnswer(typed(scene, '1', { replyTo }), ada)).toMatchObject({ answer: 'once' })
   })
 })
 
@@ -180,14 +183,14 @@ describe('the actor who answers', () => {
     const explained = scene.fake.screen().filter(({ text }) => text.includes('has no list of people'))
     expect(explained).toHaveLength(1)
     const replyTo = { id: askedBy(scene, '\nls\n') }
-    expect(await scene.sink().take(typed(scene, '1', { replyTo }), ada)).toMatchObject({ type: 'error' })
+    expect(await scene.sink().readAnswer(typed(scene, '1', { replyTo }), ada)).toMatchObject({ type: 'error' })
   })
 
   test('is checked with mayAnswer, and only true counts', async () => {
     for (const answer of [1, 'yes', Promise.resolve('yes'), Promise.reject(new Error('down'))]) {
       const scene = await asking(blocked(permission), { mayAnswer: () => answer as never })
       const token = tokenOf(scene, 'Allow once')
-      expect(await scene.sink().take(pressing(scene, token), ada)).toMatchObject({
+      expect(await scene.sink().readAnswer(pressing(scene, token), ada)).toMatchObject({
         type: 'error',
         error: texts.notForYou,
       })
@@ -208,9 +211,9 @@ describe('the actor who answers', () => {
     expect(labels).toEqual(['Reject'])
     const token = tokenOf(scene, 'Reject')
     expect(
-      await later.sink().take({ ...pressing(scene, token), token: token.replace('reject', 'once') }, ada),
+      await later.sink().readAnswer({ ...pressing(scene, token), token: token.replace('reject', 'once') }, ada),
     ).toMatchObject({ type: 'error' })
-    expect(await later.sink().take(pressing(scene, token), bob)).toMatchObject({ type: 'reject' })
+    expect(await later.sink().readAnswer(pressing(scene, token), bob)).toMatchObject({ type: 'reject' })
   })
 
   test('may still reject if mayAnswer is missing after a restart', async () => {
@@ -219,11 +222,11 @@ describe('the actor who answers', () => {
     later.show(blocked(permission))
     await later.pass(5000)
     const token = tokenOf(scene, 'Reject')
-    expect(await later.sink().take(pressing(scene, token), bob)).toMatchObject({
+    expect(await later.sink().readAnswer(pressing(scene, token), bob)).toMatchObject({
       type: 'error',
       error: texts.notForYou,
     })
-    expect(await later.sink().take(pressing(scene, token), ada)).toMatchObject({ type: 'reject' })
+    expect(await later.sink().readAnswer(pressing(scene, token), ada)).toMatchObject({ type: 'reject' })
   })
 
   test('is restricted by the ledger: a restart grants nothing', async () => {
@@ -238,7 +241,7 @@ describe('the actor who answers', () => {
       const later = createScene({ clock, sink: { store, chat: here, port: scene.fake.port } })
       later.show(blocked(permission))
       await later.pass(5000)
-      const taken = await later.sink().take(press, bob)
+      const taken = await later.sink().readAnswer(press, bob)
       expect(taken?.type === 'error' ? taken.error : taken).toBe(error)
     }
   })
@@ -246,7 +249,7 @@ describe('the actor who answers', () => {
   test('cannot be an anonymous administrator', async () => {
     const scene = await asking(blocked(permission), { mayAnswer: () => true })
     const token = tokenOf(scene, 'Allow once')
-    const taken = await scene.sink().take(pressing(scene, token), { id: '-7', name: 'Team', isAnonymous: true })
+    const taken = await scene.sink().readAnswer(pressing(scene, token), { id: '-7', name: 'Team', isAnonymous: true })
     expect(taken).toMatchObject({ type: 'error', error: texts.anonymous })
   })
 
@@ -254,9 +257,9 @@ describe('the actor who answers', () => {
     const scene = await asking(blocked(permission), { mayAnswer: async () => true })
     const token = tokenOf(scene, 'Allow once')
     const both = await Promise.all([
-      scene.sink().take(pressing(scene, token), ada),
-      scene.sink().take(typed(scene, 'yes'), bob),
-      scene.sink().take(pressing(scene, token), bob),
+      scene.sink().readAnswer(pressing(scene, token), ada),
+      scene.sink().readAnswer(typed(scene, 'yes'), bob),
+      scene.sink().readAnswer(pressing(scene, token), bob),
     ])
     expect(both.filter((one) => one?.type === 'answer')).toHaveLength(1)
   })
@@ -267,7 +270,7 @@ describe('the actor who answers', () => {
       decide = resolve
     })
     const scene = await asking(blocked(permission), { mayAnswer: () => decided })
-    const taking = scene.sink().take(pressing(scene, tokenOf(scene, 'Allow once')), ada)
+    const taking = scene.sink().readAnswer(pressing(scene, tokenOf(scene, 'Allow once')), ada)
     scene.show(replyWith([], { asks: [{ ...permission, status: 'withdrawn' }] }))
     decide(true)
     expect(await taking).toMatchObject({ type: 'error', error: texts.alreadyResolved })
@@ -277,7 +280,7 @@ describe('the actor who answers', () => {
 test('a token pressed in another chat is refused', async () => {
   const scene = await asking(blocked(permission))
   const token = tokenOf(scene, 'Allow once')
-  const taken = await scene.sink().take({ ...pressing(scene, token), chat: { id: 'elsewhere' } }, ada)
+  const taken = await scene.sink().readAnswer({ ...pressing(scene, token), chat: { id: 'elsewhere' } }, ada)
   expect(taken).toMatchObject({ type: 'error', error: texts.notHere })
 })
 
@@ -287,17 +290,20 @@ describe('text that comes while an answer is on its way', () => {
 
   test('is what the person says next; an option is told that it is late', async () => {
     const scene = await asking(blocked(question))
-    expect(await scene.sink().take(pressing(scene, tokenOf(scene, red)), ada)).toMatchObject({ type: 'answer' })
-    expect(await scene.sink().take(typed(scene, 'Then run the tests'), ada)).toBeUndefined()
-    const late = await scene.sink().take(typed(scene, blue), ada)
+    expect(await scene.sink().readAnswer(pressing(scene, tokenOf(scene, red)), ada)).toMatchObject({ type: 'answer' })
+    expect(await scene.sink().readAnswer(typed(scene, 'Then run the tests'), ada)).toBeUndefined()
+    const late = await scene.sink().readAnswer(typed(scene, blue), ada)
     expect(late).toMatchObject({ type: 'error', error: texts.alreadyResolved })
   })
 
   test('is an answer again if the server did not take that one', async () => {
     const scene = await asking(blocked(question))
-    const taken = await scene.sink().take(pressing(scene, tokenOf(scene, red)), ada)
+    const taken = await scene.sink().readAnswer(pressing(scene, tokenOf(scene, red)), ada)
     taken?.undo()
-    expect(await scene.sink().take(typed(scene, 'Green'), ada)).toMatchObject({ type: 'answer', answer: [['Green']] })
+    expect(await scene.sink().readAnswer(typed(scene, 'Green'), ada)).toMatchObject({
+      type: 'answer',
+      answer: [['Green']],
+    })
   })
 
   test('after a restart is what the person says next if the server has another answer', async () => {

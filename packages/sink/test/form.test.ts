@@ -49,7 +49,7 @@ describe("the press of a form's button", () => {
       },
       running: () => [
         {
-          sink: { find: async () => [{ type: 'meant', ask: three, take: () => taken }] },
+          sink: { findAsks: async () => [{ type: 'meant', ask: three, take: () => taken }] },
           stream: { abort: () => Promise.reject(new Error()) },
         },
       ],

@@ -128,7 +128,7 @@ async function allowedIn(scene: Scene): Promise<readonly string[]> {
   ]
   const allowed: string[] = []
   for (const input of inputs) {
-    const taken = await scene.sink().take(input)
+    const taken = await scene.sink().readAnswer(input)
     if (taken?.type === 'answer') allowed.push(`${JSON.stringify(input)} ${taken.answer.toString()}`)
     taken?.undo()
   }

@@ -36,7 +36,7 @@ test('an ask keeps its mention while it waits, and loses it with the answer', as
   await scene.pass(5000)
   expect(named(scene)).toEqual([false, true])
   const [first] = scene.fake.screen()[1]?.buttons.flat() ?? []
-  await scene.sink().take(pressing(scene, first?.data ?? ''), { id: '5', name: 'Ann' })
+  await scene.sink().readAnswer(pressing(scene, first?.data ?? ''), { id: '5', name: 'Ann' })
   await scene.pass(5000)
   expect(scene.fake.screen()[1]).toMatchObject({ edits: 1, text: expect.stringMatching(/^@5\n/) })
   scene.show(settledWith([text('Let me look.')], { asks: [{ ...ask, status: 'answered', answers: [['Red']] }] }))
@@ -49,7 +49,7 @@ test('a later question of the same ask mentions no one', async () => {
   scene.show(blocked(asks([questionOf(), questionOf({ header: 'Size' })])))
   await scene.pass(5000)
   const [first] = scene.fake.screen()[1]?.buttons.flat() ?? []
-  await scene.sink().take(pressing(scene, first?.data ?? ''), { id: '5', name: 'Ann' })
+  await scene.sink().readAnswer(pressing(scene, first?.data ?? ''), { id: '5', name: 'Ann' })
   await scene.pass(5000)
   expect(named(scene)).toEqual([false, false, false])
 })

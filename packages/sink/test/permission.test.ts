@@ -81,9 +81,9 @@ describe('a permission', () => {
     const allowing = pressing(scene, once?.data ?? '')
     const press = { ...allowing, token: allowing.token.replace(/once$/, 'always') }
     const text = { text: 'always', messageRef: { id: 'typed', postedAt: scene.clock.now() } }
-    expect(await scene.sink().take(press)).toMatchObject({ type: 'error' })
-    expect(await scene.sink().take(text)).toMatchObject({ type: 'error', error: expect.stringContaining(why) })
-    expect((await scene.sink().take(allowing))?.type).toBe('answer')
+    expect(await scene.sink().readAnswer(press)).toMatchObject({ type: 'error' })
+    expect(await scene.sink().readAnswer(text)).toMatchObject({ type: 'error', error: expect.stringContaining(why) })
+    expect((await scene.sink().readAnswer(allowing))?.type).toBe('answer')
   })
 
   test('says of a sub-agent that it may act unasked, and of nothing else', async () => {

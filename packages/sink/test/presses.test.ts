@@ -42,7 +42,7 @@ const lastWith = ({ fake }: Scene, label: string): FakeMessage | undefined =>
 async function press(scene: Scene, label: string, on = lastWith(scene, label)?.id ?? ''): Promise<unknown> {
   const message = lastWith(scene, label)
   const token = (message && labelled(message, label)?.data) ?? ''
-  const taken = await scene.sink().take({ token, messageRef: { id: on } }, ada)
+  const taken = await scene.sink().readAnswer({ token, messageRef: { id: on } }, ada)
   taken?.undo()
   return taken
 }
@@ -78,7 +78,7 @@ describe('a press', () => {
     const on = lastWith(scene, 'Allow once')
     const token = (on && labelled(on, 'Allow once')?.data) ?? ''
     const input = { token, messageRef: { id: on?.id ?? '' }, chat: { id: 'elsewhere' } }
-    expect(await scene.sink().take(input, ada)).toMatchObject({ type: 'error', error: texts.notHere })
+    expect(await scene.sink().readAnswer(input, ada)).toMatchObject({ type: 'error', error: texts.notHere })
   })
 
   test('of a question does not count from the message of an earlier one', async () => {
@@ -88,7 +88,7 @@ describe('a press', () => {
     const scene = await asking(reply)
     const first = lastWith(scene, 'Red')
     const token = (first && labelled(first, 'Red')?.data) ?? ''
-    await scene.sink().take({ token, messageRef: { id: first?.id ?? '' } }, ada)
+    await scene.sink().readAnswer({ token, messageRef: { id: first?.id ?? '' } }, ada)
     await scene.pass(10_000)
     expect(await press(scene, 'S', first?.id)).toMatchObject(notIts)
     expect(await press(scene, 'S')).toMatchObject({ type: 'answer', answer: [['Red'], ['S']] })
@@ -113,7 +113,7 @@ describe('a press', () => {
     await slow.pass(2000)
     const on = scene.fake.screen()[0]
     const token = (on && labelled(on, 'Allow once')?.data) ?? ''
-    const pressed = slow.sink().take({ token, messageRef: { id: on?.id ?? '' } }, ada)
+    const pressed = slow.sink().readAnswer({ token, messageRef: { id: on?.id ?? '' } }, ada)
     await rest()
     confirm()
     expect(await pressed).toMatchObject(allowed)
@@ -147,10 +147,10 @@ describe('after a restart', () => {
     const [before] = scene.fake.screen()
     await restarted(scene, reply)
     const old = { token: (before && labelled(before, 'Red')?.data) ?? '', messageRef: { id: before?.id ?? '' } }
-    expect(await scene.sink().take(old, ada)).toMatchObject({ type: 'more' })
+    expect(await scene.sink().readAnswer(old, ada)).toMatchObject({ type: 'more' })
     await scene.pass(10_000)
     expect(scene.fake.screen()[0]?.edits).toBe(1)
-    expect(await scene.sink().take(old, ada)).toBeUndefined()
+    expect(await scene.sink().readAnswer(old, ada)).toBeUndefined()
     expect(await press(scene, 'Done')).toMatchObject({ type: 'answer', answer: [['Red']] })
   })
 
@@ -165,14 +165,14 @@ describe('after a restart', () => {
     const [before] = scene.fake.screen()
     await restarted(scene, reply)
     const old = { token: (before && labelled(before, 'Red')?.data) ?? '', messageRef: { id: before?.id ?? '' } }
-    expect(await scene.sink().take(old, ada)).toMatchObject({ type: 'more' })
+    expect(await scene.sink().readAnswer(old, ada)).toMatchObject({ type: 'more' })
     await scene.pass(1000)
     const [after] = scene.fake.screen()
     const fresh = { ...old, token: (after && labelled(after, 'Red')?.data) ?? '' }
     expect(fresh.token).not.toBe(old.token)
-    for (const input of [old, fresh]) expect(await scene.sink().take(input, ada)).toMatchObject({ type: 'more' })
+    for (const input of [old, fresh]) expect(await scene.sink().readAnswer(input, ada)).toMatchObject({ type: 'more' })
     for (const input of [old, fresh])
-      expect(await scene.sink().take({ ...input, messageRef: { id: 'copy' } }, ada)).toMatchObject(notIts)
+      expect(await scene.sink().readAnswer({ ...input, messageRef: { id: 'copy' } }, ada)).toMatchObject(notIts)
   })
 
   test('a message that an idempotent platform knows from before keeps its tokens', async () => {

@@ -82,7 +82,9 @@ test('an ask that was held is posted with buttons that count', async () => {
   const [message] = scene.fake.screen()
   const token = message?.buttons.flat()[0]?.data ?? ''
   const actor = { id: '1', name: 'Ada' }
-  const taken = await scene.sink().take({ token, messageRef: { id: message?.id ?? '' }, chat: { id: 'chat' } }, actor)
+  const taken = await scene
+    .sink()
+    .readAnswer({ token, messageRef: { id: message?.id ?? '' }, chat: { id: 'chat' } }, actor)
   expect(taken).toMatchObject({ type: 'answer' })
 })
 

@@ -182,7 +182,9 @@ describe('an ask', () => {
     await scene.pass(1000)
     expect(scene.fake.notifications).toBe(1)
     const data = scene.fake.screen()[0]?.buttons.flat()[1]?.data ?? ''
-    const taken: AskResult | undefined = await scene.sink().take(pressing(scene, data), { id: 'Ada', name: 'Ada' })
+    const taken: AskResult | undefined = await scene
+      .sink()
+      .readAnswer(pressing(scene, data), { id: 'Ada', name: 'Ada' })
     expect(taken).toMatchObject({ type: 'answer', answer: [['Green']], ask: { requestID: 'que_1' } })
     scene.show(
       settledWith([text('Green it is.')], {
@@ -199,13 +201,13 @@ describe('an ask', () => {
     scene.show(replyWith([], { phase: 'blocked', asks: [asks()] }))
     await scene.pass(1000)
     const data = scene.fake.screen()[0]?.buttons.flat()[1]?.data ?? ''
-    const first = await scene.sink().take(pressing(scene, data), { id: 'Ada', name: 'Ada' })
-    const second = await scene.sink().take(pressing(scene, data), { id: 'Bob', name: 'Bob' })
+    const first = await scene.sink().readAnswer(pressing(scene, data), { id: 'Ada', name: 'Ada' })
+    const second = await scene.sink().readAnswer(pressing(scene, data), { id: 'Bob', name: 'Bob' })
     expect(second?.type).toBe('error')
     second?.undo()
-    expect((await scene.sink().take(pressing(scene, data), { id: 'Bob', name: 'Bob' }))?.type).toBe('error')
+    expect((await scene.sink().readAnswer(pressing(scene, data), { id: 'Bob', name: 'Bob' }))?.type).toBe('error')
     first?.undo()
-    expect(await scene.sink().take(pressing(scene, data), { id: 'Bob', name: 'Bob' })).toMatchObject({
+    expect(await scene.sink().readAnswer(pressing(scene, data), { id: 'Bob', name: 'Bob' })).toMatchObject({
       type: 'answer',
       answer: [['Green']],
     })
@@ -231,7 +233,7 @@ describe('an ask', () => {
     scene.show(blocked)
     await scene.pass(5000)
     expect(scene.fake.posted).toHaveLength(1)
-    expect(await scene.sink().take(pressing(scene, data))).toMatchObject({ type: 'answer', answer: [['Red']] })
+    expect(await scene.sink().readAnswer(pressing(scene, data))).toMatchObject({ type: 'answer', answer: [['Red']] })
   })
 })
 

@@ -39,7 +39,7 @@ test('a stop that failed is taken back: what closes the ask later names no one',
 test('a stop does not take over an answer that is under way', async () => {
   const scene = await asking()
   const token = scene.fake.screen()[0]?.buttons.flat()[0]?.data ?? ''
-  expect(await scene.sink().take(pressing(scene, token), bob)).toMatchObject({ type: 'answer' })
+  expect(await scene.sink().readAnswer(pressing(scene, token), bob)).toMatchObject({ type: 'answer' })
   scene.sink().stoppedBy(ada)()
   scene.show(answered)
   expect(await said(scene)).toMatch(/Bob/)

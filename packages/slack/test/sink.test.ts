@@ -227,7 +227,7 @@ test('text in the thread of the prompt answers, text in the channel does not', a
   sink.replyStarted?.({ type: 'replyStarted', reply })
   const messageRef = { id: '9999999999.000100', postedAt: clock.now() + 5000 }
   const said = (thread?: string) => ({ text: 'Red', messageRef, chat: { id: 'C1', kind: 'shared', thread } as const })
-  await expect.poll(() => sink.take(said(replyTo), { id: 'U5', name: 'Ada' })).toMatchObject({ type: 'answer' })
-  expect(await sink.take(said(), { id: 'U5', name: 'Ada' })).toBeUndefined()
+  await expect.poll(() => sink.readAnswer(said(replyTo), { id: 'U5', name: 'Ada' })).toMatchObject({ type: 'answer' })
+  expect(await sink.readAnswer(said(), { id: 'U5', name: 'Ada' })).toBeUndefined()
   await sink.stop()
 })

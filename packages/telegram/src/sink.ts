@@ -46,8 +46,8 @@ export function telegramSink(options: TelegramSinkOptions): Sink {
   const { moved } = featuresOf(api)
   return {
     ...sink,
-    find: async (input, actor) => await sink.find(asBefore(input), actor),
-    take: async (input, actor) => await sink.take(asBefore(input), actor),
+    findAsks: async (input, actor) => await sink.findAsks(asBefore(input), actor),
+    readAnswer: async (input, actor) => await sink.readAnswer(asBefore(input), actor),
   }
 
   /** What people do in the supergroup belongs to the group's sink. */

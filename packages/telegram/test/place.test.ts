@@ -56,7 +56,7 @@ describe('a group that became a supergroup', () => {
     const data = asked?.buttons[0]?.[0]?.data ?? ''
     const chat = { id: String(supergroup), kind: 'shared' } as const
     const messageRef = { id: String(asked?.messageId) }
-    expect(await sink.take({ token: data, messageRef, chat }, { id: '1000', name: 'Ada' })).toMatchObject({
+    expect(await sink.readAnswer({ token: data, messageRef, chat }, { id: '1000', name: 'Ada' })).toMatchObject({
       type: 'answer',
     })
     await sink.stop()

@@ -56,7 +56,7 @@ test('after a restart, a press is told to try again until the reply of its ask i
   await first.channel.stop()
   const second = await live(started, first.store)
   expect(await second.press('Reject')).toBe(
-    'Nothing is known to wait for this answer. If the message keeps its buttons, try again in a moment.',
+    'No request is waiting for this answer. If the buttons stay, try again in a moment.',
   )
   second.show()
   // The sink reads its ledger while the press comes in.

@@ -246,7 +246,7 @@ test("over a linked device, a sub-agent's permission is allowed by its number", 
   const refusal = { text: '3', replyTo: { id: ask.id }, chat: { id: jid } }
   const actor = { id: '111111111111111@lid', name: 'Ada' }
   await vi.waitFor(async () => {
-    const taken = await running.get(jid)?.sink.take(refusal, actor)
+    const taken = await running.get(jid)?.sink.readAnswer(refusal, actor)
     taken?.undo()
     expect(taken?.type).toBe('reject')
   }, 60_000)

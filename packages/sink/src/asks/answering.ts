@@ -14,37 +14,36 @@ import { offerOf, refusedAlways } from './offer.ts'
 import { isIn, type Target, targetsOf } from './target.ts'
 import { secretHash } from './token.ts'
 
-/** The result of a person's input, and the ask that it was for. */
+/** How an input was read, and the ask that it answers. */
 export type AskResult = AskReading & {
   /** The ask, as it was when the input was read. */
   readonly ask: Ask
-  /** Makes the ask wait again, if the server did not accept the answer. Does nothing if it was not an answer. */
+  /** Makes the ask pending again if the server did not accept the answer. Does nothing if it was not an answer. */
   readonly undo: () => void
   /**
-   * A text that does not reply to the ask and names nothing that it offers: if the ask turns out to be answered already,
-   * it is what the person says next.
+   * A text that does not reply to the ask and matches none of its options. If the ask turns out to be answered already, treat
+   * it as an ordinary message.
    */
   readonly mayBeConversation?: true | undefined
 }
 
-/** Whether an actor may answer that ask, by button or by text. Anything but `true` means no; so does an error. */
+/** Whether an actor may answer an ask, by button or by text. Only `true` means yes. An error means no. */
 export type MayAnswer = (actor: Actor, ask: Ask) => boolean | Promise<boolean>
 
 /**
  * An ask that an input may answer.
  *
- * - `meant`: it was pressed, or replied to.
- * - `fits`: the text is an answer to it.
- * - `maybe`: the text is an answer to it, but it may not be on the screen: the text is taken neither for it nor for
- * another.
- * - `unfit`: it waits for text, and this text does not answer it.
+ * - `meant`: one of its buttons was pressed, or the text replies to it.
+ * - `fits`: the text answers it.
+ * - `maybe`: the text answers it, but the person may not have seen it. The text then answers neither this ask nor another.
+ * - `unfit`: it accepts text, but this text does not answer it.
  */
 export interface AskMatch {
-  /** How well the input fits the ask; see `AskMatch`. */
+  /** How well the input fits the ask, see `AskMatch`. */
   readonly type: 'meant' | 'fits' | 'maybe' | 'unfit'
   /** The ask that the input may answer, as it is now. */
   readonly ask: Ask
-  /** Takes the input for this ask in its current state: of several takes of an answer, one counts. */
+  /** Applies the input to this ask in its current state. Only the first answer to an ask counts. */
   readonly take: () => AskResult
 }
 
@@ -55,9 +54,9 @@ export interface AskFinderOptions {
   readonly mayAnswer?: MayAnswer | undefined
   readonly reply: () => Reply | undefined
   readonly ledger: () => Ledger
-  /** Resolves when the ledger is the stored one. */
+  /** Resolves when the stored ledger has been loaded. */
   readonly loaded: () => Promise<void>
-  /** Resolves when the call to the platform that is being made is over, and the ledger knows its result. */
+  /** Resolves when the current call to the platform has ended and its result is in the ledger. */
   readonly called: () => Promise<void>
   readonly clock: Clock
   /** The progress of an ask changed. */
@@ -65,12 +64,7 @@ export interface AskFinderOptions {
   readonly onError: (error: SinkError) => void
 }
 
-/**
- * The asks of a reply that an input may answer, if that actor may. Empty for a token that is not one of the reply's.
- */
-export type AskFinder = (input: AskInput, actor: Actor | undefined) => Promise<readonly AskMatch[]>
-
-/** Takes the ask that is meant. For text that fits several, an error asks which one. Undefined without any. */
+/** Applies the input to the best match. If a text fits several asks, the result is an error. Undefined without a match. */
 export function pick(found: readonly AskMatch[], texts: Texts): AskResult | undefined {
   const meant = found.find(({ type }) => type === 'meant')
   const first = found.find(({ type }) => type === 'fits')
@@ -79,19 +73,21 @@ export function pick(found: readonly AskMatch[], texts: Texts): AskResult | unde
   return (meant ?? first ?? found.find(({ type }) => type === 'unfit'))?.take()
 }
 
-export interface AskTaker {
-  readonly find: AskFinder
-  /** Notes who ended the run, for the asks that wait: they are closed by that. Returns what takes it back. */
+/** Finds the asks of one reply that an input may answer. */
+export interface AskFinder {
+  /** Resolves with the asks that the input may answer if the actor may. Empty for a token that is not one of the reply's. */
+  findAsks(input: AskInput, actor: Actor | undefined): Promise<readonly AskMatch[]>
+  /** Records who is stopping the run, which closes the pending asks. The returned function undoes it. */
   stoppedBy(actor: Actor): () => void
 }
 
-export function createAskTaker(options: AskFinderOptions): AskTaker {
+export function createAskFinder(options: AskFinderOptions): AskFinder {
   const { texts, policy, chat, mayAnswer, reply, ledger, loaded, called, clock, onChange, onError } = options
   /** The contents of asks answered here, until the server reports them as answered. */
   const answered = new Set<string>()
-  return { find, stoppedBy }
+  return { findAsks, stoppedBy }
 
-  async function find(...[input, actor]: Parameters<AskFinder>): Promise<readonly AskMatch[]> {
+  async function findAsks(input: AskInput, actor: Actor | undefined): Promise<readonly AskMatch[]> {
     await loaded()
     return 'token' in input ? await pressed(input, actor) : await typed(input, actor)
   }
@@ -124,7 +120,7 @@ export function createAskTaker(options: AskFinderOptions): AskTaker {
     return [{ type: 'meant', ask, take: () => take(readAsk(ask, input), ask, actor) }]
   }
 
-  /** The message of the ask that has the pressed button. Its id must be known: a copy of it elsewhere counts for nothing. */
+  /** The ask's message with the pressed button. Its id must be in the ledger, so buttons of copied messages don't count. */
   function pressedEntry({ requestID }: Ask, { token, messageRef }: AskPress): Entry | undefined {
     const hash = secretHash(token)
     return ledger().entries.find(
@@ -157,7 +153,7 @@ export function createAskTaker(options: AskFinderOptions): AskTaker {
     const step = stepOf(ask)
     const may = await mayTake(ask, actor)
     const read = readAsk(ask, input)
-    // The ask may have moved on while the host decided; the text was not for its current question.
+    // The ask may have moved on to another question while the host decided.
     const takeNow = (): AskResult => take(step === stepOf(ask) ? readAsk(ask, input) : undefined, ask, actor)
     if (type === 'unconfirmed') {
       const isMeant = may && read?.isUnderstood === true && !answered.has(contentOf(ask.requestID, read.state))
@@ -171,7 +167,7 @@ export function createAskTaker(options: AskFinderOptions): AskTaker {
     if (!may || !read) return undefined
     const isAnswered = answered.has(contentOf(ask.requestID, read.state))
     const isFree = !isOffered(ask, read.taken, read.state)
-    // It was answered a moment ago, which its reply does not show yet.
+    // It has just been answered, which the reply does not show yet.
     if (isAnswered && isFree) return undefined
     const isAnswer = read.taken.type !== 'error' && !isAnswered
     if (type === 'maybe') return isAnswer ? { type, ask, take: () => wrong(ask, texts.notShownYet) } : undefined
@@ -184,7 +180,7 @@ export function createAskTaker(options: AskFinderOptions): AskTaker {
     if (chat.kind === 'private') return found
     if (ask.type === 'permission')
       return isAnswer ? { ...found, type: 'unfit', take: () => wrong(ask, texts.pressOrReply) } : undefined
-    // Without known answerers, any conversation could count as the answer.
+    // Without known answerers, any conversation could count as an answer.
     return read.state.guard ? found : undefined
   }
 
@@ -198,7 +194,7 @@ export function createAskTaker(options: AskFinderOptions): AskTaker {
     return `${state && contentOf(requestID, state)}/${state?.answers.length}`
   }
 
-  /** Undefined if the ask is gone, or the button is not on a message of its current content. */
+  /** Undefined if the ask no longer exists, or if the button's message shows older content. */
   function readAsk({ requestID }: Ask, input: AskInput): Read | undefined {
     const ask = reply()?.asks.find((one) => one.requestID === requestID)
     const state = ledger().asks[requestID]
@@ -207,12 +203,12 @@ export function createAskTaker(options: AskFinderOptions): AskTaker {
     return { ask, state, taken: gated({ ask, state, taken }, 'token' in input), isUnderstood: taken.type !== 'error' }
   }
 
-  /** A permission that changed has other messages. */
+  /** False if the message shows an older version of a permission. */
   function isOfContent(entry: Entry | undefined, { type, requestID }: Ask, { digest = '' }: AskState): boolean {
     return entry !== undefined && (type === 'question' || entry.card === permissionKey(requestID, digest))
   }
 
-  /** Limits text and presses to what the chat may be offered. */
+  /** Rejects answers that may not be offered in this chat. */
   function gated({ ask, state, taken }: Omit<Read, 'isUnderstood'>, isPress: boolean): AskReading {
     if (taken.type !== 'answer' || ask.type !== 'permission') return taken
     const offering = { ledger: ledger(), policy, texts, mayAllow: mayAllow(state, options), isPress }
@@ -226,7 +222,7 @@ export function createAskTaker(options: AskFinderOptions): AskTaker {
     const guard = state?.guard
     if (actor?.isAnonymous) return false
     if (!guard) return true
-    // The people who could allow it are not here. Let others reject it, or it would wait for ever.
+    // No one here can allow it. Let others reject it, or it would stay pending forever.
     if (ask.type === 'permission' && !mayAllow(state, options))
       return !guard.answerers?.length || (actor !== undefined && guard.answerers.includes(actor.id))
     if (!actor || (guard.answerers && !guard.answerers.includes(actor.id))) return false
@@ -234,9 +230,9 @@ export function createAskTaker(options: AskFinderOptions): AskTaker {
     try {
       return mayAnswer !== undefined && (await mayAnswer(actor, ask)) === true
     } catch (cause) {
-      const what = cause instanceof Error ? cause.message : String(cause)
+      const reason = cause instanceof Error ? cause.message : String(cause)
       onError(
-        new SinkError('may-answer', `mayAnswer failed for ${ask.requestID}, which counts as a refusal: ${what}`, {
+        new SinkError('may-answer', `mayAnswer failed for ${ask.requestID}, so the answer was refused: ${reason}`, {
           cause,
         }),
       )
@@ -250,7 +246,7 @@ export function createAskTaker(options: AskFinderOptions): AskTaker {
     return !isPending || (state !== undefined && answered.has(contentOf(requestID, state)))
   }
 
-  /** Of several takes one counts: nothing is awaited after the check. */
+  /** Must stay synchronous, so that only the first of several answers counts. */
   function take(read: Read | undefined, before: Ask, actor: Actor | undefined): AskResult {
     if (!read) return wrong(before, texts.alreadyResolved)
     const { ask, state, taken } = read
@@ -265,7 +261,7 @@ export function createAskTaker(options: AskFinderOptions): AskTaker {
     return { ...taken, ask, undo: () => undo(ask, state) }
   }
 
-  /** An actor whose answer was not accepted did not answer; another person may have, elsewhere. */
+  /** Restores the former name, because another person may have answered elsewhere. */
   function undo({ requestID }: Ask, before: AskState): void {
     const state = ledger().asks[requestID]
     if (answered.delete(contentOf(requestID, before)) && state) onChange(requestID, { ...state, by: before.by })
@@ -288,7 +284,7 @@ interface Read {
   readonly ask: Ask
   readonly state: AskState
   readonly taken: AskReading
-  /** The text or button is an answer to it, whether or not it can be given now. */
+  /** The text or button is an answer to the ask, whether or not that answer is allowed now. */
   readonly isUnderstood: boolean
 }
 

@@ -1,5 +1,5 @@
 import type { Clock, Reply } from '@reply/core'
-import { type AskTaker, createAskTaker, type MayAnswer } from '../asks/answering.ts'
+import { type AskFinder, createAskFinder, type MayAnswer } from '../asks/answering.ts'
 import { withAsks } from '../asks/asks.ts'
 import { cardSecrets } from '../asks/token.ts'
 import type { Policy } from '../config.ts'
@@ -56,7 +56,7 @@ export interface DeliverOptions extends GuardOptions, Pick<LayoutOptions, 'menti
 }
 
 /** Shows one reply in one chat: computes the difference between screen and reply, and makes one call at a time. */
-export interface Deliverer extends AskTaker {
+export interface Deliverer extends AskFinder {
   /** The newest state; it supersedes all earlier ones. */
   show(reply: Reply): void
   /** Resolves when the reply has settled and is shown as far as possible. An amendment makes a new promise. */
@@ -85,7 +85,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   const storage = createLedgerStorage(options)
   const current = { reply: () => reply, ledger: () => ledger, loaded: () => loaded }
   const secretOf = cardSecrets(options.secret(32))
-  const { find, stoppedBy } = createAskTaker({ ...options, ...current, called: () => called, onChange: answered })
+  const { findAsks, stoppedBy } = createAskFinder({ ...options, ...current, called: () => called, onChange: answered })
   let ledger: Ledger = emptyLedger
   let reply: Reply | undefined
   let key = ''
@@ -110,7 +110,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   let stopReports: (() => void) | undefined
   return {
     show,
-    find,
+    findAsks,
     stoppedBy,
     get settled() {
       return result.promise

@@ -7,35 +7,36 @@ import type { Inbound } from './inbound.ts'
 
 /** A running reply and the sink that shows it. */
 export interface Running {
-  /** The sink that shows the reply; it finds the asks that an input may answer. */
-  readonly sink: Pick<Sink, 'find'>
-  /** The reply as `prompt` or `command` returned it; Stop aborts it. */
+  /** The sink that shows the reply. */
+  readonly sink: Pick<Sink, 'findAsks'>
+  /** The reply as `prompt` or `command` returned it. The Stop button aborts it. */
   readonly stream: Pick<ReplyStream, 'abort'>
 }
 
-/** Where answers go, and what may be waiting for them. */
+/** Options of `answerWith`. */
 export interface AnswerOptions {
   /** The connection that the replies came from. */
   readonly client: Pick<Client, 'answer' | 'reject' | 'abort'>
-  /** What runs in the inbound's chat; each sink is asked in turn. */
+  /** Returns the running replies of the inbound's chat. Empty if there are none. */
   readonly running: (inbound: Inbound) => readonly Running[]
-  /** The chat's session, if it has one, so that Stop also ends a run from before a restart. Default: unknown. */
+  /** Returns the chat's session, so that Stop also aborts a run from before a restart. Default: no session is known. */
   readonly session?: ((inbound: Inbound) => string | undefined) | undefined
   /**
-   * Awaited before an answer goes to the server, so that the host can write down that the inbound is one. If it rejects,
-   * nothing is answered, and the call rejects, too.
+   * Awaited before an answer is sent to the server, for example to store that the inbound is an answer. If it rejects,
+   * nothing is answered, and the call rejects as well.
    */
   readonly beforeAnswer?: ((inbound: Inbound) => Promise<void>) | undefined
-  /** The texts that the sink was given. Default: English. */
+  /** The same texts as the sink's. Default: English. */
   readonly texts?: Partial<Texts> | undefined
 }
 
 /**
- * Passes a person's press or text on as an answer to what the agent asked, and aborts on the Stop button. Resolves with
- * false for anything else, such as another prompt, a command, a press of the host's own button, or words of a person's own
- * that come when the ask is answered already. The host must check first who may use it. A person
- * whose answer failed gets a notice. Only a Stop rejects, with `not-stopped`, if the server was not seen to stop; the
- * sink shows that, too.
+ * Sends a person's press or text to the server as the answer to an ask, and aborts the runs on the Stop button. Check
+ * first whether the person may use the bot.
+ *
+ * Resolves with false for anything that you have to handle, for example another prompt, a command, a press of your own
+ * button, or free text for an ask that was answered in the meantime. If an answer fails, the person gets a notice. The
+ * call rejects if `beforeAnswer` does, and for a Stop with `not-stopped` if the server did not confirm the stop.
  */
 export function answerWith(options: AnswerOptions): (inbound: Inbound) => Promise<boolean> {
   const { client, running } = options
@@ -52,7 +53,7 @@ export function answerWith(options: AnswerOptions): (inbound: Inbound) => Promis
     }
     if (inbound.type === 'press' && inbound.isForeign) return false
     const input = inputOf(inbound)
-    const found = await Promise.all(running(inbound).map(({ sink }) => sink.find(input, inbound.actor)))
+    const found = await Promise.all(running(inbound).map(({ sink }) => sink.findAsks(input, inbound.actor)))
     const taken = pick(found.flat(), texts)
     if (taken?.type === 'form' && inbound.type === 'press') {
       await inbound.open?.(taken.form)
@@ -67,7 +68,7 @@ export function answerWith(options: AnswerOptions): (inbound: Inbound) => Promis
       return true
     }
     if (inbound.type === 'text') return false
-    // After a restart, the ask's reply may only not be known yet.
+    // After a restart, the reply of the ask may not have been recovered yet.
     await inbound.answer(texts.notWaiting)
     return true
   }
@@ -104,7 +105,7 @@ export function answerWith(options: AnswerOptions): (inbound: Inbound) => Promis
     return error instanceof Error && 'type' in error && error.type === 'already-resolved'
   }
 
-  /** For an ask that was resolved elsewhere first, the sink's own texts, which people understand. */
+  /** An ask that was already resolved elsewhere gets the sink's text in place of the server's. */
   function reasonOf(error: unknown): string {
     if (!(error instanceof Error)) return String(error)
     return isResolved(error) ? texts.alreadyResolved : error.message

@@ -9,18 +9,18 @@ import type { Inbound, InboundFile } from './inbound.ts'
 import type { InboundStatus } from './inbound-status.ts'
 import type { Webhook } from './webhook.ts'
 
-/** A platform as a config names it. Each channel package exports one as `bridgeChannel`. */
+/** A channel that a bridge can load from its config. Each channel package exports one as `bridgeChannel`. */
 export interface BridgeChannel<Config = unknown> {
-  /** The `type` of the channel's entry in a config: `telegram`. */
+  /** The `type` of the channel's entry in a config, for example `telegram`. */
   readonly type: string
-  /** The channel's entry in a config: a strict object with `type` and a description of each field. */
+  /** Parses the channel's entry in a config: a strict object with `type`. Each field has a description. */
   readonly schema: z.ZodType<Config>
   /**
-   * Checks token and settings by one call to the platform. Resolves with the bot's name, such as `@shop_bot`. Rejects
-   * with an error that says what failed and the cure.
+   * Checks the token and the settings with one call to the platform. Resolves with the bot's name, for example
+   * `@shop_bot`. Rejects with an error that says what failed and how to fix it.
    */
   check(config: Config, host: Pick<ChannelHost, 'secret'>): Promise<CheckedChannel>
-  /** Makes the connection, without a call to the platform. Rejects for unusable options, and without the client library. */
+  /** Creates the connection without a call to the platform. Rejects for invalid options or if the client library is missing. */
   create(config: Config, host: ChannelHost): Promise<BridgeConnection>
 }
 
@@ -34,26 +34,26 @@ export interface CheckedChannel {
 export interface ChannelHost {
   /** The channel's name in the config. */
   readonly name: string
-  /** Reads a secret. Throws an error with the cure if it is missing or blank. */
+  /** Reads a secret. If it is missing or blank, throws an error that says how to fix it. */
   secret(source: SecretSource): string
   /**
-   * Called for each action of a person, in order. Awaited, for at most 5 s, before the platform is told that the action
-   * was taken. After a restart the platform may repeat an action: the channel keeps no ids of its own. If it rejects with
-   * a `NotTakenError`, the platform is not told, and delivers the action again where it can.
+   * Called for each action of a person, in order. The channel waits up to 5 s for it before it acknowledges the action.
+   * After a restart the platform may deliver an action again, and the channel does not detect that. If it rejects with a
+   * `NotTakenError`, the action is not acknowledged, so the platform delivers it again where it can.
    */
   readonly onInbound: (inbound: Inbound) => unknown
   /**
-   * The chats that the program works in. If the platform doesn't deliver what was written while the channel did not
-   * listen, the channel reads it there. Default: none.
+   * Returns the chats that the program uses. If the platform doesn't deliver messages from while the channel was stopped,
+   * the channel reads them from these chats. Default: none.
    */
   readonly chats?: (() => Promise<readonly KnownChat[]>) | undefined
   /** Called with each error that the channel or one of its sinks recovered from. */
   readonly onError: (error: Error) => void
-  /** Told whether the channel gets what people write: see `InboundStatus`. Default: not told. */
+  /** Called when the channel starts or stops receiving. See `InboundStatus`. */
   readonly onInboundStatus?: ((status: InboundStatus) => void) | undefined
   /**
-   * Told that the platform gave a chat another id, as when a group of Telegram becomes a supergroup: what the program
-   * keeps for the chat with the id `from` belongs to the one with the id `to`. Default: not told.
+   * Called when the platform changes the id of a chat, for example when a Telegram group becomes a supergroup. Move what
+   * you store for the id `from` to the id `to`.
    */
   readonly onMoved?: ((move: { readonly from: string; readonly to: string }) => Promise<void>) | undefined
   /** Stores what the chats show. */
@@ -62,7 +62,7 @@ export interface ChannelHost {
   readonly clock: Clock
 }
 
-/** A chat that the program works in. */
+/** A chat that the program uses. */
 export interface KnownChat {
   /** Its `kind` may be missing. */
   readonly chat: Chat
@@ -70,37 +70,40 @@ export interface KnownChat {
   readonly since: number
 }
 
-/** Defaults of a sink that the program sets for one reply. */
+/** Options that the program sets for the sink of one reply. */
 export type BridgeSinkOptions = Omit<ChannelSinkOptions, 'store' | 'clock' | 'onError'>
 
 /** Both directions of one account on one platform. */
 export interface BridgeConnection {
   /**
-   * Begins to receive. Rejects if the platform refuses the token; other failures are reported and tried again, and so is
-   * a token that the platform refuses later.
+   * Begins to receive. Rejects if the platform refuses the token. Other failures are reported and retried, and so is a
+   * token that the platform refuses later.
    */
   start(): Promise<void>
-  /** Stops receiving. Resolves when all received actions are handled, after at most 5 s each. Sinks go on. You can call `start` again. */
+  /**
+   * Stops receiving. Resolves when all received actions are handled, after at most 5 s each. Sinks continue, and you can
+   * call `start` again.
+   */
   stop(): Promise<void>
-  /** A sink with the config's policy and texts, and the host's store, clock and `onError`. */
+  /** Creates a sink with the config's policy and texts, and the host's store, clock and `onError`. */
   sinkFor(at: SinkPlace, options?: BridgeSinkOptions): Sink
   /**
-   * Posts Markdown outside of a reply, in the chat's turn; more than one message if it is too long. Resolves with their
-   * references. Retries until `Note.until` if nothing was posted, and never if something may have been. Rejects with a
+   * Posts Markdown that is not part of a reply, within the chat's budget. A long text becomes several messages. Resolves
+   * with their references. Retries until `Note.until` if certainly nothing was posted, otherwise never. Rejects with a
    * `PortError`.
    */
   post(note: Note): Promise<readonly MessageRef[]>
-  /** Replaces the text and the buttons of a message. Rejects with a `PortError`; `refused` where nothing can be edited. */
+  /** Replaces a message's text and buttons. Rejects with a `PortError`, of type `refused` where messages can't be edited. */
   edit(ref: MessageRef, note: Note): Promise<void>
-  /** Shows the typing notice at once, without waiting for the chat's turn. Never rejects. */
+  /** Shows the typing notice at once, without waiting for the chat's budget. Never rejects. */
   typing(chat: Chat): Promise<void>
-  /** Reads a file that a person sent. Rejects with a `PortError`: `too-long` for more than `maxBytes`, while it reads. */
+  /** Downloads a file that a person sent. Rejects with a `PortError`, of type `too-long` as soon as it exceeds `maxBytes`. */
   download(file: InboundFile, limits: DownloadLimits): Promise<Uint8Array>
-  /** Puts commands into the platform's own menu. Absent where no call sets one. */
+  /** Sets the commands in the platform's own menu. Absent if the platform has no call for it. */
   readonly setCommands?: ((commands: readonly BridgeCommand[]) => Promise<void>) | undefined
-  /** The platform never redelivers, so an action waits until the host can take it. Default: the platform redelivers. */
+  /** The platform never redelivers, so an action waits until the host can handle it. Default: the platform redelivers. */
   readonly deliversOnce?: true | undefined
-  /** Handles the platform's requests. Absent unless the config asks for a webhook. */
+  /** Handles the platform's webhook requests. Absent unless the config defines a webhook. */
   readonly webhook?: ConnectionWebhook | undefined
 }
 
@@ -114,22 +117,22 @@ export interface ConnectionWebhook extends Pick<Webhook, 'refuse' | 'take'> {
 export interface Note {
   /** The chat to post in. */
   readonly chat: Chat
-  /** Markdown, unless it `isPlain`. People and groups named in it are not notified. */
+  /** Markdown, unless `isPlain` is set. People and groups mentioned in it are not notified. */
   readonly text: string
-  /** Shows the text as it is: no Markdown. Default false. */
+  /** Whether to show the text as it is instead of as Markdown. Default false. */
   readonly isPlain?: boolean | undefined
   /** The message to reply to. If that is gone, the note is posted without it. */
   readonly replyTo?: MessageRef | undefined
   /**
-   * Rows of buttons below the last message; left out where the platform has none. A press arrives with the `data` as
-   * `token` and with `isForeign`. `data` has at most 64 bytes and may not begin like the tokens of asks.
+   * Rows of buttons below the last message. Left out where the platform has no buttons. A press arrives with the `data` as
+   * its `token` and with `isForeign`. `data` has at most 64 bytes and must not begin with `r~`, as the tokens of asks do.
    */
   readonly buttons?: readonly (readonly Button[])[] | undefined
   /** Posts without a notification, where the platform can. Default false. */
   readonly silent?: boolean | undefined
   /** When to give up, in ms since the epoch. Default: a minute from now. */
   readonly until?: number | undefined
-  /** Gives up while the note waits. */
+  /** Cancels the note while it waits. */
   readonly signal?: AbortSignal | undefined
 }
 

@@ -5,7 +5,7 @@ import type { ChannelSinkOptions } from '../sink.ts'
 import type { Texts } from '../texts.ts'
 import type { BridgeSinkOptions, ChannelHost } from './bridge-channel.ts'
 
-/** Where a secret of a config comes from: a config never has the secret itself. */
+/** Where a secret of a config comes from. A config never contains the secret itself. */
 export const secretSource = z
   .union(
     [
@@ -13,24 +13,26 @@ export const secretSource = z
         env: z
           .string()
           .regex(/^[A-Za-z_]\w*$/, 'Write the name of an environment variable, not the secret.')
-          .describe('The name of an environment variable that has the secret.'),
+          .describe('The name of an environment variable that contains the secret.'),
       }),
-      z.strictObject({ file: z.string().min(1).describe('The path of a file that has the secret, and nothing else.') }),
+      z.strictObject({
+        file: z.string().min(1).describe('The path of a file that contains the secret and nothing else.'),
+      }),
     ],
     'Write either { "env": "NAME" } or { "file": "path" }.',
   )
   .describe('Where the secret comes from: an environment variable or a file.')
 
-/** Where a secret comes from, as a config says it. */
+/** A reference to a secret: an environment variable or a file. */
 export type SecretSource = z.infer<typeof secretSource>
 
-/** The fields that a channel's entry in a config has besides its own: how its sinks show replies. */
+/** Fields that each channel's entry in a config has in addition to its own. */
 export const sinkFields = {
   policy: policySchema.optional().describe('How replies are shown.'),
   texts: textsSchema.optional().describe('Texts in place of the English ones.'),
 }
 
-/** What the config of each channel may say of its sinks. */
+/** Settings of a channel's sinks, from its entry in a config. */
 export interface SinkFields {
   /** How replies are shown. */
   readonly policy?: Partial<Policy> | undefined
@@ -38,7 +40,7 @@ export interface SinkFields {
   readonly texts?: Partial<Texts> | undefined
 }
 
-/** The options of a bridge's sink: the program's for one reply, else those of the config, and the host's. */
+/** Options of a bridge's sink. The program's options for one reply override those of the config. */
 export function sinkOptionsOf(
   { policy, texts }: SinkFields,
   { store, clock, onError }: Pick<ChannelHost, 'store' | 'clock' | 'onError'>,
@@ -54,12 +56,12 @@ export function sinkOptionsOf(
   }
 }
 
-/** Loads a platform's client, which is an optional peer. Rejects with an error that says how to install it. */
+/** Loads a platform's client, an optional peer dependency. If it is missing, rejects with the command that installs it. */
 export async function loadClient<T>(name: string, load: () => Promise<T>): Promise<T> {
   try {
     return await load()
   } catch (cause) {
-    throw new ChannelError('invalid', `The package ${name} can't be loaded. Install it: npm install ${name}.`, {
+    throw new ChannelError('invalid', `The package ${name} can't be loaded. Install it with: npm install ${name}`, {
       cause,
     })
   }

@@ -30,13 +30,16 @@ export interface NoteWriter {
   readonly render: Render
 }
 
-/** How long a note makes sense by default, in ms. */
+/** How long a note is retried by default, in ms. */
 const noteMs = 60_000
 
-/** A shorter piece than this is not worth another try, in the unit of `Limits.maxLength`. */
+/** A note that is too long is not cut into pieces shorter than this, in the unit of `Limits.maxLength`. */
 const leastLength = 100
 
-/** Posts, edits and typing notices outside of replies, for all channels. */
+/**
+ * Creates the part of a bridge's connection that posts, edits and types outside of replies. Calls share the rate limits of
+ * `client` with the channel's sinks.
+ */
 export function createNotes({
   client,
   writerOf,
@@ -73,10 +76,15 @@ export function createNotes({
   async function edit(ref: MessageRef, note: Note): Promise<void> {
     const { chat, signal = neverAborted() } = note
     const { port, render } = wellFormed(note)
-    if (!port.edit || !port.limits.edits) throw new PortError('refused', 'Messages of this channel can not be edited.')
+    if (!port.edit || !port.limits.edits)
+      throw new PortError('refused', 'This channel cannot edit messages. Post a new one.')
     const bubble = bubbleOf(note.text, note, { port, render })
-    if (bubble.length > mostOf(port, note)) throw new PortError('too-long', 'The text does not fit into one message.')
-    // An edit that was made already changes nothing.
+    if (bubble.length > mostOf(port, note))
+      throw new PortError(
+        'too-long',
+        `The text is too long for one message: ${bubble.length}, at most ${mostOf(port, note)}.`,
+      )
+    // Edits are idempotent.
     await repeated(note, bubble, async (one) => await port.edit?.(ref, one, { chat, signal }), 'edit')
   }
 
@@ -84,7 +92,7 @@ export function createNotes({
     const { port } = writerOf(chat)
     const pace = paceOf(chat, port)
     if (!port.typing || pace.pausedUntil() > clock.now()) return
-    // The next message shows that the agent is at work.
+    // Errors are ignored: the next message shows the activity anyway.
     await heeding(pace, async () => await port.typing?.(true, { chat, signal: neverAborted() })).catch(() => {})
   }
 
@@ -97,7 +105,7 @@ export function createNotes({
     return pacerOf(client, clock).chat(chat, limits)
   }
 
-  /** Repeats a call that was not done, or that may be repeated, until the note makes no sense any more. */
+  /** Retries a call that had no effect or is idempotent, until the note expires. */
   async function repeated<T>(
     { chat, signal, until = clock.now() + noteMs }: Note,
     given: Bubble,
@@ -120,7 +128,7 @@ export function createNotes({
           continue
         }
         const isOpen = failure.type === 'ambiguous' && isRepeatable
-        // After a rate limit the next turn waits as long as the platform asked for.
+        // After a rate limit the next turn waits until the platform's pause has ended.
         if (failure.type === 'rate-limited') continue
         if (failure.type !== 'unreachable' && !isOpen) throw failure
         const waitMs = backOffMs(failures)
@@ -131,12 +139,12 @@ export function createNotes({
   }
 }
 
-/** At most 32 characters. */
+/** A new idempotency key, which may have 32 characters. */
 function keyOf(): string {
   return crypto.randomUUID().replaceAll('-', '')
 }
 
-/** The most that a message of the note may measure. */
+/** The maximum length of a message of the note. */
 function mostOf({ limits }: ChannelPort, { buttons = [] }: Note): number {
   const { maxLength, buttons: allowed } = limits
   return buttons.length === 0 ? maxLength : Math.min(maxLength, allowed?.maxLength ?? maxLength)
@@ -155,7 +163,7 @@ function firstSlice(text: string, { port, render, most, at }: Cutting): Slice {
   throw new PortError('refused', 'A note needs a text.')
 }
 
-/** Cut at the last line break that fits, else within a line. */
+/** Cuts at the last line break that fits, or else within a line. */
 function plainSlice(text: string, most: number, from: number): Slice {
   const rest = text.slice(from, from + most + 1)
   if (rest.trim() === '') throw new PortError('refused', 'A note needs a text.')
@@ -164,7 +172,7 @@ function plainSlice(text: string, most: number, from: number): Slice {
   return { from, to: from + source.length, source, open: undefined }
 }
 
-/** Text as it is. */
+/** Keeps the text as it is. */
 const unformatted: Render = (source) => ({ text: source, plain: source, length: source.length })
 
 function bubbleOf(source: string, { buttons = [], isPlain = false }: Note, { port, render }: NoteWriter): Bubble {
@@ -172,7 +180,7 @@ function bubbleOf(source: string, { buttons = [], isPlain = false }: Note, { por
   return { ...render(source), source, isPlain, buttons: allowed ? rowsOf(buttons, allowed) : [] }
 }
 
-/** Rows with more buttons than the platform takes go on in the next row. */
+/** Wraps rows that have more buttons than the platform allows. */
 function rowsOf(
   rows: readonly (readonly Button[])[],
   { perRow, rows: most, label, data }: ButtonLimits,
@@ -190,7 +198,7 @@ function rowsOf(
   throw new PortError('refused', `${wrapped.length} rows of buttons are too many; the maximum is ${most}.`)
 }
 
-/** One for each call: a signal that many calls share warns about its many listeners. */
+/** A new signal for each call. Node warns about a shared one with many listeners. */
 function neverAborted(): AbortSignal {
   return new AbortController().signal
 }

@@ -150,7 +150,10 @@ async function readable(
         .find(({ buttons }) => buttons.flat().length > 0)
       const [button] = last?.buttons.flat() ?? []
       if (!last || !button) return
-      const taken = await sink.take({ token: button.data, messageRef: { id: last.id } }, { id: 'ada', name: 'Ada' })
+      const taken = await sink.readAnswer(
+        { token: button.data, messageRef: { id: last.id } },
+        { id: 'ada', name: 'Ada' },
+      )
       must(taken?.type === 'answer', 'The first button does not allow the permission.')
     },
     { answerers },
@@ -253,13 +256,13 @@ async function whileAsked(stage: Stage, act: (write: Write) => Promise<void>): P
     begin(sink, replyOf('', { ask: askOf({}) }))
     let isAsked = false
     const isDone = (): boolean => {
-      void sink.find(textOf({ afterMs: 0 }), ada).then((found) => {
+      void sink.findAsks(textOf({ afterMs: 0 }), ada).then((found) => {
         isAsked = found.length > 0
       })
       return isAsked
     }
     await until(stage, { isDone, withinMs: patienceMs, message: 'Text does not answer the question.' })
-    await act(async (writing) => await sink.take(textOf(writing), ada))
+    await act(async (writing) => await sink.readAnswer(textOf(writing), ada))
   }
   await acting(stage, run, { answerers: [ada.id] })
 }

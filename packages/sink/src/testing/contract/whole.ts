@@ -89,11 +89,14 @@ export const whole = [
         const ada = { id: 'ada', name: 'Ada' }
         const token = button() ?? ''
         const messageRef = { id: stage.screen().find(({ buttons }) => buttons.length > 0)?.id ?? '' }
-        const copied = await sink.take({ token, messageRef: { id: `${messageRef.id}0` } }, ada)
+        const copied = await sink.readAnswer({ token, messageRef: { id: `${messageRef.id}0` } }, ada)
         must(copied?.type === 'error', 'The token counts on another message.')
-        const taken = await sink.take({ token, messageRef }, ada)
+        const taken = await sink.readAnswer({ token, messageRef }, ada)
         must(taken?.type === 'answer' && String(taken.answer) === 'Blue', 'The second button is not the second option.')
-        must((await sink.take({ token: 'another.token', messageRef })) === undefined, 'A foreign token was accepted.')
+        must(
+          (await sink.readAnswer({ token: 'another.token', messageRef })) === undefined,
+          'A foreign token was accepted.',
+        )
         const ask = askOf({ status: 'answered', answers: [['Blue']] })
         go(sink, replyOf('Blue it is.', { ask, isSettled: true }))
         await ended(stage, sink)

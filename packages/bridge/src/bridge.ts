@@ -293,7 +293,7 @@ export function createBridge(options: BridgeOptions): Bridge {
       // Sinks post through the connections.
       () => [runner.stop()],
       () => [...connections.values()].map(async (connection) => await connection.stop()),
-      () => [intake.rest()],
+      () => [intake.idle()],
       () => [...servers.values()].map(async (server) => await server.close()),
     ]) {
       await atMost(Promise.allSettled(step()), Math.max(0, deadline - clock.now()), clock)

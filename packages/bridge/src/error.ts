@@ -3,16 +3,16 @@ import { withoutSecrets } from '@reply/sink/internal'
 
 /**
  * What went wrong:
- * - `config`: the config can't be used; the message names the path, the value and the cure.
+ * - `config`: the config can't be used. The message names the path, the value and the fix.
  * - `channel`: a channel could not be loaded or started.
- * - `state`: the state is not usable, or a row of it.
+ * - `state`: the state, or a row of it, can't be used.
  * - `delivery`: an answer may be missing in its chat.
- * - `taken-over`: another process works with the state now.
- * - `inbound`: a message or press of a person could not be handled.
+ * - `taken-over`: another process uses the state now.
+ * - `inbound`: a message or press could not be handled.
  */
 export type BridgeErrorType = 'config' | 'channel' | 'state' | 'delivery' | 'taken-over' | 'inbound'
 
-/** The package's own error. The message says what failed and the cure, and never contains a secret. */
+/** The error of this package. The message says what failed and how to fix it, and never contains a secret. */
 export class BridgeError extends SafeError {
   /** What went wrong. Check this, not the message. */
   readonly type: BridgeErrorType

@@ -6,7 +6,7 @@ import { loadConfig } from './config/load.ts'
 import { stampOf, watchConfig } from './config/watch.ts'
 import { sqliteStore } from './store/sqlite.ts'
 
-/** A bridge with its config in a file and its state in a folder. */
+/** Options of `openBridge`. */
 export interface OpenBridgeOptions extends Omit<BridgeOptions, 'config' | 'store' | 'secret' | 'ownPaths'> {
   /** The path of the config. */
   readonly path: string

@@ -1,26 +1,26 @@
 import type { Chat } from '@reply/sink'
 
-/** Where people and agent meet: a chat of a channel, or a thread in it. */
+/** A chat of a channel, or a thread in it. */
 export interface ChatPlace {
   /** The channel's name in the config. */
   readonly channel: string
-  /** The chat on the platform. */
+  /** The chat on the platform, with its thread. */
   readonly chat: Chat
 }
 
-/** Identifies a place in the store. Threads are places of their own. */
+/** Returns a key for a place. Each thread has its own. */
 export function placeKey({ channel, chat }: ChatPlace): string {
   return [channel, chat.id, chat.thread ?? ''].map(encodeURIComponent).join('/')
 }
 
-/** Identifies the chat, whatever the thread: message ids are unique in it. */
+/** Returns a key for a chat, the same for all its threads. Message ids are unique in a chat. */
 export function chatKey({ channel, chat }: ChatPlace): string {
   return [channel, chat.id].map(encodeURIComponent).join('/')
 }
 
 /**
- * What a table says of a place: the entry with the most exact name. `former` names a place whose chat got another id as it
- * was called before.
+ * Returns the most specific entry of a table for a place. Undefined if no name matches. If the id of the chat changed,
+ * `former` returns the place under its first id, which the table may still name.
  */
 export function entryFor<Value>(
   table: Readonly<Record<string, Value>>,
@@ -32,13 +32,13 @@ export function entryFor<Value>(
   return name === undefined ? undefined : table[name]
 }
 
-/** The names of the place itself that a config may know it by, the most exact first. */
+/** The names of a place in a config, most specific first. */
 function namesOf({ channel, chat }: ChatPlace): readonly string[] {
   const thread = chat.thread === undefined ? [] : [`${channel}:${chat.id}/${chat.thread}`]
   return [...thread, `${channel}:${chat.id}`]
 }
 
-/** Reads `<channel>:<chat>` and `<channel>:<chat>/<thread>`. */
+/** Parses `<channel>:<chat>` and `<channel>:<chat>/<thread>`. */
 export function placeNamed(name: string): ChatPlace {
   const [, channel = '', id = '', thread] = /^([^:]*):([^/]*)(?:\/(.*))?$/.exec(name) ?? []
   return { channel, chat: { id, ...(thread !== undefined && { thread }) } }

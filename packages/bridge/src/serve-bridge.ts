@@ -4,58 +4,64 @@ import type { Bridge, BridgeStatus } from './bridge.ts'
 import { disconnectedMessage } from './chats/channel-status.ts'
 import type { BridgeMetrics } from './events/metrics.ts'
 
-/** What to serve, and where. */
+/** Options of `serveBridge`. */
 export interface ServeOptions {
-  /** Tells its state, and takes the requests of platforms. */
+  /** The bridge whose status and webhooks are served. */
   readonly bridge: Pick<Bridge, 'status' | 'listener'>
-  /** Shown at `/metrics`. Default: no metrics, and 404 there. */
+  /** Served at `/metrics`. Default: none, so `/metrics` responds with 404. */
   readonly metrics?: Pick<BridgeMetrics, 'text' | 'contentType'> | undefined
-  /** Default `127.0.0.1`: this computer alone. */
+  /** The address to listen on. Default: `127.0.0.1`, which only this computer can reach. */
   readonly host?: string | undefined
-  /** 0 takes a free one. */
+  /** The port to listen on. 0 chooses a free one. */
   readonly port: number
-  /** `webhooks`: only `/webhooks/<channel>`. `health`: all but that. Default `all`. */
+  /** `webhooks`: only `/webhooks/<channel>`. `health`: everything else. Default: `all`. */
   readonly serves?: 'all' | 'webhooks' | 'health' | undefined
   /**
-   * Names by which health and metrics may be requested, besides `localhost`, `host` and any IP address. A page in a
-   * browser reaches a server behind its own name, and would read them. Platforms' requests are signed and need no name.
+   * Host names that can be used to request health and metrics, besides `localhost`, `host` and any IP address. This stops
+   * web pages from reading them through a name that resolves to this computer. Webhooks are signed and accept any name.
+   * Default: none.
    */
   readonly allowedHosts?: readonly string[] | undefined
-  /** What a connection may take. Default: each its own. */
+  /** Limits of connections. Each has its own default. */
   readonly limits?: Partial<ServeLimits> | undefined
 }
 
-/** What a connection may take. */
+/** Limits of connections. */
 export interface ServeLimits {
-  /** How long a request's head may take, in ms. Default 10,000. */
+  /** How long the head of a request may take, in ms. Default: 10,000. */
   readonly headMs: number
-  /** How long a whole request may take, in ms. An answer that is not read is given up after twice that. Default 20,000. */
+  /** How long a whole request may take, in ms. A response that is not read is aborted after twice that. Default: 20,000. */
   readonly requestMs: number
-  /** How long a connection may stay open without a request, in ms. Default 5,000. */
+  /** How long a connection may stay open without a request, in ms. Default: 5,000. */
   readonly idleMs: number
-  /** The most connections at the same time. Further ones are closed at once. Default 512. */
+  /** The most connections at the same time. Further ones are closed immediately. Default: 512. */
   readonly maxConnections: number
 }
 
-/** A server that listens. */
+/** A server that `serveBridge` started. */
 export interface ServedBridge {
-  /** Its address, such as `http://127.0.0.1:9464`. */
+  /** The address of the server, for example `http://127.0.0.1:9464`. */
   readonly url: string
-  /** Stops listening, and cuts what is open. */
+  /** Stops listening and closes all connections. */
   close(): Promise<void>
 }
 
 const defaultLimits: ServeLimits = { headMs: 10_000, requestMs: 20_000, idleMs: 5000, maxConnections: 512 }
 
-/** Bytes of a request's head, and how many headers it may have. Platforms send less than 2 KiB. */
+/** The largest head of a request, in bytes, and how many headers it may have. Platforms send less than 2 KiB. */
 const headBytes = 16_384
 const maxHeaders = 100
 
 /**
- * Serves what operators and platforms ask a bridge: `/healthz` (200 until it has stopped), `/readyz` (200 while it hears
- * all chats, else 503 with what is wrong), `/readyz/<channel>` (the same for one), `/metrics` (Prometheus text), and `/webhooks/<channel>` for channels that hear by requests. Health and
- * metrics get 421 for a `Host` that is not allowed. Put TLS in front of it for platforms. Rejects if the address can't be
- * listened on.
+ * Serves the health, metrics and webhooks of a bridge over HTTP:
+ *
+ * - `/healthz`: 200 until the bridge has stopped.
+ * - `/readyz`: 200 while all channels receive messages, otherwise 503 with the problems.
+ * - `/readyz/<channel>`: the same for one channel.
+ * - `/metrics`: metrics in the Prometheus text format.
+ * - `/webhooks/<channel>`: requests of the channel's platform. Put TLS in front.
+ *
+ * Health and metrics respond with 421 to a `Host` that is not allowed. Rejects if it can't listen on the address.
  */
 export async function serveBridge(options: ServeOptions): Promise<ServedBridge> {
   const { bridge, metrics, host = '127.0.0.1', port, serves = 'all' } = options
@@ -66,7 +72,7 @@ export async function serveBridge(options: ServeOptions): Promise<ServedBridge> 
       headersTimeout: headMs,
       requestTimeout: requestMs,
       keepAliveTimeout: idleMs,
-      // Node looks for late requests only this often.
+      // How often Node checks for requests that exceed the limits.
       connectionsCheckingInterval: Math.min(1000, headMs),
       maxHeaderSize: headBytes,
     },
@@ -74,7 +80,7 @@ export async function serveBridge(options: ServeOptions): Promise<ServedBridge> 
       handle(request, response).catch(() => response.destroy())
     },
   )
-  // Cuts without an answer, so that a slow request gets its 408 before.
+  // Closes the socket without a response, so it is longer than `requestTimeout`, which responds with 408.
   server.timeout = 2 * requestMs
   server.maxHeadersCount = maxHeaders
   server.maxConnections = maxConnections
@@ -83,7 +89,7 @@ export async function serveBridge(options: ServeOptions): Promise<ServedBridge> 
     server.listen(port, host, resolve)
   })
   const at = server.address()
-  // Only a server on a pipe has a text here.
+  // The address of a server on a pipe is a string.
   const { address, family, port: taken } = typeof at === 'object' && at ? at : { address: host, family: '', port }
   return {
     url: `http://${family === 'IPv6' ? `[${address}]` : address}:${taken}`,
@@ -110,7 +116,7 @@ export async function serveBridge(options: ServeOptions): Promise<ServedBridge> 
     answer(response, 200, await metrics.text(), metrics.contentType)
   }
 
-  /** Only browsers can be misled by a name, and they always send one: the checks of load balancers may not. */
+  /** Only browsers need the check, and they always send a Host. The health checks of some load balancers send none. */
   function isAllowed(given: string | undefined): boolean {
     if (given === undefined) return true
     const [, name = ''] = /^(\[[\da-f:.]+\]|[^:/?#@[\]\s]+)(?::\d+)?$/i.exec(given) ?? []
@@ -118,9 +124,9 @@ export async function serveBridge(options: ServeOptions): Promise<ServedBridge> 
   }
 }
 
-const wrongHost = 'This name is not allowed as Host. Use an IP address or localhost, or allow it with --allow-host.'
+const wrongHost = 'This host name is not allowed. Use an IP address or localhost, or allow the name with --allow-host.'
 
-/** Whether one channel hears, whatever the others do. */
+/** Responds with the status of one channel. */
 function answerFor(channel: string, { state, channels }: BridgeStatus, response: ServerResponse): void {
   if (state !== 'ready' && state !== 'disconnected') return answer(response, 503, state)
   const one = Object.hasOwn(channels, channel) ? channels[channel] : undefined
@@ -129,12 +135,12 @@ function answerFor(channel: string, { state, channels }: BridgeStatus, response:
   answer(response, 503, `${one.status}\n${disconnectedMessage(channel, one)}`)
 }
 
-/** Names ignore case, and may end with the root's dot. */
+/** Host names are case-insensitive, and may end with a dot. */
 function plainName(name: string): string {
   return name.toLowerCase().replace(/\.$/, '')
 }
 
-/** Closes the connection after a refusal, rather than reading the rest of its request. */
+/** Sends a response. After a refusal, it closes the connection instead of reading the rest of the request. */
 function answer(response: ServerResponse, status: number, text: string, type = 'text/plain; charset=utf-8'): void {
   const close = status < 400 || status === 503 ? {} : { connection: 'close' }
   response.writeHead(status, { 'content-type': type, ...close }).end(text.endsWith('\n') ? text : `${text}\n`)

@@ -1,7 +1,7 @@
 import { literal } from '@reply/sink/internal'
 import { messageOf } from './error.ts'
 import { StoreError } from './store/store.ts'
-/** All text that the bridge posts itself, as Markdown. */
+/** All texts that the bridge posts itself, in Markdown. */
 export const texts = {
   welcome: (rights: string) => `Write what the agent should do. /help lists the commands. Your rights: ${rights}.`,
   stranger: (id: string) =>
@@ -133,10 +133,10 @@ export const texts = {
   backlogDrop: 'Leave them',
   othersBacklog: 'These messages are from other people, who decide about them.',
   backlogGone: 'That message is no longer in the list.',
-  unheard: 'That button no longer works.',
+  buttonGone: 'That button no longer works.',
 }
 
-/** Text as Markdown that shows it line by line as it is: what people and servers wrote must not become markup. */
+/** Escapes text as Markdown, line by line, so that what people and servers wrote does not become markup. */
 export function plain(text: string): string {
   return text.split('\n').map(literal).join('\n')
 }

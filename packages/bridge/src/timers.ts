@@ -1,10 +1,11 @@
 import type { Clock } from '@reply/core'
 
-/** One timer for each key. A stop clears them all. */
+/** Timers by key. */
 export interface Timers {
-  /** Takes the place of the key's timer. Does nothing after `stop`. */
+  /** Starts a timer, and clears the key's previous one. Does nothing after `stop`. */
   set(key: string, delayMs: number, run: () => void): void
   clear(key: string): void
+  /** Clears all timers. */
   stop(): void
 }
 
@@ -29,7 +30,7 @@ export function createTimers(clock: Pick<Clock, 'after'>): Timers {
   }
 }
 
-/** Waits for something, but not longer than that, in ms. */
+/** Resolves when `done` does, or after `ms`. Rejects if `done` rejects first. */
 export async function atMost(done: Promise<unknown>, ms: number, clock: Clock): Promise<void> {
   let stopTimer = (): void => {}
   const late = new Promise<void>((resolve) => {

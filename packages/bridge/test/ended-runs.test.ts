@@ -13,7 +13,7 @@ test('an ended run is observed until enough others have ended after it', () => {
   const told: string[] = []
   const runs = ['first', 'second', 'third'].map((name) => {
     const held = endedRuns.begin()
-    const observers = held.hold([
+    const observers = held.wrap([
       observerOf(({ type }) => void told.push(`${name} ${type}`)),
       { replyStarted: () => told.push(`${name} also`) },
     ])
@@ -38,7 +38,7 @@ test('what observed a run is free once enough others have ended, though its obse
   const held = endedRuns.begin()
   const { kept, sink } = ((): { kept: readonly ReplyObserver[]; sink: WeakRef<ReplyObserver> } => {
     const own = { replySettled: () => {} }
-    return { kept: held.hold([own]), sink: new WeakRef(own) }
+    return { kept: held.wrap([own]), sink: new WeakRef(own) }
   })()
   held.end()
   // Not the observer itself, which a failed comparison would keep.

@@ -117,7 +117,7 @@ describe('the name by which health and metrics are requested', () => {
     served = await serveBridge({ bridge, port: 0 })
     const port = Number(new URL(served.url).port)
     expect(await raw(port, 'GET /healthz HTTP/1.1\r\nhost: evil.example\r\n\r\n')).toMatch(
-      /^HTTP\/1\.1 421 [\s\S]*This name is not allowed as Host\. [\s\S]*--allow-host/,
+      /^HTTP\/1\.1 421 [\s\S]*This host name is not allowed\. [\s\S]*--allow-host/,
     )
   })
 

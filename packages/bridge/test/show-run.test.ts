@@ -2,7 +2,7 @@ import { observerOf, type Reply, replay } from '@reply/core'
 import { readRecording } from '@reply/testing'
 import { expect, test } from 'vitest'
 import type { ActiveRun } from '../src/runs/active-runs.ts'
-import { shownBy } from '../src/runs/show-run.ts'
+import { observersOf } from '../src/runs/show-run.ts'
 
 test('what is left out as it comes is left out of a mirror, too, that is shown it later', async () => {
   const told: string[] = []
@@ -14,9 +14,9 @@ test('what is left out as it comes is left out of a mirror, too, that is shown i
     ...{ channel: name, chat: { id: '1' }, ...more },
     sink: observerOf(({ reply }: { readonly reply: Reply }) => void told.push(`${name} ${reply.outcome ?? 'open'}`)),
   })
-  const shows = [place('own', {}), place('mirror', { after })] as unknown as ActiveRun['shows']
+  const shows = [place('own', {}), place('mirror', { after })] as unknown as ActiveRun['sinks']
   let isLeftOut = true
-  const observers = shownBy(shows, { asks: false, isLeftOut: () => isLeftOut, onError: () => {} })
+  const observers = observersOf(shows, { asks: false, isLeftOut: () => isLeftOut, onError: () => {} })
   const { bytes } = readRecording({ version: '1.18.33', scenario: 'plain' })
   await replay(bytes, { observe: () => observers })
   isLeftOut = false

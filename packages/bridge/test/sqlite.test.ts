@@ -119,7 +119,7 @@ describe('another process that is writing', () => {
       other.exec('BEGIN IMMEDIATE')
       const commit = store.commit([put('key', 'other')])
       await expect(commit).rejects.toMatchObject({ name: 'StoreError', type: 'busy' })
-      await expect(commit).rejects.toThrow('bridge.db is locked by another process. Nothing was changed: try again')
+      await expect(commit).rejects.toThrow('bridge.db is locked by another process. Nothing was changed. Try again')
       expect(await store.read('key')).toBe('value')
       other.exec('ROLLBACK')
       expect(await store.commit([put('key', 'later')])).toEqual({ type: 'done' })
@@ -289,7 +289,7 @@ describe('a copy of a state at work', () => {
   }
 
   const lost =
-    /lacks what was written last, because its file .*bridge\.db-wal is missing or damaged: .* Put that file back/
+    /lacks what was written last, because its file .*bridge\.db-wal is missing or damaged\. .* Put that file back/
 
   test.each([
     ['after its first commit', [1]],

@@ -39,7 +39,7 @@ async function begun(reply: Reply, isStopping: () => boolean) {
     },
     registry: { newID: async () => 'abc234', write, writeLog: () => undefined, follow: () => none },
     routes: { of: async () => undefined, writeAuthor: none },
-    failed: { of: () => [], keep: () => [], kept: none },
+    failed: { findMissing: () => [], write: () => [], report: none },
     channels: { sinkFields: () => ({}), of: () => ({ sinkFor: () => ({ settled: () => shown.promise }) }) },
     ...{
       state: { commit: async () => true, persist: (call: () => unknown) => call() },
@@ -49,7 +49,7 @@ async function begun(reply: Reply, isStopping: () => boolean) {
   } as unknown as BridgeContext
   const prompt = { channel: 'tg', chat: { id: '1' }, actor: { id: '1', name: 'Ann' }, messageRef: { id: '1' } }
   const observer = await beginUnpromptedRun(reply, {
-    ...{ context, held: createEndedRuns(1).begin(), opencode: {}, timers: createTimers(clock) },
+    ...{ context, runObservers: createEndedRuns(1).begin(), opencode: {}, timers: createTimers(clock) },
     ...{ last: { prompt, server: 'home', sessionID: reply.sessionID }, add: (run: ActiveRun) => runs.push(run) },
     isStopping,
   } as unknown as UnpromptedRunOptions)

@@ -1,17 +1,17 @@
-/** A person who answered, by the channel's name in the config and the id on its platform. */
+/** A person who answered: the channel's name in the config, and the id on its platform. */
 export interface ActorRef {
   readonly channel: string
   readonly actorID: string
 }
 
-/** Who answered an ask, from when the answer is sent until the run tells of it. */
+/** Remembers who answered an ask, from before the answer is sent until its event is emitted. */
 export interface AnsweredBy {
   note(requestID: string, by: ActorRef): void
-  /** Undefined if it was answered elsewhere, or not at all. Removes it. */
+  /** Returns who answered, and forgets it. Undefined if it was answered elsewhere, or not at all. */
   take(requestID: string): ActorRef | undefined
 }
 
-/** How many are remembered: a run that ends before the server confirms an answer never takes it. */
+/** How many are remembered. If a run ends before the server confirms an answer, its entry is never taken. */
 const mostNoted = 1000
 
 export function createAnsweredBy(): AnsweredBy {

@@ -9,27 +9,27 @@ import type { State } from '../state/state.ts'
 import { texts } from '../texts.ts'
 import { atMost } from '../timers.ts'
 
-/** Rejects asks that stay unanswered for too long. */
+/** Rejects asks that are pending for too long. */
 export interface AskTimeouts {
-  /** An observer of one run, whose asks are shown in that place. */
+  /** Returns an observer that watches the asks of a run. */
   observerFor(run: WatchedRun): ReplyObserver
   /** Stops all timers. */
   stop(): void
 }
 
-/** A run whose asks are watched. */
+/** A run, and the place that shows its asks. */
 export interface WatchedRun {
   readonly place: ChatPlace & { readonly actor: Actor }
   readonly opencode: Pick<Client, 'reject'>
-  /** The server's name, with which messages about the ask find the session again. */
+  /** The server's name in the config, so that a reply to a message about the ask continues its session. */
   readonly server: string
 }
 
-/** When a rejection that failed is tried again, in ms. */
+/** How long after a failed rejection it is retried, in ms. */
 const againMs = 5000
-/** How long a rejection waits for the chat to say so, in ms. */
-const saidMs = 5000
-/** How long the store remembers since when an ask waits, at least, in ms: a day. */
+/** How long a rejection waits for its message in the chat, in ms. */
+const noticeMs = 5000
+/** How long the store keeps the time when an ask was first seen, in ms: at least a day. */
 const rememberedMs = 86_400_000
 
 export function createAskTimeouts(options: {
@@ -42,7 +42,7 @@ export function createAskTimeouts(options: {
 }): AskTimeouts {
   const { state, channels, people, router, clock, onError } = options
   const { askTimeoutMs = router.timeoutMs, progress } = router
-  /** Ends the timers of a waiting ask, by the ask's id. */
+  /** By the id of a pending ask: clears its timers. */
   const waiting = new Map<string, () => void>()
   return { observerFor, stop }
 
@@ -76,9 +76,9 @@ export function createAskTimeouts(options: {
     const { requestID } = ask
     waiting.set(requestID, () => {})
     try {
-      if (!progress.enabled) return await reject({ run, ask, said: texts.askOff, message: texts.askOffMessage })
+      if (!progress.enabled) return await reject({ run, ask, notice: texts.askOff, message: texts.askOffMessage })
       const since = await state.persist(() => sinceOf(requestID))
-      // An earlier process may have had a clock that was ahead.
+      // The clock may have been ahead when an earlier process stored the time.
       const leftMs = Math.min(askTimeoutMs, since.at + askTimeoutMs - clock.now())
       if (!waiting.has(requestID)) return
       if (since.isNew && ask.type === 'permission' && isWithoutApprover(run.place))
@@ -86,7 +86,7 @@ export function createAskTimeouts(options: {
       const after = elapsed(askTimeoutMs)
       const stops = [
         clock.after(Math.max(0, leftMs), () => {
-          void reject({ run, ask, said: texts.askTimedOut(after), message: texts.askRejectedMessage(after) })
+          void reject({ run, ask, notice: texts.askTimedOut(after), message: texts.askRejectedMessage(after) })
         }),
       ]
       const reminderMs = leftMs - askTimeoutMs / 2
@@ -105,12 +105,12 @@ export function createAskTimeouts(options: {
     }
   }
 
-  /** In a private chat there is one person to answer. */
+  /** Whether no one in the chat can allow it. In a private chat, only one person can answer. */
   function isWithoutApprover({ channel, chat, actor }: WatchedRun['place']): boolean {
     return chat.kind === 'private' && !people.find(channel, actor)?.may.has('approve')
   }
 
-  /** When the ask was first seen, also by an earlier process. */
+  /** Returns when the ask was first seen, possibly by an earlier process. */
   async function sinceOf(requestID: string): Promise<{ readonly at: number; readonly isNew: boolean }> {
     const key = `ask/${requestID}`
     const now = clock.now()
@@ -124,10 +124,10 @@ export function createAskTimeouts(options: {
     return { at: Number((await state.read(key)) ?? now), isNew: false }
   }
 
-  /** Says so first: what the agent goes on to say comes after it. A chat that takes no message now holds nothing up. */
+  /** Posts the message first, so that it precedes what the agent writes next. Waits a limited time for that post. */
   async function reject(what: Rejection): Promise<void> {
-    const { run, ask, said } = what
-    await atMost(channels.notify(run.place, { text: said }, sessionOf(run, ask)), saidMs, clock)
+    const { run, ask, notice } = what
+    await atMost(channels.notify(run.place, { text: notice }, sessionOf(run, ask)), noticeMs, clock)
     if (waiting.has(ask.requestID)) await send(what)
   }
 
@@ -136,7 +136,7 @@ export function createAskTimeouts(options: {
     try {
       await run.opencode.reject(ask, ask.type === 'permission' ? message : undefined)
     } catch (error) {
-      // Answered at the last moment.
+      // It was answered just before.
       const isLate = error instanceof Error && 'type' in error && error.type === 'already-resolved'
       if (isLate || !waiting.has(ask.requestID)) return
       onError(error instanceof Error ? error : new Error(String(error)))
@@ -156,11 +156,13 @@ export function createAskTimeouts(options: {
 interface Rejection {
   readonly run: WatchedRun
   readonly ask: Ask
-  readonly said: string
+  /** Posted in the chat. */
+  readonly notice: string
+  /** Sent to the agent. */
   readonly message: string
 }
 
-/** The session of the chat is the root; for a sub-agent's ask it is not the ask's own. */
+/** The chat works with the root session. The ask of a sub-agent names another one. */
 function sessionOf({ server }: WatchedRun, { sessionID, path }: Ask): { server: string; sessionID: string } {
   return { server, sessionID: path[0] ?? sessionID }
 }

@@ -6,18 +6,18 @@ import type { State } from '../state/state.ts'
 import type { Write } from '../store/store.ts'
 import type { ActorRef } from './answered-by.ts'
 
-/** What people here allowed for always, until it is revoked. */
+/** Permissions that people always allowed from a chat, until they are revoked. */
 export interface SavedGrants {
   /**
-   * Writes down that a person allows it, before the server is told. Call `confirm` once the server has it, and `forget`
-   * if it surely has not.
+   * Stores a grant before it is sent to the server. Call `confirm` once the server accepted it, or `forget` if it surely
+   * did not.
    */
   begin(given: Given): Promise<Grant>
   confirm(grant: Grant): Promise<void>
   forget(grant: Grant): Promise<void>
-  /** What was allowed on a server, oldest first, and whether the server can take it back. */
+  /** Returns the grants of a server, oldest first, and whether the server can revoke them. */
   of(server: string): Promise<GrantList>
-  /** Has the server ask again. Rejects with what the server says, such as `unsupported`. */
+  /** Revokes a grant on the server. Rejects with the error of the server, for example `unsupported`. */
   revoke(grant: Grant): Promise<void>
 }
 
@@ -32,7 +32,7 @@ export interface GrantList {
   readonly canRevoke: boolean
 }
 
-/** How long it is listed where the server does not say what it still allows, in ms: a year. */
+/** How long a grant is listed if the server does not list its own, in ms: a year. */
 const listedMs = 31_536_000_000
 
 const idLength = 12
@@ -58,7 +58,7 @@ export function createSavedGrants({
   }
 
   async function confirm(grant: Grant): Promise<void> {
-    // The server has it: the person is not told that it failed.
+    // The server accepted it, so a failing store must not show the person an error.
     await state.persist(() => put({ ...grant, isConfirmed: true }))
   }
 
@@ -76,7 +76,7 @@ export function createSavedGrants({
     const stored = (await state.list(prefixOf(server))).map(({ value }) => toGrant(value))
     const rules = await rulesOf(server)
     if (!rules) return { grants: stored, canRevoke: false }
-    // It was revoked elsewhere, or the server never had it.
+    // It was revoked elsewhere, or the server never accepted it.
     const gone = stored.filter((grant) => coveringIn(rules, grant).length === 0)
     if (gone.length > 0) await forget(...gone)
     return { grants: stored.filter((grant) => !gone.includes(grant)), canRevoke: true }
@@ -86,14 +86,14 @@ export function createSavedGrants({
     const opencode = serverOf(grant.server)
     for (const { id } of coveringIn(await opencode.savedRules(), grant)) {
       await opencode.removeRule(id).catch((error: unknown) => {
-        // Another client was quicker.
+        // Another client removed it first.
         if (!isType(error, 'gone')) throw error
       })
     }
     await forget(grant)
   }
 
-  /** Undefined if the server does not say. */
+  /** Undefined if the server does not list its rules. */
   async function rulesOf(server: string): Promise<readonly SavedRule[] | undefined> {
     try {
       return await serverOf(server).savedRules()
@@ -118,7 +118,7 @@ function prefixOf(server: string): string {
   return `allowed/${encodeURIComponent(server)}/`
 }
 
-/** In the order of their times. */
+/** Keys sort by time. */
 function keyOf({ server, at, id }: Grant): string {
   return `${prefixOf(server)}${String(at).padStart(16, '0')}/${id}`
 }

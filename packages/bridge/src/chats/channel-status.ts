@@ -2,13 +2,13 @@ import type { SteadyClock } from '@reply/core/source'
 import type { InboundStatus } from '@reply/sink/channel'
 import type { BridgeObserver } from '../events/emit.ts'
 
-/** Which channels get what people write. */
+/** The status of each channel: whether it receives messages. */
 export interface ChannelStatuses {
-  /** Notes the status that a channel reported. */
+  /** Stores the status that a channel reported, and reports a change. */
   update(channel: string, status: InboundStatus): void
-  /** A channel started. It counts as receiving until it reports otherwise. */
+  /** Call it when a channel started. It counts as receiving until it reports otherwise. */
   started(channel: string): void
-  /** By the channels' names. */
+  /** Returns the status of each channel that started, by its name. */
   all(): Readonly<Record<string, InboundStatus>>
 }
 
@@ -39,7 +39,7 @@ export function createChannelStatuses(options: {
   }
 }
 
-/** Since when a channel receives nothing, and why. */
+/** Says since when a channel has received nothing, and why. */
 export function disconnectedMessage(
   channel: string,
   { since, reason }: Extract<InboundStatus, { status: 'disconnected' }>,

@@ -15,29 +15,29 @@ import type { Routes } from './routes.ts'
 export interface Channels {
   /** The connection of a channel. Throws for a name that the config doesn't have. */
   of(name: string): BridgeConnection
-  /** What the config says of a channel's sinks. */
+  /** Returns the settings of a channel's sinks in the config. */
   sinkFields(name: string): SinkFields
   /** Whether the config has that channel. */
   has(name: string): boolean
   /**
-   * Posts a message of the bridge's own, and remembers which session a reply to it continues. Default: that of the place;
-   * `next`: the one that the place uses next. Never rejects: what could not be said is reported.
+   * Posts one of the bridge's own messages, and remembers which session a reply to it continues. Default: the session of
+   * the place. `next`: the one that the place uses next. Never rejects: failures are reported to `onError`.
    */
   notify(place: ChatPlace, note: ChatMessage, session?: SessionRef | 'next'): Promise<readonly MessageRef[]>
-  /** The same, but rejects as `BridgeConnection.post` does, and resolves when all of it is in the chat. */
+  /** Like `notify`, but rejects like `BridgeConnection.post`. Resolves when the whole message is in the chat. */
   post(place: ChatPlace, note: ChatMessage, session?: SessionRef | 'next'): Promise<readonly MessageRef[]>
-  /** Replaces a message of the bridge's own, with its buttons. Rejects as `BridgeConnection.edit` does. */
+  /** Replaces one of the bridge's own messages, with its buttons. Rejects like `BridgeConnection.edit`. */
   edit(place: ChatPlace, message: MessageRef, note: ChatMessage): Promise<void>
-  /** Whether a message of the bridge's own has the button with that data. Waits a little for a post that is not confirmed. */
+  /** Whether one of the bridge's own messages has a button with that data. Waits up to 8 s for an unconfirmed post. */
   hasButton(place: ChatPlace, message: MessageRef, data: string): Promise<boolean>
-  /** Shows that the bot is at work, at once. */
+  /** Shows the typing indicator. Does not wait, and ignores errors. */
   typing(place: ChatPlace): void
 }
 
 /** How long a press waits for the post of its message to be confirmed, in ms. */
 const confirmMs = 8000
 
-/** What to say in a place. */
+/** A message to post in a place. */
 export type ChatMessage = Omit<Note, 'chat'>
 
 export function createChannels(options: {
@@ -51,7 +51,7 @@ export function createChannels(options: {
 }): Channels {
   const { connections, sinkFields, state, hold, routes, clock, onError } = options
   const ownButtons = createOwnButtons(state, () => clock.now())
-  /** By chat: the last post with buttons, until its message is noted. */
+  /** By chat: the last post with buttons, until its buttons are stored. */
   const posting = new Map<string, Promise<unknown>>()
   return { of, sinkFields, has: (name) => connections.has(name), notify, post, edit, hasButton, typing }
 
@@ -72,13 +72,13 @@ export function createChannels(options: {
 
   async function post(...given: Parameters<Channels['notify']>): Promise<readonly MessageRef[]> {
     const [place, { buttons = [] }] = given
-    const said = postOnce(...given)
-    if (buttons.length === 0) return await said
+    const posted = postOnce(...given)
+    if (buttons.length === 0) return await posted
     const key = chatKey(place)
-    const noted = Promise.allSettled([posting.get(key), said])
+    const noted = Promise.allSettled([posting.get(key), posted])
     posting.set(key, noted)
     void noted.then(() => posting.get(key) === noted && posting.delete(key))
-    return await said
+    return await posted
   }
 
   async function postOnce(...[place, note, session]: Parameters<Channels['notify']>): Promise<readonly MessageRef[]> {
@@ -126,17 +126,17 @@ export function createChannels(options: {
   }
 }
 
-/** The buttons of the bridge's own messages. Their data can be guessed, so a press counts only from a message that has it. */
+/** The buttons of the bridge's own messages. Their data can be guessed, so a press only counts if its message has that button. */
 interface OwnButtons {
-  /** The writes that note which buttons a message has. */
+  /** Returns the writes that store which buttons a message has. */
   note(place: ChatPlace, message: MessageRef, buttons: Note['buttons']): readonly Write[]
-  /** The same, and the buttons noted before stay: it is not known yet which of them the message has. */
+  /** Like `note`, but keeps the stored buttons: during an edit, the message has the old or the new ones. */
   add(place: ChatPlace, message: MessageRef, buttons: Note['buttons']): Promise<readonly Write[]>
-  /** Whether a message has the button with that data. */
+  /** Whether a message has a button with that data. */
   has(place: ChatPlace, message: MessageRef, data: string): Promise<boolean>
 }
 
-/** How long the buttons of a message work, in ms: 30 days, as long as what they decide about is kept. */
+/** How long the buttons of a message work, in ms: 30 days. What they decide about is kept as long. */
 const keptMs = 2_592_000_000
 
 function createOwnButtons(state: Pick<State, 'read'>, now: () => number): OwnButtons {
@@ -171,19 +171,19 @@ function hashOf(data: string): string {
   return createHash('sha256').update(data).digest('base64url')
 }
 
-/** How many buttons stand side by side. The platform with the fewest rows has room for ten buttons and two more rows. */
+/** How many buttons a row has. On the platform with the fewest rows, this leaves room for ten buttons and two more rows. */
 const perRow = 4
 
-/** Buttons in few rows, as platforms limit those. */
+/** Arranges buttons in few rows, because platforms limit the number of rows. */
 export function inRows(buttons: readonly Button[]): readonly (readonly Button[])[] {
   const rows = Math.ceil(buttons.length / perRow)
   return Array.from({ length: rows }, (_, row) => buttons.slice(row * perRow, (row + 1) * perRow))
 }
 
-/** How long a chat that refuses everything is left alone unless a person writes there, in ms. */
+/** How long to wait before posting again in a chat that refuses messages, unless a person writes there, in ms. */
 export const refusedMs = 3_600_000
 
-/** Whether the chat takes nothing: it is gone, or does not want this bot. */
+/** Whether the chat accepts no messages: it no longer exists, or the bot was removed. */
 export function isRefusal(error: unknown): boolean {
   return error instanceof PortError && (error.type === 'refused' || error.type === 'gone')
 }

@@ -1,24 +1,25 @@
 import type { ChatPlace } from '../place.ts'
 import type { State } from '../state/state.ts'
 
-/** Chats that got another id from their platform, as groups of Telegram do that become supergroups. */
+/** Chats whose id the platform changed. For example, a Telegram group that becomes a supergroup gets another id. */
 export interface ChatMigrations {
   /**
-   * The place under the id that its chat had first. What is kept for a chat, and what the config says of it, goes by that
-   * id for ever. The place itself if its chat never moved.
+   * Returns the place under the first id of its chat. Stored rows and the config use that id forever. Returns the place
+   * itself if the id of its chat never changed.
    */
   former(place: ChatPlace): ChatPlace
+  /** Stores a change. */
   note(channel: string, move: { readonly from: string; readonly to: string }): Promise<void>
-  /** Reads what an earlier process noted. Call it once, before the first message. */
+  /** Loads the stored changes. Call it once, before the first message. */
   load(): Promise<void>
 }
 
 const prefix = 'moved/'
 
 export function createChatMigrations(state: Pick<State, 'list' | 'commit'>): ChatMigrations {
-  /** By the key of the new id. */
+  /** The first ids, by the keys of the newer ones. */
   const formerIDs = new Map<string, string>()
-  /** The keys of those that are written. */
+  /** The keys of the changes that are stored. */
   const written = new Set<string>()
   const keyOf = (channel: string, id: string): string => [channel, id].map(encodeURIComponent).join('/')
   return { former, note, load }

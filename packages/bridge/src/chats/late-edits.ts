@@ -2,16 +2,16 @@ import type { LedgerStore } from '@reply/sink'
 import type { State } from '../state/state.ts'
 import type { StoredValue } from '../store/store.ts'
 
-/** How long it is known that a call came too late, in ms: as long as the ledger of its reply. */
+/** How long a late call is remembered, in ms: as long as the ledger of its reply. */
 const keptMs = 2_592_000_000
-/** How many replies are listened to: those of runs that ended before are corrected no more. */
+/** For how many of the newest replies late calls are corrected. */
 const mostListening = 100
 
 type Late = NonNullable<LedgerStore['late']>
 
-/** Tells of a channel's calls that came too late, through the bridge's state: by the ledger's key, the message's id. */
+/** Reports the late calls of a replaced process to its successor through the state. A row's key is the ledger's, its value the message's id. */
 export interface ChannelLateEdits extends Late {
-  /** Passes on what other processes told. */
+  /** Calls the listeners for the late calls that other processes reported. */
   passOn(): Promise<void>
 }
 
@@ -23,9 +23,9 @@ export function createLateEdits(
   const prefix = `late/${channel}/`
   const listeners = new Map<string, Parameters<Late['listen']>[1]>()
   let isPassing = false
-  return { report: tell, listen, passOn }
+  return { report, listen, passOn }
 
-  async function tell(key: string, { id }: Parameters<Late['report']>[1]): Promise<void> {
+  async function report(key: string, { id }: Parameters<Late['report']>[1]): Promise<void> {
     await state.leave([{ type: 'put', key: prefix + key, value: id, expiresAt: now() + keptMs }])
   }
 

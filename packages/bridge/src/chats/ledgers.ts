@@ -9,9 +9,9 @@ import type { Routes } from './routes.ts'
 
 /** How long the ledger of a reply is kept, in ms: 30 days. */
 const keptMs = 2_592_000_000
-/** Of how many keys without a prompt it is known that this process uses them, and how many sessions were looked at. */
+/** How many entries `own` and `checkedSessions` have at most. */
 const mostOwn = 10_000
-/** Of how many ledgers it is known here which messages are remembered; those of others are remembered again. */
+/** For how many ledgers it is cached which messages are remembered. Those of others are remembered again. */
 const mostKnown = 1000
 
 export interface LedgerOptions {
@@ -21,7 +21,7 @@ export interface LedgerOptions {
   readonly routes: Routes
   /** The channel's name in the config. */
   readonly channel: string
-  /** The server that a session is on; undefined if no run of it is known. */
+  /** Returns the server of a session. Undefined if none of its runs is known. */
   readonly serverOf: (sessionID: string) => string | undefined
   /** Called when the ledger of a reply names messages that are in the chat. */
   readonly onShown: (place: ChatPlace, sessionID: string) => void
@@ -30,30 +30,30 @@ export interface LedgerOptions {
 }
 
 /**
- * The ledgers of a channel, in the bridge's state. With each ledger the messages that it names are remembered, so that a
- * reply to any of them finds its session.
+ * Stores the ledgers of a channel in the bridge's state. Also remembers the session of each message that a ledger names, so
+ * that a reply to the message continues that session.
  */
 export function ledgersOf({ state, hold, late, routes, channel, serverOf, onShown, now }: LedgerOptions): LedgerStore {
-  /** The messages of each ledger that are remembered. */
+  /** By ledger: the messages whose session is remembered. */
   const known = new Map<string, ReadonlySet<string>>()
-  /** The keys without a prompt that this process uses. */
+  /** Keys without a prompt that this process uses. */
   const own = createRecent<true>(mostOwn)
-  /** The sessions whose ledgers of earlier processes were looked at. */
-  const looked = createRecent<true>(mostOwn)
-  /** The keys of the ledgers that an earlier process left, by the key of the reply that goes on with them. */
-  const taken = new Map<string, string>()
+  /** Sessions that were searched for ledgers of earlier processes. */
+  const checkedSessions = createRecent<true>(mostOwn)
+  /** By the key of a reply: the key of the ledger of an earlier process that the reply continues. */
+  const continued = new Map<string, string>()
   const prefix = `ledger/${channel}/`
   const keyOf = (key: string): string => prefix + key
   return {
-    // What is not known to be shown would be shown twice, so a store that fails is asked again.
+    // Retried while the store fails: without the ledger, the reply would be shown twice.
     read: async (key) => await state.persist(() => read(key)),
-    write: async (key, text, former) => await ending(() => write(key, text, former)),
-    lease: async () => await ending(hold),
+    write: async (key, text, former) => await withSinkError(() => write(key, text, former)),
+    lease: async () => await withSinkError(hold),
     late,
   }
 
   /** Sinks end when another process took over. */
-  async function ending<T>(call: () => Promise<T>): Promise<T> {
+  async function withSinkError<T>(call: () => Promise<T>): Promise<T> {
     try {
       return await call()
     } catch (cause) {
@@ -64,35 +64,35 @@ export function ledgersOf({ state, hold, late, routes, channel, serverOf, onShow
 
   async function read(key: string): Promise<string | undefined> {
     if (!hasPrompt(key)) own.set(key, true)
-    // Another reply goes on with it.
-    if ([...taken.values()].includes(key)) return undefined
-    return (await state.read(keyOf(key))) ?? (await left(key))
+    // Another reply continues this ledger.
+    if ([...continued.values()].includes(key)) return undefined
+    return (await state.read(keyOf(key))) ?? (await leftStatusLedger(key))
   }
 
   /**
-   * A process that ends before a reply's prompt is known leaves its status under a key that is read no more: the next
-   * reply of the session takes it away.
+   * Finds the ledger of a status message that an earlier process left. If a process exits before a reply's prompt is known,
+   * the ledger's key is never read again, so the next reply of the session continues it and removes the status.
    */
-  async function left(key: string): Promise<string | undefined> {
+  async function leftStatusLedger(key: string): Promise<string | undefined> {
     const session = key.slice(0, key.lastIndexOf('/') + 1)
-    if (!ledgerKeyOf(key) || !hasPrompt(key) || looked.has(session)) return undefined
+    if (!ledgerKeyOf(key) || !hasPrompt(key) || checkedSessions.has(session)) return undefined
     const stored = await state.list(keyOf(session))
-    looked.set(session, true)
+    checkedSessions.set(session, true)
     for (const row of stored.toReversed()) {
       const other = row.key.slice(prefix.length)
       // This process may show that reply itself.
       if (hasPrompt(other) || own.has(other)) continue
       const text = withLeftStatus(row.value)
       if (text === undefined) continue
-      taken.set(key, other)
+      continued.set(key, other)
       return text
     }
     return undefined
   }
 
-  /** The ledgers of the same reply under other keys, which go with the write that replaces them. */
+  /** Returns the writes that remove ledgers of the same reply under other keys. */
   function replacedBy(key: string, former: string | undefined): readonly Write[] {
-    const other = taken.get(key)
+    const other = continued.get(key)
     const old = [
       ...(former === undefined || hasPrompt(former) ? [] : [former]),
       ...(other === undefined || own.has(other) ? [] : [other]),
@@ -113,7 +113,7 @@ export function ledgersOf({ state, hold, late, routes, channel, serverOf, onShow
         : []
     const put = { type: 'put', key: keyOf(key), value: text, expiresAt: now() + keptMs } as const
     await state.persist(() => state.commit([put, ...replacedBy(key, former), ...remembered]))
-    taken.delete(key)
+    continued.delete(key)
     if (server === undefined) return
     known.delete(key)
     known.set(key, new Set(refs.map(({ id }) => id)))
@@ -122,7 +122,7 @@ export function ledgersOf({ state, hold, late, routes, channel, serverOf, onShow
   }
 }
 
-/** Whether the key names what its reply answers: until that is known, it names the time when the reply began. */
+/** Whether the key contains the id of the prompt. Until that is known, it contains the start time of the reply. */
 function hasPrompt(key: string): boolean {
   return !/\/\d+(\.\d+)?$/.test(key)
 }

@@ -4,7 +4,7 @@ import { BridgeError, messageOf } from '../error.ts'
 /** Loads a channel by the `type` of its entry in the config. Rejects with `BridgeError` of type `channel`. */
 export type LoadChannel = (type: string) => Promise<BridgeChannel>
 
-/** Loads `@reply/<type>/bridge` and takes its `bridgeChannel`. */
+/** Imports `bridgeChannel` from `@reply/<type>/bridge`. */
 export async function loadChannel(type: string): Promise<BridgeChannel> {
   const name = `@reply/${type}`
   let loaded: { readonly bridgeChannel?: BridgeChannel }

@@ -7,33 +7,33 @@ import type { QueuedPrompt } from '../state/queued-prompt.ts'
 import type { State } from '../state/state.ts'
 import type { Write } from '../store/store.ts'
 
-/** Which session each place works with, and which one a message belongs to. */
+/** The server and session of each place, and the session of each message. */
 export interface Routes {
-  /** The route of a place; undefined if the config has no server for it. */
+  /** Returns the route of a place. Undefined if the config has no server for it. */
   of(place: ChatPlace): Promise<Route | undefined>
-  /** The route of a prompt: a reply to a message of the bot continues that message's session. */
+  /** Returns the route of a prompt. A reply to a message of the bot continues that message's session. */
   meantBy(prompt: ChatPlace & Pick<QueuedPrompt, 'replyTo'>): Promise<Route | undefined>
-  /** The writes that change a place's route. */
+  /** Returns the writes that change the route of a place. */
   write(place: ChatPlace, route: Route): readonly Write[]
-  /** The writes that make a session the place's own. */
+  /** Returns the writes that make the place use a session. */
   use(place: ChatPlace, route: Route & { readonly sessionID: string }): readonly Write[]
-  /** The writes that list a session among those of the place. */
+  /** Returns the writes that list a session among those of the place. */
   note(place: ChatPlace, session: SessionRef): readonly Write[]
-  /** The sessions that were used in a place, newest first. */
+  /** Returns the sessions that were used in a place, newest first. */
   used(place: ChatPlace): Promise<readonly UsedSession[]>
   /** Whether the place is a thread that the bot works in. */
   isOurs(place: ChatPlace): boolean
-  /** The session that a message of the bot belongs to. */
+  /** Returns the session of a message of the bot. Undefined if it is not remembered. */
   sessionOf(place: ChatPlace, message: MessageRef): Promise<UsedSession | undefined>
-  /** The writes that remember which session messages belong to. */
+  /** Returns the writes that remember the session of messages. */
   remember(place: ChatPlace, messages: readonly MessageRef[], session: SessionRef): readonly Write[]
-  /** Remembers messages with the session that the place uses next. */
+  /** Remembers messages for the next session of the place. */
   rememberNext(place: ChatPlace, messages: readonly MessageRef[]): void
-  /** The write that remembers whose prompt began a run. */
+  /** Returns the write that remembers the author of the prompt that started a run. */
   writeAuthor(promptID: string, author: Author): Write
-  /** Whose prompt began a run; undefined if it was written elsewhere, or too long ago. */
+  /** Returns the author of the prompt that started a run. Undefined if it was sent elsewhere, or more than 90 days ago. */
   authorOf(promptID: string): Promise<Author | undefined>
-  /** Reads which threads are ours. Call it once, before the first message. */
+  /** Loads the threads that the bot works in. Call it once, before the first message. */
   load(): Promise<void>
 }
 
@@ -47,9 +47,9 @@ const authorKey = ({ channel, actor }: Author): string => `${channel}:${actor.id
 
 /** How long a reply to a message still finds its session, and a chat lists a session, in ms: 90 days. */
 const rememberedMs = 7_776_000_000
-/** How long the choices of a place are kept without a prompt, in ms: a year. */
+/** How long the route of a place is kept without a prompt, in ms: a year. */
 const routeMs = 31_536_000_000
-/** How many messages wait for the next session of their place, and of how many places. */
+/** How many messages are remembered for the next session of a place, and for how many places. */
 const mostWaiting = 20
 const mostPlaces = 1000
 
@@ -87,7 +87,7 @@ export function createRoutes(options: {
     const stored = await state.read(`route/${mirrors.keyOf(place)}`)
     const server = configured(place)
     const route = stored === undefined ? undefined : toRoute(stored)
-    // The config decides where a chat works; a session of another server is left.
+    // The config chooses the server. A session on another server is no longer used.
     if (server === undefined) return undefined
     return route?.server === server ? route : { server }
   }
@@ -113,7 +113,7 @@ export function createRoutes(options: {
     const value = JSON.stringify(route)
     return [
       { type: 'put', key: `route/${shared}`, value, expiresAt },
-      // A mirrored thread has no route of its own, but it goes on being ours.
+      // A mirrored thread has no route of its own, so a row marks it as one that the bot works in.
       ...(shared === key ? [] : [{ type: 'put', key: `ours/${key}`, value: '', expiresAt } as const]),
     ]
   }

@@ -6,15 +6,15 @@ import { type ChatPlace, chatKey } from '../place.ts'
 import type { State } from '../state/state.ts'
 import type { Write } from '../store/store.ts'
 
-/** The ids of messages that were taken: each counts once. */
+/** The ids of received messages, so that each is handled once. */
 export interface SeenMessages {
-  /** The write that conflicts if the message was taken before. */
+  /** Returns a write that conflicts if the message was received before. */
   take(place: ChatPlace, message: MessageRef): Write
-  /** The chats of a channel that the bridge works in, and how far their messages were taken. */
+  /** Returns the chats of a channel that the bridge works in, and up to which time their messages were received. */
   chatsOf(channel: string): Promise<readonly KnownChat[]>
 }
 
-/** How long the id of a message is remembered, in ms: two days, as platforms deliver again for one. */
+/** How long the id of a message is remembered, in ms: two days. Platforms redeliver for one day. */
 const seenMs = 172_800_000
 
 export function createSeenMessages({
@@ -34,7 +34,7 @@ export function createSeenMessages({
     return { type: 'put-if-absent', key, value: String(postedAt ?? now), expiresAt: now + seenMs }
   }
 
-  /** What is older than the remembered ids would be taken twice, so it is left. */
+  /** `since` is never older than the remembered ids, because older messages might be handled twice. */
   async function chatsOf(channel: string): Promise<readonly KnownChat[]> {
     // Mirrored threads have no route of their own.
     const prefixes = ['route/', 'ours/']
@@ -58,7 +58,7 @@ export function createSeenMessages({
   }
 }
 
-/** Reads a `placeKey`. */
+/** Parses a `placeKey`. */
 function chatIn(key: string): Chat {
   const [, id = '', thread = ''] = key.split('/').map(decodeURIComponent)
   return { id, ...(thread !== '' && { thread }) }

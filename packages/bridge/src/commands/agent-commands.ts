@@ -5,12 +5,12 @@ import type { QueuedPrompt } from '../state/queued-prompt.ts'
 import { chatMessageOf, plain, texts } from '../texts.ts'
 import { type Command, type CommandContext, CommandRefusal, type CommandReply } from './command.ts'
 
-/** The most names that a list shows. */
+/** How many names a list shows at most. */
 const mostNames = 40
 /** How much of a command's description is listed, in UTF-16 units. */
 const commandLength = 120
 
-/** Commands about the agent: who answers, how much is shown, and what was done. */
+/** Commands about the agent: model, agent, verbosity, undo and compaction. */
 export function agentCommands(context: CommandContext): readonly Command[] {
   const { state, routes, mirrors, people, runner, channels, onError } = context
   return [
@@ -106,7 +106,7 @@ export function agentCommands(context: CommandContext): readonly Command[] {
             ? undefined
             : (await opencode.reply(sessionID))?.promptIDs[0]
         if (last !== undefined) await refuseOthers(last, entry, person)
-        // It may take minutes, and other commands must not wait for it.
+        // Not awaited: it may take minutes, and must not delay other commands.
         void opencode.compact(sessionID, route.model).catch(async (error) => {
           onError(error instanceof Error ? error : new Error(String(error)))
           await channels.notify(place, { text: texts.failed(plain(chatMessageOf(error))) })
@@ -120,7 +120,7 @@ export function agentCommands(context: CommandContext): readonly Command[] {
     if (runner.active(place).length > 0 || runner.isAtWork(sessionID)) throw new CommandRefusal(texts.busyNow)
   }
 
-  /** What another person's prompt did is that person's. */
+  /** Throws if another person sent the prompt. */
   async function refuseOthers(promptID: string, entry: QueuedPrompt, person: Person): Promise<void> {
     if (person.may.has('admin')) return
     const author = await routes.authorOf(promptID)

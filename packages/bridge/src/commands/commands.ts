@@ -18,19 +18,19 @@ import { queueCommands } from './queue-commands.ts'
 import { runCommands, stopRuns } from './run-commands.ts'
 import { sessionCommands } from './session-commands.ts'
 
-/** The bridge's own commands, and the buttons of its messages. */
+/** The bridge's own commands and buttons. */
 export interface Commands {
-  /** Whether a text begins with one of the bridge's commands. */
+  /** Whether a text starts with one of the bridge's commands. */
   isOwn(text: string): boolean
-  /** Whether a text is a command that stops what runs. */
+  /** Whether a text is a command that stops a run. */
   isStop(text: string): boolean
-  /** For the platforms' menus. */
+  /** The commands for the platforms' menus. */
   readonly menu: readonly BridgeCommand[]
-  /** Runs a command. `taken` are the writes that take it from the inbox. */
+  /** Runs a command. `taken` are the writes that remove it from the inbox. */
   run(given: GivenCommand): Promise<void>
-  /** Handles a press of a button of the bridge's own. */
+  /** Handles a press of one of the bridge's own buttons. */
   press(given: GivenPress): Promise<void>
-  /** The platform's own Stop button. */
+  /** Handles the platform's own Stop button. */
   stop(place: ChatPlace, person: Person, actor: Actor): Promise<void>
 }
 
@@ -48,7 +48,7 @@ export interface GivenPress {
 
 const stops: ReadonlySet<string> = new Set(['stop', 'cancel', 'interrupt'])
 
-/** The name, whatever follows it. A command is a whole word: `/statusx` is not `/status`. */
+/** Matches a command and its arguments. `/statusx` is not `/status`. */
 const pattern = /^\s*\/([a-z]+)(?:@\S+)?(?:\s+([\s\S]*))?$/i
 
 export function createCommands(context: CommandContext, backlog: Backlog, allowed: SavedGrants): Commands {
@@ -79,14 +79,14 @@ export function createCommands(context: CommandContext, backlog: Backlog, allowe
     if (!command) return
     const lacking = lackedBy(person, command)
     const call = { entry, place: entry, person, rest, target: async () => await targetOf(entry) }
-    const said = lacking
+    const reply = lacking
       ? { text: texts.mayNot(lacking) }
       : entry.isTried && command.isOnce
         ? { text: texts.restartedCommand(`/${command.name}`) }
         : await attempt(async () => await command.run(call))
     await state.persist(() => state.commit(taken))
-    // Not awaited: a long text takes the platform a while, and what comes after must not wait for it.
-    if (said) void say(entry, { replyTo: entry.messageRef, ...said })
+    // Not awaited: posting a long text takes a while, and must not delay the next message.
+    if (reply) void post(entry, { replyTo: entry.messageRef, ...reply })
   }
 
   async function attempt(work: () => Promise<CommandReply | undefined>): Promise<CommandReply | undefined> {
@@ -101,8 +101,8 @@ export function createCommands(context: CommandContext, backlog: Backlog, allowe
     }
   }
 
-  async function say(place: ChatPlace, { session, ...saying }: CommandReply): Promise<void> {
-    await channels.notify(place, saying, session)
+  async function post(place: ChatPlace, { session, ...message }: CommandReply): Promise<void> {
+    await channels.notify(place, message, session)
   }
 
   async function targetOf(place: ChatPlace): Promise<Target> {
@@ -114,25 +114,25 @@ export function createCommands(context: CommandContext, backlog: Backlog, allowe
 
   async function press({ place, person, press: { token, actor, answer, messageRef } }: GivenPress): Promise<void> {
     const [, verb, value = ''] = /^b\/(\w+)(?:\/(.*))?$/.exec(token) ?? []
-    if (!(await channels.hasButton(place, messageRef, token))) return await answer(texts.unheard)
+    if (!(await channels.hasButton(place, messageRef, token))) return await answer(texts.buttonGone)
     const right = verb === 'revoke' ? 'approve' : 'prompt'
     if (!person.may.has(right)) return await answer(texts.mayNot(right))
     const who = { channel: place.channel, actor }
     const isOwn = (prompt: QueuedPrompt): boolean => people.isSame(prompt, who) || person.may.has('admin')
     switch (verb) {
       case 'page':
-        return await turn(
+        return await replaceWith(
           await attempt(async () => await sessions.page({ place, person, ...(await targetOf(place)) }, Number(value))),
         )
       case 'switch':
-        return await turn(
+        return await replaceWith(
           await attempt(async () => await sessions.switchTo({ place, person, ...(await targetOf(place)) }, value)),
         )
       case 'revoke':
         await answer()
-        return await say(
+        return await post(
           place,
-          (await attempt(async () => await always.revoke(await targetOf(place), value))) ?? { text: texts.unheard },
+          (await attempt(async () => await always.revoke(await targetOf(place), value))) ?? { text: texts.buttonGone },
         )
       case 'run':
         return await answer((await backlog.run(place, value, isOwn)) ? texts.runsAgain : texts.backlogGone)
@@ -143,41 +143,41 @@ export function createCommands(context: CommandContext, backlog: Backlog, allowe
       case 'leave':
         return await decide(value, false)
       default:
-        return await answer(texts.unheard)
+        return await answer(texts.buttonGone)
     }
 
-    /** Shows the result in the message that was pressed. */
-    async function turn(said: CommandReply | undefined): Promise<void> {
+    /** Replaces the message that has the button with the result. */
+    async function replaceWith(reply: CommandReply | undefined): Promise<void> {
       await answer()
-      if (!said) return
-      const { session: _, ...saying } = said
-      await channels.edit(place, messageRef, saying).catch(async () => await say(place, said))
+      if (!reply) return
+      const { session: _, ...message } = reply
+      await channels.edit(place, messageRef, message).catch(async () => await post(place, reply))
     }
 
     async function drop(): Promise<void> {
       const { dropped, list } = await backlog.drop(place, isOwn)
       if (dropped === 0 && list) return await answer(texts.othersBacklog)
-      await turn(list ?? { text: texts.left })
+      await replaceWith(list ?? { text: texts.left })
     }
 
-    /** Runs a prompt that may have run already, or leaves it. */
+    /** Runs a prompt that may have run already, or discards it. */
     async function decide(id: string, isAgain: boolean): Promise<void> {
       const key = unknownRunKey(place, id)
       const stored = await state.read(key)
-      if (stored === undefined) return await answer(texts.unheard)
+      if (stored === undefined) return await answer(texts.buttonGone)
       const prompt = toQueuedPrompt(stored)
       if (!isOwn(prompt)) return await answer(texts.othersRun(prompt.actor.name))
       const once = { type: 'compare-and-set', key, expected: stored, value: undefined } as const
       if (!(await state.commit([once, ...(isAgain ? [runner.enqueue(prompt)] : [])])))
-        return await answer(texts.unheard)
+        return await answer(texts.buttonGone)
       void context.failed.count().catch(onError)
       if (isAgain) runner.kick(place)
-      await turn({ text: isAgain ? texts.runsAgain : texts.left })
+      await replaceWith({ text: isAgain ? texts.runsAgain : texts.left })
     }
   }
 
   async function stop(place: ChatPlace, person: Person, actor: Actor): Promise<void> {
-    await say(place, await stopRuns(context, { place, person, actor }))
+    await post(place, await stopRuns(context, { place, person, actor }))
   }
 
   function welcome({ may }: Person): string {
@@ -192,7 +192,7 @@ export function createCommands(context: CommandContext, backlog: Backlog, allowe
   }
 }
 
-/** The right that a person lacks for a command. */
+/** The right that a person lacks for a command. Undefined if the person may use it. */
 function lackedBy({ may }: Person, command: Command): Right | undefined {
   if (isHelp(command)) return undefined
   if (command.isApproving) return may.has('approve') ? undefined : 'approve'
@@ -205,15 +205,15 @@ function nameIn(text: string): string {
   return pattern.exec(text)?.[1]?.toLowerCase() ?? ''
 }
 
-/** The newest that are listed. */
+/** How many grants are listed, newest last. */
 const mostListed = 10
-/** How much of the patterns is listed, in UTF-16 units. */
+/** How much of the patterns of a grant is listed, in UTF-16 units. */
 const patternLength = 200
 
-/** What was allowed for always on the server of the chat. */
+/** The permissions that were always allowed on the server of the chat. */
 interface AllowedCommands {
   readonly list: readonly Command[]
-  /** Revokes what a button names, by its id. */
+  /** Revokes the grant of a button, by its id. */
   revoke(target: Target, id: string): Promise<CommandReply>
 }
 
@@ -247,7 +247,7 @@ function allowedCommands({ config }: CommandContext, allowed: SavedGrants): Allo
   }
 
   async function revokeOne(grant: Grant, { canRevoke }: GrantList): Promise<CommandReply> {
-    if (!canRevoke) throw new CommandRefusal(keptBy(grant.server))
+    if (!canRevoke) throw new CommandRefusal(whyNotRevocable(grant.server))
     await allowed.revoke(grant)
     return { text: texts.revoked(patternsOf(grant)) }
   }
@@ -260,7 +260,7 @@ function allowedCommands({ config }: CommandContext, allowed: SavedGrants): Allo
       const doubt = grant.isConfirmed || listed.canRevoke ? '' : ` · ${texts.allowedUnsure}`
       return `${index + 1}. ${patternsOf(grant)} · ${plain(grant.permission)} · ${plain(grant.by.name)} · ${at}${doubt}`
     })
-    const how = listed.canRevoke ? plain(texts.allowedHelp) : keptBy(server)
+    const how = listed.canRevoke ? plain(texts.allowedHelp) : whyNotRevocable(server)
     const buttons = shown.map(({ id }, index) => ({ label: texts.revoke(index + 1), data: `b/revoke/${id}` }))
     return {
       text: [texts.allowed(plain(server)), '', ...lines, '', how].join('\n'),
@@ -268,7 +268,7 @@ function allowedCommands({ config }: CommandContext, allowed: SavedGrants): Allo
     }
   }
 
-  function keptBy(server: string): string {
+  function whyNotRevocable(server: string): string {
     return config.servers[server]?.agent !== undefined ? texts.allowedByAgent : texts.allowedUntilRestart
   }
 

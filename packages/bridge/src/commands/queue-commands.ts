@@ -8,14 +8,14 @@ import { type Command, type CommandCall, type CommandContext, CommandRefusal, ty
 /** How much of an entry is listed, in UTF-16 units. */
 const lineLength = 100
 
-/** Commands about the prompts that wait. */
+/** Commands about queued prompts. */
 export function queueCommands(context: CommandContext): readonly Command[] {
   const { state, runner, people } = context
   return [
     {
       name: 'queue',
       usage: '[drop <number> | edit <number> <text>]',
-      description: 'the prompts that wait',
+      description: 'the queued prompts',
       isOnce: true,
       run: async (call) => {
         const [, verb = '', number = '', text = ''] = /^(\w+)(?:\s+(\d+))?(?:\s+([\s\S]+))?$/.exec(call.rest) ?? []

@@ -13,7 +13,7 @@ import type { Command, CommandContext, CommandReply } from './command.ts'
 /** How many executions `/list` shows. */
 const mostListed = 10
 
-/** Commands about what runs and ran in the chat. */
+/** Commands about the current and recent runs of the chat. */
 export function runCommands(context: CommandContext): readonly Command[] {
   const { registry, runner, failed, clock, onError } = context
   return [
@@ -74,27 +74,27 @@ export function runCommands(context: CommandContext): readonly Command[] {
       run: async ({ place, person, entry }) => {
         const isCompacting = runner.active(place).some(({ stream }) => stream()?.reply?.compaction?.state === 'running')
         if (isCompacting) return { text: texts.compacting }
-        const said = await stopRuns(context, { place, person, ...entry, command: '/interrupt' })
-        return said.text === texts.canceled ? { ...said, text: texts.interrupted } : said
+        const reply = await stopRuns(context, { place, person, ...entry, command: '/interrupt' })
+        return reply.text === texts.canceled ? { ...reply, text: texts.interrupted } : reply
       },
     },
   ]
 }
 
 export interface StopRequest extends Partial<Pick<QueuedPrompt, 'isTried' | 'receivedAt'>> {
-  /** What the person used. Default: `/stop`. */
+  /** The command that the person sent. Default: `/stop`. */
   readonly command?: string | undefined
   readonly place: ChatPlace
   readonly person: Person
   readonly actor: Actor
 }
 
-/** Stops what runs in a place, as far as the person may. */
+/** Stops the runs of a place that the person may stop. */
 export async function stopRuns(context: CommandContext, request: StopRequest): Promise<CommandReply> {
   const { place, person, actor, isTried, receivedAt = Number.POSITIVE_INFINITY, command = '/stop' } = request
   const { runner, routes, people, servers, onError } = context
   await runner.restored(place)
-  // Before a crash it may have stopped what ran then, and the next prompt is not meant.
+  // Before a crash it may have stopped the run of that time. It must not stop the next one.
   const running = runner
     .active(place)
     .map((run) => ({ run, ...run.execution() }))
@@ -111,7 +111,7 @@ export async function stopRuns(context: CommandContext, request: StopRequest): P
     if (mine.length > 0) return { text: texts.canceled }
     const route = await routes.of(place)
     const opencode = route && servers.get(route.server)
-    // Someone may work in the session from elsewhere.
+    // The session may have a run that was started elsewhere.
     if (!opencode || route.sessionID === undefined || !person.may.has('admin')) return { text: texts.nothingRuns }
     const reply = await opencode.reply(route.sessionID)
     if (!reply || reply.phase === 'settled') return { text: texts.nothingRuns }
@@ -126,10 +126,10 @@ export async function stopRuns(context: CommandContext, request: StopRequest): P
 /** How much of a line `/status` shows, in UTF-16 units. */
 const lineLength = 200
 
-/** How much `/logs` shows, in UTF-16 units: a few messages on every platform. */
+/** How much `/logs` shows, in UTF-16 units: a few messages on each platform. */
 const mostOfLog = 12_000
 
-/** `⏳ Running (42s) · abc123` and its second line. `last` is the newest line of a running execution. */
+/** Formats a status, for example `⏳ Running (42s) · abc123`, with a second line. `last` is the newest line of a running execution. */
 export function statusText(execution: Execution, now: number, last: LogLine | undefined): string {
   const { id, phase, status, startedAt, finishedAt = now, reason = '' } = execution
   const time = elapsed(finishedAt - startedAt)
@@ -148,7 +148,7 @@ export function statusText(execution: Execution, now: number, last: LogLine | un
   return status satisfies never
 }
 
-/** `Recent executions (this chat):` with a line each. */
+/** Formats a list of executions, one per line. */
 export function listText(executions: readonly Execution[]): string {
   if (executions.length === 0) return 'No recent executions in this chat.'
   const lines = executions.map(({ id, phase, status, startedAt, finishedAt = startedAt }) => {
@@ -165,7 +165,7 @@ const labels: Readonly<Record<Execution['status'], string>> = {
   error: '❌ Error',
 }
 
-/** `[stdout] …` and `[stderr] …`. */
+/** Formats log lines as `[stdout] …` and `[stderr] …`. */
 export function logText(id: string, lines: readonly LogLine[]): string {
   if (lines.length === 0) return `No output yet · ${id}`
   const shown: string[] = []
@@ -181,7 +181,7 @@ export function logText(id: string, lines: readonly LogLine[]): string {
 
 export const unknownText = (id: string): string => `Unknown execution ID: ${oneLine(id, 40)}`
 
-/** To the second, in UTC. */
+/** Formats a time in UTC, to the second. */
 function stamp(at: number): string {
   return `${new Date(at).toISOString().slice(0, 19)}Z`
 }

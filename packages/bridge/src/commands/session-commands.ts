@@ -14,12 +14,12 @@ interface Choice {
   readonly title: string
 }
 
-/** Commands about sessions. A place shows the sessions that were used in it; admins see all of the project. */
+/** Commands about sessions. They list the sessions that were used in the place. In a private chat, admins see all of the project. */
 export interface SessionCommands {
   readonly list: readonly Command[]
-  /** One page of the sessions, with buttons. */
+  /** Returns one page of the sessions, with buttons. */
   page(choosing: Choosing, page: number): Promise<CommandReply>
-  /** Makes a session the place's own. */
+  /** Makes the place use a session, which is given by its number or id. */
   switchTo(choosing: Choosing, given: string): Promise<CommandReply>
 }
 
@@ -94,12 +94,12 @@ export function sessionCommands(context: CommandContext): SessionCommands {
   async function choices({ place, person, route, opencode }: Choosing): Promise<readonly Choice[]> {
     const used = (await routes.used(place)).filter(({ server }) => server === route.server)
     const known = await opencode.sessions({ directory: directoryOf(route.server) })
-    // The others in a shared chat may not know all of the project.
+    // Only in a private chat, because the others in a shared chat may not see all of the project.
     const isPrivate = place.chat.kind === 'private' && mirrors.others(place).length === 0
     const isAll = person.may.has('admin') && isPrivate && directoryOf(route.server) !== undefined
     const titles = new Map(known.map(({ sessionID, title }) => [sessionID, title ?? texts.untitled]))
     const ids = isAll ? known.map(({ sessionID }) => sessionID) : used.map(({ sessionID }) => sessionID)
-    // Sessions of other directories, and deleted ones, are not in the server's list.
+    // Omits sessions of other directories and deleted ones, which the server doesn't list.
     return ids.flatMap((sessionID) => {
       const title = titles.get(sessionID)
       return title === undefined ? [] : [{ sessionID, title }]

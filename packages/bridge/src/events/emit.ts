@@ -1,10 +1,10 @@
 import type { ChatPlace } from '../place.ts'
 import type { BridgeEvent, EventPlace } from './event.ts'
 
-/** Gets what happens in a bridge. */
+/** Receives the events of a bridge. */
 export type BridgeObserver = (event: BridgeEvent) => void
 
-/** Tells all observers. The failure of one is reported, and touches no other. */
+/** Calls all observers. If one throws, its error is reported and the others still run. */
 export function emitTo(observers: readonly BridgeObserver[], onError: (error: Error) => void): BridgeObserver {
   return (event) => {
     for (const observe of observers) {
@@ -17,7 +17,7 @@ export function emitTo(observers: readonly BridgeObserver[], onError: (error: Er
   }
 }
 
-/** A place as events name it. */
+/** The place and time of an event. */
 export function eventPlace({ channel, chat }: ChatPlace, at: number): EventPlace {
   return { at, channel, chat: chat.id, ...(chat.thread !== undefined && { thread: chat.thread }) }
 }

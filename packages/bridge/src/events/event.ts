@@ -1,7 +1,7 @@
 import type { Outcome } from '@reply/core'
 import type { PermissionReply } from '@reply/core/internal'
 
-/** Where something happened. Ids are the platform's; no event contains what people or agents wrote. */
+/** Where and when something happened. Ids are the platform's. No event contains what people or agents wrote. */
 export interface EventPlace {
   /** In ms since the epoch. */
   readonly at: number
@@ -9,33 +9,39 @@ export interface EventPlace {
   readonly channel: string
   /** The chat's id on the platform. */
   readonly chat: string
-  /** The thread's id. Absent outside of threads. */
+  /** The thread's id. Absent outside threads. */
   readonly thread?: string | undefined
 }
 
-/** What a person did, and what became of it. */
+/** A person sent a message, pressed a button or stopped a run. */
 export interface InboundEvent extends EventPlace {
   readonly type: 'inbound'
-  /** A message, a press of a button, or the platform's own Stop. */
+  /** A message, a press of a button, or the platform's own Stop button. */
   readonly kind: 'text' | 'press' | 'stop'
   /** The actor's id on the platform. */
   readonly actorID: string
   /** The message that was written, or whose button was pressed. Absent for a stop. */
   readonly messageID?: string | undefined
-  /** `taken`: written down. `repeated`: it was taken before. `handled`: a press or a stop. */
+  /**
+   * - `taken`: a message that was stored.
+   * - `repeated`: a message that had been taken before.
+   * - `handled`: a press or a stop.
+   * - `ignored`: a message that was not meant for the bot.
+   * - `refused`: see `why`.
+   */
   readonly verdict: 'taken' | 'repeated' | 'handled' | 'ignored' | 'refused'
-  /** Why it was refused. */
+  /** Why it was refused. Absent otherwise. */
   readonly why?: string | undefined
 }
 
-/** A run's beginning or end. */
+/** A run started, was found after a restart, or ended. */
 export interface RunEvent extends EventPlace {
   readonly type: 'run'
-  /** `posted`: on its way to the server. `found`: found again after a restart. `ended`: over. */
+  /** `posted`: it is being sent to the server. `found`: found after a restart. `ended`: it ended. */
   readonly phase: 'posted' | 'found' | 'ended'
-  /** The id that people know the run by. */
+  /** The run's id, as people see it in the chat. */
   readonly executionID: string
-  /** The actor whose prompt it is. */
+  /** The id of the prompt's author on the platform. */
   readonly actorID: string
   /** The message with the prompt. */
   readonly messageID: string
@@ -43,95 +49,95 @@ export interface RunEvent extends EventPlace {
   readonly server: string
   /** Absent if it ended before it had a session. */
   readonly sessionID?: string | undefined
-  /** How it ended. Absent before, and if no reply was seen. */
+  /** How it ended. Absent before that, and if the run had no reply. */
   readonly outcome?: Outcome | undefined
-  /** Why it failed. Absent unless it did. May contain the server's words. */
+  /** Why it failed. Absent otherwise. May quote the server. */
   readonly reason?: string | undefined
-  /** Times since the message was heard, in ms. Each absent if it did not happen, or before. */
+  /** Times since the message with the prompt was received. Each is absent until it happened. */
   readonly times: RunTimes
 }
 
-/** Times since the message with the prompt was heard, in ms. */
+/** Times since the message with the prompt was received, in ms. */
 export interface RunTimes {
   /** When it was posted to the server. */
   readonly postedMs?: number | undefined
-  /** When the agent wrote or did something first. */
+  /** When the first output of the agent arrived. */
   readonly firstByteMs?: number | undefined
-  /** When the run was over. */
+  /** When the run ended. */
   readonly endedMs?: number | undefined
 }
 
-/** A question or a permission. */
+/** A question or permission request was asked, answered, rejected or withdrawn. */
 export interface AskEvent extends EventPlace {
   readonly type: 'ask'
-  /** What happened to it. */
+  /** What happened. `withdrawn`: it ended without an answer, for example because the run was stopped. */
   readonly phase: 'asked' | 'answered' | 'rejected' | 'withdrawn'
-  /** What is asked. */
+  /** The type of the ask. */
   readonly askType: 'question' | 'permission'
   /** The ask's id on the server. */
   readonly requestID: string
   /** The run that waits for it. */
   readonly executionID: string
-  /** The session that asks: the run's own, or a sub-agent's. */
+  /** The session that asks: the run's own, or that of a sub-agent. */
   readonly sessionID: string
-  /** How a permission was answered. Absent for a question, while it waits, and if it was withdrawn. */
+  /** The answer to a permission request. Absent for a question, while it is pending, and if it was withdrawn. */
   readonly decision?: PermissionReply | undefined
-  /** The id of the actor who answered it, on the platform. Absent if it was answered elsewhere. */
+  /** The id on the platform of the person who answered. Absent if it was answered elsewhere. */
   readonly actorID?: string | undefined
-  /** The channel of that actor, by its name in the config: a mirror's may be another than `channel`. */
+  /** The channel of that person, by its name in the config. Differs from `channel` if a mirror answered. */
   readonly actorChannel?: string | undefined
-  /** How long it waited, in ms. Absent while it does. */
+  /** How long it was pending, in ms. Absent while it is. */
   readonly waitedMs?: number | undefined
 }
 
-/** What a reply left in the chat when it was shown to its end. */
+/** A reply was delivered: the chat shows all of it that could be shown. */
 export interface DeliveryEvent extends EventPlace {
   readonly type: 'delivery'
-  /** The run whose reply it is. */
+  /** The run of the reply. */
   readonly executionID: string
   /** Absent if it ended before it had a session. */
   readonly sessionID?: string | undefined
-  /** Messages on the screen. */
+  /** How many messages the chat shows. */
   readonly shown: number
-  /** How many messages are missing. */
+  /** How many messages the chat does not show. */
   readonly undelivered: number
-  /** Posts that the platform did not confirm. */
+  /** How many posts the platform did not confirm. */
   readonly doubtful: number
-  /** Calls to the platform. */
+  /** How many calls to the platform it took. */
   readonly calls: number
   /** How many of them were rate-limited. */
   readonly rateLimited: number
-  /** From the person's message to the first message about it in the chat, in ms. Absent if there is none. */
+  /** From the person's message to the first message of the reply in the chat, in ms. Absent if the chat shows none. */
   readonly firstShownMs?: number | undefined
   /** From the person's message to the end of the delivery, in ms. */
   readonly deliveredMs: number
 }
 
-/** A channel gets what people write, or does not any more. It tries again by itself. */
+/** A channel started or stopped receiving messages. A disconnected channel keeps retrying. */
 export interface ChannelEvent {
   readonly type: 'channel'
   /** In ms since the epoch. */
   readonly at: number
   /** The channel's name in the config. */
   readonly channel: string
-  /** `disconnected`: the platform refuses it, or could not be reached for a minute. */
+  /** `disconnected`: the platform refuses the connection, or was unreachable for a minute. */
   readonly status: 'receiving' | 'disconnected'
-  /** What failed and the cure. Absent while it hears. */
+  /** What failed and how to fix it. Absent while it receives. */
   readonly reason?: string | undefined
 }
 
-/** What failed for good and waits for a person, whenever that changes and after each start. `reply bridge failed` lists it. */
+/** How many failures need a person. Emitted after each start and after each change. `reply bridge failed` lists them. */
 export interface FailuresEvent {
   readonly type: 'failures'
   /** In ms since the epoch. */
   readonly at: number
-  /** Answers that their chats may not show. */
+  /** Answers that their chat may not show. */
   readonly deliveries: number
-  /** Prompts that may have run before a restart: no one has decided whether they run again. */
+  /** Prompts that may have run before a restart, and whose authors have not decided yet. */
   readonly prompts: number
   /** Rows of the state that could not be read. */
   readonly rows: number
 }
 
-/** What an operator may want to know of a bridge: for logs, metrics and traces. */
+/** An event of a bridge, for logs, metrics and traces. */
 export type BridgeEvent = ChannelEvent | InboundEvent | RunEvent | AskEvent | DeliveryEvent | FailuresEvent

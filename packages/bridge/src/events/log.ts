@@ -2,18 +2,18 @@ import { type DestinationStream, type LevelWithSilent, pino } from 'pino'
 import type { BridgeOptions } from '../bridge.ts'
 import type { BridgeEvent } from './event.ts'
 
-/** How a bridge logs. */
+/** Options of `bridgeLog`. */
 export interface BridgeLogOptions {
-  /** The lowest level that is written. Default `info`; `debug` adds what was ignored. */
+  /** The lowest level that is logged. Default: `info`. `debug` adds ignored messages. */
   readonly level?: LevelWithSilent | undefined
-  /** Where the lines go. Default: standard output. */
+  /** Receives the lines. Default: standard output. */
   readonly destination?: DestinationStream | undefined
 }
 
 /**
- * Logs as JSON lines through pino: one for each inbound, run, ask and delivery, with the ids that tie them together
- * (`executionID`, `sessionID`, `messageID`, `requestID`), for a channel that hears or doesn't, for failures and for what
- * an operator should know. What people and agents wrote is not logged. Spread it into the options of `openBridge`.
+ * Logs JSON lines with pino: one for each event, error and notice. Lines of the same run have the same `executionID`, and
+ * `sessionID`, `messageID` and `requestID` where they apply. What people and agents wrote is never logged. Spread the
+ * result into the options of `openBridge`, for example `openBridge({ path, ...bridgeLog() })`.
  */
 export function bridgeLog(
   options: BridgeLogOptions = {},
@@ -33,7 +33,7 @@ export function bridgeLog(
   }
 }
 
-/** None of these fields is ever set; if one slips in, its value does not show. */
+/** No event has these fields. If one is ever added by mistake, its value is redacted. */
 const names = ['token', 'password', 'secret', 'authorization', 'text']
 const secretPaths = names.flatMap((name) => [name, `*.${name}`])
 

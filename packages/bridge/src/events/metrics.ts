@@ -4,9 +4,9 @@ import type { BridgeEvent } from './event.ts'
 
 /** Metrics of a bridge, for Prometheus. */
 export interface BridgeMetrics {
-  /** Counts what happens: one of the bridge's `observers`. */
+  /** Counts events. Add it to the bridge's `observers`. */
   readonly observe: BridgeObserver
-  /** The metrics in Prometheus text. */
+  /** Returns the metrics in the Prometheus text format. */
   text(): Promise<string>
   /** The content type of that text. */
   readonly contentType: string
@@ -15,7 +15,10 @@ export interface BridgeMetrics {
 /** The upper bounds of the histograms, in seconds. */
 const seconds = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800]
 
-/** Counts runs, asks, inbounds, and the calls to the platforms with their rate limits, by channel; no ids of people or chats. */
+/**
+ * Counts runs, asks, received messages, calls to the platforms and rate limits, by channel. Labels never contain ids of
+ * people or chats.
+ */
 export function bridgeMetrics(): BridgeMetrics {
   const register = new Registry()
   const registers = [register]
@@ -26,32 +29,37 @@ export function bridgeMetrics(): BridgeMetrics {
     help: string,
     labelNames: readonly Label[],
   ): Histogram<Label> => new Histogram({ name: `reply_bridge_${name}`, help, labelNames, buckets: seconds, registers })
-  const inbounds = counter('inbounds_total', 'What people wrote and pressed.', ['channel', 'kind', 'verdict'])
+  const inbounds = counter('inbounds_total', 'Messages, presses and stops by people.', ['channel', 'kind', 'verdict'])
   const runs = counter('runs_total', 'Runs that ended.', ['channel', 'server', 'outcome'])
-  const asks = counter('asks_total', 'Questions and permissions, by how they ended.', ['channel', 'type', 'result'])
+  const asks = counter('asks_total', 'Questions and permission requests that ended.', ['channel', 'type', 'result'])
   const calls = counter('platform_calls_total', 'Calls to the platform for replies.', ['channel'])
-  const limited = counter('rate_limited_total', 'Calls that the platform refused as too many.', ['channel'])
+  const limited = counter('rate_limited_total', 'Calls that the platform rate-limited.', ['channel'])
   const undelivered = counter('undelivered_total', 'Messages that could not be shown.', ['channel'])
   const doubtful = counter('doubtful_total', 'Posts that the platform did not confirm.', ['channel'])
-  const firstByte = histogram('first_byte_seconds', 'From the message to the first byte of the agent.', ['channel'])
-  const firstShown = histogram('first_shown_seconds', 'From the message to the first message about it.', ['channel'])
+  const firstByte = histogram('first_byte_seconds', 'From the message to the first output of the agent.', ['channel'])
+  const firstShown = histogram('first_shown_seconds', 'From the message to the first message of the reply.', [
+    'channel',
+  ])
   const delivered = histogram('delivered_seconds', 'From the message to the end of the delivery.', ['channel'])
-  const waited = histogram('ask_wait_seconds', 'How long asks waited for people.', ['channel', 'type'])
+  const waited = histogram('ask_wait_seconds', 'How long questions and permission requests waited for an answer.', [
+    'channel',
+    'type',
+  ])
   const open = new Gauge({
     name: 'reply_bridge_runs',
-    help: 'Runs under way.',
+    help: 'Runs in progress.',
     labelNames: ['channel'] as const,
     registers,
   })
   const receiving = new Gauge({
     name: 'reply_bridge_channel_receiving',
-    help: '1 while the channel receives what people write, 0 while it reconnects.',
+    help: '1 while the channel receives messages, 0 while it reconnects.',
     labelNames: ['channel'] as const,
     registers,
   })
   const failed = new Gauge({
     name: 'reply_bridge_failed',
-    help: 'What failed for good.',
+    help: 'Failures that need a person.',
     labelNames: ['kind'] as const,
     registers,
   })

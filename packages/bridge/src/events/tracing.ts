@@ -2,19 +2,19 @@ import { context, type Span, SpanStatusCode, type Tracer, trace } from '@opentel
 import type { BridgeObserver } from './emit.ts'
 import type { AskEvent, DeliveryEvent, RunEvent } from './event.ts'
 
-/** How to trace a bridge. */
+/** Options of `bridgeTracing`. */
 export interface TracingOptions {
-  /** Makes the spans. Default: the global one, named `@reply/bridge`. */
+  /** Creates the spans. Default: the global tracer named `@reply/bridge`. */
   readonly tracer?: Tracer | undefined
 }
 
-/** How many runs and asks are traced at once; the oldest ones are ended. */
+/** How many runs, and how many asks, are traced at once. Beyond that, the oldest span is ended. */
 const mostOpen = 10_000
 
 /**
- * Traces a bridge: one of its `observers`. Each run is a span `reply.run` from the message to the end of the delivery, with
- * the events `posted`, `first byte`, `first shown` and `ended`, and the platform's calls and rate limits as attributes; each
- * ask is a span `reply.ask` below it.
+ * Traces a bridge. Add the result to the bridge's `observers`. Each run is a span `reply.run` from the message to the end
+ * of the delivery, with the events `posted`, `first byte`, `first shown` and `ended`. Its attributes count the platform's
+ * calls and rate limits. Each ask is a span `reply.ask` below it.
  */
 export function bridgeTracing({ tracer = trace.getTracer('@reply/bridge') }: TracingOptions = {}): BridgeObserver {
   const runs = createOpenSpans()
@@ -50,7 +50,7 @@ export function bridgeTracing({ tracer = trace.getTracer('@reply/bridge') }: Tra
     if (outcome !== undefined) span.setAttribute('reply.outcome', outcome)
     if (outcome !== 'completed')
       span.setStatus({ code: SpanStatusCode.ERROR, ...(reason !== undefined && { message: reason }) })
-    // Without a reply, nothing is delivered.
+    // Without a reply, no delivery event follows.
     if (outcome === undefined) runs.end(key, at)
   }
 
@@ -96,7 +96,7 @@ function placeOf(event: AskEvent | DeliveryEvent | RunEvent): Record<string, str
   return thread === undefined ? ids : { ...ids, 'reply.thread': thread }
 }
 
-/** Spans that are not over, by key. */
+/** Creates a map of spans that have not ended, by key. */
 function createOpenSpans(): {
   get(key: string): Span | undefined
   add(key: string, span: Span): Span
@@ -117,7 +117,7 @@ function createOpenSpans(): {
   }
 
   function end(key: string, at: number): void {
-    // A number from before the start of this process would count as time since then.
+    // OpenTelemetry takes a number below the process's start time for an offset from it, so this passes a Date.
     spans.get(key)?.end(new Date(at))
     spans.delete(key)
   }

@@ -12,43 +12,44 @@ import type { Registry } from '../state/registry.ts'
 import type { State } from '../state/state.ts'
 import type { Write } from '../store/store.ts'
 import { texts } from '../texts.ts'
-import { deliveriesOf, failedPrefix, failureKey, failuresIn, keepFailure, unknownPrefix } from './failure-rows.ts'
+import { deliveriesPrefix, failedPrefix, failureKey, failuresIn, unknownPrefix, writeFailure } from './failure-rows.ts'
 
-/** Answers that did not reach their chat for certain: kept, told there once it answers, and posted again on demand. */
+/** Answers that their chat may not show. They are stored, reported in the chat once it responds, and posted again on demand. */
 export interface FailedDeliveries {
-  /** What the places are missing of a reply that people wait for. */
-  of(execution: Execution, reply: Reply, delivered: readonly Delivered[]): readonly FailedDelivery[]
-  /** The words that end a run without an answer: a failed delivery, until `say` has them in the chat. */
-  owed(execution: Pick<Execution, 'id' | 'prompt' | 'server' | 'sessionID'>, text: string): FailedDelivery
-  /** The writes that keep it. Call `kept` once they are made. */
-  keep(failed: readonly FailedDelivery[]): readonly Write[]
+  /** Returns a failed delivery for each place that misses a part of the answer or its ending. */
+  findMissing(execution: Execution, reply: Reply, delivered: readonly Delivered[]): readonly FailedDelivery[]
+  /** Creates a failed delivery for a text that ends a run without an answer. It stays one until `postPending` posted it. */
+  pendingFor(execution: Pick<Execution, 'id' | 'prompt' | 'server' | 'sessionID'>, text: string): FailedDelivery
+  /** Returns the writes that store failed deliveries. Call `report` after they are committed. */
+  write(failed: readonly FailedDelivery[]): readonly Write[]
   /**
-   * Posts what is owed, after the writes of `keep` are made, and has `onPosted` make those that end it. What the chat does
-   * not take stays kept. Rejects if the bridge stops meanwhile, so that the next process tells of it.
+   * Posts a pending text. Call it after the writes of `write` are committed. `onPosted` must commit the writes that it gets,
+   * which remove the failed delivery. If the post fails, the delivery stays stored. Rejects if the bridge stops
+   * meanwhile: the next process then reports it.
    */
-  say(
-    owed: FailedDelivery,
+  postPending(
+    pending: FailedDelivery,
     note: Omit<ChatMessage, 'text'>,
     onPosted: (writes: readonly Write[]) => Promise<void>,
   ): Promise<void>
-  /** The same as a reply to a message, with those writes at its end. Never rejects. */
-  tell(owed: FailedDelivery, replyTo: MessageRef, more?: readonly Write[]): Promise<void>
-  /** Reports it, and tells each chat as soon as it answers. */
-  kept(failed: readonly FailedDelivery[]): void
-  /** A row was put aside. If it was a message that waited, its chat is told that it was not run. */
+  /** Posts a pending text as a reply to a message, and commits `more` with the removal. Never rejects. */
+  replyPending(pending: FailedDelivery, replyTo: MessageRef, more?: readonly Write[]): Promise<void>
+  /** Reports failed deliveries to `onError`, and in each chat as soon as it responds. */
+  report(failed: readonly FailedDelivery[]): void
+  /** Call it when an unreadable row was put aside. If the row was a queued message, its chat learns that it was not run. */
   rowPutAside(row: UnreadableRow): void
-  /** A person wrote in that place, so its platform answers. */
+  /** Call it when a person wrote in a place: its platform responds, so the report is retried now. */
   placeAnswered(place: ChatPlace): void
-  /** Posts the answers of a place again, oldest first. Rejects with what failed; those before it are posted. */
+  /** Posts the failed answers of a place again, oldest first. Resolves with how many. Rejects at the first post that fails. */
   resend(place: ChatPlace): Promise<number>
-  /** Tells what an earlier process could not tell. */
+  /** Reports what an earlier process could not report. */
   restore(): Promise<void>
-  /** Counts what failed, and tells the observers unless it is what they were told last. */
+  /** Counts the failures, and emits an event if the counts changed. */
   count(): Promise<void>
   stop(): void
 }
 
-/** What a sink left in a place. */
+/** The result of a sink in a place. */
 export interface Delivered {
   readonly place: ChatPlace
   readonly delivery: Delivery
@@ -65,29 +66,31 @@ export function createFailedDeliveries(options: {
   readonly onError: (error: Error) => void
 }): FailedDeliveries {
   const { state, registry, channels, former, clock, emit, onError } = options
-  /** By place, as it was called first: ends the pause before the next try to tell it. */
-  const telling = new Map<string, () => void>()
-  const asked = new Set<string>()
-  /** The keys of what is on its way, so that nothing failed yet. */
-  const saying = new Set<string>()
+  /** By the first key of a place: ends the pause before the next attempt to report. */
+  const reporting = new Map<string, () => void>()
+  const requested = new Set<string>()
+  /** Keys of texts that are being posted, so they have not failed yet. */
+  const posting = new Set<string>()
   let counted = ''
   let isStopped = false
   return {
-    of,
-    owed,
-    say,
-    tell: tellOwed,
-    keep: (failed) => failed.map(keepFailure),
-    kept,
+    findMissing,
+    pendingFor,
+    postPending,
+    replyPending,
+    write: (failed) => failed.map(writeFailure),
+    report,
     rowPutAside,
-    placeAnswered: (place) => telling.get(placeKey(former(place)))?.(),
+    placeAnswered: (place) => reporting.get(placeKey(former(place)))?.(),
     resend,
     restore,
     count,
     stop,
   }
 
-  function of(...[execution, reply, delivered]: Parameters<FailedDeliveries['of']>): readonly FailedDelivery[] {
+  function findMissing(
+    ...[execution, reply, delivered]: Parameters<FailedDeliveries['findMissing']>
+  ): readonly FailedDelivery[] {
     const { id, server, sessionID, reason: ending = '' } = execution
     const text = [textOf(reply), ending].filter((one) => one.trim() !== '').join('\n\n')
     return delivered.flatMap(({ place: { channel, chat }, delivery }): readonly FailedDelivery[] => {
@@ -99,8 +102,8 @@ export function createFailedDeliveries(options: {
     })
   }
 
-  function owed(
-    { id, prompt, server, sessionID }: Parameters<FailedDeliveries['owed']>[0],
+  function pendingFor(
+    { id, prompt, server, sessionID }: Parameters<FailedDeliveries['pendingFor']>[0],
     text: string,
   ): FailedDelivery {
     const { channel, chat } = prompt
@@ -108,25 +111,27 @@ export function createFailedDeliveries(options: {
     return { type: 'delivery', id, channel, chat, server, sessionID, text, ...why }
   }
 
-  async function say(...[owed, note, onPosted]: Parameters<FailedDeliveries['say']>): Promise<void> {
-    const key = failureKey(owed)
-    saying.add(key)
+  async function postPending(...[pending, note, onPosted]: Parameters<FailedDeliveries['postPending']>): Promise<void> {
+    const key = failureKey(pending)
+    posting.add(key)
     try {
-      await channels.post(owed, { ...note, text: owed.text }, sessionOf(owed))
+      await channels.post(pending, { ...note, text: pending.text }, sessionOf(pending))
     } catch (cause) {
       if (isTakenOver(cause) || isStopped) throw cause
-      const unsaid = { ...owed, reason: messageOf(cause) }
-      await state.persist(() => state.commit([keepFailure(unsaid)]))
-      saying.delete(key)
-      return kept([unsaid])
+      const unposted = { ...pending, reason: messageOf(cause) }
+      await state.persist(() => state.commit([writeFailure(unposted)]))
+      posting.delete(key)
+      return report([unposted])
     }
     await onPosted([{ type: 'remove', key }])
-    saying.delete(key)
+    posting.delete(key)
   }
 
-  async function tellOwed(...[owed, replyTo, more = []]: Parameters<FailedDeliveries['tell']>): Promise<void> {
+  async function replyPending(
+    ...[pending, replyTo, more = []]: Parameters<FailedDeliveries['replyPending']>
+  ): Promise<void> {
     try {
-      await say(owed, { replyTo }, async (writes) => {
+      await postPending(pending, { replyTo }, async (writes) => {
         await state.persist(() => state.commit([...writes, ...more]))
       })
     } catch (error) {
@@ -134,25 +139,25 @@ export function createFailedDeliveries(options: {
     }
   }
 
-  function kept(failed: readonly FailedDelivery[]): void {
+  function report(failed: readonly FailedDelivery[]): void {
     for (const one of failed) {
       const what = `The answer of run ${one.id} may be missing in ${one.channel}:${one.chat.id}: ${one.reason}`
       onError(
         new BridgeError('delivery', `${what} "reply bridge failed" lists it, and /resend in that chat posts it again.`),
       )
-      void tell(one)
+      void reportIn(one)
     }
     if (failed.length > 0) void count().catch(onError)
   }
 
   async function deliveriesIn(prefix: string): Promise<readonly FailedDelivery[]> {
     const all = failuresIn(await state.list(prefix))
-    return all.flatMap((one) => (one.type === 'delivery' && !saying.has(failureKey(one)) ? [one] : []))
+    return all.flatMap((one) => (one.type === 'delivery' && !posting.has(failureKey(one)) ? [one] : []))
   }
 
-  /** Those of a place, also from before its chat got another id. */
+  /** The failed deliveries of a place, including those from before its chat got another id. */
   async function missingIn(place: ChatPlace): Promise<readonly FailedDelivery[]> {
-    const prefixes = new Set([former(place), place].map(deliveriesOf))
+    const prefixes = new Set([former(place), place].map(deliveriesPrefix))
     const all: FailedDelivery[] = []
     for (const prefix of prefixes) all.push(...(await state.persist(() => deliveriesIn(prefix))))
     return all
@@ -164,24 +169,24 @@ export function createFailedDeliveries(options: {
     if (place && channels.has(place.channel)) void channels.notify(place, { text: texts.unreadable })
   }
 
-  /** Tries until the chat has taken it: whatever kept the answer from it may last. */
-  async function tell(place: ChatPlace): Promise<void> {
+  /** Retries until the chat accepts the report, because the cause of the failure may last. */
+  async function reportIn(place: ChatPlace): Promise<void> {
     const key = placeKey(former(place))
-    // It looks again before it ends.
-    const isTelling = telling.has(key)
-    asked.add(key)
-    if (isTelling) return
-    telling.set(key, () => {})
+    // The report in progress checks for new failures before it ends.
+    const isReporting = reporting.has(key)
+    requested.add(key)
+    if (isReporting) return
+    reporting.set(key, () => {})
     try {
       for (let failures = 0; !isStopped && channels.has(place.channel); failures++) {
-        asked.delete(key)
-        const failed = (await missingIn(place)).filter(({ isTold }) => !isTold)
+        requested.delete(key)
+        const failed = (await missingIn(place)).filter(({ isReported }) => !isReported)
         const [first] = failed
-        if (!first && asked.has(key)) continue
+        if (!first && requested.has(key)) continue
         if (!first) return
         try {
           await channels.post(place, { text: texts.undelivered(failed.map(({ id }) => id)) }, sessionOf(first))
-          for (const one of failed) await markTold(one)
+          for (const one of failed) await markReported(one)
         } catch (error) {
           if (isTakenOver(error)) return
           if (failures === 0) onError(error instanceof Error ? error : new Error(String(error)))
@@ -191,23 +196,23 @@ export function createFailedDeliveries(options: {
     } catch (error) {
       onError(error instanceof Error ? error : new Error(String(error)))
     } finally {
-      telling.delete(key)
+      reporting.delete(key)
     }
   }
 
-  /** Unless a person had it posted again meanwhile. */
-  async function markTold(failed: FailedDelivery): Promise<void> {
+  /** Does nothing if a person had the answer posted again meanwhile. */
+  async function markReported(failed: FailedDelivery): Promise<void> {
     const key = failureKey(failed)
     const expected = await state.read(key)
     if (expected === undefined) return
-    const { value, expiresAt } = keepFailure({ ...failed, isTold: true })
+    const { value, expiresAt } = writeFailure({ ...failed, isReported: true })
     await state.commit([{ type: 'compare-and-set', key, expected, value, expiresAt }])
   }
 
   function untilLater(key: string, delayMs: number): Promise<void> {
     return new Promise((resolve) => {
       const stopTimer = clock.after(delayMs, resolve)
-      telling.set(key, () => {
+      reporting.set(key, () => {
         stopTimer()
         resolve()
       })
@@ -218,7 +223,7 @@ export function createFailedDeliveries(options: {
     const failed = await missingIn(place)
     for (const one of failed) {
       await channels.post(place, { text: `${texts.resent(one.id)}\n\n${one.text}` }, sessionOf(one))
-      // It is posted: what fails now must not have it posted once more.
+      // It is posted. A failing store must not cause a second post.
       await state.persist(async () => {
         const execution = await registry.find(place, one.id)
         const done = execution?.phase === 'undelivered' ? [registry.write({ ...execution, phase: 'done' })] : []
@@ -230,13 +235,13 @@ export function createFailedDeliveries(options: {
   }
 
   async function restore(): Promise<void> {
-    const left = (await deliveriesIn(`${failedPrefix}delivery/`)).filter(({ isTold }) => !isTold)
-    for (const one of new Map(left.map((failed) => [placeKey(former(failed)), failed])).values()) void tell(one)
+    const left = (await deliveriesIn(`${failedPrefix}delivery/`)).filter(({ isReported }) => !isReported)
+    for (const one of new Map(left.map((failed) => [placeKey(former(failed)), failed])).values()) void reportIn(one)
     await count()
   }
 
   async function count(): Promise<void> {
-    const failures = failuresIn(await state.list(failedPrefix)).filter((one) => !saying.has(failureKey(one)))
+    const failures = failuresIn(await state.list(failedPrefix)).filter((one) => !posting.has(failureKey(one)))
     const deliveries = failures.filter(({ type }) => type === 'delivery').length
     const rows = failures.length - deliveries
     const prompts = (await state.list(unknownPrefix)).length
@@ -248,11 +253,11 @@ export function createFailedDeliveries(options: {
 
   function stop(): void {
     isStopped = true
-    for (const end of telling.values()) end()
+    for (const end of reporting.values()) end()
   }
 }
 
-/** The place that the name of a queue ends with, as `placeKey` wrote it. */
+/** Parses the place from the name of a queue, which ends with its `placeKey`. */
 function placeIn(queue: string): ChatPlace | undefined {
   const [, channel, id, thread] = queue.split('/').map(decodeURIComponent)
   if (channel === undefined || id === undefined) return undefined

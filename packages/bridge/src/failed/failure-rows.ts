@@ -4,29 +4,29 @@ import type { Execution } from '../state/execution.ts'
 import type { PutWrite } from '../store/apply-writes.ts'
 import type { StoredValue } from '../store/store.ts'
 
-/** All keys of failures begin with it. */
+/** The prefix of the keys of all failures. */
 export const failedPrefix = 'failed/'
 /** How long a failed answer can be posted again, in ms: 30 days. */
 const keptMs = 2_592_000_000
 
-export function deliveriesOf(place: ChatPlace): string {
+export function deliveriesPrefix(place: ChatPlace): string {
   return `${failedPrefix}delivery/${placeKey(place)}/`
 }
 
-/** The key of a failure. */
+/** Returns the key of a failure. */
 export function failureKey(failure: Failure): string {
-  if (failure.type === 'delivery') return `${deliveriesOf(failure)}${failure.id}`
+  if (failure.type === 'delivery') return `${deliveriesPrefix(failure)}${failure.id}`
   const { key, id } = failure
   return `${failedPrefix}row/${id === undefined ? key : `${key}/#${id}`}`
 }
 
-/** The write that keeps a failure. */
-export function keepFailure(failure: Failure): PutWrite {
+/** Returns the write that stores a failure. */
+export function writeFailure(failure: Failure): PutWrite {
   const expires = failure.type === 'delivery' ? { expiresAt: failure.at + keptMs } : {}
   return { type: 'put', key: failureKey(failure), value: JSON.stringify(failure), ...expires }
 }
 
-/** Reads the rows below `failedPrefix`, oldest first. One that can't be read is a failure itself. */
+/** Decodes rows below `failedPrefix`, oldest first. A row that can't be decoded is a failure itself. */
 export function failuresIn(rows: readonly StoredValue[]): readonly Failure[] {
   return rows.map(failureOf).toSorted((a, b) => a.at - b.at)
 }
@@ -39,15 +39,15 @@ function failureOf({ key, value }: StoredValue): Failure {
   }
 }
 
-/** All keys of prompts that may have run begin with it. */
+/** The prefix of the keys of all prompts that may have run. */
 export const unknownPrefix = 'unknown/'
 
-/** Where a prompt is kept that may have run already, by the id of its execution. */
+/** Returns the key of a prompt that may have run already, by the id of its execution. */
 export function unknownRunKey(place: ChatPlace, id: string): string {
   return `${unknownPrefix}${placeKey(place)}/${id}`
 }
 
-/** Keeps the prompt of an execution until a person decides. */
-export function keepUnknown({ id, prompt }: Execution, now: number): PutWrite {
+/** Returns the write that stores the prompt of an execution until a person decides whether it runs again. */
+export function writeUnknown({ id, prompt }: Execution, now: number): PutWrite {
   return { type: 'put', key: unknownRunKey(prompt, id), value: JSON.stringify(prompt), expiresAt: now + keptMs }
 }

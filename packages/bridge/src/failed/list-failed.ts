@@ -8,7 +8,7 @@ import { readState, removeFromState } from '../store/sqlite.ts'
 import type { StoredValue } from '../store/store.ts'
 import { failedPrefix, failuresIn, unknownPrefix } from './failure-rows.ts'
 
-/** Which bridge's failures to list. */
+/** Options of `listFailed`. */
 export interface ListFailedOptions {
   /** The path of the config. */
   readonly path: string
@@ -16,47 +16,49 @@ export interface ListFailedOptions {
   readonly env?: Readonly<Record<string, string | undefined>> | undefined
 }
 
-/** How long after its run an answer is listed that its chat does not show yet, in ms: most need a few seconds. */
-const heldMs = 60_000
+/** How long after the end of its run an answer is listed as waiting, in ms. Most need a few seconds. */
+const waitingMs = 60_000
 
-/** One thing that failed for good, or waits, in words. */
+/** A failure, or an answer that is still waiting for its chat. */
 export interface FailedItem {
   /**
-   * An answer that its chat may not show, a `prompt` that may have run before a restart, or a row of the state that could
-   * not be read. `held`: nothing failed yet; the run is over, and its answer waits for a chat that takes no messages or
-   * does not answer.
+   * - `delivery`: an answer that its chat may not show.
+   * - `prompt`: a prompt that may have run before a restart.
+   * - `row`: a row of the state that could not be read.
+   * - `waiting`: nothing failed yet. The run ended, but its chat accepts no messages or does not respond.
    */
-  readonly type: Failure['type'] | 'prompt' | 'held'
+  readonly type: Failure['type'] | 'prompt' | 'waiting'
   /** When it failed, in ms since the epoch. 0 if that is not known. */
   readonly at: number
-  /** What it is: the run with its chat and session, or the key of the row. No text that people or agents wrote. */
+  /** The run with its chat and session, or the key of the row. Contains no text that people or agents wrote. */
   readonly what: string
-  /** Why it failed, and the cure. */
+  /** Why it failed, and how to fix it. */
   readonly why: string
 }
 
 /**
- * What failed for good, and then what waits, each oldest first, by the state of a bridge: it may run or not, and nothing is
- * changed. Empty if nothing failed, and without a state. Rejects with `BridgeError` of type `config`, or with `StoreError`.
+ * Lists the failures of a bridge, then the answers that are waiting, each oldest first. Reads the state, changes nothing, and
+ * works beside a running bridge. Empty if nothing failed, or if there is no state. Rejects with `BridgeError` of type
+ * `config`, or with `StoreError`.
  */
 export async function listFailed({ path, env = process.env }: ListFailedOptions): Promise<readonly FailedItem[]> {
   const { stateFolder } = loadConfig(path, env)
   const failures = failuresIn(await readState(stateFolder, failedPrefix))
-  const failed = failures.map((failure) => ({ type: failure.type, at: failure.at, ...wordsFor(failure) }))
+  const failed = failures.map((failure) => ({ type: failure.type, at: failure.at, ...describe(failure) }))
   const prompts = (await readState(stateFolder, unknownPrefix)).flatMap(promptIn)
-  const held = (await readState(stateFolder, executionPrefix)).flatMap(heldIn)
-  return [...[...failed, ...prompts].toSorted(byTime), ...held.toSorted(byTime)]
+  const waiting = (await readState(stateFolder, executionPrefix)).flatMap(waitingIn)
+  return [...[...failed, ...prompts].toSorted(byTime), ...waiting.toSorted(byTime)]
 }
 
-/** Which row to forget. */
+/** Options of `forgetRow`. */
 export interface ForgetRowOptions extends ListFailedOptions {
-  /** The row's key, as `listFailed` names it. */
+  /** The row's key, as `listFailed` shows it. */
   readonly key: string
 }
 
 /**
- * Forgets rows of the state that could not be read, with their values: a bridge may run meanwhile. Resolves with how many
- * of that key there were: a queue has more than one. Rejects as `listFailed` does.
+ * Deletes the rows with a key that could not be read, with their values. Works beside a running bridge. Resolves with how
+ * many there were: the entries of a queue share a key. Rejects like `listFailed`.
  */
 export async function forgetRow({ path, env = process.env, key }: ForgetRowOptions): Promise<number> {
   const { stateFolder } = loadConfig(path, env)
@@ -72,7 +74,7 @@ function byTime(a: FailedItem, b: FailedItem): number {
   return a.at - b.at
 }
 
-/** A prompt that no one has decided about. Empty for one that can't be read. */
+/** Returns an item for a prompt that waits for a decision. Empty if the row can't be read. */
 function promptIn({ key, value }: StoredValue): readonly FailedItem[] {
   try {
     const prompt = toQueuedPrompt(value)
@@ -89,15 +91,15 @@ function promptIn({ key, value }: StoredValue): readonly FailedItem[] {
   }
 }
 
-/** The answer of an execution that is over and not shown. Empty for others, and for one that can't be read. */
-function heldIn({ value }: StoredValue): readonly FailedItem[] {
+/** Returns an item if the execution has ended and its answer is not shown. Empty otherwise, or if the row can't be read. */
+function waitingIn({ value }: StoredValue): readonly FailedItem[] {
   try {
     const { id, phase, finishedAt: at = Number.POSITIVE_INFINITY, prompt } = toExecution(value)
-    if (phase !== 'delivering' || at > systemClock.now() - heldMs) return []
+    if (phase !== 'delivering' || at > systemClock.now() - waitingMs) return []
     const what = oneLine(`answer of run ${id} in ${placeOf(prompt)}: its chat does not show all of it yet`, 300)
     const why =
       'The chat accepts no messages right now, or does not respond. The answer is shown as soon as that changes.'
-    return [{ type: 'held', at, what, why }]
+    return [{ type: 'waiting', at, what, why }]
   } catch {
     // The bridge lists it as a row, once it reads it.
     return []
@@ -108,7 +110,7 @@ function placeOf({ channel, chat }: ChatPlace): string {
   return `${channel}:${chat.id}${chat.thread === undefined ? '' : `/${chat.thread}`}`
 }
 
-function wordsFor(failure: Failure): Pick<FailedItem, 'what' | 'why'> {
+function describe(failure: Failure): Pick<FailedItem, 'what' | 'why'> {
   if (failure.type === 'row') {
     const { key, id, reason } = failure
     const what = oneLine(`row ${key}${id === undefined ? '' : `, entry ${id}`}`, 300)
@@ -117,13 +119,13 @@ function wordsFor(failure: Failure): Pick<FailedItem, 'what' | 'why'> {
       why: `It can't be read: ${reason}. It was put aside, and the state keeps its value until you forget it.`,
     }
   }
-  const { id, channel, chat, server, sessionID, missing, reason, isTold } = failure
+  const { id, channel, chat, server, sessionID, missing, reason, isReported } = failure
   const place = placeOf({ channel, chat })
   const session = sessionID === undefined ? '' : `, session ${sessionID} on ${server}`
-  const told = isTold ? 'The chat was told.' : 'The chat is told as soon as it responds.'
+  const note = isReported ? 'The chat was told.' : 'The chat is told as soon as it responds.'
   const messages = missing === 1 ? '1 message' : `${missing} messages`
   return {
     what: oneLine(`answer of run ${id} in ${place}${session}: ${messages} may be missing`, 300),
-    why: `${oneLine(reason, 300)} ${told} Send /resend there to post it again.`,
+    why: `${oneLine(reason, 300)} ${note} Send /resend there to post it again.`,
   }
 }

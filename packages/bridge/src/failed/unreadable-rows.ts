@@ -12,9 +12,9 @@ import {
 } from '../state/decode.ts'
 import type { State } from '../state/state.ts'
 import type { Write } from '../store/store.ts'
-import { keepFailure } from './failure-rows.ts'
+import { writeFailure } from './failure-rows.ts'
 
-/** What a row must be, by how its key begins. Throws if it is not. Rows of other keys are texts that can't be wrong. */
+/** Decoders by the prefix of a row's key. They throw for a row that can't be read. Rows of other prefixes may hold any text. */
 export const readable: Readonly<Record<string, (value: string, key: string) => unknown>> = {
   'execution/': toExecution,
   'log/': toLog,
@@ -28,7 +28,7 @@ export const readable: Readonly<Record<string, (value: string, key: string) => u
   'ledger/': toLedgerText,
 }
 
-/** The same for the entries of queues. */
+/** Decoders of queue entries, by the prefix of the queue's name. */
 export const queueDecoders: Readonly<Record<string, (value: string) => unknown>> = {
   'inbox/': toQueuedPrompt,
   'prompts/': toQueuedPrompt,
@@ -39,14 +39,14 @@ export interface UnreadableOptions {
   readonly state: State
   /** In ms since the epoch. */
   readonly now: () => number
-  /** A row was put aside. */
+  /** Called after a row was put aside. */
   readonly onPutAside: (row: UnreadableRow) => void
   readonly onError: (error: Error) => void
 }
 
 /**
- * The state without the rows that can't be read. Such a row is put aside with its key, reported, and absent from then on,
- * so that all others are read.
+ * Wraps a state so that a row that can't be read doesn't break reads of others. Such a row is moved to the failures,
+ * reported, and absent from then on.
  */
 export function withoutUnreadableRows({ state, now, onPutAside, onError }: UnreadableOptions): State {
   return { ...state, read, list, queue }
@@ -87,12 +87,12 @@ export function withoutUnreadableRows({ state, now, onPutAside, onError }: Unrea
         ? { type: 'compare-and-set', key, expected: value, value: undefined }
         : { type: 'dequeue', queue: key, id }
     const where = id === undefined ? key : `${key}, entry ${id}`
-    const said = `The row ${where} of the state can't be read: ${reason}.`
+    const problem = `The row ${where} of the state can't be read: ${reason}.`
     try {
-      // Another read may have put it aside meanwhile.
-      if (!(await state.commit([taken, keepFailure(row)]))) return
+      // Another read may have put it aside first.
+      if (!(await state.commit([taken, writeFailure(row)]))) return
     } catch (cause) {
-      return onError(new BridgeError('state', `${said} It could not be put aside either.`, { cause }))
+      return onError(new BridgeError('state', `${problem} It could not be put aside either.`, { cause }))
     }
     try {
       onPutAside(row)
@@ -100,7 +100,7 @@ export function withoutUnreadableRows({ state, now, onPutAside, onError }: Unrea
       onError(cause instanceof Error ? cause : new Error(String(cause)))
     }
     const cure = 'It was put aside, and everything else continues. "reply bridge failed" lists it.'
-    onError(new BridgeError('state', `${said} ${cure}`))
+    onError(new BridgeError('state', `${problem} ${cure}`))
   }
 }
 
@@ -115,7 +115,7 @@ function toTime(value: string): number {
   throw new Error('It is not a time.')
 }
 
-/** A channel's store also keeps the ids of what it heard. */
+/** The store of a channel also has rows that are not ledgers, such as the ids of received messages. */
 function toLedgerText(value: string, key: string): void {
   const [, ledgerKey = ''] = /^ledger\/[^/]*\/(.*)$/.exec(key) ?? []
   if (ledgerKeyOf(ledgerKey)) messageRefsOf(value)

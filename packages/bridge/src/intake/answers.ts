@@ -8,8 +8,8 @@ import type { Runner } from '../runs/runner.ts'
 import { chatMessageOf, texts } from '../texts.ts'
 
 /**
- * Passes what people write or press on as an answer. Resolves with false if it answers nothing in that chat.
- * `beforeAnswer` is awaited before the answer goes to the server.
+ * Sends a message or press as the answer to an ask. Resolves with false if it does not answer an ask of that chat.
+ * `beforeAnswer` is awaited before the answer is sent to the server.
  */
 export type Answerer = (
   channel: string,
@@ -24,36 +24,36 @@ export function createAnswerer(
 ): Answerer {
   const { servers, channels, people, answeredBy, onError } = context
   return async (channel, inbound, beforeAnswer) => {
-    const running = runner.followed({ channel, chat: inbound.chat }).flatMap(({ shows, stream }) => {
+    const running = runner.followed({ channel, chat: inbound.chat }).flatMap(({ sinks: shows, stream }) => {
       const followed = stream()
       const here = shows.filter((one) => one.channel === channel)
       return followed ? here.map(({ sink }) => ({ sink, stream: followed })) : []
     })
     return await answerWith({
-      client: sentBy({ channel, actorID: inbound.actor.id, name: inbound.actor.name }),
+      client: clientFor({ channel, actorID: inbound.actor.id, name: inbound.actor.name }),
       running: () => running,
       beforeAnswer,
       texts: channels.sinkFields(channel).texts,
     })(inbound)
   }
 
-  function sentBy(by: Given['by']): Pick<Client, 'answer' | 'reject' | 'abort'> {
+  function clientFor(by: Given['by']): Pick<Client, 'answer' | 'reject' | 'abort'> {
     return {
       answer: async (ask, answer) => {
         const { name, opencode } = serverFor(ask, by)
-        const send = async (): Promise<void> => await passed(ask, by, opencode.answer(ask, answer))
+        const send = async (): Promise<void> => await reported(ask, by, opencode.answer(ask, answer))
         return ask.type === 'permission' && answer === 'always'
-          ? await noted({ ask, server: name, by }, send)
+          ? await withGrant({ ask, server: name, by }, send)
           : await send()
       },
-      reject: async (ask, message) => await passed(ask, by, serverFor(ask, by).opencode.reject(ask, message)),
-      // Stops never come this way.
+      reject: async (ask, message) => await reported(ask, by, serverFor(ask, by).opencode.reject(ask, message)),
+      // Never called: stops have a path of their own.
       abort: async () => {},
     }
   }
 
-  /** Written down before, as what a server allows must not be forgotten by a crash. */
-  async function noted(given: Given, send: () => Promise<void>): Promise<void> {
+  /** Stores the grant before it is sent, so that a crash cannot lose what a server allows. */
+  async function withGrant(given: Given, send: () => Promise<void>): Promise<void> {
     const grant = await allowed.begin(given)
     try {
       await send()
@@ -66,9 +66,9 @@ export function createAnswerer(
     await allowed.confirm(grant)
   }
 
-  /** The person is told of a failure in words for people, and the operator in full. */
-  async function passed<T>({ requestID }: Ask, by: ActorRef, answered: Promise<T>): Promise<T> {
-    // The stream may tell of the answer before the request returns.
+  /** On a failure, the person gets a short message, and `onError` the full error. */
+  async function reported<T>({ requestID }: Ask, by: ActorRef, answered: Promise<T>): Promise<T> {
+    // The event stream may report the answer before the request returns.
     answeredBy.note(requestID, by)
     try {
       return await answered
@@ -80,7 +80,7 @@ export function createAnswerer(
     }
   }
 
-  /** A right may have been lost while the answer was written down. Whose ask it is, the sink has decided. */
+  /** Checks the right again, because it may have been revoked while the answer was stored. The sink has checked the rest. */
   function serverFor(ask: Ask, { channel, actorID }: ActorRef): ReturnType<typeof serverOf> {
     const may = people.find(channel, { id: actorID })?.may
     if (may?.has('approve') || (ask.type === 'question' && may?.has('prompt'))) return serverOf(ask)

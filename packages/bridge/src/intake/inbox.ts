@@ -10,31 +10,32 @@ import { atMost } from '../timers.ts'
 
 type Text = Extract<Inbound, { type: 'text' }>
 
-/** What was heard and is not handled yet, in order for each place. */
+/** Messages that were received and not handled yet. Those of a place are handled in order. */
 export interface Inbox {
   enqueue(entry: QueuedPrompt): Write
   dequeue(entry: QueuedPrompt): Write
   replace(entry: QueuedPrompt): Write
-  /** Handles an entry when those before it are; one that is urgent waits for them only for a short time. */
+  /** Handles an entry after those before it. An urgent one waits for them only for a short time. */
   kick(entry: QueuedPrompt, text: Text, isUrgent?: boolean): void
-  /** Handles what an earlier process left. */
+  /** Handles the entries of an earlier process. */
   restore(): Promise<void>
-  rest(): Promise<void>
+  /** Resolves when no entry is being handled. */
+  idle(): Promise<void>
 }
 
 export interface InboxOptions {
   readonly context: Pick<BridgeContext, 'state' | 'channels' | 'clock' | 'onError'>
-  /** Handles an entry and takes it from the inbox. */
+  /** Handles an entry and removes it from the inbox. */
   readonly handle: (entry: QueuedPrompt, text: Text) => Promise<void>
 }
 
 const prefix = 'inbox/'
-/** How long a stop waits for the messages before it, in ms. */
+/** How long an urgent entry, such as `/stop`, waits for those before it, in ms. */
 const urgentMs = 500
 
 export function createInbox({ context, handle }: InboxOptions): Inbox {
   const { state, channels, clock, onError } = context
-  /** The last entry of each place that is being handled. */
+  /** By place: resolves when its last entry is handled. */
   const lanes = new Map<string, Promise<void>>()
   const queueOf = (entry: QueuedPrompt): string => `${prefix}${placeKey(entry)}`
   return {
@@ -43,7 +44,7 @@ export function createInbox({ context, handle }: InboxOptions): Inbox {
     replace: (entry) => ({ type: 'replace', queue: queueOf(entry), id: entry.id, value: JSON.stringify(entry) }),
     kick,
     restore,
-    rest: async () => void (await Promise.all(lanes.values())),
+    idle: async () => void (await Promise.all(lanes.values())),
   }
 
   function kick(entry: QueuedPrompt, text: Text, isUrgent = false): void {
@@ -57,16 +58,16 @@ export function createInbox({ context, handle }: InboxOptions): Inbox {
     })
   }
 
-  /** One that can't be handled must not hold up those behind it. */
+  /** Never rejects: an entry that can't be handled must not block those behind it. */
   async function handleSafely(entry: QueuedPrompt, text: Text): Promise<void> {
     try {
-      // A state that can't be read or written is not the message's fault.
+      // Retried while the state can't be used, because that is not the fault of the message.
       await state.persist(() => handle(entry, text))
     } catch (cause) {
       if (isTakenOver(cause) || cause instanceof StoreError) return
       onError(cause instanceof Error ? cause : new Error(String(cause)))
       const taken = [{ type: 'dequeue', queue: queueOf(entry), id: entry.id }] as const
-      // First, as what is told to have failed must not run after a restart.
+      // Removed before the person is told that it failed: it must not run after a restart then.
       const isTaken = await state.persist(() => state.commit(taken)).catch(onError)
       if (isTaken !== undefined) await text.answer(texts.failed(chatMessageOf(cause)))
     }
@@ -76,13 +77,13 @@ export function createInbox({ context, handle }: InboxOptions): Inbox {
     for (const name of await state.queues(prefix)) {
       for (const { value } of await state.queue(name)) {
         const entry = { ...toQueuedPrompt(value), isTried: true as const }
-        kick(entry, heardAgain(entry))
+        kick(entry, restoredText(entry))
       }
     }
   }
 
-  /** The message as it was heard. The answer is a new message, as the platform's own way is gone. */
-  function heardAgain(entry: QueuedPrompt): Text {
+  /** Restores the message. Its `answer` posts a new message, because the platform's own way to respond has expired. */
+  function restoredText(entry: QueuedPrompt): Text {
     const { chat, actor, text, messageRef, replyTo, isForwarded, isCommand, files } = entry
     return {
       type: 'text',
@@ -94,8 +95,8 @@ export function createInbox({ context, handle }: InboxOptions): Inbox {
       isForwarded,
       isCommand,
       files,
-      answer: async (said) => {
-        if (said) await channels.notify(entry, { text: said, replyTo: messageRef })
+      answer: async (answerText) => {
+        if (answerText) await channels.notify(entry, { text: answerText, replyTo: messageRef })
       },
     }
   }

@@ -20,17 +20,17 @@ import { atMost } from '../timers.ts'
 import type { Answerer } from './answers.ts'
 import { createInbox } from './inbox.ts'
 
-/** Takes what people do. */
+/** Receives what people write and press. */
 export interface Intake {
   /**
-   * Resolves when it is written down, or needs no writing. Rejects only with a `NotTakenError`, if another process took
-   * over, or while the state can't be written.
+   * Resolves when the message is stored, or need not be stored. Rejects only with a `NotTakenError`: another process took
+   * over, or the state can't be written.
    */
   receive(channel: string, inbound: Inbound): Promise<void>
-  /** Handles what an earlier process wrote down. */
+  /** Handles messages that an earlier process stored. */
   restore(): Promise<void>
-  /** Resolves when what was taken is handled as far as it can be now. */
-  rest(): Promise<void>
+  /** Resolves when no stored message is being handled. */
+  idle(): Promise<void>
 }
 
 export interface IntakeOptions {
@@ -46,11 +46,11 @@ export interface IntakeOptions {
 
 type Text = Extract<Inbound, { type: 'text' }>
 
-/** A stranger is told at most once in this time, in ms. */
+/** A refusal is sent to a person at most once in this time, in ms. */
 const refuseAgainMs = 3_600_000
-/** How long a message waits until the state can be written again, in ms, if its platform delivers it once more. */
+/** How long a message waits for the state to be writable, in ms, if its platform redelivers messages. */
 const holdMs = 3000
-/** How many strangers are remembered. */
+/** For how many people the last refusal is remembered. */
 const mostRefused = 1000
 
 export function createIntake(options: IntakeOptions): Intake {
@@ -61,13 +61,13 @@ export function createIntake(options: IntakeOptions): Intake {
   const rate = createRate({ perMinute: router.messagesPerMinute, clock })
   const inbox = createInbox({ context, handle })
   const refusedAt = new Map<string, number>()
-  return { receive, restore: inbox.restore, rest: inbox.rest }
+  return { receive, restore: inbox.restore, idle: inbox.idle }
 
   async function receive(channel: string, given: Inbound): Promise<void> {
-    // The platform may deliver it again, to this process or to another.
+    // The platform may redeliver it, to this process or to another one.
     if (!isHeld()) await (channels.of(channel).deliversOnce ? hold() : atMost(hold(), holdMs, clock)).catch(() => {})
     if (!isHeld()) throw new NotTakenError()
-    const inbound = heldAnswer(given)
+    const inbound = withLeaseCheck(given)
     context.failed.placeAnswered({ channel, chat: inbound.chat })
     try {
       if (inbound.type === 'text') await receiveText(channel, inbound)
@@ -79,12 +79,12 @@ export function createIntake(options: IntakeOptions): Intake {
     }
   }
 
-  /** Answers only while this process may make calls. */
-  function heldAnswer<One extends Inbound>(inbound: One): One {
+  /** Answers only while this process holds the lease. */
+  function withLeaseCheck<One extends Inbound>(inbound: One): One {
     if (inbound.type === 'stop') return inbound
     const answer: AnswerInbound = async (text) => {
-      const held = await hold().catch(() => undefined)
-      if (held) await inbound.answer(text)
+      const signal = await hold().catch(() => undefined)
+      if (signal) await inbound.answer(text)
     }
     return { ...inbound, answer }
   }
@@ -95,24 +95,24 @@ export function createIntake(options: IntakeOptions): Intake {
     const isOwnCommand = text.isCommand && commands.isOwn(text.text)
     const isOurs = routes.isOurs(place) || (await repliesToOurs(place, text))
     const verdict = judge(text, { person, isOurs, isOwnCommand, router })
-    const tell = (said: InboundEvent['verdict'], why?: string): void => emitInbound(place, text, said, why)
-    if (verdict.type === 'ignored') return tell('ignored')
+    const report = (result: InboundEvent['verdict'], why?: string): void => emitInbound(place, text, result, why)
+    if (verdict.type === 'ignored') return report('ignored')
     if (verdict.type === 'refused') {
-      tell('refused', verdict.why)
+      report('refused', verdict.why)
       return void (await refuse(place, text, verdict.why))
     }
     const isOld = backlog.isOld(text.messageRef)
     if (!isOwnCommand && !isOld) channels.typing(place)
-    // To stop must always work, and what came while the bridge was down came at once.
+    // A stop must always work, and backlog arrives all at once, so neither counts for the rate limit.
     const isStop = text.isCommand && commands.isStop(text.text)
     const isFree = isOld || isStop
     if (!isFree && !rate.take(`${channel}:${text.actor.id}`, text.albumID)) {
-      tell('refused', 'too-many')
+      report('refused', 'too-many')
       return await answerOnce(place, text, texts.tooMany)
     }
     const entry = { ...promptOf(place, text, clock.now()), ...(isOld && ({ isOld } as const)) }
     const isNew = await state.commit([seen.take(place, text.messageRef), inbox.enqueue(entry)])
-    tell(isNew ? 'taken' : 'repeated')
+    report(isNew ? 'taken' : 'repeated')
     if (isNew) inbox.kick(entry, text, isStop)
   }
 
@@ -123,12 +123,12 @@ export function createIntake(options: IntakeOptions): Intake {
     context.emit({ type: 'inbound', ...eventPlace(place, clock.now()), ...ids })
   }
 
-  /** A message that is refused counts as taken: a channel that reads it again after a restart must not run it. */
-  async function answerOnce(place: ChatPlace, text: Text, said: string): Promise<void> {
-    if (await state.commit([seen.take(place, text.messageRef)])) await text.answer(said)
+  /** Marks a refused message as seen, so that it is not run if the channel reads it again after a restart. */
+  async function answerOnce(place: ChatPlace, text: Text, answerText: string): Promise<void> {
+    if (await state.commit([seen.take(place, text.messageRef)])) await text.answer(answerText)
   }
 
-  /** Platforms that say so are believed without a look into the store. */
+  /** Whether a message replies to one of the bot. Reads the store only if the platform does not tell. */
   async function repliesToOurs(place: ChatPlace, { chat, isMention, repliesToBot, replyTo }: Text): Promise<boolean> {
     if (chat.kind === 'private' || isMention || repliesToBot || !replyTo) return false
     return (await routes.sessionOf(place, replyTo)) !== undefined
@@ -148,8 +148,8 @@ export function createIntake(options: IntakeOptions): Intake {
     refusedAt.set(key, now)
     const [oldest] = refusedAt.keys()
     if (refusedAt.size > mostRefused && oldest !== undefined) refusedAt.delete(oldest)
-    const said = { stranger: texts.stranger(id), anonymous: texts.anonymous, 'may-not': texts.mayNot('prompt') }
-    await answerOnce(place, text, said[why])
+    const answers = { stranger: texts.stranger(id), anonymous: texts.anonymous, 'may-not': texts.mayNot('prompt') }
+    await answerOnce(place, text, answers[why])
   }
 
   async function receivePress(channel: string, received: Exclude<Inbound, Text>): Promise<void> {
@@ -170,7 +170,7 @@ export function createIntake(options: IntakeOptions): Intake {
     await answer(channel, inbound)
   }
 
-  /** A platform may not tell the thread of an old message. */
+  /** Adds the thread of an old message, which some platforms omit. */
   async function inThread(channel: string, inbound: Exclude<Inbound, Text>): Promise<Exclude<Inbound, Text>> {
     const { chat } = inbound
     if (inbound.type === 'stop' || chat.thread !== undefined) return inbound
@@ -178,21 +178,21 @@ export function createIntake(options: IntakeOptions): Intake {
     return thread === undefined ? inbound : { ...inbound, chat: { ...chat, thread } }
   }
 
-  /** Handles one entry of the inbox; the inbox calls it again after a restart. */
+  /** Handles an entry of the inbox. After a restart, the inbox calls it again for the same entry. */
   async function handle(entry: QueuedPrompt, text: Text): Promise<void> {
     const person = people.find(entry.channel, entry.actor)
     const taken = [inbox.dequeue(entry)]
     const take = async (): Promise<void> => void (await state.persist(() => state.commit(taken)))
-    const refuse = async (said: string): Promise<void> => {
-      // The platform's own way to answer it is gone, and its person has waited for a while.
-      if (entry.isTried || entry.isOld) return await runner.refuse(entry, taken, said)
+    const refuse = async (answerText: string): Promise<void> => {
+      // The platform's own way to respond has expired, so the refusal is posted as a message.
+      if (entry.isTried || entry.isOld) return await runner.refuse(entry, taken, answerText)
       await take()
-      await text.answer(said)
+      await text.answer(answerText)
     }
     if (!person) return await refuse(texts.rightGone)
     const { isOld } = entry
     if (entry.isCommand && commands.isOwn(entry.text)) {
-      // A stop holds back the agent: too late is better than never, and a clock that is ahead makes all messages old.
+      // An old stop still runs: stopping late is better than never, and a clock that is ahead makes all messages look old.
       if (!isOld || commands.isStop(entry.text)) return await commands.run({ entry, person, taken })
       return await refuse(texts.oldCommand)
     }
@@ -201,10 +201,10 @@ export function createIntake(options: IntakeOptions): Intake {
       void (await state.persist(() => state.commit([inbox.replace({ ...entry, isAnswer: true })])))
     const isAnswer = !entry.isCommand && (await answer(entry.channel, text, noteAnswer))
     if (isAnswer) return await take()
-    // An earlier process passed it on, and the ask no longer waits: most likely for that reason.
+    // An earlier process was sending it as an answer, and the ask is no longer pending, most likely because of that.
     if (entry.isAnswer) return await refuse(texts.maybeAnswered)
     if (!people.find(entry.channel, entry.actor)?.may.has('prompt')) return await refuse(texts.mayNot('prompt'))
-    if (isOld || backlog.isGathering(entry)) return await backlog.keep(entry, taken)
+    if (isOld || backlog.isGathering(entry)) return await backlog.add(entry, taken)
     await prompt(entry, taken)
   }
 
@@ -216,9 +216,10 @@ export function createIntake(options: IntakeOptions): Intake {
     if (entry.albumID === undefined && isSteering && (await runner.canSteer(entry)))
       return await runner.beginNow(entry, taken)
     if (await joinsAlbum(entry, taken)) return gather(entry, isSteering)
-    // If the machine forgets it, the inbox still has the message.
+    // If a crash of the machine undoes this, the message is still in the inbox.
     await state.commit([...taken, runner.enqueue(entry)], { survives: 'process' })
-    if (running.length > 0 && (busy === 'queue' || !isOwn || (busy === 'steer' && !isSteering))) await sayPlace(entry)
+    if (running.length > 0 && (busy === 'queue' || !isOwn || (busy === 'steer' && !isSteering)))
+      await postQueuePosition(entry)
     if (busy === 'interrupt' && isOwn) interrupt(running, entry.actor)
     if (entry.albumID === undefined) runner.kick(entry)
     else gather(entry, isSteering)
@@ -228,7 +229,7 @@ export function createIntake(options: IntakeOptions): Intake {
     return typeof router.busy === 'string' ? router.busy : (entryFor(router.busy, place, options.former) ?? 'queue')
   }
 
-  /** Begins an album when no message of it came for a while. */
+  /** Starts an album when no further message of it arrived for a while. */
   function gather(latest: QueuedPrompt, isSteering: boolean): void {
     clock.after(albumMs, () => void state.persist(() => beginAlbum(latest, isSteering)).catch(onError))
   }
@@ -237,28 +238,28 @@ export function createIntake(options: IntakeOptions): Intake {
     const album = (await runner.waiting(latest)).find(({ albumID }) => albumID === latest.albumID)
     if (!album || album.receivedAt > latest.receivedAt) return
     const taken: Write = { type: 'dequeue', queue: runner.queueOf(album), id: runner.idOf(album) }
-    // It may have been edited meanwhile, and another run may have begun.
+    // It may have been edited meanwhile, and another run may have started.
     const isAllowed = isSteering && runner.active(album).every((run) => maySteer(run, album, people))
     if (isAllowed && (await runner.canSteer(album))) await runner.beginNow(album, [taken])
     else runner.kick(album)
   }
 
-  /** Not awaited: a command must not wait until the run has stopped. The queue does. */
+  /** Does not wait until the run has stopped, so that commands are not delayed. The queue waits for it. */
   function interrupt(running: readonly ActiveRun[], actor: Actor): void {
     const isCompacting = running.some(({ stream }) => stream()?.reply?.compaction?.state === 'running')
     if (!isCompacting) for (const run of running) void cancelFor(run, actor).catch(onError)
   }
 
-  async function sayPlace(entry: QueuedPrompt): Promise<void> {
+  async function postQueuePosition(entry: QueuedPrompt): Promise<void> {
     const place = (await runner.waiting(entry)).findIndex((one) => runner.idOf(one) === runner.idOf(entry)) + 1
     if (place > 0) await channels.notify(entry, { text: texts.queued(place), replyTo: entry.messageRef, silent: true })
   }
 
-  /** Platforms deliver the files of an album one by one. They are one prompt. */
+  /** Platforms deliver the files of an album as separate messages. This joins them to one prompt. */
   async function joinsAlbum(entry: QueuedPrompt, taken: readonly Write[]): Promise<boolean> {
     if (entry.albumID === undefined) return false
     const first = (await runner.waiting(entry)).find(({ albumID }) => albumID === entry.albumID)
-    // An album is of one person. What another adds to it is a prompt of their own.
+    // An album has one author. A message of someone else is a prompt of its own.
     if (!first || first.channel !== entry.channel || first.actor.id !== entry.actor.id) return false
     const text = [first.text, entry.text].filter((one) => one !== '').join('\n')
     const { receivedAt } = entry
@@ -287,13 +288,13 @@ function promptOf(place: ChatPlace, text: Text, receivedAt: number): QueuedPromp
   }
 }
 
-/** What becomes of a message: nothing, a refusal with words, or it is taken. */
+/** Whether a message is ignored, refused or taken. */
 type Verdict =
   | { readonly type: 'ignored' }
   | { readonly type: 'refused'; readonly why: 'stranger' | 'anonymous' | 'may-not' | 'too-long' }
   | { readonly type: 'taken' }
 
-/** What the verdict depends on besides the message. */
+/** Facts that the verdict depends on, besides the message. */
 export interface Facts {
   /** Undefined for strangers. */
   readonly person: Person | undefined
@@ -304,7 +305,7 @@ export interface Facts {
   readonly router: Pick<RouterConfig, 'maxTextLength'>
 }
 
-/** Decides by what is in memory, so that a person sees at once that the message was taken. */
+/** Judges a message. Reads no store, so that the person sees immediately that the message was taken. */
 export function judge(text: Text, { person, isOurs, isOwnCommand, router }: Facts): Verdict {
   const isEmpty = text.text.trim() === '' && (text.files ?? []).length === 0
   if (!isAddressed(text, { isOurs, isOwnCommand }) || (isEmpty && !text.isMention)) return { type: 'ignored' }
@@ -315,7 +316,7 @@ export function judge(text: Text, { person, isOurs, isOwnCommand, router }: Fact
   return text.text.length > router.maxTextLength ? { type: 'refused', why: 'too-long' } : { type: 'taken' }
 }
 
-/** In a shared chat people also talk to each other. */
+/** In a shared chat, people also write to each other. */
 function isAddressed(
   { chat, isMention, repliesToBot }: Text,
   { isOurs, isOwnCommand }: Pick<Facts, 'isOurs' | 'isOwnCommand'>,

@@ -6,43 +6,43 @@ import type { Authored, ChannelActor, People } from '../people/people.ts'
 import type { ChatPlace } from '../place.ts'
 import type { Execution } from '../state/execution.ts'
 
-/** What is known of a run on its server. */
+/** A run on its server. */
 export interface Followed {
-  /** The newest state; undefined until the session is known. */
+  /** The newest reply. Undefined until the session is known. */
   readonly reply: Reply | undefined
-  /** Ends it. Rejects with `not-stopped` if it was not seen to stop. */
+  /** Aborts the run. Rejects with `not-stopped` if the server does not confirm it. */
   abort(): Promise<Reply>
 }
 
-/** A sink, and the place where it shows a reply. */
-export interface Shown extends ChatPlace {
+/** A sink and the place where it shows a reply. */
+export interface ChatSink extends ChatPlace {
   readonly sink: Sink
-  /** The sink is told of nothing until this resolves. It never rejects. */
+  /** The sink gets no observations until this resolves. Never rejects. */
   readonly after?: Promise<void> | undefined
 }
 
-/** A run that is followed here. */
+/** A run that this process follows. */
 export interface ActiveRun {
-  /** As it is stored now. */
+  /** Returns the execution as it is stored. */
   readonly execution: () => Execution
-  /** What shows the reply: that of its own place first, then those of the place's mirrors. */
-  readonly shows: readonly [Shown, ...Shown[]]
-  /** Undefined until it was posted, or found again after a restart. */
+  /** The sinks that show the reply: first that of its own place, then those of the place's mirrors. */
+  readonly sinks: readonly [ChatSink, ...ChatSink[]]
+  /** Returns undefined until the prompt was posted, or found after a restart. */
   readonly stream: () => Followed | undefined
-  /** A message about it is in the chat. */
+  /** Call it when the chat shows a message of the run. */
   shown(): void
-  /** Ends the run. Rejects with `not-stopped` if it was not seen to stop. */
+  /** Aborts the run for a person. Rejects with `not-stopped` if the server does not confirm it. */
   cancel(): Promise<void>
-  /** Resolves when it was posted, or found again after a restart, or could not be. Never rejects. */
+  /** Resolves when the prompt was posted or found after a restart, or when that failed. Never rejects. */
   readonly found: Promise<void>
-  /** Resolves when its own place shows all of it, at the latest when it has ended. Never rejects. */
+  /** Resolves when its own place shows the whole answer, at the latest when `ended` does. Never rejects. */
   readonly delivered: Promise<void>
-  /** Resolves when the run is over, shown in all places, and written down. Never rejects. */
+  /** Resolves when the run has ended, all places show it, and its end is stored. Never rejects. */
   readonly ended: Promise<void>
 }
 
-/** Ends a run for a person, whose name the messages of its waiting asks then show. Rejects as `cancel` does. */
-export async function cancelFor({ shows, cancel }: ActiveRun, actor: Actor): Promise<void> {
+/** Aborts a run for a person, whose name the messages of its pending asks then show. Rejects like `cancel`. */
+export async function cancelFor({ sinks: shows, cancel }: ActiveRun, actor: Actor): Promise<void> {
   const undos = shows.map(({ sink }) => sink.stoppedBy(actor))
   try {
     await cancel()
@@ -52,7 +52,7 @@ export async function cancelFor({ shows, cancel }: ActiveRun, actor: Actor): Pro
   }
 }
 
-/** Whether a person may stop or steer a run: one's own, or any with the right `admin`. */
+/** Whether a person may stop or steer a run: their own runs, or all with the right `admin`. */
 export function mayActOn(
   { execution }: ActiveRun,
   who: ChannelActor,
@@ -62,8 +62,8 @@ export function mayActOn(
 }
 
 /**
- * Whether a prompt may go into a run: its author may act on the run, and one that began with the words of people with
- * `approve` alone gets none of a person without it.
+ * Whether a prompt may steer a run. Its author must be allowed to act on the run. A run whose authors all had `approve`
+ * accepts no text of a person without it.
  */
 export function maySteer(
   run: ActiveRun,
@@ -74,23 +74,23 @@ export function maySteer(
   return people.mayAll(prompt, 'approve') || run.execution().isByApprovers !== true
 }
 
-/** The runs that are followed here. */
+/** The runs that this process follows. */
 export interface ActiveRuns {
-  /** Adds a run, until it has ended. */
+  /** Adds a run. It is removed when it has ended. */
   add(run: ActiveRun): void
-  /** Those of a place and its mirrors that the place of their prompt does not show whole yet. */
+  /** The runs of a place and its mirrors whose own place does not show the whole answer yet. */
   active(place: ChatPlace): readonly ActiveRun[]
-  /** Also those that only a mirror has yet to show. */
+  /** Like `active`, and also runs that only a mirror does not show yet. */
   followed(place: ChatPlace): readonly ActiveRun[]
   /** Whether a run of the session is active, in any place. */
   isAtWork(sessionID: string): boolean
-  /** Those of all places, also those that only a mirror has yet to show. */
+  /** The runs of all places, including those that only a mirror does not show yet. */
   all(): readonly ActiveRun[]
-  /** Whether a reply is of a prompt's run. Undefined as long as a run of that session is yet to be posted. */
+  /** Whether a reply belongs to the run of a prompt. Undefined while a run of that session has not been posted yet. */
   isFollowed(reply: Pick<Reply, 'sessionID' | 'startedAt' | 'messages'>): boolean | undefined
 }
 
-/** How many messages of prompts' runs that have ended are remembered. */
+/** How many message ids of ended runs are remembered. */
 const mostMessages = 10_000
 
 export function createActiveRuns(mirrors: Pick<Mirrors, 'keyOf'>): ActiveRuns {
@@ -126,8 +126,8 @@ export function createActiveRuns(mirrors: Pick<Mirrors, 'keyOf'>): ActiveRuns {
   }
 
   /**
-   * What the session did by itself before doesn't count: it may hear of its end later than of the next reply. A run that
-   * was read as ended may be heard once more, by its last events, and then without its prompt.
+   * Ignores unprompted runs, whose end may arrive after the start of the next reply. After a run was read as ended, its last
+   * events may still arrive, and then without its prompt. So the ids of its messages are remembered.
    */
   function isFollowed({
     sessionID,

@@ -11,56 +11,56 @@ import { plain, texts } from '../texts.ts'
 import type { BridgeContext } from './context.ts'
 import type { Runner } from './runner.ts'
 
-/** Messages that were sent long before they were heard, while the bridge was down. */
+/** Messages that were sent while the bridge was down. */
 export interface Backlog {
-  /** Whether a message that is heard now counts as backlog. Without the platform's time it does not. */
+  /** Whether a message that is received now counts as backlog. Always false without the platform's time. */
   isOld(message: MessageRef): boolean
-  /** Whether older messages of a place still wait for the policy: later ones must not overtake them. */
+  /** Whether older messages of a place are still being gathered. Newer ones must not overtake them. */
   isGathering(place: ChatPlace): boolean
-  /** Keeps a prompt until the others of its place are there, too, and the policy decides. */
-  keep(entry: QueuedPrompt, taken: readonly Write[]): Promise<void>
-  /** Runs an entry that a person chose, if it is that person's. `false`: it is no longer there, or another's. */
+  /** Stores a prompt until all messages of its place have arrived and the policy decides. Commits `taken` with it. */
+  add(entry: QueuedPrompt, taken: readonly Write[]): Promise<void>
+  /** Runs an entry that a person chose. Resolves with false if it no longer exists or is not theirs. */
   run(place: ChatPlace, id: string, isOwn: (entry: QueuedPrompt) => boolean): Promise<boolean>
-  /** Forgets the entries of a place that are the person's. Resolves with what others left there. */
+  /** Removes a person's entries of a place. Resolves with the entries of others. */
   drop(place: ChatPlace, isOwn: (entry: QueuedPrompt) => boolean): Promise<Left>
-  /** Decides what an earlier process kept, and lists what it could not list any more. */
+  /** Applies the policy to messages that an earlier process stored, and posts lists that it could not post. */
   restore(): Promise<void>
-  /** Forgets what was left for too long. */
+  /** Removes entries that are too old to be chosen. */
   expire(): Promise<void>
   stop(): void
 }
 
-/** What is left of a place's backlog after a person dropped their part. */
+/** The backlog of a place after a person removed their entries. */
 export interface Left {
-  /** How many entries were dropped. */
+  /** How many entries were removed. */
   readonly dropped: number
-  /** The list of the others' entries; undefined if there are none. */
+  /** A message that lists the entries of others. Undefined if there are none. */
   readonly list: ChatMessage | undefined
 }
 
-/** How long after a message the next one still belongs to the same backlog, in ms. */
+/** How long after a message the next one still counts as the same backlog, in ms. */
 const gatherMs = 1500
 /** The most buttons and lines of one list. */
 const mostListed = 10
-/** How long what was left can still be chosen, in ms: 30 days. */
+/** How long an entry that was not run can be chosen, in ms: 30 days. */
 const keptMs = 2_592_000_000
 
 export function createBacklog(context: BridgeContext, runner: Runner): Backlog {
   const { state, channels, clock, onError } = context
   const { router } = context.config
-  /** By place, from the first message until the policy has decided. */
+  /** Timers by place, from the first message until the policy is applied. */
   const timers = new Map<string, () => void>()
-  /** By place: what waits until its chat may take the list. */
+  /** Timers by place: the next attempt to post the list. */
   const listing = new Map<string, () => void>()
   let isStopped = false
   const queueOf = (place: ChatPlace): string => `backlog/${placeKey(place)}`
-  return { isOld, isGathering: (place) => timers.has(placeKey(place)), keep, run, drop, restore, expire, stop }
+  return { isOld, isGathering: (place) => timers.has(placeKey(place)), add, run, drop, restore, expire, stop }
 
   function isOld({ postedAt }: MessageRef): boolean {
     return postedAt !== undefined && clock.wall() - postedAt > router.backlogAfterMs
   }
 
-  async function keep(entry: QueuedPrompt, taken: readonly Write[]): Promise<void> {
+  async function add(entry: QueuedPrompt, taken: readonly Write[]): Promise<void> {
     const value = JSON.stringify(entry)
     await state.commit([...taken, { type: 'enqueue', queue: queueOf(entry), id: entry.id, value }])
     gather(entry)
@@ -82,30 +82,33 @@ export function createBacklog(context: BridgeContext, runner: Runner): Backlog {
     )
   }
 
-  /** What was sent since the start runs in any case, after what the policy chooses. */
+  /** Applies the policy. Messages sent after the start always run, after those that the policy chooses. */
   async function decide(place: ChatPlace, onDecided: () => void): Promise<void> {
-    const undecided = (await kept(place)).filter(({ left }) => left === undefined)
+    const undecided = (await entriesOf(place)).filter(({ left }) => left === undefined)
     const old = undecided.filter((entry) => entry.isOld)
     const recent = undecided.filter((entry) => !old.includes(entry))
     const count = { latest: recent.length > 0 ? 0 : 1, all: old.length, none: 0 }[router.backlog]
     const left = old.slice(0, Math.max(0, old.length - count))
     const chosen = [...old.slice(left.length), ...recent]
-    const writes = [...chosen.flatMap((entry) => moved(entry)), ...left.map((entry) => marked(entry, 'decided'))]
+    const writes = [
+      ...chosen.flatMap((entry) => writesToRun(entry)),
+      ...left.map((entry) => writeLeft(entry, 'decided')),
+    ]
     if (!(await state.commit(writes)))
       throw new BridgeError('state', `The backlog of ${placeKey(place)} is unreadable.`)
-    // What came meanwhile has its own turn.
-    if ((await kept(place)).some((entry) => entry.left === undefined)) return await decide(place, onDecided)
+    // Messages that arrived meanwhile get a decision of their own.
+    if ((await entriesOf(place)).some((entry) => entry.left === undefined)) return await decide(place, onDecided)
     onDecided()
     runner.kick(place)
     await list(place, chosen.length > 0)
   }
 
-  /** Lists what was left. A chat that does not take the list gets it again: its people know of it by no other way. */
+  /** Posts the list of entries that were not run. Retries, because people have no other way to learn of them. */
   async function list(place: ChatPlace, isAfter: boolean, failures = 0): Promise<void> {
     const key = placeKey(place)
     listing.get(key)?.()
     listing.delete(key)
-    const unlisted = (await kept(place)).filter(({ left }) => left === 'decided')
+    const unlisted = (await entriesOf(place)).filter(({ left }) => left === 'decided')
     if (unlisted.length === 0 || isStopped) return
     try {
       await channels.post(place, listOf(unlisted, isAfter))
@@ -117,15 +120,15 @@ export function createBacklog(context: BridgeContext, runner: Runner): Backlog {
       listing.set(key, clock.after(isRefusal(error) ? refusedMs : backOffMs(failures), again))
       return
     }
-    // Each on its own: a person may have chosen one already.
-    for (const entry of unlisted) await state.commit([marked(entry, 'listed')])
+    // Separate commits: a person may have chosen one already.
+    for (const entry of unlisted) await state.commit([writeLeft(entry, 'listed')])
   }
 
-  function marked(entry: QueuedPrompt, left: QueuedPrompt['left']): Write {
+  function writeLeft(entry: QueuedPrompt, left: QueuedPrompt['left']): Write {
     return { type: 'replace', queue: queueOf(entry), id: entry.id, value: JSON.stringify({ ...entry, left }) }
   }
 
-  function moved(entry: QueuedPrompt): readonly Write[] {
+  function writesToRun(entry: QueuedPrompt): readonly Write[] {
     const chosen = { ...entry, left: undefined }
     return [{ type: 'dequeue', queue: queueOf(entry), id: entry.id }, runner.enqueue(chosen)]
   }
@@ -144,24 +147,24 @@ export function createBacklog(context: BridgeContext, runner: Runner): Backlog {
   }
 
   async function run(...[place, id, isOwn]: Parameters<Backlog['run']>): Promise<boolean> {
-    const entry = (await kept(place)).find((one) => one.id === id)
+    const entry = (await entriesOf(place)).find((one) => one.id === id)
     if (!entry || !isOwn(entry)) return false
-    const isMoved = await state.commit(moved(entry))
+    const isMoved = await state.commit(writesToRun(entry))
     runner.kick(place)
     return isMoved
   }
 
   async function drop(...[place, isOwn]: Parameters<Backlog['drop']>): Promise<Left> {
     const queue = queueOf(place)
-    const entries = (await kept(place)).filter(({ left }) => left !== undefined)
+    const entries = (await entriesOf(place)).filter(({ left }) => left !== undefined)
     const own = entries.filter(isOwn)
-    // Each on its own: one may have been chosen meanwhile.
+    // Separate commits: one may have been chosen meanwhile.
     for (const { id } of own) await state.persist(() => state.commit([{ type: 'dequeue', queue, id }]))
     const others = entries.filter((entry) => !isOwn(entry))
     return { dropped: own.length, list: others.length > 0 ? listOf(others, false) : undefined }
   }
 
-  async function kept(place: ChatPlace): Promise<readonly QueuedPrompt[]> {
+  async function entriesOf(place: ChatPlace): Promise<readonly QueuedPrompt[]> {
     return (await state.queue(queueOf(place))).map(({ value }) => toQueuedPrompt(value))
   }
 

@@ -14,7 +14,7 @@ import type { BridgeLease } from '../state/bridge-lease.ts'
 import type { Registry } from '../state/registry.ts'
 import type { State } from '../state/state.ts'
 
-/** The services of one bridge, for everything that handles messages and runs. */
+/** The services of a bridge, shared by everything that handles messages and runs. */
 export interface BridgeContext {
   readonly config: Pick<BridgeConfig, 'servers' | 'router'>
   readonly state: State

@@ -1,33 +1,33 @@
 import { observerOf, type ReplyObserver } from '@reply/core'
 import { passOn } from './show-run.ts'
 
-/** Lets go of what showed runs that ended long ago. Otherwise a connection keeps it with their settled replies. */
+/** Releases the observers of runs that ended long ago. Otherwise a client keeps them with its settled replies. */
 export interface EndedRuns {
   begin(): RunObservers
 }
 
-/** What observes one run, until enough others have ended after it. */
+/** The observers of one run. Released after enough other runs have ended. */
 export interface RunObservers {
-  /** Observers that pass on to these while they are held, one for each. */
-  hold(observers: readonly ReplyObserver[]): readonly ReplyObserver[]
-  /** The run has ended. */
+  /** Returns an observer for each of these, which forwards to it until the run is released. */
+  wrap(observers: readonly ReplyObserver[]): readonly ReplyObserver[]
+  /** Call it when the run has ended. */
   end(): void
 }
 
-/** `most`: how many ended runs are held, and so how many still show what changes in their replies after the end. */
+/** `most`: for how many ended runs later changes of the reply are still shown. */
 export function createEndedRuns(most: number): EndedRuns {
   const ended: (() => void)[] = []
   return { begin }
 
   function begin(): RunObservers {
-    let held: (readonly ReplyObserver[])[] = []
-    return { hold, end }
+    let groups: (readonly ReplyObserver[])[] = []
+    return { wrap: wrap, end }
 
-    function hold(observers: readonly ReplyObserver[]): readonly ReplyObserver[] {
-      const group = held.push(observers) - 1
+    function wrap(observers: readonly ReplyObserver[]): readonly ReplyObserver[] {
+      const group = groups.push(observers) - 1
       return observers.map((_, index) =>
         observerOf((observation) => {
-          const observer = held[group]?.[index]
+          const observer = groups[group]?.[index]
           if (observer) passOn(observer, observation)
         }),
       )
@@ -35,7 +35,7 @@ export function createEndedRuns(most: number): EndedRuns {
 
     function end(): void {
       ended.push(() => {
-        held = []
+        groups = []
       })
       if (ended.length > most) ended.shift()?.()
     }

@@ -4,33 +4,35 @@ import { ledgerKeyOf } from '@reply/sink/internal'
 import { BridgeError } from '../error.ts'
 import type { Execution } from '../state/execution.ts'
 import { plain, texts } from '../texts.ts'
-import type { ActiveRun, Shown } from './active-runs.ts'
+import type { ActiveRun, ChatSink } from './active-runs.ts'
 import type { BridgeContext } from './context.ts'
 import { isCutShort, notFollowed, passOn, shownInMirrors, sinksFor } from './show-run.ts'
 
-/** What closed the messages of a run, and what its own place shows of it. */
+/** A run whose messages were closed. */
 export interface Closed {
+  /** The reply that closed them. It has no answer. */
   readonly reply: Reply
+  /** What its own place shows. */
   readonly delivery: Delivery
 }
 
 /**
- * Ends what the chats show of a run that can't be followed any more: its messages say the execution's reason then,
- * instead of being at work for ever, and what had come of the answer stays above it. Resolves with undefined if its own place shows nothing of it.
+ * Closes the messages of a run that can no longer be followed. They then show the execution's reason instead of a status
+ * such as "Writing", below the text that had arrived. Resolves with undefined if its own place shows no message of the run.
  */
 export async function closeShown(
   { state, clock }: Pick<BridgeContext, 'state' | 'clock'>,
   execution: Execution,
-  shows: ActiveRun['shows'],
+  sinks: ActiveRun['sinks'],
 ): Promise<Closed | undefined> {
-  const replies = await Promise.all(shows.map(async (shown) => await closeIn(shown)))
+  const replies = await Promise.all(sinks.map(async (shown) => await closeIn(shown)))
   const [reply] = replies
   if (!reply) return undefined
-  const delivery = await shows[0].sink.settled()
-  await shownInMirrors(shows, clock)
+  const delivery = await sinks[0].sink.settled()
+  await shownInMirrors(sinks, clock)
   return { reply, delivery }
 
-  async function closeIn(shown: Shown): Promise<Reply | undefined> {
+  async function closeIn(shown: ChatSink): Promise<Reply | undefined> {
     const { sessionID, reason = '' } = execution
     const promptID = await promptShownIn(state, execution, shown)
     if (sessionID === undefined || promptID === undefined) return undefined
@@ -41,13 +43,13 @@ export async function closeShown(
   }
 }
 
-/** The prompt by which the place knows the run. Undefined if it shows nothing of it. */
+/** Finds the id of the prompt under which a place shows the run. Undefined if the place shows no message of it. */
 async function promptShownIn(
   state: BridgeContext['state'],
   { posted, sessionID, isSteer, startedBy }: Execution,
-  { channel, chat }: Shown,
+  { channel, chat }: ChatSink,
 ): Promise<string | undefined> {
-  // Before the post it has no message, and those of its session are earlier ones.
+  // Before it is posted it has no messages: those of its session belong to earlier runs.
   if ((!posted && startedBy === undefined) || sessionID === undefined || isSteer) return undefined
   const prefix = `ledger/${channel}/`
   const stored = await state.list(`${prefix}${encodeURIComponent(chat.id)}/`)
@@ -59,7 +61,7 @@ async function promptShownIn(
     .find((id) => (posted ? isOf(posted, id) : id === startedBy))
 }
 
-/** Servers that make the ids make ids that rise. */
+/** Where the server assigns the ids of prompts, they increase. */
 function isOf({ messageID, after = '' }: PostedPrompt, promptID: string): boolean {
   return messageID === undefined ? promptID > after : promptID === messageID
 }
@@ -75,8 +77,8 @@ function endedReply(
 }
 
 /**
- * Ends an execution that can't be followed any more, for its reason: its messages are closed, or its chat is told. A
- * process that ends before has the next one do so.
+ * Ends an execution that can no longer be followed. Closes its messages with the execution's reason, or posts the reason if
+ * there are none. If this process stops first, the next one does this.
  */
 export async function endUnfollowed(
   context: BridgeContext,
@@ -90,13 +92,15 @@ export async function endUnfollowed(
     await state.commit([done])
     return onError(new BridgeError('channel', `${execution.id}: ${reason}`))
   }
-  const shows = sinksFor(context, execution, { server })
-  const closed = await closeShown(context, execution, shows)
+  const sinks = sinksFor(context, execution, { server })
+  const closed = await closeShown(context, execution, sinks)
   if (isStopped() || (closed && isCutShort(closed.delivery))) return
-  const missing = closed ? failed.of(execution, closed.reply, [{ place: shows[0], delivery: closed.delivery }]) : []
+  const missing = closed
+    ? failed.findMissing(execution, closed.reply, [{ place: sinks[0], delivery: closed.delivery }])
+    : []
   if (closed && missing.length === 0) return void (await state.commit([done]))
-  const owed = missing[0] ?? failed.owed(execution, texts.failed(plain(reason)))
-  await state.commit([registry.write({ ...execution, phase: 'undelivered' }), ...failed.keep([owed])])
-  if (closed) failed.kept([owed])
-  else await failed.tell(owed, prompt.messageRef, [done])
+  const pending = missing[0] ?? failed.pendingFor(execution, texts.failed(plain(reason)))
+  await state.commit([registry.write({ ...execution, phase: 'undelivered' }), ...failed.write([pending])])
+  if (closed) failed.report([pending])
+  else await failed.replyPending(pending, prompt.messageRef, [done])
 }

@@ -5,17 +5,17 @@ import { eventPlace } from '../events/emit.ts'
 import type { AskEvent, BridgeEvent, EventPlace, RunEvent, RunTimes } from '../events/event.ts'
 import type { Execution } from '../state/execution.ts'
 
-/** Tells what happens to one run. */
+/** Emits the events of one run. */
 export interface RunEvents {
-  /** Sees the first byte and the asks. */
+  /** Observes the first output and the asks. */
   readonly observer: ReplyObserver
-  /** The execution was written down anew. */
+  /** Call it when a change of the execution was stored. */
   changed(before: Execution, after: Execution): void
-  /** It was found again after a restart. */
+  /** Call it when the run was found after a restart. */
   found(execution: Execution): void
-  /** A message about it is in the chat. */
+  /** Call it when the chat shows a message of the run. */
   shown(): void
-  /** Its reply is shown to the end. */
+  /** Call it when the reply was delivered. */
   delivered(execution: Execution, delivery: Delivery): void
 }
 
@@ -27,7 +27,7 @@ export function createRunEvents(options: {
 }): RunEvents {
   const { clock, answeredBy, emit } = options
   const { id: executionID, prompt, server } = options.execution
-  /** No one sets it. What an earlier process heard can only be counted by the time of day. */
+  /** Measures durations. For a message that an earlier process received, only the wall clock is left, see `begun`. */
   const monotonic = (): number => clock.monotonic?.() ?? clock.now()
   const begun = { afterMs: Math.max(0, clock.now() - prompt.receivedAt), at: monotonic() }
   const asked = new Map<string, number>()
@@ -37,9 +37,9 @@ export function createRunEvents(options: {
   const look = (seen: { readonly reply: Reply }): void => {
     reply = seen.reply
   }
-  const asking = ({ ask }: { readonly ask: Ask }): void => tellAsk('asked', ask)
+  const asking = ({ ask }: { readonly ask: Ask }): void => emitAsk('asked', ask)
   const ending = ({ ask }: { readonly ask: Ask }): void => {
-    if (ask.status !== 'pending') tellAsk(ask.status, ask)
+    if (ask.status !== 'pending') emitAsk(ask.status, ask)
   }
   const observer: ReplyObserver = {
     replyStarted: look,
@@ -60,15 +60,15 @@ export function createRunEvents(options: {
   function changed(before: Execution, after: Execution): void {
     if (before.phase !== 'posting' && after.phase === 'posting') {
       times = { postedMs: since(), ...times }
-      tell('posted', after)
+      emitRun('posted', after)
     }
     if (before.status !== 'running' || after.status === 'running') return
     times = { ...times, endedMs: since() }
-    tell('ended', after)
+    emitRun('ended', after)
   }
 
   function found(execution: Execution): void {
-    tell('found', execution)
+    emitRun('found', execution)
   }
 
   function shown(): void {
@@ -92,7 +92,7 @@ export function createRunEvents(options: {
     })
   }
 
-  function tell(phase: RunEvent['phase'], { sessionID, reason }: Execution): void {
+  function emitRun(phase: RunEvent['phase'], { sessionID, reason }: Execution): void {
     const { id: messageID, actor } = prompt
     emit({
       type: 'run',
@@ -109,7 +109,7 @@ export function createRunEvents(options: {
     })
   }
 
-  function tellAsk(phase: AskEvent['phase'], ask: Ask): void {
+  function emitAsk(phase: AskEvent['phase'], ask: Ask): void {
     const { type: askType, requestID, sessionID } = ask
     const decision = ask.type === 'permission' ? ask.reply : undefined
     const taken = phase === 'asked' ? undefined : answeredBy.take(requestID)

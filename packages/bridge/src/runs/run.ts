@@ -16,7 +16,7 @@ import type { BridgeConnection, Button } from '@reply/sink/channel'
 import { pause, withResolvers } from '@reply/sink/internal'
 import type { ChatMessage } from '../chats/channels.ts'
 import { BridgeError, isTakenOver, messageOf } from '../error.ts'
-import { keepUnknown } from '../failed/failure-rows.ts'
+import { writeUnknown } from '../failed/failure-rows.ts'
 import { placeKey } from '../place.ts'
 import type { FailedDelivery, Route } from '../state/decode.ts'
 import { type Execution, endOf } from '../state/execution.ts'
@@ -27,56 +27,56 @@ import type { BridgeContext } from './context.ts'
 import type { RunObservers } from './ended-runs.ts'
 import { closeShown } from './lost-runs.ts'
 import { createRunEvents } from './run-events.ts'
-import { isCutShort, shownBy, shownInMirrors } from './show-run.ts'
+import { isCutShort, observersOf, shownInMirrors } from './show-run.ts'
 
-/** A run that is planned, or was begun by an earlier process. */
+/** A run that is planned, or that an earlier process started. */
 export interface PlannedRun {
   /** As it is stored. */
   readonly execution: Execution
   readonly route: Route
   readonly opencode: Client
-  /** The place's own session and title when the run began. A reply to a message may have chosen another. */
+  /** The session and title of the place when the run started. A reply to a message may use another session. */
   readonly chosen: string | undefined
   readonly title: string | undefined
 }
 
 export interface BeginOptions extends PlannedRun {
   readonly context: BridgeContext
-  readonly shows: ActiveRun['shows']
-  readonly held: RunObservers
-  /** Whether the chat shows a reply already, as what its session does by itself. */
+  readonly sinks: ActiveRun['sinks']
+  readonly runObservers: RunObservers
+  /** Whether the chat already shows a reply as an unprompted run. */
   readonly isShown: (reply: Reply) => boolean
   /** Called after the run got its reply. */
   readonly onReply: () => void
   /** Called when the run's session is known. */
   readonly onSession: (sessionID: string) => void
-  /** The bridge is stopping: what is not written down yet is left to the next process. */
+  /** Whether the bridge is stopping. The next process then continues from what is stored. */
   readonly isStopping: () => boolean
 }
 
-/** Posts what was planned, or finds again what an earlier process posted, and follows it to its end. */
+/** Posts a planned prompt, or finds one that an earlier process posted, and follows the run until its answer is delivered. */
 export function beginRun(options: BeginOptions): ActiveRun {
-  const { context, opencode, shows, chosen, title, onSession, isStopping } = options
+  const { context, opencode, sinks, chosen, title, onSession, isStopping } = options
   const { state, registry, routes, channels, people, requireSafe, clock, asks, failed, onError } = context
   const { router } = context.config
   const { prompt, server } = options.execution
-  /** Takes every prompt that begins with a slash for a command, and may list its commands only later, or never. */
+  /** Agents treat every prompt that begins with a slash as a command, and may list their commands late, or never. */
   const isAgent = context.config.servers[server]?.agent !== undefined
   let { execution, route } = options
   let stream: ReplyStream | undefined
   let isCanceled = execution.isCanceled === true
-  /** The session was gone, so a new one takes the prompt. */
+  /** The session was deleted, so a new one runs the prompt. */
   let isRenewed = false
   const found = withResolvers<void>()
   const canceled = withResolvers<void>()
   const delivered = withResolvers<void>()
-  /** It joined a reply that is shown already. */
+  /** The prompt joined a reply that another run already shows. */
   let isShownElsewhere = false
   const events = createRunEvents({ ...context, execution })
   const ended = run()
   return {
     execution: () => execution,
-    shows,
+    sinks: sinks,
     stream: () => stream,
     shown: events.shown,
     cancel,
@@ -119,7 +119,7 @@ export function beginRun(options: BeginOptions): ActiveRun {
   }
 
   async function post(): Promise<ReplyStream | undefined> {
-    // The list may have changed since the prompt was written, also between two processes.
+    // The people may have changed since the prompt was stored.
     if (!people.mayAll(prompt, 'prompt')) return await endWith(texts.rightGone, texts.mayNot('prompt'))
     const { sessionID, agent, model } = route
     const guarded = mustBeGuarded()
@@ -135,7 +135,7 @@ export function beginRun(options: BeginOptions): ActiveRun {
       if (prompt.files.length > 0) await say({ text: texts.commandHasNoFiles })
       const run = runOptions(guarded)
       const onPosting = async (posted: PostedPrompt): Promise<void> => {
-        // The server may have been restarted since, with another template.
+        // The server may have restarted since then, with another template.
         if (isUnasked(command, await agentCommand(opencode, command.name)))
           throw new BridgeError('inbound', texts.unaskedCommand)
         await run.onPosting?.(posted)
@@ -148,12 +148,12 @@ export function beginRun(options: BeginOptions): ActiveRun {
     return opencode.prompt({ ...target, text: prompt.text, files }, runOptions(guarded))
   }
 
-  /** The words of one person who may not approve are enough. */
+  /** Whether any author of the prompt lacks `approve`. */
   function mustBeGuarded(): boolean {
     return context.config.servers[server]?.trustPrompt !== true && !people.mayAll(prompt, 'approve')
   }
 
-  /** The cure is the operator's matter, so the log has it. */
+  /** Whether the session can be guarded. If not, reports why, because only the operator can fix it. */
   async function isGuarded(target: Parameters<Client['requireGuard']>[0]): Promise<boolean> {
     try {
       await Promise.race([opencode.requireGuard(target), canceled.promise])
@@ -168,29 +168,29 @@ export function beginRun(options: BeginOptions): ActiveRun {
     }
   }
 
-  /** Whether the person's words could have the server run or read something without asking, which this person may not. */
+  /** Whether a command could run or read something without asking, and an author lacks the right to do that. */
   function isUnasked({ name, rest }: AgentCommand, known: CommandInfo = { name }): boolean {
     return mayActWithoutAsking(known, rest) && !people.mayAll(prompt, 'approve')
   }
 
   function runOptions(guarded = mustBeGuarded()): RunOptions {
     const watch = asks.observerFor({ place: prompt, opencode, server })
-    const shown = shownBy(shows, {
+    const shown = observersOf(sinks, {
       asks: !router.progress.enabled,
-      // Another session takes its place once, and the chat is told so.
+      // The prompt is posted once more in a new session, and the chat is informed.
       isLeftOut: (reply) => !isRenewed && execution.phase === 'planned' && isGone(reply),
       onError,
     })
-    // What joined a run is shown by that run's own sink.
+    // If the prompt joined a run, the sink of that run shows the reply.
     const observe = (reply: Reply): readonly ReplyObserver[] => {
       queueMicrotask(options.onReply)
       isShownElsewhere = isJoined(reply) && (execution.isSteer === true || options.isShown(reply))
-      return isShownElsewhere ? [] : options.held.hold([...shown, watch, events.observer])
+      return isShownElsewhere ? [] : options.runObservers.wrap([...shown, watch, events.observer])
     }
     return { timeoutMs: router.timeoutMs, onPosting: async (posted) => await onPosting(posted, guarded), observe }
   }
 
-  /** Whether another prompt began the run. A run that is found again is observed before its stream is known. */
+  /** Whether another prompt started the run. A run that is found after a restart is observed before its stream is known. */
   function isJoined({ promptIDs }: Reply): boolean {
     if (stream) return stream.joined === true
     const id = execution.posted?.messageID
@@ -198,13 +198,13 @@ export function beginRun(options: BeginOptions): ActiveRun {
   }
 
   async function onPosting(posted: PostedPrompt, guarded: boolean): Promise<void> {
-    // It may have waited long for its turn.
+    // Rights may have changed while it waited for its turn.
     if (!people.mayAll(prompt, 'prompt') || (!guarded && mustBeGuarded())) throw new Error(texts.rightGone)
     const { sessionID, directory } = posted
     await requireSafe(server, directory)
     onSession(sessionID)
     const now = await routes.of(prompt)
-    // A person may have chosen another session, agent or model meanwhile.
+    // Someone may have chosen another session, agent or model meanwhile.
     const isChosen = now?.sessionID !== chosen || now?.title !== title
     const used =
       isChosen && now
@@ -222,24 +222,24 @@ export function beginRun(options: BeginOptions): ActiveRun {
         events.found(execution)
         return found.stream
       case 'absent':
-        // After its end, only the showing was left, and there is nothing to show any more.
+        // The run had ended and only its delivery was left. Now there is nothing to show.
         if (execution.phase === 'delivering') return await finish()
         await update({ phase: 'planned', posted: undefined })
         return await post()
       case 'unknown':
-        await state.persist(() => state.commit([keepUnknown(execution, clock.now())]))
+        await state.persist(() => state.commit([writeUnknown(execution, clock.now())]))
         void failed.count().catch(onError)
-        await closeShown(context, { ...execution, reason: texts.lostSight }, shows)
+        await closeShown(context, { ...execution, reason: texts.lostSight }, sinks)
         return await endWith(texts.unknownRun, 'Unknown after a restart', unknownButtons(execution))
     }
     return found satisfies never
   }
 
-  /** The server may start later than the bridge. */
+  /** Retries while the server is unreachable, because it may start later than the bridge. */
   async function resume(posted: PostedPrompt): ReturnType<Client['resume']> {
     for (;;) {
       try {
-        // What has ended was told how it did, and does not begin again.
+        // A run whose end is stored must not be started again.
         const canRepeat = execution.phase === 'posting' && posted.text !== undefined
         return await opencode.resume(posted, {
           ...runOptions(),
@@ -254,7 +254,7 @@ export function beginRun(options: BeginOptions): ActiveRun {
     }
   }
 
-  /** The server has stored the prompt, but was killed before it ran. */
+  /** Returns the prompt to post again: the server stored it, but was killed before it ran. */
   async function promptAgain({ sessionID, directory }: PostedPrompt): Promise<PromptInput> {
     const files = await readFiles(channels.of(prompt.channel), prompt.files, router.maxFileBytes)
     if (isCanceled) throw new BridgeError('inbound', texts.canceled)
@@ -273,13 +273,13 @@ export function beginRun(options: BeginOptions): ActiveRun {
       await update({ phase: 'delivering', ...endOf(reply), finishedAt: clock.now() }, [log, ...authors])
     }
     if (execution.isSteer || isShownElsewhere) return isStopping() ? undefined : void (await finish())
-    const own = await shows[0].sink.settled()
-    // What it does not show is shown by the next process.
+    const own = await sinks[0].sink.settled()
+    // The next process shows the rest.
     if (isStopping() || isCutShort(own)) return
     events.delivered(execution, own)
     delivered.resolve()
-    const shown = [{ place: shows[0], delivery: own }, ...(await shownInMirrors(shows, clock))]
-    if (!isStopping()) await finish(failed.of(execution, stream?.reply ?? reply, shown))
+    const shown = [{ place: sinks[0], delivery: own }, ...(await shownInMirrors(sinks, clock))]
+    if (!isStopping()) await finish(failed.findMissing(execution, stream?.reply ?? reply, shown))
   }
 
   async function end(reason: string, status: 'stopped' | 'error' = 'error'): Promise<undefined> {
@@ -289,8 +289,8 @@ export function beginRun(options: BeginOptions): ActiveRun {
 
   async function finish(missing: readonly FailedDelivery[] = []): Promise<undefined> {
     const isMissing = missing.some((one) => placeKey(one) === placeKey(prompt))
-    await update({ phase: isMissing ? 'undelivered' : 'done' }, failed.keep(missing))
-    failed.kept(missing)
+    await update({ phase: isMissing ? 'undelivered' : 'done' }, failed.write(missing))
+    failed.report(missing)
     return undefined
   }
 
@@ -298,22 +298,23 @@ export function beginRun(options: BeginOptions): ActiveRun {
     const reason = chatMessageOf(error)
     const text =
       error instanceof FileFailure ? texts.fileFailed(plain(error.file), plain(reason)) : texts.failed(plain(reason))
-    // Found again after a restart, its message may still say that it is at work. The next process closes it otherwise.
+    // After a restart, the messages of the run may still show it as working. If this process stops first, the next one closes them.
     if (stream === undefined && execution.posted)
       await update({ phase: 'delivering', status: 'error', reason, finishedAt: clock.now() })
-    const closed = stream === undefined ? await closeShown(context, execution, shows) : undefined
+    const closed = stream === undefined ? await closeShown(context, execution, sinks) : undefined
     if (closed && isCutShort(closed.delivery)) return
-    if (closed) await finish(failed.of(execution, closed.reply, [{ place: shows[0], delivery: closed.delivery }]))
+    if (closed)
+      await finish(failed.findMissing(execution, closed.reply, [{ place: sinks[0], delivery: closed.delivery }]))
     else await endWith(text, reason)
     onError(error instanceof Error ? error : new Error(reason))
   }
 
-  /** Ends the run with words in place of an answer. They are written down with its end, and so not lost with the process. */
+  /** Ends the run with a text instead of an answer. The text is stored with the end, so a crash does not lose it. */
   async function endWith(text: string, reason: string, buttons?: ChatMessage['buttons']): Promise<undefined> {
-    const owed = failed.owed(execution, text)
-    await update({ phase: 'undelivered', status: 'error', reason, finishedAt: clock.now() }, failed.keep([owed]))
+    const pending = failed.pendingFor(execution, text)
+    await update({ phase: 'undelivered', status: 'error', reason, finishedAt: clock.now() }, failed.write([pending]))
     const onPosted = async (writes: readonly Write[]): Promise<void> => await update({ phase: 'done' }, writes)
-    await failed.say(owed, { replyTo: prompt.messageRef, buttons }, onPosted)
+    await failed.postPending(pending, { replyTo: prompt.messageRef, buttons }, onPosted)
     return undefined
   }
 
@@ -338,10 +339,10 @@ export function beginRun(options: BeginOptions): ActiveRun {
   }
 }
 
-/** How long to wait before a server that is down is asked again, in ms. */
+/** How long to wait before an unreachable server is tried again, in ms. */
 const againMs = 1000
 
-/** A file that could not be read: `name` is the file's. */
+/** A file of a prompt could not be read. */
 class FileFailure extends Error {
   readonly file: string
 
@@ -352,7 +353,7 @@ class FileFailure extends Error {
   }
 }
 
-/** Reads what a person sent with a prompt. Rejects with a `FileFailure`. */
+/** Downloads the files of a prompt. Rejects with a `FileFailure`. */
 async function readFiles(
   connection: Pick<BridgeConnection, 'download'>,
   files: readonly InboundFile[],
@@ -371,7 +372,7 @@ async function readFiles(
   )
 }
 
-/** A slash command of the agent: its name and what follows. */
+/** A slash command of the agent: its name and its arguments. */
 interface AgentCommand {
   readonly name: string
   readonly rest: string
@@ -382,7 +383,7 @@ function agentCommandOf(text: string): AgentCommand | undefined {
   return name === undefined ? undefined : { name, rest }
 }
 
-/** The agent's command of that name. Undefined if there is none, or the server doesn't list any: it gets the words as they are. */
+/** Finds a command of the agent. Undefined if the agent does not list it. The text is then a normal prompt. */
 async function agentCommand(opencode: Client, name: string): Promise<CommandInfo | undefined> {
   try {
     return (await opencode.commands()).find((command) => command.name === name)
@@ -391,7 +392,7 @@ async function agentCommand(opencode: Client, name: string): Promise<CommandInfo
   }
 }
 
-/** The buttons with which its person decides. */
+/** Buttons to run the prompt again, or to leave it. */
 function unknownButtons({ id }: Execution): readonly (readonly Button[])[] {
   return [
     [

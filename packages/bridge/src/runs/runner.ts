@@ -18,50 +18,50 @@ import { beginRun, type PlannedRun } from './run.ts'
 import { type MirrorPosts, postToMirrors, sinksFor } from './show-run.ts'
 import { createUnpromptedRuns } from './unprompted-runs.ts'
 
-/** Runs the prompts of each place one after the other, and finds the runs of an earlier process again. */
+/** Runs the prompts of each place one after the other, and resumes the runs of an earlier process. */
 export interface Runner {
-  /** The writes that put a prompt at the end of its place's queue. */
+  /** Returns the write that appends a prompt to the queue of its place. */
   enqueue(prompt: QueuedPrompt): EnqueueWrite
-  /** The id of a prompt in its place's queue. */
+  /** Returns the id of a prompt in the queue of its place. */
   idOf(prompt: QueuedPrompt): string
-  /** Looks at the queue of a place. */
+  /** Starts to work on the queue of a place, unless that is in progress. */
   kick(place: ChatPlace): void
   /**
-   * Takes what a person wrote from where it waits, by those writes, without running it. The person is told, by the next
-   * process if need be.
+   * Removes a prompt without running it. `taken` are the writes that remove it. Its author gets `text`, if need be from the
+   * next process.
    */
   refuse(prompt: QueuedPrompt, taken: readonly Write[], text: string): Promise<void>
-  /** Begins a prompt at once, beside what runs. `taken` are the writes that take it from where it was. */
+  /** Starts a prompt immediately, beside the running one. `taken` are the writes that remove it from its queue. */
   beginNow(prompt: QueuedPrompt, taken: readonly Write[]): Promise<void>
-  /** Whether a run of the place's own session was on its way when the prompt was sent and still is, and none waits. */
+  /** Whether a run of the prompt's session was in progress when the prompt was sent and still is, and no other prompt waits. */
   canSteer(prompt: QueuedPrompt): Promise<boolean>
   /** Whether a run of a session is active, whichever chat shows it. */
   isAtWork: ActiveRuns['isAtWork']
-  /** What runs in a place. */
+  /** See `ActiveRuns.active`. */
   active: ActiveRuns['active']
-  /** Also what ran and is yet to be shown by a mirror of the place. */
+  /** See `ActiveRuns.followed`. */
   followed: ActiveRuns['followed']
-  /** The prompts that wait in a place, oldest first. */
+  /** Returns the queued prompts of a place, oldest first. */
   waiting(place: ChatPlace): Promise<readonly QueuedPrompt[]>
-  /** The name of a place's queue. */
+  /** Returns the name of the queue of a place. */
   queueOf(place: ChatPlace): string
-  /** The server of a session that runs or ran here. */
+  /** Returns the server of a session that had a run here. Undefined if none is known. */
   serverOf(sessionID: string): string | undefined
-  /** Finds what an earlier process left. Resolves when its asks can be answered again, or after a limited time. */
+  /** Resumes the runs of an earlier process. Resolves when their asks can be answered again, at the latest after 10 s. */
   restore(): Promise<void>
-  /** Resolves when `restore` is over for that place. */
+  /** Resolves when `restore` is done for that place. */
   restored(place: ChatPlace): Promise<void>
-  /** Follows nothing any more. What runs on the servers goes on. */
+  /** Stops following runs. They continue on the servers. */
   stop(): Promise<void>
 }
 
 /** How many sessions' servers are remembered. */
 const mostSessions = 10_000
-/** How many ended runs still show what changes in their replies: about 35 kB each. */
+/** For how many ended runs later changes of the reply are still shown: about 35 kB each. */
 const mostEnded = 100
-/** When a queue is looked at again after an error, in ms. */
+/** How long to wait after an error before a queue is processed again, in ms. */
 const againMs = 1000
-/** How long a restart waits for the servers before it hears the chats, in ms. */
+/** How long a restart waits for the servers before it receives messages, in ms. */
 const restoreMs = 10_000
 
 export function createRunner(context: BridgeContext): Runner {
@@ -69,8 +69,8 @@ export function createRunner(context: BridgeContext): Runner {
   const { router } = context.config
   const running = createActiveRuns(mirrors)
   const endedRuns = createEndedRuns(mostEnded)
-  const wakes = createUnpromptedRuns({ context, endedRuns, isFollowed: running.isFollowed, add: running.add })
-  /** Places whose queue is being worked on. */
+  const unprompted = createUnpromptedRuns({ context, endedRuns, isFollowed: running.isFollowed, add: running.add })
+  /** Keys of places whose queue is being processed. */
   const working = new Set<string>()
   const restoring = new Map<string, Promise<void>>()
   const serverBySession = createRecent<string>(mostSessions)
@@ -97,7 +97,7 @@ export function createRunner(context: BridgeContext): Runner {
     return { type: 'enqueue', queue: queueOf(prompt), id: idOf(prompt), value: JSON.stringify(prompt) }
   }
 
-  /** Platforms count the messages of each chat, so the ids of mirrored and moved ones may be the same. */
+  /** Message ids are unique in a chat only, so mirrored and moved chats may have the same ids. */
   function idOf(prompt: QueuedPrompt): string {
     return !mirrors.isShared(prompt) ? prompt.id : `${placeKey(prompt)}/${prompt.id}`
   }
@@ -106,7 +106,7 @@ export function createRunner(context: BridgeContext): Runner {
     return `prompts/${mirrors.keyOf(place)}`
   }
 
-  /** A store that was busy is asked again. */
+  /** Retries after an error, for example if the store was busy. */
   function kick(place: ChatPlace): void {
     work(place).catch((error) => {
       if (isStopped) return
@@ -125,7 +125,7 @@ export function createRunner(context: BridgeContext): Runner {
     return isRunning && (await state.queue(queueOf(prompt))).every(({ id }) => id === idOf(prompt))
   }
 
-  /** One prompt after the other. After each end the queue is looked at again, so that none is stranded. */
+  /** Runs one prompt after the other. At the end it checks the queue again, so that a prompt that came late is not left behind. */
   async function work(place: ChatPlace): Promise<void> {
     const key = mirrors.keyOf(place)
     if (working.has(key) || isStopped) return
@@ -154,7 +154,7 @@ export function createRunner(context: BridgeContext): Runner {
   async function plan({ id, value }: QueuedValue): Promise<ActiveRun | undefined> {
     const prompt = toQueuedPrompt(value)
     const taken: Write = { type: 'dequeue', queue: queueOf(prompt), id }
-    // The channel may have left the config, and its people may have lost the right since they wrote.
+    // Since it was queued, the channel may have been removed from the config, and its author may have lost the right.
     if (!channels.has(prompt.channel)) {
       await state.commit([taken])
       onError(
@@ -171,18 +171,18 @@ export function createRunner(context: BridgeContext): Runner {
   }
 
   async function refuse(prompt: QueuedPrompt, taken: readonly Write[], text: string): Promise<void> {
-    const owed = failed.owed({ id: await registry.newID(prompt), prompt, server: '' }, text)
-    // Conflicts if a person dropped it meanwhile.
-    if (await state.commit([...taken, ...failed.keep([owed])])) void failed.tell(owed, prompt.messageRef)
+    const pending = failed.pendingFor({ id: await registry.newID(prompt), prompt, server: '' }, text)
+    // Conflicts if someone dropped it meanwhile.
+    if (await state.commit([...taken, ...failed.write([pending])])) void failed.replyPending(pending, prompt.messageRef)
   }
 
   async function beginNow(prompt: QueuedPrompt, taken: readonly Write[]): Promise<void> {
     const run = await begin({ ...prompt, isSteer: true }, taken)
-    // Its files are read first, and what comes after must not overtake it.
+    // Its files are downloaded first, and later messages must not overtake it.
     if (prompt.files.length > 0) await run?.found
   }
 
-  /** Writes the execution down in the same step that takes its prompt from the queue, and begins it. */
+  /** Stores the execution in the same commit that removes its prompt from the queue, and starts it. */
   async function begin(prompt: QueuedPrompt, taken: readonly Write[]): Promise<ActiveRun | undefined> {
     const route = await routes.meantBy(prompt)
     const opencode = route && servers.get(route.server)
@@ -203,33 +203,33 @@ export function createRunner(context: BridgeContext): Runner {
       ...(people.mayAll(prompt, 'approve') && { isByApprovers: true }),
     }
     const { sessionID: chosen, title } = (await routes.of(prompt)) ?? {}
-    // If the machine forgets it, the prompt is still where it was taken from. Conflicts if a person dropped it meanwhile.
+    // If a crash of the machine undoes this, the prompt is still queued. Conflicts if someone dropped it meanwhile.
     const writes = [...taken, registry.write(execution)]
     if (!(await state.persist(() => state.commit(writes, { survives: 'process' })))) return undefined
     if (router.receipts && !prompt.isSteer)
       await channels.notify(prompt, { text: texts.started(execution.id), silent: true })
-    const told = postToMirrors(context, prompt, route)
-    return start({ execution, route, opencode, chosen, title }, told)
+    const mirrorPosts = postToMirrors(context, prompt, route)
+    return start({ execution, route, opencode, chosen, title }, mirrorPosts)
   }
 
-  function start(planned: PlannedRun, told?: MirrorPosts): ActiveRun {
+  function start(planned: PlannedRun, mirrorPosts?: MirrorPosts): ActiveRun {
     const { execution, route } = planned
-    const held = endedRuns.begin()
+    const runObservers = endedRuns.begin()
     const run = beginRun({
       ...planned,
       context,
-      held,
-      shows: sinksFor(context, execution, route, told),
-      isShown: (reply) => wakes.isShown(reply, execution.prompt),
+      runObservers,
+      sinks: sinksFor(context, execution, route, mirrorPosts),
+      isShown: (reply) => unprompted.isShown(reply, execution.prompt),
       isStopping: () => isStopped,
-      onReply: wakes.lookAgain,
+      onReply: unprompted.lookAgain,
       onSession: (sessionID) => {
-        wakes.ran({ ...execution, sessionID })
+        unprompted.noteRun({ ...execution, sessionID })
         serverBySession.set(sessionID, execution.server)
       },
     })
     running.add(run)
-    void run.ended.then(wakes.lookAgain).then(held.end)
+    void run.ended.then(unprompted.lookAgain).then(runObservers.end)
     return run
   }
 
@@ -243,7 +243,7 @@ export function createRunner(context: BridgeContext): Runner {
       const opencode = servers.get(server)
       if (!opencode || !channels.has(prompt.channel)) {
         const reason = opencode ? texts.channelLeft(prompt.channel) : texts.serverLeft(server)
-        // Not awaited: a platform may be away.
+        // Not awaited: the platform may be unreachable.
         const over = { ...execution, status: 'error', reason, finishedAt: clock.now() } as const
         return void endUnfollowed(context, over, () => isStopped).catch(onError)
       }
@@ -257,11 +257,12 @@ export function createRunner(context: BridgeContext): Runner {
       const both = [restoring.get(key), begun[index]]
       restoring.set(key, atMost(Promise.allSettled(both), restoreMs, clock))
     }
-    const woken = wakes.restore(all).catch(onError)
+    const unpromptedRestored = unprompted.restore(all).catch(onError)
     for (const one of all) {
       const key = mirrors.keyOf(one.prompt)
       const isWaited = one.startedBy !== undefined && !isOver(one)
-      if (isWaited) restoring.set(key, atMost(Promise.allSettled([restoring.get(key), woken]), restoreMs, clock))
+      if (isWaited)
+        restoring.set(key, atMost(Promise.allSettled([restoring.get(key), unpromptedRestored]), restoreMs, clock))
     }
     for (const place of waiting) kick(place)
     await Promise.all(restoring.values())
@@ -269,8 +270,8 @@ export function createRunner(context: BridgeContext): Runner {
 
   async function stop(): Promise<void> {
     isStopped = true
-    wakes.stop()
-    await Promise.all(running.all().flatMap(({ shows }) => shows.map(async ({ sink }) => await sink.stop())))
+    unprompted.stop()
+    await Promise.all(running.all().flatMap(({ sinks: shows }) => shows.map(async ({ sink }) => await sink.stop())))
   }
 }
 
@@ -281,8 +282,8 @@ interface MoveOptions {
 }
 
 /**
- * Moves executions and waiting prompts to where the mirrors of this config have them: an earlier one may have had others.
- * Resolves with the places whose prompts wait.
+ * Moves executions and queued prompts to the keys that this config's mirrors give them, because an earlier config may have
+ * had other mirrors. Resolves with the places that have queued prompts.
  */
 export async function moveToMirrors({ state, registry, enqueue }: MoveOptions): Promise<readonly ChatPlace[]> {
   for (const { key, value } of await state.list('execution/')) {

@@ -7,31 +7,32 @@ import type { Execution } from '../state/execution.ts'
 import { namesOf, type QueuedPrompt } from '../state/queued-prompt.ts'
 import { plain, texts } from '../texts.ts'
 import { atMost } from '../timers.ts'
-import type { ActiveRun, Shown } from './active-runs.ts'
+import type { ActiveRun, ChatSink } from './active-runs.ts'
 import type { BridgeContext } from './context.ts'
 
 type SinkContext = Pick<BridgeContext, 'channels' | 'people' | 'config' | 'mirrors'>
 
 /**
- * The sinks that show an execution: that of its own place first, then those of the place's mirrors, which wait for
- * the words that it answers, but not long: see `postToMirrors`. Without `told`, as after a restart, they wait for nothing.
+ * Creates the sinks that show an execution: first that of its own place, then those of the place's mirrors. A mirror's sink
+ * waits for the post of the prompt there, see `postToMirrors`. Without `mirrorPosts`, for example after a restart, it does
+ * not wait.
  */
 export function sinksFor(
   context: SinkContext,
   execution: Execution,
   route: Route,
-  told?: MirrorPosts,
-): readonly [Shown, ...Shown[]] {
+  mirrorPosts?: MirrorPosts,
+): readonly [ChatSink, ...ChatSink[]] {
   const { prompt } = execution
   const others = context.mirrors.others(prompt).filter(({ channel }) => context.channels.has(channel))
-  const shownAt = ({ channel, chat }: Pick<Shown, 'channel' | 'chat'>): Shown => {
+  const shownAt = ({ channel, chat }: Pick<ChatSink, 'channel' | 'chat'>): ChatSink => {
     const sink = sinkFor(context, { execution, route, channel, chat })
-    return { channel, chat, sink, after: told?.get(placeKey({ channel, chat })) }
+    return { channel, chat, sink, after: mirrorPosts?.get(placeKey({ channel, chat })) }
   }
   return [shownAt(prompt), ...others.map(shownAt)]
 }
 
-interface Showing extends Pick<Shown, 'channel' | 'chat'> {
+interface Showing extends Pick<ChatSink, 'channel' | 'chat'> {
   readonly execution: Execution
   readonly route: Route
 }
@@ -62,13 +63,13 @@ function sinkFor(
   }
 }
 
-/** By the keys of places: resolves when the place shows a person's words, or takes too long. Never rejects. */
+/** By the key of a place: resolves when the place shows the prompt, or after a limited time. Never rejects. */
 export type MirrorPosts = ReadonlyMap<string, Promise<void>>
 
-/** How long the reply in a mirror waits for the words that it answers, in ms. */
-const tellMs = 5000
+/** How long the reply in a mirror waits for the post of its prompt, in ms. */
+const promptPostMs = 5000
 
-/** Posts what a person wrote in the chats that show the same session. What can't be posted is reported. */
+/** Posts a prompt in the mirrors of its place. Failures are reported. */
 export function postToMirrors(
   { mirrors, channels, clock }: Pick<BridgeContext, 'mirrors' | 'channels' | 'clock'>,
   prompt: QueuedPrompt,
@@ -77,63 +78,63 @@ export function postToMirrors(
   const lines = [prompt.text, ...prompt.files.map(({ name }) => `📎 ${name}`)].join('\n').trim()
   const text = texts.mirrored(plain(namesOf(prompt)), plain(lines))
   const session = sessionID === undefined ? 'next' : { server, sessionID }
-  const tell = (place: ChatPlace): Promise<void> =>
-    atMost(channels.notify(place, { text, silent: true }, session), tellMs, clock)
+  const post = (place: ChatPlace): Promise<void> =>
+    atMost(channels.notify(place, { text, silent: true }, session), promptPostMs, clock)
   const others = mirrors.others(prompt).filter(({ channel }) => channels.has(channel))
-  return new Map(others.map((place) => [placeKey(place), tell(place)]))
+  return new Map(others.map((place) => [placeKey(place), post(place)]))
 }
 
-/** What a sink is not shown, and who hears of a sink that fails. */
+/** What to hide from the sinks. */
 interface ShowOptions {
-  /** Asks are answered by the bridge itself, so the chat never sees them. */
+  /** Hides asks, because the bridge rejects them itself. */
   readonly asks: boolean
-  /** Whether a reply is left out. */
+  /** Whether to hide a reply. */
   readonly isLeftOut: (reply: Reply) => boolean
   readonly onError: (error: Error) => void
 }
 
-/** Observers that pass on to the sinks what the chats should see. */
-export function shownBy(shows: ActiveRun['shows'], showing: ShowOptions): readonly ReplyObserver[] {
-  return shows.map((shown) => observerFor(shown, showing))
+/** Returns an observer for each sink, which forwards what its chat should see. */
+export function observersOf(sinks: ActiveRun['sinks'], options: ShowOptions): readonly ReplyObserver[] {
+  return sinks.map((sink) => observerFor(sink, options))
 }
 
-function observerFor({ sink, after }: Shown, { asks, isLeftOut, onError }: ShowOptions): ReplyObserver {
-  const pass = (observation: Observation): void =>
+function observerFor({ sink, after }: ChatSink, { asks, isLeftOut, onError }: ShowOptions): ReplyObserver {
+  const forward = (observation: Observation): void =>
     passOn(sink, asks ? { ...observation, reply: withoutAsks(observation.reply) } : observation)
-  const show = after ? heldUntil(after, pass, onError) : pass
-  // Decided as it comes: what is left out depends on how far the run is.
+  const show = after ? bufferUntil(after, forward, onError) : forward
+  // Decided now, not after the wait: `isLeftOut` depends on the phase of the run.
   return observerOf((observation) => {
     if (!isLeftOut(observation.reply)) show(observation)
   })
 }
 
-/** Passes on what came before `after` resolved all at once, in order. */
-function heldUntil(
+/** Buffers observations until `after` resolves, then forwards them in order. */
+function bufferUntil(
   after: Promise<void>,
-  pass: (observation: Observation) => void,
+  forward: (observation: Observation) => void,
   onError: ShowOptions['onError'],
 ): (observation: Observation) => void {
-  let held: Observation[] | undefined = []
+  let buffer: Observation[] | undefined = []
   after
     .then(() => {
-      const early = held ?? []
-      held = undefined
-      for (const observation of early) pass(observation)
+      const early = buffer ?? []
+      buffer = undefined
+      for (const observation of early) forward(observation)
     })
     .catch(onError)
-  return (observation) => (held ? void held.push(observation) : pass(observation))
+  return (observation) => (buffer ? void buffer.push(observation) : forward(observation))
 }
 
-/** A sink that was stopped leaves the rest to the next process. */
+/** Whether the sink was stopped before it showed everything. The next process then shows the rest. */
 export function isCutShort({ undelivered }: Delivery): boolean {
   return undelivered.some(({ type }) => type === 'stopped')
 }
 
-/** How long a mirror may take longer than the run's own place, in ms. After a restart it is not shown there again. */
+/** How much longer a mirror may take than the run's own place, in ms. After a restart, mirrors don't show the rest. */
 const mirrorMs = 60_000
 
-/** Resolves when the mirrors show the reply, or take too long, with what those left that do not. */
-export async function shownInMirrors([, ...mirrors]: ActiveRun['shows'], clock: Clock): Promise<readonly Delivered[]> {
+/** Waits until the mirrors show the reply, or too much time has passed. Resolves with the results so far. */
+export async function shownInMirrors([, ...mirrors]: ActiveRun['sinks'], clock: Clock): Promise<readonly Delivered[]> {
   const delivered: Delivered[] = []
   const all = mirrors.map(async ({ channel, chat, sink }) => {
     delivered.push({ place: { channel, chat }, delivery: await sink.settled() })
@@ -142,7 +143,7 @@ export async function shownInMirrors([, ...mirrors]: ActiveRun['shows'], clock: 
   return [...delivered]
 }
 
-/** Tells an observer of a change, if it has a method for it. */
+/** Calls the method of an observer for an observation, if it has one. */
 export function passOn(observer: ReplyObserver, observation: Observation): void {
   const handle: unknown = Reflect.get(observer, observation.type)
   if (typeof handle === 'function') Reflect.apply(handle, undefined, [observation])
@@ -154,7 +155,7 @@ function withoutAsks(reply: Reply): Reply {
     : { ...reply, asks: [], phase: reply.phase === 'blocked' ? 'working' : reply.phase }
 }
 
-/** The error name of a reply that only closes the messages of a run, with none of its texts. */
+/** The error name of a reply that only closes the messages of a run and has no text. */
 export const notFollowed = 'NotFollowed'
 
 function isClosing({ error }: Reply): boolean {

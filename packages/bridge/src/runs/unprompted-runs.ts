@@ -11,20 +11,20 @@ import type { BridgeContext } from './context.ts'
 import type { EndedRuns, RunObservers } from './ended-runs.ts'
 import { endUnfollowed } from './lost-runs.ts'
 import { createRunEvents } from './run-events.ts'
-import { isCutShort, passOn, shownBy, shownInMirrors, sinksFor } from './show-run.ts'
+import { isCutShort, observersOf, passOn, shownInMirrors, sinksFor } from './show-run.ts'
 
 /**
- * Shows what sessions do by themselves after a run, in the chat of that run: a background sub-agent asks, or the agent
- * goes on when it is done.
+ * Shows unprompted runs in the chat of the session's last run. For example, a background sub-agent asks something, or the
+ * agent continues when the sub-agent is done.
  */
 export interface UnpromptedRuns {
   /** Remembers the newest run of a session. */
-  ran(execution: Execution): void
-  /** Whether the place shows the reply as what its session does by itself. */
+  noteRun(execution: Execution): void
+  /** Whether the place shows the reply as an unprompted run. */
   isShown(reply: Reply, place: ChatPlace): boolean
-  /** Decides again whose the open replies are. Call it when a run got its reply, or ended without one. */
+  /** Decides again which open replies are unprompted. Call it when a run got its reply, or ended without one. */
   lookAgain(): void
-  /** Begins to watch the servers. Finds what an earlier process followed, and what ended while there was none. */
+  /** Starts to watch the servers. Resumes unprompted runs of an earlier process, and shows those that ended meanwhile. */
   restore(executions: readonly Execution[]): Promise<void>
   stop(): void
 }
@@ -36,27 +36,27 @@ export interface UnpromptedRunsOptions {
   readonly add: (run: ActiveRun) => void
 }
 
-/** How many sessions' newest runs are remembered, and how many are looked at after a restart. */
+/** For how many sessions the newest run is remembered, and how many sessions are checked after a restart. */
 const mostSessions = 10_000
 const mostRestored = 50
-/** How often a store that fails is asked again, with longer and longer pauses: nine minutes in all. */
+/** How often a failing store is retried, with increasing pauses: nine minutes in all. */
 const mostFailures = 14
-/** How soon a session that goes on is looked at after a restart, in ms. */
+/** How long after a restart to wait between checks of a session that continues, in ms. */
 const againMs = 1000
 
 export function createUnpromptedRuns({ context, endedRuns, isFollowed, add }: UnpromptedRunsOptions): UnpromptedRuns {
   const { config, servers, channels, mirrors, clock, onError } = context
   const newest = createRecent<Execution>(mostSessions)
-  /** By session: what an earlier process was showing. */
+  /** By session: the unprompted run that an earlier process was showing. */
   const unfinished = new Map<string, Execution>()
-  /** The keys of the places of the replies that are shown, by the replies' names; '' for one that could not be. */
+  /** By the name of a reply: the key of the place that shows it, or '' if it could not be shown. */
   const shown = createRecent<string>(mostSessions)
-  /** Looks again at the replies that a prompt may still join. */
+  /** Callbacks that decide again about replies that a prompt may still join. */
   const undecided = new Set<() => void>()
   const timers = createTimers(clock)
   const stops: (() => void)[] = []
   let isStopped = false
-  return { ran, isShown, lookAgain, restore, stop }
+  return { noteRun, isShown, lookAgain, restore, stop }
 
   function isShown(reply: Reply, place: ChatPlace): boolean {
     const key = mirrors.keyOf(place)
@@ -67,7 +67,7 @@ export function createUnpromptedRuns({ context, endedRuns, isFollowed, add }: Un
     for (const look of undecided) look()
   }
 
-  function ran(execution: Execution): void {
+  function noteRun(execution: Execution): void {
     const { sessionID, isSteer } = execution
     if (sessionID !== undefined && !isSteer) newest.set(sessionID, execution)
   }
@@ -75,12 +75,12 @@ export function createUnpromptedRuns({ context, endedRuns, isFollowed, add }: Un
   function watch(server: string, opencode: Client): void {
     const directory = config.servers[server]?.directory
     const observe = ({ sessionID }: Reply): readonly ReplyObserver[] =>
-      newest.get(sessionID)?.server === server ? [lookingAt(opencode)] : []
+      newest.get(sessionID)?.server === server ? [observerFor(opencode)] : []
     stops.push(opencode.watch({ directory }, { observe }))
   }
 
-  /** Decides when it can be told whose reply it is, at the latest at its end. */
-  function lookingAt(opencode: Client): ReplyObserver {
+  /** Returns an observer that decides whether the reply is unprompted as soon as that is known, at the latest at its end. */
+  function observerFor(opencode: Client): ReplyObserver {
     let newestReply: Reply
     let isDecided = false
     let begun: Promise<ReplyObserver> | undefined
@@ -98,7 +98,7 @@ export function createUnpromptedRuns({ context, endedRuns, isFollowed, add }: Un
     })
   }
 
-  /** Whether no run shows it. Undefined as long as a prompt may still join it. */
+  /** Whether the reply is unprompted and no run shows it. Undefined while a prompt may still join it. */
   function isUnasked(reply: Reply): boolean | undefined {
     const isAwake = isUnprompted(reply)
     if (!isAwake) return isAwake
@@ -109,41 +109,41 @@ export function createUnpromptedRuns({ context, endedRuns, isFollowed, add }: Un
   async function begin(reply: Reply, opencode: Client): Promise<ReplyObserver> {
     const last = newest.get(reply.sessionID)
     const names = namesOfUnprompted(reply)
-    // The watch and `restore` may both see it.
+    // The watch and `restore` may both find it.
     if (!last || !channels.has(last.prompt.channel) || names.some((name) => shown.has(name))) return {}
     for (const name of names) shown.set(name, mirrors.keyOf(last.prompt))
     const stored = unfinished.get(reply.sessionID)
     unfinished.delete(reply.sessionID)
-    const held = endedRuns.begin()
-    const options = { context, held, opencode, last, add, timers, isStopping: () => isStopped }
+    const runObservers = endedRuns.begin()
+    const options = { context, runObservers, opencode, last, add, timers, isStopping: () => isStopped }
     const isSame = stored?.startedBy !== undefined && names.includes(stored.startedBy)
     if (stored && !isSame) lose(stored)
-    // A prompt may have joined it already, and then shows nothing itself: a store that failed is asked again.
+    // Retries while the store fails: a prompt that joined the reply already relies on this run to show it.
     for (let failures = 0; !isStopped; failures++) {
       try {
         return await beginUnpromptedRun(reply, { ...options, ...(isSame && { stored }) })
       } catch (error) {
         if (isStopped) return {}
         const isLast = failures === mostFailures
-        onError(isLast ? unshown(reply, error) : error instanceof Error ? error : new Error(String(error)))
+        onError(isLast ? notShownError(reply, error) : error instanceof Error ? error : new Error(String(error)))
         if (isLast) break
         await pause(clock, backOffMs(failures))
       }
     }
-    // A prompt that joins it now shows it itself.
+    // The run of a prompt that joins it now shows it.
     for (const name of names) shown.set(name, '')
-    held.end()
+    runObservers.end()
     return {}
   }
 
-  function unshown({ sessionID }: Reply, cause: unknown): BridgeError {
+  function notShownError({ sessionID }: Reply, cause: unknown): BridgeError {
     const what = `An unprompted run of session ${sessionID} is not shown: the state could not be written`
     return new BridgeError('state', `${what} ${mostFailures + 1} times. ${messageOf(cause)}`, { cause })
   }
 
   async function restore(executions: readonly Execution[]): Promise<void> {
     for (const execution of executions) {
-      ran(execution)
+      noteRun(execution)
       const { startedBy, sessionID } = execution
       if (startedBy !== undefined && !isOver(execution) && sessionID !== undefined) unfinished.set(sessionID, execution)
     }
@@ -156,7 +156,7 @@ export function createUnpromptedRuns({ context, endedRuns, isFollowed, add }: Un
 
   async function find(sessionID: string, done: ReadonlySet<string>): Promise<void> {
     const opencode = servers.get(newest.get(sessionID)?.server ?? '')
-    // What begins from here on is seen by the watch.
+    // The watch finds the runs that start from here on.
     await opencode?.ready.catch(() => {})
     if (opencode) await findEnded(sessionID, opencode, done)
     const stored = unfinished.get(sessionID)
@@ -165,7 +165,7 @@ export function createUnpromptedRuns({ context, endedRuns, isFollowed, add }: Un
     lose(stored)
   }
 
-  /** Shows what ended while there was no bridge. What still goes on is seen by the watch, unless it ends before that. */
+  /** Shows a run that ended while no bridge ran. Waits while it is still running, because the watch may not report it. */
   async function findEnded(sessionID: string, opencode: Client, done: ReadonlySet<string>): Promise<void> {
     while (!isStopped) {
       const reply = await opencode.reply(sessionID).catch(() => undefined)
@@ -181,10 +181,10 @@ export function createUnpromptedRuns({ context, endedRuns, isFollowed, add }: Un
     }
   }
 
-  /** Another reply came after it, so that its end is not known any more. */
+  /** Ends an unprompted run whose end is unknown because another reply followed. */
   function lose(execution: Execution): void {
     const over = { ...execution, status: 'error', reason: texts.lostWake, finishedAt: clock.now() } as const
-    // Not awaited: a platform may be away.
+    // Not awaited: the platform may be unreachable.
     void endUnfollowed(context, over, () => isStopped).catch(onError)
   }
 
@@ -197,23 +197,22 @@ export function createUnpromptedRuns({ context, endedRuns, isFollowed, add }: Un
 
 export interface UnpromptedRunOptions {
   readonly context: BridgeContext
-  readonly held: RunObservers
+  readonly runObservers: RunObservers
   readonly opencode: Client
-  /** The newest run of the session, in whose chat it is shown. */
+  /** The newest run of the session. Its chat shows the reply. */
   readonly last: Execution
-  /** What an earlier process wrote down of it. */
+  /** The execution that an earlier process stored for it. */
   readonly stored?: Execution | undefined
-  /** Adds it to what runs in its place. */
+  /** Adds it to the active runs of its place. */
   readonly add: (run: ActiveRun) => void
-  /** Cleared when the bridge stops. */
+  /** Timers that are cleared when the bridge stops. */
   readonly timers: Timers
-  /** The bridge is stopping: what is not written down yet is left to the next process. */
+  /** Whether the bridge is stopping. The next process then continues from what is stored. */
   readonly isStopping: () => boolean
 }
 
 /**
- * Whether the reply answers nothing that a person wrote, and there is something to show. Undefined as long as that can't
- * be told.
+ * Whether the reply has no prompt of a person and has something to show. Undefined while that is not known.
  */
 export function isUnprompted({ prompt, asks, messages, phase }: Reply): boolean | undefined {
   if (prompt !== undefined && (prompt.text !== '' || prompt.files.length > 0)) return false
@@ -222,21 +221,21 @@ export function isUnprompted({ prompt, asks, messages, phase }: Reply): boolean 
     ({ parts, finish, error }) =>
       finish !== undefined || error !== undefined || parts.some(({ type }) => type !== 'tool'),
   )
-  // A command that a person runs in the session elsewhere is a lone call, without a step of the agent around it.
+  // A shell command that someone runs in the session elsewhere is a single call without a step of the agent.
   return isOfAgent || (phase === 'settled' ? false : undefined)
 }
 
 /**
- * What names the reply, also for another process, best first; not empty once `isUnprompted` is true. It may begin with an ask,
- * and get a prompt later.
+ * The ids by which this and other processes recognize the reply, best first. Not empty once `isUnprompted` is true. There
+ * are several, because a reply may start with an ask and get its prompt later.
  */
 function namesOfUnprompted({ promptIDs, messages, asks }: Reply): readonly string[] {
   return [promptIDs[0], asks[0]?.requestID, messages[0]?.id].filter((name) => name !== undefined)
 }
 
-/** Shows what a session does by itself. The observer gets its reply from now on. */
+/** Starts to show an unprompted run. The observer it resolves with must get all later observations of the reply. */
 export async function beginUnpromptedRun(reply: Reply, options: UnpromptedRunOptions): Promise<ReplyObserver> {
-  const { context, held, opencode, last, stored, add, timers, isStopping } = options
+  const { context, runObservers, opencode, last, stored, add, timers, isStopping } = options
   const { state, registry, routes, clock, asks, failed, onError } = context
   const { router } = context.config
   const { prompt, server, sessionID, agent } = last
@@ -256,20 +255,20 @@ export async function beginUnpromptedRun(reply: Reply, options: UnpromptedRunOpt
   const [promptID] = reply.promptIDs
   const authors = promptID === undefined ? [] : [routes.writeAuthor(promptID, prompt)]
   const route = (await routes.of(prompt)) ?? { server }
-  // The last step that may fail: the caller tries again, and must find nothing half begun.
+  // The last step that may fail. The caller retries, so nothing must have been started before it.
   await state.commit([registry.write(execution), ...authors])
-  const shows = sinksFor(context, execution, route)
+  const sinks = sinksFor(context, execution, route)
   const events = createRunEvents({ ...context, execution })
-  const shown = shownBy(shows, { asks: !router.progress.enabled, isLeftOut: () => false, onError })
+  const shown = observersOf(sinks, { asks: !router.progress.enabled, isLeftOut: () => false, onError })
   const observers = [...shown, asks.observerFor({ place: prompt, opencode, server }), events.observer]
   const unfollow = registry.follow(execution, () => newest)
-  /** It made no progress for too long. */
+  /** Whether it made no progress for too long. */
   let isLate = false
   const settled = withResolvers<void>()
   const delivered = withResolvers<void>()
   add({
     execution: () => execution,
-    shows,
+    sinks,
     stream: () => ({ reply: newest, abort }),
     shown: events.shown,
     cancel,
@@ -280,21 +279,21 @@ export async function beginUnpromptedRun(reply: Reply, options: UnpromptedRunOpt
       .finally(() => {
         delivered.resolve()
         unfollow()
-        held.end()
+        runObservers.end()
       }),
   })
   pass({ type: 'replyStarted', reply })
   if (reply.outcome) pass({ type: 'replySettled', outcome: reply.outcome, reply })
-  const [observer = {}] = held.hold([observerOf(pass)])
+  const [observer = {}] = runObservers.wrap([observerOf(pass)])
   return observer
 
   function pass(observation: Observation): void {
     newest = observation.reply
     const [startedBy] = namesOfUnprompted(newest)
-    // An ask can't be read again once it is answered.
+    // The id of an ask is of no use once it is answered, so it is replaced by a better one.
     if (startedBy !== undefined && startedBy !== execution.startedBy && !isStopping())
       void update({ startedBy }).catch(onError)
-    // The time that people take to answer does not count.
+    // Waiting for people does not count as no progress.
     if (newest.phase === 'settled' || pendingAsks(newest).length > 0) timers.clear(execution.id)
     else timers.set(execution.id, router.timeoutMs, endLate)
     for (const observer of observers) {
@@ -312,16 +311,16 @@ export async function beginUnpromptedRun(reply: Reply, options: UnpromptedRunOpt
     if (isStopping()) return
     const end = isLate ? ({ status: 'error', reason: 'Timed out' } as const) : endOf(newest)
     await update({ ...end, finishedAt: clock.now() }, [registry.writeLog(execution)])
-    const own = await shows[0].sink.settled()
+    const own = await sinks[0].sink.settled()
     if (isStopping() || isCutShort(own)) return
     events.delivered(execution, own)
     delivered.resolve()
-    const shown = [{ place: shows[0], delivery: own }, ...(await shownInMirrors(shows, clock))]
+    const shown = [{ place: sinks[0], delivery: own }, ...(await shownInMirrors(sinks, clock))]
     if (isStopping()) return
-    const missing = failed.of(execution, newest, shown)
+    const missing = failed.findMissing(execution, newest, shown)
     const isMissing = missing.some((one) => placeKey(one) === placeKey(prompt))
-    await update({ phase: isMissing ? 'undelivered' : 'done' }, failed.keep(missing))
-    failed.kept(missing)
+    await update({ phase: isMissing ? 'undelivered' : 'done' }, failed.write(missing))
+    failed.report(missing)
   }
 
   function endLate(): void {
@@ -330,7 +329,7 @@ export async function beginUnpromptedRun(reply: Reply, options: UnpromptedRunOpt
   }
 
   async function cancel(): Promise<void> {
-    // Only its showing goes on. To abort would end whatever the session runs now, also another person's prompt.
+    // It has ended and is only being shown. An abort would stop the session's next run, which may be another person's.
     if (newest.phase === 'settled') return
     await update({ isCanceled: true })
     await abort()

@@ -38,12 +38,12 @@ export async function connectServer(server: ServerConfig, options: ConnectServer
     const source = (await loadAgents())(agent, { cwd: directory, env, onError: rest.onError })
     return connectSource(source, { ...rest, directory, firstFrameMs: rest.connectTimeoutMs })
   }
-  const own = hold && { fetch: heldFetch(hold) }
+  const own = hold && { fetch: leasedFetch(hold) }
   return connect({ ...rest, ...own, url, directory, username, password: password && secret(password) })
 }
 
 /** A `fetch` whose requests that change something wait until they may be made. Those that only read never wait. */
-export function heldFetch(hold: Lease): typeof fetch {
+export function leasedFetch(hold: Lease): typeof fetch {
   return async (input, init = {}) => {
     // The core gives whole requests.
     const request = input instanceof Request ? input : undefined

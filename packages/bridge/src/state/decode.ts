@@ -124,8 +124,8 @@ const delivery = z.readonly(
     text: z.string(),
     /** In ms since the epoch. */
     at: z.number(),
-    /** The chat was told. */
-    isTold: z.literal(true).optional(),
+    /** Whether the chat was informed. */
+    isReported: z.literal(true).optional(),
   }),
 )
 

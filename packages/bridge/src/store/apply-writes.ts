@@ -1,21 +1,21 @@
 import type { Write } from './store.ts'
 
-/** The writes that set a value, and that add an entry. */
+/** Writes that set a value or add an entry. */
 export type PutWrite = Extract<Write, { readonly type: 'put' }>
 export type EnqueueWrite = Extract<Write, { readonly type: 'enqueue' }>
 
-/** What an engine changes within a transaction. Expired values are absent to all of it. */
+/** The rows of an engine within a transaction. Expired values count as absent. */
 export interface Rows {
   read(key: string): string | undefined
   put(key: string, value: string, expiresAt: number | undefined): void
   remove(key: string): void
-  /** The last three return false if they can't be made. */
+  /** These three return false on a conflict. */
   enqueue(queue: string, id: string, value: string): boolean
   replace(queue: string, id: string, value: string): boolean
   dequeue(queue: string, id: string): boolean
 }
 
-/** Makes writes in their order. Returns the index of the first that conflicts; the engine then undoes all before it. */
+/** Applies writes in order. Returns the index of the first that conflicts. The engine then undoes those before it. */
 export function writeAll(rows: Rows, writes: readonly Write[]): number | undefined {
   const conflict = writes.findIndex((write) => !writeOne(rows, write))
   return conflict === -1 ? undefined : conflict

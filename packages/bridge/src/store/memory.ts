@@ -1,32 +1,32 @@
 import { type Clock, systemClock } from '@reply/core'
 import { type Rows, writeAll } from './apply-writes.ts'
-import { granted, isHeld, type KeptLease, leaseAfter } from './lease-rules.ts'
+import { granted, isHeld, leaseAfter, type StoredLease } from './lease-rules.ts'
 import { type Committed, type Lease, type QueuedValue, type Store, StoreError, type Write } from './store.ts'
 
-/** What memory stores keep. Give several stores the same one to try restarts and two processes. */
+/** The data of memory stores. Pass the same one to several stores to test restarts, or two processes. */
 export interface StoreMemory {
   /** By key. */
   readonly values: Map<string, { readonly value: string; readonly expiresAt: number | undefined }>
-  /** By name, then by id, in the order of arrival. */
+  /** By name, then by id, oldest first. */
   readonly queues: Map<string, Map<string, string>>
-  /** By name, also those that ran out. */
-  readonly leases: Map<string, KeptLease>
+  /** By name, including expired ones. */
+  readonly leases: Map<string, StoredLease>
 }
 
-/** The options of `createMemoryStore`. */
+/** Options of `createMemoryStore`. */
 export interface MemoryStoreOptions {
-  /** Decides what has expired. Default: the computer's. */
+  /** Decides when values expire. Default: the computer's clock. */
   readonly clock?: Clock | undefined
-  /** Where it keeps everything. Default: a new memory, which ends with the store. */
+  /** The data of the store. Default: a new memory, discarded with the store. */
   readonly memory?: StoreMemory | undefined
 }
 
-/** An empty memory. */
+/** Creates an empty memory. */
 export function createStoreMemory(): StoreMemory {
   return { values: new Map(), queues: new Map(), leases: new Map() }
 }
 
-/** A store for tests. It keeps the contract of every store, but what it has is gone with the process. */
+/** Creates a store for tests. It fulfills the contract of every store, but its data is lost when the process exits. */
 export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
   const { clock = systemClock, memory = createStoreMemory() } = options
   let isClosed = false
@@ -69,7 +69,7 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
   }
 }
 
-/** Each change adds how it is undone. */
+/** Each change adds its inverse to `undo`. */
 function rowsOf({ values, queues }: StoreMemory, now: number, undo: (() => void)[]): Rows {
   const copies = new Set<ReadonlyMap<string, string>>()
   return {
@@ -103,7 +103,7 @@ function rowsOf({ values, queues }: StoreMemory, now: number, undo: (() => void)
     },
   }
 
-  /** A copy of a queue to change, one for each commit. The queue as it was comes back when the change is undone. */
+  /** Returns a copy of a queue to change, one for each commit. Undoing the commit restores the original. */
   function changed(queue: string): Map<string, string> {
     const earlier = queues.get(queue)
     if (earlier && copies.has(earlier)) return earlier

@@ -17,24 +17,24 @@ import {
   type Write,
 } from './store.ts'
 
-/** The options of `sqliteStore`. */
+/** Options of `sqliteStore`. */
 export interface SqliteStoreOptions {
-  /** Where `bridge.db` and SQLite's own files beside it are; made for its owner alone if missing. On a local disk. */
+  /** Folder of `bridge.db` and SQLite's own files. Created with mode 700 if it is missing. Must be on a local disk. */
   readonly folder: string
-  /** Decides what has expired. Default: the computer's. Processes on one folder need clocks that agree. */
+  /** Decides when values expire. Default: the computer's clock. Processes that share a folder need the same time. */
   readonly clock?: Clock | undefined
   /**
-   * How long a call waits for another process that is writing, in ms, before it rejects with `busy`. This process does
-   * nothing else meanwhile. Default: 2000; a write takes a few.
+   * How long a call waits for another process that is writing, in ms, before it rejects with `busy`. It blocks this
+   * process meanwhile. Default: 2000. A write takes a few ms.
    */
   readonly busyTimeoutMs?: number | undefined
 }
 
 /**
- * A store in one SQLite file, `bridge.db`, for one machine. Rejects with a `StoreError`: `newer` for a state that a newer
- * version wrote, `failed` for a folder or file that can't be used. Calls are made in their order, and a commit resolves
- * when the disk has it; commits of one turn of the event loop wait for the disk once, unless one of them writes what is
- * read before its end. This process does nothing else meanwhile.
+ * Opens a store in one SQLite file, `bridge.db`, for one machine. Rejects with a `StoreError`: `newer` for a state that a
+ * newer version wrote, `failed` for a folder or file that can't be used. Calls are executed in order, and block the
+ * process. A commit resolves when it is on the disk. Commits in the same turn of the event loop are synced together, unless
+ * a value that one of them writes is read before the turn ends.
  */
 export async function sqliteStore(options: SqliteStoreOptions): Promise<Store> {
   const { folder, clock = systemClock, busyTimeoutMs = 2000 } = options
@@ -49,7 +49,7 @@ export async function sqliteStore(options: SqliteStoreOptions): Promise<Store> {
   }
 }
 
-/** Whether a folder that exists has a state. Rejects with a `StoreError` if this version can't use it, or could not make one. */
+/** Whether an existing folder has a state. Rejects with a `StoreError` if this version can't use it, or could not create one. */
 export async function hasState(folder: string): Promise<boolean> {
   const file = join(folder, 'bridge.db')
   isOpenToOthers(folder)
@@ -66,8 +66,8 @@ export async function hasState(folder: string): Promise<boolean> {
 }
 
 /**
- * The values below a prefix, ordered by key, also while another process works with the state. Empty without a state.
- * Nothing is written. Rejects with a `StoreError` if this version can't read it.
+ * Reads the values whose keys begin with a prefix, ordered by key, even while another process uses the state. Empty if
+ * there is no state. Writes nothing. Rejects with a `StoreError` if this version can't read the state.
  */
 export async function readState(folder: string, prefix: string): Promise<readonly StoredValue[]> {
   const file = join(folder, 'bridge.db')
@@ -75,7 +75,7 @@ export async function readState(folder: string, prefix: string): Promise<readonl
   requireUnread(file)
   const database = await openDatabase(file, 2000)
   try {
-    // A file without tables is one that a bridge is about to fill.
+    // A bridge is about to create the tables.
     if (checkVersion(database, file) === 0) return []
     database.exec('PRAGMA query_only = ON')
     return tablesOf(database, systemClock).list(prefix)
@@ -85,8 +85,8 @@ export async function readState(folder: string, prefix: string): Promise<readonl
 }
 
 /**
- * Removes a value, also while another process works with the state. `false`: there is none. Rejects with a `StoreError` as
- * `readState` does.
+ * Removes a value, even while another process uses the state. Resolves with false if there is none. Rejects like
+ * `readState`.
  */
 export async function removeFromState(folder: string, key: string): Promise<boolean> {
   const file = join(folder, 'bridge.db')
@@ -95,7 +95,7 @@ export async function removeFromState(folder: string, key: string): Promise<bool
   const database = await openDatabase(file, 2000)
   try {
     if (checkVersion(database, file) === 0) return false
-    // The process that works with the state merges its WAL.
+    // The process that uses the state merges its WAL.
     database.exec('PRAGMA wal_autocheckpoint = 0')
     database.waitForDisk(true)
     const tables = tablesOf(database, systemClock)
@@ -139,7 +139,7 @@ function storeOf(database: Database, clock: Clock): Store {
     close: async () => {
       if (!open) return
       commits.flush()
-      // The driver keeps the files open until its statements are collected.
+      // The driver keeps the files open until its statements are garbage-collected.
       open = undefined
       try {
         merging.close()
@@ -150,15 +150,15 @@ function storeOf(database: Database, clock: Clock): Store {
   }
 
   /**
-   * The tables as all earlier commits left them, for who reads what `isRead` says. Commits that write nothing of it may
-   * stay open: the answer is the same before and after them, and each group that ends costs a wait for the disk.
+   * Returns the tables, after it has flushed waiting commits that write a row for which `isRead` is true. Other commits
+   * can keep waiting: they don't change the result, and each flush costs a sync of the disk.
    */
   function after(isRead: (write: Write) => boolean): Tables {
     const isChanged = commits.waiting().some(({ writes }) => writes.some(isRead))
     return isChanged ? settled() : tables()
   }
 
-  /** Calls are made in their order. */
+  /** Flushes all waiting commits first, so that calls are executed in order. */
   function settled(): Tables {
     commits.flush()
     return tables()
@@ -176,7 +176,7 @@ interface Commit {
   readonly survives: 'machine' | 'process'
 }
 
-/** About how many bytes a group writes. */
+/** Estimates how many bytes a group writes. */
 function lengthOf(group: readonly Commit[]): number {
   const writes = group.flatMap((commit) => commit.writes)
   return writes.reduce((sum, write) => sum + ('value' in write ? (write.value?.length ?? 0) : 0), 0)
@@ -199,7 +199,7 @@ function commitOne(
   { writes, lease }: Commit,
   clock: Clock,
 ): { readonly keep: boolean; readonly result: Committed } {
-  // Within the transaction: the wait for it may have outlasted the lease, and from here on no other can take it.
+  // Checked within the transaction: the lease may have expired while it waited, and now no other process can take it.
   if (lease && !isHeld(tables.leased(lease.name), lease, clock.now()))
     return { keep: false, result: { type: 'fenced' } }
   const index = writeAll(tables, writes)
@@ -212,11 +212,11 @@ function lease(
   tables: Tables,
   { request, clock }: { readonly request: LeaseRequest; readonly clock: Clock },
 ): Lease | undefined {
-  // A process that waits for a lease asks often, and doesn't hold up its holder.
+  // A process that waits for the lease polls it, and must not block the holder with a transaction.
   const stands = tables.leased(request.name)
   const expected = leaseAfter(stands, request, clock.now())
   if (!expected) return undefined
-  // A renewal that the machine forgets in a crash was of a process that is gone, too: an idle bridge spares the disk.
+  // A renewal needs no sync: a crash of the machine also ends the process that renewed. This keeps an idle bridge off the disk.
   database.waitForDisk(expected.fence !== stands?.fence)
   return database.transact(() => {
     const next = leaseAfter(tables.leased(request.name), request, clock.now())
@@ -225,20 +225,20 @@ function lease(
   })
 }
 
-/** One transaction for all that is asked for in the same turn of the event loop: the disk is waited for once. */
+/** Groups the tasks of one turn of the event loop into one transaction, which syncs the disk once. */
 interface Grouped<Task, Result> {
   /** Resolves with the result of the task, once its transaction is on the disk. */
   add(task: Task): Promise<Result>
-  /** What was added and not done yet, in its order. */
+  /** Tasks that have not run yet, oldest first. */
   waiting(): readonly Task[]
-  /** Does at once what was added so far, so that what follows sees it. */
+  /** Runs the waiting tasks now, so that later calls see their effect. */
   flush(): void
 }
 
 interface GroupedOptions<Task, Result> {
-  /** Does all tasks in one transaction, each as a whole or not at all. Throws if the transaction failed. */
+  /** Runs all tasks in one transaction, each completely or not at all. Throws if the transaction failed. */
   readonly run: (tasks: readonly Task[]) => readonly Result[]
-  /** Whether an error says that nothing was changed, and that a later try may succeed. */
+  /** Whether an error means that nothing was changed and a retry may succeed. */
   readonly isBusy: (error: unknown) => boolean
 }
 
@@ -270,7 +270,7 @@ export function createGrouped<Task, Result>({ run, isBusy }: GroupedOptions<Task
       const results = run(group.map(({ task }) => task))
       for (const [index, result] of results.entries()) group[index]?.resolve(result)
     } catch (error) {
-      // One of them may be the cause, which is not the fault of the others.
+      // A single task may be the cause, so the others are run again without it.
       if (group.length > 1 && !isBusy(error)) for (const one of group) settle([one])
       else for (const { reject } of group) reject(error)
     }

@@ -1,38 +1,40 @@
 /**
- * Where a bridge keeps what must survive a restart. Keys and values are any texts, also empty ones; what they mean is the
- * bridge's. One process works with it at a time: the one that holds the lease. Every write carries that lease, so that a
- * process that was stopped and woke up too late changes nothing. Time is the store's clock. Calls reject with a
- * `StoreError` alone.
+ * Stores what must survive a restart of the bridge. Keys and values are opaque strings, and may be empty. Only the
+ * process that holds the lease uses the store. Every write carries the lease, so a process that was suspended and resumes
+ * too late changes nothing. Times are those of the store's clock. Calls only reject with a `StoreError`.
  */
 export interface Store {
-  /** The value of a key; undefined if there is none, or if it has expired. */
+  /** Returns the value of a key. Undefined if the key has none, or if it has expired. */
   read(key: string): Promise<string | undefined>
-  /** The keys that begin with a prefix, with their values, ordered by key (by UTF-16 units). Expired ones are left out. */
+  /** Returns the keys that begin with a prefix and their values, ordered by key (by UTF-16 units), without expired ones. */
   list(prefix: string): Promise<readonly StoredValue[]>
-  /** The entries of a queue, oldest first. Empty if there is no such queue. */
+  /** Returns the entries of a queue, oldest first. Empty if the queue does not exist. */
   queue(name: string): Promise<readonly QueuedValue[]>
-  /** The names of the queues that begin with a prefix and have entries, in any order. */
+  /** Returns the names of the non-empty queues that begin with a prefix, in any order. */
   queues(prefix: string): Promise<readonly string[]>
   /**
-   * Makes all writes in their order, each seeing those before it, or none: `conflict` names the first that could not be
-   * made, by its index. `fenced`: the lease is no longer held, whatever the writes are, and nothing was written. What was
-   * `done` survives a crash of the process and of the machine, unless `options` ask for less. Without writes it tells
-   * whether the lease is held. After a rejection surely nothing was written, now or after a crash: a store that lost the
-   * answer of its engine finds out what became of the commit before it resolves or rejects.
+   * Applies all writes in order, each seeing those before it, or none of them.
+   *
+   * - `done`: all are applied, and survive a crash of the process and of the machine unless `options` ask for less.
+   * - `conflict`: nothing was written. `index` is that of the first write that could not be applied.
+   * - `fenced`: nothing was written, because the lease is no longer held. Takes precedence over `conflict`.
+   *
+   * Without writes, it checks whether the lease is held. If it rejects, nothing was written, and nothing will be after a
+   * crash. A store that loses the response of its engine must find out whether the commit succeeded before it settles.
    */
   commit(writes: readonly Write[], lease?: Lease, options?: CommitOptions): Promise<Committed>
   /**
-   * Takes a lease that is free or has run out, or renews the holder's own: for `forMs` from now. Resolves with undefined
-   * while another holds it. One that would run for more than a minute counts as run out: the clock was set back. A
-   * renewal keeps the fence, so that the lease from before it can still write; a crash of the machine may undo it. A
-   * lease that ran out is taken anew, with the next fence, even by its last holder.
+   * Takes a lease that is free or expired, or renews the holder's own, for `forMs` from now. Resolves with undefined while
+   * another process holds it. A lease that expires more than a minute from now counts as expired, because then the clock
+   * was set back. A renewal keeps the fence, so the lease from before it can still write. A crash of the machine may undo
+   * a renewal. An expired lease is taken with the next fence, even by its last holder.
    */
   lease(request: LeaseRequest): Promise<Lease | undefined>
-  /** Gives a lease back at once. Does nothing if it is no longer held. */
+  /** Ends a lease immediately. Does nothing if it is no longer held. */
   release(lease: Lease): Promise<void>
-  /** Removes what has expired, which no call shows any more. Resolves with the number of values. Needs no lease. */
+  /** Deletes expired values, which other calls already omit. Resolves with how many. Requires no lease. */
   sweep(): Promise<number>
-  /** Closes the store. Later calls reject with a `StoreError` of type `closed`; closing it again does nothing. */
+  /** Closes the store. Later calls reject with a `StoreError` of type `closed`. Closing it again does nothing. */
   close(): Promise<void>
 }
 
@@ -40,7 +42,7 @@ export interface Store {
 export interface StoredValue {
   /** The key. */
   readonly key: string
-  /** What was put there last. */
+  /** The value that was put last. */
   readonly value: string
 }
 
@@ -48,16 +50,16 @@ export interface StoredValue {
 export interface QueuedValue {
   /** Unique in its queue. */
   readonly id: string
-  /** What was enqueued, or what replaced it. */
+  /** The value that was enqueued, or that replaced it. */
   readonly value: string
 }
 
 /**
- * One change of the store. `expiresAt` is in ms since the epoch: from then on the key has no value. Each write sets it
- * anew, and without it the value stays. Entries of queues don't expire.
+ * One change of the store. From `expiresAt` on, in ms since the epoch, the key has no value. Each write replaces the
+ * expiry, and without `expiresAt` the value does not expire. Entries of queues don't expire.
  */
 export type Write =
-  /** Sets the value, also over another. */
+  /** Sets the value, or replaces it. */
   | { readonly type: 'put'; readonly key: string; readonly value: string; readonly expiresAt?: number | undefined }
   /** Conflicts if the key has a value. */
   | {
@@ -66,7 +68,7 @@ export type Write =
       readonly value: string
       readonly expiresAt?: number | undefined
     }
-  /** Conflicts if the key's value is not `expected`; undefined stands for none. An undefined `value` removes the key. */
+  /** Conflicts if the key's value is not `expected` (undefined: no value). An undefined `value` removes the key. */
   | {
       readonly type: 'compare-and-set'
       readonly key: string
@@ -76,66 +78,68 @@ export type Write =
     }
   /** Does nothing if the key has no value. */
   | { readonly type: 'remove'; readonly key: string }
-  /** Adds an entry at the end. Conflicts if the queue has one with that id. */
+  /** Appends an entry. Conflicts if the queue has one with that id. */
   | { readonly type: 'enqueue'; readonly queue: string; readonly id: string; readonly value: string }
-  /** Replaces an entry's value in its place. Conflicts if the queue has no such entry. */
+  /** Replaces the value of an entry, which keeps its position. Conflicts if the queue has no such entry. */
   | { readonly type: 'replace'; readonly queue: string; readonly id: string; readonly value: string }
-  /** Removes an entry, wherever it stands. Conflicts if the queue has no such entry. */
+  /** Removes an entry at any position. Conflicts if the queue has no such entry. */
   | { readonly type: 'dequeue'; readonly queue: string; readonly id: string }
 
 /** The options of `Store.commit`. */
 export interface CommitOptions {
   /**
-   * What the writes survive. `process`: a crash of the process, but a crash of the machine may undo them, with all that
-   * came after them, until a later commit that survives `machine` is done; an engine may then be quicker. Default
-   * `machine`.
+   * Which crash the writes survive. `process` may be faster: the writes survive a crash of the process, but a crash of
+   * the machine may undo them and all later ones, until a later commit with `machine` is done. Default: `machine`.
    */
   readonly survives?: 'machine' | 'process' | undefined
 }
 
-/** What became of a commit. */
+/** The result of a commit. */
 export type Committed =
   | { readonly type: 'done' }
   | { readonly type: 'conflict'; readonly index: number }
   | { readonly type: 'fenced' }
 
-/** A right to write, for a limited time. */
+/** The right to write, for a limited time. */
 export interface Lease {
-  /** What it is for. */
+  /** The name of the lease. */
   readonly name: string
-  /** Who has it. */
+  /** The process that holds it. */
   readonly holder: string
   /**
-   * One more than the last of that name, each time the lease is taken; the same while it is renewed. So its holder can
-   * tell whether another had it in between.
+   * Increases by one each time the lease is taken, and stays the same when it is renewed. Its holder can thus tell whether
+   * another process held it in between.
    */
   readonly fence: number
   /**
-   * How long it is valid unless it is renewed, in ms. Its holder counts from before the call that gave it, by a clock
-   * that no one sets.
+   * How long it is valid unless it is renewed, in ms. Its holder counts from before the call that returned it, by a
+   * monotonic clock.
    */
   readonly validForMs: number
 }
 
-/** What `Store.lease` asks for. */
+/** The argument of `Store.lease`. */
 export interface LeaseRequest {
-  /** What it is for. */
+  /** The name of the lease. */
   readonly name: string
-  /** Who asks; unique for each process. */
+  /** The process that requests it. Unique for each process. */
   readonly holder: string
-  /** For how long, in ms: at most a minute, as a longer one counts as run out. */
+  /** For how long, in ms. At most a minute: a longer lease counts as expired. */
   readonly forMs: number
 }
 
 /**
- * What went wrong: `closed`; `newer` (a newer version wrote the state); `busy` (another process kept the state locked:
- * a later try may succeed); or `failed` (the engine or its disk).
+ * What went wrong:
+ * - `closed`: the store is closed.
+ * - `newer`: a newer version wrote the state.
+ * - `busy`: another process kept the state locked. A retry may succeed.
+ * - `failed`: the engine or its disk failed.
  */
 export type StoreErrorType = 'closed' | 'newer' | 'busy' | 'failed'
 
-/** The only error of a store. Its message says what failed and the cure. */
+/** The only error that a store throws. The message says what failed and how to fix it. */
 export class StoreError extends Error {
-  /** Decide by it, not by the message. */
+  /** What went wrong. Check this, not the message. */
   readonly type: StoreErrorType
 
   constructor(type: StoreErrorType, message: string, options?: ErrorOptions) {

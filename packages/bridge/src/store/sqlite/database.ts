@@ -14,16 +14,16 @@ import { openTo } from '../../config/file-permissions.ts'
 import { StoreError } from '../store.ts'
 import { failureOf } from './errors.ts'
 
-/** What a statement takes and a row holds. */
+/** A parameter of a statement, or a column of a row. */
 export type Column = string | number | Buffer | null
 
 /** A prepared statement. Throws a `StoreError`. */
 export interface Statement {
-  /** The columns of the first row. */
+  /** Returns the columns of the first row. Undefined if there is no row. */
   first(...values: readonly Column[]): readonly unknown[] | undefined
-  /** The columns of all rows. */
+  /** Returns the columns of each row. */
   rows(...values: readonly Column[]): readonly (readonly unknown[])[]
-  /** Resolves with how many rows it changed. */
+  /** Returns how many rows it changed. */
   run(...values: readonly Column[]): number
 }
 
@@ -31,21 +31,21 @@ export interface Statement {
 export interface Database {
   prepare(sql: string): Statement
   exec(sql: string): void
-  /** The only value of a pragma. */
+  /** Returns the first value of a pragma. */
   pragma(name: string): unknown
-  /** Whether later transactions return when the disk has them, and all before them. Not within a transaction. */
+  /** Sets whether later transactions sync the disk before they return. Don't call it within a transaction. */
   waitForDisk(isWanted: boolean): void
-  /** Within `transact`: the same for a part of it, which is undone alone. */
+  /** Like `transact`, for a part of a transaction that can be undone separately. Call it within `transact`. */
   nested<Result>(run: () => { readonly keep: boolean; readonly result: Result }): Result
-  /** Runs with the file locked for other writers. Keeps what was written if `run` says so, and undoes it otherwise. */
+  /** Runs with the file locked for other writers. Commits if `run` returns `keep: true`, and rolls back otherwise. */
   transact<Result>(run: () => { readonly keep: boolean; readonly result: Result }): Result
   close(): void
 }
 
-/** Opens a file, which is made if it is missing: for its owner alone, like the folder. */
+/** Opens a file. If it is missing, creates it with mode 600, and its folder with mode 700. */
 export async function openDatabase(file: string, busyTimeoutMs: number): Promise<Database> {
   try {
-    // On demand: it loads a binary, which a program with another store may lack.
+    // Loaded on demand: it has a native binary, which a program with another store may not have installed.
     const { default: Libsql } = await import('libsql')
     prepareFile(file)
     const connection = new Libsql(file)
@@ -57,7 +57,7 @@ export async function openDatabase(file: string, busyTimeoutMs: number): Promise
 }
 
 /**
- * SQLite gives its other files the mode of this one. A file that is there is not opened here: to close it would end the
+ * SQLite gives its other files the mode of this one. An existing file is not opened here: closing it would release the
  * locks of this process's other connections, see https://www.sqlite.org/howtocorrupt.html#_posix_advisory_locks_canceled_by_a_separate_thread_doing_close_
  */
 function prepareFile(file: string): void {
@@ -77,21 +77,23 @@ function prepareFile(file: string): void {
   accessSync(file, constants.R_OK | constants.W_OK)
 }
 
-/** What others may have read is not used on: their copy has what the state has. */
+/** Throws if others can read the state, because they may have copied it. */
 export function requireUnread(file: string): void {
   const readers = existsSync(file) ? openTo(file, 'read') : undefined
   if (readers === undefined) return
   const who = readers === 'others' ? 'Every user of this computer' : 'Its group'
-  const words = `${who} can read the state ${file}. Run "chmod 600" on it and "chmod 700" on its folder.`
-  throw new StoreError('failed', words)
+  throw new StoreError(
+    'failed',
+    `${who} can read the state ${file}. Run "chmod 600" on it and "chmod 700" on its folder.`,
+  )
 }
 
-/** A folder that was made by hand is closed to others if it has nothing else in it. */
+/** Sets mode 700 on a folder that the user created, if it has no other files. */
 function guardFolder(folder: string): void {
   if (isOpenToOthers(folder)) chmodSync(folder, 0o700)
 }
 
-/** Whether others can read a folder. Throws if it has files besides the state, for which that may be wanted. */
+/** Whether others can read a folder. Throws if they can and it has other files, because that may be intended. */
 export function isOpenToOthers(folder: string): boolean {
   const mode = statSync(folder).mode & 0o777
   if ((mode & 0o077) === 0) return false
@@ -114,8 +116,8 @@ function databaseOf(connection: import('libsql').Database, file: string): Databa
       const made = connection.prepare(sql)
       return made.reader ? made.raw() : made
     })
-    // An array, because the driver takes a single object for named values. A row that is not read to its end keeps its
-    // snapshot, so that a later transaction fails: `all` reads to the end, and `get` resets.
+    // Values are passed as an array, because the driver takes a single object for named values. A statement that is not
+    // read to its end keeps its snapshot, and a later transaction fails. `all` reads to the end, and `get` resets.
     return {
       first: (...values) => attempt(() => columnsOf(statement.get([...values]))),
       rows: (...values) => attempt(() => statement.all([...values]).map((row) => columnsOf(row) ?? [])),
@@ -143,14 +145,14 @@ function databaseOf(connection: import('libsql').Database, file: string): Databa
       if (keep) commitOrUndo()
       return result
     } finally {
-      // SQLite ends the transaction itself after some errors, such as a full disk.
+      // SQLite rolls back by itself after some errors, for example when the disk is full.
       if (connection.inTransaction) exec('ROLLBACK')
     }
   }
 
   /**
-   * If the disk fails to sync, SQLite undoes the transaction for all that are connected, but its frames are in the log, and
-   * after a crash they would count: https://www.sqlite.org/walformat.html#recovery. Another transaction takes their place.
+   * If the sync fails, SQLite rolls the transaction back for all connections, but its frames stay in the WAL and would be
+   * applied after a crash: https://www.sqlite.org/walformat.html#recovery. Another transaction overwrites them.
    */
   function commitOrUndo(): void {
     try {
@@ -162,14 +164,14 @@ function databaseOf(connection: import('libsql').Database, file: string): Databa
     }
   }
 
-  /** That its sync fails, too, changes nothing: its frames are in the log. A process that is writing does the same. */
+  /** May fail to sync too, but its frames are in the WAL then. A process that is writing has the same effect. */
   function overwrite(): void {
     try {
       begin.run()
       exec(`PRAGMA user_version = ${Number(pragma('user_version'))}`)
       commit.run()
     } catch {
-      // What failed first is reported.
+      // The first error is the one that is thrown.
     } finally {
       if (connection.inTransaction) exec('ROLLBACK')
     }

@@ -1,21 +1,21 @@
 import { StoreError } from '../store.ts'
 
-/** What an engine's or the file system's error means for an operator. Keeps the error as its cause. */
+/** Converts an error of the engine or the file system to one that tells the operator what to do. Keeps it as the cause. */
 export function failureOf(file: string, cause: unknown): StoreError {
   if (cause instanceof StoreError) return cause
   const code = codeOf(cause)
   if (code === 'busy')
     return new StoreError('busy', `The state ${file} is locked by another process. ${busy}`, { cause })
-  const said = code ? sentences[code] : `failed: ${cause instanceof Error ? cause.message : String(cause)}.`
-  return new StoreError('failed', `The state ${file} ${said}`, { cause })
+  const problem = code ? sentences[code] : `failed: ${cause instanceof Error ? cause.message : String(cause)}.`
+  return new StoreError('failed', `The state ${file} ${problem}`, { cause })
 }
 
-/** What a file is whose pages don't fit each other. */
+/** The error for a file that fails SQLite's integrity check. */
 export function damaged(file: string): StoreError {
   return new StoreError('failed', `The state ${file} ${sentences.damaged}`)
 }
 
-const busy = 'Nothing was changed: try again, and end that process if it hangs.'
+const busy = 'Nothing was changed. Try again, and end that process if it hangs.'
 
 const sentences = {
   denied: "cannot be written. Let the bridge's user write the file and its folder.",
@@ -55,7 +55,7 @@ const systemCodes: Readonly<Record<string, Code>> = {
 
 function codeOf(error: unknown): Code | undefined {
   if (!(error instanceof Error)) return undefined
-  // The low byte is the primary code, the rest says more.
+  // The low byte is the primary code. The rest is an extended code.
   if ('rawCode' in error && typeof error.rawCode === 'number') return codes[error.rawCode & 0xff]
   return 'code' in error && typeof error.code === 'string' ? systemCodes[error.code] : undefined
 }

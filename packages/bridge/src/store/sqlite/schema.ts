@@ -1,18 +1,18 @@
 import type { Clock } from '@reply/core'
 import type { Rows } from '../apply-writes.ts'
-import type { KeptLease } from '../lease-rules.ts'
+import type { StoredLease } from '../lease-rules.ts'
 import { type Lease, type QueuedValue, type StoredValue, StoreError } from '../store.ts'
 import type { Database } from './database.ts'
 import { versionIn } from './wal.ts'
 
-/** The tables of `migrate` as what they mean. */
+/** Typed access to the tables that `migrate` creates. */
 export interface Tables extends Rows {
   list(prefix: string): readonly StoredValue[]
   queue(name: string): readonly QueuedValue[]
   queues(prefix: string): readonly string[]
-  leased(name: string): KeptLease | undefined
-  take(lease: KeptLease): void
-  /** Lets a lease run out, if it is still this one. Its row stays, so that its fence goes on. */
+  leased(name: string): StoredLease | undefined
+  take(lease: StoredLease): void
+  /** Expires a lease if it is still the current one. Its row stays, so that the fence keeps increasing. */
   release(lease: Lease): void
   sweep(): number
 }
@@ -30,7 +30,7 @@ export function tablesOf(database: Database, clock: Clock): Tables {
   const queue = prepare('SELECT id, value FROM queued WHERE queue = ? ORDER BY position')
   const queuesFrom = prepare('SELECT DISTINCT queue FROM queued WHERE queue >= ?')
   const queuesWithin = prepare('SELECT DISTINCT queue FROM queued WHERE queue >= ? AND queue < ?')
-  // Without a position it gets the one after the highest.
+  // Without a position, SQLite assigns the one after the highest.
   const enqueue = prepare('INSERT OR IGNORE INTO queued (queue, id, value) VALUES (?, ?, ?)')
   const replace = prepare('UPDATE queued SET value = ? WHERE queue = ? AND id = ?')
   const dequeue = prepare('DELETE FROM queued WHERE queue = ? AND id = ?')
@@ -70,18 +70,19 @@ export function tablesOf(database: Database, clock: Clock): Tables {
 }
 
 /**
- * A text as bytes that sort as texts do: by UTF-16 units. SQLite sorts texts by their UTF-8, so by code points.
+ * Encodes a string as bytes that sort like strings in JavaScript, by UTF-16 units. SQLite sorts text by UTF-8 bytes, which
+ * is by code points.
  */
 function keyBytes(text: string): Buffer {
   return Buffer.from(text, 'utf16le').swap16()
 }
 
-/** The text of `keyBytes`. */
+/** Decodes `keyBytes`. */
 function keyText(bytes: unknown): string {
   return Buffer.from(bytesOf(bytes)).swap16().toString('utf16le')
 }
 
-/** The bytes after all keys that begin with a prefix. Undefined if there are no such bytes. */
+/** Returns the smallest key after all keys that begin with a prefix. Undefined if there is none. */
 function afterPrefix(prefix: string): Buffer | undefined {
   const bytes = keyBytes(prefix)
   const last = bytes.findLastIndex((byte) => byte < 0xff)
@@ -90,32 +91,32 @@ function afterPrefix(prefix: string): Buffer | undefined {
   return last === -1 ? undefined : after
 }
 
-/** Half surrogates, which UTF-8 lacks, and U+0000, at which the driver ends a text. */
+/** Lone surrogates, which UTF-8 can't encode, and U+0000, at which the driver truncates text. */
 const unsafe = /[\0\p{Surrogate}]/u
 
-/** A value as SQLite can keep it: as text, or as bytes if a text would change it. */
+/** Encodes a value for SQLite: as text, or as bytes if SQLite would change the text. */
 function packed(value: string): string | Buffer {
   return unsafe.test(value) ? Buffer.from(value, 'utf16le') : value
 }
 
-/** The value of `packed`. A number was put there by hand. */
+/** Decodes `packed`. A number means that someone edited the row by hand. */
 function unpacked(column: unknown): string {
   if (typeof column === 'number') return String(column)
   return typeof column === 'string' ? column : Buffer.from(bytesOf(column)).toString('utf16le')
 }
 
-/** A copy: `swap16` works in place. */
+/** Returns a copy, because `swap16` works in place. */
 function bytesOf(column: unknown): Uint8Array {
   if (column instanceof ArrayBuffer || column instanceof Uint8Array) return new Uint8Array(column).slice()
   throw new TypeError(`A column holds a ${typeof column} instead of bytes.`)
 }
 
-/** Says in the file's header that it is ours: "rply". */
+/** Marks the file as a bridge's, in its header: "rply". */
 const applicationId = 0x72706c79
 
 /**
- * From each version to the next. Add to it, and change no entry once it has been released. Keys, queues and ids are
- * bytes (see `keyBytes`), values texts or bytes (`packed`). A queue's entries arrive in the order of `position`.
+ * The migration from each version to the next. Append to it, and never change a released entry. Keys, queues and ids are
+ * bytes (see `keyBytes`). Values are text or bytes (see `packed`). Entries of a queue are ordered by `position`.
  */
 const migrations: readonly string[] = [
   `CREATE TABLE stored (key BLOB NOT NULL PRIMARY KEY, value ANY NOT NULL, expires_at REAL) STRICT;
@@ -129,21 +130,21 @@ const migrations: readonly string[] = [
    ) STRICT;`,
 ]
 
-/** Brings a file to this version, and writes nothing into a file that is newer or not ours. */
+/** Migrates a file to this version. Throws for a file that is newer or not a bridge's, and writes nothing then. */
 export function migrate(database: Database, file: string): void {
   checkVersion(database, file)
-  // Readers never wait for a writer. `exec` ignores the row that the pragma returns.
+  // WAL: readers never wait for a writer.
   if (database.pragma('journal_mode = WAL') !== 'wal')
     throw new StoreError(
       'failed',
       `The state ${file} needs a local disk: this one can't share memory between processes.`,
     )
-  // A commit returns when the disk has it. macOS needs these for that: https://www.sqlite.org/pragma.html
+  // A commit returns after a sync of the disk. macOS needs these for that: https://www.sqlite.org/pragma.html
   database.exec('PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON')
   database.waitForDisk(true)
   if (checkVersion(database, file) === migrations.length) return
   database.transact(() => {
-    // Another process may have been first.
+    // Another process may have migrated it meanwhile.
     const version = checkVersion(database, file)
     for (const sql of migrations.slice(version)) database.exec(sql)
     database.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${migrations.length}`)
@@ -151,7 +152,7 @@ export function migrate(database: Database, file: string): void {
   })
 }
 
-/** The file's version; 0 for an empty file. Throws a `StoreError` if it is newer, not ours, or lacks its WAL. */
+/** Returns the file's version, 0 for an empty file. Throws a `StoreError` if it is newer, not a bridge's, or lacks its WAL. */
 export function checkVersion(database: Database, file: string): number {
   const version = versionIn(database, file)
   const isEmpty = database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').first() === undefined

@@ -2,49 +2,49 @@ import { StoreError } from '../store.ts'
 import type { Database } from './database.ts'
 
 /*
- * SQLite keeps what was written last in a file of its own, the WAL, and opens a database without it as if nothing had
- * been written since it was merged: https://www.sqlite.org/wal.html#the_wal_file. So the database says whether it is
- * behind its WAL. The mark is in `user_version`, above the state's version:
+ * SQLite keeps the newest writes in a file of its own, the WAL. If that file is missing, SQLite opens the database without
+ * those writes and without an error: https://www.sqlite.org/wal.html#the_wal_file. So the database has a mark that says
+ * whether it needs a WAL, in `user_version` above the state's version:
  *
- * - `behind`: only what the WAL has makes it `open`. Seen without a WAL, that WAL is missing.
- * - `open`: a process works with it, or died. All may be in it.
- * - `closed`: all is in it.
+ * - `behind`: the WAL has newer writes, one of which sets `open`. If this mark is read, the WAL is missing.
+ * - `open`: a process uses the database, or died. The database may be complete without its WAL.
+ * - `closed`: the database is complete.
  */
 const marks = { closed: 0, open: 1, behind: 2 } as const
 
-/** The part of `user_version` that is the state's version. */
+/** The state's version is `user_version` modulo this. */
 const versions = 0x100
 
-/** The state's version. Throws a `StoreError` if the file is behind a WAL that is missing. */
+/** Returns the state's version. Throws a `StoreError` if the file needs a WAL that is missing. */
 export function versionIn(database: Database, file: string): number {
   const stored = Number(database.pragma('user_version'))
   const isBehind = Math.floor(stored / versions) === marks.behind
-  // A process that is just merging, or died then, has a WAL with something in it.
+  // During a merge, or after a crash in one, the WAL is not empty.
   if (isBehind && walFrames(database) === 0)
     throw new StoreError(
       'failed',
-      `The state ${file} lacks what was written last, because its file ${file}-wal is missing or damaged: a copy needs both, unless the bridge was stopped before. Put that file back beside it, restore a backup, or move the state away: a new one begins empty.`,
+      `The state ${file} lacks what was written last, because its file ${file}-wal is missing or damaged. A copy of a running bridge's state needs both files. Put that file back beside it, restore a backup, or move the state away to start with an empty one.`,
     )
   return stored % versions
 }
 
-/** How much the WAL has, in pages. Merging tells: https://www.sqlite.org/pragma.html#pragma_wal_checkpoint */
+/** Returns the size of the WAL in pages, which a checkpoint reports: https://www.sqlite.org/pragma.html#pragma_wal_checkpoint */
 function walFrames(database: Database): number {
   const [, frames] = database.prepare('PRAGMA wal_checkpoint(PASSIVE)').first() ?? []
   return Math.max(0, Number(frames ?? 0))
 }
 
-/** Merges the WAL into the database from time to time. */
+/** Merges the WAL into the database (a checkpoint) when it has grown. */
 export interface Merging {
-  /** Call it after each transaction, with about how many bytes it wrote. Never throws. */
+  /** Call it after each transaction, with the estimated number of bytes that it wrote. Never throws. */
   wrote(bytes: number): void
-  /** Merges all of it at the end. */
+  /** Merges the whole WAL. Call it before you close the database. */
   close(): void
 }
 
-/** After how many bytes the WAL is merged: as many as SQLite's own default, 1,000 pages. */
+/** The WAL is merged after this many bytes: SQLite's own default of 1,000 pages. */
 const mergeBytes = 4_096_000
-/** What a transaction writes at least, in bytes: a few pages. */
+/** The least that a transaction writes, in bytes: a few pages. */
 const leastBytes = 16_384
 
 export function createMerging(database: Database): Merging {
@@ -60,12 +60,12 @@ export function createMerging(database: Database): Merging {
       database.waitForDisk(true)
       mark('behind')
       isMarked = true
-      // Does what it can beside others who read or write.
+      // Does not wait for other readers or writers.
       database.exec('PRAGMA wal_checkpoint(PASSIVE)')
       mark('open')
       bytes = 0
     } catch (error) {
-      // What was written is written. The next transaction tries again.
+      // The transaction itself succeeded. The merge is retried after the next one.
       if (!(error instanceof StoreError)) throw error
     }
   }
@@ -74,10 +74,10 @@ export function createMerging(database: Database): Merging {
     try {
       if (isMarked) mark('closed')
     } catch (error) {
-      // Another process is writing. The file stays marked as open, which costs nothing.
+      // Another process is writing. The mark stays `open`, which is harmless.
       if (!(error instanceof StoreError)) throw error
     }
-    // Moves everything into the one file, so that a copy of it is a backup.
+    // Merges everything, so that a copy of this one file is a backup.
     database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   }
 

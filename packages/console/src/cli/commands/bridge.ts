@@ -143,9 +143,9 @@ export async function listFailures({ forget, ...options }: FailedCommandOptions,
   const failed = await listFailed(which)
   for (const { type, at, what, why } of failed) {
     const when = at === 0 ? '' : `${new Date(at).toISOString().slice(0, 19)}Z `
-    io.stdout.write(`${type === 'held' ? '…' : '✗'} ${when}${cleanLine(what)}\n  ${cleanLine(why)}\n`)
+    io.stdout.write(`${type === 'waiting' ? '…' : '✗'} ${when}${cleanLine(what)}\n  ${cleanLine(why)}\n`)
   }
-  const isNone = failed.every(({ type }) => type === 'held')
+  const isNone = failed.every(({ type }) => type === 'waiting')
   if (isNone) io.stdout.write('No permanent failures.\n')
   return isNone ? EXIT.done : EXIT.failed
 }

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { PortError } from '@reply/sink/channel'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { heldFetch } from '../src/servers/connect.ts'
+import { leasedFetch } from '../src/servers/connect.ts'
 
 const arrived: string[] = []
 const server = createServer((request, response) => {
@@ -33,7 +33,7 @@ test.each(ways)('$name that changes something waits until it may be made', async
   const allowed = new Promise<AbortSignal>((resolve) => {
     allow = resolve
   })
-  const fetching = heldFetch(() => allowed)
+  const fetching = leasedFetch(() => allowed)
   const path = `/change/${encodeURIComponent(name)}`
   const changing = ask(fetching, path)
   // A read that is asked for later is answered, so the change would have arrived by then.
@@ -46,7 +46,7 @@ test.each(ways)('$name that changes something waits until it may be made', async
 })
 
 test.each(ways)('$name that changes something is not made by a process that another replaced', async ({ ask }) => {
-  const fetching = heldFetch(async () => {
+  const fetching = leasedFetch(async () => {
     throw new PortError('unreachable', 'Another process took over.')
   })
   await expect(ask(fetching, '/replaced')).rejects.toThrow('Another process took over')
@@ -54,7 +54,7 @@ test.each(ways)('$name that changes something is not made by a process that anot
   over.abort()
   await expect(
     ask(
-      heldFetch(async () => over.signal),
+      leasedFetch(async () => over.signal),
       '/replaced',
     ),
   ).rejects.toThrow('aborted')
@@ -63,14 +63,14 @@ test.each(ways)('$name that changes something is not made by a process that anot
 
 test('a request is also ended by its own signal', async () => {
   const leaving = new AbortController()
-  const changing = heldFetch(async () => held)(new Request(`${url}/left`, { method: 'POST', signal: leaving.signal }))
+  const changing = leasedFetch(async () => held)(new Request(`${url}/left`, { method: 'POST', signal: leaving.signal }))
   leaving.abort()
   await expect(changing).rejects.toThrow('aborted')
 })
 
 test('a request whose sender gives up while it waits is not made', async () => {
   const leaving = new AbortController()
-  const fetching = heldFetch(async () => await new Promise(() => {}))
+  const fetching = leasedFetch(async () => await new Promise(() => {}))
   const changing = fetching(new Request(`${url}/given-up`, { method: 'POST' }), { signal: leaving.signal })
   leaving.abort()
   await expect(changing).rejects.toThrow('aborted')

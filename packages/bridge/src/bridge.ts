@@ -46,18 +46,18 @@ import { createState } from './state/state.ts'
 import type { Store } from './store/store.ts'
 import { atMost } from './timers.ts'
 
-/** How long a stop may take, in ms. What is not handled by then is handled after the next start. */
+/** How long a stop may take, in ms. Messages that are not handled by then are handled after the next start. */
 const stopMs = 10_000
 /** How often expired values are removed, in ms. */
 const sweepMs = 600_000
 
-/** Takes no requests: of a channel that has none, or not yet, so that the platform delivers them again. */
+/** Webhooks that refuse all requests: of an unknown channel, and before the start, so that the platform redelivers. */
 const unknown = closedWebhook(404)
 const early = closedWebhook(503)
 
-/** Makes a bridge. It does nothing before `start`. */
+/** Creates a bridge. It does nothing before `start`. */
 export function createBridge(options: BridgeOptions): Bridge {
-  const { config, store, random = Math.random, load = loadChannel } = options
+  const { config, store, load = loadChannel } = options
   const clock = options.clock ? steadyClock(options.clock) : systemClock
   const { secret: secretOf = secretsOf({ folder: process.cwd(), env: process.env }) } = options
   const secret: typeof secretOf = (source) => {
@@ -100,7 +100,7 @@ export function createBridge(options: BridgeOptions): Bridge {
   const routes = createRoutes({ state, clock, mirrors, servers: serverNames, routes: config.routes, former })
   const sinkFields = sinkFieldsIn(config)
   const channels = createChannels({ connections, sinkFields, state, hold, routes, clock, onError })
-  const registry = createRegistry({ state, mirrors, clock, random })
+  const registry = createRegistry({ state, mirrors, clock })
   const failed = createFailedDeliveries({ state, registry, channels, former, clock, emit, onError })
   const people = createPeople(config.people)
   const statuses = createChannelStatuses({ emit, onNotice, clock })
@@ -256,7 +256,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     const server = config.servers[name]
     if (!server)
       throw new BridgeError('config', `The config has no server "${name}". Servers: ${serverNames.join(', ')}.`)
-    // A prompt waits as long for its server as a run may go without progress.
+    // A prompt waits for its server as long as a run may make no progress.
     const connectTimeoutMs = config.router.timeoutMs
     const secretNames = secretNamesIn(config)
     return await connectServer(server, { secret, secretNames, connectTimeoutMs, hold, onError, clock })
@@ -304,14 +304,14 @@ export function createBridge(options: BridgeOptions): Bridge {
       .finally(async () => await store.close())
   }
 
-  /** One for each channel: it bounds what is read at the same time. */
+  /** Returns the webhook of a channel, always the same one, because it limits the bodies that are read at the same time. */
   function webhookOf(channel: string): Webhook {
     const known = hooks.get(channel)
     if (known) return known
     const connected = connections.get(channel)?.webhook
     if (!connected) return isListening || config.channels[channel] === undefined ? unknown : early
     const made = createWebhook({
-      // The platform delivers it again.
+      // With 503, the platform redelivers the request.
       refuse: (head) => (isListening && lease.isHeld() ? connected.refuse(head) : { status: 503 }),
       take: connected.take,
       maxBytes: connected.maxBytes,
@@ -354,15 +354,13 @@ export interface BridgeOptions {
   readonly load?: LoadChannel | undefined
   /**
    * Channels with your own clients, by their names in the config. Create them with `telegramConnection` and its
-   * counterparts in the other channel packages. Of such a channel's entry in the config, only `policy` and `words` are read. Default: none.
+   * counterparts in the other channel packages. Of such a channel's entry in the config, only `policy` and `texts` are read. Default: none.
    */
   readonly connections?: Readonly<Record<string, Connect>> | undefined
   /** Connects to a server of the config by its name. Default: `connect` of `@reply/core`. */
   readonly connectTo?: ((name: string) => Client) | undefined
   /** Default: the computer's clock. */
   readonly clock?: Clock | undefined
-  /** Returns numbers from 0 to 1, for the ids of runs. Default: `Math.random`. */
-  readonly random?: (() => number) | undefined
 }
 
 /** The status of a bridge. */

@@ -26,7 +26,7 @@ function setUp() {
       return found
     },
   }
-  const registry = createRegistry({ state, mirrors: createMirrors([]), clock, random: Math.random })
+  const registry = createRegistry({ state, mirrors: createMirrors([]), clock })
   const execution: Execution = {
     ...{ id: 'abc123', prompt, server: 'home', phase: 'done', status: 'complete' },
     ...{ startedAt: clock.now(), finishedAt: clock.now() },

@@ -126,7 +126,7 @@ export function createChannels(options: {
   }
 }
 
-/** The buttons of the bridge's own messages. Their data can be guessed, so a press only counts if its message has that button. */
+/** The buttons of the bridge's own messages. Their data can be guessed, so a press only counts if the message has it. */
 interface OwnButtons {
   /** Returns the writes that store which buttons a message has. */
   note(place: ChatPlace, message: MessageRef, buttons: Note['buttons']): readonly Write[]

@@ -9,7 +9,10 @@ const mostListening = 100
 
 type Late = NonNullable<LedgerStore['late']>
 
-/** Reports the late calls of a replaced process to its successor through the state. A row's key is the ledger's, its value the message's id. */
+/**
+ * Reports the late calls of a replaced process to its successor, through the state. The key of a row is the ledger's, and
+ * its value is the id of the message.
+ */
 export interface ChannelLateEdits extends Late {
   /** Calls the listeners for the late calls that other processes reported. */
   passOn(): Promise<void>

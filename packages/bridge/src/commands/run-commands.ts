@@ -129,7 +129,7 @@ const lineLength = 200
 /** How much `/logs` shows, in UTF-16 units: a few messages on each platform. */
 const mostOfLog = 12_000
 
-/** Formats a status, for example `⏳ Running (42s) · abc123`, with a second line. `last` is the newest line of a running execution. */
+/** Formats a status, for example `⏳ Running (42s) · abc123` and a second line. `last`: newest line of a running execution. */
 export function statusText(execution: Execution, now: number, last: LogLine | undefined): string {
   const { id, phase, status, startedAt, finishedAt = now, reason = '' } = execution
   const time = elapsed(finishedAt - startedAt)

@@ -14,7 +14,7 @@ interface Choice {
   readonly title: string
 }
 
-/** Commands about sessions. They list the sessions that were used in the place. In a private chat, admins see all of the project. */
+/** Commands about sessions. They list the sessions of the place, and in a private chat of an admin all of the project. */
 export interface SessionCommands {
   readonly list: readonly Command[]
   /** Returns one page of the sessions, with buttons. */

@@ -2,8 +2,8 @@ import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 
 /**
- * The folders in which an agent that works in a directory reads and writes without asking: the directory, and the git
- * repository around it, which is OpenCode's project. Links are followed. Empty for a path of another kind of computer.
+ * Returns the folders in which an agent reads and writes without asking: its directory and the git repository around it,
+ * which is OpenCode's project. Follows links. Empty for a path that is not absolute here, for example a Windows path on Linux.
  */
 export function reachOf(directory: string): readonly string[] {
   if (!isAbsolute(directory)) return []
@@ -13,8 +13,8 @@ export function reachOf(directory: string): readonly string[] {
 }
 
 /**
- * The first of these files and folders, which need not exist, that an agent in a directory reaches. A link on the way to
- * one counts like the file: the agent could replace it.
+ * Returns the first path that an agent in a directory can access. Paths need not exist. A link on the way to a path counts
+ * like the path itself, because the agent could replace the link.
  */
 export function reachedFrom(directory: string, paths: readonly string[]): string | undefined {
   const reach = reachOf(directory)
@@ -22,13 +22,13 @@ export function reachedFrom(directory: string, paths: readonly string[]): string
   return paths.find((path) => isReached(realOf(path)) || linksTo(path).some(isReached))
 }
 
-/** Where the links on the way to a path lie, also those that other links lead to. */
+/** Returns the locations of the links on the way to a path, including those that other links point to. */
 function linksTo(path: string): readonly string[] {
   const above = dirname(path)
   if (above === path) return []
   const links = linksTo(above)
   const place = join(realOf(above), basename(path))
-  // A link that leads nowhere, or in a circle, leads to nothing that is used.
+  // A broken or circular link points to nothing that is used.
   if (!existsSync(place) || !lstatSync(place).isSymbolicLink()) return links
   return [...links, place, ...linksTo(resolve(dirname(place), readlinkSync(place)))]
 }
@@ -45,7 +45,7 @@ function isWithin(folder: string, path: string): boolean {
   return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way))
 }
 
-/** Without links, and in the spelling of the disk. What doesn't exist is below its nearest folder that does. */
+/** Resolves links and spelling. For a path that doesn't exist, resolves its nearest folder that does. */
 function realOf(path: string): string {
   if (existsSync(path)) return realpathSync.native(path)
   const above = dirname(path)

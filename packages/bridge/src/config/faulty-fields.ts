@@ -1,18 +1,18 @@
 import * as z from 'zod'
 
-/** A field of a channel's entry that is not right yet, as its JSON Schema describes it. */
+/** A missing or invalid field of a channel's entry, as its JSON Schema describes it. */
 export interface Field {
   readonly name: string
   readonly description: string
   /** Whether it is `{ "env": … }` or `{ "file": … }`. */
   readonly isSecret: boolean
-  /** Its only values; empty if it is free text. */
+  /** The allowed values. Empty for free text. */
   readonly choices: readonly string[]
-  /** What is wrong with its value. Undefined if it has none. */
+  /** Why its value is invalid. Undefined if it has none. */
   readonly fault: string | undefined
 }
 
-/** What is used of a JSON Schema. */
+/** The keywords of a JSON Schema that are used here. */
 const schemaShape = z.object({
   const: z.string().optional(),
   enum: z.array(z.string()).optional(),
@@ -29,7 +29,7 @@ const schemaShape = z.object({
 })
 type Shape = z.infer<typeof schemaShape>
 
-/** The fields that an entry lacks or has wrong, in their order. Empty if the entry is right. */
+/** Returns the missing and invalid fields of an entry, in order. Empty if the entry is valid. */
 export function faultyFields(schema: z.ZodType, entry: Readonly<Record<string, unknown>>): readonly Field[] {
   const { error } = schema.safeParse(entry)
   const faults = new Map(
@@ -44,7 +44,7 @@ export function faultyFields(schema: z.ZodType, entry: Readonly<Record<string, u
   }))
 }
 
-/** An entry may have one of several kinds, which a field with one value tells apart. */
+/** Whether an entry can be of this kind. Kinds differ in a field that has a constant value. */
 function fits({ properties = {} }: Shape, entry: Readonly<Record<string, unknown>>): boolean {
   return Object.entries(properties).every(([name, { const: only }]) => {
     return only === undefined || entry[name] === undefined || entry[name] === only

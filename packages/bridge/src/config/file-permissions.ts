@@ -2,12 +2,11 @@ import { accessSync, constants, readFileSync, realpathSync, statSync } from 'nod
 import { dirname } from 'node:path'
 
 /**
- * What other users of this computer can do with a file or folder: what its mode allows, if they get to it through the
- * folders above. Like PostgreSQL with its keys, a group may read a file of root: the service's own group.
+ * Returns which other users of this computer have a right on a file or folder, by its mode and the modes of the folders
+ * above. Like PostgreSQL's keys, a file of root may be readable by its group, which is then the service's own.
  * https://www.postgresql.org/docs/current/ssl-tcp.html#SSL-SETUP
  *
- * Mounted secrets count as closed, as their modes say nothing of who is in the container: files of `/run/secrets`, and
- * those on a file system that is mounted for reading alone.
+ * Files in `/run/secrets` and on read-only mounts count as closed: the modes of mounted secrets don't show who has access.
  */
 export function openTo(path: string, right: 'read' | 'write'): 'others' | 'its group' | undefined {
   // Windows has no such modes.
@@ -39,8 +38,8 @@ function isReadOnly(path: string): boolean {
 }
 
 /**
- * Whether the mount that a file lies on is for reading alone, by Linux's list of mounts. The system tells so itself only
- * to users who could write the file: others get EACCES. https://man7.org/linux/man-pages/man5/proc_pid_mountinfo.5.html
+ * Whether a file is on a read-only mount, by Linux's list of mounts. A write check doesn't help: users who can't write the
+ * file get EACCES instead of EROFS. https://man7.org/linux/man-pages/man5/proc_pid_mountinfo.5.html
  */
 export function isOnReadOnlyMount(path: string, mountinfo: string): boolean {
   const mounts = mountinfo.split('\n').flatMap((line) => {
@@ -50,7 +49,7 @@ export function isOnReadOnlyMount(path: string, mountinfo: string): boolean {
     const isAbove = folder === '/' || path === folder || path.startsWith(`${folder}/`)
     return isAbove ? [{ length: folder.length, isRead: options.split(',').includes('ro') }] : []
   })
-  // Of two mounts in one place, the later one hides the other.
+  // A later mount hides an earlier one at the same point.
   return mounts.reduce((deepest, one) => (one.length >= deepest.length ? one : deepest), { length: 0, isRead: false })
     .isRead
 }

@@ -9,13 +9,13 @@ import { openTo } from './file-permissions.ts'
 import { parseConfig } from './parse.ts'
 import { type BridgeConfig, configSchema } from './schema.ts'
 
-/** A config with what its paths are relative to. */
+/** A config with its absolute paths and secrets. */
 export interface LoadedConfig {
   /** The checked config. */
   readonly config: BridgeConfig
   /** The folder of the state, absolute. */
   readonly stateFolder: string
-  /** The config, the folder of the state and the files of secrets, absolute: no agent may reach them. */
+  /** Absolute paths of the config, the state folder and the files of secrets. No agent may access them. */
   readonly ownPaths: readonly string[]
   /** Reads a secret. Throws `BridgeError` of type `config` if it is missing or blank. */
   readonly secret: (source: SecretSource) => string
@@ -40,7 +40,7 @@ export function loadConfig(path: string, env: Readonly<Record<string, string | u
 
 const onlyPeople = z.looseObject({ people: configSchema.shape.people.unwrap() })
 
-/** The people that a config lists which can't be used as a whole. Undefined if it lists none, or they can't be read. */
+/** Reads only the people of a config that has errors elsewhere. Undefined if they are missing or invalid. */
 export function readPeople(path: string): BridgeConfig['people'] | undefined {
   try {
     return onlyPeople.parse(jsonOf(path)).people
@@ -49,7 +49,7 @@ export function readPeople(path: string): BridgeConfig['people'] | undefined {
   }
 }
 
-/** An agent runs on this computer, so its folder is relative to the config. A server's directory is its own matter. */
+/** Makes the directories of agents absolute. An agent runs on this computer, but a server may run elsewhere. */
 function withFolders(config: BridgeConfig, folder: string): BridgeConfig {
   const servers = Object.entries(config.servers).map(([name, server]) => {
     const { agent, directory } = server
@@ -60,24 +60,24 @@ function withFolders(config: BridgeConfig, folder: string): BridgeConfig {
 }
 
 /**
- * In its folder an agent reads and writes without asking, so neither who may do what, nor secrets, nor the state may be
- * there. `what` begins the error. A directory that can't be seen from here, as that of a server elsewhere, is passed.
+ * Throws if an agent in a directory can access the bridge's own files, because it reads and writes there without asking.
+ * `what` starts the error message. Accepts a directory that doesn't exist here, for example that of a remote server.
  */
 export function requireApart(what: string, directory: string, ownPaths: readonly string[]): void {
   const reached = reachedFrom(directory, ownPaths)
   if (reached === undefined) return
-  const words = `An agent that works there can access ${reached}, and could grant itself rights or read secrets.`
+  const why = `An agent that works there can access ${reached}, and could grant itself rights or read secrets.`
   const cure = 'Move the config with its secrets and state to a folder of their own, such as ~/.config/reply/bridge.'
-  throw new BridgeError('config', `${what} contains files of the bridge. ${words} ${cure}`)
+  throw new BridgeError('config', `${what} contains files of the bridge. ${why} ${cure}`)
 }
 
-/** Who can write a config can give himself every right. */
+/** Throws if every user can write the config, because they could grant themselves rights. */
 function requireUnwritable(path: string): void {
   if (openTo(path, 'write') !== 'others') return
   throw new BridgeError('config', `Every user of this computer can change ${path}. Run "chmod o-w" on it.`)
 }
 
-/** The files that an entry or a config names as secrets. */
+/** Returns the files that an entry or a config names for secrets. */
 export function secretFilesIn(value: unknown): readonly string[] {
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([key, inner]) =>
@@ -85,7 +85,7 @@ export function secretFilesIn(value: unknown): readonly string[] {
   )
 }
 
-/** Reads secrets from the environment and from files of the config's folder. */
+/** Returns a function that reads secrets from the environment, and from files relative to the config's folder. */
 export function secretsOf(options: {
   readonly folder: string
   readonly env: Readonly<Record<string, string | undefined>>
@@ -93,7 +93,7 @@ export function secretsOf(options: {
   return (source) => {
     if ('env' in source) {
       const value = options.env[source.env]?.trim()
-      if (value) return kept(value)
+      if (value) return registered(value)
       throw new BridgeError(
         'config',
         `The environment variable ${source.env} is not set. Set it to the value of the secret.`,
@@ -107,13 +107,13 @@ export function secretsOf(options: {
         'config',
         `${readers === 'others' ? 'Every user of this computer' : 'Its group'} can read the secret in ${path}. Run "chmod 600" on it, and replace the secret if others may have read it.`,
       )
-    if (value) return kept(value)
+    if (value) return registered(value)
     throw new BridgeError('config', `The file ${path} is empty. Write the secret into it.`)
   }
 }
 
-/** From now on, no error of this process contains it. */
-function kept(secret: string): string {
+/** Registers a secret, so that no error of this process contains it. */
+function registered(secret: string): string {
   keepSecret(secret)
   return secret
 }
@@ -123,7 +123,7 @@ function jsonOf(path: string): unknown {
   try {
     return JSON.parse(text)
   } catch (cause) {
-    // The parser's own words quote the text, which may have a secret in it.
+    // The parser's message quotes the text, which may contain a secret.
     const position = /position (\d+)/.exec(messageOf(cause))?.[1]
     const line = position === undefined ? undefined : text.slice(0, Number(position)).split('\n').length
     throw new BridgeError('config', `${path} is not JSON${line === undefined ? '' : `: see line ${line}`}.`)
@@ -133,12 +133,12 @@ function jsonOf(path: string): unknown {
 /** The largest config or secret, in bytes: a config of 1,000 people has 100 kB. */
 const maxBytes = 1_048_576
 
-/** A running bridge reads its config again and again, and would wait forever for what a pipe or a device may send. */
+/** Reads a regular file of a limited size. A pipe or a device could block a running bridge forever. */
 function textOf(path: string): string {
   try {
     const found = statSync(path)
     if (!found.isFile()) throw new Error('it is not a regular file')
-    if (found.size > maxBytes) throw new Error(`it has ${found.size} bytes, and ${maxBytes} are the most`)
+    if (found.size > maxBytes) throw new Error(`it has ${found.size} bytes, and the limit is ${maxBytes}`)
     return readFileSync(path, 'utf8')
   } catch (cause) {
     throw new BridgeError('config', `${path} could not be read: ${messageOf(cause)}.`, { cause })

@@ -1,21 +1,21 @@
 import type { Chat } from '@reply/sink'
 import { type ChatPlace, entryFor, placeKey, placeNamed } from '../place.ts'
 
-/** Which places share a session, and show each other's runs. */
+/** Places that share a session and show each other's runs. */
 export interface Mirrors {
-  /** Identifies a place in the store, by what its mirrors have in common. */
+  /** Returns a key for a place. Places that mirror each other have the same key. */
   keyOf(place: ChatPlace): string
-  /** Whether messages of several chats come together under the key of that place: their ids may be the same. */
+  /** Whether several chats share the key of a place. Their message ids may then be equal. */
   isShared(place: ChatPlace): boolean
-  /** The other places that show what runs in this one. */
+  /** Returns the other places that show the runs of this one. */
   others(place: ChatPlace): readonly ChatPlace[]
-  /** Whether the config names this very place: a thread, not only its chat. */
+  /** Whether the config names exactly this place, for example a thread and not only its chat. */
   isNamed(place: ChatPlace): boolean
-  /** The mirrored chats of a channel. */
+  /** Returns the mirrored chats of a channel. */
   of(channel: string): readonly Chat[]
 }
 
-/** `groups` are those of the config, by the names of places. `former`: as in `ChatMigrations`. */
+/** `groups` are the config's `mirrors`. `former`: see `ChatMigrations`. */
 export function createMirrors(
   groups: readonly (readonly string[])[],
   former: (place: ChatPlace) => ChatPlace = (same) => same,

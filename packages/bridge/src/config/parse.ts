@@ -5,7 +5,7 @@ import { BridgeError } from '../error.ts'
 import { entryFor, placeNamed } from '../place.ts'
 import { type BridgeConfig, channelSchema, configSchema, isLoopback, serverSchema } from './schema.ts'
 
-/** Checks a config. Throws `BridgeError` of type `config` that lists every fault with its path, value and cure. */
+/** Checks a config. Throws a `BridgeError` of type `config` that lists each error with its path, value and fix. */
 export function parseConfig(value: unknown): BridgeConfig {
   const { data, error } = configSchema.safeParse(value)
   const faults = data ? crossFaults(data) : issuesOf(error, value)
@@ -13,7 +13,7 @@ export function parseConfig(value: unknown): BridgeConfig {
   throw unusable(faults)
 }
 
-/** Checks a channel's entry by the channel's own schema, and reports faults in the same way. */
+/** Checks a channel's entry with the channel's own schema. Throws like `parseConfig`. */
 export function parseChannel<T>(schema: z.ZodType<T>, name: string, entry: unknown): T {
   const { data, error, success } = schema.safeParse(entry)
   if (success) return data
@@ -22,7 +22,7 @@ export function parseChannel<T>(schema: z.ZodType<T>, name: string, entry: unkno
 
 const sinkFieldsSchema = z.object(sinkFields)
 
-/** What the channels' entries say of how their sinks show replies, by name. */
+/** Returns the settings of a channel's sinks by the channel's name. Empty for an unknown channel. */
 export function sinkFieldsIn({ channels }: BridgeConfig): (name: string) => SinkFields {
   const parsed = new Map(
     Object.entries(channels).map(([name, entry]) => [name, sinkFieldsSchema.safeParse(entry).data ?? {}]),
@@ -35,8 +35,8 @@ function unusable(faults: readonly string[]): BridgeError {
 }
 
 /**
- * The schema that editors check a config with. An entry whose `type` is one of these channels is checked by that
- * channel's own schema; others may have any fields.
+ * Returns the JSON Schema with which editors check a config. Entries of the given channels are checked with the channel's
+ * own schema. Entries of other types may have any fields.
  */
 export function configJsonSchema(channels: readonly BridgeChannel[] = []): Record<string, unknown> {
   const entries = channels.map(({ type, schema }) => ({
@@ -59,7 +59,7 @@ function jsonSchemaOf(schema: z.ZodType): z.core.JSONSchema.BaseSchema {
   return rest
 }
 
-/** Faults that involve several fields. */
+/** Finds errors that involve several fields. */
 function crossFaults({ servers, channels, people, routes, router, mirrors }: BridgeConfig): readonly string[] {
   const channelOf = (id: string): string => id.slice(0, id.includes(':') ? id.indexOf(':') : undefined)
   const names = (all: object): string => Object.keys(all).join(', ')
@@ -118,7 +118,7 @@ function crossFaults({ servers, channels, people, routes, router, mirrors }: Bri
   }
 }
 
-/** Findings as sentences. The values of secrets never show: a config that holds one names its field only. */
+/** Formats errors as sentences. Omits values that may be secrets. */
 function issuesOf({ issues }: z.ZodError, value: unknown, within = ''): readonly string[] {
   return issues.map((issue) => {
     const path = `${within}${issue.path.map(String).join('.')}`.replace(/\.$/, '') || 'the config'
@@ -128,13 +128,13 @@ function issuesOf({ issues }: z.ZodError, value: unknown, within = ''): readonly
     const shown = isSafe && found !== undefined ? ` It is ${JSON.stringify(plain)}.` : ''
     const isSecretText = typeof found === 'string' && /password|token|secret/i.test(path)
     const cure = isSecretText ? ' Keep secrets out of the config: write { "env": "NAME" } or { "file": "path" }.' : ''
-    return `${path}: ${faultWords(issue, found)}${shown}${cure}`
+    return `${path}: ${issueMessage(issue, found)}${shown}${cure}`
   })
 }
 
 /**
- * An address as it may be shown. It may be none, so that it can't be parsed: all before its last `@`, and all from a query
- * on, may be secret.
+ * Redacts credentials and the query of an address. The address may be invalid, so it is not parsed: everything before the
+ * last `@` and after the first `?` or `#` may be secret.
  */
 function withoutCredentials(url: string): string {
   const [, scheme = ''] = /^([a-z][a-z\d+.-]*:\/\/)/i.exec(url) ?? []
@@ -151,8 +151,8 @@ function at(value: unknown, path: readonly PropertyKey[]): unknown {
   )
 }
 
-/** How the sentences of the schema library itself begin; all others are ours. */
-const foreign = /^(?:Invalid|Unrecognized|Too (?:small|big))/
+/** How messages of the schema library start. All other messages come from our schemas. */
+const libraryMessage = /^(?:Invalid|Unrecognized|Too (?:small|big))/
 
 const kinds: Readonly<Record<string, string>> = {
   object: 'an object: { … }',
@@ -164,12 +164,15 @@ const kinds: Readonly<Record<string, string>> = {
   boolean: 'true or false',
 }
 
-/** A finding in words for people, with its cure. `found`: the value there; undefined if there is none. */
-function faultWords(issue: z.core.$ZodIssue, found: unknown): string {
-  return (foreign.test(issue.message) ? ownWords(issue, found) : undefined) ?? issue.message.replace(/[.:]?$/, '.')
+/** Returns the message of an error with its fix. `found` is the value at its path. */
+function issueMessage(issue: z.core.$ZodIssue, found: unknown): string {
+  return (
+    (libraryMessage.test(issue.message) ? libraryIssueMessage(issue, found) : undefined) ??
+    issue.message.replace(/[.:]?$/, '.')
+  )
 }
 
-function ownWords(issue: z.core.$ZodIssue, found: unknown): string | undefined {
+function libraryIssueMessage(issue: z.core.$ZodIssue, found: unknown): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
       return `${found === undefined ? 'It is missing. ' : ''}Write ${kinds[issue.expected] ?? issue.expected}.`
@@ -178,15 +181,15 @@ function ownWords(issue: z.core.$ZodIssue, found: unknown): string | undefined {
     case 'unrecognized_keys':
       return `It has no field ${list(issue.keys.map((key) => `"${key}"`))}. Correct the name, or remove it.`
     case 'too_small':
-      return sizeWords(issue.origin, `at least ${issue.minimum}`)
+      return sizeMessage(issue.origin, `at least ${issue.minimum}`)
     case 'too_big':
-      return sizeWords(issue.origin, `at most ${issue.maximum}`)
+      return sizeMessage(issue.origin, `at most ${issue.maximum}`)
     default:
       return undefined
   }
 }
 
-function sizeWords(origin: string, size: string): string {
+function sizeMessage(origin: string, size: string): string {
   if (origin === 'number' || origin === 'int') return `Write ${size}.`
   return origin === 'string' ? `Write ${size} character${/ 1$/.test(size) ? '' : 's'}.` : `Name ${size}.`
 }

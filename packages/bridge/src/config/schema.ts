@@ -2,8 +2,8 @@ import { secretSource } from '@reply/sink/channel'
 import * as z from 'zod'
 
 /**
- * What a person may do. `prompt`: prompts and commands on their own runs. `approve`: also answer permission requests.
- * `admin`: act on the runs and queue entries of others.
+ * The rights of a person. `prompt`: prompts, and commands on their own runs. `approve`: answers to permission requests.
+ * `admin`: actions on the runs and queue entries of others.
  */
 export type Right = 'prompt' | 'approve' | 'admin'
 
@@ -185,16 +185,16 @@ export const configSchema = z.strictObject({
 /** A checked config, with all defaults. */
 export type BridgeConfig = z.infer<typeof configSchema>
 
-/** What a message does while the agent works. */
+/** How to handle a message while the agent works. */
 export type Busy = z.infer<typeof busy>
 
-/** How messages become runs. */
+/** The `router` of a config: how messages become runs. */
 export type RouterConfig = BridgeConfig['router']
 
 /** One person of the config. */
 export type PersonConfig = BridgeConfig['people'][string]
 
-/** Whether only this computer reaches a host, as it is written in a URL. */
+/** Whether the host of a URL is a loopback address. */
 export function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname)
 }

@@ -6,13 +6,13 @@ import type { BridgeConfig } from './schema.ts'
 
 type PeopleConfig = BridgeConfig['people']
 
-/** Reads the people of a config anew when its file changes. */
+/** Reloads the people of a config when its file changes. */
 export interface ConfigWatch {
-  /** Begins to look, for changes since the config was read. */
+  /** Starts to watch for changes since the config was read. */
   start(): void
   /** Reads the file now. */
   read(): Promise<void>
-  /** The program itself replaced the people: they are the list from which a file may take. */
+  /** Call it when the program replaced the people. An invalid file then removes rights from this list. */
   replaced(people: PeopleConfig): void
   stop(): void
 }
@@ -21,7 +21,7 @@ export interface ConfigWatchOptions {
   readonly path: string
   /** The config that runs. */
   readonly config: BridgeConfig
-  /** What the file was when that config was read. */
+  /** The `stampOf` the file when that config was read. */
   readonly stamp: string
   /** Reads and checks the whole file. Throws `BridgeError` of type `config`. */
   readonly load: () => BridgeConfig
@@ -32,14 +32,14 @@ export interface ConfigWatchOptions {
 }
 
 /**
- * How often the file is looked at, in ms. Its name is looked up each time, so that a file that an editor or a mounted
- * volume put in its place is noticed, also behind a link.
+ * How often the file is checked, in ms. Its path is resolved each time, so that a replaced file is noticed, for example by
+ * an editor, a mounted volume or a changed link.
  */
 const lookMs = 1000
 
 const gone = 'gone'
 
-/** Another text of the file has another stamp. */
+/** Returns a string that changes when the file changes. */
 export async function stampOf(path: string): Promise<string> {
   try {
     const { dev, ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true })
@@ -52,10 +52,10 @@ export async function stampOf(path: string): Promise<string> {
 export function watchConfig(options: ConfigWatchOptions): ConfigWatch {
   const { path, config, load, setPeople, onNotice, onError, clock } = options
   let people = config.people
-  /** What was read last, and what could not be used: that is reported when it is still the same at the next look. */
+  /** The stamp that was read last, and one that could not be used, which is reported if it is unchanged at the next check. */
   let known = options.stamp
-  let suspect = ''
-  let told = ''
+  let unusable = ''
+  let reported = ''
   let stopTimer = (): void => {}
   let isStopped = false
   let reading = Promise.resolve()
@@ -87,14 +87,14 @@ export function watchConfig(options: ConfigWatchOptions): ConfigWatch {
       const read = load()
       known = stamp
       take(read.people)
-      tellOthers(read)
+      reportOthers(read)
     } catch (error) {
-      // An editor may be in the middle of writing it.
-      if (stamp === suspect || isForced) {
+      // An editor may still be writing it.
+      if (stamp === unusable || isForced) {
         known = stamp
         refuse(error)
       }
-      suspect = stamp
+      unusable = stamp
     }
   }
 
@@ -107,7 +107,7 @@ export function watchConfig(options: ConfigWatchOptions): ConfigWatch {
     onNotice(`Reloaded the people and their rights from ${path}: ${names}.`)
   }
 
-  /** What can't be used gives no one anything. What it takes away, as far as it can be read, is taken away. */
+  /** An invalid file never grants a right. If its people can be read, the rights that it no longer lists are removed. */
   function refuse(error: unknown): void {
     const read = readPeople(path)
     const kept = read && commonOf(people, read)
@@ -122,11 +122,12 @@ export function watchConfig(options: ConfigWatchOptions): ConfigWatch {
     onError(new BridgeError('config', `${messageOf(error)}\n${what}`, { cause: error }))
   }
 
-  function tellOthers(read: BridgeConfig): void {
+  function reportOthers(read: BridgeConfig): void {
     const changed = namesOf(read).filter((name) => !same(read[name], config[name]))
-    const words = changed.join(', ')
-    if (words !== '' && words !== told) onNotice(`${path} has changes in ${words}. They take effect after a restart.`)
-    told = words
+    const names = changed.join(', ')
+    if (names !== '' && names !== reported)
+      onNotice(`${path} has changes in ${names}. They take effect after a restart.`)
+    reported = names
   }
 
   function report(error: unknown): void {
@@ -134,7 +135,7 @@ export function watchConfig(options: ConfigWatchOptions): ConfigWatch {
   }
 }
 
-/** The people without their ids on channels that come with a restart. */
+/** Removes the ids of people on channels that start only with a restart. */
 function onlyOn(channels: readonly string[], people: PeopleConfig): PeopleConfig {
   return Object.fromEntries(
     Object.entries(people).flatMap(([name, { ids, may }]) => {
@@ -144,7 +145,7 @@ function onlyOn(channels: readonly string[], people: PeopleConfig): PeopleConfig
   )
 }
 
-/** The rights that both lists give the same ids. */
+/** Returns the rights that both lists grant to the same ids. */
 export function commonOf(before: PeopleConfig, after: PeopleConfig): PeopleConfig {
   const mayNow = new Map(Object.values(after).flatMap(({ ids, may }) => ids.map((id) => [id, may] as const)))
   return Object.fromEntries(
@@ -156,7 +157,7 @@ export function commonOf(before: PeopleConfig, after: PeopleConfig): PeopleConfi
   )
 }
 
-/** All that takes a restart. */
+/** The fields whose changes need a restart. */
 function namesOf(config: BridgeConfig): readonly Exclude<keyof BridgeConfig, 'people' | '$schema'>[] {
   const { $schema: _, people: __, ...others } = config
   return Object.keys(others) as readonly (keyof typeof others)[]

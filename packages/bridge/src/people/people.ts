@@ -6,7 +6,7 @@ import type { PersonConfig, Right } from '../config/schema.ts'
 export interface Person {
   /** The name in the config. */
   readonly name: string
-  /** What this person may do: exactly what the config lists. */
+  /** The rights of this person, exactly as the config lists them. */
   readonly may: ReadonlySet<Right>
 }
 
@@ -16,24 +16,24 @@ export interface ChannelActor {
   readonly actor: Actor
 }
 
-/** What identifies an actor: the name proves nothing. */
+/** Identifies an actor. The name is not part of it, because anyone can choose it. */
 interface Identity {
   readonly channel: string
   readonly actor: Pick<Actor, 'id'> & Partial<Actor>
 }
 
-/** A prompt's author, and the others whose words it has. */
+/** The author of a prompt, and the people who edited it. */
 export interface Authored extends Identity {
   readonly editors?: readonly Identity[] | undefined
 }
 
-/** Who may do what, now: the list may change at any time, so what is decided after a wait is looked up after it. */
+/** The people and their current rights. The list can change at any time, so look rights up again after each `await`. */
 export interface People {
-  /** The person behind an actor of a channel; undefined for strangers, and for channels and anonymous administrators. */
+  /** Returns the person of an actor. Undefined for strangers, channels and anonymous administrators. */
   find(channel: string, actor: Identity['actor']): Person | undefined
   /**
-   * Who must answer an ask of a run, as actors of that channel. Only people with `approve` answer permissions, and only if
-   * all authors have it they are asked alone.
+   * Returns who should answer an ask of a run, as actors of that channel: its authors, or all people with `approve` for a
+   * permission request whose authors don't all have it.
    */
   answerers(type: Ask['type'], channel: string, prompt: Authored): readonly Actor[]
   /** Whether all authors of a prompt have a right. */
@@ -46,7 +46,7 @@ export interface People {
   set(people: Readonly<Record<string, PersonConfig>>): void
 }
 
-/** With an empty list, all actors are strangers. */
+/** Creates the list of people. If it is empty, all actors are strangers. */
 export function createPeople(people: Readonly<Record<string, PersonConfig>>): People {
   let byID = listed(people)
   const set: People['set'] = (next) => {
@@ -60,7 +60,7 @@ export function createPeople(people: Readonly<Record<string, PersonConfig>>): Pe
     return own.length > 0 ? own : actorsOf(channel, ({ may }) => may.has('approve'))
   }
 
-  /** A person who has left the list, or lost all that it takes, answers nothing. */
+  /** The ids of a person on a channel. Empty if the person was removed, or has neither `prompt` nor `approve`. */
   function actorsFor(channel: string, { channel: from, actor }: Identity): readonly Actor[] {
     const person = find(from, actor)
     if (!person?.may.has('prompt') && !person?.may.has('approve')) return []

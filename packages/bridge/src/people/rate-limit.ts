@@ -1,19 +1,19 @@
 import type { Clock } from '@reply/core'
 
-/** Counts what each actor sends. */
+/** Limits how many messages each actor sends. */
 export interface Rate {
-  /** Whether this one is still within the limit; it counts if so. Up to ten messages of one album count as one. */
+  /** Whether a message is within the limit. If so, it is counted. Up to ten messages of one album count as one. */
   take(actor: string, albumID?: string): boolean
 }
 
 const minuteMs = 60_000
-/** The most files of one album on any platform. */
+/** The largest album on any platform. */
 const albumLength = 10
 
 /** At most `perMinute` in any minute, for each actor. Remembers only actors of the last minute. */
 export function createRate({ perMinute, clock }: { readonly perMinute: number; readonly clock: Clock }): Rate {
   const times = new Map<string, readonly number[]>()
-  /** The last album of each actor, and how many more of its messages are free. */
+  /** The last album of each actor, and how many more of its messages are not counted. */
   const albums = new Map<string, { readonly id: string; readonly left: number }>()
   let sweptAt = clock.now()
   return { take }

@@ -20,16 +20,16 @@ type AgentSource = (
 
 export interface ConnectServerOptions {
   readonly secret: LoadedConfig['secret']
-  /** Environment variables that hold the bridge's own secrets: an agent runs commands, so it doesn't get them. */
+  /** Environment variables with the bridge's own secrets. An agent does not inherit them, because it runs commands. */
   readonly secretNames: readonly string[]
   readonly connectTimeoutMs: number
-  /** Awaited before each request that changes something. Default: such requests are always made. */
+  /** Awaited before each request that changes something. Default: such requests are sent immediately. */
   readonly hold?: Lease | undefined
   readonly clock: Clock
   readonly onError?: OnError | undefined
 }
 
-/** Connects to a server, or to an agent that is started. Rejects with `BridgeError` of type `config`. */
+/** Connects to a server, or starts an agent. Rejects with a `BridgeError` of type `config`. */
 export async function connectServer(server: ServerConfig, options: ConnectServerOptions): Promise<Client> {
   const { secret, secretNames, hold, ...rest } = options
   const { url, agent, directory, username, password } = server
@@ -42,10 +42,10 @@ export async function connectServer(server: ServerConfig, options: ConnectServer
   return connect({ ...rest, ...own, url, directory, username, password: password && secret(password) })
 }
 
-/** A `fetch` whose requests that change something wait until they may be made. Those that only read never wait. */
+/** Returns a `fetch` that waits for the lease before each request, except for GET requests. */
 export function leasedFetch(hold: Lease): typeof fetch {
   return async (input, init = {}) => {
-    // The core gives whole requests.
+    // The core passes `Request` objects.
     const request = input instanceof Request ? input : undefined
     if ((init.method ?? request?.method ?? 'GET') === 'GET') return await fetch(input, init)
     const own = init.signal ?? request?.signal
@@ -54,7 +54,7 @@ export function leasedFetch(hold: Lease): typeof fetch {
   }
 }
 
-/** Rejects when the signal aborts first: what waits to be sent is not sent then. */
+/** Rejects if the signal aborts first, so that a waiting request is not sent. */
 async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return await promise
   signal.throwIfAborted()
@@ -71,7 +71,7 @@ async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undef
 }
 
 async function loadAgents(): Promise<AgentSource> {
-  // Few bridges need it, so it is not installed with them.
+  // Not a dependency, because few bridges need it.
   const name = '@reply/agents'
   try {
     const loaded: { readonly agentSource: AgentSource } = await import(name)
@@ -83,7 +83,7 @@ async function loadAgents(): Promise<AgentSource> {
   }
 }
 
-/** The environment variables that a config names for secrets, wherever they stand. */
+/** Returns the environment variables that a config names for secrets, in any field. */
 export function secretNamesIn(config: unknown): readonly string[] {
   if (typeof config !== 'object' || config === null) return []
   return Object.entries(config).flatMap(([key, value]) =>

@@ -6,20 +6,20 @@ import { type BridgeConfig, isLoopback } from '../config/schema.ts'
 import { BridgeError } from '../error.ts'
 import { secretNamesIn } from './connect.ts'
 
-/** A server as the config names it, and where to look for it. */
+/** Options of `exposedAt`. */
 export interface ExposedOptions {
-  /** Its address. One beyond loopback is not looked at: the config wants a password for it. */
+  /** The address of the server. Only a loopback address is checked, because the config requires a password for others. */
   readonly url: string
   readonly clock: Clock
-  /** Addresses of this computer that others can reach. Default: those of its network interfaces. */
+  /** Addresses of this computer that others can reach. Default: those of the network interfaces. */
   readonly addresses?: readonly string[] | undefined
-  /** How long one address may take, in ms. Default 1000. */
+  /** How long the check of one address may take, in ms. Default: 1000. */
   readonly timeoutMs?: number | undefined
 }
 
 /**
- * An address beyond loopback at which a server that is configured by loopback answers without a password: then everyone
- * in the network can use it. Undefined if there is none.
+ * Returns a non-loopback address at which a server with a loopback URL responds without a password, so that everyone on the
+ * network can use it. Undefined if there is none.
  */
 export async function exposedAt(options: ExposedOptions): Promise<string | undefined> {
   const { url, clock, addresses = outside(), timeoutMs = 1000 } = options
@@ -36,7 +36,7 @@ export async function exposedAt(options: ExposedOptions): Promise<string | undef
         await opencode.ready
         return other.origin
       } catch {
-        // It asks for a password, or something else listens there.
+        // It requires a password, or another program listens there.
         return undefined
       } finally {
         await opencode.close()
@@ -46,7 +46,7 @@ export async function exposedAt(options: ExposedOptions): Promise<string | undef
   return found.find((one) => one !== undefined)
 }
 
-/** Rejects with a `BridgeError` of type `config` if others in the network can use a server without a password. */
+/** Rejects with a `BridgeError` of type `config` if others on the network can use a server without a password. */
 export async function requireUnexposed(
   server: Pick<BridgeConfig['servers'][string], 'url' | 'password'>,
   clock: Clock,
@@ -65,7 +65,7 @@ function outside(): readonly string[] {
   return all.flatMap(({ internal, address, scopeid }) => (internal || scopeid ? [] : [address]))
 }
 
-/** Whether a connection can be made, so that most starts need no more than this. */
+/** Whether something listens on a port. Most checks end here. */
 async function listens(
   host: string,
   { port, timeoutMs, clock }: { readonly port: number; readonly timeoutMs: number; readonly clock: Clock },
@@ -83,12 +83,12 @@ async function listens(
   })
 }
 
-/** Rejects with a `BridgeError` of type `config` if a prompt must not run on the server of that name, in that directory. */
+/** Rejects with a `BridgeError` of type `config` if it is not safe to prompt a server in a directory. */
 export type RequireSafe = (server: string, directory: string | undefined) => Promise<void>
 
 interface RequireSafeOptions {
   readonly servers: BridgeConfig['servers']
-  /** What no agent may reach: see `LoadedConfig.ownPaths`. */
+  /** See `LoadedConfig.ownPaths`. */
   readonly ownPaths: readonly string[]
   readonly clock: Clock
   /** Default: `requireUnexposed`. */
@@ -96,9 +96,8 @@ interface RequireSafeOptions {
 }
 
 /**
- * Looks at each server when its first prompt is about to be posted: a server that starts after the bridge answers nowhere
- * before. Looks again for each prompt until nothing is wrong. The directory is looked at for each prompt: only the
- * session says where it works.
+ * Checks a server right before each prompt until the check passes once, because a server may start after the bridge. Checks
+ * the directory for each prompt, because each session may work in another one.
  */
 export function createRequireSafe({
   servers,
@@ -117,7 +116,7 @@ export function createRequireSafe({
   }
 }
 
-/** What an operator has to know of a server of the config. Empty if there is nothing. Names no secret's value. */
+/** Returns warnings for the operator about a server of the config. Empty if there are none. Contains no secrets. */
 export function warningsOf(config: BridgeConfig, name: string): readonly string[] {
   const { url, password, agent } = config.servers[name] ?? {}
   const names = secretNamesIn(config)

@@ -17,28 +17,28 @@ export interface Checked {
   readonly part: string
   /** Whether a bridge could use it now. */
   readonly isUsable: boolean
-  /** What was found; otherwise what failed, and the cure. Contains no secret. */
+  /** The result if it is usable, otherwise what failed and how to fix it. Contains no secrets. */
   readonly found: string
 }
 
-/** What to check, and with what. */
+/** Options of `checkBridge`. */
 export interface CheckOptions {
   /** The path of the config. */
   readonly path: string
-  /** Where secrets that name an environment variable come from. Default: the process's environment. */
+  /** The environment variables for secrets. Default: those of the process. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined
-  /** Loads channels. Default: `@reply/<type>`. */
+  /** Loads the package of a channel. Default: `@reply/<type>`. */
   readonly load?: LoadChannel | undefined
-  /** How long a server or a platform may take to answer, in ms. Default 10,000. */
+  /** How long a server or a platform may take to respond, in ms. Default: 10,000. */
   readonly timeoutMs?: number | undefined
   /** Default: the computer's clock. */
   readonly clock?: Clock | undefined
 }
 
 /**
- * Checks each part of a config by itself: the file, every secret, each channel's token by a call to its platform, each
- * server by a call that needs its password and its directory, and the state's folder. Changes nothing, and may run
- * beside a bridge. Never rejects: a config that can't be read is the only part, `config`.
+ * Checks each part of a config separately: the file, every secret, each channel's token with a call to its platform, each
+ * server with a call that needs its password and directory, and the state's folder. Changes nothing, and works beside a
+ * running bridge. Never rejects. If the config can't be read, the result has a single part `config`.
  */
 export async function checkBridge(options: CheckOptions): Promise<readonly Checked[]> {
   const { path, env = process.env, load = loadChannel, timeoutMs = 10_000, clock = systemClock } = options
@@ -73,18 +73,18 @@ export async function checkBridge(options: CheckOptions): Promise<readonly Check
     }
   }
 
-  /** The call itself can't always be ended; its result then no longer counts. */
+  /** Rejects after `timeoutMs`. The call itself may continue, but its result is ignored. */
   async function within<T>(call: Promise<T>): Promise<T> {
     let stopTimer = (): void => {}
     const late = new Promise<never>((_, reject) => {
       const seconds = Math.round(timeoutMs / 1000)
-      stopTimer = clock.after(timeoutMs, () => reject(new BridgeError('config', `No answer within ${seconds} s.`)))
+      stopTimer = clock.after(timeoutMs, () => reject(new BridgeError('config', `No response within ${seconds} s.`)))
     })
     return await Promise.race([call, late]).finally(() => stopTimer())
   }
 }
 
-/** Checks one channel's entry and its token. Resolves with the bot's name; rejects with words. */
+/** Checks a channel's entry and its token. Resolves with the bot's name. Rejects with an error for people. */
 export async function checkChannel(given: {
   readonly name: string
   readonly entry: BridgeConfig['channels'][string]
@@ -97,7 +97,7 @@ export async function checkChannel(given: {
   return account
 }
 
-/** Checks that a server answers, takes the password and has the directory, or that an agent starts. Resolves with what was found. */
+/** Checks that a server responds, accepts the password and has the directory, or that an agent starts. */
 export async function checkServer(
   server: ServerConfig,
   {
@@ -107,14 +107,14 @@ export async function checkServer(
     ...rest
   }: Pick<ConnectServerOptions, 'secret' | 'secretNames' | 'clock'> & {
     readonly timeoutMs: number
-    /** Who can only prompt it if it asks before it acts. */
+    /** Names of people who can only prompt it if it asks before it acts. Default: none. */
     readonly guarded?: readonly string[] | undefined
   },
 ): Promise<string> {
   const { url, agent, directory } = server
   let opencode: Client | undefined
   const notes: string[] = []
-  // What stops nothing, such as a directory that an old server takes for an empty one.
+  // Errors that stop nothing, for example a directory that an old server treats as empty.
   const onError = ({ type, message }: ReplyError): void => {
     if (type === 'refused') notes.push(message)
   }
@@ -143,7 +143,7 @@ async function requireGuard(opencode: Client, names: readonly string[]): Promise
   }
 }
 
-/** Who may not approve. */
+/** Names of the people without `approve`. */
 function peopleWithout({ people }: BridgeConfig): readonly string[] {
   return Object.keys(people).filter((name) => !people[name]?.may.includes('approve'))
 }
@@ -153,11 +153,11 @@ function checkPeople({ people }: BridgeConfig): Checked {
   if (names.length === 0)
     return { part: 'people', isUsable: false, found: 'The bridge refuses everyone. Add a person to `people`.' }
   const approvers = names.filter((name) => people[name]?.may.includes('approve'))
-  const note = approvers.length === 0 ? '; no one can answer permission requests' : ''
+  const note = approvers.length === 0 ? '. No one can answer permission requests.' : ''
   return { part: 'people', isUsable: true, found: `${names.join(', ')}${note}` }
 }
 
-/** The nearest folder that exists has to be writable. */
+/** Checks that the nearest existing folder is writable. */
 async function checkState(folder: string): Promise<string> {
   for (let at = folder; ; at = dirname(at)) {
     const found = await stat(at).catch(() => undefined)

@@ -16,24 +16,22 @@ import { secretNamesIn } from '../servers/connect.ts'
 import { checkServer } from './check-bridge.ts'
 import { type ListenAddress, pair } from './pairing.ts'
 
-/** What `initBridge` asks, and where it writes. */
+/** Options of `initBridge`. */
 export interface InitOptions {
   /**
-   * The path of the config to write, such as that of `defaultConfigPath`. Files with its secrets are written beside it. If
-   * the agent could reach it, another folder is asked for.
+   * The path of the config to write, for example that of `defaultConfigPath`. Files with secrets are written beside it. If
+   * the agent could access it, `initBridge` asks for another folder.
    */
   readonly path: string
   /** Asks the person at the terminal. */
   readonly questions: Questions
-  /** Replaces a config that exists. Default false. */
+  /** Whether to replace an existing config. Default: false. */
   readonly force?: boolean | undefined
-  /** The types of channels to choose from. Default: those of this project. */
-  readonly types?: readonly string[] | undefined
-  /** Loads channels. Default: `@reply/<type>`. */
+  /** Loads the package of a channel. Default: `@reply/<type>`. */
   readonly load?: LoadChannel | undefined
-  /** Where to hear the pairing code on a channel that brings messages as requests. Default: the id has to be typed. */
+  /** Where to listen for the pairing code on a webhook channel. Default: you have to type your id there. */
   readonly listen?: ListenAddress | undefined
-  /** How long a server may take to answer, in ms. Default 10,000. */
+  /** How long a server may take to respond, in ms. Default: 10,000. */
   readonly timeoutMs?: number | undefined
   /** Default: the computer's clock. */
   readonly clock?: Clock | undefined
@@ -46,12 +44,12 @@ type Entry = { readonly type: string } & Record<string, unknown>
 type Secrets = Map<string, string>
 
 /**
- * Asks for a server, a channel and the first person, checks each by a call, and writes the config. Secrets go into files
- * that only their owner can read. Nothing is written before all is known. Resolves with the path of the config. Rejects
- * with `BridgeError` of type `config` for a config that exists, and with what the questions reject with.
+ * Asks for a server, a channel and the first person, checks each with a call, and writes the config. Secrets go into files
+ * that only their owner can read. Writes nothing before all questions are answered. Resolves with the path of the config.
+ * Rejects with `BridgeError` of type `config` if the config exists, and with the errors of `questions`.
  */
 export async function initBridge(options: InitOptions): Promise<string> {
-  const { questions, force = false, listen, types = ['telegram', 'slack', 'discord', 'whatsapp'] } = options
+  const { questions, force = false, listen } = options
   const { load = loadChannel, timeoutMs = 10_000, clock = systemClock } = options
   let path = resolve(options.path)
   requireFree()
@@ -60,7 +58,7 @@ export async function initBridge(options: InitOptions): Promise<string> {
   const server = await askServer()
   const type = await questions.choose(
     'Where do people write to the bot?',
-    types.map((value) => ({ value, label: value })),
+    ['telegram', 'slack', 'discord', 'whatsapp'].map((value) => ({ value, label: value })),
   )
   const channel = await load(type)
   const entry = await askChannel(channel)
@@ -75,7 +73,7 @@ export async function initBridge(options: InitOptions): Promise<string> {
       throw new BridgeError('config', `${path} already exists. Choose another file, or replace it with --force.`)
   }
 
-  /** An agent that reaches the config, its secrets or its state could change who may do what. */
+  /** Asks for another folder if the agent could access the config, its secrets or its state. */
   async function leaveReach(directory: string): Promise<void> {
     if (reachedFrom(directory, [path]) === undefined) return
     questions.say(
@@ -127,7 +125,7 @@ export async function initBridge(options: InitOptions): Promise<string> {
     return { file }
   }
 
-  /** A file that another config in the folder may use is left alone. */
+  /** Returns a file name that is not used yet, because another config in the folder may use existing ones. */
   function freeFile(name: string): string {
     for (let number = 1; ; number++) {
       const file = `./${name}${number === 1 ? '' : `-${number}`}.secret`
@@ -135,7 +133,7 @@ export async function initBridge(options: InitOptions): Promise<string> {
     }
   }
 
-  /** Asks for what the channel's own schema misses, until that and the platform accept the entry. */
+  /** Asks for missing fields until the channel's schema and the platform accept the entry. */
   async function askChannel({ schema, check }: BridgeChannel): Promise<Entry> {
     let entry: Entry = { type }
     for (;;) {
@@ -160,20 +158,20 @@ export async function initBridge(options: InitOptions): Promise<string> {
         return entry
       } catch (error) {
         questions.say(`✗ ${messageOf(error)}`)
-        // The first connection links it: that is what hearing the code begins with.
+        // Pairing starts with the first connection, which links the account.
         if (isOfType(error, 'unlinked')) return entry
         entry = { type }
       }
     }
   }
 
-  /** The config comes last: without it, the rest is not used. */
+  /** Writes the config last, so that an interrupted run leaves no config without its secrets. */
   async function write(config: object): Promise<void> {
     const folder = dirname(path)
     await mkdir(folder, { recursive: true, mode: 0o700 })
-    // What was asked for an answer that did not hold is not kept.
+    // Only secrets that the config names are written: others belong to rejected answers.
     for (const file of secretFilesIn(config)) {
-      // A file that exists would keep its mode.
+      // An existing file would keep its mode.
       if (force) await rm(join(folder, file), { force })
       await writeFile(join(folder, file), `${secrets.get(file) ?? ''}\n`, { mode: 0o600, flag: 'wx' })
     }
@@ -184,8 +182,8 @@ export async function initBridge(options: InitOptions): Promise<string> {
 }
 
 /**
- * Where the config of a bridge belongs: in a folder of the user's own, which no project contains.
- * `$XDG_CONFIG_HOME/reply/<name>/reply.json`, by default in `~/.config`, on Windows in `%APPDATA%`.
+ * Returns the default path of a bridge's config, outside all projects: `$XDG_CONFIG_HOME/reply/<name>/reply.json`. Without
+ * `XDG_CONFIG_HOME`, it is in `~/.config`, or on Windows in `%APPDATA%`.
  */
 export function defaultConfigPath(name: string, env: Readonly<Record<string, string | undefined>>): string {
   const { XDG_CONFIG_HOME = '', APPDATA = '', HOME = homedir() } = env
@@ -198,37 +196,36 @@ function isOfType(error: unknown, type: string): boolean {
   return error instanceof Error && 'type' in error && error.type === type
 }
 
-/** Asks the person at the terminal. Each method rejects when that person gives up. */
+/** Asks the person at the terminal. Each method rejects if the person cancels. */
 export interface Questions {
-  /** A line of text; `initial` is taken if nothing is typed. `check` says what is wrong with it; undefined: nothing. */
+  /** Asks for a line of text. */
   text(question: string, options?: TextOptions): Promise<string>
-  /** The same, and what is typed never shows. */
+  /** Asks for a line of text that is not shown while it is typed. */
   secret(question: string): Promise<string>
-  /** One of several. */
+  /** Asks for one of several choices. Resolves with its `value`. */
   choose<Value extends string>(question: string, choices: readonly Choice<Value>[]): Promise<Value>
-  /** Tells something. */
+  /** Shows a message. */
   say(text: string): void
 }
 
-/** How a line of text is asked for. */
+/** Options of `Questions.text`. */
 export interface TextOptions {
-  /** Taken if nothing is typed. */
+  /** The answer if nothing is typed. */
   readonly initial?: string | undefined
-  /** Returns what is wrong with a text; undefined if nothing is. */
+  /** Returns why an answer is invalid, or undefined if it is valid. */
   readonly check?: ((text: string) => string | undefined) | undefined
-  /** Gives up the question. */
+  /** Cancels the question. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** One of several answers. */
+/** A choice of `Questions.choose`. */
 export interface Choice<Value extends string> {
-  /** What the question resolves with. */
+  /** The result of the question. */
   readonly value: Value
-  /** What the person sees. */
+  /** The label that the person sees. */
   readonly label: string
 }
 
-/** What asking for the first person needs. */
 interface AskPersonOptions {
   readonly channel: BridgeChannel
   /** The channel's entry in the config. */
@@ -239,16 +236,16 @@ interface AskPersonOptions {
   readonly clock: Clock
 }
 
-/** The first person gets in by a code, or by an id that is typed: also where no code can be heard. */
+/** Asks for the first person, who sends a code to the bot, or types an id. */
 async function askPerson(options: AskPersonOptions): Promise<BridgeConfig['people']> {
   const { channel, entry, questions, secret, listen, clock } = options
   const { type } = channel
   const name = await questions.text('Your name in the config')
   const typed = new AbortController()
-  const heard = new AbortController()
-  let setHearing = (): void => {}
-  const hearing = new Promise<boolean>((resolve) => {
-    setHearing = () => resolve(true)
+  const received = new AbortController()
+  let setReceiving = (): void => {}
+  const receiving = new Promise<boolean>((resolve) => {
+    setReceiving = () => resolve(true)
   })
   const paired = pair({
     channel,
@@ -261,33 +258,33 @@ async function askPerson(options: AskPersonOptions): Promise<BridgeConfig['peopl
     onWebhook: (url) => questions.say(`Let ${type} send its requests to ${url}.`),
     onCode: (code) => {
       questions.say(`Write this code to the bot, in a private chat: ${code}`)
-      setHearing()
+      setReceiving()
     },
   }).then(
     (actor) => {
       if (!actor) return undefined
-      heard.abort()
+      received.abort()
       questions.say(`✓ ${actor.name} (${actor.id})`)
       return actor.id
     },
     (error: unknown) => void questions.say(`✗ ${messageOf(error)}`),
   )
   try {
-    const isHearing = await Promise.race([hearing, paired.then(() => false)])
-    const question = isHearing ? `Waiting for the code. You can also type your id on ${type}` : `Your id on ${type}`
+    const isReceiving = await Promise.race([receiving, paired.then(() => false)])
+    const question = isReceiving ? `Waiting for the code. You can also type your id on ${type}` : `Your id on ${type}`
     const check = (text: string): string | undefined => (/\s/.test(text) ? 'An id has no spaces.' : undefined)
-    const asked = questions.text(question, { check, signal: heard.signal })
+    const asked = questions.text(question, { check, signal: received.signal })
     const id = await Promise.race([
       paired.then((found) => found ?? asked),
       asked.catch((error: unknown) => {
-        if (heard.signal.aborted) return paired
+        if (received.signal.aborted) return paired
         throw error
       }),
     ])
     return { [name]: { ids: [`${type}:${id}`], may: ['prompt', 'approve', 'admin'] } }
   } finally {
     typed.abort()
-    heard.abort()
+    received.abort()
     await paired
   }
 }

@@ -11,43 +11,44 @@ import { type ServedBridge, serveBridge } from '../serve-bridge.ts'
 /** Without letters and digits that look alike. */
 const letters = 'ABCDEFGHJKMNPQRSTUVWXYZ23456789'
 
-/** How many codes of one person are read in a minute. */
+/** How many messages of one person are checked in a minute. */
 const triesPerMinute = 10
 
-/** A code that can't be guessed: eight letters and digits, in two groups. */
+/** Returns a random code of eight letters and digits, in two groups. */
 export function pairingCode(): string {
   const group = (): string => Array.from({ length: 4 }, () => letters[randomInt(letters.length)]).join('')
   return `${group()}-${group()}`
 }
 
-/** Where to listen for a platform's requests. */
+/** The address to listen on for webhooks. */
 export interface ListenAddress {
   /** A name or address of this computer. */
   readonly host: string
-  /** 0 takes a free one. */
+  /** 0 chooses a free one. */
   readonly port: number
 }
 
-/** What pairing needs. */
+/** Options of `pair`. */
 export interface PairingOptions<Config> {
   readonly channel: BridgeChannel<Config>
   readonly config: Config
   readonly secret: (source: SecretSource) => string
-  /** For a channel that hears by requests. */
+  /** Required for webhook channels. */
   readonly listen?: ListenAddress | undefined
-  /** Gets each code, from when on it is heard: a second one if others could read the first. */
+  /** Called with each code once the channel can receive it. A second code replaces one that others could read. */
   readonly onCode: (code: string) => void
-  /** Gets the address that the platform's requests have to reach. */
+  /** Called with the address to which the platform must send its requests. */
   readonly onWebhook: (url: string) => void
-  /** Gets failures that it goes on after. */
+  /** Called with errors that do not end the pairing. */
   readonly onError: (error: Error) => void
   readonly signal: AbortSignal
   readonly clock?: Clock | undefined
 }
 
 /**
- * Hears a channel until a person writes the code to the bot, in a private chat, and resolves with that person. Who writes
- * another code is told so; everything else gets no answer. Undefined once aborted. Rejects if the channel can't be heard.
+ * Receives messages of a channel until a person writes the code to the bot in a private chat, and resolves with that
+ * person. A wrong code gets an answer, other messages don't. Resolves with undefined when it is aborted. Rejects if the
+ * channel can't be started.
  */
 export async function pair<Config>(options: PairingOptions<Config>): Promise<Actor | undefined> {
   const { channel, config, secret, listen, onCode, onWebhook, onError, signal, clock = systemClock } = options
@@ -105,7 +106,7 @@ export async function pair<Config>(options: PairingOptions<Config>): Promise<Act
     if (isRight) {
       isPaired = true
       await inbound.answer('You are connected. Go back to the terminal.').catch(onError)
-      // The platform is told first that the code was taken: else the bridge would hear it again, as a prompt.
+      // Acknowledges the message first. Otherwise, the platform would redeliver it to the bridge as a prompt.
       setImmediate(() => setPaired(actor))
       return
     }

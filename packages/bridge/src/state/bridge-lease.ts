@@ -5,37 +5,38 @@ import { pause, withResolvers } from '@reply/sink/internal'
 import { BridgeError, messageOf } from '../error.ts'
 import { type Lease, type Store, StoreError } from '../store/store.ts'
 
-/** Holds the right to work with a state, and renews it. */
+/** Takes the lease on a state, and renews it. */
 export interface BridgeLease {
-  /** Resolves when this process has the lease; another's runs out soon after it died. */
+  /** Resolves when this process has the lease. The lease of a process that died expires within 4 s. */
   take(signal?: AbortSignal): Promise<void>
-  /** The newest lease, to write with; undefined before it is taken, and after it was lost or given back. */
+  /** Returns the newest lease, for writes. Undefined before it is taken, and after it was lost or released. */
   current(): Lease | undefined
   /**
-   * Asks for it at once, as after a commit that was fenced. `false`: another process had it meanwhile. Rejects if the
-   * store can't tell.
+   * Renews the lease now, for example after a fenced commit. Resolves with false if another process held it meanwhile.
+   * Rejects if the store fails.
    */
   renew(): Promise<boolean>
-  /** Whether calls may be made now: by this process's own count, the lease still runs. */
+  /** Whether calls are allowed now: by this process's monotonic clock, the lease has not expired. */
   isHeld(): boolean
   /**
-   * Resolves when calls may be made, with a signal that aborts when they may not any more. Ask right before each call.
-   * Rejects with `taken-over` once another process has the lease, and with a `PortError` if it would wait after `quit`.
+   * Resolves when calls are allowed, with a signal that aborts when they no longer are. Await it right before each call.
+   * Rejects with `taken-over` once another process has the lease, and with a `PortError` if it would have to wait after
+   * `quit`.
    */
   hold(): Promise<AbortSignal>
-  /** Why calls wait; undefined while they don't. */
+  /** Returns why calls are waiting. Undefined if they are not. */
   problem(): string | undefined
-  /** The bridge is stopping: what waits to be called is not called any more. */
+  /** Call it when the bridge is stopping. Waiting calls are then rejected. */
   quit(): void
-  /** Gives it back. */
+  /** Releases the lease. */
   release(): Promise<void>
 }
 
-/** A dead process's lease runs out within this time, in ms. */
+/** How long a lease lasts, in ms. That of a dead process expires within this time. */
 const leaseMs = 4000
-/** How long before its end no call is begun any more, and those under way are aborted, in ms. */
+/** How long before the lease expires calls are stopped and running ones aborted, in ms. */
 const marginMs = 500
-/** How often it is renewed, and asked for while another has it, in ms. */
+/** How often the lease is renewed, and requested while another process holds it, in ms. */
 const renewMs = 1000
 const askMs = 250
 
@@ -43,23 +44,23 @@ export function createBridgeLease(options: {
   readonly store: Pick<Store, 'lease' | 'release'>
   readonly holder: string
   readonly clock: Omit<SteadyClock, 'wall'>
-  /** Another process has the lease, or keeps the state locked: called once. */
+  /** Called once if another process holds the lease or keeps the state locked. */
   readonly onWaiting: () => void
-  /** The lease ran out, as the store failed: calls wait. Called once, until `onBack`. */
+  /** Called when the lease expired because the store fails, so calls wait. Not called again before `onBack`. */
   readonly onStalled: (error: BridgeError) => void
-  /** Calls go on. */
+  /** Called when calls are allowed again. */
   readonly onBack: () => void
-  /** Another process has, or had, the lease. */
+  /** Called when another process has or had the lease. */
   readonly onLost: () => void
-  /** It was renewed when that was due. Default: nothing is done. */
+  /** Called after each regular renewal. */
   readonly onRenewed?: (() => void) | undefined
 }): BridgeLease {
   const { store, holder, clock, onWaiting, onStalled, onBack, onLost, onRenewed } = options
   const request = { name: 'bridge', holder, forMs: leaseMs }
   let lease: Lease | undefined
-  /** Until when calls may be made, by the monotonic clock: no correction of the computer's clock moves it. */
+  /** Until when calls are allowed, by the monotonic clock, which clock corrections don't affect. */
   let until = Number.NEGATIVE_INFINITY
-  let held = newSignal()
+  let callsAllowed = newSignal()
   let back = withResolvers<void>()
   let renewing: Promise<boolean> | undefined
   let failure: unknown
@@ -71,18 +72,18 @@ export function createBridgeLease(options: {
   return { take, current: () => lease, renew, isHeld, hold, problem: () => problem, quit, release }
 
   async function take(signal?: AbortSignal): Promise<void> {
-    let isTold = false
+    let isReported = false
     for (;;) {
       signal?.throwIfAborted()
       if (await askUnlessBusy()) break
-      if (!isTold) onWaiting()
-      isTold = true
+      if (!isReported) onWaiting()
+      isReported = true
       await pause(clock, askMs, signal)
     }
     schedule()
   }
 
-  /** A process that was stopped within a write keeps the state locked until it is woken or ended. */
+  /** A process that was suspended during a write keeps the state locked until it resumes or ends. */
   async function askUnlessBusy(): Promise<Lease | undefined> {
     try {
       return await ask()
@@ -102,7 +103,7 @@ export function createBridgeLease(options: {
     })
   }
 
-  /** Undefined while another holds it. The time counts from before the question: the answer may take long. */
+  /** Undefined while another process holds it. The time counts from before the request, because that may take long. */
   async function ask(): Promise<Lease | undefined> {
     const askedAt = clock.monotonic()
     const given = await store.lease(request)
@@ -122,7 +123,7 @@ export function createBridgeLease(options: {
     return await renewing
   }
 
-  /** The next fence means that it ran out, as after a sleep, and that no other process had it in between. */
+  /** If the fence is the next one, the lease expired, for example during sleep, but no other process held it in between. */
   async function renewOnce(): Promise<boolean> {
     const before = lease
     if (!before) return false
@@ -148,16 +149,16 @@ export function createBridgeLease(options: {
       if (isLost) throw takenOver()
       if (isQuitting) throw new PortError('unreachable', 'Not sent, because the bridge is stopping.')
       expire()
-      // After a sleep the timer may be late, and another process may have taken over.
+      // After the computer slept, the timer may be late and another process may have taken over.
       void renew().catch(() => {})
       await back.promise
     }
-    return held.signal
+    return callsAllowed.signal
   }
 
   function expire(): void {
     if (isHeld() || isLost) return
-    held.abort()
+    callsAllowed.abort()
     if (problem !== undefined || failure === undefined) return
     problem = `The state can't be written, so no calls are made until it can: ${messageOf(failure)}`
     onStalled(new BridgeError('state', problem, { cause: failure }))
@@ -165,7 +166,7 @@ export function createBridgeLease(options: {
 
   function resume(): void {
     failure = undefined
-    if (held.signal.aborted) held = newSignal()
+    if (callsAllowed.signal.aborted) callsAllowed = newSignal()
     wake()
     if (problem === undefined) return
     problem = undefined
@@ -188,7 +189,7 @@ export function createBridgeLease(options: {
     lease = undefined
     stopRenewal()
     stopDeadline()
-    held.abort()
+    callsAllowed.abort()
     wake()
   }
 
@@ -209,7 +210,7 @@ export function takenOver(): BridgeError {
   return new BridgeError('taken-over', 'Another process took over this state, so this one no longer uses it.')
 }
 
-/** Many calls listen to it. */
+/** Creates a controller whose signal can have many listeners. */
 function newSignal(): AbortController {
   const made = new AbortController()
   setMaxListeners(0, made.signal)

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { type Execution, type LogLine, phases, statuses } from './execution.ts'
 import type { QueuedPrompt } from './queued-prompt.ts'
 
-/** Checks what every prompt and execution has: the store holds what this package wrote, unless it was damaged. */
+/** Checks only the fields that all prompts and executions have, because this package wrote them. */
 const prompt = z.looseObject({
   id: z.string(),
   channel: z.string(),
@@ -46,13 +46,13 @@ export function toQueuedPrompt(text: string): QueuedPrompt {
   return value as QueuedPrompt
 }
 
-/** What a place works with. Everything but the server is chosen by people. */
+/** The server, session, agent and model of a place. People choose all of them but the server. */
 export interface Route {
   /** The server's name in the config. */
   readonly server: string
-  /** Absent until a first prompt began one, and after `/new`. */
+  /** Absent before the first prompt, and after `/new`. */
   readonly sessionID?: string | undefined
-  /** The title that `/new` gave to the session to come. */
+  /** The title for the next session, from `/new`. */
   readonly title?: string | undefined
   readonly agent?: string | undefined
   readonly model?: { readonly providerID: string; readonly modelID: string } | undefined
@@ -65,7 +65,7 @@ export interface UsedSession {
   readonly sessionID: string
   /** In ms since the epoch. */
   readonly usedAt: number
-  /** With a message: the thread that it is in. */
+  /** The thread of the message, if the row belongs to one. */
   readonly thread?: string | undefined
 }
 
@@ -85,7 +85,7 @@ const used = z.object({
   thread: z.string().optional(),
 })
 
-/** A session, as others name it. */
+/** Identifies a session. */
 export type SessionRef = Pick<UsedSession, 'server' | 'sessionID'>
 
 /** Throws if the text isn't a route. */
@@ -98,11 +98,11 @@ export function toUsedSession(text: string): UsedSession {
   return used.parse(JSON.parse(text))
 }
 
-/** An answer that its chat does not show, or may not show. It is kept for 30 days, or until it is posted again. */
+/** An answer that its chat may not show. Stored for 30 days, or until it is posted again. */
 const delivery = z.readonly(
   z.object({
     type: z.literal('delivery'),
-    /** The id that people know the run by. */
+    /** The id of the run, as people see it. */
     id: z.string(),
     /** The channel's name in the config. */
     channel: z.string(),
@@ -118,7 +118,7 @@ const delivery = z.readonly(
     sessionID: z.string().optional(),
     /** How many of its messages are missing. */
     missing: z.number(),
-    /** Why the first of them is. */
+    /** Why the first of them is missing. */
     reason: z.string(),
     /** The whole answer, in Markdown. */
     text: z.string(),
@@ -129,17 +129,17 @@ const delivery = z.readonly(
   }),
 )
 
-/** A row of the state that could not be read, and was taken out of the way. */
+/** A row of the state that could not be read, and was put aside. */
 const row = z.readonly(
   z.object({
     type: z.literal('row'),
-    /** Where it was: its key, or the name of its queue. */
+    /** The key of the row, or the name of its queue. */
     key: z.string(),
-    /** Its id in the queue. Absent for a row that was not in one. */
+    /** Its id in the queue. Absent for a row that was not in a queue. */
     id: z.string().optional(),
-    /** As it was. */
+    /** The unchanged value. */
     value: z.string(),
-    /** What is wrong with it. */
+    /** Why it could not be read. */
     reason: z.string(),
     /** In ms since the epoch. */
     at: z.number(),
@@ -149,7 +149,7 @@ const row = z.readonly(
 export type FailedDelivery = z.infer<typeof delivery>
 export type UnreadableRow = z.infer<typeof row>
 
-/** What failed for good. */
+/** A failure that needs a person. */
 export type Failure = FailedDelivery | UnreadableRow
 
 /** Throws if the text isn't a failure. */
@@ -157,7 +157,7 @@ export function toFailure(text: string): Failure {
   return z.union([delivery, row]).parse(JSON.parse(text))
 }
 
-/** What is wrong with a row, without what is in it. */
+/** Describes why a row can't be read, without its content. */
 export function faultOf(error: unknown): string {
   if (error instanceof SyntaxError) return 'it is not JSON'
   if (error instanceof z.ZodError) {
@@ -168,22 +168,22 @@ export function faultOf(error: unknown): string {
   return 'it is not what was expected'
 }
 
-/** What a person allowed for always. */
+/** A permission that a person always allowed. */
 const grant = z.readonly(
   z.object({
     /** Short and unique. */
     id: z.string(),
     /** The server's name in the config. */
     server: z.string(),
-    /** As `PermissionAsk.permission`. */
+    /** See `PermissionAsk.permission`. */
     permission: z.string(),
-    /** What it covers: the ask's `always`. */
+    /** The patterns that it covers: the ask's `always`. */
     patterns: z.readonly(z.array(z.string())),
     /** Who allowed it: the channel's name in the config, the id and name on its platform. */
     by: z.readonly(z.object({ channel: z.string(), actorID: z.string(), name: z.string() })),
     /** In ms since the epoch. */
     at: z.number(),
-    /** Whether the server is known to have it. */
+    /** Whether the server confirmed it. */
     isConfirmed: z.boolean(),
   }),
 )

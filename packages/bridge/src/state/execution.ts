@@ -3,61 +3,61 @@ import { quotable } from '@reply/sink/channel'
 import type { QueuedPrompt } from './queued-prompt.ts'
 
 /**
- * One prompt or command and what became of it.
+ * A prompt or command, and the state of its run. The phases:
  *
- * - `planned`: written down, nothing was posted yet.
- * - `posting`: it was, or was about to be, posted; `posted` finds it again.
- * - `delivering`: the run is over, and the chat may not show all of it yet.
- * - `undelivered`: the same, but the chat may not show all of its answer, which is kept as a failed delivery.
- * - `done`: nothing is left to do.
+ * - `planned`: stored, but not posted yet.
+ * - `posting`: posted, or about to be. After a restart, it can be found with `posted`.
+ * - `delivering`: the run has ended. The chat may not show the whole answer yet.
+ * - `undelivered`: the run has ended, and the answer is stored as a failed delivery.
+ * - `done`: finished.
  */
 export interface Execution {
-  /** Short, as people see it. */
+  /** A short id, which people see. */
   readonly id: string
-  /** The prompt as it was heard, with its chat and its person. */
+  /** The prompt as it was received, with its chat and author. */
   readonly prompt: QueuedPrompt
   /** The server's name in the config. */
   readonly server: string
   /** Absent until the session is known. */
   readonly sessionID?: string | undefined
-  /** The agent that answers, if one was chosen. */
+  /** The agent that answers. Absent if none was chosen. */
   readonly agent?: string | undefined
   readonly phase: (typeof phases)[number]
   /** Set from `posting` on. */
   readonly posted?: PostedPrompt | undefined
-  /** `stopped`: a person ended it, from the chat or elsewhere, or by a rejection. */
+  /** `stopped`: a person stopped it, in the chat or elsewhere, or rejected a request. */
   readonly status: (typeof statuses)[number]
   /** In ms since the epoch. */
   readonly startedAt: number
   /** In ms since the epoch. Absent while it runs. */
   readonly finishedAt?: number | undefined
-  /** Why it was stopped or failed. Set exactly with `stopped` and `error`. */
+  /** Why it was stopped or failed. Set if and only if the status is `stopped` or `error`. */
   readonly reason?: string | undefined
-  /** A person stopped it from the chat. */
+  /** Set if a person stopped it from the chat. */
   readonly isCanceled?: true | undefined
-  /** All whose words it has had the right `approve` when it began. */
+  /** Set if all authors had the right `approve` when it started. */
   readonly isByApprovers?: true | undefined
-  /** It joined a run that is shown already, so people don't see it as an execution of its own. */
+  /** Set if it steers a run that is already shown, so people don't see it as an execution of its own. */
   readonly isSteer?: true | undefined
   /**
-   * The session went on by itself after the run of `prompt`, as when a background sub-agent is done. It names the
-   * message that this began with.
+   * Set for an unprompted run, for example after a background sub-agent is done. `prompt` is then that of the session's last
+   * run. The value is an id by which the reply is recognized, see `isUnprompted`.
    */
   readonly startedBy?: string | undefined
 }
 
-/** All of `Execution.phase`, in their order. */
+/** The values of `Execution.phase`, in order. */
 export const phases = ['planned', 'posting', 'delivering', 'undelivered', 'done'] as const
 
-/** All of `Execution.status`. */
+/** The values of `Execution.status`. */
 export const statuses = ['running', 'complete', 'stopped', 'error'] as const
 
-/** No process has to go on with it: it is done, or a person decides about its answer. */
+/** Whether no process has to continue it: it is done, or a person decides about its answer. */
 export function isOver({ phase }: Pick<Execution, 'phase'>): boolean {
   return phase === 'done' || phase === 'undelivered'
 }
 
-/** How an execution ended, by its reply. */
+/** Returns the status of an execution from its settled reply. */
 export function endOf(reply: Reply): Pick<Execution, 'status' | 'reason'> {
   const { outcome, error, lostReason } = reply
   switch (outcome) {

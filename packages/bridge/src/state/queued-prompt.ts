@@ -5,53 +5,53 @@ import type { ChatPlace } from '../place.ts'
 /** How long an album waits for its next message, in ms. */
 export const albumMs = 1000
 
-/** What a person wrote, as it is written down before the platform is told that it was taken. */
+/** A message of a person, as it is stored before the platform gets its acknowledgement. */
 export interface QueuedPrompt extends ChatPlace {
   /** The message's id on the platform: unique in its chat. */
   readonly id: string
   readonly chat: Chat
   readonly actor: Actor
-  /** The others who changed the text while it waited: it takes the rights of all of them. */
+  /** Other people who edited the queued text. The prompt requires the rights of all of them. */
   readonly editors?: readonly ChannelActor[] | undefined
   /** Without the mention of the bot. */
   readonly text: string
   readonly files: readonly InboundFile[]
   readonly isCommand: boolean
   readonly isForwarded?: true | undefined
-  /** The message itself, with the platform's time if it tells one. */
+  /** The message, with the platform's time if it has one. */
   readonly messageRef: MessageRef
   /** The message that the person chose to reply to. */
   readonly replyTo?: MessageRef | undefined
   /** The same for all messages of an album. */
   readonly albumID?: string | undefined
-  /** When it, or the last message of its album, was heard, in ms since the epoch. */
+  /** When the message, or the last one of its album, was received, in ms since the epoch. */
   readonly receivedAt: number
-  /** It was backlog when it was heard. */
+  /** Set if the message was backlog when it was received. */
   readonly isOld?: true | undefined
-  /** Begun before, and the process died meanwhile. */
+  /** Set after a restart: an earlier process may have started to handle it. */
   readonly isTried?: true | undefined
-  /** It was on its way to the server as an answer to an ask: it must not run as a prompt. */
+  /** Set before it is sent to the server as an answer to an ask. It must then not run as a prompt. */
   readonly isAnswer?: true | undefined
-  /** It goes into the running turn instead of waiting for its end. */
+  /** Set if it steers the running turn instead of waiting for its end. */
   readonly isSteer?: true | undefined
-  /** It is backlog that the policy did not run: it waits to be chosen. `listed` once the chat was shown so. */
+  /** Set if it is backlog that the policy did not run. `listed`: the chat has a list with it, so people can choose it. */
   readonly left?: 'decided' | 'listed' | undefined
 }
 
-/** Whose words it has. */
+/** Returns the names of the author and the editors. */
 export function namesOf({ actor, editors = [] }: Pick<QueuedPrompt, 'actor' | 'editors'>): string {
   return [actor, ...editors.map((editor) => editor.actor)].map(({ name }) => name).join(', ')
 }
 
-/** How long an album may still get messages, in ms. 0 for others. */
+/** Returns how long to wait for more messages of an album, in ms. 0 without an album. */
 export function leftToGather({ albumID, receivedAt }: QueuedPrompt, now: number): number {
   return albumID === undefined ? 0 : Math.max(0, Math.min(albumMs, receivedAt + albumMs - now))
 }
 
-/** How much the times of platforms, in whole seconds, and those of this computer may differ, in ms. */
+/** How much the times of platforms, which are whole seconds, may differ from this computer's, in ms. */
 const inexactMs = 2000
 
-/** Whether it was surely sent before what has that age, in ms, by the time that platforms tell. */
+/** Whether it was surely sent more than `ageMs` ago, by the platform's time. */
 export function isOlder(
   { messageRef: { postedAt } }: QueuedPrompt,
   { now, ageMs }: { readonly now: number; readonly ageMs: number },

@@ -9,41 +9,41 @@ import type { Execution, LogLine } from './execution.ts'
 import type { State } from './state.ts'
 
 /**
- * The executions of all chats. Running ones are never forgotten. Finished ones are listed for an hour; the newest of each
- * session is kept for a day, so that what its background work says later finds its chat.
+ * The executions of all chats. Finished ones are listed for an hour. The newest of each session is stored for a day, so that
+ * a later unprompted run finds its chat.
  */
 export interface Registry {
-  /** An id that is not in use in that place. */
+  /** Returns an id that is not used in that place. */
   newID(place: ChatPlace): Promise<string>
-  /** The write that stores an execution, without its log. */
+  /** Returns the write that stores an execution, without its log. */
   write(execution: Execution): PutWrite
-  /** The write that stores the log of an execution, by default that of the reply that it follows. Made once, at its end. */
+  /** Returns the write that stores the log of an execution at its end. Default: the log of the reply that it follows. */
   writeLog(execution: Execution, lines?: readonly LogLine[]): PutWrite
-  /** Those of all places, oldest first. */
+  /** Returns the executions of all places, oldest first. */
   all(): Promise<readonly Execution[]>
-  /** Those of a place, newest first. */
+  /** Returns the executions of a place, newest first. */
   list(place: ChatPlace): Promise<readonly Execution[]>
-  /** The one of a place whose id is this or begins with it; undefined if none or several do. */
+  /** Finds an execution of a place by its id or the start of it. Undefined if none or several match. */
   find(place: ChatPlace, id: string): Promise<Execution | undefined>
-  /** Tells the registry how to read the reply of a running execution. Returns a function that ends it. */
+  /** Registers the reply of a running execution, for its log. Returns a function that undoes it. */
   follow(execution: Execution, reply: () => Reply | undefined): () => void
   /** The last lines of what the agent said and did: of the reply while it runs, then as they were stored. */
   lines(execution: Execution): Promise<readonly LogLine[]>
-  /** Forgets what is neither listed nor the newest of a session. */
+  /** Deletes executions that are neither listed nor the newest of a session. */
   evict(): Promise<void>
 }
 
-/** All keys of executions begin with it. */
+/** The prefix of the keys of all executions. */
 export const executionPrefix = 'execution/'
-/** A log is up to 200 kB, and read only by who asks for it: all executions are read at each start and each sweep. */
+/** Logs have rows of their own: they are up to 200 kB, and all executions are read at each start and sweep. */
 const logPrefix = 'log/'
-/** How long finished executions are listed, and how long the newest of a session is kept, in ms. */
+/** How long finished executions are listed, and how long the newest of a session is stored, in ms. */
 const listedMs = 3_600_000
 const keptMs = 86_400_000
-/** As long as its answer can be posted again: 30 days. */
+/** How long an undelivered execution is stored, in ms: 30 days, as long as its answer. */
 const undeliveredMs = 2_592_000_000
 
-/** Without letters and digits that look alike. */
+/** Omits letters and digits that look alike. */
 const letters = 'abcdefghjkmnpqrstuvwxyz23456789'
 const idLength = 6
 
@@ -51,10 +51,8 @@ export function createRegistry(options: {
   readonly state: State
   readonly mirrors: Mirrors
   readonly clock: Clock
-  /** From 0 to 1. */
-  readonly random: () => number
 }): Registry {
-  const { state, mirrors, clock, random } = options
+  const { state, mirrors, clock } = options
   const replies = new Map<string, () => Reply | undefined>()
   return { newID, write, writeLog, all: async () => await all(), list, find, follow, lines, evict }
 
@@ -68,7 +66,10 @@ export function createRegistry(options: {
 
   async function newID(place: ChatPlace): Promise<string> {
     for (;;) {
-      const id = Array.from({ length: idLength }, () => letters[Math.floor(random() * letters.length)] ?? 'a').join('')
+      const id = Array.from(
+        { length: idLength },
+        () => letters[Math.floor(Math.random() * letters.length)] ?? 'a',
+      ).join('')
       if ((await state.read(keyOf(place, id))) === undefined) return id
     }
   }
@@ -130,13 +131,13 @@ export function createRegistry(options: {
   }
 }
 
-/** How many lines of a log are kept. */
+/** How many lines a log has at most. */
 export const mostLines = 200
 
-/** The most of a line, in UTF-16 units. */
+/** How long a line is at most, in UTF-16 units. */
 const mostOfLine = 1000
 
-/** The last lines of what the agent said and did: its text, and the errors of tools and of the run. */
+/** Returns the last lines of the log of a reply: the agent's text, and the errors of tools and of the run. */
 export function logLines(reply: Reply): readonly LogLine[] {
   const lines = [...partsOf(reply).flatMap(linesOfPart), ...errorLines(reply)]
   return lines.slice(-mostLines)
@@ -152,7 +153,7 @@ function errorLines({ error }: Reply): readonly LogLine[] {
   return error ? split('stderr', error.message || error.name) : []
 }
 
-/** Control sequences go first: they may contain line breaks. */
+/** Removes control sequences before splitting, because they may contain line breaks. */
 function split(from: LogLine['from'], text: string): readonly LogLine[] {
   const lines = stripVTControlCharacters(text).split('\n')
   return lines.flatMap((line) =>

@@ -3,21 +3,21 @@ import { backOffMs, pause } from '@reply/sink/internal'
 import { type CommitOptions, type Store, StoreError, type Write } from '../store/store.ts'
 import { type BridgeLease, takenOver } from './bridge-lease.ts'
 
-/** The store, written to under the bridge's own lease. */
+/** The store, with writes under the bridge's lease. */
 export interface State extends Pick<Store, 'read' | 'list' | 'queue' | 'queues' | 'sweep'> {
   /**
-   * Makes all writes or none. `false`: one of them conflicts. Rejects with `taken-over` once another process took over.
-   * After any rejection surely nothing was written.
+   * Applies all writes or none. Resolves with false if one of them conflicts. Rejects with `taken-over` once another process
+   * took over. If it rejects, nothing was written.
    */
   commit(writes: readonly Write[], options?: CommitOptions): Promise<boolean>
   /**
-   * Calls something again for as long as the store fails: what must not be lost waits until the store works. Rejects as
-   * the call does for other reasons, and once the bridge is stopping.
+   * Retries a call while the store fails, for data that must not be lost. Rejects with other errors of the call, and once
+   * the bridge is stopping.
    */
   persist<Result>(call: () => Promise<Result>): Promise<Result>
   /**
-   * Makes writes without the lease: only what a process that lost it tells the one that has it now. Rejects as the store
-   * does.
+   * Applies writes without the lease. Only for notes of a process that lost the lease to its successor. Rejects like the
+   * store.
    */
   leave(writes: readonly Write[]): Promise<void>
 }
@@ -28,14 +28,14 @@ export interface StateOptions {
   readonly clock: Clock
   /** Aborts when the bridge is stopping. */
   readonly stopping: AbortSignal
-  /** Gets why the store fails, once until it works again. */
+  /** Called with the error of a failing store, once until it works again. */
   readonly onError: (error: Error) => void
 }
 
-/** How often a busy state is tried, and how long after each try, in ms. */
+/** How often a busy state is tried, and the pause after each attempt, in ms. */
 const mostTries = 5
 const againMs = 500
-/** The longest pause before what must not be lost is tried again, in ms. */
+/** The longest pause between the attempts of `persist`, in ms. */
 const mostPauseMs = 5000
 
 export function createState({ store, lease, clock, stopping, onError }: StateOptions): State {
@@ -51,13 +51,13 @@ export function createState({ store, lease, clock, stopping, onError }: StateOpt
     leave,
   }
 
-  /** A state that another process keeps locked is tried again, and so is a lease that ran out. */
+  /** Retries if another process keeps the state locked, or if the lease expired. */
   async function commit(writes: readonly Write[], options?: CommitOptions): Promise<boolean> {
     for (let tries = 1; ; tries++) {
-      const held = lease.current()
-      if (!held) throw takenOver()
+      const current = lease.current()
+      if (!current) throw takenOver()
       try {
-        const { type } = await store.commit(writes, held, options)
+        const { type } = await store.commit(writes, current, options)
         if (type !== 'fenced') return type === 'done'
         if (!(await lease.renew())) throw takenOver()
         if (tries === mostTries)
@@ -75,7 +75,7 @@ export function createState({ store, lease, clock, stopping, onError }: StateOpt
         return void (await store.commit(writes))
       } catch (error) {
         if (!(error instanceof StoreError) || error.type !== 'busy' || tries === mostTries) throw error
-        // Not ended by a stop: the bridge is stopping as it was taken over.
+        // Does not stop with the bridge, which is stopping because it was taken over.
         await pause(clock, againMs)
       }
     }
@@ -97,7 +97,7 @@ export function createState({ store, lease, clock, stopping, onError }: StateOpt
   }
 }
 
-/** Whether a later try may succeed. */
+/** Whether a retry may succeed. */
 function isPassing(error: unknown): error is StoreError {
   return error instanceof StoreError && (error.type === 'busy' || error.type === 'failed')
 }

@@ -11,10 +11,10 @@ const demands = [...values, ...queueing, ...committing, ...leasing, ...lasting] 
 /** The name of a clause, also used to skip it. */
 export type StoreClauseName = (typeof demands)[number]['name']
 
-/** The store to test, and what it can't do. `setup` makes an empty state. */
+/** The store to test, and the clauses to skip. `setup` creates an empty state. */
 export interface StoreContractOptions extends AnyOptions<StoreStage, StoreClauseName> {}
 
-/** The contract of every store. Throws for a skip without a reason, or with an unknown clause name. */
+/** Returns the contract that every store must pass. Throws for a skip without a reason, or of an unknown clause. */
 export function storeContract(options: StoreContractOptions): readonly Clause[] {
   return clausesOf(demands, options)
 }

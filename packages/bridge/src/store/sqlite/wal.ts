@@ -6,7 +6,7 @@ import type { Database } from './database.ts'
  * those writes and without an error: https://www.sqlite.org/wal.html#the_wal_file. So the database has a mark that says
  * whether it needs a WAL, in `user_version` above the state's version:
  *
- * - `behind`: the WAL has newer writes, one of which sets `open`. If this mark is read, the WAL is missing.
+ * - `behind`: the WAL has newer writes, including the one that sets `open`. If this mark is read, the WAL is missing.
  * - `open`: a process uses the database, or died. The database may be complete without its WAL.
  * - `closed`: the database is complete.
  */

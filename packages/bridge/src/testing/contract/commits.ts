@@ -2,7 +2,7 @@ import type { Demand } from '@reply/core/testing'
 import type { Store, Write } from '../../store/store.ts'
 import { conflicts, dequeue, done, enqueue, idsIn, put, type StoreStage, same } from './stage.ts'
 
-/** What a commit makes, or not. */
+/** Clauses about commits. */
 export const committing = [
   {
     name: 'makes writes in their order, each seeing those before it',

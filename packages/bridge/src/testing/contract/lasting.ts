@@ -13,7 +13,7 @@ const calls: readonly ((store: Store) => Promise<unknown>)[] = [
   (store) => store.sweep(),
 ]
 
-/** What outlasts a store, and what others see of it. */
+/** Clauses about durability, and about several stores on one state. */
 export const lasting = [
   {
     name: 'has everything again when it is opened again',

@@ -2,7 +2,7 @@ import type { Demand } from '@reply/core/testing'
 import type { Lease, Store } from '../../store/store.ts'
 import { done, leaseOf, put, type StoreStage, same } from './stage.ts'
 
-/** Who may write. */
+/** Clauses about leases. */
 export const leasing = [
   {
     name: 'gives a lease to one holder at a time',
@@ -176,7 +176,7 @@ async function fenced(store: Store, lease: Lease): Promise<void> {
   same(await store.read('fenced'), undefined, 'What a fenced commit wrote')
 }
 
-/** By one: by it a holder tells whether another had the lease in between. */
+/** The fence increases by one, so that a holder can tell whether another process held the lease in between. */
 function grows(first: Lease, second: Lease): void {
   same(second.fence, first.fence + 1, 'The next fence')
 }

@@ -1,7 +1,7 @@
 import type { Demand } from '@reply/core/testing'
 import { conflicts, dequeue, done, enqueue, idsIn, oddTexts, put, type StoreStage, same } from './stage.ts'
 
-/** What waits in queues. */
+/** Clauses about queues. */
 export const queueing = [
   {
     name: 'keeps entries in the order of their arrival',

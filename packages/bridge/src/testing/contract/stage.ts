@@ -1,10 +1,10 @@
 import type { Lease, Store, Write } from '../../store/store.ts'
 
-/** A state that is empty at first. */
+/** A state that is initially empty. */
 export interface StoreStage {
-  /** Opens the state, once more for each call: as a process does when it starts, or another beside it. */
+  /** Opens the state again with each call, like a process that restarts, or a second one beside it. */
   open(): Promise<Store>
-  /** The time by the clock of the stores, in ms since the epoch. */
+  /** The time of the stores' clock, in ms since the epoch. */
   now(): number
   /** Advances that clock. */
   pass(ms: number): void | Promise<void>
@@ -12,7 +12,7 @@ export interface StoreStage {
   close(): Promise<void>
 }
 
-/** Texts that an engine may take for something else, or change. */
+/** Strings that an engine may misinterpret or change. */
 export const oddTexts = [
   '',
   ' ',
@@ -36,11 +36,11 @@ export const oddTexts = [
   '\uffff\uffff',
 ] as const
 
-/** Throws unless both are the same as JSON. */
-export function same(found: unknown, expected: unknown, words: string): void {
+/** Throws unless both are equal as JSON. `what` starts the message. */
+export function same(found: unknown, expected: unknown, what: string): void {
   const one = shortly(found)
   const other = shortly(expected)
-  if (JSON.stringify(found) !== JSON.stringify(expected)) throw new Error(`${words}: found ${one}, expected ${other}.`)
+  if (JSON.stringify(found) !== JSON.stringify(expected)) throw new Error(`${what}: found ${one}, expected ${other}.`)
 }
 
 /** Commits, and throws unless it is done. */

@@ -1,7 +1,7 @@
 import type { Demand } from '@reply/core/testing'
 import { conflicts, done, oddTexts, put, type StoreStage, same } from './stage.ts'
 
-/** What is kept under keys. */
+/** Clauses about keys and values. */
 export const values = [
   {
     name: 'reads what was put last, and nothing for other keys',

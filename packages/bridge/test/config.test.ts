@@ -436,6 +436,6 @@ test('a pipe, a folder and a huge file are no config and no secret', () => {
   for (const read of [(path: string) => loadConfig(path, {}), (file: string) => secret({ file })]) {
     expect(() => read(pipe)).toThrow(/pipe could not be read: it is not a regular file\.$/)
     expect(() => read(folder)).toThrow(/could not be read: it is not a regular file\.$/)
-    expect(() => read(huge)).toThrow(/huge could not be read: it has 1048577 bytes, and 1048576 are the most\.$/)
+    expect(() => read(huge)).toThrow(/huge could not be read: it has 1048577 bytes, and the limit is 1048576\.$/)
   }
 })

@@ -154,7 +154,7 @@ export function toCallSettings(options: ConnectOptions): CallSettings {
 function requirePositive(values: object): void {
   for (const [name, value] of Object.entries(values)) {
     if (typeof value !== 'number' || (value > 0 && !Number.isNaN(value))) continue
-    throw new ReplyError('invalid', `${name} is ${value}; give a number above 0.`)
+    throw new ReplyError('invalid', `${name} is ${value}. Pass a number above 0.`)
   }
 }
 

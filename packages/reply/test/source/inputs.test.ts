@@ -38,7 +38,7 @@ test('OpenCode 1 is not sent a prompt that asks to be queued, and the reply says
   await opencode.ready
   const reply = await opencode.prompt({ text: 'Tell.', delivery: 'queue' }).result
   expect(reply).toMatchObject({ outcome: 'failed', error: { name: 'unsupported' } })
-  expect(reply.error?.message).toBe('This server queues no prompts; leave out delivery, or wait for the reply.')
+  expect(reply.error?.message).toBe('This server has no prompt queue. Leave out delivery, or wait for the reply.')
   expect(server.posts).toEqual([])
   await opencode.close()
 })

@@ -7,17 +7,16 @@ import { emptyTrack } from '../../track/state.ts'
 import { retainedReplies, track } from '../../track/track.ts'
 
 /**
- * Makes the reply of a session's newest run from one read, as if its events had been received when the server says they
- * happened. Undefined if the session has no run. Prompts for which nothing ran, such as notes, are no run; nor is what
- * was reverted.
+ * Makes the reply of a session's newest run from one read, as if its events had arrived at the server's times.
+ * Undefined if the session has no run. Prompts that ran nothing, such as notes, don't count, nor do reverted messages.
  */
 export function replyOfRead(read: SnapshotEvent): Reply | undefined {
   return repliesOfRun({ ...read, messages: newestRun(read) }).at(-1)
 }
 
 /**
- * Makes the reply that took a prompt from a read that goes back to it. Undefined if nothing answered the prompt. A run
- * that others followed has ended, whatever the session does now.
+ * Makes the reply that includes a prompt from a read that goes back to it. Undefined if nothing answered the prompt. If
+ * later runs followed, its run has ended, whatever the session does now.
  */
 export function replyOfPrompt(read: SnapshotEvent, messageID: string): Reply | undefined {
   if (!read.messages.some(({ head }) => head.id === messageID)) return undefined
@@ -31,7 +30,7 @@ export function replyOfPrompt(read: SnapshotEvent, messageID: string): Reply | u
   )
 }
 
-/** The messages of a prompt's run, and when the next one began. */
+/** Returns the messages of a prompt's run, and when the next run began. */
 function runOfPrompt(read: SnapshotEvent, messageID: string) {
   const messages = withoutUndecided(read, (id) => id === messageID)
   const at = messages.findIndex(({ head }) => head.id === messageID)
@@ -41,11 +40,11 @@ function runOfPrompt(read: SnapshotEvent, messageID: string) {
   if (next === undefined)
     return { messages: run, status: goesOn(read) && read.status === 'idle' ? 'busy' : read.status }
   const [begunAt = 0, nextAt = 0] = [run[0], messages[next]].map((message) => message?.head.createdAt)
-  // Times can't tell what was before the next run if the server's clock was set back in between.
+  // If the server's clock was set back in between, times can't separate the runs.
   return { messages: run, status: 'idle' as const, nextAt: nextAt < begunAt ? undefined : nextAt }
 }
 
-/** The sub-agents' sessions before that time, without the runs that later calls began in them. */
+/** The sub-agents' sessions as of that time, without runs that later calls began in them. */
 function endedBefore(children: readonly SnapshotEvent[], at: number): readonly SnapshotEvent[] {
   return children
     .filter(({ session }) => (session.createdAt ?? 0) < at)
@@ -62,7 +61,7 @@ function isAnswer({ head }: SnapshotEvent['messages'][number]): boolean {
   return head.role === 'assistant'
 }
 
-/** The replies of these messages, oldest first: more than one if the server was restarted between two steps. */
+/** The replies of these messages, oldest first. More than one if the server was restarted between two steps. */
 function repliesOfRun(read: SnapshotEvent): readonly Reply[] {
   const { sessionID, status, messages } = read
   if (messages.length === 0) return []
@@ -92,7 +91,7 @@ function newestRun(read: SnapshotEvent): SnapshotEvent['messages'] {
   return run.slice(Math.max(0, runStart(run)))
 }
 
-/** The messages that the next prompt won't remove. */
+/** The messages that are not reverted: the next prompt keeps them. */
 export function unrevertedMessages({ messages, session }: SnapshotEvent): SnapshotEvent['messages'] {
   const reverted = messages.findIndex(({ head }) => head.id === session.revertedTo)
   return reverted === -1 ? messages : messages.slice(0, reverted)
@@ -118,7 +117,7 @@ export function endedBelow(reply: Reply, reads: readonly SnapshotEvent[]): reado
   })
 }
 
-/** Whether the session or a sub-agent below it is at work. */
+/** Whether the session or a sub-agent below it is running. */
 export function isAtWork(read: SnapshotEvent): boolean {
   return read.status !== 'idle' || read.children.some(isAtWork)
 }

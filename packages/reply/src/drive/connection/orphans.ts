@@ -3,18 +3,18 @@ import type { Drive } from '../drive.ts'
 import { toReplyError } from './session-reader.ts'
 
 export interface Orphans {
-  /** Checks for held events that wait for something the stream hasn't sent. */
+  /** Reads what held events are waiting for. */
   review(): void
   stop(): void
 }
 
-/** Messages may still arrive on the stream; after this long, they are read over REST. */
+/** How long a message may still arrive on the stream before it is read over REST, in ms. */
 const patienceMs = 250
 
-/** REST won't explain a moment later what it couldn't explain now. */
+/** How long until a session may be read again, in ms. An immediate second read would show the same. */
 const askAgainMs = 30_000
 
-/** Reads sessions whose parent or messages the stream never sent: they began before we listened. */
+/** Reads sessions whose parent or messages the stream never sent, because they began before this client listened. */
 export function createOrphans({ engine, reader, clock, onError }: Drive, isLive: () => boolean): Orphans {
   const asked = new Set<string>()
   let stopTimer: (() => void) | undefined
@@ -38,7 +38,7 @@ export function createOrphans({ engine, reader, clock, onError }: Drive, isLive:
     for (const sessionID of engine.waiting()) ask(sessionID)
   }
 
-  /** A sub-agent without any events had ended before we listened. */
+  /** Reads a sub-agent that has no events, because it ended before this client listened. */
   function lookAfter(rootID: string, childID: string): void {
     later(patienceMs, () => {
       const root = engine.openReply(rootID)

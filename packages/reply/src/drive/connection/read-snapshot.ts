@@ -8,36 +8,38 @@ import { runStart, runStarts } from '../../track/run-boundaries.ts'
 import { maxDepth } from '../../track/state.ts'
 import type { Drive } from '../drive.ts'
 
-/** What reading takes of the drive. */
 type ReadDrive = Pick<Drive, 'source' | 'clock' | 'engine'>
 
 export interface ReadRequest extends SessionRef {
-  /** What is known of the run so far; its open children are read too. */
+  /** The run as known so far. Its open children are read too. */
   readonly reply?: Reply | undefined
   readonly gap: boolean
-  /** Also reads back to this message, with the sub-agents since its run. */
+  /** Also reads back to this message, including the sub-agents since its run. */
   readonly backTo?: string | undefined
   /** See `SnapshotEvent`. */
   readonly since?: number | undefined
-  /** Shared by several requests. Default: one of its own. */
+  /** Several requests may share one. Default: a new one. */
   readonly reading?: Reading | undefined
-  /** Whether events since the reading began are held back and applied after it. */
+  /** Whether events are held back from the beginning of the reading and applied after it. */
   readonly complete?: boolean | undefined
 }
 
 interface Visit {
   readonly reading: Reading
-  /** Ids of all sessions read so far. */
+  /** The ids of all sessions read so far. */
   readonly seen: Set<string>
-  /** For a sub-agent: time of the parent's first read message, by the server's clock. Absent if all were read. */
+  /**
+   * For a sub-agent, the time of the parent's first message that was read, by the server's clock. Absent if all were
+   * read.
+   */
   readonly from?: number | undefined
-  /** How many levels deep this session is; a root is 1. */
+  /** The level of this session, 1 for a root. */
   readonly depth: number
 }
 
 /**
- * Reads a session and its descendants that are busy, asking, or open in our state, as one snapshot. Rejects with a
- * `ReplyError`, of type `gone` if the server doesn't know the session.
+ * Reads a session as one snapshot, together with its descendants that are busy, have pending asks, or are open in our
+ * state. Rejects with a `ReplyError`, with `gone` if the server doesn't know the session.
  */
 export async function readSnapshot(drive: ReadDrive, request: ReadRequest): Promise<SnapshotEvent> {
   const { reading = drive.source.startReading() } = request
@@ -61,19 +63,19 @@ async function readTree(drive: ReadDrive, request: ReadRequest, visit: Visit): P
   const runStartedAt = run[0]?.head.createdAt ?? Number.POSITIVE_INFINITY
   const linked = new Set([
     ...run.flatMap(({ parts }) => parts.flatMap((part) => sessionOf(part) ?? [])),
-    // The call may not name the session: it is still being made, or was aborted.
+    // A call doesn't name its session yet while it is being made, or if it was aborted.
     ...children.flatMap(({ sessionID: id, createdAt = -1 }) => (createdAt >= runStartedAt ? [id] : [])),
   ])
   const isAtWork = (id: string): boolean => statuses.has(id) || isOpenIn(reply, id)
-  // Reads a finished sub-agent of this run once, so that nothing of the run is missing, and again after each gap: what it
-  // said before its call named it may have been left out.
+  // Reads a finished sub-agent of this run once, so that nothing is missing, and again after each gap: its output
+  // before its call named it may have been left out.
   const isKnown = (id: string): boolean => reply !== undefined && findReply(reply, id) !== undefined
   const isWanted = (id: string): boolean =>
     isAtWork(id) || (linked.has(id) && (!isKnown(id) || (complete && reply?.phase !== 'settled')))
   const placed = new Set([...seen, ...children.map((child) => child.sessionID)])
   const isSearching = [...statuses.keys()].some((id) => !placed.has(id))
   const snapshots: SnapshotEvent[] = []
-  // Deeper sessions don't belong to this tree; they report for themselves.
+  // Deeper sessions don't belong to this tree. They have replies of their own.
   for (const { sessionID: id, directory: home = directory } of depth < maxDepth ? children : []) {
     if (seen.has(id)) continue
     const place = { sessionID: id, directory: home }
@@ -103,7 +105,7 @@ async function readTree(drive: ReadDrive, request: ReadRequest, visit: Visit): P
   }
 
   /**
-   * An idle child may have a busy one of its own, such as a background sub-agent. Checked only while some busy session
+   * An idle child may have a busy child itself, for example a background sub-agent. Checked only while a busy session
    * isn't placed yet.
    */
   async function hasWorkBelow(place: SessionRef): Promise<boolean> {
@@ -111,14 +113,14 @@ async function readTree(drive: ReadDrive, request: ReadRequest, visit: Visit): P
   }
 }
 
-/** What a snapshot and a `session` event carry of it. */
+/** The fields of a session that a snapshot and a `session` event carry. */
 export function sessionFields(info: SessionInfo): SnapshotEvent['session'] {
   const { directory, parentID, title, createdAt, revertedTo } = info
   return { directory, parentID, title, createdAt, revertedTo }
 }
 
 /**
- * How far back to read: the current run, as far as known, and everything since. A complete reading removes what it
+ * How far back to read: the current run as far as known, and everything since. A complete reading removes what it
  * lacks, so it must cover all retained replies.
  */
 function reachOf({ engine }: ReadDrive, request: ReadRequest): Reach {
@@ -134,27 +136,30 @@ function reachOf({ engine }: ReadDrive, request: ReadRequest): Reach {
   }
 }
 
-/** From the run of this message on; without it, the newest run. */
+/** The messages from this message's run on. Without an id, the newest run. */
 function runWith(messages: SnapshotEvent['messages'], messageID: string | undefined): SnapshotEvent['messages'] {
   const at = messages.findIndex(({ head }) => head.id === messageID)
   const start = at === -1 ? runStart(messages) : runStarts(messages).findLast((each) => each <= at)
   return messages.slice(Math.max(0, start ?? 0))
 }
 
-/** A sub-agent's session may contain one run for each of several calls; only the runs of the read calls are wanted. */
+/**
+ * How far back to read a sub-agent. Its session may contain a run for each of several calls, and only the runs of the
+ * calls that were read are needed.
+ */
 function reachBelow({ sessionID, reply }: ReadRequest, { from = 0 }: Visit): Reach {
   const [first] = (reply && findReply(reply, sessionID)?.messages) ?? []
   return { since: Math.min(from, first?.createdAt ?? from), messageIDs: [] }
 }
 
-/** Drops the runs of calls earlier than those that were read; always keeps the last run. */
+/** Drops the runs of earlier calls than those that were read. Always keeps the last run. */
 function runsSince(messages: SnapshotEvent['messages'], from: number | undefined): SnapshotEvent['messages'] {
   if (from === undefined) return messages
   const first = messages.findIndex(({ head }) => (head.createdAt ?? from) >= from)
   return messages.slice(Math.max(0, Math.min(first === -1 ? messages.length : first, runStart(messages))))
 }
 
-/** Leaves out sessions that were deleted in the meantime; only the requested session being gone is an error. */
+/** Skips sub-agents that were deleted in the meantime. */
 function unlessGone(error: unknown): undefined {
   if (!(error instanceof ReplyError) || error.type !== 'gone') throw error
 }

@@ -5,15 +5,17 @@ import { type SessionReader, toReplyError } from './session-reader.ts'
 import type { Watching } from './watch.ts'
 
 export interface Recheck {
-  /** A connection is up. Retries what could not be read for it. Runs newer than `since` are news. */
+  /**
+   * Called when a connection is up. Retries what could not be read for it. Runs newer than `since` are reported as new.
+   */
   begin(requests: readonly ReadRequest[], since: number | undefined): void
   /** Adds sessions to read. */
   add(requests: readonly ReadRequest[]): void
-  /** Reads a session at once: events of it are missing. */
+  /** Reads a session at once, because it missed events. */
   now(sessionID: string): void
-  /** Something happened without an event: reads everything at work once more. */
+  /** Reads every running session once more, because something changed without an event. */
   again(): void
-  /** The earliest time from which a session that is still due may have missed events. */
+  /** The earliest time since which a session that is still to be read may have missed events. */
   unreadSince(): number | undefined
   stop(): void
 }
@@ -23,28 +25,31 @@ interface PendingRead {
   readonly tries: number
 }
 
-/** After this long a connection certainly receives events. Measured: 50 ms, on a cold and busy server above 500 ms. */
+/**
+ * How long until a connection certainly receives events, in ms. Measured: 50 ms, and above 500 ms on a cold and busy
+ * server.
+ */
 export const checkMs = 2000
 
-/** How often a failed read is retried, each time after twice the delay: two minutes in all. */
+/** How often a failed read is retried, each time after twice the delay. Two minutes in all. */
 export const maxTries = 5
 
 /**
- * Servers from 1.17 on report `connected` shortly before they subscribe to their own events. Events in between are on
- * no stream, so this reads everything that was at work in these moments once more, even if it has ended by then.
+ * Reads every session that was running when the connection came up once more, even if it has ended since. Servers from
+ * 1.17 on report `connected` shortly before they subscribe to their own events, so events in between are on no stream.
  */
 export function createRecheck(
   { engine, clock, onError }: Pick<Drive, 'engine' | 'clock' | 'onError'>,
   reader: Pick<SessionReader, 'readEvents'>,
 ): Recheck {
   const due = new Map<string, PendingRead>()
-  /** What the check under way has not read yet. */
+  /** What the current check has not read yet. */
   let unread = new Set<PendingRead>()
   let isUp = false
   let listenUntil = 0
   let newsSince: number | undefined
   let stopTimer: (() => void) | undefined
-  /** What is being read because events of it are missing. */
+  /** The ids of sessions that are being read because they missed events. */
   const urgent = new Set<string>()
   engine.onTurned((sessionID) => {
     if (isUp && clock.monotonic() < listenUntil && !due.has(sessionID))
@@ -116,7 +121,7 @@ export function createRecheck(
     const mine = new Set(sessions.map(([, asked]) => asked))
     unread = mine
     for (const [sessionID, asked] of sessions) {
-      // Another connection checks anew.
+      // A newer connection makes its own check.
       if (!isUp || unread !== mine) return
       const { since, tries } = asked
       try {
@@ -133,10 +138,10 @@ export function createRecheck(
 
 /** Retries the directories that could not be listed when the connection came up. */
 interface RecheckDirectories {
-  /** Sets from when on they may have missed events, by the server's clock; undefined if all of them were listed. */
+  /** Sets the time since which they may have missed events, by the server's clock. Undefined if all were listed. */
   note(since: number | undefined): void
   unreadSince(): number | undefined
-  /** The connection is up. */
+  /** Called when the connection is up. */
   begin(): void
   stop(): void
 }

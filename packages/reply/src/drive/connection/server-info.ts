@@ -1,14 +1,14 @@
 import type { Capabilities, Source } from '../../source/port.ts'
 
-/** What the server can do. A reconnect may find another version. */
+/** The server's capabilities. They may change with a reconnect. */
 export interface ServerInfo {
-  /** As of the last connection. */
+  /** The capabilities as of the last connection. */
   current(): Capabilities
-  /** Asks the server. Never rejects. Undefined if it was asked again in the meantime: only the newest answer counts. */
+  /** Asks the server. Never rejects. Resolves with undefined if a newer call has replaced this one. */
   learn(): Promise<Capabilities | undefined>
 }
 
-/** Before the first connection only what every server can do is assumed, and the longest silence of any. */
+/** Assumed before the first connection: what every server can do, and the longest silence of any. */
 const unknown: Capabilities = {
   silenceMs: 75_000,
   canRead: true,

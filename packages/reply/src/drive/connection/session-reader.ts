@@ -5,13 +5,13 @@ import { type ReadRequest, readSnapshot } from './read-snapshot.ts'
 
 /**
  * Reads sessions. Rejects only with a `ReplyError`: `gone` if the server doesn't know the session, `malformed` if its
- * answer can't be understood, else what the source says.
+ * response can't be understood, otherwise the source's error.
  */
 export interface SessionReader {
   read(request: ReadRequest): Promise<SnapshotEvent>
   /**
-   * The same as events to apply: a session that the server doesn't know is removed. None if the server shows no state
-   * of sessions.
+   * Returns the read as events to apply. A session that the server doesn't know is removed. Empty if the server shows
+   * no state of sessions.
    */
   readEvents(request: ReadRequest): Promise<readonly ReadEvent[]>
   /** Calls the listener with each snapshot, before it is applied. */
@@ -31,8 +31,8 @@ export function createSessionReader(drive: Omit<Drive, 'reader'>): SessionReader
       return snapshot
     } catch (cause) {
       if (cause instanceof ReplyError) throw cause
-      const words = cause instanceof Error ? cause.message : String(cause)
-      throw new ReplyError('malformed', `Session ${request.sessionID} could not be read: ${words}.`, { cause })
+      const reason = cause instanceof Error ? cause.message : String(cause)
+      throw new ReplyError('malformed', `Session ${request.sessionID} could not be read: ${reason}.`, { cause })
     }
   }
 
@@ -47,7 +47,7 @@ export function createSessionReader(drive: Omit<Drive, 'reader'>): SessionReader
   }
 }
 
-/** What the reader rejects with, which is always a `ReplyError`. */
+/** Converts an error of the reader, which is always a `ReplyError`. */
 export function toReplyError(error: unknown): ReplyError {
   if (error instanceof ReplyError) return error
   return new ReplyError('malformed', error instanceof Error ? error.message : String(error), { cause: error })

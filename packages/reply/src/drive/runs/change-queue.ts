@@ -6,26 +6,29 @@ import { diff } from '../../track/diff.ts'
 
 export interface ChangeQueue {
   push(step: Reduction): void
-  /** No more changes will come; queued ones can still be taken. */
+  /** Ends the queue. Queued changes can still be taken. */
   end(): void
-  /** The reader is gone. */
+  /** Drops everything, because nothing reads any more. */
   close(): void
-  /** The next change; undefined at the end. Several calls may wait at once; each gets a different change. */
+  /**
+   * Returns the next change, and undefined at the end. Several calls may wait at once, and each gets a different
+   * change.
+   */
   take(): Promise<Change | undefined>
 }
 
-/** How many changes are queued one by one; beyond it, a single diff replaces them. */
+/** How many changes are queued one by one. Above it, a single diff replaces them. */
 const maxQueued = 1024
 
 /**
- * The changes that one reader has not read yet. Bounded without loss of content: merges consecutive deltas of a part,
- * replaces an older payload with a newer one, and gives a reader that falls far behind the diff to the newest reply.
+ * The changes that one reader has not read yet. Bounded without loss: merges consecutive deltas of a part, replaces an
+ * older payload with a newer one, and gives a reader that falls far behind a diff to the newest reply.
  */
 export function createChangeQueue(begin: {
   readonly sessionID: string
   readonly reply?: Reply | undefined
 }): ChangeQueue {
-  /** The reply as the reader will know it after reading the queue. */
+  /** The reply as of the end of the queue. */
   let known = emptyReply(begin.sessionID)
   let newest = begin.reply ?? known
   let queued: Change[] = []
@@ -57,7 +60,7 @@ export function createChangeQueue(begin: {
     if (merged) queued[last] = merged
     else queued.push(change)
     if (queued.length - next <= maxQueued) return
-    // From here on the reader gets a diff, starting from what it has received so far.
+    // From here on the reader gets a diff, based on what it has received so far.
     isCollapsed = true
   }
 

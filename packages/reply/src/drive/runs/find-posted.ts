@@ -10,22 +10,22 @@ import { requireRoot, writtenText } from './sessions.ts'
 export interface FoundPrompt {
   readonly sessionID: string
   readonly messageID: string
-  /** Its session, back to the prompt's run. Absent if that has not begun: the prompt waits for its turn. */
+  /** Its session, read back to the prompt's run. Absent if the prompt is waiting and has no run yet. */
   readonly read?: SnapshotEvent | undefined
 }
 
-/** A server that had the prompt's request when the sender died has stored it after this long. */
+/** How long after the request a server has stored the prompt, in ms. */
 const storedMs = 10_000
 
-/** The delay before the second look; doubles with each further one. */
+/** The delay before the second look, in ms. Doubles each time. */
 const lookMs = 250
 
-/** Matches no message: the session is read to its beginning. */
+/** Matches no message, so the session is read to its beginning. */
 const noMessage = ''
 
 /**
- * Looks for the prompt until the server would have stored it. Rejects if the session can't be read, and with `closed`
- * once `over` aborts.
+ * Looks for the prompt until the server would have stored it. Undefined if it isn't there. Rejects if the session can't
+ * be read, and with `closed` once `over` aborts.
  */
 export async function findPosted(
   server: RunServer,
@@ -40,7 +40,8 @@ export async function findPosted(
     const leftMs = until - clock.now()
     if (found || leftMs <= 0) return found
     await pause(clock, Math.min(leftMs, lookMs * 2 ** look), over)
-    if (over.aborted) throw new ReplyError('closed', 'Nothing follows the prompt any more.')
+    if (over.aborted)
+      throw new ReplyError('closed', 'The connection was closed before the prompt was found. Create a new one.')
   }
 }
 
@@ -54,7 +55,7 @@ async function lookOnce(server: RunServer, posted: PostedPrompt): Promise<FoundP
   return { sessionID, messageID: id, read: hasAll ? read : await readBackTo(server, posted, id) }
 }
 
-/** The prompt may wait for its turn, or have begun since the read. */
+/** Looks for a prompt that is waiting or has begun since the read. */
 async function findWaiting(server: RunServer, posted: PostedPrompt): Promise<FoundPrompt | undefined> {
   const { sessionID, directory, messageID } = posted
   if (messageID === undefined || !server.info.current().queuesPrompts) return undefined
@@ -65,7 +66,7 @@ async function findWaiting(server: RunServer, posted: PostedPrompt): Promise<Fou
   return idIn(read, messageID) === undefined ? undefined : { sessionID, messageID, read }
 }
 
-/** Reads a session back to the run of a message, with the sub-agents since then. */
+/** Reads a session back to the run of a message, including the sub-agents since then. */
 export async function readBackTo(
   { engine, reader }: RunServer,
   { sessionID, directory }: Pick<PostedPrompt, 'sessionID' | 'directory'>,
@@ -82,7 +83,7 @@ function idIn({ messages }: SnapshotEvent, messageID: string): string | undefine
   return messages.find(({ head }) => head.id === messageID)?.head.id
 }
 
-/** The first prompt with the same text; else the first that contains it, as servers may add to it. */
+/** Finds the first prompt with the same text, or else the first that contains it, because servers may add to it. */
 function idByText({ messages }: SnapshotEvent, { after, text }: PostedPrompt): string | undefined {
   const prompts = messagesAfter(messages, after).filter(
     ({ head, parts }) => head.role === 'user' && parts.length > 0 && !isInserted(parts),
@@ -93,7 +94,7 @@ function idByText({ messages }: SnapshotEvent, { after, text }: PostedPrompt): s
   return (texts.find((each) => each.text.trim() === wanted) ?? texts.find((each) => each.text.includes(wanted)))?.id
 }
 
-/** If that message was removed, its id still tells: servers make ids that rise. */
+/** If that message was removed, compares ids, because servers make ids that rise. */
 function messagesAfter(messages: SnapshotEvent['messages'], after: string | undefined): SnapshotEvent['messages'] {
   if (after === undefined) return messages
   const at = messages.findIndex(({ head }) => head.id === after)

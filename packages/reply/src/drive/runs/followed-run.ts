@@ -11,43 +11,43 @@ import { reportOnce, type StandInOptions, standIn } from './stand-in.ts'
 import type { AbortRequest } from './stop/abort.ts'
 import { isBegunByOther, whenFirstPromptShown } from './whose-run.ts'
 
-/** The stream of one prompt: what its caller may do with it, from before the prompt is posted to the end of its run. */
+/** One prompt's stream and its control, from before the post to the end of its run. */
 export interface FollowedRun {
   readonly stream: ReplyStream
-  /** Aborts when the run must end although its reply was not found yet. */
+  /** Aborts when the run must end before its reply was found. */
   readonly unwanted: AbortSignal
-  /** Aborts when the prompt need not run any more, but a run that it joined must go on. */
+  /** Aborts when the prompt is no longer wanted. A run that it joined goes on. */
   readonly dropped: AbortSignal
-  /** Aborts when the stream has its result: nothing is left to look for. */
+  /** Aborts when the stream has its result, so the search can stop. */
   readonly over: AbortSignal
   /** Whether the caller asked to end the run or to leave it. */
   isStopped(): boolean
   /** Whether the reply was found. */
   isAttached(): boolean
-  /** From now on the server may have the prompt. */
+  /** Call it when the server may have the prompt. */
   posted(post: Post): void
-  /** The reply was found: the stream and the observers follow it to its end. */
+  /** Connects the stream and the observers to the reply, to its end. */
   attach(live: LiveReply, start: Start): void
-  /** The prompt was not posted and never will be. */
+  /** Ends the stream as aborted, because the prompt was not posted and never will be. */
   drop(sessionID: string): void
-  /** Nothing runs on the server, for this reason. */
+  /** Ends the stream as failed, because nothing runs on the server. */
   fail(sessionID: string, error: unknown): void
-  /** Nothing runs on the server: a stand-in reply carries the reason. */
+  /** Ends the stream with a stand-in reply, because nothing runs on the server. */
   endWith(how: Pick<StandInOptions, 'sessionID' | 'end'>): void
-  /** The run is over, and this step is all of it. `joined`: another prompt had begun it. */
+  /** Ends the stream with a whole run that has ended. `joined`: another prompt had begun it. */
   show(step: Reduction, joined: boolean): void
 }
 
 export interface Post {
   /** The id of the prompt's message, if known. */
   readonly messageID: string | undefined
-  /** Settles when the server has answered. */
+  /** Settles when the server has responded. */
   readonly answered: Promise<unknown>
 }
 
 /**
- * `abort` ends the stream's run on the server, even a shared one. A signal or a time-out ends only a run that this prompt
- * began, and otherwise just leaves it.
+ * Creates the stream of one prompt. `abort` ends its run on the server, even a shared one. A signal or a timeout ends
+ * only a run that this prompt began, and otherwise only leaves it.
  */
 export function createFollowedRun(
   server: RunServer,
@@ -58,11 +58,11 @@ export function createFollowedRun(
   const { kind, sessionID: given = '' } = request
   const { signal, timeoutMs } = options
   checkTimeout(options)
-  /** The reply that took the prompt; undefined until it is found. */
+  /** The reply that includes the prompt. Undefined until it is found. */
   let live: LiveReply | undefined
   /** Undefined until the prompt is posted. */
   let post: Post | undefined
-  /** What the caller asked for: to end the run, or to leave it if others began it. */
+  /** The caller's request: end the run, or leave it if others began it. */
   let stopRequest: 'abort' | 'leave' | undefined = signal?.aborted ? 'leave' : undefined
   let isShown = false
   const unwanted = new AbortController()
@@ -100,7 +100,7 @@ export function createFollowedRun(
     live = next
     source.attach(next, joined)
     next.observe(observersOf(options.observe, reply, onError))
-    // Deferred, because this runs within a step: the progress timer receives the reply right after it.
+    // Deferred, because this runs within a step and the stall timer receives the reply right after it.
     if (timeoutMs !== undefined)
       queueMicrotask(() => {
         if (isCurrent(server, next))
@@ -110,24 +110,28 @@ export function createFollowedRun(
     else if (stopRequest === 'leave') cancel()
   }
 
-  /** Ends the run, even a joined one, unless it has ended. A note has no run: once posted, it stays. */
+  /** Ends the run, even a joined one. A note has no run, so it stays once posted. */
   async function abort(): Promise<void> {
     stopRequest = 'abort'
     if (!live && !post) return drop(given)
     if (kind === 'note') return
-    // An abort that overtakes the post would leave the run going. A command's post lasts until its run is over.
+    // Waits for the post, because an abort that overtakes it would leave the run going. Doesn't wait for a command,
+    // whose post lasts until its run ends.
     const after = kind === 'command' ? undefined : post?.answered
     if (!live) await after?.catch(() => {})
     if (live) await end(live, { after })
     else unwanted.abort()
   }
 
-  /** A run that has ended is not aborted: what works in its session now is another run. */
+  /** Skips a run that has ended, because the session may be running another one. */
   async function end(reply: LiveReply, how: AbortRequest = {}): Promise<void> {
     if (isCurrent(server, reply) || mayGoOn(reply)) await server.aborting.abort(reply.sessionID, how)
   }
 
-  /** Whether an abort could not be confirmed, and no newer run of the session is known. */
+  /**
+   * Whether the run may still be going after an abort that could not be confirmed: no newer run of the session is
+   * known.
+   */
   function mayGoOn(reply: LiveReply): boolean {
     return reply.reply().lostReason === 'not-stopped' && engine.replies.newest(reply.sessionID) === reply
   }
@@ -137,12 +141,12 @@ export function createFollowedRun(
     stopRequest ??= 'leave'
     if (!live && !post) return drop(given)
     if (kind === 'note' || isShared()) return source.stream.leave()
-    // Until the run is found, its owner is unknown.
+    // Until the run is found, it isn't known which prompt began it.
     if (live) void abortOwn(live)
     else dropped.abort()
   }
 
-  /** Another client may have begun a run since the session was seen at rest. */
+  /** Aborts the run unless another client began it after the session was seen idle. */
   async function abortOwn(reply: LiveReply): Promise<void> {
     if (post?.messageID !== undefined) await whenFirstPromptShown(reply, { clock, posting: post.answered })
     if (isShared()) source.stream.leave()
@@ -182,10 +186,10 @@ export function createFollowedRun(
 /** Throws `invalid` for a time-out that isn't above 0. */
 export function checkTimeout({ timeoutMs }: Pick<RunOptions, 'timeoutMs'>): void {
   if (timeoutMs !== undefined && !(timeoutMs > 0))
-    throw new ReplyError('invalid', `timeoutMs is ${timeoutMs}; give a number above 0.`)
+    throw new ReplyError('invalid', `timeoutMs is ${timeoutMs}. Pass a number above 0.`)
 }
 
-/** Whether this is still the session's open reply: a long call may answer after another reply has begun. */
+/** Whether this is still the session's open reply. A slow call may return after another reply has begun. */
 export function isCurrent({ engine }: RunServer, reply: LiveReply): boolean {
   return reply.reply().phase !== 'settled' && engine.replies.newest(reply.sessionID) === reply
 }

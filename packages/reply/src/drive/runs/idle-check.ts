@@ -9,25 +9,25 @@ import type { Settings } from '../options.ts'
 
 export interface IdleCheck {
   /**
-   * A prompt was posted for the session's newest reply from here, so something has to run for it: otherwise the reply
-   * fails. `postAgain` is called first, if the connection has broken off since the post, as the server may have been
-   * killed; `isCut` if it did already, as after a restart of this process.
+   * Call it after posting a prompt for the session's newest reply: the reply fails unless something runs for it. Before
+   * that, if the connection broke after the post, `postAgain` is called, because the server may have been killed.
+   * `isCut` if the connection broke already, for example with a restart of this process.
    */
   expectRun(sessionID: string, postAgain?: PostAgain, isCut?: boolean): void
-  /** The prompt that a run is expected for is posted once more: the time for it begins anew. */
+  /** Call it when the expected prompt is posted again. Restarts the wait. */
   expectAgain(sessionID: string): void
   stop(): void
 }
 
-/** Posts a prompt again for which nothing runs; resolves with whether it did. Rejects if the server can't be read. */
+/** Posts the prompt again if nothing runs for it. Resolves with whether it did. Rejects if the server can't be read. */
 type PostAgain = () => Promise<boolean>
 
 interface Expected {
   readonly postAgain: PostAgain | undefined
-  /** How often it may be posted again. */
+  /** How many more times it may be posted. */
   left: number
   isDown: boolean
-  /** The connection has broken off since the last post. */
+  /** Whether the connection broke after the last post. */
   isCut: boolean
 }
 
@@ -38,23 +38,22 @@ interface Case {
   stop: () => void
 }
 
-/** A connection that breaks off again and again must not keep a prompt waiting for ever. */
-const mostPosts = 3
+/** A connection that keeps breaking must not keep a prompt waiting forever. */
+const maxPosts = 3
 
-/** With the default of 500 ms, they take half a minute. */
+/** Half a minute in all, with the default `waitMs` of 500. */
 const maxLooks = 6
 const maxDelayMs = 30_000
 
-/** For a server that keeps its stream open but doesn't answer requests: with the delays in between, four minutes. */
+/** Four minutes with the delays in between, for a server that keeps its stream open but doesn't respond to requests. */
 const maxFailures = 10
 
 /**
- * Ends replies that the stream doesn't end: a run that is idle with an unfinished message, a run whose end fell into a
- * gap, and a prompt for which nothing ever ran. Checks each over REST and settles it only if REST confirms.
- */
-/**
- * `graceMs` is the wait after idle was seen with an unfinished message, and again after REST confirmed it. `waitMs` is the
- * delay before checking a reply without events, which doubles with each further check.
+ * Ends replies whose end the stream doesn't report: a run that is idle with an unfinished message, a run that ended in
+ * a gap, and a prompt that nothing ran for. Checks each over REST, and settles it only if REST confirms.
+ *
+ * `graceMs` is the delay after `idle` with an unfinished message, and again after REST confirmed it. `waitMs` is the
+ * delay before checking a reply without events, doubling with each further check.
  */
 export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings, 'graceMs' | 'waitMs'>): IdleCheck {
   const { clock, engine, onError } = drive
@@ -64,7 +63,7 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
     const prompt = expected.get(sessionID)
     if (!prompt || engine.replies.newest(sessionID)?.run !== run) return
     if (phase === 'settled') return void expected.delete(sessionID)
-    // Looks that the server did not answer have become rare.
+    // After failed looks, the next one would come late.
     if (connection === 'live' && prompt.isDown && cases.get(sessionID)?.failures) forget(sessionID)
     prompt.isDown = connection === 'lost'
     prompt.isCut ||= prompt.isDown
@@ -73,7 +72,7 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
   return { expectRun, expectAgain, stop }
 
   function expectRun(sessionID: string, postAgain?: PostAgain, isCut = false): void {
-    expected.set(sessionID, { postAgain, left: mostPosts, isDown: false, isCut })
+    expected.set(sessionID, { postAgain, left: maxPosts, isDown: false, isCut })
   }
 
   function expectAgain(sessionID: string): void {
@@ -82,14 +81,14 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
     review(sessionID)
   }
 
-  /** Checks whether the session's reply may have ended unnoticed, and starts to find out. */
+  /** Schedules a check if the session's reply may have ended unnoticed. */
   function review(sessionID: string): void {
     const reply = engine.openReply(sessionID)
-    // The abort itself waits for the end.
+    // The abort waits for the end itself.
     if (!reply || reply.aborting) return forget(sessionID)
     // A background sub-agent's end arrives on the stream.
     if (reply.children.some((child) => child.background && child.reply.phase !== 'settled')) return
-    // Servers from 1.17 on report `connected` shortly before they are: events in between are lost.
+    // Servers from 1.17 on report `connected` too early, so events right after it are lost.
     const isUnreported = expected.has(sessionID) && reply.promptIDs.length === 0
     if (reply.startedAt !== undefined && (reply.phase === 'waiting' || isUnreported)) begin(sessionID, 'waiting')
     else if (engine.idleOf(sessionID)) begin(sessionID, 'idle')
@@ -106,8 +105,8 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
   }
 
   function schedule(sessionID: string, open: Case): void {
-    const isUnheard = engine.openReply(sessionID)?.phase === 'waiting'
-    const delayMs = isUnheard || open.reason === 'waiting' ? waitMs * 2 ** open.looks : graceMs
+    const hasNoEvents = engine.openReply(sessionID)?.phase === 'waiting'
+    const delayMs = hasNoEvents || open.reason === 'waiting' ? waitMs * 2 ** open.looks : graceMs
     open.stop = clock.after(delayMs, () => void look(sessionID, open))
   }
 
@@ -118,7 +117,7 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
     open.looks += 1
     let read: ReadEvent | undefined
     try {
-      // An open text that only REST reports at the end was missed on the stream.
+      // If only REST reports the end of an open text, the stream missed it.
       ;[read] = await drive.reader.readEvents({ ...sessionRefOf(reply), reply, gap: true })
     } catch (error) {
       return retry(sessionID, open, error)
@@ -134,12 +133,12 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
     decide(after, open, read)
   }
 
-  /** The server could not be asked. The transport handles the lost connection; this check stays scheduled. */
+  /** Schedules another look after a failed read. The connection handles its own loss. */
   function retry(sessionID: string, open: Case, error: unknown): void {
     onError(toReplyError(error))
     if (cases.get(sessionID) !== open) return
     open.failures += 1
-    // The run is over, or none was ever seen. What became of it can't be determined any more.
+    // The run has ended, or none was ever seen, and the outcome can't be determined any more.
     const reply = engine.openReply(sessionID)
     const isUnseen = expected.has(sessionID) && reply !== undefined && isWaiting(reply)
     if (open.failures > maxFailures && (isUnseen || engine.idleOf(sessionID) === 'heard'))
@@ -147,7 +146,7 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
     open.stop = clock.after(Math.min(maxDelayMs, graceMs * 2 ** open.failures), () => void look(sessionID, open))
   }
 
-  /** The server shows no state of sessions, so only the stream counts. A prompt waits for its events. */
+  /** Decides by the stream alone, for a server that shows no state of sessions. A prompt waits for its events. */
   function decideUnread(sessionID: string, open: Case): void {
     if (open.reason === 'waiting' && open.looks < maxLooks) return schedule(sessionID, open)
     forget(sessionID)
@@ -164,21 +163,21 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
     const error = { name: 'NeverStarted', message, raw: undefined }
     const at = clock.now()
     engine.apply([{ type: 'error', sessionID, at, error }])
-    // An error alone ends only a reply in which nothing was heard.
+    // An error alone only ends a reply that has no events.
     if (engine.openReply(sessionID)) engine.apply([{ type: 'settle', sessionID, at, by: 'rest' }])
   }
 
-  /** REST shows the session idle. */
+  /** Decides after REST showed the session idle. */
   function decide(reply: Reply, open: Case, snapshot: SnapshotEvent): void {
     const { sessionID } = reply
     const at = clock.now()
     const prompt = expected.get(sessionID)
     if (isWaiting(reply) && prompt?.isCut && prompt.postAgain && prompt.left > 0)
       return void postAgain(sessionID, open, prompt)
-    // A server that has just been started may take seconds before it begins.
+    // A server that was just started may take seconds to begin.
     if (isWaiting(reply) && open.looks < maxLooks) return schedule(sessionID, open)
     if (isWaiting(reply) && expected.has(sessionID)) return failUnstarted(sessionID)
-    // Requires two checks, a grace period apart: a normal end passes through the same state.
+    // Requires two checks, a grace period apart, because a normal end passes through the same state.
     if (!isFinished(reply) && open.looks < 2) return schedule(sessionID, open)
     const by = engine.idleOf(sessionID) === 'heard' ? 'grace' : 'rest'
     const ended = endedBelow(reply, snapshot.children)

@@ -3,29 +3,31 @@ import type { SessionRef } from '../../session-ref.ts'
 import { toReplyError } from '../connection/session-reader.ts'
 import type { Drive } from '../drive.ts'
 
-/** A prompt that doesn't run, for now: it was taken back, or it stays in its idle session until the next prompt. */
+/** A prompt that doesn't run for now: it was withdrawn, or it stays in its idle session until the next prompt. */
 export interface LeftPrompt {
   readonly messageID: string
   readonly how: 'withdrawn' | 'parked'
 }
 
-/** The prompts that the server has and begins later. */
+/** The prompts that the server has queued. */
 export interface Inbox {
   /**
-   * Where a posted prompt is: behind a run, in an idle session, neither there nor in the session, or elsewhere. Reports
-   * errors instead of rejecting.
+   * Finds a posted prompt: `waiting` behind a run, `parked` in an idle session, `gone` if it is neither there nor in
+   * the session, undefined if it is in the session or unknown. Reports errors instead of rejecting.
    */
   find(place: SessionRef, messageID: string): Promise<'waiting' | 'parked' | 'gone' | undefined>
-  /** Takes a prompt back if it waits. Resolves with whether it will never run. Reports errors instead of rejecting. */
+  /**
+   * Withdraws a prompt if it is waiting. Resolves with whether it will never run. Reports errors instead of rejecting.
+   */
   withdraw(place: SessionRef, messageID: string): Promise<boolean>
   /**
-   * Takes back all prompts of these sessions: this one and sub-agents' below it. Resolves with those that stay. Rejects
-   * if they can't be listed, but not for a sub-agent that was deleted.
+   * Withdraws all prompts of these sessions: this one and sub-agents' below it. Resolves with those that stay. Rejects
+   * if they can't be listed, but not for a deleted sub-agent.
    */
   clear(place: SessionRef, sessionIDs: readonly string[]): Promise<readonly string[]>
-  /** The session came to rest and keeps these prompts. */
+  /** Reports prompts that a session keeps after it became idle. */
   park(messageIDs: readonly string[]): void
-  /** Calls the listener with each prompt that leaves in this way. Returns a function that removes it. */
+  /** Calls the listener with each prompt that is withdrawn or parked. Returns a function that removes it. */
   onLeft(listener: (left: LeftPrompt) => void): () => void
 }
 
@@ -47,7 +49,7 @@ export function createInbox({ source, info, onError }: Drive): Inbox {
   async function find(place: SessionRef, messageID: string): Promise<'waiting' | 'parked' | 'gone' | undefined> {
     if (!source.waiting || !info.current().queuesPrompts) return undefined
     try {
-      // First: what begins after it is at work by then.
+      // Listed first, because a prompt that begins after this makes its session busy.
       const isWaiting = (await source.waiting(place)).includes(messageID)
       if (isWaiting) return (await source.working(place.directory)).has(place.sessionID) ? 'waiting' : 'parked'
       await source.message(place, messageID)
@@ -84,7 +86,7 @@ export function createInbox({ source, info, onError }: Drive): Inbox {
     const waiting = (await source.waiting?.(place)) ?? []
     const withdrawn = await Promise.all(waiting.map(async (messageID) => await withdraw(place, messageID)))
     if (withdrawn.every((isWithdrawn) => isWithdrawn)) return []
-    // What had begun by then is not listed any more.
+    // Prompts that had begun by then are no longer listed.
     return (await source.waiting?.(place)) ?? []
   }
 

@@ -12,27 +12,30 @@ export interface JoinOptions {
   readonly place: SessionRef
   /** The id of the prompt's message, if the server accepts one. */
   readonly messageID: string | undefined
-  /** What the person said, if the server keeps it verbatim; it wraps a command's text in other words. */
+  /** The prompt's text, if the server keeps it verbatim. Absent for a command, because servers wrap its text. */
   readonly text: string | undefined
   readonly post: () => Promise<void>
-  /** Aborts when the run must end, even if its reply was not found yet. A prompt that waits is taken back instead. */
+  /** Aborts when the run must end, even if its reply was not found yet. A waiting prompt is withdrawn instead. */
   readonly unwanted: AbortSignal
-  /** Aborts when the prompt need not run, but a run that it joined must go on. */
+  /** Aborts when the prompt is no longer wanted. A run that it joined goes on. */
   readonly dropped: AbortSignal
-  /** Aborts when the search is pointless. */
+  /** Aborts when the search can stop. */
   readonly over: AbortSignal
-  /** Called once, with the reply that took the prompt, within the step that shows it. */
+  /** Called once with the reply that includes the prompt, within the step that shows it. */
   readonly found: (live: LiveReply, start: Start) => void
 }
 
-/** The checks for a prompt without events: half a minute in all. One that waits for its turn is checked on and on. */
+/**
+ * The delay before the first check of a prompt without events, in ms, doubling each time. Half a minute in all, except
+ * that a waiting prompt is checked without end.
+ */
 const lookMs = 1000
 const maxLooks = 5
 
 /**
- * Posts into a busy session and finds the reply that takes the prompt: the running one, or the next if that ends
- * before. Others may prompt the session at the same moment, so ours is recognized by its id or its text. Resolves with
- * `how` if the prompt waited and does not run. Rejects if nothing ran for it.
+ * Posts into a busy session and finds the reply that includes the prompt: the running one, or the next if that ends
+ * first. Recognizes the prompt by its id or its text, because others may prompt the session at the same time. Resolves
+ * with `how` if the prompt waited and does not run. Rejects if nothing ran for it.
  */
 export async function join(options: JoinOptions): Promise<LeftPrompt['how'] | undefined> {
   const { server, place, messageID, unwanted, dropped, over } = options
@@ -40,7 +43,7 @@ export async function join(options: JoinOptions): Promise<LeftPrompt['how'] | un
   const current = server.engine.replies.newest(place.sessionID)
   let end: 'found' | LeftPrompt['how'] | undefined
   let isPosted = false
-  /** Aborts when nothing is left to look for. */
+  /** Aborts when the search has ended. */
   const done = new AbortController()
   const search = { server, place, over, found }
   const recognizer = messageID === undefined ? recognizeByText(search, options.text) : recognizeByID(search, messageID)
@@ -50,15 +53,15 @@ export async function join(options: JoinOptions): Promise<LeftPrompt['how'] | un
   over.addEventListener('abort', finish, { once: true })
   try {
     await post()
-    if (unwanted.aborted) void takeBackOrCurrent()
-    else unwanted.addEventListener('abort', takeBackOrCurrent, { once: true })
-    if (dropped.aborted) void takeBack()
-    else dropped.addEventListener('abort', takeBack, { once: true })
+    if (unwanted.aborted) void withdrawOrAttach()
+    else unwanted.addEventListener('abort', withdrawOrAttach, { once: true })
+    if (dropped.aborted) void withdraw()
+    else dropped.addEventListener('abort', withdraw, { once: true })
     await lookForEvents()
   } finally {
     over.removeEventListener('abort', finish)
-    unwanted.removeEventListener('abort', takeBackOrCurrent)
-    dropped.removeEventListener('abort', takeBack)
+    unwanted.removeEventListener('abort', withdrawOrAttach)
+    dropped.removeEventListener('abort', withdraw)
     stopInbox()
     recognizer.stop()
   }
@@ -75,7 +78,7 @@ export async function join(options: JoinOptions): Promise<LeftPrompt['how'] | un
     }
   }
 
-  /** Reads the session until a reply has taken the prompt: its events may be on no stream. */
+  /** Reads the session until a reply includes the prompt, because its events may be on no stream. */
   async function lookForEvents(): Promise<void> {
     let wasParked = false
     for (let look = 0; look < maxLooks && !isDone(); ) {
@@ -86,20 +89,23 @@ export async function join(options: JoinOptions): Promise<LeftPrompt['how'] | un
       await recognizer.settled()
       if (isDone() || unwanted.aborted) return
       if (where === 'gone' && isPosted) return leave('withdrawn')
-      // Twice: a run may be about to begin.
+      // Checks twice, because a run may be about to begin.
       if (where === 'parked' && wasParked) return leave('parked')
       wasParked = where === 'parked'
       look = where === 'waiting' ? Math.min(look + 1, maxLooks - 1) : look + 1
     }
   }
 
-  async function takeBack(): Promise<void> {
+  async function withdraw(): Promise<void> {
     if (messageID !== undefined && !isDone()) await inbox.withdraw(place, messageID)
   }
 
-  /** Takes the prompt back, else the running reply, whether it contains the prompt already or that follows it. */
-  async function takeBackOrCurrent(): Promise<void> {
-    await takeBack()
+  /**
+   * Withdraws the prompt, or else attaches to the running reply, whether that already includes the prompt or the prompt
+   * follows it.
+   */
+  async function withdrawOrAttach(): Promise<void> {
+    await withdraw()
     const reply = current?.reply()
     if (current && reply && reply.phase !== 'settled' && !isDone()) found(current, { reply, joined: true })
   }
@@ -127,7 +133,7 @@ export async function join(options: JoinOptions): Promise<LeftPrompt['how'] | un
   }
 }
 
-/** Whether the failure of a post leaves open if the server took it. */
+/** Whether the server may have taken a post that failed. */
 export function isUncertain(error: unknown): boolean {
   return error instanceof ReplyError && error.type === 'unreachable' && !wasNeverSent(error)
 }

@@ -9,31 +9,32 @@ import { toFailure } from './stand-in.ts'
 export interface PostAgainOptions {
   readonly server: RunServer
   readonly posted: PostedPrompt
-  /** Makes the request. Its failure is the reply's. */
+  /** Creates the request. If it fails, the reply fails. */
   readonly request: () => RunRequest | Promise<RunRequest>
-  /** Aborts when nothing follows the run any more. */
+  /** Aborts when the stream has ended. */
   readonly over: AbortSignal
-  /** Whether the prompt need not be posted any more. */
+  /** Whether the prompt is no longer wanted. */
   readonly isPointless: () => boolean
 }
 
-/** Under which id a prompt may be posted again, and what the server has there already. */
-interface Room {
+/** The id under which a prompt may be posted again, and what the server has stored under it. */
+interface Slot {
   readonly messageID: string | undefined
   readonly directory: string | undefined
   readonly stored?: StoredParts | undefined
 }
 
 /**
- * Posts a prompt again for which nothing runs, as when the server was killed after it took the prompt: if the server lacks
- * it, or has it as a message that the post replaces. Resolves with whether it did. Rejects if the server can't be read.
+ * Posts a prompt again if nothing runs for it, for example because the server was killed after it took the prompt. Only
+ * if the server doesn't have the prompt, or has it as a message that the post replaces. Resolves with whether it did.
+ * Rejects if the server can't be read.
  */
 export async function postAgain(options: PostAgainOptions): Promise<boolean> {
   const { server, posted, over, isPointless } = options
   const { sessionID } = posted
-  const room = roomFor(server, posted, await findPosted(server, posted, over))
-  if (!room || isPointless()) return false
-  const { messageID, directory, stored } = room
+  const slot = slotFor(server, posted, await findPosted(server, posted, over))
+  if (!slot || isPointless()) return false
+  const { messageID, directory, stored } = slot
   try {
     const request = await options.request()
     if (isPointless()) return false
@@ -45,8 +46,8 @@ export async function postAgain(options: PostAgainOptions): Promise<boolean> {
   return true
 }
 
-/** Only the newest message of a session is replaced by a post under its id, or what waits in the inbox of an idle session. */
-function roomFor({ info }: RunServer, posted: PostedPrompt, found: FoundPrompt | undefined): Room | undefined {
+/** A post only replaces a session's newest message, or a prompt that waits in the inbox of an idle session. */
+function slotFor({ info }: RunServer, posted: PostedPrompt, found: FoundPrompt | undefined): Slot | undefined {
   if (!found) return { messageID: posted.messageID, directory: posted.directory }
   const { messageID, read } = found
   const newest = read?.messages.at(-1)

@@ -11,22 +11,25 @@ interface PostOptions {
   readonly place: PreparedPlace
   /** The id of the prompt's message, if the server accepts one. */
   readonly messageID: string | undefined
-  /** What the server has under that id. Absent unless the prompt is posted again. */
+  /** What the server has stored under that id. Absent unless the prompt is posted again. */
   readonly stored?: StoredParts | undefined
-  /** Aborts when nothing follows the run any more. */
+  /** Aborts when the stream has ended. */
   readonly over: AbortSignal
-  /** Whether the prompt need not be posted any more. */
+  /** Whether the prompt is no longer wanted. */
   readonly isPointless: () => boolean
 }
 
-/** How long after the first try a prompt may be prepared or posted again, in ms, and the longest pause in between. */
+/**
+ * How long a prompt may be prepared or posted again after the first attempt, and the longest pause between attempts, in
+ * ms.
+ */
 const againMs = 60_000
 const maxPauseMs = 8000
 
 /**
- * Posts so that the server takes it once, and a guarded prompt only where the agent asks at that moment. A post that got
- * no connection is tried again. One whose connection was cut off is looked for by its id first, as after a restart of this
- * process, and posted again only if the server doesn't have it. Rejects with the error of the last try.
+ * Posts a prompt so that the server takes it exactly once, and a guarded prompt only while the guard holds. Retries a
+ * post that got no connection. If the connection was cut off, first looks for the prompt by its id, and posts again
+ * only if the server doesn't have it. Rejects with the error of the last attempt.
  */
 export async function postPrompt(options: PostOptions): Promise<void> {
   const { server, request, place, messageID, stored, over, isPointless } = options
@@ -49,16 +52,19 @@ export async function postPrompt(options: PostOptions): Promise<void> {
   }
 }
 
-/** The server may have been restarted with another config since, or another client changed the session's rules. */
+/**
+ * Guards the session again, because the server may have been restarted with another config, or another client may have
+ * changed the session's rules.
+ */
 async function guardAgain({ server, request: { input }, place }: PostOptions): Promise<void> {
   if (!input.guarded) return
   const { sessionID, directory } = place
   await server.sessions.guard({ sessionID, directory, agent: input.agent, command: input.command })
 }
 
-/** False only if the server says that it doesn't have the prompt, after the time in which it would have stored it. */
+/** False only if the server certainly doesn't have the prompt, after the time in which it would have stored it. */
 async function mayBeStored({ server, request, place, messageID, over }: PostOptions): Promise<boolean> {
-  // The server knows a command by an id of its own until its run has begun.
+  // The server uses its own id for a command until its run has begun.
   if (request.kind !== 'prompt' || messageID === undefined || !server.info.current().canRead) return true
   const { sessionID, directory, newestMessageID: after } = place
   const posted = { sessionID, directory, messageID, after, at: server.clock.now() }
@@ -69,8 +75,8 @@ async function mayBeStored({ server, request, place, messageID, over }: PostOpti
 }
 
 /**
- * Prepares the place of a prompt again after a call that the server did not get, or a read whose connection broke: a
- * server that restarts is not yet known to be away. Resolves with undefined if the prompt need not be posted any more.
+ * Prepares a prompt's session, and retries if the call never reached the server or the connection broke during a read.
+ * The client may not know yet that the server is restarting. Resolves with undefined if the prompt is no longer wanted.
  */
 export async function prepareAgain(
   options: Pick<PostOptions, 'server' | 'over' | 'isPointless'> & { readonly input: SessionInput },
@@ -82,9 +88,9 @@ export async function prepareAgain(
     try {
       return await sessions.prepare(input)
     } catch (error) {
-      // A session may have been created by the call whose connection broke.
-      const isPassing = wasNeverSent(error) || (input.sessionID !== undefined && wasCutOff(error))
-      if (!isPassing || clock.now() - startedAt >= againMs) throw error
+      // The call whose connection broke may have created a session.
+      const isTransient = wasNeverSent(error) || (input.sessionID !== undefined && wasCutOff(error))
+      if (!isTransient || clock.now() - startedAt >= againMs) throw error
       if (!isPointless()) await pause(clock, pauseMs, over)
       if (isPointless()) return undefined
       await liveness.whenLive()

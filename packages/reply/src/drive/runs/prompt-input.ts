@@ -2,11 +2,11 @@ import { ReplyError } from '../../error.ts'
 import type { CommandInput, PromptDelivery, PromptInput } from '../../source/input.ts'
 import type { Capabilities, SourceCommand, SourcePrompt } from '../../source/port.ts'
 
-/** Throws `invalid` for an empty prompt, and for a guarded one that brings its own way around the guard. */
+/** Throws `invalid` for an empty prompt, and for a guarded one whose parts or tools would bypass the guard. */
 export function toSourcePrompt({ sessionID: _, title: __, guarded, ...prompt }: PromptInput): SourcePrompt {
   const { text, files = [], parts = [] } = prompt
   if ((text === undefined || text.trim() === '') && files.length === 0 && parts.length === 0) {
-    throw new ReplyError('invalid', 'The prompt is empty; give it text, parts or files.')
+    throw new ReplyError('invalid', 'The prompt is empty. Pass text, parts or files.')
   }
   if (guarded) requirePlain(prompt)
   return prompt
@@ -15,24 +15,24 @@ export function toSourcePrompt({ sessionID: _, title: __, guarded, ...prompt }: 
 /** Throws `invalid` for a command without a name. */
 export function toSourceCommand({ sessionID: _, title: __, guarded: ___, ...input }: CommandInput): SourceCommand {
   const command = input.command.replace(/^\//, '')
-  if (command === '') throw new ReplyError('invalid', 'The command has no name; give one, such as "init".')
+  if (command === '') throw new ReplyError('invalid', 'The command has no name. Pass one, for example "init".')
   return { ...input, command }
 }
 
 /**
- * OpenCode starts a sub-agent that a prompt names without asking, and `tools` replace the rules of the session (measured
- * on 1.1.65 to 1.18.34).
+ * Throws `invalid` for what would bypass the guard: OpenCode starts a sub-agent that a prompt names without asking, and
+ * `tools` replace the session's rules (measured on 1.1.65 to 1.18.34).
  */
 function requirePlain({ parts = [], tools }: SourcePrompt): void {
   const part = parts.find(({ type }) => type === 'agent' || type === 'subtask')?.type
   const what = part === undefined ? tools && 'tools' : `part of type "${part}"`
-  if (what !== undefined) throw new ReplyError('invalid', `A guarded prompt takes no ${what}; leave it out.`)
+  if (what !== undefined) throw new ReplyError('invalid', `A guarded prompt takes no ${what}. Leave it out.`)
 }
 
-/** Throws `unsupported` if the server can't deliver a prompt in this way. */
+/** Throws `unsupported` if the server doesn't support the delivery. */
 export function requireDelivery(delivery: PromptDelivery | undefined, can: Capabilities): void {
   if (delivery === 'queue' && !can.queuesPrompts)
-    throw new ReplyError('unsupported', 'This server queues no prompts; leave out delivery, or wait for the reply.')
+    throw new ReplyError('unsupported', 'This server has no prompt queue. Leave out delivery, or wait for the reply.')
   if (delivery === 'steer' && !can.takesPromptsWhileBusy)
-    throw new ReplyError('unsupported', 'This server runs one prompt at a time; leave out delivery: "steer".')
+    throw new ReplyError('unsupported', 'This server runs one prompt at a time. Leave out delivery: "steer".')
 }

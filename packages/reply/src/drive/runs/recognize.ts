@@ -4,9 +4,9 @@ import type { SessionRef } from '../../session-ref.ts'
 import type { LiveReply } from '../replies.ts'
 import type { RunServer } from './run-server.ts'
 
-/** How a run got its reply. */
+/** The reply that a run was found in. */
 export interface Start {
-  /** The first state that the run receives. */
+  /** The reply's state at that moment. */
   readonly reply: Reply
   /** Whether the reply was already running. */
   readonly joined: boolean
@@ -16,18 +16,18 @@ export interface RecognizeOptions {
   readonly server: RunServer
   readonly place: SessionRef
   readonly over: AbortSignal
-  /** Called when a reply has taken the prompt, within the step that shows it. May be called again. */
+  /** Called when a reply includes the prompt, within the step that shows it. May be called again. */
   readonly found: (live: LiveReply, start: Start) => void
 }
 
-/** Watches a session's running reply, and those that open later, for the one that takes a prompt. */
+/** Watches a session's running reply and later ones for the reply that includes a prompt. */
 export interface Recognizer {
   /** Resolves when the prompts seen so far have been compared. */
   settled(): Promise<void>
   stop(): void
 }
 
-/** Servers keep the id that a prompt was posted with: it alone identifies the prompt. */
+/** Recognizes a prompt by its id alone, because the server keeps the id that it was posted with. */
 export function recognizeByID({ server, place, found }: RecognizeOptions, messageID: string): Recognizer {
   const { replies } = server.engine
   const current = replies.newest(place.sessionID)
@@ -45,13 +45,16 @@ export function recognizeByID({ server, place, found }: RecognizeOptions, messag
   }
 }
 
-/** A message is announced before its text is stored. */
+/**
+ * The delay before the text is read again, in ms, doubling each time. A message is announced before its text is stored.
+ */
 const storedMs = 100
 const maxLooks = 5
 
 /**
- * Older servers make the id. Each new prompt of the running reply is compared by its text, one after the other; without
- * a text, the first one is ours. A reply that opens is ours unless the running one took our prompt.
+ * Recognizes a prompt by its text, for servers that make the ids. Compares each new prompt of the running reply, one
+ * after the other. Without a text, the first one is ours. A reply that opens is ours unless the running one includes
+ * our prompt.
  */
 export function recognizeByText(options: RecognizeOptions, text: string | undefined): Recognizer {
   const { server, place, over, found } = options
@@ -84,7 +87,7 @@ export function recognizeByText(options: RecognizeOptions, text: string | undefi
     if (!isStopped && (await hasText(id, text.trim()))) found(live, { reply: live.reply(), joined: true })
   }
 
-  /** Also true if the text can't be read: then the prompt is taken for ours. */
+  /** Also true if the text can't be read, so an unreadable prompt counts as ours. */
   async function hasText(id: string, text: string): Promise<boolean> {
     for (let look = 0; look < maxLooks && !over.aborted; look++) {
       const stored = await server.sessions.textOf(place, id)

@@ -19,15 +19,15 @@ import type { RunOptions } from './run-options.ts'
 import type { RunRequest, RunServer } from './run-server.ts'
 
 /**
- * Finds a prompt that an earlier process posted, or was about to, and follows its run:
+ * Finds a prompt that an earlier process posted or was about to post, and follows its run:
  *
- * 1. A reply that is known here takes over at once.
- * 2. If the prompt's run has ended, its reply is made from what was read.
- * 3. If it goes on, the read is applied, and the reply that has the prompt takes over. A prompt that was posted into a
- * step may belong to that run or begin the next, so this looks until the server says.
- * 4. If the prompt waits for its turn, this looks until it begins or is taken back.
- * 5. If nothing has run for the prompt, its reply is opened as when it is posted, and fails if nothing will. With `again`
- * it is posted once more, under its own id.
+ * 1. If a reply known here includes the prompt, attaches to it at once.
+ * 2. If the prompt's run has ended, makes its reply from the read.
+ * 3. If the run is still going, applies the read and attaches to its reply. A prompt that was posted during a step may
+ * belong to that run or begin the next, so this keeps looking until the server shows which.
+ * 4. If the prompt is queued, keeps looking until it begins or is withdrawn.
+ * 5. If nothing has run for the prompt, opens its reply like a new post does. The reply fails if nothing runs. With
+ * `again` the prompt is posted once more, under its own id.
  */
 export async function resumeRun(server: RunServer, posted: PostedPrompt, options: ResumeRunOptions): Promise<Resumed> {
   checkTimeout(options)
@@ -63,7 +63,7 @@ async function findPrompt(
 }
 
 interface ResumeRunOptions extends RunOptions {
-  /** Makes the request that posts the prompt again. */
+  /** Creates the request that posts the prompt again. */
   readonly again?: (() => Promise<RunRequest>) | undefined
 }
 
@@ -73,7 +73,7 @@ interface Following extends Pick<ResumeRunOptions, 'again'> {
   readonly found: FoundPrompt
 }
 
-/** The delay before a session is read again; doubles up to the longest. */
+/** The delay before a session is read again, doubling up to the longest, in ms. */
 const lookMs = 500
 const maxLookMs = 4000
 
@@ -91,16 +91,16 @@ function follow(server: RunServer, { run, posted, found, again }: Following): vo
   const stopInbox = inbox.onLeft((left) => {
     if (left.messageID === messageID) leave(left.how)
   })
-  run.unwanted.addEventListener('abort', takeBackOrCurrent, { once: true })
-  run.dropped.addEventListener('abort', takeBack, { once: true })
+  run.unwanted.addEventListener('abort', withdrawOrAttach, { once: true })
+  run.dropped.addEventListener('abort', withdraw, { once: true })
   if (found.read && settle(found.read)) return stop()
   void lookAgain().finally(stop)
 
   function stop(): void {
     recognizer.stop()
     stopInbox()
-    run.unwanted.removeEventListener('abort', takeBackOrCurrent)
-    run.dropped.removeEventListener('abort', takeBack)
+    run.unwanted.removeEventListener('abort', withdrawOrAttach)
+    run.dropped.removeEventListener('abort', withdraw)
   }
 
   async function lookAgain(): Promise<void> {
@@ -111,7 +111,7 @@ function follow(server: RunServer, { run, posted, found, again }: Following): vo
       if (isOver()) return
       const where = await inbox.find(place, messageID)
       if (where === 'gone') return leave('withdrawn')
-      // Twice: a run may be about to begin.
+      // Checks twice, because a run may be about to begin.
       if (where === 'parked' && wasParked) return leave('parked')
       wasParked = where === 'parked'
       if (where !== undefined) continue
@@ -131,7 +131,7 @@ function follow(server: RunServer, { run, posted, found, again }: Following): vo
     return run.isAttached() || run.over.aborted
   }
 
-  /** Decides by a read what became of the prompt. Returns whether that is known. */
+  /** Determines the prompt's fate from a read. Returns whether it is known. */
   function settle(read: SnapshotEvent): boolean {
     if (isOver()) return true
     const reply = replyOfPrompt(read, messageID)
@@ -144,7 +144,7 @@ function follow(server: RunServer, { run, posted, found, again }: Following): vo
     return isOver()
   }
 
-  /** The session is at rest, and nothing has run for the prompt. */
+  /** Opens the prompt's reply, because the session is idle and nothing has run for the prompt. */
   function expect(read: SnapshotEvent): void {
     const opened = openReplyFor({ type: 'opened', sessionID, text: posted.text, at: clock.now() }, engine)
     engine.apply([read])
@@ -169,13 +169,13 @@ function follow(server: RunServer, { run, posted, found, again }: Following): vo
     run.endWith({ sessionID, end })
   }
 
-  async function takeBack(): Promise<void> {
+  async function withdraw(): Promise<void> {
     if (!isOver()) await inbox.withdraw(place, messageID)
   }
 
-  /** The run must end although the prompt isn't placed yet: if it doesn't wait, what works in its session takes it. */
-  async function takeBackOrCurrent(): Promise<void> {
-    await takeBack()
+  /** Withdraws the prompt if it waits, or else attaches to the running reply, because the run must end. */
+  async function withdrawOrAttach(): Promise<void> {
+    await withdraw()
     if (isOver()) return
     const current = engine.openReply(sessionID) && engine.replies.newest(sessionID)
     if (current) attach(current, { reply: current.reply(), joined: true })

@@ -11,7 +11,7 @@ import type { StallTimer } from './stall-timer.ts'
 import type { Aborting } from './stop/abort.ts'
 import type { Stopping } from './stop/stopping.ts'
 
-/** The server, as a run uses it. */
+/** The parts of a client that runs use. */
 export interface RunServer extends Drive {
   readonly liveness: Pick<Liveness, 'whenLive' | 'isLive'>
   readonly sessions: Pick<Sessions, 'prepare' | 'guard' | 'refresh' | 'textOf'>
@@ -26,36 +26,36 @@ export interface RunServer extends Drive {
   readonly onClosed: (listener: () => void) => () => void
 }
 
-/** What to post where, and how its stream behaves. */
+/** What to post, and how its stream behaves. */
 export interface StartRunOptions extends RunOptions {
   readonly server: RunServer
   readonly request: RunRequest
 }
 
-/** What the server has of a prompt that never ran. */
+/** The stored content of a prompt that never ran. */
 export interface StoredParts {
   /** The id of its text's part. Absent if it has none. */
   readonly textPartID: string | undefined
   readonly hasFiles: boolean
 }
 
-/** What a run posts. */
+/** One prompt, command or note to post. */
 export interface RunRequest {
   /**
-   * - `prompt`: something runs for it. The call answers once the server has the message.
-   * - `command`: the same, but the call may answer only when the run is over.
-   * - `note`: nothing runs for it, the message is only stored.
+   * - `prompt`: something runs for it. The call returns once the server has the message.
+   * - `command`: the same, but the call may only return when the run has ended.
+   * - `note`: nothing runs for it. The message is only stored.
    */
   readonly kind: 'prompt' | 'command' | 'note'
   /** The session to run in, or how to create one. */
   readonly input: SessionInput & Partial<Pick<CommandInput, 'command'>>
-  /** What the person said, if known. */
+  /** The prompt's text, if known. */
   readonly text?: string | undefined
   /** When a busy session begins it. */
   readonly delivery?: PromptDelivery | undefined
   /**
-   * Posts. A rejection of type `unreachable` leaves open whether the server took it, unless it was never sent. `stored` is
-   * what the server has under that id, which is not added once more.
+   * Posts it. After a rejection with `unreachable` the server may have taken it, unless the request was never sent.
+   * `stored` is what the server already has under that id, which must not be added again.
    */
   readonly post: (place: SessionRef, messageID: string | undefined, stored?: StoredParts) => Promise<void>
 }

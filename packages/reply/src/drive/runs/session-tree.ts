@@ -3,25 +3,25 @@ import type { SessionRef } from '../../session-ref.ts'
 import type { Source } from '../../source/port.ts'
 import { maxDepth } from '../../track/state.ts'
 
-/** A session and all sub-agents below it, found over REST. It only grows. */
+/** A session and all sub-agents below it, found over REST. Sessions are only added, never removed. */
 export interface Tree {
-  /** Adds sessions that are known to belong to it. */
+  /** Adds sessions that belong to the tree. */
   add(sessionIDs: Iterable<string>): void
-  /** Those that were found so far, the topmost first. */
+  /** The sessions found so far, the top one first. */
   found(): readonly string[]
   /**
-   * Lists the children of every session in it, at all levels. Rejects with `gone` if the server doesn't know the
-   * topmost session.
+   * Lists the children of every session in the tree, at all levels. Rejects with `gone` if the server doesn't know the
+   * top session.
    */
   walk(): Promise<void>
   /**
-   * Whether the session belongs to the tree. Checks its ancestors, which also finds sessions that no list of children
-   * has.
+   * Whether the session belongs to the tree. Checks its ancestors, which also finds sessions that are in no list of
+   * children.
    */
   holds(sessionID: string): Promise<boolean>
 }
 
-/** `place` is the topmost session. Calls `onFound` with the sessions that were found. */
+/** `place` is the top session. Calls `onFound` with each batch of new sessions. */
 export function createTree(
   source: Pick<Source, 'children'>,
   place: SessionRef,
@@ -51,7 +51,7 @@ export function createTree(
 
   async function childrenOf(id: string): Promise<readonly string[]> {
     const list = await source.children({ ...place, sessionID: id }).catch((error: unknown) => {
-      // A sub-agent may be deleted in the meantime. The topmost session being gone is an error.
+      // A sub-agent may have been deleted in the meantime. If the top session is gone, that is an error.
       if (id !== topID && error instanceof ReplyError && error.type === 'gone') return []
       throw error
     })
@@ -72,7 +72,7 @@ export function createTree(
   }
 }
 
-/** Reads each session's parent once, because it never changes. A session that is gone has none. */
+/** Reads each session's parent once, because it never changes. Undefined for a root, and for a session that is gone. */
 export function createParents(source: Pick<Source, 'session'>): (place: SessionRef) => Promise<string | undefined> {
   const known = new Map<string, Promise<string | undefined>>()
   return async (place) => {

@@ -8,40 +8,40 @@ import { sessionFields } from '../connection/read-snapshot.ts'
 import { toReplyError } from '../connection/session-reader.ts'
 import type { Drive } from '../drive.ts'
 
-/** What runs ask the server about a session. */
+/** Finds, creates and reads the sessions of runs. */
 export interface Sessions {
   /**
-   * Finds or creates the session of a prompt and applies its current state, so that existing messages don't count as
-   * the prompt's reply. Rejects with `invalid` for a sub-agent's session, and with `unguarded` if the agent would act
-   * unasked on a guarded prompt.
+   * Finds or creates a prompt's session and applies its current state, so that existing messages don't count as the
+   * prompt's reply. Rejects with `invalid` for a sub-agent's session, and with `unguarded` if a guarded prompt can't be
+   * guarded.
    */
   prepare(input: SessionInput & Partial<Pick<CommandInput, 'command'>>): Promise<PreparedPlace>
-  /** See `Source.guard`. Also rejects with `unguarded` for a source that has none. */
+  /** See `Source.guard`. Also rejects with `unguarded` if the source has no guard. */
   guard(target: GuardTarget): Promise<Guarded>
   /** Reads the session and applies the result. Reports errors instead of rejecting. */
   refresh(place: SessionRef): Promise<void>
-  /** The text of a user message; undefined if it can't be read, empty if it isn't stored yet. */
+  /** The text of a user message. Undefined if it can't be read, empty if it isn't stored yet. */
   textOf(place: SessionRef, messageID: string): Promise<string | undefined>
-  /** Finds where a session lives, over REST if unknown. Rejects with `gone` if the session doesn't exist. */
+  /** Finds a session's directory, over REST if it is unknown. Rejects with `gone` if the session doesn't exist. */
   find(sessionID: string): Promise<SessionRef>
 }
 
 /** A session before a prompt is posted. */
 export interface PreparedPlace extends SessionRef {
-  /** Its newest message that the prompt won't remove. Absent if it has none, or can't be read. */
+  /** The id of its newest message that is not reverted. Absent if there is none or it can't be read. */
   readonly newestMessageID?: string | undefined
-  /** When the agent asks before it acts. Absent for a prompt that isn't guarded, and in a new session. */
+  /** When the guard applies. Absent for a new session and for a prompt that isn't guarded. */
   readonly guarded?: Guarded | undefined
 }
 
-/** `directory` is where new sessions are created. Default: the server's own. */
+/** `directory` is the directory of new sessions. Default: the server's own. */
 export function createSessions(drive: Drive, directory: string | undefined): Sessions {
   const { engine, source, info, reader, clock, onError } = drive
   return { prepare, guard, refresh, textOf, find }
 
   async function prepare(input: Parameters<Sessions['prepare']>[0]): Promise<PreparedPlace> {
     if (input.sessionID === undefined) return await create(input)
-    // First: a run that the snapshot doesn't show began with the rules.
+    // First, because a run that the snapshot doesn't show yet began with the rules.
     const guarded = input.guarded ? await guard({ ...targetOf(input), ...(await find(input.sessionID)) }) : undefined
     return { ...(await readRoot(input.sessionID)), guarded }
   }
@@ -57,8 +57,10 @@ export function createSessions(drive: Drive, directory: string | undefined): Ses
 
   async function guard(target: GuardTarget): Promise<Guarded> {
     if (source.guard) return await source.guard(target)
-    const words = `${source.name} can't be told to ask before it runs commands and edits files.`
-    throw new ReplyError('unguarded', `${words} Only let people prompt it who may approve that.`)
+    throw new ReplyError(
+      'unguarded',
+      `${source.name} can't be told to ask before it runs commands and edits files. Only grant prompts to people who may approve them too.`,
+    )
   }
 
   async function readRoot(sessionID: string): Promise<PreparedPlace> {
@@ -70,7 +72,7 @@ export function createSessions(drive: Drive, directory: string | undefined): Ses
     return { ...engine.place(sessionID), newestMessageID: unrevertedMessages(snapshot).at(-1)?.head.id }
   }
 
-  /** A server that shows no state of sessions still knows them. */
+  /** For a server that shows no state of sessions but still knows them. */
   async function knownRoot(place: SessionRef): Promise<SessionRef> {
     const known = await source.session(place)
     requireRoot(place.sessionID, known.parentID)
@@ -91,7 +93,7 @@ export function createSessions(drive: Drive, directory: string | undefined): Ses
       const message = await source.message(place, messageID)
       return message && writtenText(message.parts)
     } catch {
-      // Used only to distinguish prompts; an unknown text is taken for ours.
+      // Only used to distinguish prompts, and an unknown text counts as ours.
       return undefined
     }
   }
@@ -108,11 +110,11 @@ function targetOf({ agent, command }: Parameters<Sessions['prepare']>[0]): Guard
 
 export function requireRoot(sessionID: string, parentID: string | undefined): void {
   if (parentID === undefined) return
-  const words = `Session ${sessionID} belongs to a sub-agent; prompt the session that started it, ${parentID}.`
-  throw new ReplyError('invalid', words)
+  const message = `Session ${sessionID} belongs to a sub-agent. Prompt the session that started it, ${parentID}.`
+  throw new ReplyError('invalid', message)
 }
 
-/** What a person typed, without the server's additions. */
+/** The text that a person typed, without the server's additions. */
 export function writtenText(parts: readonly Part[]): string {
   return parts.flatMap((part) => (part.type === 'text' && !part.synthetic ? [part.text] : [])).join('\n\n')
 }

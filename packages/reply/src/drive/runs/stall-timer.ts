@@ -6,7 +6,7 @@ import type { TrackedStep } from '../../track/state.ts'
 export interface StallTimerOptions {
   readonly clock: SteadyClock
   readonly stalledAfterMs: { readonly first: number; readonly later: number }
-  /** Called when the reply made no progress for too long, and when it continues. */
+  /** Called when the reply made no progress for too long, and when it makes progress again. */
   readonly onStalled: (sessionID: string, stalled: boolean) => void
 }
 
@@ -14,7 +14,7 @@ export interface StallTimerOptions {
 export interface Limit {
   /** How long the reply may go without progress, in ms. */
   readonly timeoutMs: number
-  /** Called once, after that long without progress. */
+  /** Called once, after that time without progress. */
   readonly onTimeOut: () => void
 }
 
@@ -35,7 +35,7 @@ interface Watch {
   stop: () => void
 }
 
-/** Changes that don't count as progress: our own, and what the server repeats while nothing happens. */
+/** Changes that don't count as progress: our own, and those that the server repeats while nothing happens. */
 const idleTypes: ReadonlySet<ChangeType> = new Set<ChangeType>([
   'replyStarted',
   'phaseChanged',
@@ -46,7 +46,7 @@ const idleTypes: ReadonlySet<ChangeType> = new Set<ChangeType>([
 ])
 
 /**
- * Measures progress: real work resets the timer, heartbeats and repeated statuses don't, and it pauses while an ask
+ * Measures progress. Real work resets the timer, while heartbeats and repeated statuses don't. Pauses while an ask
  * waits for a person.
  */
 export function createStallTimer(options: StallTimerOptions): StallTimer {
@@ -88,11 +88,11 @@ export function createStallTimer(options: StallTimerOptions): StallTimer {
     arm(watch)
   }
 
-  /** One timer per reply, set to the earliest limit; events only update the time. */
+  /** Sets one timer per reply to the earliest limit. Events only update the time. */
   function arm(watch: Watch): void {
     const limitMs = nextLimit(watch)
     const dueMs = limitMs - (clock.monotonic() - watch.lastAt)
-    // A limit that has passed, such as of a reply that waits to retry, is looked at again after as long.
+    // A limit that has passed, for example of a reply that waits to retry, is checked again after the same time.
     watch.stop = clock.after(dueMs > 0 ? dueMs : limitMs, () => check(watch))
   }
 
@@ -115,9 +115,9 @@ export function createStallTimer(options: StallTimerOptions): StallTimer {
     watch.limits = watch.limits.filter((other) => !due.includes(other))
     for (const { onTimeOut } of due) onTimeOut()
     if (watches.get(sessionID) !== watch) return
-    // A reply that waits to retry says so and is not stalled.
-    const isStanding = !watch.reply.stalled && watch.reply.phase !== 'retrying'
-    if (isStanding && silentMs >= stallLimit(watch)) options.onStalled(sessionID, true)
+    // A reply that waits to retry is not stalled.
+    const canStall = !watch.reply.stalled && watch.reply.phase !== 'retrying'
+    if (canStall && silentMs >= stallLimit(watch)) options.onStalled(sessionID, true)
     arm(watch)
   }
 

@@ -10,14 +10,14 @@ export interface StandInOptions {
   readonly sessionID: string
   readonly text?: string | undefined
   readonly at: number
-  /** `noted`: the message is stored, and nothing runs for it. `parked`: it stays there until the next prompt. */
+  /** `noted`: the message is stored and nothing runs for it. `parked`: it waits until the next prompt. */
   readonly end:
     | { readonly type: 'aborted' | 'noted' }
     | { readonly type: 'parked'; readonly messageID: string }
     | { readonly type: 'failed'; readonly error: unknown }
 }
 
-/** Builds a settled reply for a prompt for which nothing runs on the server. */
+/** Builds a settled reply for a prompt that nothing runs for on the server. */
 export function standIn({ sessionID, text, at, end }: StandInOptions): Reduction {
   const events: SessionScopedEvent[] = [{ type: 'opened', sessionID, text, at }]
   if (end.type === 'aborted' || end.type === 'parked')

@@ -17,10 +17,11 @@ import { holdsOnlyANote } from './whose-run.ts'
 /**
  * Posts a prompt and follows the reply to it:
  *
- * 1. Prepare: waits for the connection, finds or creates the session. Nothing is posted yet, so a stop drops the prompt.
- * 2. Post, exactly once, when the caller's `onPosting` is through. If the session is at rest, its next reply is opened
- * first (`postToOwnReply`). If it is busy, the running reply takes the prompt, or the next one does (`postIntoRun`). A
- * note may be posted in either case (`postNote`). A post that the server didn't get is tried again (`postPrompt`).
+ * 1. Prepare: waits for the connection, then finds or creates the session. Nothing is posted yet, so a stop drops the
+ * prompt.
+ * 2. Post exactly once, after the caller's `onPosting`. If the session is idle, its next reply is opened first
+ * (`postToOwnReply`). If it is busy, the running reply or the next one includes the prompt (`postIntoRun`). A note may
+ * be posted in either case (`postNote`). A post that the server didn't get is retried (`postPrompt`).
  * 3. Attach: once the reply is found, the stream and the observers follow it to its end (`createFollowedRun`).
  *
  * If nothing runs for the prompt, a stand-in reply carries the reason.
@@ -28,7 +29,7 @@ import { holdsOnlyANote } from './whose-run.ts'
 export function startRun({ server, request, ...options }: StartRunOptions): ReplyStream {
   const { engine, clock } = server
   const { kind, input } = request
-  /** What the person said, if the server keeps it verbatim; it wraps a command's text in other words. */
+  /** The prompt's text, if the server keeps it verbatim. Absent for a command, because servers wrap its text. */
   const text = kind === 'command' || request.text?.trim() === '' ? undefined : request.text
   const run = createFollowedRun(server, { kind, text: request.text, sessionID: input.sessionID }, options)
   const { attach, drop, fail, endWith } = run
@@ -47,11 +48,11 @@ export function startRun({ server, request, ...options }: StartRunOptions): Repl
       let place = await prepareAgain({ server, input, over: run.over, isPointless })
       if (!place) return drop(sessionID)
       sessionID = place.sessionID
-      // The end of the run before may have come with the end of the connection.
+      // The previous run may have ended together with the connection.
       if (!server.liveness.isLive()) await whenReady()
       if (run.isStopped()) return drop(sessionID)
       let isAnnounced = options.onPosting === undefined
-      // Between the last check and the post nothing may run: another prompt may wait for the same end.
+      // Nothing may run between the last check and the post, because another prompt may wait for the same end.
       for (let running = runBefore(place); running || !isAnnounced; running = runBefore(place)) {
         if (running) await waitFor(running)
         else await announce(place)
@@ -74,13 +75,13 @@ export function startRun({ server, request, ...options }: StartRunOptions): Repl
     return run.isStopped() || run.over.aborted
   }
 
-  /** The run may end with the connection, or by a stop that covers this session's asks. */
+  /** Waits until a run settles. It may end with the connection, or by a stop that covers this session's asks. */
   async function waitFor(running: LiveReply): Promise<void> {
     await whenSettled(running, run.over)
     if (!isPointless()) await whenReady()
   }
 
-  /** Tells the caller what to look for if this process ends before the reply does. */
+  /** Gives the caller the data to find the prompt again if this process ends before the reply does. */
   async function announce({ sessionID, directory, newestMessageID: after }: PreparedPlace): Promise<void> {
     messageID = server.info.current().nextMessageID?.()
     const noReply = kind === 'note' ? (true as const) : undefined
@@ -88,15 +89,15 @@ export function startRun({ server, request, ...options }: StartRunOptions): Repl
     await options.onPosting?.(posted)
   }
 
-  /** From then on the session's asks can be answered again. */
+  /** Waits for the connection. After that, the session's asks can be answered again. */
   async function whenReady(): Promise<void> {
     await server.liveness.whenLive()
     if (request.input.sessionID !== undefined) await server.stopping.reopen(request.input.sessionID)
   }
 
   /**
-   * The run that must end before the prompt can be posted: where a busy session takes no prompt, or where that run may
-   * have begun without the rules that this prompt needs.
+   * The run that must end before the prompt can be posted: a busy session that takes no prompts, or a run that may have
+   * begun without the guard that this prompt needs.
    */
   function runBefore({ sessionID, guarded }: PreparedPlace): LiveReply | undefined {
     const running = engine.openReply(sessionID) && engine.replies.newest(sessionID)
@@ -117,12 +118,12 @@ export function startRun({ server, request, ...options }: StartRunOptions): Repl
     } catch (error) {
       if (!isCurrent(server, opened)) return
       if (wasNeverSent(error) && run.isStopped()) dropReply(sessionID)
-      // A later check finds out whether the server took it.
+      // A later check determines whether the server took it.
       else if (!isUncertain(error)) failReply(sessionID, error)
     }
   }
 
-  /** Nothing runs for the prompt, and the connection has broken off since it was posted. */
+  /** Posts the prompt again if nothing runs for it, after the connection broke. */
   async function again(
     { sessionID, directory, newestMessageID: after }: PreparedPlace,
     opened: LiveReply,
@@ -139,7 +140,7 @@ export function startRun({ server, request, ...options }: StartRunOptions): Repl
     const left = await findReply(place, attach)
     const { sessionID } = place
     if (left === 'parked' && messageID !== undefined) return endWith({ sessionID, end: { type: 'parked', messageID } })
-    // It was taken back, or an abort was requested and the prompt was never seen.
+    // It was withdrawn, or aborted before it was ever seen.
     if (!run.isAttached()) drop(sessionID)
   }
 

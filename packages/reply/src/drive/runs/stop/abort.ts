@@ -17,32 +17,32 @@ import type { Stopping } from './stopping.ts'
 
 export interface AbortRequest {
   readonly reason?: 'requested' | 'timed-out' | undefined
-  /** A prompt that is being posted. The abort waits for it: one that overtook it would leave its run going. */
+  /** The post of a prompt. The abort waits for it, because an abort that overtakes it would leave its run going. */
   readonly after?: Promise<unknown> | undefined
 }
 
 export interface Aborting {
   /**
-   * Ends all work in a session and below it, whether or not its reply is known. Concurrent calls for one session share
-   * one abort. Never rejects.
+   * Ends all work in a session and below it, even if its reply isn't known. Concurrent calls for one session share one
+   * abort. Never rejects.
    */
   abort(sessionID: string, request?: AbortRequest): Promise<Aborted>
 }
 
 const maxTries = 5
 
-/** Limits for listing what is pending before the abort is sent, and for the whole abort. */
+/** The limits for listing pending asks before the abort is sent, and for the whole abort, in ms. */
 const listMs = 5000
 const wholeMs = 30_000
 
-/** How often a session that the stream doesn't report on is polled. */
+/** How often a session without a reply is polled, in ms. */
 const lookMs = 100
 
 /**
- * Ends a run on the server. From the first moment, no ask of its tree can be answered, and the known asks are rejected:
- * an abort leaves permissions pending, and approving one later would still run the command. Then walks the tree,
- * rejects what is pending in it, aborts the run and checks again; repeats all of that while anything is at work. The
- * reply settles as `aborted` only if the server was seen at rest, otherwise as `lost` with the reason `not-stopped`.
+ * Ends a run on the server. At once, no ask of its tree can be answered any more, and the known asks are rejected: an
+ * abort leaves permissions pending, and approving one later would still run the command. Then walks the tree, rejects
+ * its pending asks, aborts the run and checks again, and repeats that while anything is running. The reply settles as
+ * `aborted` only if the server was seen idle, otherwise as `lost` with the reason `not-stopped`.
  */
 export function createAborting(
   drive: Drive,
@@ -77,7 +77,7 @@ export function createAborting(
     let isOver = false
     let lastError: ReplyError | undefined
     mark()
-    // Some agents are told of the abort before the asks that it ends.
+    // Some agents must receive the abort before the asks that it ends.
     const mustReject = info.current().abortsAsks !== true
     const rejections = (mustReject ? (known()?.asks ?? []) : []).filter((ask) => ask.status === 'pending').map(reject)
     const aborted = (await within(clock, wholeMs, tryAll())) ?? { type: 'not-stopped', error: lastError }
@@ -96,7 +96,7 @@ export function createAborting(
           const place = await find(sessionID)
           const found = tree ?? createTree(source, place, parentOf, stop.cover)
           tree = found
-          // A rejection ends the run, and a prompt behind it would begin.
+          // First, because a rejection ends the run and a queued prompt would begin.
           await within(clock, listMs, inbox.clear(place, found.found()).catch(report))
           if (mustReject) await within(clock, listMs, clear(place, found).catch(report))
           await Promise.all([source.abort(place), ...busy.map(async (id) => await end({ ...place, sessionID: id }))])
@@ -116,7 +116,7 @@ export function createAborting(
       return { type: 'not-stopped', error: lastError }
     }
 
-    /** Ends a sub-agent's run. One whose session was deleted has ended. */
+    /** Ends a sub-agent's run. If its session was deleted, the run has ended. */
     async function end(place: SessionRef): Promise<void> {
       await source.abort(place).catch((error: unknown) => {
         if (!(error instanceof ReplyError && error.type === 'gone')) throw error
@@ -124,14 +124,14 @@ export function createAborting(
     }
 
     /**
-     * Rejects everything that the server lists as pending in the tree; the stream may not have reported the newest
-     * asks. Returns whether all were rejected.
+     * Rejects all asks that the server lists as pending in the tree, because the stream may not have reported the
+     * newest. Returns whether all were rejected.
      */
     async function clear({ directory }: SessionRef, tree: Tree): Promise<boolean> {
       tree.add(idsOf(known()))
       const [{ asks: listed, isWhole }] = await Promise.all([source.asks(directory), tree.walk()])
       const isListed = (ask: Ask): boolean => listed.some((other) => other.requestID === ask.requestID)
-      // If the server can't list all, falls back to what the stream reported.
+      // If the server can't list all, adds those that the stream reported.
       const streamed = isWhole ? [] : (known()?.asks ?? []).filter((ask) => ask.status === 'pending' && !isListed(ask))
       const asks = [...listed, ...streamed]
       const held = await Promise.all(asks.map((ask) => tree.holds(ask.sessionID)))
@@ -159,7 +159,7 @@ export function createAborting(
       return ids.filter((_, index) => held[index])
     }
 
-    /** Waits until the run is at rest according to the stream, or until `graceMs` have passed. */
+    /** Waits until the run is idle according to the stream, or until `graceMs` have passed. */
     async function resting(place: SessionRef, tree: Tree): Promise<void> {
       if (known()) return await pauseUntil(isAtRest)
       for (let waitedMs = 0; waitedMs < graceMs && !isOver; waitedMs += lookMs) {
@@ -173,7 +173,7 @@ export function createAborting(
       return !reply || (engine.idleOf(sessionID) === 'heard' && isAtEnd(reply) && !isAtWorkBelow(reply))
     }
 
-    /** Whether the posted prompt has started: a server that has just been started may take seconds. */
+    /** Whether the posted prompt has started. A server that was just started may take seconds. */
     function hasBegun(): boolean {
       const reply = known()
       return reply?.phase !== 'waiting' || reply.promptIDs.length > 0
@@ -201,7 +201,10 @@ export function createAborting(
       engine.apply([{ type: 'abort-requested', sessionID, reason, at: clock.now() }])
     }
 
-    /** Sub-agents in the background don't end with the reply that started them. */
+    /**
+     * Settles the reply. Background sub-agents are settled too, because they don't end with the reply that started
+     * them.
+     */
     function finish(aborted: Aborted): void {
       const { type } = aborted
       mark()
@@ -217,7 +220,7 @@ export function createAborting(
       engine.apply([...below, { type: 'settle', sessionID, at, by: 'grace', parkedPromptIDs: parked }])
     }
 
-    /** The session's open reply as the stream reports it. */
+    /** The session's open reply, as reported by the stream. */
     function known(): Reply | undefined {
       const root = rootOf(sessionID)
       const reply = root && findReply(root, sessionID)

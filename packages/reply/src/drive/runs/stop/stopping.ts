@@ -1,41 +1,43 @@
 import type { SessionRef } from '../../../session-ref.ts'
 
-/** A session being stopped, with the sub-agents below it. */
+/** A session that is being stopped, and the sub-agents below it. */
 export interface Stop {
-  /** Adds sub-agents that were found in the meantime; cancels answers to their asks in flight. */
+  /** Adds sub-agents that were found later, and cancels answers to their asks that are in flight. */
   cover(sessionIDs: Iterable<string>): void
-  /** The ask was rejected for this stop: it can't be answered later either. */
+  /** Call it when the ask was rejected for this stop. It can't be answered later either. */
   close(requestID: string): void
   /**
-   * After a stop that was seen to work, later asks belong to a new run. Otherwise only a new prompt opens the session
-   * again.
+   * Ends the stop. If it was confirmed, later asks belong to a new run. Otherwise only a new prompt reopens the
+   * session.
    */
   end(isStopped: boolean): void
 }
 
-/** The ask that an answer is for. */
+/** The ask to answer. */
 export interface Addressee {
   readonly requestID: string
-  /** The asking session and its ancestors, as far as known. */
+  /** The asking session and its known ancestors. */
   readonly sessionIDs: readonly string[]
-  /** The topmost of them, if it isn't known to be a root. */
+  /** The top one of them, if it may not be a root. */
   readonly unplaced?: SessionRef | undefined
 }
 
 /** Permission to send one answer. */
 export interface Permit {
-  /** Aborts as soon as a stop covers the ask: an unsent answer must not be sent then. */
+  /** Aborts as soon as a stop covers the ask. An unsent answer must not be sent then. */
   readonly signal: AbortSignal
-  /** Looks up the session's ancestors if that matters. Rejects if the server doesn't answer. */
+  /** Looks up the session's ancestors if needed. Rejects if the server doesn't answer. */
   placed(): Promise<void>
   release(): void
 }
 
 export interface Stopping {
-  /** From now on, asks of these sessions can't be answered. The first id is the session being stopped. */
+  /** Begins a stop. Asks of these sessions can't be answered from now on. The first id is the session being stopped. */
   begin(sessionIDs: readonly [string, ...string[]]): Stop
   permit(addressee: Addressee): Permit
-  /** For a new prompt: resolves when no stop of the session is running. From then on its asks can be answered. */
+  /**
+   * Reopens a session for a new prompt. Resolves when no stop of the session is running. Its asks can then be answered.
+   */
   reopen(sessionID: string): Promise<void>
 }
 
@@ -52,12 +54,12 @@ interface Sending {
   readonly abort: AbortController
 }
 
-/** How many rejected asks are remembered. Servers up to 1.14 accept answers to them, without effect. */
+/** How many rejected asks are kept. Servers up to 1.14 accept answers to them, without effect. */
 const maxClosed = 1000
 
-/** Decides which asks can still be answered; the only place that knows which sessions are being stopped. */
+/** Decides which asks can still be answered. Only this file knows which sessions are being stopped. */
 export function createStopping(options: {
-  /** The parent's id, over REST; undefined for a root. */
+  /** Reads the parent's id over REST. Undefined for a root. */
   readonly parentOf: (place: SessionRef) => Promise<string | undefined>
 }): Stopping {
   const entries = new Set<Entry>()
@@ -74,11 +76,11 @@ export function createStopping(options: {
     })
     const entry: Entry = { sessionID, covered: new Set(sessionIDs), isUnderWay: true, over }
     entries.add(entry)
-    takeBack()
+    cancelCovered()
     return {
       cover: (ids) => {
         for (const id of ids) entry.covered.add(id)
-        takeBack()
+        cancelCovered()
       },
       close: (requestID) => {
         closed.add(requestID)
@@ -95,7 +97,7 @@ export function createStopping(options: {
   function permit({ requestID, sessionIDs, unplaced }: Addressee): Permit {
     const one: Sending = { requestID, sessionIDs: new Set(sessionIDs), abort: new AbortController() }
     sending.add(one)
-    takeBack()
+    cancelCovered()
     return {
       signal: one.abort.signal,
       release: () => sending.delete(one),
@@ -104,14 +106,14 @@ export function createStopping(options: {
           const sessionID = await options.parentOf(top)
           if (sessionID === undefined || one.sessionIDs.has(sessionID)) return
           one.sessionIDs.add(sessionID)
-          takeBack()
+          cancelCovered()
           top = { ...top, sessionID }
         }
       },
     }
   }
 
-  function takeBack(): void {
+  function cancelCovered(): void {
     for (const { requestID, sessionIDs, abort } of sending) {
       const isCovered = [...entries].some(({ covered }) => [...sessionIDs].some((id) => covered.has(id)))
       if (isCovered || closed.has(requestID)) abort.abort()

@@ -2,7 +2,7 @@ import type { ReplyObserver } from '@reply/core'
 
 interface Counter {
   readonly observer: ReplyObserver
-  /** Counts the UTF-16 units of text that came as deltas, and the settled replies. */
+  /** Counts the UTF-16 units of text deltas, and the settled replies. */
   readonly count: { units: number; settled: number }
 }
 

@@ -2,7 +2,7 @@
 export interface Goal {
   /** The id in `--only` and in the rows of `--json`. */
   readonly id: string
-  /** What is measured, in a few words. */
+  /** A short description of the measurement. */
   readonly what: string
   readonly unit:
     | '× the floor'
@@ -22,7 +22,7 @@ export interface Goal {
 
 type Bound = { readonly atMost: number } | { readonly atLeast: number }
 
-/** How long to measure. `quick` is a rough check while working; its figures vary. */
+/** How long to measure. `quick` is a rough check while working, and its figures vary. */
 export type Effort = 'full' | 'quick'
 
 /** A goal's row in `--json`. */
@@ -38,10 +38,10 @@ export function keeps(value: number, bound: Bound): boolean {
   return 'atMost' in bound ? value <= bound.atMost : value >= bound.atLeast
 }
 
-export function inWords(bound: Bound): string {
+export function boundText(bound: Bound): string {
   return 'atMost' in bound ? `≤ ${bound.atMost}` : `≥ ${bound.atLeast}`
 }
 
 export function rowOf({ id, unit, bound }: Goal, value: number): Row {
-  return { id, value, unit, goal: inWords(bound), holds: keeps(value, bound) }
+  return { id, value, unit, goal: boundText(bound), holds: keeps(value, bound) }
 }

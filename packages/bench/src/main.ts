@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { arch, cpus, loadavg, platform, totalmem } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { type Effort, type Goal, inWords, keeps, rowOf } from './goal.ts'
+import { boundText, type Effort, type Goal, keeps, rowOf } from './goal.ts'
 import { goals } from './goals.ts'
 
 /** Timeout of a goal, in ms. Every goal takes less than half of it. */
@@ -93,7 +93,7 @@ function toTable(measured: readonly Measured[]): string {
     goal.id,
     goal.what,
     `${rounded(value)} ${goal.unit}`,
-    inWords(goal.bound),
+    boundText(goal.bound),
     holds(goal, value),
   ])
   const widths = head.map((title, column) => Math.max(title.length, ...lines.map((line) => line[column]?.length ?? 0)))

@@ -3,7 +3,7 @@ export interface Server {
   readonly fetch: typeof fetch
   /** Queues chunks of the event stream. Each is delivered when the one before has been read, as from a socket. */
   send(chunks: Iterable<Uint8Array>): void
-  /** Ends the event stream; a reconnect gets a new one. */
+  /** Ends the event stream. A reconnect gets a new one. */
   cut(): void
 }
 

@@ -32,7 +32,7 @@ async function cutAt(event: number): Promise<string> {
   await publishTo(event)
   server.cut('end')
   server.publish(2)
-  while (!server.isHeard) await clock.advance(1_000, rest)
+  while (!server.hasListener) await clock.advance(1_000, rest)
   await publishTo(server.length)
   await clock.advance(10_000, rest)
   await opencode.close()

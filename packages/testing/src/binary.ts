@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { TestingError } from './error.ts'
 import { isOpenCode2 } from './generation.ts'
 
-/** The repository's primary test version; `npm install` brings it on Linux x64. */
+/** The repository's primary test version. `npm install` installs it on Linux x64. */
 export const defaultVersion = '1.18.33'
 
 /** Which OpenCode to run, and where to keep it. */
@@ -15,12 +15,15 @@ export interface BinaryOptions {
   /** Default {@link defaultVersion}. */
   readonly version?: string
   /**
-   * Where other versions are cached; default `$REPLY_OPENCODE_CACHE`, else `reply/opencode` in the user's cache folder.
+   * * Where other versions are cached. Default `$REPLY_OPENCODE_CACHE`, else `reply/opencode` in the user's cache
+   * folder.
    */
   readonly cache?: string
 }
 
-/** OpenCode's own names: windows, not win32; baseline builds run on CPUs without AVX2; musl builds on Alpine. */
+/**
+ * OpenCode's own names: `windows` instead of `win32`. Baseline builds run on CPUs without AVX2, musl builds on Alpine.
+ */
 const packageName = (version = defaultVersion): string => {
   const platform = process.platform === 'win32' ? 'windows' : process.platform
   const names = [`${isOpenCode2(version) ? '@opencode-ai/cli' : 'opencode'}-${platform}-${process.arch}`]
@@ -82,17 +85,19 @@ export const npmInstall = (folder: string, what: string): Promise<void> =>
       stdio: ['ignore', 'ignore', 'pipe'],
       shell: process.platform === 'win32',
     })
-    let said = ''
+    let output = ''
     npm.stderr.on('data', (chunk: Buffer) => {
-      said = `${said}${chunk.toString('utf8')}`.slice(-2000)
+      output = `${output}${chunk.toString('utf8')}`.slice(-2000)
     })
     npm.once('error', reject)
-    npm.once('close', (code) => (code === 0 ? resolve() : reject(new Error(`npm exited with ${code}: ${said.trim()}`))))
+    npm.once('close', (code) =>
+      code === 0 ? resolve() : reject(new Error(`npm exited with ${code}: ${output.trim()}`)),
+    )
   })
 
 /**
- * The path of an OpenCode binary: from `node_modules` if it has the version, else from the cache, else downloaded into
- * the cache with npm (once; concurrent calls don't conflict). Fails with type `install`.
+ * Returns the path of an OpenCode binary: the one in `node_modules` if its version matches, else the cached one, else
+ * it is downloaded into the cache with npm. Safe to call concurrently. Rejects with type `install`.
  */
 export const opencodeBinary = async (options: BinaryOptions = {}): Promise<string> => {
   const version = options.version ?? defaultVersion

@@ -1,6 +1,6 @@
 /**
- * Keys to drop: our own clock's stamps, fields that only REST reports, an observer's reason for giving up, repetitions
- * of the wire or of a tool part, and marks of gaps in one's own stream.
+ * Keys to drop: stamps of our own clock, fields that only REST reports, an observer's reason for giving up, repetitions
+ * of the wire or of a tool part, and marks of gaps in the observer's own stream.
  */
 const passing = new Set([
   'raw',
@@ -18,9 +18,9 @@ const passing = new Set([
 ])
 
 /**
- * A reply as JSON without what differs between two ways of following the same run: times, the wire's own objects, the
- * context window (read over REST), an ask's directory (only on `/global/event`), and an ask's call (which repeats its
- * tool part). Two replies from the same events are equal under it.
+ * A reply as JSON, without the fields that differ between two ways of following the same run: times, the wire's own
+ * objects, the context window (read over REST), an ask's directory (only on `/global/event`), and an ask's call (which
+ * repeats its tool part). Two replies from the same events have equal results.
  */
 export const comparableReply = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(comparableReply)
@@ -31,7 +31,7 @@ export const comparableReply = (value: unknown): unknown => {
       .filter(
         ([key, item]) => !passing.has(key) && item !== undefined && !(key === 'directory' && 'requestID' in value),
       )
-      // The words for the reason for giving up.
+      // The wording of the reason for giving up.
       .filter(([key, item]) => !(key === 'error' && lostReason !== undefined && item?.name === lostReason))
       .map(([key, item]) => [key, comparableReply(item)]),
   )

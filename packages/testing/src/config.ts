@@ -1,8 +1,8 @@
 import { renamedTools } from './generation.ts'
 
-/** What a test may add to `opencode.json` besides the scripted model. */
+/** Settings that your test can add to `opencode.json`, besides the scripted model. */
 export interface OpencodeConfig {
-  /** Per tool, or per tool and pattern; the last matching rule wins. */
+  /** Per tool, or per tool and pattern. The last matching rule wins. */
   readonly permission?: Readonly<Record<string, Rule | Readonly<Record<string, Rule>>>>
   /** The setting `agent`, by the agent's name. */
   readonly agent?: Readonly<Record<string, unknown>>
@@ -10,9 +10,9 @@ export interface OpencodeConfig {
   readonly command?: Readonly<Record<string, Command>>
   /** Written only for servers from 1.18: older ones refuse the whole file. */
   readonly subagentDepth?: number
-  /** The model's context window in tokens; default 200,000. */
+  /** The model's context window in tokens. Default 200,000. */
   readonly contextLimit?: number
-  /** The model's output limit in tokens; default 8,000. */
+  /** The model's output limit in tokens. Default 8,000. */
   readonly outputLimit?: number
   /** Any other settings, unchanged. */
   readonly extra?: Readonly<Record<string, unknown>>

@@ -1,6 +1,6 @@
 /**
- * What failed: a fake of that name was used wrongly, or the scripted model, the installation or launch of a server, a
- * recording, or a demo scenario by its name.
+ * What failed: the scripted model, the installation or launch of a server, reading a recording, or finding a demo
+ * scenario. A platform's name means that its fake was used wrongly.
  */
 export type TestingFailure =
   | 'model'
@@ -13,7 +13,7 @@ export type TestingFailure =
   | 'discord'
   | 'slack'
 
-/** The package's only error class: the message says what failed, with the value, and what to do about it. */
+/** The package's only error class. Its message names the failure, the value, and the fix. */
 export class TestingError extends Error {
   override readonly name = 'TestingError'
   /** What failed. */

@@ -11,7 +11,7 @@ export const isOpenCode2 = (version: string): boolean => /^(?:2\.|0\.0\.0-next-)
 /** The tools that OpenCode 2 names otherwise. */
 export const renamedTools: Readonly<Record<string, string>> = { bash: 'shell', task: 'subagent' }
 
-/** Scripts name version 1's tools; this writes their calls as the generation does. */
+/** Scripts use the tool names of OpenCode 1. Translates their calls for the given generation. */
 export const inGeneration = (generation: 1 | 2, pieces: ModelAnswer): ModelAnswer =>
   generation === 1
     ? pieces

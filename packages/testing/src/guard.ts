@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
 
-/** Cleans up after a process that could not do it itself. */
+/** Cleans up after a process that was killed. */
 export interface Guard {
-  /** From now on this server ends with our process; undefined when it has ended. */
+  /** Makes the guard end this server when our process ends. Pass undefined once the server has ended. */
   watch(pid: number | undefined): void
   /** There is nothing left to clean up. */
   dismiss(): void
@@ -14,12 +14,12 @@ const program = `
 const { rmSync } = require('node:fs')
 const root = process.argv[1]
 let watched = 0
-let said = ''
+let received = ''
 process.stdin.setEncoding('utf8')
 process.stdin.on('data', (chunk) => {
-  said += chunk
-  const lines = said.split('\\n')
-  said = lines.pop()
+  received += chunk
+  const lines = received.split('\\n')
+  received = lines.pop()
   if (lines.length > 0) watched = Number(lines.at(-1))
 })
 process.stdin.on('end', () => {
@@ -34,7 +34,7 @@ process.stdin.on('end', () => {
 export const startGuard = (root: string): Guard => {
   // Detached: a Control-C in the terminal goes to the whole group and must not end the guard before it has cleaned up.
   const child = spawn(process.execPath, ['-e', program, root], { stdio: ['pipe', 'ignore', 'ignore'], detached: true })
-  // A guard that has ended can't receive messages; its end says enough.
+  // A guard that has ended can't receive messages, so sending to it may fail.
   child.stdin.on('error', () => {})
   child.on('error', () => {})
   child.unref()

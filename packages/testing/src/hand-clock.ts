@@ -1,8 +1,8 @@
-/** A clock that only moves by hand. Fits every `clock` option of our packages. */
+/** A clock that only moves when you advance it. Fits every `clock` option of our packages. */
 export interface HandClock {
-  /** Ms since the epoch: what has passed, and the steps. */
+  /** Ms since the epoch, including steps of the wall clock. */
   now(): number
-  /** Ms since the epoch without the steps. Never goes back. */
+  /** Ms since the epoch, without the steps. Never goes back. */
   monotonic(): number
   /**
    * Sets the wall clock forward, or back with a negative number. No time passes: timers and `monotonic` don't notice.
@@ -57,7 +57,7 @@ export function createHandClock(startMs = Date.UTC(2026, 0, 1)): HandClock {
     time = end
   }
 
-  /** Of several timers due at the same time, the one that was set first: a set keeps the order. */
+  /** If several timers are due at the same time, the one that was set first. A set keeps the order. */
   function earliest(end: number): Timer | undefined {
     let found: Timer | undefined
     for (const timer of timers) if (timer.at <= end && (!found || timer.at < found.at)) found = timer

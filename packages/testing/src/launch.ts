@@ -10,7 +10,7 @@ import { onFreePort } from './port.ts'
 import { createProjectIn, createRoot } from './project.ts'
 import { startServer } from './server.ts'
 
-/** The server to launch, and the project that it works in. */
+/** Which server to launch, and its project. */
 export interface LaunchOptions extends BinaryOptions {
   /** The model for the server, or its base URL. */
   readonly model: Pick<ScriptedModel, 'url'> | string
@@ -20,17 +20,17 @@ export interface LaunchOptions extends BinaryOptions {
   readonly files?: Readonly<Record<string, string>>
   /** The password that clients must send: the server's `OPENCODE_SERVER_PASSWORD`. Default: none required. */
   readonly password?: string
-  /** Whether OpenCode 2 runs as its managed service, which resumes by itself what a stop interrupted. Default false. */
+  /** Whether OpenCode 2 runs as its managed service, which resumes interrupted runs when it starts. Default false. */
   readonly service?: boolean
   /** Added to the server's environment. */
   readonly env?: Readonly<Record<string, string>>
   /** Default: any free port. */
   readonly port?: number
-  /** How long to wait until the server answers, in ms; default 60,000. */
+  /** How long to wait until the server answers, in ms. Default 60,000. */
   readonly readyMs?: number
   /**
-   * Whether to set up the project's instance before `launchOpencode` resolves, and to fail if its config is invalid;
-   * default true.
+   * * Whether to set up the project's instance before `launchOpencode` resolves, and to fail if its config is invalid.
+   * Default true.
    */
   readonly warm?: boolean
 }
@@ -53,7 +53,7 @@ export interface OpencodeServer {
   output(): string
   /** Writes files into the project, without committing them. */
   write(files: Readonly<Record<string, string>>): Promise<void>
-  /** Kills the server, as a crash would; home and project stay. */
+  /** Kills the server, like a crash. Home and project stay. */
   kill(): Promise<void>
   /** Stops the server if it runs, and starts it again with the same home, project and port. */
   restart(): Promise<void>
@@ -63,7 +63,7 @@ export interface OpencodeServer {
 
 /**
  * Starts a real OpenCode server in a throw-away home and project, pointed at a scripted model, and waits until it
- * answers. Several may run at once. `stop()` removes everything, as does the end of the process.
+ * answers. You can start several. `stop()` removes everything, and so does the end of your process.
  */
 export const launchOpencode = async (options: LaunchOptions): Promise<OpencodeServer> => {
   const version = options.version ?? defaultVersion
@@ -71,7 +71,7 @@ export const launchOpencode = async (options: LaunchOptions): Promise<OpencodeSe
   const modelUrl = typeof options.model === 'string' ? options.model : options.model.url
   const second = isOpenCode2(version)
   const root = createRoot()
-  // From here on: also what a process leaves that is killed while the project is made.
+  // The guard starts here, so that it also cleans up if the process is killed while the project is made.
   const guard = startGuard(root)
   const project = await createProjectIn(root, {
     ...options.files,
@@ -144,31 +144,31 @@ const authorizationOf = (env: Readonly<Record<string, string>>): Readonly<Record
   return { authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` }
 }
 
-/** The password of OpenCode 2 servers for which none was given: they always have one. */
+/** The default password of OpenCode 2 servers, which always have one. */
 export const openCode2Password = 'reply-test'
 
 const maxTries = 1200
 
-/** A new location of OpenCode 2 has no model for its first moments, and refuses prompts until then. */
+/** A new location of OpenCode 2 has no model for its first moments, and refuses prompts meanwhile. */
 const listModels = async (url: string, directory: string, headers: Readonly<Record<string, string>>): Promise<void> => {
   const route = `${url}/api/model?${new URLSearchParams({ 'location[directory]': directory })}`
   for (let tries = 0; tries < maxTries; tries++) {
     const response = await fetch(route, { headers })
-    const said: unknown = await response.json()
-    const models = typeof said === 'object' && said !== null && 'data' in said ? said.data : undefined
+    const body: unknown = await response.json()
+    const models = typeof body === 'object' && body !== null && 'data' in body ? body.data : undefined
     if (Array.isArray(models) && models.length > 0) return
     await sleep(50)
   }
   throw new TestingError('launch', `OpenCode at ${url} lists no model for ${directory}: check the config option.`)
 }
 
-/** A broken config only shows on the routes of a directory; health and the event stream look fine. */
+/** A broken config only shows on the routes of a directory. Health and the event stream look fine. */
 const warm = async (url: string, directory: string, headers: Readonly<Record<string, string>>): Promise<void> => {
   const response = await fetch(`${url}/config?directory=${encodeURIComponent(directory)}`, { headers })
   if (response.ok) return
-  const said = (await response.text()).slice(0, 500)
+  const reason = (await response.text()).slice(0, 500)
   throw new TestingError(
     'launch',
-    `OpenCode rejected its opencode.json (${response.status}): fix the config option. It said: ${said}`,
+    `OpenCode rejected its opencode.json (${response.status}): fix the config option. Its response: ${reason}`,
   )
 }

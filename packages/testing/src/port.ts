@@ -27,10 +27,7 @@ const isTaken = (port: number): Promise<boolean> =>
     socket.once('error', () => end(false))
   })
 
-/**
- * Starts something on a free port. Another program may take that port first; then this tries another one, up to five
- * in all.
- */
+/** Starts something on a free port. If another program takes that port first, tries another one, up to five in all. */
 export const onFreePort = async <T>(
   start: (port: number) => Promise<T>,
   nextPort: () => Promise<number> = freePort,

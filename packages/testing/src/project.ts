@@ -13,7 +13,7 @@ export interface Project {
   readonly home: string
   /** A git repository with one commit. */
   readonly directory: string
-  /** Writes files into the project, e.g. `{ 'src/a.ts': '…' }`, without committing them. */
+  /** Writes files into the project, for example `{ 'src/a.ts': '…' }`, without committing them. */
   write(files: Readonly<Record<string, string>>): Promise<void>
   /** Removes `root` with everything in it. */
   remove(): Promise<void>
@@ -37,7 +37,7 @@ const fixed = {
 export const createProject = async (files: Readonly<Record<string, string>> = {}): Promise<Project> =>
   await createProjectIn(createRoot(), files)
 
-/** Makes the throw-away folder alone. At once: its guard is to begin before anything can end the process. */
+/** Makes the throw-away folder alone. Synchronous, so that its guard starts before anything can end the process. */
 export const createRoot = (): string => realpathSync(mkdtempSync(join(tmpdir(), 'reply-')))
 
 /** The same as `createProject` in a folder of `createRoot`. */

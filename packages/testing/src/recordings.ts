@@ -5,7 +5,7 @@ import { gunzipSync, gzipSync } from 'node:zlib'
 import { TestingError } from './error.ts'
 import { isOpenCode2 } from './generation.ts'
 
-/** What our client did, in order: answers to questions and permissions, aborts and prompts. */
+/** A request of our client: an answer to a question or a permission, an abort or a prompt. */
 export interface RecordedPost {
   /** `POST`, `DELETE`, … in capitals. */
   readonly method: string
@@ -27,11 +27,11 @@ export interface RecordedSession {
   readonly todos: readonly unknown[]
   /** Ids of `GET /session/:id/children`. */
   readonly children: readonly string[]
-  /** The session's entry of `GET /session/status`; absent means idle. */
+  /** The session's entry of `GET /session/status`. Absent means idle. */
   readonly status?: unknown
 }
 
-/** What the server says over REST at the end of a recording, to compare with what the stream sent. */
+/** The server's REST responses at the end of a recording, to compare with the events of its stream. */
 export interface RecordedState {
   /** The server's version. */
   readonly version: string
@@ -43,15 +43,15 @@ export interface RecordedState {
   readonly roots: readonly string[]
   /** The final state of every session, sub-agents' included, by id. */
   readonly sessions: Readonly<Record<string, RecordedSession>>
-  /** What our client posted, in order. */
+  /** The requests of our client, in order. */
   readonly posted: readonly RecordedPost[]
 }
 
 /** Names one recording. */
 export interface RecordingName {
-  /** The server's version; see `recordedVersions`. */
+  /** The server's version. See `recordedVersions`. */
   readonly version: string
-  /** The name of a scenario; see `scenarios`. */
+  /** The name of a scenario. See `scenarios`. */
   readonly scenario: string
 }
 
@@ -62,8 +62,8 @@ export interface Recording extends RecordingName {
   /** The state at the end, over REST. */
   readonly truth: RecordedState
   /**
-   * The replies that a live `watch` produced during the recording, in order of opening, filtered by `lasting`.
-   * Undefined if none were stored.
+   * The replies that a live `watch` produced during the recording, in order of opening, as `comparableReply` returns
+   * them. Undefined if none were stored.
    */
   readonly watched?: readonly unknown[]
 }
@@ -108,7 +108,9 @@ export const listRecordings = ({
     )
 }
 
-/** Reads one recording: `/event`, or `/global/event` with `global`. Fails with type `recording` if it doesn't exist. */
+/**
+ * Reads one recording: `/event`, or `/global/event` with `global`. Throws with type `recording` if it doesn't exist.
+ */
 export const readRecording = (wanted: RecordingName & { readonly global?: boolean }): Recording => {
   const { version, scenario, global = false } = wanted
   const path = pathOf(wanted, global ? 'global' : 'event')

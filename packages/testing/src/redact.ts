@@ -1,14 +1,14 @@
-/** What a recording must not reveal about the machine that made it. */
+/** The paths and ports of the recording machine, which a recording must not reveal. */
 export interface Machine {
-  /** The project's directory; written as `/project`. */
+  /** The project's directory. Written as `/project`. */
   readonly directory: string
-  /** The home folder; written as `/home/user`. */
+  /** The home folder. Written as `/home/user`. */
   readonly home: string
-  /** The folder that contains both; written as `/tmp/reply`. */
+  /** The folder that contains both. Written as `/tmp/reply`. */
   readonly root: string
-  /** The port of the OpenCode server; written as 4096. */
+  /** The port of the OpenCode server. Written as 4096. */
   readonly serverPort: number
-  /** The port of the scripted model; written as 4095. */
+  /** The port of the scripted model. Written as 4095. */
   readonly modelPort: number
 }
 
@@ -33,6 +33,6 @@ const pathForms = (path: string, stand: string): readonly (readonly [string, str
   return forms.filter(([form], index) => forms.findIndex(([other]) => other === form) === index)
 }
 
-/** Replaces the recording machine's paths and ports with fixed ones; deterministic. */
+/** Replaces the recording machine's paths and ports with fixed ones. Deterministic. */
 export const redact = (text: string, machine: Machine): string =>
   replacements(machine).reduce((done, [from, to]) => done.replaceAll(from, to), text)

@@ -1,13 +1,13 @@
 import type { OpencodeConfig } from './config.ts'
 import { type Script, type ScriptStep, type Scripts, scenarioToken } from './script.ts'
 
-/** A named situation: what the model says, and how the server is set up for it. */
+/** A named situation: the scripts of the model, and the settings of the server. */
 export interface Scenario {
   /** Names the scenario and its first script. */
   readonly name: string
-  /** One sentence: what a recording of it shows. */
+  /** One sentence about what its recording shows. */
   readonly shows: string
-  /** By the name in the token; the script with the scenario's own name answers its first prompt. */
+  /** By the name in the token. The script with the scenario's own name answers its first prompt. */
   readonly scripts: Scripts
   /** Settings of the server. Default: none besides the scripted model. */
   readonly config?: OpencodeConfig
@@ -15,11 +15,11 @@ export interface Scenario {
   readonly files?: Readonly<Record<string, string>>
   /** Added to the server's environment. */
   readonly env?: Readonly<Record<string, string>>
-  /** Whether the model keeps connections open between requests; default true. */
+  /** Whether the model keeps connections open between requests. Default true. */
   readonly keepAlive?: boolean
 }
 
-/** What the model says in a scenario, and how the server is set up. */
+/** The model's script in a scenario, and the settings of the server. */
 interface ScenarioOptions extends Omit<Scenario, 'name' | 'shows' | 'scripts'> {
   /** Steps of the script with the scenario's own name. */
   readonly steps: readonly ScriptStep[]
@@ -31,7 +31,7 @@ interface ScenarioOptions extends Omit<Scenario, 'name' | 'shows' | 'scripts'> {
   readonly more?: Readonly<Record<string, readonly ScriptStep[]>>
 }
 
-/** Defines a scenario; `[scenario:name/further]` reaches further scripts. */
+/** Defines a scenario. `[scenario:name/further]` selects one of its further scripts. */
 export const scenario = (name: string, shows: string, options: ScenarioOptions): Scenario => {
   const { steps, title, summary, more = {}, ...rest } = options
   const own: Script = {
@@ -44,5 +44,5 @@ export const scenario = (name: string, shows: string, options: ScenarioOptions):
 }
 
 /** A prompt that plays this scenario's first script. */
-export const promptFor = (name: string, words = 'Please do what the script says.'): string =>
-  `${words} ${scenarioToken(name)}`
+export const promptFor = (name: string, request = 'Please do what the script says.'): string =>
+  `${request} ${scenarioToken(name)}`

@@ -1,12 +1,12 @@
-/** How a scripted model answers one request: what it streams, in order. */
+/** One piece of a scripted answer. */
 export type AnswerPiece =
   /** Visible text, streamed in pieces of `chunk` code points. */
   | { readonly type: 'text'; readonly text: string; readonly chunk?: number }
   /** Thinking, streamed as the protocol does: `reasoning_content`, a `thinking` block, … */
   | { readonly type: 'reasoning'; readonly text: string; readonly chunk?: number }
   /**
-   * A tool call; its arguments are streamed in pieces of `chunk` code points. `{session}` in them is the last session
-   * id in a result.
+   * A tool call. Its arguments are streamed in pieces of `chunk` code points. `{session}` in them becomes the last
+   * session id in a result.
    */
   | { readonly type: 'tool'; readonly tool: string; readonly input: unknown; readonly chunk?: number }
   /** Answers with this HTTP status instead of a stream. Only as the first piece. */
@@ -15,9 +15,9 @@ export type AnswerPiece =
   | { readonly type: 'cut' }
   /** Waits until `release(name)`, or until the client disconnects. */
   | { readonly type: 'hold'; readonly name: string }
-  /** Tokens to report for this answer; the default is small. */
+  /** Tokens to report for this answer. The default is small. */
   | { readonly type: 'usage'; readonly input: number; readonly output: number; readonly cached?: number }
-  /** The finish reason in the words of the protocol; the default is its own for text or for calls. */
+  /** The finish reason, in the protocol's own spelling. Default: the one for text or for calls. */
   | { readonly type: 'finish'; readonly reason: string }
 
 type Headers = Readonly<Record<string, string>>
@@ -26,8 +26,8 @@ type Headers = Readonly<Record<string, string>>
 export type ModelAnswer = readonly AnswerPiece[]
 
 /**
- * One model step. `attempts` answers the first, second, … request for this step (the last one repeats), to script a
- * retry; `branches` picks by the content of the tool results since the prompt.
+ * One model step. To script a retry, `attempts` answers the first, second, … request for this step, and the last one
+ * repeats. `branches` selects by the content of the tool results since the prompt.
  */
 export type ScriptStep =
   | ModelAnswer
@@ -51,13 +51,13 @@ export interface Script {
 export type Scripts = Readonly<Record<string, Script>>
 
 /** Visible text, in pieces of `chunk` code points. */
-export const sayText = (words: string, chunk?: number): AnswerPiece =>
-  chunk === undefined ? { type: 'text', text: words } : { type: 'text', text: words, chunk }
+export const sayText = (text: string, chunk?: number): AnswerPiece =>
+  chunk === undefined ? { type: 'text', text } : { type: 'text', text, chunk }
 /** Thinking before an answer. */
-export const think = (words: string): AnswerPiece => ({ type: 'reasoning', text: words })
+export const think = (text: string): AnswerPiece => ({ type: 'reasoning', text })
 /** A call of the tool with that name. */
 export const callTool = (name: string, input: unknown): AnswerPiece => ({ type: 'tool', tool: name, input })
-/** Waits until the test releases it; see `Model.release`. */
+/** Waits until the test releases it. See `ScriptedModel.release`. */
 export const holdAnswer = (name: string): AnswerPiece => ({ type: 'hold', name })
 /** Breaks the connection in mid-answer. */
 export const cutConnection: AnswerPiece = { type: 'cut' }
@@ -73,4 +73,4 @@ const token = /\[scenario:([\w./-]+)\]/g
 export const scenarioToken = (name: string): string => `[scenario:${name}]`
 
 /** The last scenario that a text names. */
-export const scenarioIn = (words: string): string | undefined => [...words.matchAll(token)].at(-1)?.[1]
+export const scenarioIn = (text: string): string | undefined => [...text.matchAll(token)].at(-1)?.[1]

@@ -16,7 +16,7 @@ interface ServerOptions {
   readonly guard: Guard
   /** Added to the command line. */
   readonly flags: readonly string[]
-  /** The route that says that the server is ready. */
+  /** The route that reports whether the server is ready. */
   readonly health: string
 }
 
@@ -28,7 +28,9 @@ interface RunningServer {
   kill(): Promise<void>
 }
 
-/** Inherits only what a program needs to run: no proxy, no key, no OPENCODE_* of the person who runs the tests. */
+/**
+ * Inherits only the variables that a program needs to run: no proxy, no key, and none of your own OPENCODE_* variables.
+ */
 const inherited = ['PATH', 'LANG', 'LC_ALL', 'TERM', 'SHELL', 'SystemRoot', 'ComSpec', 'PATHEXT', 'WINDIR']
 
 const environment = ({ home }: Project, more: Readonly<Record<string, string>>): Record<string, string> => ({
@@ -61,14 +63,14 @@ const isHealthy = async (route: string, headers: Readonly<Record<string, string>
   try {
     const response = await fetch(route, { headers, signal: AbortSignal.timeout(2000) })
     // The web app answers unknown routes with 200, so the body decides.
-    const said: unknown = await response.json()
-    return typeof said === 'object' && said !== null && 'healthy' in said && said.healthy === true
+    const body: unknown = await response.json()
+    return typeof body === 'object' && body !== null && 'healthy' in body && body.healthy === true
   } catch {
     return false
   }
 }
 
-/** Starts `opencode serve` and resolves when it is healthy. Fails with type `launch` and the server's last output. */
+/** Starts `opencode serve` and resolves when it is healthy. Rejects with type `launch` and the server's last output. */
 export const startServer = async (options: ServerOptions): Promise<RunningServer> => {
   const { binary, project, port, env, headers, readyMs, guard } = options
   const url = `http://127.0.0.1:${port}`
@@ -79,9 +81,9 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
     detached: process.platform !== 'win32',
   })
   guard.watch(child.pid)
-  let said = ''
+  let output = ''
   const listen = (chunk: Buffer): void => {
-    said = `${said}${chunk.toString('utf8')}`.slice(-65_536)
+    output = `${output}${chunk.toString('utf8')}`.slice(-65_536)
   }
   child.stdout.on('data', listen)
   child.stderr.on('data', listen)
@@ -112,7 +114,7 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
       const why = failure?.message ?? `it exited with ${child.exitCode ?? child.signalCode}`
       throw new TestingError(
         'launch',
-        `OpenCode did not start at ${url}: ${why}. It said: ${said.trim() || '(nothing)'}`,
+        `OpenCode did not start at ${url}: ${why}. Its output: ${output.trim() || '(nothing)'}`,
         { cause: failure },
       )
     }
@@ -120,10 +122,10 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
       await kill()
       throw new TestingError(
         'launch',
-        `OpenCode did not answer at ${url} within ${readyMs} ms: raise readyMs. It said: ${said.trim() || '(nothing)'}`,
+        `OpenCode did not answer at ${url} within ${readyMs} ms: raise readyMs. Its output: ${output.trim() || '(nothing)'}`,
       )
     }
     await sleep(50)
   }
-  return { url, output: () => said, end, kill }
+  return { url, output: () => output, end, kill }
 }

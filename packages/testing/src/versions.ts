@@ -1,6 +1,6 @@
 import { openCode2Version } from './generation.ts'
 
-/** The servers of OpenCode 1 whose recordings are kept, oldest first. That of OpenCode 2 is `secondVersion`. */
+/** The versions of OpenCode 1 that have recordings, oldest first. The one of OpenCode 2 is `openCode2Version`. */
 export const recordedVersions = ['1.1.65', '1.2.27', '1.14.41', '1.17.19', '1.18.33'] as const
 
 /** A scenario that a server can't play. */
@@ -13,7 +13,7 @@ export interface Unsupported {
   readonly reason: string
 }
 
-/** What a server can't do, so that it is not recorded with it. */
+/** The scenarios that a server can't play, so they are not recorded with it. */
 export const unsupported: readonly Unsupported[] = [
   ...['1.1.65', '1.2.27', '1.14.41'].map((version) => ({
     version,
@@ -30,6 +30,6 @@ export const unsupported: readonly Unsupported[] = [
   }).map(([scenario, reason]) => ({ version: openCode2Version, scenario, reason })),
 ]
 
-/** Why a scenario is not recorded with a version; undefined if it is recorded. */
+/** Why a scenario is not recorded with a version. Undefined if it is recorded. */
 export const unsupportedReason = (version: string, scenario: string): string | undefined =>
   unsupported.find((each) => each.version === version && each.scenario === scenario)?.reason

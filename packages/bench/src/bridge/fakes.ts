@@ -1,20 +1,20 @@
 import { startTelegram } from '@reply/testing/telegram'
 import { startScripted } from './scripted-opencode.ts'
 
-/** What the fakes tell: their addresses, then what each load brought. */
-export type Told =
+/** Messages from the fakes: their addresses, then the result of each load. */
+export type FakesMessage =
   | { readonly type: 'ready'; readonly telegram: string; readonly opencode: string }
   | {
       readonly type: 'done'
       readonly finalsMs: number
       readonly limited: number
       readonly latenciesMs: readonly number[]
-      /** From an answer's first piece, which is a sentence, to the chat that shows it. */
+      /** From an answer's first piece, a sentence, to the chat that shows it, in ms. */
       readonly firstsMs: readonly number[]
     }
   | { readonly type: 'stuck'; readonly why: string }
 
-/** What the fakes are told: that many chats write one message each, all at once or one after the other. */
+/** A load for the fakes: this many chats write one message each, all at once or one after the other. */
 export interface Load {
   readonly chats: number
   readonly everyMs: number
@@ -33,7 +33,7 @@ const stuckMs = 60_000
 const [pieces = 1, everyMs = 1, paragraphs = 1] = process.argv.slice(2).map(Number)
 const paragraph = `${'The agent writes a sentence, and then another one. '.repeat(20)}\n`
 const endOf = (chat: string): string => `This is the end of ${chat}.`
-const saidAt = new Map<string, number>()
+const writtenAt = new Map<string, number>()
 let latencies: number[] = []
 let firsts: number[] = []
 let endedAt = 0
@@ -42,7 +42,7 @@ const opencode = await startScripted({
   answer: (prompt) => paragraph.repeat(paragraphs) + endOf(prompt),
   pieces,
   everyMs,
-  onPrompt: (prompt) => latencies.push(performance.now() - (saidAt.get(prompt) ?? 0)),
+  onPrompt: (prompt) => latencies.push(performance.now() - (writtenAt.get(prompt) ?? 0)),
   onFirst: (prompt) => whenBegun(Number(prompt.slice('chat '.length)), performance.now()),
   onEnd: () => {
     endedAt = performance.now()
@@ -51,21 +51,21 @@ const opencode = await startScripted({
 
 process.on('message', (load: Load) => {
   play(load).then(tell, (error: unknown) =>
-    tell({ type: 'stuck', why: error instanceof Error ? error.message : String(error) }),
+    send({ type: 'stuck', why: error instanceof Error ? error.message : String(error) }),
   )
 })
 process.on('disconnect', () => process.exit(0))
-tell({ type: 'ready', telegram: telegram.url, opencode: opencode.url })
+send({ type: 'ready', telegram: telegram.url, opencode: opencode.url })
 
-async function play({ chats, everyMs: pauseMs, first }: Load): Promise<Told> {
+async function play({ chats, everyMs: pauseMs, first }: Load): Promise<FakesMessage> {
   latencies = []
   firsts = []
   const waiting = new Set(Array.from({ length: chats }, (_, index) => first + index))
   const shown = whenShown(waiting)
-  // It may reject before the last message is said.
+  // It may reject before the last message is written.
   shown.catch(() => {})
   for (const chat of [...waiting]) {
-    saidAt.set(`chat ${chat}`, performance.now())
+    writtenAt.set(`chat ${chat}`, performance.now())
     telegram.say(chat, `chat ${chat}`)
     if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs))
   }
@@ -93,17 +93,17 @@ async function whenShown(waiting: Set<number>): Promise<number> {
     const now = performance.now()
     if (waiting.size === 0) return now
     if (waiting.size < before) changedAt = now
-    if (now - changedAt > stuckMs) throw new Error(stuckWords([...waiting]))
+    if (now - changedAt > stuckMs) throw new Error(stuckMessage([...waiting]))
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
 }
 
-function stuckWords(chats: readonly number[]): string {
+function stuckMessage(chats: readonly number[]): string {
   const [chat = 0] = chats
   const last = telegram.screen(chat).at(-1)?.text ?? ''
   return `${chats.length} chats never showed their whole answer. The last message of chat ${chat}: ${JSON.stringify(last)}.`
 }
 
-function tell(told: Told): void {
-  process.send?.(told)
+function send(message: FakesMessage): void {
+  process.send?.(message)
 }

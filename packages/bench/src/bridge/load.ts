@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createBridge, parseConfig, type Store, sqliteStore, type Write } from '@reply/bridge'
-import type { Load, Told } from './fakes.ts'
+import type { FakesMessage, Load } from './fakes.ts'
 
 /** A bridge with SQLite in this process, and its platform and its server in another. */
 interface LoadedBridge {
@@ -23,11 +23,11 @@ interface Ran {
   readonly logKB: number
 }
 
-type Done = Extract<Told, { type: 'done' }>
+type Done = Extract<FakesMessage, { type: 'done' }>
 
 /**
- * `known`: how many chats the state knows before the start. `logs`: of how many finished runs it has executions, each with
- * a log of `logKB`.
+ * `known`: how many chats the state knows before the start. `logs`: how many finished runs it has executions of, each
+ * with a log of `logKB`.
  */
 export async function startLoaded(options: {
   readonly pieces: number
@@ -43,7 +43,7 @@ export async function startLoaded(options: {
     String(everyMs),
     String(paragraphs),
   ])
-  const next = async (): Promise<Told> =>
+  const next = async (): Promise<FakesMessage> =>
     await new Promise((resolve, reject) => {
       fakes.once('message', resolve)
       fakes.once('exit', (code) => reject(new Error(`The fakes ended with exit code ${code}.`)))
@@ -73,9 +73,9 @@ export async function startLoaded(options: {
 
   async function play(load: Load): Promise<Done> {
     fakes.send(load)
-    const told = await next()
-    if (told.type === 'done') return told
-    throw new Error(told.type === 'stuck' ? told.why : 'The fakes started again.')
+    const message = await next()
+    if (message.type === 'done') return message
+    throw new Error(message.type === 'stuck' ? message.why : 'The fakes started again.')
   }
 
   async function close(): Promise<void> {

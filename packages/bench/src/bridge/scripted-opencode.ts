@@ -9,7 +9,7 @@ interface ScriptedOpencode {
 interface ScriptedOptions {
   /** The whole answer to a prompt in that session. */
   readonly answer: (prompt: string) => string
-  /** In how many pieces an answer comes, and how many ms lie between them. */
+  /** The number of pieces of an answer, and the ms between them. */
   readonly pieces: number
   readonly everyMs: number
   /** A prompt has arrived. */
@@ -110,7 +110,7 @@ export async function startScripted(options: ScriptedOptions): Promise<ScriptedO
     const number = String(++ids).padStart(8, '0')
     const created = Date.now()
     const promptID = given.messageID ?? `msg_${number}a`
-    const said: Message = {
+    const posted: Message = {
       info: { id: promptID, sessionID, role: 'user', time: { created }, agent: 'build', model },
       parts: [{ id: `prt_${number}a`, sessionID, messageID: promptID, type: 'text', text: prompt }],
     }
@@ -130,10 +130,10 @@ export async function startScripted(options: ScriptedOptions): Promise<ScriptedO
     }
     const part = { id: `prt_${number}b`, sessionID, messageID, type: 'text', text: '', time: { start: created } }
     const reply: Message = { info, parts: [part] }
-    messages.push(said, reply)
+    messages.push(posted, reply)
     busy.add(sessionID)
-    publish('message.updated', { sessionID, info: said.info })
-    publish('message.part.updated', { sessionID, part: said.parts[0], time: created })
+    publish('message.updated', { sessionID, info: posted.info })
+    publish('message.part.updated', { sessionID, part: posted.parts[0], time: created })
     publish('session.status', { sessionID, status: { type: 'busy' } })
     publish('message.updated', { sessionID, info })
     publish('message.part.updated', { sessionID, part, time: created })

@@ -4,9 +4,9 @@ import { discord, type Platform, slack, whatsapp } from './platforms.ts'
 import { type Watched, watchDelivery } from './watch.ts'
 
 /**
- * `node --import ./fast.js channels.js [--json]`: what a person sees of five replies that are hard to show, on three
- * platforms, by our sinks and by Chat SDK, each at a fake platform of its own. In time that goes faster; what comes
- * fast is shown one after another, so that times are the sides' own and not those of a busy process.
+ * `node --import ./fast.js channels.js [--json]`: shows five hard replies on three platforms, through our sinks and
+ * through Chat SDK, each at a fake platform of its own, and prints what a person sees. Time is sped up. Fast replies
+ * are shown one after another, so that a busy process doesn't distort their times.
  */
 export interface Row {
   readonly platform: string

@@ -20,18 +20,18 @@ const slow = { perSecond: 1, pieceUnits: 10 }
 const toolMs = 600_000
 
 export function hardReplies(): readonly HardReply[] {
-  const [first, second] = halves(words(1200))
+  const [first, second] = halves(textOfLength(1200))
   return [
-    { name: 'a reply of 8,600 letters', timeline: timelineOf(words(8600), fast) },
-    { name: 'one of 17,000', timeline: timelineOf(words(17_000), fast) },
+    { name: 'a reply of 8,600 letters', timeline: timelineOf(textOfLength(8600), fast) },
+    { name: 'one of 17,000', timeline: timelineOf(textOfLength(17_000), fast) },
     { name: 'a ten-minute tool call in mid-sentence', timeline: timelineOf(first, fast, second), isLong: true },
-    { name: 'a 429 on the last edit', timeline: timelineOf(words(2000), fast), refuseLast: true },
-    { name: 'six minutes of writing', timeline: timelineOf(words(3600), slow), isLong: true },
+    { name: 'a 429 on the last edit', timeline: timelineOf(textOfLength(2000), fast), refuseLast: true },
+    { name: 'six minutes of writing', timeline: timelineOf(textOfLength(3600), slow), isLong: true },
   ]
 }
 
 /** Text in which no stretch of 40 letters repeats. */
-function words(units: number): string {
+function textOfLength(units: number): string {
   const blocks: string[] = []
   for (let length = 0, index = 1; length < units; index++) {
     const code = index % 9 === 0 ? `\n\n\`\`\`ts\nexport const value${index} = ${index * 7}\n\`\`\`` : ''
@@ -65,10 +65,10 @@ function timelineOf(text: string, { perSecond, pieceUnits }: Pace, after = ''): 
     callID: 'call_1',
     state: { status: 'running', input: {}, title: 'npm test' },
   }
-  const grow = (said: string, before: readonly Part[], id: string): void => {
-    for (let to = pieceUnits; to < said.length + pieceUnits; to += pieceUnits) {
+  const grow = (text: string, before: readonly Part[], id: string): void => {
+    for (let to = pieceUnits; to < text.length + pieceUnits; to += pieceUnits) {
       atMs += 1000 / perSecond
-      states.push({ atMs, reply: replyOf([...before, textPart(id, said.slice(0, to), 'open')]) })
+      states.push({ atMs, reply: replyOf([...before, textPart(id, text.slice(0, to), 'open')]) })
     }
   }
   grow(text, [], 'prt_1')
@@ -81,7 +81,7 @@ function timelineOf(text: string, { perSecond, pieceUnits }: Pace, after = ''): 
   const messages = last.messages.map((message) => ({ ...message, parts: message.parts.map(sealed) }))
   const end = { phase: 'settled', outcome: 'completed', finish: 'stop' } as const
   states.push({ atMs: atMs + 200, reply: { ...last, messages, ...end } })
-  return { name: 'made', states, texts: states.map(({ atMs: at, reply }) => ({ atMs: at, text: said(reply) })) }
+  return { name: 'made', states, texts: states.map(({ atMs: at, reply }) => ({ atMs: at, text: textIn(reply) })) }
 }
 
 function replyOf(parts: readonly Part[]): Reply {
@@ -101,7 +101,7 @@ function place(id: string): { id: string; messageID: string; raw: undefined } {
   return { id, messageID: 'msg_2', raw: undefined }
 }
 
-function said({ messages }: Reply): string {
+function textIn({ messages }: Reply): string {
   return messages
     .flatMap(({ parts }) => parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])))
     .join('\n\n')

@@ -3,11 +3,11 @@ import type { Sink } from '@reply/sink'
 import { createHandClock, type HandClock } from '@reply/testing'
 import { type PacedChat, type PacedPlatform, pacedPlatforms } from './paced-platforms.ts'
 
-/** What people see of texts that grow in several chats of one bot at once. All times in ms. */
+/** How texts that grow in several chats of one bot at once appear to people. All times in ms. */
 export interface Paced {
   readonly platform: string
   readonly chats: number
-  /** The longest time for which a chat did not change while its text grew. */
+  /** The longest time that a chat did not change while its text grew. */
   readonly freezeMs: number
   /** How long a piece of text stayed unseen, on average over all pieces and chats. */
   readonly lateMs: number
@@ -122,7 +122,7 @@ function show(sink: Sink, reply: Reply, isNew: boolean): void {
   else sink.phaseChanged?.({ type: 'phaseChanged', phase: reply.phase, before: 'working', reply })
 }
 
-/** `count` above `pieces`: the reply is over. */
+/** `count` above `pieces`: the reply has ended. */
 function replyAt(
   chat: number,
   count: number,

@@ -66,7 +66,7 @@ function times<T>(count: number, make: (index: number) => T): readonly T[] {
   return Array.from({ length: count }, (_, index) => make(index))
 }
 
-/** Sends and edits to one chat: 1 a second; in groups 20 a minute. To all chats: 30 a second. */
+/** Sends and edits to one chat: 1 a second, in groups 20 a minute. To all chats: 30 a second. */
 function telegram(kind: 'private' | 'group'): PacedPlatform {
   const perChatMs = kind === 'private' ? 1000 : 3000
   return {
@@ -93,7 +93,7 @@ function telegram(kind: 'private' | 'group'): PacedPlatform {
   }
 }
 
-/** 5 edits in 5 s in a channel; 50 calls a second in all. */
+/** 5 edits in 5 s in a channel, 50 calls a second in all. */
 const discord: PacedPlatform = {
   id: 'discord',
   name: 'Discord',
@@ -102,7 +102,7 @@ const discord: PacedPlatform = {
   async open(clock, count) {
     const fake = await startDiscord({ token, clock })
     const { track, rest } = createTracker()
-    // The client counts calls a second by the machine's clock, which is slower than this one.
+    // The client limits its calls by the machine's clock, and that is slower than this one.
     const options = { ...discordRestOptions, api: fake.url, globalRequestsPerSecond: Number.POSITIVE_INFINITY }
     const real = new REST(options).setToken(token)
     const api = {

@@ -96,12 +96,12 @@ async function postThrough(adapter: unknown, threadId: string, { texts }: Timeli
 
 /** Yields each addition to the text at its time. */
 async function* piecesOf(texts: Timeline['texts'], start: number): AsyncGenerator<string> {
-  let said = ''
+  let sent = ''
   for (const { atMs, text } of texts) {
     const waitMs = atMs - (performance.now() - start)
     if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs))
-    if (text.startsWith(said) && text !== said) yield text.slice(said.length)
-    if (text.startsWith(said)) said = text
+    if (text.startsWith(sent) && text !== sent) yield text.slice(sent.length)
+    if (text.startsWith(sent)) sent = text
   }
 }
 
@@ -126,7 +126,7 @@ export const telegram: Platform = {
         fake.calls.map(({ method, status, payload: { text, rich_message: rich } }) => ({
           name: method,
           isRateLimited: status === 429,
-          text: typeof text === 'string' ? text : wordsIn(rich),
+          text: typeof text === 'string' ? text : textIn(rich),
         })),
       notifications: () => fake.notifications(chatID),
       refuseNext: () => fake.inject({ type: 'rate-limited', retryAfterS: 3, method: /^(?!sendChatAction$)/ }),
@@ -138,8 +138,8 @@ export const telegram: Platform = {
   },
 }
 
-/** The words of a rich message, which has Markdown or HTML. */
-function wordsIn(rich: unknown): string | undefined {
+/** The text of a rich message, given as Markdown or HTML. */
+function textIn(rich: unknown): string | undefined {
   if (typeof rich !== 'object' || rich === null) return undefined
   if ('html' in rich && typeof rich.html === 'string') return rich.html.replace(/<[^>]*>|&\w+;/g, ' ')
   return 'markdown' in rich && typeof rich.markdown === 'string' ? rich.markdown : undefined

@@ -1,7 +1,7 @@
 import { type Call, type Opened, type Platform, telegram } from './platforms.ts'
 import { type Timeline, timelineOf } from './timeline.ts'
 
-/** What a person in the chat saw of a reply, and the calls it took. */
+/** How a person in the chat saw a reply, and the calls it took. */
 export interface Watched {
   /** Letters of the answer that are missing on the final screen, and letters shown too often. */
   readonly missing: number
@@ -142,7 +142,10 @@ function isWithin(inner: string, outer: string): boolean {
 /** A long answer, one with tools and a checklist, and one with a sub-agent. */
 const scenarios = ['long-markdown', 'tools-todos', 'subagent']
 
-/** What a person in a Telegram chat sees of these replies, through one of the two. Each reply has a fake Telegram of its own. */
+/**
+ * Shows these replies in a Telegram chat through one of the two, and measures what a person sees. Each reply has a fake
+ * Telegram of its own.
+ */
 export function watchRecordedReplies(side: 'ours' | 'peer'): Promise<readonly Watched[]> {
   return Promise.all(
     scenarios.map(async (scenario) =>

@@ -87,7 +87,7 @@ async function posted(effort: Effort): Promise<number> {
   return median(latenciesMs)
 }
 
-/** All that is taken at once is also written at once: each group of commits waits for the disk. */
+/** Prompts that arrive together are also written together. Each group of commits waits for the disk. */
 async function burst(effort: Effort): Promise<number> {
   const chats = effort === 'full' ? 200 : 60
   const bridge = await startLoaded({ pieces: 20, everyMs: 50, chats: chats + 60 })
@@ -98,7 +98,7 @@ async function burst(effort: Effort): Promise<number> {
   return median(together.latenciesMs) / median(alone.latenciesMs)
 }
 
-/** How long a person waits who sees the agent begin. The way of the person's message is as long. */
+/** How long a person waits to see the agent begin. The person's own message takes as long. */
 async function first(effort: Effort): Promise<number> {
   const chats = effort === 'full' ? 60 : 20
   const bridge = await startLoaded({ pieces: 20, everyMs: 50, chats: chats + 20 })

@@ -7,7 +7,7 @@ import { build } from 'esbuild'
 import type { Effort, Goal } from '../goal.ts'
 import { median } from '../rounds.ts'
 
-/** What a person waits for who types a command, against Node alone. */
+/** How long a command takes to start, against Node alone. */
 export const commandGoals: readonly Goal[] = [
   {
     id: 'command.help',
@@ -31,7 +31,7 @@ const meter = new URL('../meter.js', import.meta.url).href
 function bridge(effort: Effort): number {
   const folder = mkdtempSync(join(tmpdir(), 'reply-bench-'))
   const path = join(folder, 'reply.json')
-  // Nothing listens at these addresses: the bridge goes on trying.
+  // Nothing listens at these addresses, so the bridge keeps trying.
   const config = {
     state: join(folder, 'state'),
     servers: { home: { url: 'http://127.0.0.1:1' } },
@@ -60,16 +60,16 @@ function cpuOf(args: readonly string[]): number {
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
     encoding: 'utf8',
   })
-  const [, , said, used] = output
+  const [, , errors, used] = output
   if (status === 0) return Number(used)
-  throw new Error(`node ${args.join(' ')} ended with exit code ${status}: ${said}`)
+  throw new Error(`node ${args.join(' ')} ended with exit code ${status}: ${errors}`)
 }
 
-/** What a program needs to make replies from a stream that it reads itself. */
+/** The code that a program needs to make replies from a stream that it reads itself. */
 const pure =
   'createDecoder, createEventReader, emptyTrack, track, reduce, diff, createDispatcher, record, replay, emptyReply'
 
-/** What @reply/core adds to a program in a browser, minified, its dependencies included. */
+/** The size that @reply/core adds to a program in a browser, minified, with its dependencies. */
 export const sizeGoals: readonly Goal[] = [
   {
     id: 'size.pure',

@@ -110,7 +110,7 @@ async function resyncs(effort: Effort): Promise<number> {
     url: 'http://127.0.0.1:4096',
     fetch: server.fetch,
     backOff: { minMs: 1, maxMs: 1 },
-    // Lost connections are intended; a failed resync never ends.
+    // Lost connections are intended, but a failed resync never ends.
     onError: () => {},
   })
   let received = 0
@@ -277,7 +277,7 @@ function heapUsed(): number {
   return process.memoryUsage().heapUsed
 }
 
-/** Ignores `refused`: after connecting, the client reads a running reply again, which this server can't answer. */
+/** Ignores `refused`. After connecting, the client reads a running reply again, and this server can't answer that. */
 function fail(error: ReplyError): void {
   if (error.type !== 'refused') throw error
 }

@@ -11,7 +11,7 @@ import { median, race } from '../rounds.ts'
 /** Time between edits in one private chat, in ms: see the limits of `@reply/telegram`. */
 const intervalMs = 1100
 
-/** Our sink in a Telegram chat; `delivery/table.ts` compares it with Chat SDK. */
+/** Our sink in a Telegram chat. `delivery/table.ts` compares it with Chat SDK. */
 export const deliveryGoals: readonly Goal[] = [
   {
     id: 'delivery.missing',
@@ -49,7 +49,7 @@ export const deliveryGoals: readonly Goal[] = [
     id: 'render.100k',
     what: 'splitting 100 KB of uncached Markdown and rendering it as Telegram HTML, against 10 KB',
     unit: '× as long',
-    // Ten times the text. What the caches keep of it makes collecting garbage dearer, by up to as much again.
+    // Ten times the text. The texts in the caches make garbage collection more expensive, by up to as much again.
     bound: { atMost: 20 },
     measure: (effort) => {
       let round = 0

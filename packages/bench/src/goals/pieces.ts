@@ -4,7 +4,7 @@ import { race } from '../rounds.ts'
 import { recordedStreams } from '../stream/recorded.ts'
 import { recordedShapes, type Schema } from '../stream/recorded-shapes.ts'
 
-/** Code that brings less than this is not worth keeping beside the plain way. */
+/** Code that saves less than this is not worth keeping beside the plain way. */
 const bound = { atLeast: 1.3 }
 
 /** Code that replaces a plainer way only because it is faster. */

@@ -17,8 +17,8 @@ export interface Path {
   /** The complete text goes where its tail stood, so that the last flush is like any other. */
   readonly isEdited: boolean
   /**
-   * A text that grows: each call is one flush, given the whole text so far. What it returns then shows the messages,
-   * which is the platform's work, not measured.
+   * A growing text. Each call is one flush of the whole text so far. The function that it returns then shows the
+   * messages, which is the platform's work and not measured.
    */
   open(): (text: string, isOpen: boolean) => () => void
 }

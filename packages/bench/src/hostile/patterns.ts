@@ -10,7 +10,7 @@ const letters = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ'
 /** How many different texts each pattern has. */
 export const roundCount = letters.length
 
-/** What every pattern is compared with: paragraphs of words without any markup. */
+/** The text that every pattern is compared with: paragraphs without any markup. */
 export const plainText: Pattern = {
   id: 'plain',
   write: (units, round) => written(units, (at) => `${sentence(at, round)}\n\n`),

@@ -28,7 +28,7 @@ interface TurnOptions {
 }
 
 const model = { providerID: 'fake', modelID: 'm1' }
-const words = [
+const commonWords = [
   'the',
   'stream',
   'of',
@@ -152,8 +152,8 @@ export function idOf(prefix: string, count: number, seed: string): string {
   return `${prefix}_1fd2${(count + 0x10000000).toString(16)}${end}`
 }
 
-/** A word and its space, like tokens; occasionally one that isn't plain Latin. */
+/** A word and its space, like tokens. Occasionally one that isn't plain Latin. */
 export function pieceOf(index: number): string {
-  const word = index % 41 === 40 ? rare[((index / 41) % rare.length) | 0] : words[index % words.length]
+  const word = index % 41 === 40 ? rare[((index / 41) % rare.length) | 0] : commonWords[index % commonWords.length]
   return index % 3 === 2 ? ` ${word}, ` : ` ${word}`
 }

@@ -83,7 +83,7 @@ export interface DialogView {
 
 export interface FieldView {
   readonly label: string
-  readonly type: 'words' | 'one' | 'several'
+  readonly type: 'text' | 'one' | 'several'
   readonly options: readonly string[]
   readonly isOptional: boolean
 }

@@ -23,7 +23,7 @@ describe('the stream', () => {
     server.cut()
     server.fail(3, 500)
     await advance(4000)
-    expect(server.isHeard).toBe(true)
+    expect(server.hasListener).toBe(true)
     const before = opened.length
     server.cut('error')
     await advance(300)
@@ -62,7 +62,7 @@ describe('the stream', () => {
     await rest()
     await advance(4300)
     expect(opened).toEqual([4250])
-    expect(server.isHeard).toBe(true)
+    expect(server.hasListener).toBe(true)
     await opencode.close()
   })
 

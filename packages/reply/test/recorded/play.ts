@@ -83,7 +83,7 @@ export async function play(plan: Plan): Promise<Played> {
     await suffer(fault)
   }
   await publishTo(server.length)
-  if (!server.isHeard) await reconnect()
+  if (!server.hasListener) await reconnect()
   for (
     let waitedMs = 0;
     waitedMs < 120_000 && (waitedMs < 3000 || heard.some(({ settled }) => settled === 0));
@@ -99,7 +99,7 @@ export async function play(plan: Plan): Promise<Played> {
 
   async function publishTo(end: number): Promise<void> {
     while (server.published < end) {
-      if (!server.isHeard) await reconnect()
+      if (!server.hasListener) await reconnect()
       const before = server.published
       server.publish(stepwise || isSlow ? Math.min(nextStep(), end - server.published) : end - server.published)
       await rest()
@@ -128,8 +128,8 @@ export async function play(plan: Plan): Promise<Played> {
   }
 
   async function reconnect(): Promise<void> {
-    for (let tries = 0; tries < 40 && !server.isHeard; tries++) await clock.advance(1000, rest)
-    if (!server.isHeard) throw new Error(`${key}: the client did not reconnect.`)
+    for (let tries = 0; tries < 40 && !server.hasListener; tries++) await clock.advance(1000, rest)
+    if (!server.hasListener) throw new Error(`${key}: the client did not reconnect.`)
   }
 
   /**
@@ -150,7 +150,7 @@ export async function play(plan: Plan): Promise<Played> {
         server.stall()
         server.publish(fault.missed)
         passOn()
-        for (let waited = 0; waited < 100 && !server.isHeard; waited++) await clock.advance(1000, rest)
+        for (let waited = 0; waited < 100 && !server.hasListener; waited++) await clock.advance(1000, rest)
         return
       case 'refuse':
         server.cut('end')

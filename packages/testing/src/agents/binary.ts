@@ -5,8 +5,8 @@ import { cacheFolder, npmInstall } from '../binary.ts'
 import { TestingError } from '../error.ts'
 
 /**
- * Command-line agents that can be fetched, besides OpenCode; `claude-acp` and `codex-acp` are their adapters for the
- * Agent Client Protocol, and `node` is the Node.js that `claude-acp` needs: 22 or newer.
+ * Command-line agents that can be downloaded, besides OpenCode. `claude-acp` and `codex-acp` are adapters for the Agent
+ * Client Protocol. `claude-acp` needs Node.js 22 or newer, which `node` is.
  */
 export type AgentName = 'claude' | 'claude-acp' | 'codex' | 'codex-acp' | 'gemini' | 'node'
 
@@ -45,8 +45,8 @@ const homes: Readonly<Record<AgentName, { readonly what: string; readonly path: 
 }
 
 /**
- * The path of an agent's program: from the cache, else downloaded into it with npm, once. The folder is `agents` beside
- * the one of OpenCode's binaries. Fails with type `install`.
+ * Returns the path of an agent's program. Downloads it into the cache with npm if it is missing there. The cache is
+ * `agents`, beside the folder of OpenCode's binaries. Rejects with type `install`.
  */
 export const agentBinary = async (name: AgentName): Promise<string> => {
   const { what, path } = homes[name]

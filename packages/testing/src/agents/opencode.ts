@@ -5,7 +5,7 @@ import { homeEnvironment, prepareHome } from '../home.ts'
 import type { ScriptedModel } from '../model/start.ts'
 import { createProjectIn, createRoot } from '../project.ts'
 
-/** The OpenCode to prepare, and the project that it works in. */
+/** Which OpenCode to prepare, and its project. */
 export interface PrepareOptions extends BinaryOptions {
   /** The model, or its base URL. */
   readonly model: Pick<ScriptedModel, 'url'> | string
@@ -19,13 +19,13 @@ export interface PrepareOptions extends BinaryOptions {
 export interface PreparedOpencode {
   /** The path of its binary. */
   readonly command: string
-  /** To add to the environment: the throw-away home, and nothing of the person who runs the tests. */
+  /** Variables for the program's environment: the throw-away home, and nothing from your own. */
   readonly env: Readonly<Record<string, string | undefined>>
   /** The throw-away project. */
   readonly directory: string
   /** The throw-away folder that holds home and project. */
   readonly root: string
-  /** Removes everything that was created. Stop what was started first. */
+  /** Removes everything that was created. Stop the programs that you started there first. */
   remove(): Promise<void>
 }
 

@@ -3,7 +3,7 @@ export const demoFiles: Readonly<Record<string, string>> = {
   'package.json': `${JSON.stringify({ name: 'shop', private: true, type: 'module', scripts: { test: 'node --test --test-reporter=spec' } }, undefined, 2)}\n`,
   'src/cart.js': `const taxRate = 0.2
 
-/** What a customer pays: items at their price, less the discount, plus tax. */
+/** The price a customer pays: items at their price, less the discount, plus tax. */
 export function total(items, discount = 0) {
   const net = items.reduce((sum, item) => sum + item.price * item.count, 0)
   return net * (1 + taxRate)

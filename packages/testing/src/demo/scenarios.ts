@@ -1,5 +1,5 @@
 import { type Scenario, scenario } from '../scenario.ts'
-import { longMarkdown } from '../scenarios/words.ts'
+import { longMarkdown } from '../scenarios/texts.ts'
 import {
   callTool,
   httpError,
@@ -29,7 +29,7 @@ const grown = (step: ScriptStep, index: number): ScriptStep => {
   return { branches, otherwise: [...step.otherwise, more] }
 }
 
-/** What `startDemo` can play; the first one is the default. */
+/** The scenarios that `startDemo` can play. The first one is the default. */
 export const demoScenarios: readonly DemoScenario[] = [
   demo(
     'The total of the cart is wrong when there is a discount. Please find out why and fix it.',

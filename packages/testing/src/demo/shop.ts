@@ -18,8 +18,8 @@ const fixed = {
   before: '  return (net - discount) * (1 + taxRate)',
   after: '  return net * (1 + taxRate) - discount',
 }
-const fix = (which: keyof typeof fixed, words: string): ModelAnswer => [
-  sayText(words),
+const fix = (which: keyof typeof fixed, text: string): ModelAnswer => [
+  sayText(text),
   callTool('edit', { filePath: 'src/cart.js', oldString: line, newString: fixed[which] }),
 ]
 

@@ -5,13 +5,13 @@ import { startModel } from '../model/start.ts'
 import { demoFiles } from './project.ts'
 import { demoScenarios } from './scenarios.ts'
 
-/** What the demo plays, and how fast. */
+/** Which scenario the demo plays, and how fast. */
 export interface DemoOptions extends BinaryOptions {
-  /** A name of {@link demoScenarios}; default the first. */
+  /** A name in {@link demoScenarios}. Default: the first. */
   readonly scenario?: string
-  /** Pause between two chunks of the model, in ms; default 15, slow enough to read along. */
+  /** Pause between two chunks of the model, in ms. Default 15, slow enough to read along. */
   readonly chunkDelayMs?: number
-  /** Code points per chunk; default 4. */
+  /** Code points per chunk. Default 4. */
   readonly chunk?: number
 }
 
@@ -23,17 +23,18 @@ export interface Demo {
   readonly directory: string
   /** The name of the scenario that it plays. */
   readonly scenario: string
-  /** The prompt to send; any other prompt plays the scenario too. */
+  /** The prompt to send. Any other prompt plays the scenario too. */
   readonly prompt: string
   /** The version of the OpenCode server. */
   readonly version: string
-  /** Stops server and model and removes the project. */
+  /** Stops the server and the model, and removes the project. */
   stop(): Promise<void>
 }
 
 /**
- * Starts a real OpenCode server with a scripted model and a sample project: needs neither key nor network once the
- * binary is cached. Fails with type `scenario` for an unknown name, with `install` or `launch` if the server can't run.
+ * Starts a real OpenCode server with a scripted model and a sample project. You need no key, and no network once the
+ * binary is cached. Rejects with type `scenario` for an unknown name, and with `install` or `launch` if the server
+ * can't run.
  */
 export const startDemo = async (options: DemoOptions = {}): Promise<Demo> => {
   const wanted = options.scenario ?? demoScenarios[0]?.name

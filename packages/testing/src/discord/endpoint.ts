@@ -40,8 +40,8 @@ export function createEndpoint(clock: Clock): Endpoint {
     const forged = await post(url, ping, { 'x-signature-ed25519': '0'.repeat(128) })
     const { status, answer } = await post(url, ping)
     if (forged.status !== 401 || status !== 200 || answer?.type !== 1) {
-      const said = `it answered a PING with ${status}, and a forged one with ${forged.status}`
-      throw new TestingError('discord', `Discord did not accept ${url} for interactions: ${said}.`)
+      const problem = `it answered a PING with ${status}, and a forged one with ${forged.status}`
+      throw new TestingError('discord', `Discord did not accept ${url} for interactions: ${problem}.`)
     }
     current = url
   }

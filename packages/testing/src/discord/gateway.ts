@@ -14,7 +14,7 @@ type Fields = Readonly<Record<string, unknown>>
 export interface Gateway {
   /** Sends to all clients with the matching intent. */
   dispatch(type: 'MESSAGE_CREATE' | 'INTERACTION_CREATE', event: Fields, place: { readonly isDirect: boolean }): void
-  /** Sends that text to all clients as a frame, whatever it is. */
+  /** Sends any text to all clients as a frame. */
   push(text: string): void
   /**
    * Breaks all connections, or closes them with that code. After most codes clients reconnect and get what they missed.
@@ -23,7 +23,7 @@ export interface Gateway {
   drop(code?: number): void
   /** How the gateway treats clients from now on. */
   set(mood: GatewayMood): void
-  /** Ends all sessions: a client has to identify anew, and misses what happened meanwhile. */
+  /** Ends all sessions. A client has to identify again, and misses the events until then. */
   invalidate(): void
   /** How many identified clients are connected. */
   readonly connected: number

@@ -16,7 +16,7 @@ export interface DiscordInteraction {
   readonly status: 'waiting' | 'deferred' | 'answered' | 'failed'
   /** The texts shown to the person alone, in order. */
   readonly texts: readonly string[]
-  /** Why an endpoint's answer was invalid; the person only sees the failure. */
+  /** Why an endpoint's answer was invalid. The person only sees the failure. */
   readonly reason: string | undefined
   /** The dialog that opened. */
   readonly modal: DiscordModal | undefined
@@ -32,7 +32,7 @@ export interface Known {
   readonly interaction: DiscordInteraction
   /** The first answer. Throws a `Refusal`. */
   answer(body: Readonly<Record<string, unknown>>): void
-  /** A further answer; returns nothing but its text. Throws a `Refusal`. */
+  /** Takes a further answer and returns its text. Throws a `Refusal`. */
   followUp(body: Readonly<Record<string, unknown>>): void
   fail(reason: string): void
 }

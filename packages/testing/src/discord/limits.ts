@@ -1,8 +1,8 @@
 import type { Allowance } from '../platform/budget.ts'
 
 /**
- * Discord's limits. [docs]: documented; [observed]: seen in response headers, without a promise by Discord; [chosen]: a
- * number is needed, but none is known.
+ * Discord's limits. [docs] is documented. [observed] was seen in response headers, and Discord doesn't promise it.
+ * [chosen] is our own number, because none is known.
  */
 export const limits = {
   /** UTF-16 units of a message. [docs] */

@@ -1,4 +1,4 @@
-/** How Discord's client reads one kind of mark; the first rule that matches at a position applies. */
+/** How Discord's client reads one kind of mark. The first rule that matches at a position applies. */
 interface Rule {
   readonly pattern: RegExp
   /** Matches only at the beginning of a line. */
@@ -86,14 +86,14 @@ const rules: readonly Rule[] = [
   { pattern: /^\|\|([\s\S]+?)\|\|/, read: ([, text = ''], inside) => reads(text, inLine(inside)) },
 ]
 
-/** The longest match applies; of two equally long ones, the first. */
+/** The longest match applies. If two are equally long, the first does. */
 const emphases: readonly RegExp[] = [
   /^_((?:__|\\[\s\S]|[^\\_])+?)_(?!\w)|^\*(?=\S)((?:\*\*|\s+(?:[^*\s]|\*\*)|[^\s*])+?)\*(?!\*)/,
   /^\*\*((?:\\[\s\S]|[^\\])+?)\*\*(?!\*)/,
   /^__((?:\\[\s\S]|[^\\])+?)__(?!_)/,
 ]
 
-/** A message as a person reads it, with its markup applied. Lists have bullets; code becomes its text. */
+/** A message as a person reads it, with its markup applied. Lists have bullets, and code becomes its text. */
 export function readDiscord(content: string): string {
   return reads(content, { isBlock: true, isQuote: false, links: [] }).trim()
 }

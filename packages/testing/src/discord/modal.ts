@@ -21,7 +21,7 @@ export interface DiscordModal {
 export type DiscordField = {
   /** The field's name. */
   readonly label: string
-  /** A line below the label. Absent if there is none. */
+  /** A line below the label, if any. */
   readonly description?: string
   /** The id that the bot gave it. */
   readonly customId: string

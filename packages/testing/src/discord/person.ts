@@ -20,13 +20,13 @@ interface DiscordSay extends DiscordFrom {
   readonly replyTo?: string
   /** Whether it begins with a mention of the bot. Default false. */
   readonly mention?: boolean
-  /** An attached file; the text may then be empty. */
+  /** An attached file. The text may then be empty. */
   readonly file?: { readonly name: string; readonly bytes: Uint8Array }
 }
 
-/** The actions of people in the channels. Impossible actions throw a `TestingError`: a person couldn't try them. */
+/** The actions of people in the channels. An action that a person couldn't do throws a `TestingError`. */
 export interface DiscordPeople {
-  /** Writes a message; the bot receives it over the gateway. Returns its id. */
+  /** Writes a message, which the bot receives over the gateway. Returns its id. */
   say(channelId: string, text: string, options?: DiscordSay): string
   /**
    * Forwards a message: its content goes into a snapshot, and the new message has no text of its own. Returns its id.
@@ -45,7 +45,7 @@ export interface DiscordPeople {
   submit(opened: DiscordInteraction, values: Readonly<Record<string, string | readonly string[]>>): DiscordInteraction
   /** Runs one of the bot's commands, or a subcommand as in "task add", with these values. */
   command(channelId: string, name: string, values?: readonly string[], options?: DiscordFrom): DiscordInteraction
-  /** Deletes a message; the bot gets no event. */
+  /** Deletes a message. The bot gets no event. */
   remove(channelId: string, messageId: string): void
   /** Closes the channel to the bot, or opens it again. */
   shut(channelId: string, isClosed?: boolean): void
@@ -131,13 +131,13 @@ export function createPerson({ state, gateway, endpoint }: PersonOptions): Disco
 
   function write(
     channel: Channel,
-    said: { readonly from: DiscordUser } & Pick<Post, 'content' | 'replyTo' | 'forwarded'> &
+    written: { readonly from: DiscordUser } & Pick<Post, 'content' | 'replyTo' | 'forwarded'> &
       Partial<Pick<Post, 'files'>>,
   ) {
     if (channel.kind === 'group')
       throw new TestingError('discord', `Bots can't read channel ${channel.id}: it is a direct message between people.`)
-    const post = putPost(state, channel, { flags: 0, rows: [], components: [], files: [], ...said })
-    const event = { ...messageOf(post, channel, state.me, state.cdn()), ...gatewayFieldsOf(channel, said.from) }
+    const post = putPost(state, channel, { flags: 0, rows: [], components: [], files: [], ...written })
+    const event = { ...messageOf(post, channel, state.me, state.cdn()), ...gatewayFieldsOf(channel, written.from) }
     gateway.dispatch('MESSAGE_CREATE', event, { isDirect: isOutside(channel) })
     return post.id
   }

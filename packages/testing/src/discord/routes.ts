@@ -123,7 +123,7 @@ function post({ state, payload, channelId }: Call): unknown {
   return messageOf(put, channel, state.me)
 }
 
-/** Keeps fields that are absent; given components replace all existing ones. */
+/** Keeps the fields that the call leaves out. Given components replace all existing ones. */
 function edit({ state, payload, channelId, messageId }: Call): unknown {
   const channel = channelIn(state, channelId)
   const post = postIn(channel, messageId)
@@ -301,8 +301,8 @@ const written = /@everyone|@here|<@[!&]?(\d+)>/g
 const code = /```[\s\S]*?```|(`+)[\s\S]*?[^`]\1(?!`)/g
 
 /**
- * Who a message mentions: `@everyone`, `@here`, or a person's or role's mark. Only what `allowed_mentions` permits; all
- * if it is absent. https://discord.com/developers/docs/resources/message#allowed-mentions-object
+ * The mentions of a message: `@everyone`, `@here`, or a person's or role's mark. Limited by `allowed_mentions`, if
+ * given. https://discord.com/developers/docs/resources/message#allowed-mentions-object
  */
 function rungBy(content: string, allowed: unknown): readonly string[] {
   const found = content.replace(code, '').matchAll(written)

@@ -5,7 +5,7 @@ import { type DiscordLink, linksInDiscord, readDiscord } from './markdown.ts'
 export interface DiscordMessage {
   /** The message's id, a snowflake. */
   readonly messageId: string
-  /** `bot` for the bot under test; `user` for every other author. */
+  /** `bot` for the bot under test, `user` for every other author. */
   readonly from: 'bot' | 'user'
   /** As a person reads it, with its markup applied. */
   readonly text: string

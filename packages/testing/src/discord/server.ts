@@ -19,7 +19,7 @@ export interface DiscordCall {
   readonly name: DiscordCallName
   /** The channel or thread that it is about. */
   readonly channelId: string
-  /** The payload; for files, the names. */
+  /** The payload. Files are given by name. */
   readonly body: Readonly<Record<string, unknown>>
   /** The names of uploaded files. */
   readonly files: readonly string[]
@@ -165,14 +165,14 @@ function done(result: unknown): Answer {
   return result === undefined ? { status: 204 } : { status: 200, body: JSON.stringify(result) }
 }
 
-/** Any error that isn't a `Refusal` is a bug in the fake, which a test should see. */
+/** Any error that isn't a `Refusal` is a bug in the fake, and must fail the test. */
 function refused(error: unknown): Answer {
   const { status, code, message, errors } =
     error instanceof Refusal ? error : new Refusal(500, 0, `The fake Discord failed: ${String(error)}`)
   return { status, code, body: JSON.stringify({ message, code, ...(errors && { errors }) }) }
 }
 
-/** `retry_after` is exact; the header is in whole seconds. */
+/** `retry_after` is exact. The header is in whole seconds. */
 function tooMany(waitMs: number, scope: 'user' | 'global' | 'shared', code = 0): Answer {
   const message = scope === 'shared' ? 'The resource is being rate limited.' : 'You are being rate limited.'
   const body = { message, retry_after: waitMs / 1000, global: scope === 'global', ...(code && { code }) }

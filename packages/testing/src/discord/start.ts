@@ -14,7 +14,7 @@ import { type DiscordMessage, screenOf } from './screen.ts'
 import { createRest, type DiscordCall } from './server.ts'
 import { createState } from './state.ts'
 
-/** The bot, its channels, and what goes wrong. */
+/** The bot, its channels, and the faults. */
 export interface DiscordOptions {
   /** The bot's token. */
   readonly token: string
@@ -43,8 +43,8 @@ export interface FakeDiscord
   /** The threads of a channel's messages, with names. */
   threads(channelId: string): readonly { readonly id: string; readonly name: string }[]
   /**
-   * The mentions that the bot's messages there triggered: `@everyone`, `<@123>`; excludes those that `allowed_mentions`
-   * suppressed.
+   * The mentions that the bot's messages there triggered, for example `@everyone` or `<@123>`. Excludes those that
+   * `allowed_mentions` suppressed.
    */
   rung(channelId: string): readonly string[]
   /** The names of the bot's commands. */
@@ -55,18 +55,18 @@ export interface FakeDiscord
   invalidCalls(): number
   /** How many clients are connected to the gateway. */
   readonly connected: number
-  /** How many connections to the gateway are open, also those whose client has not identified itself. */
+  /** How many connections to the gateway are open, including clients that have not identified themselves. */
   readonly connections: number
-  /** Sends that text to the connected clients as a frame, whatever it is. Nothing about it is kept for a resume. */
+  /** Sends any text to the connected clients as a frame. It is not kept for a resume. */
   pushFrame(text: string): void
   /** Breaks the gateway's connections, or closes them with that code. After 4004 and 4014, clients may not reconnect. */
   dropGateway(code?: number): void
   /**
-   * What clients of the gateway meet from now on. `open`: as usual. A code: it closes a connection that identifies.
-   * `silent`: it takes connections and says nothing on any.
+   * How the gateway treats clients from now on. `open`: as usual. A code: closes the connection when the client
+   * identifies itself. `silent`: accepts connections and sends nothing.
    */
   setGateway(mood: GatewayMood): void
-  /** Ends the gateway's sessions: clients identify anew, and miss what happens until then. */
+  /** Ends the gateway's sessions. Clients identify again, and miss the events until then. */
   invalidateSessions(): void
   /** The public key for signatures, as the portal shows it. */
   readonly publicKey: string
@@ -76,7 +76,7 @@ export interface FakeDiscord
   setEndpoint(url: string): Promise<void>
 }
 
-/** Starts a fake Discord on loopback. Several may run at once. */
+/** Starts a fake Discord on loopback. You can start several. */
 export async function startDiscord(options: DiscordOptions): Promise<FakeDiscord> {
   const {
     token,

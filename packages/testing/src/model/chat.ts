@@ -24,9 +24,9 @@ const voice = (): Voice => {
   let index = -1
   return {
     begin: () => [delta({ role: 'assistant', content: '' })],
-    text: (words) => words.map((content) => delta({ content })),
+    text: (chunks) => chunks.map((content) => delta({ content })),
     // Not OpenAI's own: the field that DeepSeek's API introduced, https://api-docs.deepseek.com/guides/reasoning_model
-    reasoning: (words) => words.map((content) => delta({ reasoning_content: content })),
+    reasoning: (chunks) => chunks.map((content) => delta({ reasoning_content: content })),
     tool: ({ id, name, pieces }) => {
       index++
       const opening = { index, id, type: 'function', function: { name, arguments: '' } }

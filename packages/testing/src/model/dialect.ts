@@ -4,7 +4,7 @@ import type { Conversation } from './request.ts'
 export interface Dialect {
   /** Whether a POST to this path asks for an answer. */
   readonly takes: (path: string) => boolean
-  /** Reads a request's body; an unknown shape counts as empty. */
+  /** Reads a request's body. An unknown shape counts as empty. */
   readonly read: (body: unknown) => Conversation
   /** The body of an error. */
   readonly refusal: (status: number, message: string) => unknown
@@ -16,7 +16,7 @@ export interface Dialect {
   readonly speak: (answer: Answer) => Voice
 }
 
-/** What an answer needs to know of its request. */
+/** The facts of a request that its answer depends on. */
 export interface Answer {
   /** Counts the answers of one model from 1, for ids. */
   readonly number: number
@@ -34,11 +34,11 @@ interface Spent {
 /** The frames of one answer, each method in the order of the script's pieces. */
 export interface Voice {
   readonly begin: (spent: Spent) => readonly Frame[]
-  readonly text: (words: readonly string[]) => readonly Frame[]
-  readonly reasoning: (words: readonly string[]) => readonly Frame[]
+  readonly text: (chunks: readonly string[]) => readonly Frame[]
+  readonly reasoning: (chunks: readonly string[]) => readonly Frame[]
   /** A call whose input is streamed as pieces of JSON. */
   readonly tool: (call: ToolCall) => readonly Frame[]
-  /** `reason` is the script's own, in the vendor's words; undefined for the usual one. */
+  /** `reason` is the script's own, in the vendor's spelling. Undefined for the usual one. */
   readonly end: (spent: Spent, reason: string | undefined) => readonly Frame[]
 }
 
@@ -52,7 +52,7 @@ interface ToolCall {
 
 /** A server-sent event. */
 export interface Frame {
-  /** Its name; absent if the vendor sends none. */
+  /** Its name. Absent if the vendor sends none. */
   readonly event?: string
   /** JSON, or a text that is sent as it is. */
   readonly data: unknown

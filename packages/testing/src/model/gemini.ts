@@ -43,14 +43,14 @@ const statuses: Readonly<Record<number, string>> = {
 const turnsOf = (content: Fields): readonly Turn[] => {
   const parts = listOf(content.parts)
   const results = parts.flatMap(({ functionResponse }) => (isFields(functionResponse) ? [functionResponse] : []))
-  const said: Turn = {
+  const turn: Turn = {
     role: content.role === 'model' ? 'assistant' : 'user',
     text: textIn(parts),
     calls: parts.some(({ functionCall }) => functionCall !== undefined),
   }
-  if (results.length === 0) return [said]
+  if (results.length === 0) return [turn]
   const answered = results.map(({ response }): Turn => ({ role: 'tool', text: resultIn(response), calls: false }))
-  return [...answered, ...(said.text === '' ? [] : [said])]
+  return [...answered, ...(turn.text === '' ? [] : [turn])]
 }
 
 const resultIn = (response: unknown): string =>
@@ -62,8 +62,8 @@ const voice = (responseId: string, modelVersion: string): Voice => {
   })
   return {
     begin: () => [],
-    text: (words) => words.map((text) => frame([{ text }])),
-    reasoning: (words) => words.map((text) => frame([{ text, thought: true }])),
+    text: (chunks) => chunks.map((text) => frame([{ text }])),
+    reasoning: (chunks) => chunks.map((text) => frame([{ text, thought: true }])),
     // The API sends a call whole.
     tool: ({ id, name, pieces }) => [frame([{ functionCall: { id, name, args: JSON.parse(pieces.join('')) } }])],
     end: ({ input, output, cached }, reason) => [

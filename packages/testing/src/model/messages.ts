@@ -20,13 +20,13 @@ export const messages: Dialect = {
 const turnsOf = (message: Fields): readonly Turn[] => {
   const blocks = listOf(message.content)
   const results = blocks.filter(({ type }) => type === 'tool_result').map(({ content }) => textIn(content))
-  const said: Turn = {
+  const turn: Turn = {
     role: message.role === 'assistant' ? 'assistant' : 'user',
     text: typeof message.content === 'string' ? message.content : textIn(blocks.filter(({ type }) => type === 'text')),
     calls: blocks.some(({ type }) => type === 'tool_use'),
   }
-  if (results.length === 0) return [said]
-  return [...results.map((text): Turn => ({ role: 'tool', text, calls: false })), ...(said.text === '' ? [] : [said])]
+  if (results.length === 0) return [turn]
+  return [...results.map((text): Turn => ({ role: 'tool', text, calls: false })), ...(turn.text === '' ? [] : [turn])]
 }
 
 const kinds: Readonly<Record<number, string>> = {
@@ -72,14 +72,14 @@ const voice = (id: string, model: string): Voice => {
         },
       }),
     ],
-    text: (words) =>
+    text: (chunks) =>
       block(
         { type: 'text', text: '' },
-        words.map((text) => ({ type: 'text_delta', text })),
+        chunks.map((text) => ({ type: 'text_delta', text })),
       ),
-    reasoning: (words) =>
+    reasoning: (chunks) =>
       block({ type: 'thinking', thinking: '', signature: '' }, [
-        ...words.map((thinking) => ({ type: 'thinking_delta', thinking })),
+        ...chunks.map((thinking) => ({ type: 'thinking_delta', thinking })),
         { type: 'signature_delta', signature: 'scripted' },
       ]),
     tool: ({ id, name, pieces }) => {

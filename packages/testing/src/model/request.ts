@@ -3,9 +3,9 @@ import { scenarioIn } from '../script.ts'
 /** The parts of a request for an answer that a script can depend on. */
 export interface Asked {
   readonly kind: 'step' | 'title' | 'summary'
-  /** The latest scenario named in a user's or the assistant's text; undefined if there is none. */
+  /** The latest scenario named in a user's or the assistant's text, if any. */
   readonly scenario: string | undefined
-  /** The user's message that names the scenario, else the last one; empty if there is none. */
+  /** The user's message that names the scenario, else the last one. Empty if there are no messages. */
   readonly prompt: string
   /** Answered tool rounds since the message that named the scenario, or since the last prompt. */
   readonly step: number
@@ -21,7 +21,9 @@ export interface Conversation {
   readonly turns: readonly Turn[]
   /** Whether the request offers tools. */
   readonly hasTools: boolean
-  /** Whether the answer must be JSON, as for an agent's own classifiers; a script can't know its shape. Default false. */
+  /**
+   * Whether the answer must be JSON, as for an agent's own classifiers. Its shape is unknown to scripts. Default false.
+   */
   readonly wantsJSON?: boolean
 }
 
@@ -38,10 +40,10 @@ export type Fields = Readonly<Record<string, unknown>>
 export const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The objects in a list; empty for all else. */
+/** The objects in a list. Empty for anything else. */
 export const listOf = (value: unknown): readonly Fields[] => (Array.isArray(value) ? value.filter(isFields) : [])
 
-/** Content is a string or a list of parts; only text counts. */
+/** Content is a string or a list of parts. Only text counts. */
 export const textIn = (content: unknown): string =>
   typeof content === 'string'
     ? content
@@ -49,7 +51,7 @@ export const textIn = (content: unknown): string =>
         .map((part) => (typeof part.text === 'string' ? part.text : ''))
         .join('\n')
 
-/** What a conversation asks for. */
+/** Determines the kind of answer that a conversation asks for, and its script. */
 export const askedIn = ({ turns, hasTools }: Conversation): Asked => {
   const spoken = turns.filter(({ role }) => role !== 'system' && role !== 'tool')
   const named = spoken.findLast(({ text }) => scenarioIn(text) !== undefined)
@@ -58,18 +60,18 @@ export const askedIn = ({ turns, hasTools }: Conversation): Asked => {
   const since = opening === undefined ? turns : turns.slice(turns.indexOf(opening))
   const step = since.filter(({ role, calls }) => role === 'assistant' && calls).length
   const results = since.filter(({ role }) => role === 'tool').map(({ text }) => text)
-  const said = turns.filter(({ role }) => role !== 'system').map(({ text }) => text)
+  const texts = turns.filter(({ role }) => role !== 'system').map(({ text }) => text)
   return {
     kind: kindOf(turns, hasTools),
     scenario,
     prompt: opening?.text ?? '',
     step,
     results: results.join('\n'),
-    identity: [scenario, step, ...said].join('\u0000'),
+    identity: [scenario, step, ...texts].join('\u0000'),
   }
 }
 
-/** Agents offer tools in every step, but not for a title or a summary; the title's prompt says so. */
+/** Agents offer tools in every step, but not for a title or a summary. The prompt tells those two apart. */
 const kindOf = (turns: readonly Turn[], hasTools: boolean): Asked['kind'] => {
   if (hasTools && !isSummary(turns)) return 'step'
   return turns.some(({ text }) => /generate a title|title generator/i.test(text)) ? 'title' : 'summary'

@@ -56,28 +56,28 @@ const voice = (id: string, model: string): Voice => {
   })
   return {
     begin: () => [event('response.created', response('in_progress'))],
-    text: (words) => {
-      const text = words.join('')
+    text: (chunks) => {
+      const text = chunks.join('')
       const part = { type: 'output_text', text, annotations: [] }
       const whole = { id: `${id}_${output.length}`, type: 'message', role: 'assistant', status: 'completed' }
       return item({ ...whole, ...{ content: [part] } }, { status: 'in_progress', content: [] }, (place) => {
         const at = { ...place, content_index: 0 }
         return [
           event('response.content_part.added', { ...at, part: { ...part, text: '' } }),
-          ...words.map((delta) => event('response.output_text.delta', { ...at, delta })),
+          ...chunks.map((delta) => event('response.output_text.delta', { ...at, delta })),
           event('response.output_text.done', { ...at, text }),
           event('response.content_part.done', { ...at, part }),
         ]
       })
     },
-    reasoning: (words) => {
-      const text = words.join('')
+    reasoning: (chunks) => {
+      const text = chunks.join('')
       const whole = { id: `${id}_${output.length}`, type: 'reasoning', summary: [{ type: 'summary_text', text }] }
       return item(whole, { summary: [] }, (place) => {
         const at = { ...place, summary_index: 0 }
         return [
           event('response.reasoning_summary_part.added', { ...at, part: { type: 'summary_text', text: '' } }),
-          ...words.map((delta) => event('response.reasoning_summary_text.delta', { ...at, delta })),
+          ...chunks.map((delta) => event('response.reasoning_summary_text.delta', { ...at, delta })),
           event('response.reasoning_summary_text.done', { ...at, text }),
         ]
       })
@@ -110,7 +110,7 @@ const voice = (id: string, model: string): Voice => {
   }
 }
 
-/** Codex puts some tools into namespaces: the script says `namespace.name`. */
+/** Codex puts some tools into namespaces. Scripts call them `namespace.name`. */
 const named = (name: string): object => {
   const dot = name.lastIndexOf('.')
   return dot === -1 ? { name } : { namespace: name.slice(0, dot), name: name.slice(dot + 1) }

@@ -18,14 +18,14 @@ interface SpeakOptions {
 }
 
 /** Splits by code points: JSON can't contain half a surrogate pair. */
-const chunksOf = (words: string, size: number): readonly string[] => {
-  const points = Array.from(words)
+const chunksOf = (text: string, size: number): readonly string[] => {
+  const points = Array.from(text)
   const chunks: string[] = []
   for (let at = 0; at < points.length; at += size) chunks.push(points.slice(at, at + size).join(''))
   return chunks
 }
 
-/** A script can't know the server's ids; `{session}` stands for the last one named in the results. */
+/** A script can't know the server's ids. `{session}` stands for the last one named in the results. */
 const inputOf = (input: unknown, results: string): string =>
   JSON.stringify(input).replaceAll('{session}', results.match(/ses_\w+/g)?.at(-1) ?? '{session}')
 

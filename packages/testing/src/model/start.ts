@@ -10,29 +10,29 @@ import { type Asked, askedIn, isFields } from './request.ts'
 import { responses } from './responses.ts'
 import { speak } from './speak.ts'
 
-/** What the scripted model answers, and how it streams. */
+/** The scripts of a model, and how it streams. */
 export interface ScriptedModelOptions {
-  /** The scripts by the name that a prompt gives in `[scenario:name]`. */
+  /** The scripts, by name. A prompt selects one with `[scenario:name]`. */
   readonly scripts: Scripts
   /**
-   * The script for prompts that name none: the same for all, or chosen by the prompt's text. By default the answer says
-   * that a script is missing.
+   * The script for prompts that name none: one for all, or a function of the prompt's text. By default, the answer
+   * states that a script is missing.
    */
   readonly fallback?: string | ((prompt: string) => string)
-  /** Pause between two chunks, in ms; default 0. */
+  /** Pause between two chunks, in ms. Default 0. */
   readonly chunkDelayMs?: number
-  /** Code points per chunk unless the script says otherwise; default 12. */
+  /** Code points per chunk, unless the script sets its own. Default 12. */
   readonly chunk?: number
   /**
-   * Whether to keep connections open between requests; default true. Matters if a script breaks one: servers up to 1.14
-   * retry on a reused connection by themselves, unseen by OpenCode.
+   * * Whether to keep connections open between requests. Default true. Matters if a script breaks one: servers up to
+   * 1.14 retry on a reused connection by themselves, unseen by OpenCode.
    */
   readonly keepAlive?: boolean
-  /** The generation of the server: OpenCode 2 calls some tools otherwise. Default 1. */
+  /** The generation of the server. OpenCode 2 has other names for some tools. Default 1. */
   readonly generation?: 1 | 2
   /** How many of the newest requests `requests` keeps. Default: all. */
   readonly keepRequests?: number
-  /** Port to listen on; default 0, any free one. */
+  /** Port to listen on. Default 0, any free one. */
   readonly port?: number
 }
 
@@ -53,11 +53,11 @@ export interface ScriptedModel {
   readonly url: string
   /** The same without a path, for clients that add the version themselves: `ANTHROPIC_BASE_URL`, `GOOGLE_GEMINI_BASE_URL`. */
   readonly origin: string
-  /** The requests for answers so far, in order of arrival; all, unless `keepRequests` says otherwise. */
+  /** The requests for answers so far, in order of arrival. All of them, unless you set `keepRequests`. */
   readonly requests: readonly ModelRequest[]
-  /** Resolves when a script waits at the hold of this name. */
+  /** Resolves when a script waits at the hold of this name, or has waited there. */
   held(name: string): Promise<void>
-  /** Releases a hold; it stays open for later passes. */
+  /** Releases a hold. Later scripts pass it without waiting. */
   release(name: string): void
   /** Breaks open answers and stops listening. */
   close(): Promise<void>
@@ -74,7 +74,9 @@ const piecesOf = (step: ScriptStep, asked: Asked, attempt: number): ModelAnswer 
   return step
 }
 
-/** The script's answer to a request. A script without further steps says so, so that a test sees it. */
+/**
+ * The script's answer to a request. If the script has no further steps, the answer states that, so that a test sees it.
+ */
 const answerTo = (script: Script | undefined, asked: Asked, attempt: number): ModelAnswer => {
   if (asked.kind === 'title') return [{ type: 'text', text: script?.title ?? 'Scripted session' }]
   if (asked.kind === 'summary')
@@ -103,7 +105,7 @@ const refuse = (response: ServerResponse, status: number, message: string): void
   response.end(JSON.stringify({ error: { message, type: 'invalid_request_error' } }))
 }
 
-/** Starts a scripted model on loopback. Several may run at once. */
+/** Starts a scripted model on loopback. You can start several. */
 export const startModel = async (options: ScriptedModelOptions): Promise<ScriptedModel> => {
   const requests: ModelRequest[] = []
   const attempts = new Map<string, number>()

@@ -10,7 +10,7 @@ export interface Allowance {
 
 /** Counts calls within any time span of an allowance's length. */
 export interface Budget {
-  /** Takes one from each scope, or, if one of them is empty, from none and returns the seconds to wait. */
+  /** Takes one call from each scope. If one of them is used up, takes none and returns the seconds to wait. */
   spend(scopes: readonly Scope[]): number | undefined
   /** Refuses all calls for this many seconds. */
   freeze(name: string, seconds: number): void
@@ -21,7 +21,7 @@ export interface Scope {
   readonly allowances: readonly Allowance[]
 }
 
-/** What one scope spent recently, and until when it is frozen. */
+/** The recent calls of one scope, and until when it is frozen. */
 interface Account {
   readonly spent: readonly number[]
   readonly frozenUntil: number
@@ -30,8 +30,8 @@ interface Account {
 const fresh: Account = { spent: [], frozenUntil: 0 }
 
 /**
- * Counts calls by the clock. A caller that exceeds the budget is frozen until the oldest counted call expires; asking
- * again doesn't extend that.
+ * Counts calls by the clock. A caller that exceeds the budget is frozen until the oldest counted call expires. Further
+ * calls don't extend that.
  */
 export function createBudget(clock: Clock): Budget {
   const accounts = new Map<string, Account>()
@@ -80,7 +80,7 @@ export interface WindowState {
   readonly isEmpty: boolean
 }
 
-/** Counts calls in windows: each begins with the first call after the one before has ended. */
+/** Counts calls in windows. Each begins with the first call after the previous one ended. */
 export interface WindowBudget {
   take(name: string, allowance: Allowance): WindowState
   /** Refuses all calls for this long. */

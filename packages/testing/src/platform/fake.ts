@@ -8,7 +8,7 @@ export interface FakePlatform<Place, Call, Fault, Message, Kind = string> {
   count(kind: Kind): number
   /** The messages that a person sees there now, oldest first. */
   screen(place: Place): readonly Message[]
-  /** How many of the bot's messages made a sound there. Edits and silent messages make none. */
+  /** How many of the bot's messages notified there. Edits and silent messages don't. */
   notifications(place: Place): number
   /** Adds a fault, which counts calls from now on. */
   inject(fault: Fault): void

@@ -1,4 +1,4 @@
-/** Which of the matching calls a fault applies to. */
+/** Which of the matching calls a fault applies to, counted from when it was added. */
 export interface FaultTimes {
   /** The first matching call that it applies to, from 1. Default 1. */
   readonly nth?: number
@@ -6,13 +6,13 @@ export interface FaultTimes {
   readonly times?: number
 }
 
-/** A failure of the connection that carries a call, the same on every platform. */
+/** A failure of the connection that carries a call. The same on every platform. */
 export type ConnectionFault =
   /** The connection breaks before the call is done. */
   | { readonly type: 'refuse' }
   /** The call is done and the connection breaks before the answer, so the client can't know. */
   | { readonly type: 'accept-then-drop' }
-  /** The call is not done and never answered: the client has to give up. */
+  /** The call is not done and never answered, so the client has to give up. */
   | { readonly type: 'stall' }
   /** The call is done and never answered. */
   | { readonly type: 'accept-then-stall' }
@@ -41,7 +41,7 @@ export function isConnectionFault(fault: { readonly type: string }): fault is Co
 /** The remaining faults. `Call` identifies a call on that platform. */
 export interface FaultPlan<Fault, Call extends readonly unknown[]> {
   add(fault: Fault): void
-  /** The fault for this call. Every matching fault counts the call; the first one due applies. */
+  /** The fault for this call. Every matching fault counts the call, and the first one due applies. */
   next(...call: Call): Fault | undefined
 }
 

@@ -22,7 +22,7 @@ export function createFakeServer(platform: TestingFailure, handle: Handler): Fak
     response.on('error', () => {})
     const gone = new AbortController()
     response.on('close', () => gone.abort())
-    // Errors of a call are answered; what remains is a disconnected client.
+    // Errors of a call are answered, so the client has disconnected.
     handle(request, response, gone.signal).catch(() => response.destroy())
   })
   // Never times out idle connections: closing one just as it is reused would be an unplanned fault.
@@ -76,13 +76,13 @@ interface TakenCall<Fault, Answer> {
   readonly fault: Fault | undefined
   /** Does the call. */
   run(): Answer | Promise<Answer>
-  /** The answer of a fault that the platform answers itself. Undefined to do the call as usual. */
+  /** The platform's own answer for a fault. Undefined to do the call as usual. */
   answerTo(fault: AnswerFault<Fault>): Answer | undefined
   /** Writes the server's answer into the log of calls, whether or not the client gets it. */
   log(answer: Answer): void
 }
 
-/** Does a call and answers it, unless a fault prevents the one or the other. */
+/** Does a call and answers it, unless a fault prevents either. */
 export async function answerCall<
   Fault extends { readonly type: string; readonly isTaken?: boolean },
   Answer extends HttpAnswer,

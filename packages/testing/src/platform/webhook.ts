@@ -7,7 +7,7 @@ interface Post {
   readonly signal: AbortSignal
 }
 
-/** Posts to a bot's address. Resolves with the status; rejects if the connection fails. */
+/** Posts to a bot's address. Resolves with the status, and rejects if the connection fails. */
 export function postTo(url: string, { body, headers, signal }: Post): Promise<number> {
   return new Promise((resolve, reject) => {
     const outgoing = request(url, { method: 'POST', headers, agent: false, signal }, (answer) => {
@@ -31,7 +31,7 @@ interface RetryLimits {
 interface WebhookQueueOptions<Event> {
   readonly clock: Clock
   readonly limits: RetryLimits
-  /** The event to send next. Undefined if there is none, or no address to send it to. */
+  /** The event to send next. Undefined if no event waits, or if there is no address to send it to. */
   oldest(): Event | undefined
   /** Sends it once. Resolves with the status. */
   post(event: Event, signal: AbortSignal): Promise<number>

@@ -4,7 +4,7 @@ import type { StreamFault } from './fault.ts'
 /** The destination of an event stream's bytes. */
 interface Outlet {
   write(bytes: Uint8Array): void
-  /** Ends the output. What was written still arrives. */
+  /** Ends the output. Written data still arrives. */
   end(how: 'break' | 'end'): void
 }
 
@@ -13,7 +13,7 @@ export interface Timer {
 }
 
 export interface CarriedFrame {
-  /** The number of this event on the connection, from 1; uncounted frames have the previous event's number. */
+  /** The number of this event on the connection, from 1. Uncounted frames have the previous event's number. */
   readonly event: number
   readonly type: string
   /** Its JSON text. */
@@ -25,7 +25,7 @@ export interface Carrier {
   push(chunk: Uint8Array): void
   /** The server's end. */
   end(how: 'break' | 'end'): void
-  /** Adds a fault; its place counts from here. */
+  /** Adds a fault. Its place counts from here. */
   inject(fault: StreamFault): void
   cut(how: 'break' | 'end'): void
   stall(): void
@@ -182,7 +182,7 @@ export function createCarrier({ outlet, timer, onFrame }: CarrierOptions): Carri
     isStalled = false
     const waiting = held
     held = []
-    // One of them may stall the stream again: the others are then held again, in order.
+    // One of them may stall the stream again. The rest is then held back again, in order.
     for (const run of waiting) run()
   }
 
@@ -206,8 +206,8 @@ function read(frame: Uint8Array): { readonly type: string; readonly data: string
   const lines = Buffer.from(frame).toString('utf8').split('\n')
   const data = lines.flatMap((line) => (line.startsWith('data:') ? [line.slice(5).trimStart()] : [])).join('\n')
   try {
-    const said = fieldsOf(JSON.parse(data))
-    return { type: String(fieldsOf(said.payload ?? said).type), data }
+    const fields = fieldsOf(JSON.parse(data))
+    return { type: String(fieldsOf(fields.payload ?? fields).type), data }
   } catch {
     return { type: '', data }
   }

@@ -13,13 +13,13 @@ export type StreamFault = OnConnection &
         /** Whether the socket breaks, or the response ends as if it were complete. Default "break". */
         readonly how?: 'break' | 'end'
       }
-    /** The connection stays open and carries nothing until `resume()`; then everything held back arrives. */
+    /** The connection stays open and carries nothing until `resume()`. Then everything held back arrives. */
     | { readonly type: 'stall'; readonly at: StreamPlace }
     /** Drops events of a type: all of them, or the next `times`. Default "server.heartbeat". */
     | { readonly type: 'drop'; readonly event?: string; readonly times?: number }
     /** Delays everything by `delayMs`, in order. */
     | { readonly type: 'delay'; readonly delayMs: number }
-    /** Duplicates the nth event; without a number every event. */
+    /** Duplicates the nth event, or every event if no number is given. */
     | { readonly type: 'duplicate'; readonly event?: number }
   )
 
@@ -28,9 +28,9 @@ interface OnConnection {
   readonly connection?: number
 }
 
-/** A fault of a request; the request that opens an event stream counts too. */
+/** A fault of a request. The request that opens an event stream counts too. */
 export type RequestFault = ToRequests &
-  /** The request never reaches the server; the client gets an error, or a web page with status 200. */
+  /** The request never reaches the server. The client gets an error, or a web page with status 200. */
   (
     | { readonly type: 'answer'; readonly with: 500 | 'html' }
     /** The connection breaks before the request reaches the server. */

@@ -3,13 +3,15 @@ import { freePort } from '../port.ts'
 import { type CarriedFrame, type Carrier, createCarrier, type Timer } from './carry.ts'
 import { isStreamFault, type ProxyFault, type RequestFault, type StreamFault } from './fault.ts'
 
-/** The server behind the proxy, and what goes wrong on the way. */
+/** The server behind the proxy, and the faults on the way. */
 export interface ProxyOptions {
   /** The server behind it, such as "http://127.0.0.1:4096". */
   readonly target: string
-  /** The initial faults; places count from the beginning of each connection. */
+  /** The initial faults. Places count from the beginning of each connection. */
   readonly faults?: readonly ProxyFault[]
-  /** Called with each frame after it went out to a client. A test may cut, stall, or restart the server here. */
+  /**
+   * Called with each frame after it went out to a client. You can cut or stall the stream here, or restart the server.
+   */
   readonly onFrame?: (frame: PassedFrame) => void
   /** For delays. Default: the system's. */
   readonly clock?: Timer
@@ -34,7 +36,7 @@ export interface ProxiedRequest {
   readonly status?: number
 }
 
-/** A proxy between a client and a server, which breaks things on request. */
+/** A proxy between a client and a server that injects faults. */
 export interface FaultProxy {
   /** Its address, to use in place of the server's. */
   readonly url: string
@@ -47,8 +49,8 @@ export interface FaultProxy {
   /** How many requests with this method and path the server answered. */
   count(method: string, path: RegExp): number
   /**
-   * Adds a fault. On open streams places count from here; on later ones from their beginning, unless it names its
-   * connection.
+   * Adds a fault. On open streams, places count from here. On later ones they count from the beginning, unless the
+   * fault names its connection.
    */
   inject(fault: ProxyFault): void
   /** Cuts the open streams. */
@@ -78,7 +80,7 @@ const system: Timer = {
   },
 }
 
-/** Starts an HTTP proxy on loopback in front of a real server. Changes nothing except what its faults say. */
+/** Starts an HTTP proxy on loopback in front of a real server. Changes nothing except for its faults. */
 export async function startProxy(options: ProxyOptions): Promise<FaultProxy> {
   const { target, clock = system } = options
   const requests: ProxiedRequest[] = []
@@ -143,7 +145,7 @@ export async function startProxy(options: ProxyOptions): Promise<FaultProxy> {
     requestFaults = [...requestFaults, { fault, left: fault.times ?? 1 }]
   }
 
-  /** The first fault for this request; uses up one of its times. */
+  /** The first fault for this request. Uses up one of its times. */
   function faultOf(method: string, path: string): RequestFault | undefined {
     const found = requestFaults.find(
       ({ fault, left }) => left > 0 && (fault.method ?? method) === method && fault.path.test(path),

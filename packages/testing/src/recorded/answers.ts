@@ -3,7 +3,7 @@ import { createFold, type Fold } from './fold.ts'
 import type { Frame } from './frames.ts'
 import { createSecondFold } from './second-fold.ts'
 
-/** What a server of one generation answers, folded from the events of a recording. */
+/** The REST answers of a server of one generation, folded from the events of a recording. */
 export interface Answers {
   /** The frame that opens each stream. */
   readonly greeting: string
@@ -130,7 +130,7 @@ export function createSecondAnswers({ version }: { readonly version: string }): 
   }
 }
 
-/** A page, newest first unless asked otherwise. Its cursor is where the next one begins. */
+/** A page, newest first unless the query asks for another order. Its cursor is where the next page begins. */
 function page(messages: readonly unknown[], search: URLSearchParams): Response {
   const limit = Number(search.get('limit') ?? 50)
   const ordered = search.get('order') === 'asc' ? messages : messages.toReversed()

@@ -9,8 +9,8 @@ interface StoredMessage {
 }
 
 /**
- * The REST responses of a server after the applied frames: folded from the durable events. Deltas are not stored, as on
- * real servers: a text in progress reads as its last snapshot.
+ * The REST responses of a server after the applied frames, folded from the durable events. As on real servers, deltas
+ * are not stored, so a text in progress reads as its last snapshot.
  */
 export interface Fold {
   apply(frame: Frame): void

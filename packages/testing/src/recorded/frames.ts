@@ -6,7 +6,7 @@ export interface Frame {
   readonly type: string
   /** Version 2 calls them `data`. */
   readonly properties: Readonly<Record<string, unknown>>
-  /** When the server created it, in ms since the epoch. Only version 2 says so. */
+  /** When the server created it, in ms since the epoch. Only version 2 reports it. */
   readonly created: number | undefined
 }
 

@@ -9,7 +9,7 @@ interface StoredSession {
 }
 
 /**
- * What OpenCode 2 answers over REST after the applied frames. Deltas and progress are not stored, as on real servers: a
+ * The REST answers of OpenCode 2 after the applied frames. As on real servers, deltas and progress are not stored, so a
  * text in progress reads as "".
  */
 interface SecondFold {
@@ -17,12 +17,12 @@ interface SecondFold {
   sessions(): readonly Fields[]
   session(id: string): Fields | undefined
   messages(id: string): readonly Fields[]
-  /** The sessions at work. */
+  /** The running sessions. */
   active(): Fields
   /** Of one session, or of all. */
   permissions(sessionID?: string): readonly Fields[]
   forms(sessionID?: string): readonly Fields[]
-  /** What a session has accepted and not delivered, oldest first. */
+  /** The prompts that a session has accepted and not delivered, oldest first. */
   pending(sessionID: string): readonly Fields[]
 }
 

@@ -27,12 +27,15 @@ export interface RecordedServer {
   /** How many streams were opened. */
   readonly streams: number
   /** Whether a client is listening. */
-  readonly isHeard: boolean
+  readonly hasListener: boolean
   /** How many requests are being answered. */
   readonly answering: number
   /** Whether REST shows a state of milliseconds: a run idle with an open message, or a prompt before its run. */
   readonly isPassing: boolean
-  /** Sends the next events to all listeners; ends all streams where the recorded server restarted. Returns how many. */
+  /**
+   * Sends the next events to all listeners, and ends all streams where the recorded server restarted. Returns how many
+   * events were sent.
+   */
   publish(count?: number): number
   /** Sends the newest event again, unless it is a delta without an id, which looks the same as a new one. */
   repeat(): void
@@ -81,7 +84,7 @@ export function createRecordedServer(options: RecordedServerOptions): RecordedSe
     get streams() {
       return streams
     },
-    get isHeard() {
+    get hasListener() {
       return listeners.size > stalled.size
     },
     get answering() {
@@ -136,7 +139,7 @@ export function createRecordedServer(options: RecordedServerOptions): RecordedSe
   function cut(how: 'end' | 'error' = 'end'): void {
     for (const listener of listeners.keys()) {
       if (how === 'end') listener.close()
-      // An error discards unread data; a broken connection doesn't.
+      // An error discards unread data, but a broken connection doesn't.
       else setImmediate(() => listener.error(new TypeError('terminated')))
     }
     listeners = new Map()

@@ -1,6 +1,6 @@
 import { scenario } from '../scenario.ts'
 import { callTool, sayText, scenarioToken, think } from '../script.ts'
-import { longMarkdown, unicodeText } from './words.ts'
+import { longMarkdown, unicodeText } from './texts.ts'
 
 const todos = (...statuses: readonly string[]) => ({
   todos: ['Look around', 'Count the lines', 'Tell'].map((content, index) => ({
@@ -13,7 +13,7 @@ const todos = (...statuses: readonly string[]) => ({
 
 const burst = Array.from({ length: 400 }, (_, index) => `Word ${index} of a flood. `).join('')
 
-/** Turns without a person or a failure: what the model says. */
+/** Turns without a person or a failure. */
 export const basics = [
   scenario('plain', 'A prompt and one text answer.', {
     steps: [[sayText('Hello! This is a plain answer, streamed in a few small pieces, with nothing else to see.')]],

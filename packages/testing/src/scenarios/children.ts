@@ -50,7 +50,7 @@ export const children = [
       grandchild: [[bash('echo deep')], [sayText('Nothing lives here.')]],
     },
   }),
-  scenario('subagent-failing', "The sub-agent's model refuses; the agent is told.", {
+  scenario('subagent-failing', "The sub-agent's model refuses, and the agent gets the error.", {
     steps: [[task('Fail', 'subagent-failing/child')], [sayText('The sub-agent failed.')]],
     more: { child: [[httpError(401, 'The key is wrong')]] },
   }),

@@ -23,7 +23,7 @@ export const ends = [
       [think('This thought will never come to its end, because'), holdAnswer('middle'), sayText('Nobody hears this.')],
     ],
   }),
-  scenario('abort-before-text', 'A person aborts before the model has said anything.', {
+  scenario('abort-before-text', 'A person aborts before the model has emitted anything.', {
     steps: [[holdAnswer('middle'), sayText('Nobody hears this.')]],
   }),
   scenario('abort-tool', 'A person aborts while a command runs.', {

@@ -9,7 +9,7 @@ const lost = [
   sayText(' nothing lasts for ever.'),
 ]
 
-/** What only OpenCode 2 can do: queued and parked prompts, runs that begin by themselves, staged reverts, a stop. */
+/** Features of OpenCode 2 alone: queued and parked prompts, unprompted runs, staged reverts, and a stop. */
 export const secondScenarios = [
   scenario('queue', 'A queued prompt waits until the text is complete.', {
     steps: [[sayText('The first answer'), holdAnswer('middle'), sayText(' is complete.')]],

@@ -4,11 +4,11 @@ import { Refusal } from './refusal.ts'
 
 /** A button, or a select, below a message. */
 export interface SlackControl {
-  /** What a person can do with it. */
+  /** The kind of control. */
   readonly type: 'button' | 'select'
-  /** The id that the app gave it; one made from the block's if it gave none. */
+  /** The app's id for it. Derived from the block's id if the app gave none. */
   readonly actionId: string
-  /** The id of its block; `b0`, `b1`, … if the app gave none. */
+  /** The id of its block. `b0`, `b1`, … if the app gave none. */
   readonly blockId: string
   /** The visible text. */
   readonly label: string
@@ -20,13 +20,13 @@ export interface SlackControl {
 
 /** One option of a select. */
 export interface SlackOption {
-  /** What people see. */
+  /** The visible label. */
   readonly label: string
-  /** What the app receives when it is picked. */
+  /** The value that the app receives when it is picked. */
   readonly value: string
 }
 
-/** What blocks display. */
+/** The visible content of blocks. */
 export interface Shown {
   /** Markdown source, or plain text. */
   readonly text: string
@@ -47,8 +47,8 @@ export function shownIn(blocks: readonly unknown[]): Shown {
   if (whole > limits.allBlocks) throw new Refusal('msg_blocks_too_long', `${whole} characters in all blocks`)
   const rows = all.flatMap((block, index) => (block.type === 'actions' ? [controlsOf(block, index)] : []))
   unique(rows.flat().map(({ actionId }) => actionId))
-  const words = all.flatMap((block) => wordsOf(block) ?? [])
-  return { text: words.join('\n'), mode: markdown.length > 0 ? 'markdown' : 'plain', rows }
+  const texts = all.flatMap((block) => textOf(block) ?? [])
+  return { text: texts.join('\n'), mode: markdown.length > 0 ? 'markdown' : 'plain', rows }
 }
 
 function charactersIn(value: unknown): number {
@@ -57,7 +57,7 @@ function charactersIn(value: unknown): number {
   return Object.values(value).reduce((sum: number, inner) => sum + charactersIn(inner), 0)
 }
 
-function wordsOf(block: Readonly<Record<string, unknown>>): string | undefined {
+function textOf(block: Readonly<Record<string, unknown>>): string | undefined {
   switch (block.type) {
     case 'markdown':
       return filled(block.text)
@@ -97,7 +97,7 @@ function fieldsIn(fields: unknown): readonly string[] {
   return fields.map((field) => within(mrkdwn(field), limits.field))
 }
 
-/** https://docs.slack.dev/reference/block-kit/blocks/context-block: texts, and and images without a shown text. */
+/** https://docs.slack.dev/reference/block-kit/blocks/context-block: texts, and images without a shown text. */
 function contextIn(elements: unknown): string {
   if (!Array.isArray(elements) || elements.length === 0 || elements.length > limits.context)
     throw invalid(`a context block has 1 to ${limits.context} elements`)

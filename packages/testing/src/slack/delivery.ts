@@ -14,7 +14,7 @@ type SlackEnvelope = 'events_api' | 'interactive' | 'slash_commands'
 interface Attempt {
   readonly type: SlackEnvelope
   readonly body: Readonly<Record<string, unknown>>
-  /** The retry number, from 1; 0 for a first attempt. */
+  /** The retry number, from 1. 0 for a first attempt. */
   readonly retry: number
   /** Aborts on timeout. */
   readonly signal: AbortSignal
@@ -23,7 +23,7 @@ interface Attempt {
 interface Receiver {
   /** Sends once. Resolves with whether it was acknowledged. */
   take(attempt: Attempt): Promise<boolean>
-  /** Whether an app is connected: without one nothing is sent or retried. */
+  /** Whether an app is connected. Otherwise, nothing is sent or retried. */
   isThere(): boolean
 }
 
@@ -33,7 +33,7 @@ export interface EventDelivery {
   send(type: SlackEnvelope, body: Readonly<Record<string, unknown>>): Promise<boolean>
   /** Sets the only receiver. */
   setReceiver(receiver: Receiver | undefined): void
-  /** Sends the next event twice although it is acknowledged: the acknowledgement was lost. */
+  /** Sends the next event twice although it is acknowledged, as if the acknowledgement was lost. */
   repeatNext(): void
   close(): void
 }
@@ -96,7 +96,7 @@ interface Sockets {
   readonly receiver: Receiver
   /** How many apps are connected. */
   readonly count: number
-  /** Sends that text to all apps as a frame, whatever it is. */
+  /** Sends any text to all apps as a frame. */
   push(text: string): void
   /** Asks all apps to reconnect, as Slack does every few hours. */
   recycle(): void

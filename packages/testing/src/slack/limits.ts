@@ -1,8 +1,8 @@
 import type { Allowance } from '../platform/budget.ts'
 
 /**
- * Slack's limits. [docs]: its reference; [measured]: by others, without a statement by Slack; [chosen]: a number
- * is needed, but none is known.
+ * Slack's limits. [docs] is in its reference. [measured] was measured by others, and Slack doesn't state it. [chosen]
+ * is our own number, because none is known.
  */
 export const limits = {
   /** Characters of all markdown blocks of a message together, and of `markdown_text`. [docs] */
@@ -10,7 +10,7 @@ export const limits = {
   /** Characters of all blocks of a message, and what each further block adds. [measured] */
   allBlocks: 13_200,
   blockOverhead: 125,
-  /** Characters of `text` in a posted message; longer text is cut off. [docs] */
+  /** Characters of `text` in a posted message. Longer text is cut off. [docs] */
   text: 40_000,
   /** Characters of `text` when a message is updated. [docs] */
   updateText: 4000,
@@ -25,7 +25,7 @@ export const limits = {
   label: 75,
   /** Characters of a button's value. [docs] */
   value: 2000,
-  /** Options of a select; of checkboxes and radio buttons; characters of an option's value. [docs] */
+  /** Options of a select, options of checkboxes and radio buttons, and characters of an option's value. [docs] */
   options: 100,
   boxes: 10,
   optionValue: 150,
@@ -67,7 +67,7 @@ const tier2: Allowance = { count: 20, perMs: 60_000 }
 const tier3: Allowance = { count: 50, perMs: 60_000 }
 const tier4: Allowance = { count: 100, perMs: 60_000 }
 
-/** One message per second and channel. Short bursts pass [docs]; not here. */
+/** One message per second and channel. At Slack short bursts pass [docs], but not here. */
 export const posts: Allowance = { count: 1, perMs: 1000 }
 
 /** The allowance of a method in a workspace. [docs], with one exception. */

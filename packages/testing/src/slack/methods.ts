@@ -192,8 +192,8 @@ function lookOf(
   state: SlackState,
   { text, plan, tasks }: Stream,
 ): { readonly shown: Shown; readonly fallback: string } {
-  const words = [text, plan, ...tasks.flatMap(({ title, details, output }) => [title, details, output])]
-  for (const mention of words.flatMap((one) => mentionsIn(one)))
+  const texts = [text, plan, ...tasks.flatMap(({ title, details, output }) => [title, details, output])]
+  for (const mention of texts.flatMap((one) => mentionsIn(one)))
     if (!state.mentions.includes(mention)) state.mentions.push(mention)
   return { shown: { text, mode: 'markdown', rows: [] }, fallback: text }
 }
@@ -330,8 +330,8 @@ function readable(state: SlackState, payload: Payload): Channel {
 }
 
 /**
- * `streaming_state` is in `ConversationsRepliesResponse` of `@slack/web-api` and in `ConversationsHistoryResponse`; its
- * values are in `events/message.d.ts` of `@slack/types`. Which one a stream gets that Slack closed itself is not said.
+ * `streaming_state` is in `ConversationsRepliesResponse` and `ConversationsHistoryResponse` of `@slack/web-api`, and
+ * its values are in `events/message.d.ts` of `@slack/types`. The value for a stream that Slack closed is undocumented.
  */
 function streamingIn({ stream }: Post, now: number): Result {
   if (!stream) return {}
@@ -370,7 +370,7 @@ function mentionsIn(text: string, linksNames = false): readonly string[] {
   return [...mentionsInMrkdwn(text, linksNames), ...[...text.matchAll(links)].map(([mention]) => mention)]
 }
 
-/** The same in Slack's older formatting, whose links are marks: it has no links as in Markdown. */
+/** The same in Slack's older formatting, which has marks instead of Markdown links. */
 function mentionsInMrkdwn(text: string, linksNames = false): readonly string[] {
   const found = [...text.matchAll(markup), ...(linksNames ? text.matchAll(names) : [])]
   return found.map(([mention]) => mention)

@@ -40,7 +40,7 @@ export function isOn(payload: Payload, name: string): boolean {
   return payload[name] === true || payload[name] === 'true' || payload[name] === '1'
 }
 
-/** A list, or its JSON; undefined if absent. Anything else is refused. */
+/** A list, or its JSON. Undefined if absent. Anything else is refused. */
 export function listIn(payload: Payload, name: string, error: string): readonly unknown[] | undefined {
   const value = payload[name]
   if (value === undefined || value === '') return undefined

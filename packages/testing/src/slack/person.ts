@@ -24,13 +24,13 @@ export interface SlackSay extends SlackFrom {
   readonly mention?: boolean
   /** The text of another message that is forwarded with this one. */
   readonly forwards?: string
-  /** A file; the text may then be empty. */
+  /** A file. The text may then be empty. */
   readonly file?: SlackPersonFile
 }
 
-/** The actions of people in the channels. Impossible actions throw a `TestingError`: a person couldn't try them. */
+/** The actions of people in the channels. An action that a person couldn't do throws a `TestingError`. */
 export interface SlackPeople {
-  /** Writes a message; the app receives it. Returns its `ts`. */
+  /** Writes a message, which the app receives. Returns its `ts`. */
   say(channel: string, text: string, options?: SlackSay): string
   /** Presses the button with this text. Resolves with whether the app acknowledged it in time. */
   press(channel: string, ts: string, label: string, options?: SlackFrom): Promise<boolean>
@@ -44,7 +44,7 @@ export interface SlackPeople {
   submit(answers: readonly (string | readonly string[])[], options?: SlackFrom): Promise<boolean>
   /** Presses Stop in a thread where the agent is working. */
   stop(channel: string, threadTs: string, options?: SlackFrom): Promise<boolean>
-  /** Deletes a message; the app gets no event. */
+  /** Deletes a message. The app gets no event. */
   remove(channel: string, ts: string): void
 }
 
@@ -88,12 +88,12 @@ export function createPeople(state: SlackState): SlackPeople {
     },
   }
 
-  function say(id: string, words: string, options: SlackSay = {}): string {
+  function say(id: string, written: string, options: SlackSay = {}): string {
     const { from = defaultPerson, mention = false, threadTs, forwards, file } = options
     const channel = channelNamed(state, id)
     const root = threadTs === undefined ? undefined : (postIn(channel, threadTs).threadTs ?? threadTs)
-    const text = mention ? `<@${state.bot}> ${escaped(words)}` : escaped(words)
-    const shown = { text: words, mode: 'plain', rows: [] } as const
+    const text = mention ? `<@${state.bot}> ${escaped(written)}` : escaped(written)
+    const shown = { text: written, mode: 'plain', rows: [] } as const
     const post = putPost(state, channel, { from, threadTs: root, fallback: text, shown, blocks: [] })
     const message = {
       ...messageOf(post, channel, text),

@@ -8,7 +8,7 @@ export interface SlackMessage {
   readonly ts: string
   /** `bot` for the app under test, else `user`. */
   readonly from: 'bot' | 'user'
-  /** For Markdown its source; otherwise the text as displayed. */
+  /** The source of Markdown, otherwise the text as displayed. */
   readonly text: string
   /** How `text` is written. */
   readonly mode: 'markdown' | 'plain'
@@ -16,7 +16,7 @@ export interface SlackMessage {
   readonly fallback: string
   /** Rows of buttons and selects. */
   readonly controls: readonly (readonly SlackControl[])[]
-  /** The attached file. Absent if there is none. */
+  /** The attached file, if any. */
   readonly file: { readonly name: string; readonly bytes: Uint8Array } | undefined
   /** The `ts` of its thread's first message. Absent outside of threads. */
   readonly threadTs: string | undefined
@@ -28,11 +28,11 @@ export interface SlackMessage {
   readonly isStreaming: boolean
   /** The steps that a stream shows, and their headline. */
   readonly tasks: readonly SlackTask[]
-  /** The headline above the steps. Empty if there is none. */
+  /** The headline above the steps. May be empty. */
   readonly plan: string
 }
 
-/** What a person sees in a channel, or in a thread including its first message, in order. */
+/** The messages that a person sees in a channel, or in a thread including its first message, in order. */
 export function screenOf({ posts }: Channel, threadTs: string | undefined, now: number): readonly SlackMessage[] {
   const all = [...posts.values()]
   const seen = threadTs === undefined ? all : all.filter((post) => post.ts === threadTs || post.threadTs === threadTs)

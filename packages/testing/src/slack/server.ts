@@ -138,7 +138,7 @@ function answered(result: Readonly<Record<string, unknown>>): Answer {
   return { status: 200, body: JSON.stringify({ ok: true, ...result }) }
 }
 
-/** Any error that isn't a refusal is a bug in the fake, which a test should see. */
+/** Any error that isn't a refusal is a bug in the fake, and must fail the test. */
 function refused(error: unknown): Answer {
   if (error instanceof Limited) {
     const { retryAfterS, message } = error

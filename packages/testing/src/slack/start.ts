@@ -10,7 +10,7 @@ import { type SlackMessage, screenOf } from './screen.ts'
 import { createWebApi, type SlackCall } from './server.ts'
 import { createState, type SlackFeatures } from './state.ts'
 
-/** The app, its channels, and what goes wrong. All options may be left out. */
+/** The app, its channels, and the faults. All options may be left out. */
 export interface SlackOptions {
   /** The bot's token. Default "xoxb-fake". */
   readonly token?: string
@@ -38,35 +38,35 @@ export interface FakeSlack extends SlackPeople, FakeHttpPlatform<string, SlackCa
   readonly appToken: string
   /** The secret that requests to the app are signed with. */
   readonly signingSecret: string
-  /** The bot's own user, and the workspace. */
+  /** The id of the bot's own user: `U…`. */
   readonly bot: string
   /** The workspace's id: `T…`. */
   readonly team: string
-  /** What a person sees in a channel, or in a thread, now: messages in order. */
+  /** The messages that a person sees in a channel or a thread now, oldest first. */
   screen(channel: string, threadTs?: string): readonly SlackMessage[]
   /** Messages that only one person was shown. */
   readonly whispers: readonly SlackWhisper[]
-  /** The bot's texts that mention people or everyone: each would notify. */
+  /** The bot's texts that mention people or everyone. Each would notify. */
   readonly mentions: readonly string[]
   /** How many messages notified there: those in direct messages and threads. Edits and streams don't notify. */
   notifications(channel: string): number
-  /** The bot's status in a thread's head; empty if there is none. */
+  /** The bot's status in a thread's head. May be empty. */
   status(channel: string, threadTs: string): string
-  /** The state of the thread's session, such as `processing`. Undefined if there is none. */
+  /** The state of the thread's session, for example `processing`. Undefined without a session. */
   session(channel: string, threadTs: string): string | undefined
   /** Sends events to this URL, or, without one, to the connected sockets. */
   sendTo(url: string | undefined): void
-  /** Sends the next event twice: its acknowledgement was lost. */
+  /** Sends the next event twice, as if its acknowledgement was lost. */
   repeatNext(): void
   /** How many apps are connected by a socket. */
   readonly sockets: number
-  /** Sends that text to them as a frame, whatever it is. */
+  /** Sends any text to them as a frame. */
   pushFrame(text: string): void
   /** Asks them to reconnect. */
   recycle(): void
 }
 
-/** Starts a fake Slack on loopback. Several may run at once. */
+/** Starts a fake Slack on loopback. You can start several. */
 export async function startSlack(options: SlackOptions = {}): Promise<FakeSlack> {
   const { token = 'xoxb-fake', appToken = 'xapp-fake', signingSecret = 'signing-secret', channels, features } = options
   const { clock = realClock, faults = [] } = options

@@ -14,7 +14,7 @@ import { type Payload, required } from './payload.ts'
 import { Limited, Refusal } from './refusal.ts'
 import type { SlackView } from './view.ts'
 
-/** The features of this workspace; a missing one is answered as Slack does. */
+/** The features of this workspace. Calls of a missing one fail as they do at Slack. */
 export interface SlackFeatures {
   /** `chat.startStream` and related methods. Default true. */
   readonly streams?: boolean
@@ -36,7 +36,7 @@ export interface SlackState {
   readonly files: Map<string, SlackFileSent>
   readonly uploads: Map<string, { readonly name: string; readonly length: number; bytes?: Uint8Array }>
   readonly views: Map<string, SlackView>
-  /** Triggers of views: who may use them, and until when. */
+  /** Triggers of views, with the person and when they expire. */
   readonly triggers: Map<string, { readonly user: string; readonly until: number }>
   readonly whispers: SlackWhisper[]
   /** The bot's texts that would have notified someone by name. */

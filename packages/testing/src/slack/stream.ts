@@ -14,9 +14,9 @@ export interface SlackTask {
   readonly title: string
   /** How far it got. */
   readonly status: SlackTaskStatus
-  /** Text below the title. Empty if there is none. */
+  /** Text below the title. May be empty. */
   readonly details: string
-  /** Its result. Empty if there is none. */
+  /** Its result. May be empty. */
   readonly output: string
 }
 
@@ -109,9 +109,9 @@ function withChunk(before: Addition, value: unknown): Addition {
   const chunk = fieldsOf(value)
   switch (chunk.type) {
     case 'markdown_text':
-      return { ...before, text: before.text + within(wordsIn(chunk, 'text')) }
+      return { ...before, text: before.text + within(fieldText(chunk, 'text')) }
     case 'plan_update':
-      return { ...before, plan: wordsIn(chunk, 'title') }
+      return { ...before, plan: fieldText(chunk, 'title') }
     case 'task_update':
       return { ...before, tasks: [...before.tasks, taskOf(chunk)] }
     default:
@@ -122,8 +122,8 @@ function withChunk(before: Addition, value: unknown): Addition {
 function taskOf(chunk: Readonly<Record<string, unknown>>): SlackTask {
   const { details = '', output = '' } = chunk
   return {
-    id: wordsIn(chunk, 'id'),
-    title: wordsIn(chunk, 'title'),
+    id: fieldText(chunk, 'id'),
+    title: fieldText(chunk, 'title'),
     status: statusOf(chunk.status),
     details: String(details),
     output: String(output),
@@ -135,7 +135,7 @@ function statusOf(status: unknown): SlackTaskStatus {
   throw new Refusal('invalid_chunks', `[ERROR] not a task status: ${String(status)}`)
 }
 
-function wordsIn(chunk: Readonly<Record<string, unknown>>, name: string): string {
+function fieldText(chunk: Readonly<Record<string, unknown>>, name: string): string {
   const value = chunk[name]
   if (typeof value !== 'string' || value === '') throw new Refusal('invalid_chunks', `[ERROR] missing: ${name}`)
   return value

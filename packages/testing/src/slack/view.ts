@@ -5,17 +5,17 @@ import { Refusal } from './refusal.ts'
 
 /** A field of a dialog. */
 export interface SlackField {
-  /** The id of its block; `b0`, `b1`, … if the app gave none. */
+  /** The id of its block. `b0`, `b1`, … if the app gave none. */
   readonly blockId: string
   /** The id that the app gave its element. */
   readonly actionId: string
   /** The field's name. */
   readonly label: string
-  /** What it takes: text, one option, or several. */
-  readonly type: 'words' | 'one' | 'several'
+  /** The kind of input: text, one option, or several. */
+  readonly type: 'text' | 'one' | 'several'
   /** The element's own type, in Slack's terms. */
   readonly element: string
-  /** In order. Empty for `words`. */
+  /** In order. Empty for `text`. */
   readonly options: readonly SlackOption[]
   /** Whether it may stay empty. */
   readonly isOptional: boolean
@@ -36,7 +36,7 @@ export interface SlackView {
 }
 
 const kinds: Readonly<Record<string, { readonly type: SlackField['type']; readonly most: number }>> = {
-  plain_text_input: { type: 'words', most: 0 },
+  plain_text_input: { type: 'text', most: 0 },
   radio_buttons: { type: 'one', most: limits.boxes },
   static_select: { type: 'one', most: limits.options },
   checkboxes: { type: 'several', most: limits.boxes },
@@ -69,12 +69,12 @@ function fieldIn(block: Readonly<Record<string, unknown>>, index: number): Slack
     label: plainText(block.label, limits.fieldLabel),
     type: kind.type,
     element: String(element.type),
-    options: kind.type === 'words' ? [] : optionsOf(element.options, kind.most),
+    options: kind.type === 'text' ? [] : optionsOf(element.options, kind.most),
     isOptional: block.optional === true,
   }
 }
 
-/** The submitted state sent to the app: a text or the picked options for each field. */
+/** The submitted state that the app receives: a text or the picked options for each field. */
 export function stateOf(
   { fields }: SlackView,
   given: readonly (string | readonly string[])[],
@@ -88,9 +88,9 @@ function answerIn(
   { type, element, label, options, isOptional }: SlackField,
   given: string | readonly string[],
 ): object {
-  const words = typeof given === 'string' ? given : given.join(', ')
-  if (words === '' && !isOptional) throw new Refusal('incomplete', `"${label}" must be filled in`)
-  if (type === 'words') return { type: element, value: words === '' ? null : words }
+  const text = typeof given === 'string' ? given : given.join(', ')
+  if (text === '' && !isOptional) throw new Refusal('incomplete', `"${label}" must be filled in`)
+  if (type === 'text') return { type: element, value: text === '' ? null : text }
   const labels = typeof given === 'string' ? (given === '' ? [] : [given]) : given
   const picked = labels.map((one) => {
     const option = options.find((each) => each.label === one)

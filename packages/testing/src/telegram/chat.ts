@@ -31,13 +31,16 @@ export interface TelegramPerson {
 
 /** A button below a message. */
 export interface TelegramButton {
-  /** What people see. */
+  /** The visible label. */
   readonly text: string
   /** Absent for a link. */
   readonly data?: string
   /** Where a link leads. Absent for a button with data. */
   readonly url?: string
-  /** What else it does in the person's app, by the Bot API's name, such as `copy_text`. The bot hears nothing of it. */
+  /**
+   * Another function in the person's app, by the Bot API's name, for example `copy_text`. The bot gets no update for
+   * it.
+   */
   readonly action?: string
 }
 

@@ -19,7 +19,7 @@ export function textContent(payload: Payload): Content {
     : { ...content, loads: previewed(content) }
 }
 
-/** A draft may be empty: the client then shows "Thinking…". */
+/** A draft may be empty. The client then shows "Thinking…". */
 export function draftContent(payload: Payload): Content {
   const content = contentOf(payload, 'text', 'entities')
   if (content.text.length > limits.text) throw badRequest('message is too long')
@@ -65,7 +65,7 @@ function detected(text: string): Pick<Content, 'names' | 'commands'> {
   }
 }
 
-/** A text without its code and links, in which nothing is found. */
+/** A text without its code and links, because Telegram finds nothing in those. */
 function searchedText({ text, entities }: Formatted): string {
   let searched = text
   for (const { type, offset, length } of entities)
@@ -109,7 +109,7 @@ function checked(formatted: Formatted): Formatted {
   return formatted
 }
 
-/** The inline keyboard of a call; empty if it has another markup or none. */
+/** The inline keyboard of a call. Empty if it has another markup or none. */
 export function rowsIn(payload: Payload): TelegramRows {
   const rows = objectIn(payload, 'reply_markup')?.inline_keyboard
   if (!Array.isArray(rows)) return []

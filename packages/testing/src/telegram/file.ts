@@ -16,7 +16,7 @@ export interface TelegramSentFile {
   readonly name?: string
   /** The media type. Photos have none. Default "text/plain". */
   readonly mime?: string
-  /** Telegram doesn't say how large it is. Default false. */
+  /** Whether Telegram leaves out its size. Default false. */
   readonly isSizeHidden?: boolean
 }
 
@@ -96,7 +96,7 @@ export function setMyCommands(state: TelegramState, payload: Payload): unknown {
 export interface TelegramCommand {
   /** Without the slash. */
   readonly command: string
-  /** What people read beside it. */
+  /** The description beside it. */
   readonly description: string
 }
 

@@ -30,7 +30,7 @@ export const unparsable = (what: string): Error => badRequest(`can't parse entit
 /** Telegram reports error positions in bytes. */
 export const byteAt = (source: string, index: number): number => Buffer.byteLength(source.slice(0, index), 'utf8')
 
-/** As Telegram stores it: without surrounding white space, empty entities or entities inside code; in order. */
+/** As Telegram stores it: in order, without surrounding white space, empty entities or entities inside code. */
 export function tidied({ text, entities }: Formatted): Formatted {
   const start = text.length - text.trimStart().length
   const kept = text.trim()

@@ -1,14 +1,14 @@
 import type { Allowance } from '../platform/budget.ts'
 
 /**
- * Telegram's limits. [docs]: the Bot API's pages or its FAQ; [measured]: by others, without a statement by
- * Telegram; [chosen]: a number is needed, but none is known.
+ * Telegram's limits. [docs] is in the Bot API's pages or its FAQ. [measured] was measured by others, and Telegram
+ * doesn't state it. [chosen] is our own number, because none is known.
  */
 export const limits = {
   /** UTF-16 units after parsing. [docs] */
   text: 4096,
   /**
-   * Entities of a message; further ones are dropped. [measured] https://github.com/rubenlagus/TelegramBots/issues/854
+   * Entities of a message. Further ones are dropped. [measured] https://github.com/rubenlagus/TelegramBots/issues/854
    */
   entities: 100,
   /** UTF-16 units after parsing. [docs] */
@@ -33,8 +33,8 @@ export const limits = {
   /** Reactions of a bot on one message. [docs] */
   reactions: 1,
   /**
-   * Sends, edits and drafts to one chat together. "More than one message per second" brings 429s "eventually" [docs];
-   * short bursts pass [measured].
+   * Sends, edits and drafts to one chat together. "More than one message per second" brings 429s "eventually" [docs].
+   * Short bursts pass [measured].
    */
   chat: { count: 3, perMs: 3000 },
   /** The additional limit in a group: 20 per minute. [docs] */

@@ -68,7 +68,7 @@ function sendPhoto(state: TelegramState, payload: Payload): unknown {
   return send(state, payload, captionContent(payload), { photo })
 }
 
-/** The Bot API itself refuses unreadable or unknown input; only calls passed on to Telegram use the budget. */
+/** The Bot API itself refuses unreadable or unknown input. Only calls passed on to Telegram use the budget. */
 function send(
   state: TelegramState,
   payload: Payload,
@@ -193,7 +193,7 @@ function edit(state: TelegramState, payload: Payload, change: (post: Post) => Ch
   return messageOf(edited, chat, state.me)
 }
 
-/** Equal for edits without a visible change. A rich message differs from a text message with the same words. */
+/** Equal for edits without a visible change. A rich message differs from a text message with the same text. */
 function identityOf({ content: { text, entities, mode, rich }, rows }: Change): string {
   return JSON.stringify([text, entities, mode === 'rich', rich, rows])
 }

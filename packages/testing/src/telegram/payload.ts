@@ -49,13 +49,13 @@ export function flagIn({ fields }: Payload, name: string): boolean {
   return value === true || value === 1 || (typeof value === 'string' && /^(true|1)$/i.test(value))
 }
 
-/** An object, or its JSON; undefined if it is neither. */
+/** An object, or its JSON. Undefined if it is neither. */
 export function objectIn({ fields }: Payload, name: string): Readonly<Record<string, unknown>> | undefined {
   const value = readValue(fields[name])
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? fieldsOf(value) : undefined
 }
 
-/** A list, or its JSON; undefined if it is neither. */
+/** A list, or its JSON. Undefined if it is neither. */
 export function listIn({ fields }: Payload, name: string): readonly unknown[] | undefined {
   const value = readValue(fields[name])
   return Array.isArray(value) ? value : undefined

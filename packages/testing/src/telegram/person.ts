@@ -10,19 +10,19 @@ import { chatOf, messageOf, originOf, type TelegramOrigin, userOf } from './wire
 
 /** Which person acts. */
 export interface TelegramFrom {
-  /** Default: the person of a private chat; in a group the person 1000. */
+  /** Default: the person of a private chat, or person 1000 in a group. */
   readonly from?: TelegramPerson
 }
 
-/** Which person presses, and how much the bot is told of the message. */
+/** Which person presses, and what the bot receives. */
 export interface TelegramPressBy extends TelegramFrom {
   /**
-   * The message is too old for the bot: it gets an `InaccessibleMessage`, with nothing but the chat and the message's id.
-   * Default false. https://core.telegram.org/bots/api#inaccessiblemessage
+   * Whether the message is too old for the bot, which then gets an `InaccessibleMessage` with only the chat and the
+   * message's id. Default false. https://core.telegram.org/bots/api#inaccessiblemessage
    */
   readonly isInaccessible?: boolean
   /**
-   * `button` is sent as it is, whether or not the message has a button with that data: a client can send any. Default
+   * Whether `button` is sent as data even if the message has no such button, because a client can send any. Default
    * false. https://core.telegram.org/bots/api#callbackquery
    */
   readonly isForged?: boolean
@@ -32,32 +32,32 @@ export interface TelegramPressBy extends TelegramFrom {
 export interface TelegramSay extends TelegramFrom, TelegramOrigin {
   /** Whether the text is the caption of a picture. Default false. */
   readonly isCaption?: boolean
-  /** A file; the text is its caption, and may be empty. */
+  /** A file. The text is its caption, and may be empty. */
   readonly file?: TelegramSentFile
   /** Files sent together are one message each, with the same id of their album. */
   readonly albumId?: string
 }
 
-/** The actions of people in the chats. Impossible actions throw a `TestingError`: a person couldn't try them. */
+/** The actions of people in the chats. An action that a person couldn't do throws a `TestingError`. */
 export interface TelegramPeople {
-  /** Writes a message; the bot receives it. Returns its `messageId`. */
+  /** Writes a message, which the bot receives. Returns its `messageId`. */
   say(chatId: number, text: string, options?: TelegramSay): number
-  /** Presses the button with this text or data; the bot receives it and has 15 s to answer. */
+  /** Presses the button with this text or data. The bot receives it and has 15 s to answer. */
   press(chatId: number, messageId: number, button: string, options?: TelegramPressBy): TelegramPress
-  /** Sends the bot an update of that type with that content, whatever it is. */
+  /** Sends the bot an update of that type with any content, even malformed. */
   push(type: string, content: unknown): void
-  /** Deletes a message; the bot gets no update. */
+  /** Deletes a message. The bot gets no update. */
   remove(chatId: number, messageId: number): void
-  /** Presses the Stop button of the draft; the bot receives it. */
+  /** Presses the Stop button of the draft. The bot receives it. */
   stopDraft(chatId: number, threadId?: number): void
-  /** Replaces the person's reactions with these emoji; the bot gets an update if it allowed `message_reaction`. */
+  /** Replaces the person's reactions with these emoji. The bot gets an update if it allowed `message_reaction`. */
   setReaction(chatId: number, messageId: number, emoji: readonly string[], options?: TelegramFrom): void
   /**
    * Makes a group a supergroup with another id, without the group's messages. Calls with the old id are refused, with
    * the new one in `parameters.migrate_to_chat_id`.
    */
   upgrade(chatId: number, toChatId: number): void
-  /** Blocks the bot or removes it from the group; or undoes that. The bot gets no update. */
+  /** Blocks the bot, or removes it from the group. Undoes that with `false`. The bot gets no update. */
   block(chatId: number, isBlocked?: boolean): void
 }
 
@@ -71,7 +71,10 @@ function postIn({ id, posts }: Chat, messageId: number): Post {
   return shownPost('telegram', { id: messageId, place: `Chat ${id}`, posts })
 }
 
-/** What a client marks in a text: commands, and names of people and bots. https://core.telegram.org/bots/api#messageentity */
+/**
+ * Finds the commands and the names of people and bots that a client marks in a text.
+ * https://core.telegram.org/bots/api#messageentity
+ */
 const marked = (text: string): readonly TelegramEntity[] =>
   [...text.matchAll(/(?<=^|\s)\/\w{1,32}(?:@\w+)?|(?<![\w@/])@\w{4,32}/g)].map(({ 0: found, index }) => ({
     type: found.startsWith('/') ? 'bot_command' : 'mention',
@@ -79,7 +82,7 @@ const marked = (text: string): readonly TelegramEntity[] =>
     length: found.length,
   }))
 
-/** What a bot's message has beside its text. */
+/** Fields that only a bot's message fills. */
 const bare = { rich: [], loads: [], names: [], commands: [] } as const
 
 export function createPerson(state: TelegramState): TelegramPeople {

@@ -10,7 +10,7 @@ export interface TelegramPress {
   readonly data: string
   /** While "waiting", the person sees a spinner on the button. */
   readonly status: 'waiting' | 'answered' | 'expired'
-  /** The notice in the bot's answer; empty if there is none. */
+  /** The notice in the bot's answer. Empty if the answer has none, undefined until there is an answer. */
   readonly text: string | undefined
   /** Whether the notice must be dismissed. */
   readonly isAlert: boolean

@@ -3,9 +3,9 @@ import { type DefaultTreeAdapterTypes, parseFragment } from 'parse5'
 import { limits } from './limits.ts'
 import { badRequest } from './refusal.ts'
 
-// Telegram reads rich messages on its servers, whose code is not public. What is known of it is on the page that each
-// rule names, or was measured by others. Where neither says anything, the fake reads as the HTML standard does, which
-// is the most that any reader makes of a text.
+// Telegram reads rich messages on its servers, whose code is not public. Each rule names the page that documents it, or
+// was measured by others. For anything else, the fake reads as the HTML standard does, because that finds the most in a
+// text.
 
 /** A part of a rich message: text, or an element under the name of its tag. */
 export type TelegramRichNode = string | TelegramRichElement
@@ -16,7 +16,7 @@ export interface TelegramRichElement {
   readonly tag: string
   /** Its attributes, by name. */
   readonly attributes: Readonly<Record<string, string>>
-  /** What is in it, in order. */
+  /** Its content, in order. */
   readonly children: readonly TelegramRichNode[]
 }
 
@@ -44,7 +44,7 @@ const holders: ReadonlySet<string> = new Set(['', 'li', 'blockquote', 'details']
 /** White space is kept in these alone: measured by others, https://github.com/openclaw/openclaw/pull/95532 */
 const verbatim: ReadonlySet<string> = new Set(['pre', 'code', 'tg-math', 'tg-math-block'])
 
-/** What a rich message contains. */
+/** The content of a rich message. */
 export function readRich(
   source: { readonly markdown: string } | { readonly html: string },
 ): readonly TelegramRichNode[] {
@@ -160,7 +160,7 @@ export function checkRich(nodes: readonly TelegramRichNode[]): void {
   if (depth > limits.richDepth) throw badRequest('rich message is nested too deep')
 }
 
-/** What a client shows, as text: blocks apart from each other, items and rows on lines. */
+/** The text that a client shows: blocks apart from each other, items and rows on lines. */
 export function textOfRich(nodes: readonly TelegramRichNode[]): string {
   return linesOf(nodes).join('\n').trim()
 }
@@ -242,7 +242,9 @@ export function elementsOf(nodes: readonly TelegramRichNode[]): readonly Telegra
   return nodes.flatMap((node) => (typeof node === 'string' ? [] : [node, ...elementsOf(node.children)]))
 }
 
-/** What Telegram loads to show the message: media at HTTP addresses. https://core.telegram.org/bots/api#rich-messages */
+/**
+ * The media at HTTP addresses that Telegram loads to show the message. https://core.telegram.org/bots/api#rich-messages
+ */
 export function loadedBy(nodes: readonly TelegramRichNode[]): readonly string[] {
   return elementsOf(nodes).flatMap(({ tag, attributes: { src } }) =>
     /^(?:img|video|audio|tg-document)$/.test(tag) && src !== undefined && /^https?:/i.test(src) ? [src] : [],

@@ -6,9 +6,9 @@ import { mentionedBy, type TelegramRichNode } from './rich.ts'
 export interface TelegramMessage {
   /** For a draft: its `draft_id`. */
   readonly messageId: number
-  /** `bot` for the bot under test; `user` for every other author. */
+  /** `bot` for the bot under test, `user` for every other author. */
   readonly from: 'bot' | 'user'
-  /** The text after parsing; for a rich message with marks for its lists and tables, for a document its caption. */
+  /** The text after parsing. A rich message has marks for its lists and tables. A document has its caption. */
   readonly text: string
   /** Formats and functions of ranges of `text`. */
   readonly entities: readonly TelegramEntity[]
@@ -18,9 +18,9 @@ export interface TelegramMessage {
   readonly mode: TelegramMode
   /** TelegramRows of buttons. */
   readonly buttons: TelegramRows
-  /** The attached file. Absent if there is none. */
+  /** The attached file, if any. */
   readonly document: { readonly name: string; readonly bytes: Uint8Array } | undefined
-  /** The picture; one that Telegram would fetch has no bytes. Absent if there is none. */
+  /** The picture, if any. One that Telegram would fetch has no bytes. */
   readonly photo: { readonly name: string; readonly bytes: Uint8Array } | undefined
   /** The `messageId` of the message that it replies to. */
   readonly replyTo: number | undefined
@@ -28,25 +28,25 @@ export interface TelegramMessage {
   readonly threadId: number | undefined
   /** Whether it was posted without a notification. */
   readonly isSilent: boolean
-  /** Ids of the people that it mentions by id: they are notified. */
+  /** Ids of the people that it mentions by id. They are notified. */
   readonly mentions: readonly number[]
-  /** What a rich message contains, in order. Empty for other messages. */
+  /** The content of a rich message, in order. Empty for other messages. */
   readonly rich: readonly TelegramRichNode[]
   /** The addresses that Telegram itself loads, without a press, for pictures and link previews. */
   readonly loads: readonly string[]
-  /** The usernames that Telegram finds in it: they are notified. */
+  /** The usernames that Telegram finds in it. They are notified. */
   readonly names: readonly string[]
-  /** The bot commands that Telegram finds in it: a press sends them. */
+  /** The bot commands that Telegram finds in it. A press sends them. */
   readonly commands: readonly string[]
   /** How often it was edited. */
   readonly editedTimes: number
   /** Emoji from the bot and from people. */
   readonly reactions: readonly string[]
-  /** Whether it is a draft: a preview that disappears by itself. */
+  /** Whether it is a draft, which expires. */
   readonly isDraft: boolean
 }
 
-/** What a person sees in a chat, or in one of its topics: messages in order, then live drafts. */
+/** The messages that a person sees in a chat or in one of its topics, in order, then live drafts. */
 export function screenOf(chat: Chat, threadId: number | undefined, now: number): readonly TelegramMessage[] {
   const all = [...[...chat.posts.values()].map(shownPost), ...liveDrafts(chat, now).map(shownDraft)]
   return threadId === undefined ? all : all.filter((shown) => shown.threadId === threadId)

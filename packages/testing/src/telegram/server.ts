@@ -14,7 +14,10 @@ import { botScopeName, scopeName, type TelegramState, typingScopeName } from './
 export interface TelegramCall {
   /** When it arrived, in ms since the epoch by the fake's clock. */
   readonly at: number
-  /** What the client's `apiRoot` has after `url`, for example "/second", to tell clients apart. Absent if nothing. */
+  /**
+   * The rest of the client's `apiRoot` after `url`, for example "/second", to tell clients apart. Absent if there is no
+   * rest.
+   */
   readonly root?: string
   /** The Bot API's name of the method: `sendMessage`, … */
   readonly method: string
@@ -31,7 +34,7 @@ export interface TelegramCall {
   readonly description?: string
   /** The fault that hit it. Absent if none did. */
   readonly fault?: TelegramFault['type']
-  /** Its fields as received; for a file, the name and size in bytes. */
+  /** Its fields as received. A file has its name and size in bytes. */
   readonly payload: Readonly<Record<string, unknown>>
 }
 
@@ -128,7 +131,7 @@ export function createBotApi({ state, token, plan, calls, timers }: BotApiOption
   }
 }
 
-/** Any error that isn't a refusal is a bug in the fake, which a test should see. */
+/** Any error that isn't a refusal is a bug in the fake, and must fail the test. */
 function refused(error: unknown): Answer {
   const { code, message, retryAfterS, movedTo } =
     error instanceof Refusal

@@ -40,7 +40,7 @@ export interface FakeTelegram
   typing(chatId: number, threadId?: number): boolean
 }
 
-/** Starts a fake Telegram on loopback. Several may run at once. */
+/** Starts a fake Telegram on loopback. You can start several. */
 export async function startTelegram(options: TelegramOptions): Promise<FakeTelegram> {
   const { token, clock = realClock, faults = [], chats, features } = options
   const calls: TelegramCall[] = []

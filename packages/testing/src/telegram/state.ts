@@ -9,7 +9,7 @@ import { badRequest, Refusal, tooMany, upgraded } from './refusal.ts'
 import { createUpdates, createWebhook, type Updates, type Webhook } from './update.ts'
 import { type Me, meFor } from './wire.ts'
 
-/** The features of this server; for a missing one it answers "method not found". */
+/** The features of this server. Methods of a missing one fail with "method not found". */
 export interface TelegramFeatures {
   /** Rich messages. Default true. */
   readonly richMessages?: boolean
@@ -113,7 +113,7 @@ function pay(budget: Budget, scopes: readonly Scope[]): void {
   if (waitS !== undefined) throw tooMany(waitS)
 }
 
-/** The message that a call replies to; undefined if the reference is optional and its message doesn't exist. */
+/** The message that a call replies to. Undefined if the reference is optional and its message doesn't exist. */
 export function repliedIn(payload: Payload, chat: Chat): number | undefined {
   const parameters = objectIn(payload, 'reply_parameters')
   const id =

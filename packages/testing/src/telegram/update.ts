@@ -18,7 +18,7 @@ interface Poll {
 export interface Updates {
   /** Unconfirmed updates, oldest first. */
   readonly pending: readonly TelegramUpdate[]
-  /** The update types that the bot asked for; empty for the default. */
+  /** The update types that the bot asked for. Empty for the default. */
   readonly allowed: readonly string[]
   push(type: string, what: unknown): void
   allow(types: readonly string[] | undefined): void
@@ -115,7 +115,7 @@ export function createUpdates(clock: Clock): Updates {
 }
 
 export interface Webhook {
-  /** Empty if there is none. */
+  /** Empty if no webhook is set. */
   readonly url: string
   readonly lastError: { readonly at: number; readonly message: string } | undefined
   set(url: string, secret: string | undefined): void

@@ -22,15 +22,14 @@ const signs: ReadonlyMap<string, WhatsAppEntity['type']> = new Map([
   ['~', 'strikethrough'],
 ])
 
-/** Invisible; it disables a sign before it. */
+/** Invisible. Disables the sign before it. */
 const joiner = '\u2060'
 
 const letter = /[\p{L}\p{N}]/u
 
 /**
- * A message's text as WhatsApp displays it. The rules are undocumented; these are what its apps do as far as known:
- * code first, then marks around words of one line, which begin and end where no letter is next to them and no space is
- * inside.
+ * A message's text as WhatsApp displays it. The rules are undocumented. These follow its apps as far as known: code
+ * first, then marks around text on one line. A mark counts if no letter is next to it outside and no space inside.
  */
 export function readWhatsApp(source: string): WhatsAppFormatted {
   const entities: WhatsAppEntity[] = []
@@ -95,7 +94,7 @@ function readLine(line: string, seenBefore: string, entities: WhatsAppEntity[]):
   return seen
 }
 
-/** Where the mark that begins here ends; undefined if it isn't a mark. */
+/** Where the mark that begins here ends. Undefined if it isn't a mark. */
 function closingOf(line: string, at: number): number | undefined {
   const sign = line.charAt(at)
   const next = line.charAt(at + 1)

@@ -6,8 +6,8 @@ export type { WhatsAppCall } from './cloud/server.ts'
 export { type FakeWhatsApp, startWhatsApp, type WhatsAppMessage, type WhatsAppOptions } from './cloud/start.ts'
 export type { WhatsAppEntity } from './formatted.ts'
 export type { SocketFault } from './socket/fault.ts'
-export type { BaileysSay } from './socket/said.ts'
 export type { BaileysCall, FakeSocket, FakeSocketEvents } from './socket/socket.ts'
+export type { BaileysSay } from './socket/start.ts'
 export {
   type BaileysMessage,
   type BaileysOptions,

@@ -25,7 +25,7 @@ export function openDialog({ title, fields }, submit) {
 
 /** @param {import('../view.ts').FieldView} field */
 function inputFor({ type, options, isOptional }) {
-  if (type === 'words') return make('textarea', { rows: '3', required: !isOptional })
+  if (type === 'text') return make('textarea', { rows: '3', required: !isOptional })
   const none = type === 'one' && isOptional ? [make('option', { value: '' }, ['None'])] : []
   const all = options.map((option) => make('option', { value: option }, [option]))
   return make('select', { multiple: type === 'several', required: !isOptional }, [...none, ...all])

@@ -6,7 +6,7 @@ type Fields = Readonly<Record<string, unknown>>
 
 /** A reply button, or a row of a list. */
 export interface WhatsAppButton {
-  /** What people see. */
+  /** The visible label. */
   readonly label: string
   /** A line below the label. Only rows have one. */
   readonly description?: string
@@ -14,7 +14,9 @@ export interface WhatsAppButton {
   readonly data: string
 }
 
-/** What a message shows. `template`: its name and parameters stand for its text, which only Meta knows. */
+/**
+ * The visible content of a message. Only Meta knows the text of a `template`, so its name and parameters stand for it.
+ */
 export type CloudKind = 'text' | 'buttons' | 'list' | 'document' | 'image' | 'template'
 
 /** The visible content of a message. */
@@ -115,7 +117,7 @@ function templateIn({ name, language, components }: Fields): CloudContent {
   const texts = all
     .filter(({ type }) => type !== 'button')
     .flatMap(({ parameters }) => listOf(parameters).map((one) => String(fieldsOf(one).text ?? fieldsOf(one).type)))
-  // The labels are part of the template; the call names only the payloads of its quick replies.
+  // The labels are part of the template. The call only has the payloads of its quick replies.
   const buttons = all
     .filter(({ type, sub_type }) => type === 'button' && sub_type === 'quick_reply')
     .map(({ parameters }) => within(fieldsOf(listOf(parameters)[0]).payload, 'button payload', cloudLimits.buttons.id))

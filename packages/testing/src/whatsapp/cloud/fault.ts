@@ -16,7 +16,7 @@ export type CloudFault = ToCalls &
         readonly details?: string
         readonly isTaken?: boolean
       }
-    /** The call succeeds, and the webhook gets this error for the message: the person never sees it. */
+    /** The call succeeds, and the webhook gets this error for the message. The person never sees it. */
     | { readonly type: 'undelivered'; readonly code: number }
     /** A web page instead of JSON, with this status. Nothing was done. */
     | { readonly type: 'page'; readonly status: number }

@@ -11,7 +11,7 @@ export interface WhatsAppWebhookCall {
   readonly body: string
   /** The header `X-Hub-Signature-256`: `sha256=…`. */
   readonly signature: string
-  /** The response status; absent until there is a response. */
+  /** The response status. Absent until there is a response. */
   readonly status?: number
 }
 

@@ -1,4 +1,4 @@
-/** The Cloud API's limits. [docs]: Meta's pages; [chosen]: a number is needed, but none is known. */
+/** The Cloud API's limits. [docs] is on Meta's pages. [chosen] is our own number, because none is known. */
 export const cloudLimits = {
   /** UTF-16 units of a text. [docs] */
   text: 4096,
@@ -18,7 +18,7 @@ export const cloudLimits = {
   image: 5 * 1024 * 1024,
   /** Bytes of a document. [docs] */
   document: 100 * 1024 * 1024,
-  /** One message to the same person. The real API lends bursts, which are paid back afterwards. [docs] */
+  /** One message to the same person. The real API also allows bursts, and counts them against the time after. [docs] */
   pair: { count: 1, perMs: 6000 },
   /** Messages from one number. [docs] */
   number: { count: 80, perMs: 1000 },

@@ -11,22 +11,22 @@ export interface WhatsAppSay {
   readonly replyTo?: string
   /** Whether it was forwarded, or forwarded more than five times. Default: the person wrote it. */
   readonly forwarded?: 'once' | 'often'
-  /** A document; the text is its caption, and may be empty. */
+  /** A document. The text is its caption, and may be empty. */
   readonly file?: { readonly name: string; readonly bytes: Uint8Array; readonly mime?: string }
 }
 
-/** The actions of people. Impossible actions throw a `TestingError`: a person couldn't try them. */
+/** The actions of people. An action that a person couldn't do throws a `TestingError`. */
 export interface WhatsAppPeople {
-  /** Writes a message; the webhook receives it, and the business may answer for 24 h. Returns its `wamid`. */
+  /** Writes a message, which the webhook receives. The business may answer for 24 h. Returns its `wamid`. */
   say(person: string, text: string, options?: WhatsAppSay): string
   /**
    * Presses the reply button or picks the row with this label, description or id, which sends a message. Returns its
    * `wamid`.
    */
   press(person: string, messageId: string, button: string, options?: WhatsAppSay): string
-  /** Deletes a message for the person alone; the webhook gets nothing. */
+  /** Deletes a message for the person alone. The webhook gets nothing. */
   remove(person: string, messageId: string): void
-  /** Reports that a taken message can't be delivered: it is removed, and the webhook gets the reason. */
+  /** Reports that an accepted message can't be delivered. It is removed, and the webhook gets the reason. */
   fail(person: string, messageId: string, code: number): void
 }
 
@@ -77,7 +77,7 @@ export function createCloudPerson(state: CloudState): WhatsAppPeople {
     const chat = state.chat(person)
     const at = clock.now()
     chat.posts.set(id, { id, from: 'person', at, content, ...(replyTo !== undefined && { replyTo }) })
-    chat.heardAt = at
+    chat.lastMessageAt = at
     state.changed(person)
     // A person with a username instead of a number is identified by a business-scoped user id alone.
     const isNamed = person.includes('.')

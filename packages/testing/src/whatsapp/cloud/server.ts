@@ -17,7 +17,7 @@ export interface WhatsAppCall {
   readonly kind: CloudCallKind
   /** The person that it is about. Undefined for calls without one. */
   readonly to: string | undefined
-  /** The server's status, even if the client got no answer. Absent if the call was never taken. */
+  /** The server's status, even if the client got no answer. Absent if the call was never accepted. */
   readonly status?: number
   /** Meta's error code of a refusal. */
   readonly code?: number
@@ -115,7 +115,7 @@ function pathOf({ url = '' }: IncomingMessage): string {
 
 interface Call {
   readonly fields: Readonly<Record<string, unknown>>
-  /** `lost`: the error with which a message is not delivered although it is taken. */
+  /** `lost` is the error of a message that is accepted and then not delivered. */
   readonly run: (lost?: number) => unknown
 }
 
@@ -154,7 +154,7 @@ function done(run: () => unknown): Answer {
   }
 }
 
-/** Any error that isn't a refusal is a bug in the fake, which a test should see. */
+/** Any error that isn't a refusal is a bug in the fake, and must fail the test. */
 function refused(error: unknown): Answer {
   const { status, code, message, details } =
     error instanceof CloudRefusal ? error : new CloudRefusal(1, `The fake failed: ${String(error)}`, { status: 500 })

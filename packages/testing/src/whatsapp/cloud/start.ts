@@ -11,7 +11,7 @@ import { createCloudPerson, type WhatsAppPeople } from './person.ts'
 import { createCloudApi, type WhatsAppCall } from './server.ts'
 import { type CloudPost, createState } from './state.ts'
 
-/** The business's number, and what goes wrong. */
+/** The business's number, and the faults. */
 export interface WhatsAppOptions {
   /** The access token that calls must send. */
   readonly token: string
@@ -23,10 +23,10 @@ export interface WhatsAppOptions {
   readonly clock?: Clock
   /** The faults to apply. Default: none. */
   readonly faults?: readonly CloudFault[]
-  /** UTF-16 units above a list. Default 4,096; older servers: 1,024. */
+  /** UTF-16 units above a list. Default 4,096. Older servers have 1,024. */
   readonly listBody?: number
   /**
-   * Whether a message more than 24 h after the person's last one is taken and reported as failed to the webhook, or
+   * Whether a message more than 24 h after the person's last one is accepted and reported as failed to the webhook, or
    * refused at once. Default "report".
    */
   readonly closedWindow?: 'report' | 'refuse'
@@ -40,7 +40,7 @@ export interface WhatsAppMessage {
   readonly id: string
   /** `business` for the number under test, else `person`. */
   readonly from: 'business' | 'person'
-  /** What the app shows it as. */
+  /** The kind of message that the app shows. */
   readonly kind: CloudKind
   /** The text as displayed, with its marks applied. */
   readonly text: string
@@ -50,11 +50,11 @@ export interface WhatsAppMessage {
   readonly source: string
   /** Reply buttons, or the rows of a list. They stay after a press. */
   readonly buttons: readonly WhatsAppButton[]
-  /** The attached file, or the uploaded picture. Absent if there is none. */
+  /** The attached file, or the uploaded picture, if any. */
   readonly document: { readonly name: string; readonly bytes: Uint8Array } | undefined
   /** The `wamid` of the message that it replies to. */
   readonly replyTo: string | undefined
-  /** The emoji below it. Absent if there is none. */
+  /** The emoji below it, if any. */
   readonly reaction: string | undefined
 }
 
@@ -83,7 +83,7 @@ export interface FakeWhatsApp
   sign(body: string | Uint8Array): string
 }
 
-/** Starts a fake Cloud API on loopback. Several may run at once. */
+/** Starts a fake Cloud API on loopback. You can start several. */
 export async function startWhatsApp(options: WhatsAppOptions): Promise<FakeWhatsApp> {
   const { token, appSecret = 'a-fake-app-secret', phoneNumberId = '106540352242922', clock = realClock } = options
   const { faults = [], listBody = cloudLimits.listBody, closedWindow = 'report', dates = true } = options

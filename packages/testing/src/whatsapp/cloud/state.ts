@@ -24,7 +24,7 @@ export interface CloudPost {
 interface CloudChat {
   readonly posts: Map<string, CloudPost>
   /** Time of the person's last message, or of the start: the business may answer for 24 h. */
-  heardAt: number
+  lastMessageAt: number
   typingUntil: number
   readonly read: Set<string>
   loud: number
@@ -53,7 +53,7 @@ export interface CloudState {
   readonly inbox: Map<string, CloudInboxFile>
   chat(person: string): CloudChat
   nextId(): string
-  /** `lost`: the error with which the message is not delivered although it is taken. */
+  /** `lost` is the error of a message that is accepted and then not delivered. */
   messages(fields: Fields, lost?: number): unknown
   media(type: string, file: { readonly name: string; readonly bytes: Uint8Array } | undefined): unknown
   changed(person: string): void
@@ -71,7 +71,7 @@ export function createState(options: CloudStateOptions): CloudState {
   function chat(person: string): CloudChat {
     const known = chats.get(person)
     if (known) return known
-    const fresh = { posts: new Map(), heardAt: begunAt, typingUntil: 0, read: new Set<string>(), loud: 0 }
+    const fresh = { posts: new Map(), lastMessageAt: begunAt, typingUntil: 0, read: new Set<string>(), loud: 0 }
     chats.set(person, fresh)
     return fresh
   }
@@ -100,7 +100,7 @@ export function createState(options: CloudStateOptions): CloudState {
     const where = chat(person)
     // A template may begin a conversation.
     const data = dataIn(fields)
-    const isClosed = content.kind !== 'template' && clock.now() - where.heardAt > cloudLimits.windowMs
+    const isClosed = content.kind !== 'template' && clock.now() - where.lastMessageAt > cloudLimits.windowMs
     if (isClosed && closedWindow === 'refuse') throw refusal(131047)
     spend(person)
     const id = nextId()

@@ -30,11 +30,11 @@ export interface SocketAccount {
   chat(jid: string): SocketChat
   /** The message that `sendMessage` makes of its arguments. */
   make(jid: string, content: Fields, options: Fields): Fields
-  /** Does what such a message says. Throws the server's refusals. */
+  /** Applies such a message. Throws the server's refusals. */
   send(jid: string, made: Fields, content: Fields, options: Fields): void
   put(jid: string, post: Omit<SocketPost, 'at' | 'editedTimes'>): SocketPost
   changed(jid: string): void
-  /** People mentioned in a message, who would be notified. */
+  /** People mentioned in a message. They would be notified. */
   readonly mentioned: readonly string[]
   /** Edits after more than 15 min: accepted, but not displayed. */
   readonly lateEdits: readonly string[]
@@ -42,7 +42,7 @@ export interface SocketAccount {
 
 /** What linked devices may do, according to reports by users. */
 export const socketLimits = {
-  /** UTF-16 units; the apps accept no more. */
+  /** UTF-16 units. The apps accept no more. */
   text: 65_536,
   /** The apps ignore an edit after that. */
   editMs: 900_000,

@@ -20,11 +20,11 @@ export type SocketFault = FaultTimes & {
      */
     | { readonly type: 'accept-then-drop' }
     /**
-     * The call resolves, and no acknowledgement comes. Nothing was done, unless it `isTaken`: the connection is dead, which
-     * Baileys notices after a missed keep-alive, half a minute later.
+     * The call resolves without an acknowledgement. Nothing was done, unless it `isTaken`. The connection is dead,
+     * which Baileys notices half a minute later by a missed keep-alive.
      */
     | { readonly type: 'silent'; readonly isTaken?: boolean }
-    /** The call resolves, and the acknowledgement says why nothing was done: `handleBadAck` of Baileys. */
+    /** The call resolves, and the acknowledgement has the error. Nothing was done. See `handleBadAck` of Baileys. */
     | { readonly type: 'nack'; readonly error: string }
     /** Not done, and never answered. */
     | { readonly type: 'stall' }

@@ -28,7 +28,7 @@ export interface FakeSocketEvents {
   'messages.upsert': { readonly messages: readonly unknown[]; readonly type: 'notify' | 'append' }
   /** Messages that were revoked or refused. */
   'messages.update': readonly unknown[]
-  /** The login changed, and is to be stored: `BaileysEventMap` in Baileys' types. This login never does. */
+  /** The login changed and has to be stored: `BaileysEventMap` in Baileys' types. Never emitted here. */
   'creds.update': object
   /** The socket opened, or closed for good. */
   'connection.update': {
@@ -40,8 +40,8 @@ export interface FakeSocketEvents {
 type Listeners = { readonly [E in keyof FakeSocketEvents]: Set<(payload: FakeSocketEvents[E]) => void> }
 
 /**
- * The server's acknowledgement of a message, also of an edit or a removal. https://github.com/tulir/whatsmeow/blob/main/send.go
- * waits for it after each message, and reads its `t`: Unix time in seconds, by the server's clock; and its `error`.
+ * The server's acknowledgement of a message, an edit or a removal. https://github.com/tulir/whatsmeow/blob/main/send.go
+ * waits for it after each message, and reads its `error` and its `t`: Unix time in seconds, by the server's clock.
  */
 interface FakeAck {
   readonly tag: 'ack'
@@ -50,7 +50,10 @@ interface FakeAck {
 
 const ackEvent = 'CB:ack,class:message'
 
-/** The part of `makeWASocket()`'s result that a channel uses. Once closed it stays closed; the host creates another. */
+/**
+ * The part of `makeWASocket()`'s result that a channel uses. Once closed, it stays closed, and the host creates
+ * another.
+ */
 export interface FakeSocket {
   /** The account, with the number of this device. */
   readonly user: { readonly id: string; readonly lid: string }
@@ -66,7 +69,7 @@ export interface FakeSocket {
   }
   /** The login's mapping of numbers and LIDs: `SignalRepositoryWithLIDStore` in Baileys' types. */
   readonly signalRepository: { readonly lidMapping: { getPNForLID(lid: string): Promise<string | null> } }
-  /** Who is in a group: `GroupMetadata` in Baileys' types. */
+  /** The members of a group: `GroupMetadata` in Baileys' types. */
   groupMetadata(jid: string): Promise<{
     participants: { id: string; lid?: string; phoneNumber?: string; admin?: 'admin' | 'superadmin' | null }[]
   }>
@@ -154,13 +157,13 @@ export function createSocket(options: SocketOptions): SocketHandle {
   async function sendMessage(jid: string, content: object, options: object = {}): Promise<unknown> {
     const fields = fieldsOf(content)
     const made = account.make(jid, fields, fieldsOf(options))
-    const heard = await call(kindOf(fields), jid, () => account.send(jid, made, fields, fieldsOf(options)))
+    const acknowledged = await call(kindOf(fields), jid, () => account.send(jid, made, fields, fieldsOf(options)))
     // The socket receives its own messages as history, whatever the server does with them.
     queueMicrotask(() => emit('messages.upsert', { messages: [made], type: 'append' }))
     const id = String(fieldsOf(made.key).id)
     const attrs = { class: 'message', id, from: jid, t: secondsOf(now()) }
     // The call resolves before the acknowledgement, once the message is written to the connection.
-    if (heard !== 'nothing') void later().then(() => isOpen && acknowledge(attrs, heard.error))
+    if (acknowledged !== 'nothing') void later().then(() => isOpen && acknowledge(attrs, acknowledged.error))
     return made
   }
 
@@ -191,8 +194,8 @@ export function createSocket(options: SocketOptions): SocketHandle {
     }
   }
 
-  /** Resolves with what the server says of it later. */
-  async function call(kind: SocketCallKind, jid: string, run: () => void): Promise<Heard> {
+  /** Resolves with the server's later acknowledgement. */
+  async function call(kind: SocketCallKind, jid: string, run: () => void): Promise<Acknowledged> {
     const fault = plan.next(kind)
     const tried: BaileysCall = { at: now(), kind, jid, socket: number, ok: false, ...(fault && { fault: fault.type }) }
     const index = calls.push(tried) - 1
@@ -232,8 +235,8 @@ export function createSocket(options: SocketOptions): SocketHandle {
   }
 }
 
-/** An acknowledgement, with the reason of a refusal; or none. */
-type Heard = { readonly error?: string } | 'nothing'
+/** The acknowledgement, with the error of a refusal. Undefined if none is sent. */
+type Acknowledged = { readonly error?: string } | 'nothing'
 
 function kindOf(content: Fields): SocketCallKind {
   const kinds = ['edit', 'delete', 'react', 'document'] as const

@@ -4,18 +4,17 @@ import { createObservers, type FakePlatform } from '../../platform/fake.ts'
 import { readWhatsApp, type WhatsAppEntity } from '../formatted.ts'
 import { createAccount, type SocketPost } from './account.ts'
 import { createSocketFaults, type SocketFault } from './fault.ts'
-import { type BaileysSay, documentOf } from './said.ts'
 import { type BaileysCall, createSocket, type FakeSocket, type SocketHandle } from './socket.ts'
 
-/** The account, and what goes wrong. */
+/** The account, and the faults. */
 export interface BaileysOptions {
   /** The clock for edits, their window and typing. Default: the system's. */
   readonly clock?: Clock
   /** The faults to apply. Default: none. */
   readonly faults?: readonly SocketFault[]
   /**
-   * How far the computer's clock is ahead of the server's, in ms: Baileys stamps sent messages with its time. Default
-   * 0.
+   * How far the computer's clock is ahead of the server's, in ms. Baileys stamps sent messages with the computer's
+   * time. Default 0.
    */
   readonly aheadMs?: number
   /** The LIDs' numbers that the login knows. Default none. */
@@ -40,9 +39,9 @@ export interface BaileysMessage {
   readonly editedTimes: number
   /** The id of the message that it replies to. */
   readonly replyTo: string | undefined
-  /** The attached file. Absent if there is none. */
+  /** The attached file, if any. */
   readonly document: { readonly name: string; readonly mediaType: string; readonly bytes: Uint8Array } | undefined
-  /** The account's emoji below it. Absent if there is none. */
+  /** The account's emoji below it, if any. */
   readonly reaction: string | undefined
   /** Whether the account marked it as read. */
   readonly isRead: boolean
@@ -51,7 +50,7 @@ export interface BaileysMessage {
 /** A WhatsApp account, and the sockets that a host links to it. */
 export interface FakeBaileys
   extends FakePlatform<string, BaileysCall, SocketFault, BaileysMessage, BaileysCall['kind']> {
-  /** Connects another socket, like an open one from `makeWASocket()`. Messages from the meantime arrive as history. */
+  /** Connects another socket, like an open one from `makeWASocket()`. Messages since the last one arrive as history. */
   connect(): FakeSocket
   /** Breaks the connection: every call of this socket fails from now on. */
   drop(): void
@@ -61,18 +60,19 @@ export interface FakeBaileys
   readonly listening: number
   /** Whether the typing indicator shows there now. */
   typing(jid: string): boolean
-  /** People mentioned in a message, who would be notified. */
+  /** People mentioned in a message. They would be notified. */
   readonly mentioned: readonly string[]
   /** Messages edited after more than 15 min: accepted, but not displayed. */
   readonly lateEdits: readonly string[]
   /** Writes a message as another person. Returns its id. */
   say(jid: string, text: string, options?: BaileysSay): string
   /**
-   * Revokes a message for everyone, as its author: the socket emits it. With `by`, another person tries, in the group or
-   * from that private chat: the apps ignore it except from an administrator of the group, but the socket emits it.
+   * Revokes a message for everyone, as its author, and the socket emits it. With `by`, another person tries, in the
+   * group or from that private chat. The apps ignore that unless it is an administrator of the group, but the socket
+   * emits it.
    */
   revoke(jid: string, id: string, options?: { readonly by?: string }): void
-  /** Refuses a message after it was sent, as WhatsApp: it is removed, and the socket emits it. */
+  /** Refuses a message after it was sent, as WhatsApp does. It is removed, and the socket emits it. */
   refuse(jid: string, id: string, reason: string): void
 }
 
@@ -173,11 +173,11 @@ export function createFakeBaileys(options: BaileysOptions = {}): FakeBaileys {
     const own = user.id.replace(/:\d+/, '')
     const naming = mention && { mentionedJid: [own] }
     const contextInfo = { ...quoting, ...passedOn, ...naming }
-    const words = mention ? `@${own.split('@')[0]} ${text}` : text
+    const withMention = mention ? `@${own.split('@')[0]} ${text}` : text
     const content = file
-      ? { documentMessage: documentOf(file, words, contextInfo) }
+      ? { documentMessage: documentOf(file, withMention, contextInfo) }
       : quoting || passedOn || naming
-        ? { extendedTextMessage: { text: words, contextInfo } }
+        ? { extendedTextMessage: { text: withMention, contextInfo } }
         : { conversation: text }
     const message = {
       key: { remoteJid: jid, fromMe: isMine, id, ...(inGroup ? { participant: from } : {}), ...altIn(inGroup, alt) },
@@ -221,4 +221,42 @@ function altIn(inGroup: boolean, alt: string | undefined): Readonly<Record<strin
   if (alt === undefined) return {}
   const addressingMode = alt.endsWith('@lid') ? 'pn' : 'lid'
   return inGroup ? { participantAlt: alt, addressingMode } : { remoteJidAlt: alt, addressingMode }
+}
+
+/** Which person writes, and how the message came about. */
+export interface BaileysSay {
+  /** In a group: the author. Default "111111111111111@lid". */
+  readonly from?: string
+  /** The author's other id: the number of a LID, or the LID of a number. Default: WhatsApp sends none. */
+  readonly alt?: string
+  /** Whether it was forwarded. Default false. */
+  readonly isForwarded?: boolean
+  /** Default "Ada". */
+  readonly name?: string
+  /** The id of the message that it replies to. */
+  readonly replyTo?: string
+  /** Whether it begins with a mention of this account. Default false. */
+  readonly mention?: boolean
+  /** A document. The text is its caption, and may be empty. */
+  readonly file?: { readonly name: string; readonly bytes: Uint8Array; readonly mime?: string }
+  /** Whether it was written on the phone of this account. Default false. */
+  readonly isMine?: boolean
+  /** Whether it is in a chat with disappearing messages. Default false. */
+  readonly isEphemeral?: boolean
+  /**
+   * The wrappers around its content, from the outside, by their names in Baileys' `proto.IMessage`, such as
+   * "viewOnceMessageV2". Default none.
+   */
+  readonly wrappers?: readonly string[]
+}
+
+/** As `prepareWAMessageMedia` of Baileys makes it. Nothing is encrypted here: the path holds the content. */
+function documentOf(
+  { name, bytes, mime = 'text/plain' }: NonNullable<BaileysSay['file']>,
+  caption: string,
+  contextInfo: object,
+): object {
+  const directPath = `/${Buffer.from(bytes).toString('base64url')}`
+  const file = { mimetype: mime, fileName: name, fileLength: bytes.length, mediaKey: new Uint8Array(32), directPath }
+  return { ...file, caption, contextInfo }
 }

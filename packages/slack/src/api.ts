@@ -2,22 +2,22 @@ import type { Clock } from '@reply/core'
 import type { Chat, MessageRef } from '@reply/sink'
 import { callPlatform, type Form, PortError } from '@reply/sink/channel'
 import { createRecent, type Recent } from '@reply/sink/internal'
-import { toPortError, wordOf } from './error.ts'
+import { codeIn, toPortError } from './error.ts'
 
 /** Arguments of a call, under their Web API names. */
 export type SlackFields = Record<string, unknown>
 
 /** The part of `WebClient` that is used. Its typed methods all call this one. */
 export interface SlackApi {
-  /** Calls a method of the Web API, such as `chat.postMessage`. Rejects with the client's own errors. */
+  /** Calls a method of the Web API, for example `chat.postMessage`. Rejects with the client's own errors. */
   apiCall(method: string, options?: SlackFields): Promise<SlackResult>
 }
 
-/** What a bridge uses of `WebClient`. */
+/** The part of `WebClient` that a bridge uses. */
 export interface SlackBridgeApi extends SlackApi {
-  /** The bot user's token, with which files are read. */
+  /** The bot user's token, used to download files. */
   readonly token?: string | undefined
-  /** Where the Web API is. */
+  /** The address of the Web API. */
   readonly slackApiUrl?: string | undefined
 }
 
@@ -31,15 +31,15 @@ export interface SlackResult {
  * The part of `SocketModeClient` that is used. Create it with `autoReconnectEnabled: false`: the channel reconnects.
  */
 export interface SlackSocket {
-  /** Starts to listen to what Slack sends. */
+  /** Listens to events from Slack. */
   on(event: 'slack_event', listener: (event: SlackEnvelope) => void): unknown
-  /** Starts to listen to the end of the connection. */
+  /** Listens to the end of the connection. */
   on(event: 'disconnected', listener: () => void): unknown
   /** Stops the listener. */
   off(event: 'slack_event', listener: (event: SlackEnvelope) => void): unknown
   /** Stops the listener. */
   off(event: 'disconnected', listener: () => void): unknown
-  /** Connects. Resolves once Slack has greeted, rejects if that fails. */
+  /** Connects. Resolves after Slack's hello, and rejects if that fails. */
   start(): Promise<unknown>
   /** Closes the connection. */
   disconnect(): Promise<unknown>
@@ -47,7 +47,7 @@ export interface SlackSocket {
 
 /** An envelope received over the socket. */
 export interface SlackEnvelope {
-  /** Confirms the envelope, with the response that its kind takes. Slack repeats an envelope that isn't confirmed. */
+  /** Acknowledges the envelope, optionally with a response. Slack resends an unacknowledged envelope. */
   ack(response?: SlackFields): Promise<void>
   /** The event, interaction or command, as Slack sent it. */
   readonly body: unknown
@@ -57,23 +57,26 @@ export interface SlackEnvelope {
 export type Call = (method: string, options: SlackFields, about: About) => Promise<Readonly<SlackFields>>
 
 interface About {
-  /** Names the call in errors, as in `post`. */
+  /** The call's name in errors, for example `post`. */
   readonly verb: string
-  /** What a rate limit applies to: posts are limited per channel, all other calls per workspace. Default `client`. */
+  /** The scope of a rate limit: `chat` for posts, `client` (the workspace) for all other calls. Default `client`. */
   readonly scope?: 'chat' | 'client'
   /** Ends the call before its deadline. */
   readonly signal?: AbortSignal | undefined
 }
 
-interface CallOptions {
+interface CallTarget {
   readonly api: SlackApi
   readonly channelId: string
   readonly timeoutMs: number | undefined
   readonly clock: Clock
 }
 
-/** The client can't abort a call, so a timeout or an abort only stops waiting for it. */
-export function createCall({ api, channelId, timeoutMs, clock }: CallOptions): Call {
+/**
+ * Creates the function that makes calls. The client can't abort a call, so a timeout or an abort only stops waiting for
+ * it.
+ */
+export function createCall({ api, channelId, timeoutMs, clock }: CallTarget): Call {
   return async (method, options, { verb, scope = 'client', signal }) => {
     const call = { what: `${verb} in ${channelId}`, signal, timeoutMs, clock, toPortError: toPortError[scope] }
     return { ...(await callPlatform(() => api.apiCall(method, options), call)) }
@@ -81,12 +84,12 @@ export function createCall({ api, channelId, timeoutMs, clock }: CallOptions): C
 }
 
 /** Slack's error code in a failed call. */
-export function saysOf(error: unknown): string | undefined {
-  return error instanceof PortError ? wordOf(error.cause) : undefined
+export function errorCodeOf(error: unknown): string | undefined {
+  return error instanceof PortError ? codeIn(error.cause) : undefined
 }
 
 /**
- * The `Chat` of a channel or thread, as inbounds and sinks use it. Direct messages have ids that begin with D.
+ * The `Chat` of a channel or thread, for inbounds and sinks. Ids of direct messages begin with D.
  * https://docs.slack.dev/reference/objects/conversation-object
  */
 export function chatOf(channel: string, thread: string | undefined): Chat {
@@ -107,7 +110,7 @@ export function refOf(ts: string): MessageRef {
   return { id: ts, ...(isTs(ts) && { postedAt: Math.floor(Number(ts) * 1000) }) }
 }
 
-/** What the workspace behind a client supports. A flag that turned false stays false. */
+/** The features of the workspace behind a client. A flag that became false stays false. */
 export interface Features {
   /** Streams: true until Slack refuses one. */
   streams: boolean
@@ -115,22 +118,22 @@ export interface Features {
   readonly statuses: Feature
   /** Agent sessions. */
   readonly sessions: Feature
-  /** The `ts` of the streams that this process knows: each belongs to a reply. */
+  /** The `ts` of this process's streams. Each belongs to a reply. */
   readonly streamed: Recent<true>
   /** The app's own user, once known. */
   me?: string
-  /** Forms by token, the newest last: some are too long for their message to carry. */
+  /** Forms by token, newest last. Kept because some are too long for their message. */
   readonly forms: Recent<Form>
 }
 
 /** An optional feature: a failed call is not an error. */
 interface Feature {
   has: boolean
-  /** Rate-limited until then, in ms since the epoch. */
+  /** When the rate limit ends, in ms since the epoch. */
   restUntil: number
 }
 
-/** How many forms and streams to keep; the oldest are dropped. */
+/** How many forms and streams to keep. The oldest are dropped. */
 const mostForms = 500
 const mostStreams = 1000
 
@@ -152,7 +155,7 @@ function fresh(): Feature {
   return { has: true, restUntil: 0 }
 }
 
-/** Error codes for a feature that the workspace or token lacks, as opposed to one bad call. */
+/** Error codes that mean that the workspace or token lacks a feature, not that one call was wrong. */
 const lacking: ReadonlySet<string> = new Set([
   'unknown_method',
   'feature_not_enabled',
@@ -166,11 +169,11 @@ const lacking: ReadonlySet<string> = new Set([
   'enterprise_is_restricted',
 ])
 
-export function isLacking(word: string | undefined): boolean {
-  return word !== undefined && lacking.has(word)
+export function isLacking(code: string | undefined): boolean {
+  return code !== undefined && lacking.has(code)
 }
 
-/** Error codes for a person or channel without streams, such as a channel shared by two workspaces. */
+/** Error codes for a person or channel without streams, for example a channel shared by two workspaces. */
 const misplaced: ReadonlySet<string> = new Set([
   'channel_type_not_supported',
   'method_not_supported_for_channel_type',
@@ -180,12 +183,12 @@ const misplaced: ReadonlySet<string> = new Set([
   'team_not_found',
 ])
 
-export function isMisplaced(word: string | undefined): boolean {
-  return word !== undefined && misplaced.has(word)
+export function isMisplaced(code: string | undefined): boolean {
+  return code !== undefined && misplaced.has(code)
 }
 
 /**
- * Slack's options against mentions made from bare words, and against link previews: for one, Slack loads an address that
- * a model wrote. https://docs.slack.dev/reference/methods/chat.postMessage
+ * Turns off mentions from bare words and link previews. For a preview, Slack would load an address that a model wrote.
+ * https://docs.slack.dev/reference/methods/chat.postMessage
  */
 export const quiet: SlackFields = { parse: 'none', link_names: false, unfurl_links: false, unfurl_media: false }

@@ -45,11 +45,10 @@ export interface SlackChannelOptions extends ChannelOptions, Pick<SlackSinkOptio
   readonly onInboundStatus?: ((status: InboundStatus) => void) | undefined
   /** Required with `http`: the Signing Secret on the app's page. */
   readonly signingSecret?: string | undefined
-  /**
-   * Passes on every message that Slack delivers to the app, with `isMention` on mentions. Default false: in channels, only
+  /** Passes on every message that Slack delivers to the app, with `isMention` on mentions. Default false: in channels, only
    * mentions and the messages of threads in which the bot was mentioned or posts.
    */
-  readonly hearsAll?: boolean | undefined
+  readonly receivesAll?: boolean | undefined
   /**
    * When an event is acknowledged. `at once`: on arrival. `handled`: when `onInbound` is done, or after 2.5 s, because Slack
    * waits 3 s. With `handled`, Slack resends an event that a crashed process lost. Default `at once`.
@@ -64,16 +63,18 @@ export interface SlackChannelOptions extends ChannelOptions, Pick<SlackSinkOptio
   readonly maxBytes?: number | undefined
 }
 
-/** An app that shows replies and receives what people do. */
+/** An app that shows replies and receives messages and presses. */
 export interface SlackChannel extends WebhookRoutes {
-  /**
-   * Makes a sink for the thread of an inbound. Only its author may answer asks. To let others answer, pass `{ chat }` and
+  /** Creates a sink for the thread of an inbound. Only its author may answer asks. To let others answer, pass `{ chat }` and
    * `mayAnswer`. Streams are shown to the person who wrote last in the thread.
    */
   sinkFor(at: Inbound | SinkPlace, options?: Partial<SlackSinkOptions>): Sink
   /** Connects the socket. Does nothing unless `events` is `socket`. */
   start(): void
-  /** Resolves when all received events are handled, after at most `handleMs` each. Sinks go on: stop them yourself. */
+  /**
+   * Stops receiving. Resolves when all received events are handled, after at most `handleMs` each. Sinks continue: stop
+   * them yourself.
+   */
   stop(): Promise<void>
   /** Handles an event's body or an interaction's payload that your own app has acknowledged. Never rejects. */
   handleEvent(body: unknown): Promise<void>
@@ -82,21 +83,21 @@ export interface SlackChannel extends WebhookRoutes {
 /** Slack waits 3 s for an acknowledgement. https://docs.slack.dev/apis/events-api#acknowledging */
 const acknowledgeMs = 2500
 
-/** Makes a channel for one app. Throws `SlackError` of type `invalid` for unusable options. */
+/** Creates a channel for one app. Throws `SlackError` of type `invalid` for unusable options. */
 export function slackChannel(options: SlackChannelOptions): SlackChannel {
-  const { api, events, socket, signingSecret, commands = [], maxBytes, hearsAll = false } = options
-  const isLate = options.acknowledges === 'handled'
+  const { api, events, socket, signingSecret, commands = [], maxBytes, receivesAll = false } = options
+  const waitsForHost = options.acknowledges === 'handled'
   const given = inboundOptionsOf(options)
-  const inbound = isLate ? { ...given, handleMs: Math.min(given.handleMs, acknowledgeMs) } : given
+  const inbound = waitsForHost ? { ...given, handleMs: Math.min(given.handleMs, acknowledgeMs) } : given
   const { onError, clock } = inbound
   const threads = createThreads()
   const isOwnCommand = (name: string): boolean => commands === 'all' || commands.includes(name)
   const texts = { ...defaultTexts, ...options.texts }
-  const { receive, rest } = createReceiver({ api, texts, threads, hearsAll, isOwnCommand, ...inbound })
-  /** What an acknowledgement waits for. */
+  const { receive, rest } = createReceiver({ api, texts, threads, receivesAll, isOwnCommand, ...inbound })
+  /** Resolves when the event may be acknowledged. */
   const take = async (body: unknown): Promise<boolean> => {
     const isTaken = receive(body)
-    return isLate ? await isTaken : true
+    return waitsForHost ? await isTaken : true
   }
   const monitor = createInboundMonitor({ onInboundStatus: options.onInboundStatus, onError, clock })
   const listening =
@@ -113,7 +114,7 @@ export function slackChannel(options: SlackChannelOptions): SlackChannel {
       await rest()
     },
     ...webhookRoutes(webhook, () => {
-      return new SlackError('invalid', 'A webhook needs a signingSecret: without one, anyone could post to it.')
+      return new SlackError('invalid', 'A webhook needs a signingSecret. Without one, anyone could post to it.')
     }),
     handleEvent: async (body) => void (await receive(body)),
   }
@@ -150,7 +151,7 @@ function requireSocket(socket: SlackSocket | undefined): SlackSocket {
   )
 }
 
-/** A client that retries by itself may post a message twice, and one that queues posts late. */
+/** Reports a client with its own retries, which may post a message twice, or late. */
 function warn(api: SlackApi, onError: (error: SlackError) => void): void {
   const repeats = 'rejectRateLimitedCalls' in api && api.rejectRateLimitedCalls === false
   if (!repeats) return
@@ -164,10 +165,13 @@ function warn(api: SlackApi, onError: (error: SlackError) => void): void {
 const signatureHeader = 'x-slack-signature'
 const timeHeader = 'x-slack-request-timestamp'
 
-/** Most bytes of a check of the certificate. */
+/** The most bytes of a certificate check. */
 const checkBytes = 200
 
-/** The response waits for `receive`, for which Slack gives three seconds, and is an error if it resolves with false. */
+/**
+ * Responds after `receive`, within Slack's limit of three seconds. Responds with an error if `receive` resolves with
+ * false.
+ */
 function slackWebhook(
   signingSecret: string,
   receive: (body: unknown) => Promise<boolean>,
@@ -205,7 +209,7 @@ function slackWebhook(
       case 'check':
         return { status: 200 }
       case 'body':
-        // An empty body: Slack would show any other to the person who gave a command.
+        // No body, because Slack would show it to the person who sent a command.
         return { status: (await receive(read.body)) ? 200 : 503 }
       default:
         return read satisfies never
@@ -213,7 +217,7 @@ function slackWebhook(
   }
 }
 
-/** Checks of the certificate may come unsigned: Bolt's `verifySlackRequest` lets them pass, too. They cause nothing. */
+/** Certificate checks may arrive unsigned. They have no effect. Bolt's `verifySlackRequest` accepts them, too. */
 function isUnsignedForm(headers: WebhookHead['headers']): boolean {
   const length = Number(headers['content-length'] ?? Number.NaN)
   const isForm = String(headers['content-type']).startsWith('application/x-www-form-urlencoded')

@@ -31,10 +31,10 @@ export const slackConfig = z
   })
   .refine(({ events, signingSecret }) => events !== 'http' || signingSecret !== undefined, {
     path: ['signingSecret'],
-    message: 'Requests from Slack need a signingSecret: without one, anyone could post to the URL.',
+    message: 'Requests from Slack need a signingSecret. Without one, anyone could post to the URL.',
   })
 
-/** The same as a type. */
+/** The config of a Slack app. */
 export type SlackConfig = z.infer<typeof slackConfig>
 
 /** Slack as a channel of a bridge. Needs the package `@slack/web-api`, and for Socket Mode `@slack/socket-mode`. */
@@ -55,7 +55,7 @@ export const bridgeChannel: BridgeChannel<SlackConfig> = {
   },
 }
 
-/** The channel repeats what is safe to repeat, so the client must not. */
+/** Turns the client's retries off, because the channel retries idempotent calls itself. */
 async function connect({ token, apiUrl }: SlackConfig, host: Pick<ChannelHost, 'secret'>): Promise<SlackBridgeApi> {
   const { LogLevel, WebClient } = await loadClient('@slack/web-api', () => import('@slack/web-api'))
   return new WebClient(host.secret(token), {
@@ -66,7 +66,7 @@ async function connect({ token, apiUrl }: SlackConfig, host: Pick<ChannelHost, '
   })
 }
 
-/** Asks for the address of a socket, which needs the app's token, and opens none. */
+/** Checks the app's token by requesting a socket's address, without opening it. */
 async function checkSocket({ appToken, apiUrl }: SlackConfig, host: Pick<ChannelHost, 'secret'>): Promise<void> {
   if (!appToken) return
   const api = await connect({ type: 'slack', token: appToken, apiUrl }, host)
@@ -85,7 +85,7 @@ async function socketFor({ appToken, apiUrl }: SlackConfig, host: ChannelHost): 
     appToken: appToken ? host.secret(appToken) : '',
     autoReconnectEnabled: false,
     clientOptions: { ...(apiUrl !== undefined && { slackApiUrl: withSlash(apiUrl) }), retryConfig: { retries: 0 } },
-    // Its failures reach `onError`.
+    // Failures are reported to `onError`.
     logger: { ...names, debug: ignore, info: ignore, warn: ignore, error: ignore },
   })
   guardFrames(client, host.onError)

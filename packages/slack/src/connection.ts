@@ -10,7 +10,7 @@ import {
   sinkOptionsOf,
 } from '@reply/sink/channel'
 import { type DownloadLimits, type SinkFields, tooLong } from '@reply/sink/internal'
-import { type SlackApi, type SlackBridgeApi, saysOf } from './api.ts'
+import { errorCodeOf, type SlackApi, type SlackBridgeApi } from './api.ts'
 import { type SlackChannel, type SlackChannelOptions, slackChannel } from './channel.ts'
 import { SlackError, toPortError } from './error.ts'
 import { urlOf } from './inbound.ts'
@@ -43,7 +43,7 @@ export function slackConnection(options: SlackConnectionOptions, host: ChannelHo
     onInboundStatus,
     clock,
     onlyFiles: true,
-    hearsAll: true,
+    receivesAll: true,
     acknowledges: 'handled',
     commands: 'all',
   })
@@ -58,7 +58,7 @@ export function slackConnection(options: SlackConnectionOptions, host: ChannelHo
   return {
     ...notes,
     start: async () => {
-      // The socket reports all other failures, and connects again.
+      // The socket reports all other failures, and reconnects.
       await me(api, clock).catch((error: unknown) => {
         if (error instanceof SlackError) throw error
       })
@@ -82,10 +82,10 @@ export async function me(api: SlackApi, clock: Clock): Promise<unknown> {
       toPortError: toPortError.client,
     })
   } catch (error) {
-    const word = saysOf(error)
-    if (word === undefined || !unauthorized.has(word)) throw error
+    const code = errorCodeOf(error)
+    if (code === undefined || !unauthorized.has(code)) throw error
     const cure = "Use the Bot User OAuth Token (xoxb-…) on the app's page OAuth & Permissions."
-    throw new SlackError('unauthorized', `Slack rejected the bot's token (${word}). ${cure}`)
+    throw new SlackError('unauthorized', `Slack rejected the bot's token (${code}). ${cure}`)
   }
 }
 
@@ -105,19 +105,20 @@ async function download(file: InboundFile, options: SlackDownload): Promise<Uint
   const what = `file ${file.name}`
   if ((file.size ?? 0) > maxBytes) throw tooLong(what, maxBytes)
   const url = URL.canParse(file.ref) ? file.ref : await lookedUp()
-  if (!isTrusted(url, apiUrl)) throw new PortError('refused', `${what}: it is not kept by Slack.`)
+  if (!isTrusted(url, apiUrl))
+    throw new PortError('refused', `${what}: it is not stored by Slack, so it can't be downloaded.`)
   const headers = { authorization: `Bearer ${token}` }
   return await downloadFile({ url, headers, maxBytes, signal, what, platform: 'Slack', cure, clock })
 
   async function lookedUp(): Promise<string> {
     const call = { what, clock, toPortError: toPortError.client }
     const url = urlOf(await callPlatform(() => api.apiCall('files.info', { file: file.ref }), call))
-    if (url === undefined) throw new PortError('refused', `${what}: Slack gives no address for it.`)
+    if (url === undefined) throw new PortError('refused', `${what}: Slack returned no address for it.`)
     return url
   }
 }
 
-/** The token must not reach any other host. */
+/** Whether a URL may receive the token. */
 function isTrusted(url: string, apiUrl: string | undefined): boolean {
   const { protocol, hostname, origin } = new URL(url)
   if (apiUrl !== undefined && new URL(apiUrl).origin === origin) return true

@@ -3,7 +3,7 @@ import type { ChannelErrorType, ToPortError } from '@reply/sink/internal'
 
 /**
  * Besides the types of all channels:
- * - `client`: the client retries calls by itself, so a message may be posted twice.
+ * - `client`: the client retries calls on its own, so a message may be posted twice.
  * - `unauthorized`: the app's token is wrong or revoked.
  * - `updates`: connecting the socket failed.
  */
@@ -21,7 +21,7 @@ type ErrorResponse =
   | { readonly type: 'refused'; readonly error: string; readonly details: readonly string[] }
   | { readonly type: 'status'; readonly code: number }
 
-/** Slack's error codes; all others map to `refused`. https://docs.slack.dev/reference/methods/chat.postMessage#errors */
+/** Slack's error codes. All others map to `refused`. https://docs.slack.dev/reference/methods/chat.postMessage#errors */
 const meanings: Readonly<Record<string, PortErrorType>> = {
   ratelimited: 'rate-limited',
   rate_limited: 'rate-limited',
@@ -38,7 +38,7 @@ const meanings: Readonly<Record<string, PortErrorType>> = {
   msg_blocks_too_long: 'too-long',
   invalid_blocks: 'unparsable',
   invalid_blocks_format: 'unparsable',
-  // Another process is streaming to the message, or one ended without closing it. Slack closes it by itself.
+  // Another process is streaming to the message, or ended without closing it. Slack closes it after a while.
   streaming_state_conflict: 'unreachable',
   service_unavailable: 'unreachable',
   request_timeout: 'unreachable',
@@ -49,8 +49,8 @@ const meanings: Readonly<Record<string, PortErrorType>> = {
 }
 
 /**
- * The mappings of failed calls, by what a rate limit applies to. Only Slack's own errors are kept as the cause: they
- * contain no headers.
+ * The mappings of failed calls, by the scope of a rate limit. Only Slack's own errors are kept as the cause, because
+ * they contain no headers.
  */
 export const toPortError: Readonly<Record<'chat' | 'client', ToPortError>> = {
   chat: mappingFor('chat'),
@@ -69,12 +69,12 @@ function mappingFor(scope: 'chat' | 'client'): ToPortError {
       const { code } = response
       return { type: typeOfStatus(code), reason: `status ${code} without a readable response.` }
     }
-    const says = [response.error, ...response.details].join(' ')
-    return { type: meanings[response.error] ?? 'refused', reason: says, cause: error, scope }
+    const reason = [response.error, ...response.details].join(' ')
+    return { type: meanings[response.error] ?? 'refused', reason, cause: error, scope }
   })
 }
 
-/** Undefined without a response, or with an unreadable one. */
+/** The error response of a failed call. Undefined without a response, or with an unreadable one. */
 export function responseOf(error: unknown): ErrorResponse | undefined {
   if (!isObject(error)) return undefined
   if ('retryAfter' in error && typeof error.retryAfter === 'number')
@@ -84,18 +84,18 @@ export function responseOf(error: unknown): ErrorResponse | undefined {
   if ('statusCode' in error && typeof error.statusCode === 'number') return { type: 'status', code: error.statusCode }
   if (!('data' in error) || !isObject(error.data) || !('error' in error.data)) return undefined
   const { data } = error
-  // If the body isn't JSON, the client puts all of it here, such as a proxy's HTML page.
+  // If the body isn't JSON, for example a proxy's HTML page, the client puts all of it here.
   if (typeof data.error !== 'string' || !/^[a-z][\w-]{0,60}$/i.test(data.error)) return undefined
   return { type: 'refused', error: data.error, details: detailsIn(data) }
 }
 
-/** Slack's error code, if the error is one of Slack's. */
-export function wordOf(error: unknown): string | undefined {
+/** Slack's error code. Undefined for other errors. */
+export function codeIn(error: unknown): string | undefined {
   const response = responseOf(error)
   return response?.type === 'refused' ? response.error : undefined
 }
 
-/** Slack's details, such as what is wrong with a block. */
+/** Slack's details, for example the fault of a block. */
 function detailsIn(data: object): readonly string[] {
   if (!('response_metadata' in data) || !isObject(data.response_metadata)) return []
   const { response_metadata: more } = data

@@ -5,12 +5,12 @@ import type { SlackFields } from './api.ts'
 import { fieldLength, labelLength, metadataLength, mostBoxes, mostOptions, titleLength, valueLength } from './limits.ts'
 import { plainLabel, plainText } from './render.ts'
 
-/** Id prefixes of this package's controls: the app may have others. */
+/** Id prefixes of this package's controls. The app may have others. */
 export const ids = { button: 'reply.button', select: 'reply.select', form: 'reply.form' } as const
 
 /**
- * Encodes a form for its button, so that it survives a restart. A form that is too long loses its descriptions, and
- * then everything but its token; its questions are then only in memory.
+ * Encodes a form for its button, so that it survives a restart. A form that is too long loses its descriptions, then
+ * everything but its token. Its questions are then only in memory.
  */
 export function writeForm(form: Form): string {
   const { token, label, questions } = form
@@ -56,7 +56,8 @@ export function modalOf(
 }
 
 /**
- * JSON inside JSON grows by its escapes. If it gets too long, only the token goes along, and the form stays in memory.
+ * Encodes the form and its place. JSON inside JSON grows by its escapes. If it gets too long, only the token is sent,
+ * and the form stays in memory.
  */
 function metadataOf(form: Form, place: FormPlace): string {
   const whole = JSON.stringify({ f: writeForm(form), p: place })
@@ -89,7 +90,7 @@ function fieldsOf(
   return [...(isFree ? [] : [picking]), ...(custom || isFree ? [writing] : [])]
 }
 
-/** Boxes for up to `mostBoxes` options, else a select. Options past the 100th can only be answered in text. */
+/** Boxes for up to `mostBoxes` options, or else a select. Options past the 100th can only be written as text. */
 function picker({ options, multiple }: FormQuestion): SlackFields {
   const isShort = options.length <= mostBoxes
   const type = multiple ? (isShort ? 'checkboxes' : 'multi_static_select') : isShort ? 'radio_buttons' : 'static_select'
@@ -101,7 +102,7 @@ function picker({ options, multiple }: FormQuestion): SlackFields {
   return { type, action_id: 'picked', options: choices }
 }
 
-/** A submission's values, by question: indexes of the picked options, and the written text. */
+/** The values of a submission, by question: indexes of the picked options, and the written text. */
 export interface FormState {
   picked(index: number): readonly number[]
   written(index: number): string

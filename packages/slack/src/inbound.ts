@@ -23,7 +23,7 @@ export type Received =
   | Extract<Inbound, { type: 'stop' }>
 
 export interface Read {
-  /** The same for redeliveries, and for the several events of one message. */
+  /** Equal for redeliveries, and for the several events of one message. */
   readonly id: string
   /** Undefined for events that a channel ignores: joins, other bots, the host's own dialogs and commands. */
   readonly received: Received | undefined
@@ -39,12 +39,12 @@ export function readBody(body: unknown, isOwnCommand: (name: string) => boolean 
   return type === 'event_callback' ? readEvent(body) : readAction(body)
 }
 
-/** The id of the app that a body is for; empty if it has none. */
+/** The id of the app that a body is for. Empty if it has none. */
 export function appOf(body: unknown): string {
   return ofApp.safeParse(body).data?.api_app_id ?? ''
 }
 
-/** A request's content: the challenge of a URL verification, a check of the certificate, or what a person did. */
+/** A request's content: the challenge of a URL verification, a certificate check, or an event. */
 export type RequestBody =
   | { readonly type: 'challenge'; readonly challenge: string }
   | { readonly type: 'check' }
@@ -69,7 +69,7 @@ export function readRequest(bytes: Uint8Array): RequestBody | undefined {
 }
 
 /**
- * Slack checks the certificate of a command's URL by a POST without a person's act, which only wants a 200.
+ * Slack checks the certificate of a command's URL with a POST that only needs a 200.
  * https://docs.slack.dev/interactivity/implementing-slash-commands
  */
 function isCheck(form: URLSearchParams): boolean {
@@ -77,7 +77,7 @@ function isCheck(form: URLSearchParams): boolean {
 }
 
 const envelope = z.object({
-  /** Absent if another program passes an event on, or an app of Slack's earlier kind sends it. */
+  /** Absent if another program forwards the event, or if it comes from a classic Slack app. */
   event_id: z.string().optional(),
   team_id: z.string().optional(),
   authorizations: z.array(z.object({ user_id: z.string().optional() })).optional(),
@@ -86,7 +86,7 @@ const envelope = z.object({
 
 const profile = z.object({ display_name: z.string().optional(), real_name: z.string().optional() })
 
-/** https://docs.slack.dev/reference/objects/file-object: of some files an event only has the id. */
+/** For some files an event only has the id. https://docs.slack.dev/reference/objects/file-object */
 const file = z.object({
   id: z.string(),
   name: z.string().nullish(),
@@ -99,8 +99,8 @@ const file = z.object({
 })
 
 /**
- * Files that Slack doesn't hand out. `tombstone`: deleted (https://github.com/wee-slack/wee-slack/pull/641).
- * `hidden_by_limit`: too old for the workspace's plan. `external`: another service keeps it.
+ * Modes of files that Slack doesn't provide. `tombstone`: deleted (https://github.com/wee-slack/wee-slack/pull/641).
+ * `hidden_by_limit`: too old for the workspace's plan. `external`: stored by another service.
  */
 const withheld: ReadonlySet<string | undefined> = new Set(['tombstone', 'hidden_by_limit', 'external'])
 
@@ -131,10 +131,10 @@ const stop = z.object({
 })
 
 /**
- * Subtypes of messages that carry a person's text; the rest are edits, joins and the like. `me_message` is written with
+ * Subtypes of messages with a person's text. The rest are edits, joins and the like. `me_message` is written with
  * `/me`: https://docs.slack.dev/reference/events/message/me_message
  */
-const spoken: ReadonlySet<string | undefined> = new Set([undefined, 'file_share', 'thread_broadcast', 'me_message'])
+const personal: ReadonlySet<string | undefined> = new Set([undefined, 'file_share', 'thread_broadcast', 'me_message'])
 
 /** Reads an event callback. Returns undefined if it isn't one. */
 function readEvent(value: unknown): Read | undefined {
@@ -149,40 +149,44 @@ function readEvent(value: unknown): Read | undefined {
     return { id, received: { type: 'stop', chat: chatOf(channel, thread_ts), actor: actorOf(user, undefined) } }
   }
   if (event.type !== 'message' && event.type !== 'app_mention') return { id: eventId, received: undefined }
-  const said = message.safeParse(event).data
-  if (!said) return undefined
+  const posted = message.safeParse(event).data
+  if (!posted) return undefined
   const bot = data.authorizations?.[0]?.user_id
-  return { id: `${said.channel}/${said.ts}`, received: receivedIn(said, { bot, team: data.team_id, type: event.type }) }
+  return {
+    id: `${posted.channel}/${posted.ts}`,
+    received: receivedIn(posted, { bot, team: data.team_id, type: event.type }),
+  }
 }
 
 function receivedIn(
-  said: z.infer<typeof message>,
+  posted: z.infer<typeof message>,
   { bot, team, type }: { readonly bot: string | undefined; readonly team: string | undefined; readonly type: string },
 ): Read['received'] {
-  const { user, text = '', channel, ts, thread_ts: thread } = said
+  const { user, text = '', channel, ts, thread_ts: thread } = posted
   // Ignores messages from bots, including this one.
-  if (user === undefined || user === bot || said.bot_id !== undefined || !spoken.has(said.subtype)) return undefined
+  if (user === undefined || user === bot || posted.bot_id !== undefined || !personal.has(posted.subtype))
+    return undefined
   const mark = bot === undefined ? undefined : `<@${bot}>`
   const isNamed = type === 'app_mention' || (mark !== undefined && text.includes(mark))
-  const words = readText(mark === undefined ? text : text.replaceAll(`${mark} `, '').replaceAll(mark, '')).trim()
-  const files = said.files.filter(({ mode, is_external }) => is_external !== true && !withheld.has(mode)).map(fileOf)
-  // Only a mention.
-  if (words === '' && files.length === 0) return undefined
+  const stripped = readText(mark === undefined ? text : text.replaceAll(`${mark} `, '').replaceAll(mark, '')).trim()
+  const files = posted.files.filter(({ mode, is_external }) => is_external !== true && !withheld.has(mode)).map(fileOf)
+  // Nothing but a mention.
+  if (stripped === '' && files.length === 0) return undefined
   return {
     type: 'text',
     // A message outside of threads starts one.
     chat: chatOf(channel, thread ?? ts),
-    actor: actorOf(user, said.user_profile),
-    text: words,
+    actor: actorOf(user, posted.user_profile),
+    text: stripped,
     messageRef: refOf(ts),
     ...(isNamed && { isMention: true as const }),
-    ...(bot !== undefined && said.parent_user_id === bot && { repliesToBot: true as const }),
+    ...(bot !== undefined && posted.parent_user_id === bot && { repliesToBot: true as const }),
     ...(files.length > 0 && { files }),
     // Text written with a forwarded message is about that message.
-    ...(said.attachments.some(({ is_share }) => is_share) && { isForwarded: true as const }),
-    isCommand: words.startsWith('/'),
-    isAddressed: isNamed || said.channel_type === 'im',
-    teamId: said.user_team ?? said.team ?? team,
+    ...(posted.attachments.some(({ is_share }) => is_share) && { isForwarded: true as const }),
+    isCommand: stripped.startsWith('/'),
+    isAddressed: isNamed || posted.channel_type === 'im',
+    teamId: posted.user_team ?? posted.team ?? team,
   }
 }
 
@@ -225,12 +229,15 @@ const slashCommand = z.object({
 
 const commandLike = z.object({ command: z.string() })
 
-/** Whether a body is a slash command, which has no `type` as the others have. */
+/** Whether a body is a slash command. Those have no `type`. */
 function isCommand(body: unknown): boolean {
   return commandLike.safeParse(body).success
 }
 
-/** Reads a slash command as a text like "/ask Why?"; one whose name `isOwn` denies is the host's. */
+/**
+ * Reads a slash command as a text, for example "/ask Why?". Commands for which `isOwn` returns false are left to the
+ * host.
+ */
 function readCommand(body: unknown, isOwn: (name: string) => boolean): Read | undefined {
   const { data } = slashCommand.safeParse(body)
   if (!data) return undefined
@@ -240,7 +247,7 @@ function readCommand(body: unknown, isOwn: (name: string) => boolean): Read | un
     id: trigger_id,
     received: {
       type: 'text',
-      // Slack takes no commands in threads, and shows none as a message: there is nothing to reply to.
+      // Slack has no commands in threads and shows no message for them, so there is nothing to reply to.
       chat: chatOf(channel_id, undefined),
       actor: { id, name: name || id },
       text: readText(`${command} ${text}`).trim(),
@@ -287,7 +294,7 @@ const acted = z.object({
   trigger_id: z.string(),
   channel: z.object({ id: z.string() }),
   message: z.object({ ts: z.string(), thread_ts: z.string().optional() }).optional(),
-  // A message that only one person can see is named here alone.
+  // The only reference to a message that only one person can see.
   container: z.object({ message_ts: z.string().optional(), thread_ts: z.string().optional() }).optional(),
   actions: z.array(z.unknown()).min(1),
 })
@@ -320,7 +327,7 @@ function readAction(value: unknown): Read | undefined {
   if (type !== 'block_actions') return type === undefined ? undefined : { id: '', received: undefined }
   const press = acted.safeParse(value)
   const ts = press.data?.message?.ts ?? press.data?.container?.message_ts
-  // An action in a dialog or a home tab: it has no chat.
+  // An action in a dialog or a home tab has no chat.
   if (!press.success || ts === undefined) return { id: '', received: undefined }
   const { message, container, channel, user: by, trigger_id, actions } = press.data
   const place = {
@@ -332,7 +339,7 @@ function readAction(value: unknown): Read | undefined {
   return { id: idOf(trigger_id), received: pressOf(actions[0], { ...place, trigger: trigger_id }) }
 }
 
-/** Ids are stored. A trigger opens a dialog for 3 s, so its hash is. */
+/** Hashes a trigger, because ids are stored and a trigger can open a dialog for 3 s. */
 function idOf(trigger: string): string {
   return createHash('sha256').update(trigger).digest('base64url')
 }
@@ -362,7 +369,7 @@ function isOurs(id: string): boolean {
   return id.startsWith(`${ids.button}.`) || id === ids.select || id === ids.form
 }
 
-/** Any dialog. Those of the host may have fields of any kind. */
+/** Any dialog. The host's dialogs may have other fields. */
 const anyDialog = z.object({ view: z.object({ id: z.string(), callback_id: z.unknown().optional() }) })
 
 function readSubmission(value: unknown): Read | undefined {
@@ -393,7 +400,7 @@ const text = z.string().nullish()
 const texts = z.array(z.string()).nullish()
 
 /**
- * A control of the host's own, of any kind. What was picked or written has a field for each kind of element: see
+ * A control of the host. The picked or written value has a field for each kind of element: see
  * https://docs.slack.dev/reference/block-kit/block-elements and `BlockElementAction` of @slack/bolt.
  */
 const control = z.object({
@@ -412,7 +419,7 @@ const control = z.object({
   selected_date_time: z.number().nullish(),
 })
 
-/** A control's `action_id`, and what was picked or written. */
+/** A control's `action_id`, and its picked or written values. */
 interface Control {
   readonly id: string
   readonly values: readonly string[]

@@ -4,7 +4,7 @@ import type { Limits } from '@reply/sink/channel'
 export const textLength = 12_000
 
 /**
- * Characters of all blocks of a message together, with what Slack adds to each. Measured by others:
+ * Characters of all blocks of a message together, including Slack's overhead for each. Measured by others:
  * https://github.com/slackapi/bolt-js/issues/2509
  */
 export const blocksLength = 13_200
@@ -25,7 +25,7 @@ export const optionLength = 150
 /** Characters of a button's value. https://docs.slack.dev/reference/block-kit/block-elements/button-element */
 export const valueLength = 2000
 
-/** Options of a select; of checkboxes and radio buttons. https://docs.slack.dev/reference/block-kit/block-elements */
+/** Options of a select, and of checkboxes or radio buttons. https://docs.slack.dev/reference/block-kit/block-elements */
 export const mostOptions = 100
 export const mostBoxes = 10
 
@@ -43,7 +43,7 @@ export const fieldLength = 2000
 export const streamMs = 240_000
 
 /**
- * UTF-8 bytes of a stream's text. Slack refuses more at 10,600 to 11,300, titles of tasks counted once, details and
+ * UTF-8 bytes of a stream's text. Slack refuses at 10,600 to 11,300 bytes, counting titles of tasks once, details and
  * output twice. Measured by others: https://github.com/openclaw/openclaw/pull/143882
  */
 export const streamLength = 9000
@@ -53,7 +53,7 @@ export const tasksLength = 1400
 export const mostTasks = 45
 
 /**
- * A status disappears after two minutes; this leaves 30 s.
+ * How often to renew a status, in ms. It disappears after two minutes, so this leaves 30 s.
  * https://docs.slack.dev/reference/methods/assistant.threads.setStatus
  */
 export const statusMs = 90_000
@@ -62,8 +62,8 @@ export const statusMs = 90_000
 export const requestAgeS = 300
 
 /**
- * Slack counts each method of an app in a workspace by itself: "per API method per workspace/team per app". The tiers are
- * those on each method's page: 20 a minute in tier 2, 50 in tier 3, 100 in tier 4. Each value stays slightly below.
+ * Slack counts each method separately: "per API method per workspace/team per app". The tiers are those on each
+ * method's page: 20 a minute in tier 2, 50 in tier 3, 100 in tier 4. Each value stays slightly below.
  * https://docs.slack.dev/apis/web-api/rate-limits
  */
 const tier2 = { scope: 'client', calls: 19, perMs: 60_500 } as const
@@ -76,7 +76,7 @@ export const slackLimits: Limits = {
   // Mentions and links get one more character, which disables the mention.
   escapable: /[<@(:]+/g,
   edits: true,
-  // What the app shows smoothly. The pacer spaces text further, by the methods' budgets.
+  // The app shows this smoothly. The pacer spaces text further, by the methods' budgets.
   editIntervalMs: 500,
   // Posts: "one message per second per channel", and "several hundred messages per minute" in a workspace. Same page.
   perChat: { calls: 1, perMs: 1100 },
@@ -94,13 +94,14 @@ export const slackLimits: Limits = {
     react: tier2,
   },
   typingMs: statusMs,
-  // Slack takes 50 blocks of 25 elements; 20 rows of 5 are readable. The rest of all blocks' length is for the buttons.
+  // Slack allows 50 blocks of 25 elements, but only 20 rows of 5 are readable. Buttons get the rest of the blocks'
+  // length.
   buttons: { perRow: 5, rows: 20, label: labelLength, data: valueLength, maxLength: 8000 },
   forms: true,
-  // Slack has no silent messages: each one notifies the thread's followers.
+  // Every message notifies the thread's followers.
   // https://docs.slack.dev/reference/methods/chat.postMessage
   silent: false,
-  // Messages take no idempotency key. https://docs.slack.dev/reference/methods/chat.postMessage
+  // Messages have no idempotency key. https://docs.slack.dev/reference/methods/chat.postMessage
   idempotent: false,
 }
 

@@ -17,13 +17,13 @@ import { pause, requireLength, systemClock, type TypingOptions, wallTime } from 
 import {
   type Call,
   createCall,
+  errorCodeOf,
   type Features,
   featuresOf,
   quiet,
   refOf,
   type SlackApi,
   type SlackFields,
-  saysOf,
 } from './api.ts'
 import { ids, writeForm } from './form.ts'
 import {
@@ -40,15 +40,15 @@ import {
 import { escapedTo, plainLabel } from './render.ts'
 import { createStatus, createStream, type SlackRecipient } from './stream.ts'
 
-/** The channel or thread to write in, and how. */
+/** The options of `createSlackPort`. */
 export interface SlackPortOptions {
   /** A `WebClient` without retries: `retryConfig: { retries: 0 }, rejectRateLimitedCalls: true`. */
   readonly api: SlackApi
-  /** As in `C0123456789`. */
+  /** The channel's id, for example `C0123456789`. */
   readonly channelId: string
   /** The `ts` of the thread's first message. */
   readonly threadTs?: string | undefined
-  /** Whether a reply to a message outside of threads starts a thread below that. Default true. */
+  /** Whether a reply to a message outside of threads starts a thread. Default true. */
   readonly startsThreads?: boolean | undefined
   /** The person that streams are shown to. Without it only direct messages have streams. */
   readonly recipient?: SlackRecipient | undefined
@@ -60,7 +60,7 @@ export interface SlackPortOptions {
 
 const signs = { seen: 'eyes', done: 'white_check_mark' } as const
 
-/** Platform adapter for one Slack channel or thread. It never retries a call: the sink does. */
+/** Platform adapter for one Slack channel or thread. Never retries a call: the sink does. */
 export function createSlackPort(
   options: SlackPortOptions,
 ): ChannelPort & { readonly stream?: AppendStream | undefined } {
@@ -86,7 +86,7 @@ export function createSlackPort(
     },
   }
 
-  /** `typingHasStatus` is a getter: only setting a status shows whether the workspace has them. */
+  /** `typingHasStatus` is a getter, because only setting a status shows whether the workspace has them. */
   function limits(): ChannelPort['limits'] {
     return {
       ...slackLimits,
@@ -113,8 +113,8 @@ export function createSlackPort(
   }
 
   /**
-   * Omitting the blocks of buttons removes the buttons. Slack makes link previews for posts alone, not for edits and
-   * streams: measured by others, https://github.com/NousResearch/hermes-agent/pull/97957
+   * Omitting the blocks of buttons removes the buttons. Slack creates link previews only for posts, not for edits and
+   * streams. Measured by others: https://github.com/NousResearch/hermes-agent/pull/97957
    */
   async function edit({ id }: MessageRef, bubble: Bubble, { signal }: EditOptions): Promise<void> {
     const { parse, link_names } = quiet
@@ -129,19 +129,19 @@ export function createSlackPort(
     return await upload(attachment, { call, channelId: channel, clock, thread: threadOf(replyTo), signal })
   }
 
-  /** Replaces one reaction by the other. Reactions of an earlier process are unknown, so the end removes both. */
+  /** Replaces one reaction by the other. Reactions of an earlier process are unknown, so removing them removes both. */
   async function react({ id }: MessageRef, sign: 'seen' | 'done' | undefined, { signal }: EditOptions): Promise<void> {
     const before = signed.get(id)
     if (sign && sign !== before) {
       const fields = { channel, timestamp: id, name: signs[sign] }
-      await unless('already_reacted', call('reactions.add', fields, { verb: 'react', signal }))
+      await ignoreCode('already_reacted', call('reactions.add', fields, { verb: 'react', signal }))
       signed.set(id, sign)
     }
     const stale = before ? [before] : sign === 'seen' ? [] : (['seen', 'done'] as const)
     for (const one of stale) {
       if (one === sign) continue
       const fields = { channel, timestamp: id, name: signs[one] }
-      await unless('no_reaction', call('reactions.remove', fields, { verb: 'react', signal }))
+      await ignoreCode('no_reaction', call('reactions.remove', fields, { verb: 'react', signal }))
     }
     if (!sign) signed.delete(id)
   }
@@ -152,22 +152,22 @@ export function createSlackPort(
     return contentOf(bubble)
   }
 
-  /** In a thread, replies stay there. Outside, a reply starts the thread of the message that it answers. */
+  /** In a thread, replies stay there. Outside, a reply starts a thread under the message that it answers. */
   function threadOf(replyTo: MessageRef | undefined): SlackFields {
     const thread = threadTs ?? (startsThreads ? replyTo?.id : undefined)
     return thread === undefined ? {} : { thread_ts: thread }
   }
 }
 
-async function unless(word: string, called: Promise<unknown>): Promise<void> {
+async function ignoreCode(code: string, called: Promise<unknown>): Promise<void> {
   try {
     await called
   } catch (error) {
-    if (saysOf(error) !== word) throw error
+    if (errorCodeOf(error) !== code) throw error
   }
 }
 
-interface Uploading {
+interface UploadTarget {
   readonly call: Call
   readonly channelId: string
   readonly clock: Clock
@@ -176,14 +176,14 @@ interface Uploading {
   readonly signal: AbortSignal
 }
 
-/** Slack posts the file's message a moment after the upload: how often to look for it, and the ms between. */
-const looks = 4
-const lookMs = 500
+/** How often to look up the file's message, and the ms between. Slack posts it a moment after the upload. */
+const lookUps = 4
+const lookUpMs = 500
 
 /** Slack's external upload: get a URL, send the bytes, share the file. The client's `files.uploadV2` does all three. */
 async function upload(
   { name, text, caption }: Attachment,
-  { call, channelId, clock, thread, signal }: Uploading,
+  { call, channelId, clock, thread, signal }: UploadTarget,
 ): Promise<MessageRef> {
   const options = {
     channel_id: channelId,
@@ -197,26 +197,26 @@ async function upload(
   const { files } = await call('files.uploadV2', options, { verb: 'upload', signal })
   const file = idIn(files)
   if (file === undefined) throw new PortError('ambiguous', `upload in ${channelId}: Slack's response contains no file.`)
-  for (let look = 0; look < looks; look++) {
-    if (look > 0) await pause(clock, lookMs, signal)
+  for (let look = 0; look < lookUps; look++) {
+    if (look > 0) await pause(clock, lookUpMs, signal)
     const ts = await messageOf(file, { call, channelId, signal })
     if (ts !== undefined) return refOf(ts)
   }
   return { id: file }
 }
 
-/** A comment's addresses would get link previews, which this call can't turn off. */
+/** Breaks the addresses of a comment, because this call can't turn link previews off. */
 function unlinked(text: string): string {
   return text.replace(/:(?=\/\/)|\bwww(?=\.)/gi, '$&\u2060')
 }
 
 /**
- * Finds the file's message. Returns undefined if the lookup fails, as without its scope; the file id then serves as the
- * ref.
+ * Finds the file's message. Returns undefined if the lookup fails, for example without its scope. The file id then
+ * serves as the ref.
  */
 async function messageOf(
   file: string,
-  { call, channelId, signal }: Pick<Uploading, 'call' | 'channelId' | 'signal'>,
+  { call, channelId, signal }: Pick<UploadTarget, 'call' | 'channelId' | 'signal'>,
 ): Promise<string | undefined> {
   try {
     const { file: found } = await call('files.info', { file }, { verb: 'look at a file', signal })
@@ -245,7 +245,9 @@ function listIn(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-/** A message's blocks, and the fallback text for notifications. Throws `too-long` if Slack wouldn't take all blocks. */
+/**
+ * A message's blocks, and the fallback text for notifications. Throws `too-long` if the blocks exceed Slack's limit.
+ */
 export function contentOf(bubble: Bubble): SlackFields {
   const { text, plain, isPlain, buttons, form, mentions = [] } = bubble
   const people = mentions.map(({ id }) => id).filter((id) => /^[UW][A-Z\d]+$/.test(id))
@@ -263,12 +265,13 @@ export function contentOf(bubble: Bubble): SlackFields {
   const body = isPlain ? literal(text, people) : { type: 'markdown', text: lead === '' ? text : `${lead}\n\n${text}` }
   const blocks = [body, ...rows, ...(form ? [formBlock(form)] : [])]
   const length = lengthOf(blocks)
-  if (length > blocksLength) throw new PortError('too-long', `${length} characters in all blocks are too many.`)
+  if (length > blocksLength)
+    throw new PortError('too-long', `The blocks have ${length} characters. Slack allows ${blocksLength}.`)
   const fallback = escapedTo(plain.trim() === '' ? '…' : plain, fallbackLength - lead.length - 1)
   return { text: lead === '' ? fallback : `${lead} ${fallback}`, blocks }
 }
 
-/** The length of all texts in a message's blocks, with what Slack adds to each. The first is the text's. */
+/** The length of all texts in a message's blocks, with Slack's overhead for each but the first, which has the text. */
 function lengthOf(blocks: readonly SlackFields[]): number {
   return blocks.reduce((sum, block) => sum + blockOverhead + charactersIn(block), -blockOverhead)
 }
@@ -279,11 +282,11 @@ function charactersIn(value: unknown): number {
   return Object.values(value).reduce((sum: number, inner) => sum + charactersIn(inner), 0)
 }
 
-/** Text that Slack doesn't format, below the people that it notifies. */
+/** Text that Slack doesn't format, below the mentioned people. */
 function literal(text: string, people: readonly string[]): SlackFields {
   const users = people.map((id) => ({ type: 'user', user_id: id }))
-  const said = { type: 'text', text: people.length === 0 ? text : `\n${text}` }
-  return { type: 'rich_text', elements: [{ type: 'rich_text_section', elements: [...users, said] }] }
+  const content = { type: 'text', text: people.length === 0 ? text : `\n${text}` }
+  return { type: 'rich_text', elements: [{ type: 'rich_text_section', elements: [...users, content] }] }
 }
 
 /** A single question that only has options becomes a select. Every other form becomes a button that opens a dialog. */
@@ -312,39 +315,39 @@ function selectable({ questions }: Form): readonly string[] | undefined {
   return labels.every((label) => label.length > 0 && label.length <= optionLength) ? labels : undefined
 }
 
-interface LookUpPlace {
+interface LookUpTarget {
   readonly call: Call
   readonly channelId: string
   /** The `ts` of the thread's first message, for posts in a thread. */
   readonly threadTs: string | undefined
-  /** Outside of threads, a post that replies to a message is in the thread of that. */
+  /** Whether a reply outside of threads was posted in the thread of the message it answers. */
   readonly startsThreads: boolean
   readonly features: Features
   readonly clock: Clock
 }
 
-/** Names a post's key in its metadata. https://docs.slack.dev/messaging/message-metadata */
+/** The event type of a post's metadata. https://docs.slack.dev/messaging/message-metadata */
 const eventType = 'reply_post'
 
-/** Most messages to read: what Slack gives at once. https://docs.slack.dev/reference/methods/conversations.history */
+/** The most messages of one page. https://docs.slack.dev/reference/methods/conversations.history */
 const most = 100
 
 /** How far Slack's clock and ours may differ, in ms. */
 const skewMs = 60_000
 
-/** Metadata by which `lookUp` finds a post. People don't see it. */
+/** Metadata by which `lookUp` finds a post. Invisible to people. */
 function metadataOf(key: string): SlackFields {
   return { event_type: eventType, event_payload: { key } }
 }
 
-/** How long after its call a stream may begin, in ms: a call ends after 30 s. */
+/** How long after its call a stream may begin, in ms. A call ends after 30 s. */
 const openingMs = 30_000
 
 /**
- * Reads the newest messages back. Without the scope to read (`channels:history` and the like), and for files, which have
- * no metadata, it only finds out whether Slack answers.
+ * Looks for a post in the newest messages. Without the scope to read (`channels:history` and the like), and for files,
+ * which have no metadata, it only checks whether Slack answers.
  */
-async function lookUp(options: LookUpOptions, place: LookUpPlace): Promise<LookedUp> {
+async function lookUp(options: LookUpOptions, place: LookUpTarget): Promise<LookedUp> {
   const { threadTs, startsThreads } = place
   const found = await lookIn(threadTs, options, place)
   const started = threadTs === undefined && startsThreads ? options.replyTo?.id : undefined
@@ -353,7 +356,7 @@ async function lookUp(options: LookUpOptions, place: LookUpPlace): Promise<Looke
   return below.type === 'absent' ? found : below
 }
 
-async function lookIn(threadTs: string | undefined, options: LookUpOptions, place: LookUpPlace): Promise<LookedUp> {
+async function lookIn(threadTs: string | undefined, options: LookUpOptions, place: LookUpTarget): Promise<LookedUp> {
   const { key, kind, since, signal } = options
   const { call, channelId: channel } = place
   const oldest = String((since - skewMs) / 1000)
@@ -376,15 +379,15 @@ async function lookIn(threadTs: string | undefined, options: LookUpOptions, plac
 }
 
 /**
- * `chat.startStream` takes no metadata, but Slack says of each message who streams it: `user` and `streaming_state`, as
- * `ConversationsRepliesResponse` of `@slack/web-api` names them; the states are in `events/message.d.ts` of
- * `@slack/types`. The one stream of this app that began then, is open, and belongs to no other reply is the one looked
- * for. `messages`: undefined if there are more than Slack gives at once.
+ * Finds a stream. `chat.startStream` accepts no metadata, but each message has the author and state of its stream:
+ * `user` and `streaming_state` in `ConversationsRepliesResponse` of `@slack/web-api`, whose states are in
+ * `events/message.d.ts` of `@slack/types`. The stream is found if exactly one of this app began at that time, is open,
+ * and belongs to no other reply. `messages` is undefined if there are more than one page.
  */
 async function streamAmong(
   messages: readonly SlackFields[] | undefined,
   { since, signal }: LookUpOptions,
-  { call, features, clock }: LookUpPlace,
+  { call, features, clock }: LookUpTarget,
 ): Promise<LookedUp> {
   if (!messages) return { type: 'unknown' }
   const me = features.me ?? (await call('auth.test', {}, { verb: 'look-up', signal })).user_id
@@ -400,7 +403,7 @@ async function streamAmong(
     features.streamed.set(ts, true)
     return { type: 'there', ref: refOf(ts) }
   }
-  // Slack may have closed an older one by itself.
+  // Slack may have closed an older stream.
   return { type: found.length === 0 && wallTime(clock) < since + streamMs ? 'absent' : 'unknown' }
 }
 

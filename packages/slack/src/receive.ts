@@ -9,41 +9,44 @@ import { fallbackLength, slackLimits } from './limits.ts'
 import { escapedTo } from './render.ts'
 import type { SlackRecipient } from './stream.ts'
 
-export interface ReceiverOptions extends InboundOptions {
+interface ReceiverSetup extends InboundOptions {
   readonly api: SlackApi
   readonly texts: Texts
   readonly threads: Threads
-  /** Every message that the app hears is passed on. */
-  readonly hearsAll: boolean
+  /** Whether every message that the app receives is passed on. */
+  readonly receivesAll: boolean
   /** Whether the slash command of that name, without the slash, is passed on. */
   readonly isOwnCommand: (name: string) => boolean
 }
 
 export interface Receiver {
-  /** Passes a body's event to the host once. Resolves when the host is done or `handleMs` is over, with false if it did not take it. Never rejects. */
+  /**
+   * Passes a body's event to the host once. Resolves when the host is done or after `handleMs`, with false if the host
+   * did not take it. Never rejects.
+   */
   readonly receive: (body: unknown) => Promise<boolean>
   readonly rest: () => Promise<void>
 }
 
-/** Slack shows no spinner after a press, but an answer that comes much later makes no sense to the person. */
+/** How long a press is answered, in ms. Slack shows no spinner, but a much later answer would confuse the person. */
 const pressMs = 60_000
 
 /** A dialog can be opened for 3 s after the press. https://docs.slack.dev/surfaces/modals#opening_modals */
 const openMs = 3000
 
-/** Messages are limited by channel. */
+/** Messages are rate-limited per channel. */
 const toPortError = toPortErrors.chat
 
 type Opening = Extract<Received, { type: 'open' }>
 
-export function createReceiver(options: ReceiverOptions): Receiver {
-  const { api, onError, clock, timeoutMs, texts, threads, hearsAll, isOwnCommand } = options
+export function createReceiver(options: ReceiverSetup): Receiver {
+  const { api, onError, clock, timeoutMs, texts, threads, receivesAll, isOwnCommand } = options
   const { forms } = featuresOf(api)
   /** The hint for a form that was too long for its button and was lost with a restart. */
-  const inWords = texts.replyWith({ options: 0, multiple: false, custom: true })
+  const answerInText = texts.replyWith({ options: 0, multiple: false, custom: true })
   const {
     receive,
-    answerFor: answering,
+    answerFor,
     failureReporter: failing,
     settled: rest,
   } = createInboundReceiver({
@@ -66,42 +69,46 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     return (await receive(`${appOf(body)}/${id}`, () => inboundOf(received))) !== 'not-taken'
   }
 
-  /** Unless the host wants all messages, only a mention counts in a channel, and then every message in that thread. */
+  /** In a channel, accepts only mentions and then every message in that thread, unless the host wants all messages. */
   function isForUs(received: Received): boolean {
     if (received.type !== 'text') return true
     const { isAddressed, chat, actor, teamId } = received
-    if (!hearsAll && !isAddressed && !threads.has(chat)) return false
+    if (!receivesAll && !isAddressed && !threads.has(chat)) return false
     if (teamId === undefined) threads.join(chat)
-    else threads.spoke(chat, { userId: actor.id, teamId })
+    else threads.recordAuthor(chat, { userId: actor.id, teamId })
     return true
   }
 
   async function inboundOf(received: Received): Promise<Inbound | undefined> {
     if (received.type === 'stop') return received
     const { chat, actor } = received
-    // A message that only that person can see.
-    const whisper = async (words: string): Promise<unknown> =>
-      await api.apiCall('chat.postEphemeral', { ...placeOf(chat, undefined), user: actor.id, text: spoken(words) })
+    // Sends a message that only that person can see.
+    const sendPrivately = async (message: string): Promise<unknown> =>
+      await api.apiCall('chat.postEphemeral', {
+        ...placeOf(chat, undefined),
+        user: actor.id,
+        text: toMessageText(message),
+      })
     if (received.type === 'text') {
       const { isAddressed: _, teamId: __, ...text } = received
       const { messageRef } = text
-      // A slash command is not a message, and others don't see it.
-      if (!isTs(messageRef.id)) return { ...text, answer: answering(text, { send: whisper, isMessage: false }) }
+      // A slash command is not a message, and other people don't see it.
+      if (!isTs(messageRef.id)) return { ...text, answer: answerFor(text, { send: sendPrivately, isMessage: false }) }
       const fields = { ...placeOf(chat, messageRef.id), ...quiet }
-      const say = async (words: string): Promise<unknown> =>
-        await api.apiCall('chat.postMessage', { ...fields, text: spoken(words) })
-      return { ...text, answer: answering(text, { send: say, isMessage: true }) }
+      const send = async (message: string): Promise<unknown> =>
+        await api.apiCall('chat.postMessage', { ...fields, text: toMessageText(message) })
+      return { ...text, answer: answerFor(text, { send, isMessage: true }) }
     }
     const { token } = received
-    const answer = answering({ type: 'press', chat }, { send: whisper, isMessage: false })
+    const answer = answerFor({ type: 'press', chat }, { send: sendPrivately, isMessage: false })
     if (received.type === 'press') return { ...received, answer }
     const form = received.form ?? forms.get(token)
     if (!form) {
-      await answer(inWords)
+      await answer(answerInText)
       return undefined
     }
     if (received.type === 'open') {
-      // The dialog's metadata may hold less of the form than the button did.
+      // The dialog's metadata may hold less of the form than the button.
       forms.set(token, form)
       const place = { channel: chat.id, thread: chat.thread, message: received.messageRef.id }
       await open(received, modalOf(form, { place, texts }))
@@ -111,7 +118,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     return { ...press, type: 'press', values: valuesOf(form, state), answer }
   }
 
-  /** Slack wants the dialog within 3 s of the press, so `mayAnswer` is checked only on submission. */
+  /** Opens the dialog. Slack requires it within 3 s of the press, so `mayAnswer` is only checked on submission. */
   async function open({ chat, trigger }: Opening, view: SlackFields): Promise<void> {
     const about = { type: 'press', chat }
     const pace = pacerOf(api, clock).chat(chat, slackLimits)
@@ -126,21 +133,21 @@ function placeOf({ id, thread }: Chat, messageId: string | undefined): SlackFiel
   return { channel: id, ...(at !== undefined && { thread_ts: at }) }
 }
 
-function spoken(text: string): string {
+function toMessageText(text: string): string {
   return escapedTo(text, fallbackLength)
 }
 
-/** The threads in which the bot listens without a mention, and who wrote last in each. */
+/** The threads in which the bot listens without a mention, and the last author in each. */
 interface Threads {
   /** Call when the bot was mentioned in the thread, or posts there. */
   join(chat: Chat): void
   has(chat: Chat): boolean
-  /** Records who wrote last in the thread. */
-  spoke(chat: Chat, recipient: SlackRecipient): void
+  /** Records the last author in the thread. */
+  recordAuthor(chat: Chat, recipient: SlackRecipient): void
   recipientIn(chat: Chat): SlackRecipient | undefined
 }
 
-/** How many threads to keep; the oldest are dropped. */
+/** How many threads to keep. The oldest are dropped. */
 const most = 1000
 
 export function createThreads(): Threads {
@@ -148,7 +155,7 @@ export function createThreads(): Threads {
   return {
     join: (chat) => joined.set(keyOf(chat), joined.get(keyOf(chat))),
     has: (chat) => joined.has(keyOf(chat)),
-    spoke: (chat, recipient) => joined.set(keyOf(chat), recipient),
+    recordAuthor: (chat, recipient) => joined.set(keyOf(chat), recipient),
     recipientIn: (chat) => joined.get(keyOf(chat)),
   }
 }

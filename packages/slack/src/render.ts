@@ -18,8 +18,8 @@ import type { SlackFields } from './api.ts'
 const joiner = '\u2060'
 
 /**
- * Slack's own markup: mentions of everyone, a group, a person or a channel, dates, which can be links, and links with a
- * text. Slack resolves them in code too.
+ * Slack's own markup, which it also resolves in code: mentions of everyone, a group, a person or a channel, dates,
+ * which can be links, and links with a text.
  */
 const markup =
   /<(?=!(?:channel|here|everyone|subteam|date)\b|@[UWB][A-Z\d]|#[CGD][A-Z\d]|[a-z][a-z\d+.-]*:[^\s<>|]*\|[^<>\n]*>)/gi
@@ -28,7 +28,8 @@ const markup =
 const deepLinks = /\bslack:(?=\/\/)/gi
 
 /**
- * Bare @-words mention only with `link_names`. This package never sets it, but other tools that repost the text may.
+ * Bare names, which mention only with `link_names`. This package never sets it, but other tools that repost the text
+ * may.
  */
 const names = /@(?=(?:channel|here|everyone)\b)/gi
 
@@ -54,16 +55,16 @@ const shown: Dialect = {
 }
 
 /**
- * Markdown for a markdown block, which takes Markdown directly and shows pictures as links. Mentions are disabled by an
- * invisible character (U+2060). It also turns links that may not be links into the text that was written, and a link
- * whose text names another address is followed by its own. `length` is in UTF-16 units of that text; `plain` is the visible text.
+ * Renders Markdown for a markdown block, which accepts Markdown directly and shows pictures as links. An invisible
+ * character (U+2060) disables mentions. Links that can't be opened become the text that was written. A link whose text
+ * names another address is followed by its own. `length` is in UTF-16 units of that text. `plain` is the visible text.
  */
 export const renderSlack: Render = cachedRender((source) => {
   const text = quieted(withOpenLinks(source))
   return lazyPlain({ text, length: text.length }, () => renderMarkdown(text, shown).trim())
 })
 
-/** The same text with its mentions disabled. */
+/** Disables the mentions in a text. */
 export function quieted(source: string): string {
   const text = wellFormed(source)
   if (!/[<@!]|slack:/i.test(text)) return text
@@ -76,7 +77,7 @@ export function quieted(source: string): string {
 
 type LinkToken = Extract<Token, { readonly type: 'link' | 'image' }>
 
-/** Replaces links that may not be links, and those that mislead. */
+/** Replaces links that can't be opened or mislead. */
 function withOpenLinks(source: string): string {
   if (!mayHaveClosed(source)) return source
   const closed = closedIn(lex(source))
@@ -90,12 +91,12 @@ function withOpenLinks(source: string): string {
     from = at + token.raw.length
   }
   text += source.slice(from)
-  // The same characters may stand in code before the link, or over several lines of a quote: then no link is kept.
+  // If the same characters occur in code before the link, or across lines of a quote, all links are disabled.
   const isOpen = !mayHaveClosed(text) || closedIn(lex(text)).length === 0
   return isOpen ? text : source.replace(ANY_LINK, `$&${joiner}`)
 }
 
-/** A quick look, without reading the Markdown. An address as its own text is closed for its scheme, or for an @ in it. */
+/** Checks quickly, without parsing the Markdown. A bare address may be closed for its scheme, or for an @ in it. */
 function mayHaveClosed(source: string): boolean {
   return MAY_HAVE_LINKS.test(source) || (/[@&]/.test(source) && /:\/\/|www\./i.test(source))
 }
@@ -106,21 +107,21 @@ const ANY_LINK = /\](?=[([:])|<(?=[a-z])|:(?=\/\/)|\bwww(?=\.)/gi
 
 /** The text of a link as it was written, and its address. */
 function openly(token: LinkToken): string {
-  const words =
+  const label =
     token.type === 'image'
       ? token.text
       : knownTokens(token.tokens)
           .map(({ raw }) => raw)
           .join('')
-  const shown = words.replace(/:(?=\/\/)/g, isOpenable(words) ? ':' : `:${joiner}`)
+  const shown = label.replace(/:(?=\/\/)/g, isOpenable(label) ? ':' : `:${joiner}`)
   return token.raw.endsWith(')') ? `${shown} (<${token.href}>)` : shown
 }
 
-/** A link as it was written, which is none. */
+/** The written text of a link, disabled. */
 function literally({ raw }: LinkToken): string {
   const text = raw.replaceAll('](', `]${joiner}(`)
   const bare = /:\/\/|^<|^www\./i.test(text) ? text.replace(/:(?=\/\/)|^<|^www(?=\.)/gi, `$&${joiner}`) : text
-  // A label that no definition has.
+  // Changes the label, so that no definition matches.
   return bare.endsWith(']') ? bare.replace(/(?<!\\)\]/g, `${joiner}]`) : bare
 }
 
@@ -130,7 +131,7 @@ function closedIn(tokens: readonly Token[]): readonly LinkToken[] {
   return found
 }
 
-/** Adds to one list, as a text may have thousands of links. */
+/** Collects into one list, because a text may have thousands of links. */
 function findClosed(tokens: readonly Token[], found: LinkToken[]): void {
   for (const token of tokens) {
     if (token.type === 'text' && !token.tokens) continue
@@ -148,7 +149,7 @@ function isClosed(token: LinkToken): boolean {
   return !isOpenable(href) || (mayMislead(token.text, href) && isMisleading(plainOf(token.tokens), href))
 }
 
-/** The text of a link without its formats. */
+/** The text of a link without formats. */
 function plainOf(tokens: Parameters<typeof knownTokens>[0]): string {
   return knownTokens(tokens)
     .map((token) => {
@@ -158,12 +159,15 @@ function plainOf(tokens: Parameters<typeof knownTokens>[0]): string {
     .join('')
 }
 
-/** A block's text that Slack doesn't format. */
+/** A text object that Slack doesn't format. */
 export function plainText(text: string): SlackFields {
   return { type: 'plain_text', text, emoji: false }
 }
 
-/** The same, with hidden characters made visible, cut to `most` UTF-16 units. Slack refuses a blank label. */
+/**
+ * A `plainText` with hidden characters made visible, cut to `most` UTF-16 units. Never blank, because Slack refuses
+ * that.
+ */
 export function plainLabel(text: string, most: number): SlackFields {
   const shown = clipped(escapeInvisible(text), most)
   return plainText(shown.trim() === '' ? '…' : shown)
@@ -174,7 +178,7 @@ export function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }
 
-/** The same, cut to `most` UTF-16 units, never inside an escape of four or five characters. */
+/** Escapes a text and cuts it to `most` UTF-16 units, never inside an escape. */
 export function escapedTo(text: string, most: number): string {
   return clipped(escaped(clipped(text, most)), most).replace(/&[a-z]*…$/, '…')
 }

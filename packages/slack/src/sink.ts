@@ -8,18 +8,18 @@ import { createSlackPort } from './port.ts'
 import { renderSlack } from './render.ts'
 import type { SlackRecipient } from './stream.ts'
 
-/** The channel or thread to show replies in, and how. */
+/** The options of `slackSink`: the channel or thread to show replies in, and how. */
 export interface SlackSinkOptions extends ChannelSinkOptions {
   /**
    * A `WebClient` without retries: `retryConfig: { retries: 0 }, rejectRateLimitedCalls: true`. Sinks on one client
    * share its rate limits.
    */
   readonly api: SlackApi
-  /** As in `C0123456789`, or `D…` for a direct message. */
+  /** The channel's id, for example `C0123456789`, or `D…` for a direct message. */
   readonly channelId: string
   /** The `ts` of the thread's first message. */
   readonly threadTs?: string | undefined
-  /** Outside of threads: the `ts` of the prompt. All of the reply goes into its thread. */
+  /** Outside of threads: the `ts` of the prompt. The whole reply goes into its thread. */
   readonly replyTo?: string | undefined
   /** The person that streams are shown to. Without it only direct messages have streams. */
   readonly recipient?: SlackRecipient | undefined
@@ -33,12 +33,12 @@ export interface SlackSinkOptions extends ChannelSinkOptions {
  */
 export function slackSink(options: SlackSinkOptions): Sink {
   const { api, channelId, replyTo, policy, clock = systemClock } = options
-  // Outside of threads the prompt begins one, and people answer there.
+  // Outside of threads, the prompt starts one, where people answer.
   const threadTs = options.threadTs ?? replyTo
   requireToken(api)
   return createSink({
     ...options,
-    // Without a thread it only ever replies to its own answer, and would start a thread under it.
+    // Without a thread, the sink only replies to its own answer, which must not start a thread.
     port: createSlackPort({ ...options, threadTs, startsThreads: false }),
     render: renderSlack,
     chat: chatOf(channelId, threadTs),
@@ -48,7 +48,7 @@ export function slackSink(options: SlackSinkOptions): Sink {
   })
 }
 
-/** Fails early: without a token Slack would refuse every call. */
+/** Throws early, because Slack would refuse every call without a token. */
 export function requireToken(api: SlackApi): void {
   const fault = tokenFault(api)
   if (fault !== undefined)

@@ -3,9 +3,9 @@ import { type InboundMonitor, networkCodeOf } from '@reply/sink/internal'
 import type { SlackEnvelope, SlackSocket } from './api.ts'
 import { responseOf, SlackError } from './error.ts'
 
-export interface SocketOptions {
+interface SocketSetup {
   readonly socket: SlackSocket
-  /** Takes an envelope's body. Resolves with false if it was not taken: then it is not acknowledged. */
+  /** Handles an envelope's body. Resolves with false if it must not be acknowledged. */
   readonly take: (body: unknown) => Promise<boolean>
   readonly onError: (error: SlackError) => void
   readonly monitor: InboundMonitor
@@ -17,7 +17,7 @@ export interface Listening {
   stop(): Promise<void>
 }
 
-/** Connect timeout: the client itself would wait forever for a silent server. */
+/** Connect timeout, in ms. The client itself would wait forever for a silent server. */
 const connectMs = 30_000
 
 /** Slack's error codes for a wrong app token. */
@@ -31,10 +31,8 @@ export const unauthorized: ReadonlySet<string> = new Set([
   'token_expired',
 ])
 
-/**
- * Socket Mode: passes on each envelope and acknowledges it. It reconnects, because the client is set not to.
- */
-export function createListening({ socket, take, onError, monitor, clock }: SocketOptions): Listening {
+/** Receives events over Socket Mode and acknowledges them. Reconnects, because the client is configured not to. */
+export function createListening({ socket, take, onError, monitor, clock }: SocketSetup): Listening {
   let isOn = false
   let isWaiting = false
   let stopTimer = (): void => {}
@@ -43,8 +41,8 @@ export function createListening({ socket, take, onError, monitor, clock }: Socke
   function start(): void {
     if (isOn) return
     isOn = true
-    socket.on('slack_event', listen)
-    socket.on('disconnected', ended)
+    socket.on('slack_event', onEnvelope)
+    socket.on('disconnected', onDisconnected)
     connect()
   }
 
@@ -52,8 +50,8 @@ export function createListening({ socket, take, onError, monitor, clock }: Socke
     if (!isOn) return
     isOn = false
     stopTimer()
-    socket.off('slack_event', listen)
-    socket.off('disconnected', ended)
+    socket.off('slack_event', onEnvelope)
+    socket.off('disconnected', onDisconnected)
     await leave()
   }
 
@@ -72,7 +70,7 @@ export function createListening({ socket, take, onError, monitor, clock }: Socke
       isLate = true
       const late = new SlackError('updates', `The socket to Slack failed: no connection within ${connectMs} ms.`)
       onError(late)
-      again(late)
+      reconnect(late)
       // Best effort: disconnecting should also end the pending start.
       void leave()
     })
@@ -89,45 +87,45 @@ export function createListening({ socket, take, onError, monitor, clock }: Socke
         if (!isOn || isLate) return
         const error = toSocketError(reason)
         onError(error)
-        again(error)
+        reconnect(error)
       },
     )
   }
 
   /** Slack ends each connection after some hours, and delivers missed events later. */
-  function ended(): void {
-    again(new SlackError('updates', 'The socket to Slack ended.'))
+  function onDisconnected(): void {
+    reconnect(new SlackError('updates', 'The socket to Slack ended.'))
   }
 
-  /** Reconnects. A person has to mend a wrong token. Slack may also refuse a right one for a while. */
-  function again(error: SlackError): void {
+  /** Reconnects, also after a refusal: Slack may refuse a right token for a while, and a person can fix a wrong one. */
+  function reconnect(error: SlackError): void {
     if (!isOn || isWaiting) return
     isWaiting = true
     const waitMs = error.type === 'unauthorized' ? monitor.refused(error) : monitor.failed(error)
     stopTimer = clock.after(waitMs, connect)
   }
 
-  function listen({ ack, body }: SlackEnvelope): void {
-    // An unacknowledged event comes again, and is then dropped as a repeat.
+  function onEnvelope({ ack, body }: SlackEnvelope): void {
+    // Slack resends an unacknowledged event, which is then dropped as a duplicate.
     const acknowledged = take(body).then((isTaken) => (isTaken ? ack() : undefined))
     acknowledged.catch((error: unknown) => onError(toSocketError(error)))
   }
 }
 
-/** What a failure to open the socket means. */
+/** Converts a failure to open the socket. */
 export function toSocketError(error: unknown): SlackError {
   const response = responseOf(error)
-  const word = response?.type === 'refused' ? response.error : undefined
-  if (word !== undefined && unauthorized.has(word)) {
+  const code = response?.type === 'refused' ? response.error : undefined
+  if (code !== undefined && unauthorized.has(code)) {
     const cure = 'Socket Mode needs an app-level token (xapp-…) with connections:write.'
-    return new SlackError('unauthorized', `Slack rejected the app's token (${word}). ${cure}`)
+    return new SlackError('unauthorized', `Slack rejected the app's token (${code}). ${cure}`)
   }
   const status = response?.type === 'status' ? `status ${response.code}` : undefined
-  const what = word ?? status ?? networkCodeOf(error) ?? (error instanceof Error ? error.name : 'no reason')
+  const what = code ?? status ?? networkCodeOf(error) ?? (error instanceof Error ? error.name : 'no reason')
   return new SlackError('updates', `The socket to Slack failed: ${what}.`)
 }
 
-/** The part of `SocketModeClient` that hears frames. */
+/** The part of `SocketModeClient` that receives frames. */
 interface FrameClient {
   listeners(event: 'ws_message'): readonly ((...frame: never[]) => unknown)[]
   removeAllListeners(event: 'ws_message'): unknown
@@ -135,8 +133,8 @@ interface FrameClient {
 }
 
 /**
- * Reports frames that the client itself can't read, and passes them over. It reads each in a promise that it doesn't
- * await, so that an envelope without an event would end the process.
+ * Reports and skips frames that the client can't read. The client reads each in a promise that it doesn't await, so an
+ * envelope without an event would end the process.
  */
 export function guardFrames(client: FrameClient, onError: (error: SlackError) => void): void {
   const readers = client.listeners('ws_message')
@@ -145,7 +143,7 @@ export function guardFrames(client: FrameClient, onError: (error: SlackError) =>
     client.on('ws_message', (...frame) => {
       new Promise((resolve) => resolve(Reflect.apply(reader, client, frame))).catch((cause: unknown) => {
         const what = cause instanceof Error ? cause.name : 'no reason'
-        onError(new SlackError('updates', `A frame of Slack's socket is unreadable, and was passed over: ${what}.`))
+        onError(new SlackError('updates', `Skipped a frame of Slack's socket that can't be read: ${what}.`))
       })
     })
   }

@@ -2,7 +2,7 @@ import type { Clock } from '@reply/core'
 import type { MessageRef } from '@reply/sink'
 import { type AppendStream, type EditOptions, PortError, type StreamPiece } from '@reply/sink/channel'
 import type { Task, TypingOptions } from '@reply/sink/internal'
-import { type Call, type Features, isLacking, isMisplaced, refOf, type SlackFields, saysOf } from './api.ts'
+import { type Call, errorCodeOf, type Features, isLacking, isMisplaced, refOf, type SlackFields } from './api.ts'
 import { bytesOf, mostTasks, streamLength, streamMs, tasksLength } from './limits.ts'
 import { clipped, quieted } from './render.ts'
 
@@ -14,15 +14,15 @@ export interface SlackRecipient {
   readonly teamId: string
 }
 
-export interface StreamOptions {
+interface StreamTarget {
   readonly call: Call
   readonly channelId: string
   readonly threadTs: string
   readonly recipient: SlackRecipient | undefined
   readonly features: Features
-  /** True if the reply goes on after a stream is closed. */
+  /** True if the reply continues after a stream is closed. */
   readonly isWorking: () => boolean
-  /** Called if this channel has no streams although the workspace may have them. */
+  /** Called if this channel has no streams, although the workspace may have them. */
   readonly onMisplaced: () => void
 }
 
@@ -38,7 +38,7 @@ const titleLength = 120
 const statuses = { pending: 'pending', running: 'in_progress', done: 'complete', failed: 'error' } as const
 
 /** Slack's native streams. Sends only chunks, because a stream that began with chunks can't continue as text. */
-export function createStream(options: StreamOptions): AppendStream {
+export function createStream(options: StreamTarget): AppendStream {
   const { call, channelId: channel, threadTs, recipient, features, isWorking, onMisplaced } = options
   /** Open streams, by message id. */
   const open = new Map<string, SentTasks>()
@@ -57,7 +57,7 @@ export function createStream(options: StreamOptions): AppendStream {
     const chunks = chunksOf(piece, sent)
     const to = recipient && { recipient_user_id: recipient.userId, recipient_team_id: recipient.teamId }
     const more = { ...(chunks.length > 0 && { chunks }), ...to, task_display_mode: 'plan' }
-    const { ts } = await sure(
+    const { ts } = await requireStreams(
       call('chat.startStream', { channel, thread_ts: threadTs, ...more }, { verb: 'stream', signal }),
     )
     const ref = refOf(String(ts))
@@ -70,25 +70,25 @@ export function createStream(options: StreamOptions): AppendStream {
     const chunks = chunksOf(piece, open.get(ref.id))
     if (chunks.length === 0) return
     features.streamed.set(ref.id, true)
-    await sure(call('chat.appendStream', { channel, ts: ref.id, chunks }, { verb: 'append', signal }))
+    await requireStreams(call('chat.appendStream', { channel, ts: ref.id, chunks }, { verb: 'append', signal }))
   }
 
   async function close(ref: MessageRef, piece: StreamPiece, { signal }: EditOptions): Promise<void> {
     const chunks = chunksOf(piece, open.get(ref.id))
     const more = { ...(chunks.length > 0 && { chunks }), session_status: isWorking() ? 'processing' : 'active' }
     features.streamed.set(ref.id, true)
-    await sure(call('chat.stopStream', { channel, ts: ref.id, ...more }, { verb: 'close', signal }))
+    await requireStreams(call('chat.stopStream', { channel, ts: ref.id, ...more }, { verb: 'close', signal }))
     open.delete(ref.id)
   }
 
-  /** Stops trying streams where the workspace or channel has none; the sink then edits messages instead. */
-  async function sure<T>(called: Promise<T>): Promise<T> {
+  /** Disables streams if the workspace or channel has none. The sink then edits messages instead. */
+  async function requireStreams<T>(called: Promise<T>): Promise<T> {
     try {
       return await called
     } catch (error) {
-      const word = saysOf(error)
-      if (!(error instanceof PortError) || !(isLacking(word) || isMisplaced(word))) throw error
-      if (isLacking(word)) features.streams = false
+      const code = errorCodeOf(error)
+      if (!(error instanceof PortError) || !(isLacking(code) || isMisplaced(code))) throw error
+      if (isLacking(code)) features.streams = false
       else onMisplaced()
       throw new PortError('unreachable', `${error.message}. Streams are not available here.`, { cause: error })
     }
@@ -119,7 +119,7 @@ function titled(title: string): string {
   return clipped(quieted(title), titleLength)
 }
 
-/** Why a task failed, below its title. Left out once the budget is used up. Slack counts it twice. */
+/** The reason that a task failed, shown below its title. Left out once the budget is used up. Slack counts it twice. */
 function outputOf(reason: string | undefined, sent: SentTasks): { readonly output?: string } {
   if (reason === undefined) return {}
   const output = titled(reason)
@@ -139,7 +139,7 @@ function isRoomFor({ id, title }: Task, sent: SentTasks): boolean {
   return true
 }
 
-interface StatusOptions {
+interface StatusTarget {
   readonly call: Call
   readonly channelId: string
   readonly threadTs: string
@@ -147,7 +147,7 @@ interface StatusOptions {
   readonly clock: Clock
 }
 
-/** The activity, and what ends the calls before their deadline. */
+/** The activity to show, and the signal that aborts the calls. */
 type Showing = Pick<TypingOptions, 'doing' | 'signal'>
 
 /** The status that a thread shows while the agent works. */
@@ -156,11 +156,11 @@ interface Status {
   readonly isOn: boolean
 }
 
-/** Characters of a status. Slack documents no limit; a longer one is unreadable. */
+/** Characters of a status. Slack documents no limit, but a longer one is unreadable. */
 const length = 100
 
-/** Uses two methods side by side: the session status, which has the Stop button, and the older status text. */
-export function createStatus(options: StatusOptions): Status {
+/** Uses two methods together: the session status, which has the Stop button, and the older status text. */
+export function createStatus(options: StatusTarget): Status {
   const { call, channelId: channel_id, threadTs: thread_ts, features, clock } = options
   let isOn = false
   let revision = 0
@@ -177,7 +177,7 @@ export function createStatus(options: StatusOptions): Status {
     isOn = on
     revision += 1
     const turn = revision
-    // Sequential: a slow call could otherwise arrive after the final one, and its status would stay.
+    // Sequential. Otherwise a slow call could arrive after the final one, and its status would stay.
     last = last.then(async () => {
       if (isNew) await sendSession(signal)
       if (turn < revision) return
@@ -187,7 +187,8 @@ export function createStatus(options: StatusOptions): Status {
   }
 
   /**
-   * Sends the current state. A missed end would leave the session shown as processing for an hour, so it is retried.
+   * Sends the current state. Retries the end, because a missed one would leave the session shown as processing for an
+   * hour.
    */
   async function sendSession(signal?: AbortSignal): Promise<void> {
     const waitMs = await send('sessions', { status: isOn ? 'processing' : 'active' }, signal)
@@ -195,7 +196,8 @@ export function createStatus(options: StatusOptions): Status {
   }
 
   /**
-   * Skips a missing or rate-limited feature. Returns the ms to wait if the call was skipped or refused for its rate.
+   * Skips a missing or rate-limited feature. Returns how long to wait, in ms, if the call was skipped or refused for
+   * its rate.
    */
   async function send(
     feature: 'sessions' | 'statuses',
@@ -209,7 +211,7 @@ export function createStatus(options: StatusOptions): Status {
     try {
       await call(methods[feature], { channel_id, thread_ts, ...fields }, { verb: 'status', signal })
     } catch (error) {
-      if (isLacking(saysOf(error))) known.has = false
+      if (isLacking(errorCodeOf(error))) known.has = false
       if (!(error instanceof PortError) || error.retryAfterMs === undefined) return undefined
       known.restUntil = clock.now() + error.retryAfterMs
       return error.retryAfterMs

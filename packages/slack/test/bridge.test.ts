@@ -136,7 +136,7 @@ test.each(['https://files.slack.com.example.org/a', 'https://example.org/slack.c
     const file = { ref, name: 'a.txt', mime: 'text/plain' }
     await expect(connection.download(file, { maxBytes: 10 })).rejects.toMatchObject({
       type: 'refused',
-      message: 'file a.txt: it is not kept by Slack.',
+      message: "file a.txt: it is not stored by Slack, so it can't be downloaded.",
     })
   },
 )
@@ -168,6 +168,6 @@ test('frames that the client cannot read are reported, and the next message is h
   slack.say('C1', 'Still there?', { mention: true })
   await until(() => received.length === 1)
   expect(errors.map(({ message }) => message)).toEqual(
-    frames.map(() => "A frame of Slack's socket is unreadable, and was passed over: TypeError."),
+    frames.map(() => "Skipped a frame of Slack's socket that can't be read: TypeError."),
   )
 })

@@ -4,9 +4,11 @@ import { createRecent, type Recent } from '@reply/sink/internal'
 /** Optional fields of a call, under their Bot API names. */
 export type TelegramFields = Readonly<Record<string, unknown>>
 
-/** Aborts a call. At run time a real `AbortSignal`; grammY's types name another package's, which isn't assignable. */
+/**
+ * Aborts a call. A real `AbortSignal` at run time, but grammY's types use another package's, which isn't assignable.
+ */
 export interface TelegramSignal {
-  /** Whether the call was given up. */
+  /** Whether the call was aborted. */
   readonly aborted: boolean
 }
 
@@ -20,9 +22,9 @@ export interface TelegramPosted {
 
 /** A rich message, in HTML. https://core.telegram.org/bots/api#inputrichmessage */
 export interface TelegramRichMessage {
-  /** Tags of this package, around escaped text. */
+  /** Escaped text with tags that this package writes. */
   readonly html: string
-  /** Telegram looks for no names, commands or addresses in the text. */
+  /** Keeps Telegram from detecting names, commands and addresses in the text. */
   readonly skip_entity_detection: true
 }
 
@@ -58,7 +60,7 @@ export interface TelegramApi {
   deleteMessage(chatId: ChatId, messageId: number, signal?: TelegramSignal): Promise<unknown>
   /** Shows "typing" for a few seconds. https://core.telegram.org/bots/api#sendchataction */
   sendChatAction(chatId: ChatId, action: 'typing', other?: TelegramFields, signal?: TelegramSignal): Promise<unknown>
-  /** Replaces the bot's reactions; an empty list removes them. https://core.telegram.org/bots/api#setmessagereaction */
+  /** Replaces the bot's reactions. An empty list removes them. https://core.telegram.org/bots/api#setmessagereaction */
   setMessageReaction(
     chatId: ChatId,
     messageId: number,
@@ -74,7 +76,7 @@ export interface TelegramApi {
     other?: TelegramFields,
     signal?: TelegramSignal,
   ): Promise<unknown>
-  /** The same for a rich message. https://core.telegram.org/bots/api#sendrichmessagedraft */
+  /** Shows a preview of a rich message in a private chat. https://core.telegram.org/bots/api#sendrichmessagedraft */
   sendRichMessageDraft(
     chatId: number,
     draftId: number,
@@ -84,23 +86,23 @@ export interface TelegramApi {
   ): Promise<unknown>
 }
 
-/** The same, with the methods that receive updates. */
+/** `TelegramApi` with the methods that receive updates. */
 export interface TelegramInboundApi extends TelegramApi {
   /** Waits for updates and returns them, oldest first. https://core.telegram.org/bots/api#getupdates */
   getUpdates(other?: TelegramFields, signal?: TelegramSignal): Promise<readonly unknown[]>
-  /** The bot itself. Called once, for its name in commands. https://core.telegram.org/bots/api#getme */
+  /** Returns the bot. Called once, for its name in commands. https://core.telegram.org/bots/api#getme */
   getMe(signal?: TelegramSignal): Promise<{ readonly username?: string | undefined }>
-  /** Answers a press of a button. https://core.telegram.org/bots/api#answercallbackquery */
+  /** Answers the press of a button. https://core.telegram.org/bots/api#answercallbackquery */
   answerCallbackQuery(queryId: string, other?: TelegramFields, signal?: TelegramSignal): Promise<unknown>
 }
 
-/** What a bridge uses of grammY's `Api`. */
+/** The part of grammY's `Api` that a bridge uses. */
 export interface TelegramBridgeApi extends TelegramInboundApi {
-  /** The bot's token, with which its files are read. */
+  /** The bot's token, used to download files. */
   readonly token: string
-  /** Where the Bot API is, if not at Telegram's own address. */
+  /** Set if the Bot API is not at Telegram's own address. */
   readonly options?: { readonly apiRoot?: string | undefined } | undefined
-  /** Where a file can be read. https://core.telegram.org/bots/api#getfile */
+  /** Returns the path to download a file from. https://core.telegram.org/bots/api#getfile */
   getFile(fileId: string, signal?: TelegramSignal): Promise<{ readonly file_path?: string | undefined }>
   /** Fills the menu of commands. https://core.telegram.org/bots/api#setmycommands */
   setMyCommands(commands: { command: string; description: string }[]): Promise<unknown>
@@ -119,7 +121,7 @@ export interface TelegramFile {
   readonly filename?: string | undefined
 }
 
-/** A group became a supergroup. */
+/** The ids of a group that became a supergroup. */
 export interface TelegramMove {
   /** The group's id. Calls with it fail. */
   readonly from: string
@@ -127,15 +129,15 @@ export interface TelegramMove {
   readonly to: string
 }
 
-/** For text messages: a preview would make Telegram load an address that a model wrote. Rich messages have none. */
+/** Turns link previews off, so that Telegram doesn't load an address that a model wrote. Rich messages have none. */
 export const noPreview: TelegramFields = { link_preview_options: { is_disabled: true } }
 
-/** The Bot API takes usernames as strings and ids as numbers; some methods take only numbers. */
+/** Converts an id to a number, because some methods only accept numbers. Usernames stay strings. */
 export function toChatId(id: number | string): number | string {
   return typeof id === 'string' && /^-?\d+$/.test(id) ? Number(id) : id
 }
 
-/** Dates are in seconds; 0 marks a message that can't be accessed. */
+/** The reference of a message. Dates are in seconds. 0 marks an inaccessible message. */
 export function refOf({ message_id, date }: TelegramPosted): MessageRef {
   return { id: String(message_id), ...(date && { postedAt: date * 1000 }) }
 }
@@ -144,8 +146,8 @@ const byOptions = new WeakMap<object, Map<string, object>>()
 const byToken = new Map<string, object>()
 
 /**
- * One object per bot, which its clients share. grammY makes a new `Api` for each update (`ctx.api`), with the token and
- * the client options of `bot.api`. Another kind of client stands for itself.
+ * One object per bot, shared by its clients. grammY creates a new `Api` for each update (`ctx.api`), with the token and
+ * the client options of `bot.api`. Any other client is its own bot.
  */
 export function botOf(api: object): object {
   if (!('token' in api) || typeof api.token !== 'string') return api
@@ -162,10 +164,11 @@ function botsWith(options: object): Map<string, object> {
   return bots
 }
 
-/** What is known of the server behind a bot's clients, and of its chats. */
+/** The features of the server behind a bot's clients, and of its chats. */
 interface Features {
-  /** Rich messages, and drafts. */
+  /** Whether the server has rich messages. */
   readonly rich: Feature
+  /** Whether the server has drafts. */
   readonly drafts: Feature
   /** Chats that refused a draft, by id. */
   readonly draftless: Recent<true>
@@ -175,16 +178,16 @@ interface Features {
 
 /** A method that older servers don't have. */
 interface Feature {
-  /** True until the server has not known it `mostRefusals` times in a row. */
+  /** False after the server has refused it `mostRefusals` times in a row. */
   isKnown(): boolean
-  /** Records whether the server knew it. */
+  /** Records whether a call found the method. */
   record(wasKnown: boolean): void
 }
 
-/** A gateway may answer a single call with 404. An older server answers all of them. */
+/** More than one, because a gateway may answer a single call with 404. An older server answers all of them so. */
 const mostRefusals = 2
 
-/** How many chats without drafts are remembered. */
+/** How many chats without drafts are kept in memory. */
 const mostChats = 1000
 
 const features = new WeakMap<object, Features>()

@@ -41,22 +41,23 @@ export interface TelegramChannelOptions
   readonly maxBytes?: number | undefined
 }
 
-/** A bot that shows replies and receives what people do. */
+/** A bot that shows replies and receives messages and presses. */
 export interface TelegramChannel extends WebhookRoutes {
-  /**
-   * Makes a sink for the chat of an inbound. It replies to that message, and only its author may answer asks. To let
+  /** Creates a sink for the chat of an inbound. It replies to that message, and only its author may answer asks. To let
    * others answer, pass `{ chat, replyTo }` and `mayAnswer`.
    */
   sinkFor(at: Inbound | SinkPlace, options?: Partial<TelegramSinkOptions>): Sink
   /** Starts polling. Does nothing unless `updates` is `polling`. */
   start(): void
-  /** Resolves when all received updates are handled and confirmed. Sinks go on: stop them yourself. */
+  /**
+   * Stops receiving. Resolves when all received updates are handled and confirmed. Sinks continue: stop them yourself.
+   */
   stop(): Promise<void>
   /** Handles an update of your own bot: `bot.use((ctx, next) => channel.handleUpdate(ctx.update).then(next))`. Never rejects. */
   handleUpdate(update: unknown): Promise<void>
 }
 
-/** Makes a channel for one bot. Throws `TelegramError` of type `invalid` for unusable options. */
+/** Creates a channel for one bot. Throws `TelegramError` of type `invalid` for unusable options. */
 export function telegramChannel(options: TelegramChannelOptions): TelegramChannel {
   const { api, updates, secretToken, onMoved } = options
   const inbound = inboundOptionsOf(options)
@@ -77,7 +78,7 @@ export function telegramChannel(options: TelegramChannelOptions): TelegramChanne
       await receiver.rest()
     },
     ...webhookRoutes(webhook, () => {
-      return new TelegramError('invalid', 'A webhook needs a secretToken: without one, anyone could post to it.')
+      return new TelegramError('invalid', 'A webhook needs a secretToken. Without one, anyone could post to it.')
     }),
     handleUpdate,
   }
@@ -121,7 +122,7 @@ function requireSecret(secretToken: string | undefined): void {
   throw new TelegramError('invalid', `A webhook needs a secretToken of 1 to 256 of A-Z a-z 0-9 _ -. ${fault}`)
 }
 
-/** Telegram sends the `secret_token` of `setWebhook` in it. https://core.telegram.org/bots/api#setwebhook */
+/** The header with the `secret_token` of `setWebhook`. https://core.telegram.org/bots/api#setwebhook */
 const secretHeader = 'x-telegram-bot-api-secret-token'
 
 function refuseUnless(
@@ -143,7 +144,7 @@ async function takeUpdate(
   const id = updateIdOf(value)
   if (!update) onError(unreadableUpdate(id))
   if (id === undefined) return { status: 400 }
-  // Telegram repeats an update that it gets no 200 for, and holds back the later ones.
+  // Telegram repeats an update until it gets a 200, and holds back later ones.
   const isTaken = !update || (await receive(update))
   return { status: isTaken ? 200 : 503 }
 }

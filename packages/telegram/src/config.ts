@@ -24,10 +24,10 @@ export const telegramConfig = z
   })
   .refine(({ updates, secretToken }) => updates !== 'webhook' || secretToken !== undefined, {
     path: ['secretToken'],
-    message: 'A webhook needs a secretToken: without one, anyone could post to it.',
+    message: 'A webhook needs a secretToken. Without one, anyone could post to it.',
   })
 
-/** The same as a type. */
+/** The config of a Telegram bot. */
 export type TelegramConfig = z.infer<typeof telegramConfig>
 
 /** Telegram as a channel of a bridge. Needs the package `grammy`. */

@@ -32,7 +32,7 @@ export function telegramConnection(
   host: ChannelHost,
 ): TelegramConnection {
   const { clock, onInbound, onError, onInboundStatus } = host
-  /** For calls that find out: none of them waits for it. */
+  /** For sinks and notes, whose calls don't wait for the host. */
   const onMoved = (move: TelegramMove): void => void host.onMoved?.(move).catch(onError)
   const channel = telegramChannel({
     api,
@@ -56,7 +56,7 @@ export function telegramConnection(
   return {
     ...notes,
     start: async () => {
-      // Polling reports all other failures, and tries again.
+      // Polling reports all other failures, and retries.
       await me(api, clock).catch((error: unknown) => {
         if (error instanceof TelegramError) throw error
       })
@@ -94,15 +94,18 @@ export async function me(
   }
 }
 
-/** "For the moment, bots can download files of up to 20MB in size." https://core.telegram.org/bots/api#getfile */
+/** The path of a file. "For the moment, bots can download files of up to 20MB in size." https://core.telegram.org/bots/api#getfile */
 async function pathOf(api: TelegramBridgeApi, { ref, name }: InboundFile, clock: Clock): Promise<string> {
   try {
     const { file_path } = await callPlatform(() => api.getFile(ref), { what: `file ${name}`, clock, toPortError })
-    // A server that runs with --local names a file on its own disk.
+    // A server started with --local returns a path on its own disk.
     if (file_path !== undefined && !file_path.startsWith('/')) return file_path
   } catch (error) {
     if (!(error instanceof PortError) || !/file is too big/i.test(error.message)) throw error
-    throw new PortError('too-long', `file ${name}: Telegram lets bots download at most 20 MB, and it has more.`)
+    throw new PortError(
+      'too-long',
+      `file ${name}: it has more than 20 MB, the most that bots can download from Telegram.`,
+    )
   }
   throw new PortError(
     'refused',
@@ -110,7 +113,7 @@ async function pathOf(api: TelegramBridgeApi, { ref, name }: InboundFile, clock:
   )
 }
 
-/** The Bot API's address, without a slash at its end. */
+/** The Bot API's address, without a trailing slash. */
 export function rootOf(apiRoot: string = publicRoot): string {
   return apiRoot.replace(/\/+$/, '')
 }

@@ -5,7 +5,7 @@ import type { ChannelErrorType, ToPortError } from '@reply/sink/internal'
  * Besides the types of all channels:
  * - `conflict`: another process or a webhook takes this bot's updates.
  * - `unauthorized`: the token is wrong or revoked.
- * - `updates`: fetching updates failed; the channel retries.
+ * - `updates`: fetching updates failed. The channel retries.
  */
 export type TelegramErrorType = ChannelErrorType | 'conflict' | 'unauthorized' | 'updates'
 
@@ -34,14 +34,13 @@ interface ErrorResponse {
   readonly movedTo: number | undefined
 }
 
-/** Classifies the description of a 400; the first match wins. Telegram documents none of these texts. */
+/** Classifies the description of a 400. The first match wins. Telegram documents none of these texts. */
 const badRequests: readonly (readonly [PortErrorType, RegExp])[] = [
   ['gone', /message to \w+ not found|message_id_invalid|message identifier is not specified/i],
   ['gone', /chat not found|chat_id_invalid|peer_id_invalid|thread not found|topic_deleted|upgraded to a supergroup/i],
   ['fixed', /message can't be (?:edited|deleted)|edit_time_expired|no text in the message to edit/i],
   ['too-long', /too[ _]long|too many blocks/i],
-  // Other errors about rich messages are undocumented. Without markup the message isn't rich, so a retry avoids them
-  // all.
+  // Other errors about rich messages are undocumented. The retry has no markup, so it isn't rich and avoids them.
   ['unparsable', /can't parse|entit(?:y|ies)|unsupported start tag|too many columns|rich/i],
 ]
 
@@ -55,7 +54,7 @@ export const toPortError: ToPortError = createToPortError('Telegram', (error) =>
   return { type: typeOf(response), reason: `${code} ${description}`, cause: error, retryAfterMs, scope: 'unknown' }
 })
 
-/** Undefined without a response, or with an unreadable one. */
+/** The error response of a failed call. Undefined without a response, or with an unreadable one. */
 export function responseOf(error: unknown): ErrorResponse | undefined {
   if (!isObject(error) || !('error_code' in error) || typeof error.error_code !== 'number') return undefined
   const description = 'description' in error ? String(error.description) : ''
@@ -94,7 +93,7 @@ export function isUnknownMethod({ code, description }: ErrorResponse): boolean {
   return code === 404 || (code === 400 && /message text is empty/i.test(description))
 }
 
-/** An edit that changes nothing is refused, and counts as done. */
+/** Treats the refusal of an edit without changes as success. */
 export async function unlessSame(edited: Promise<unknown>): Promise<unknown> {
   try {
     return await edited

@@ -7,14 +7,14 @@ import { chatOf } from './limits.ts'
 /** A parsed update, without the `answer` function yet. */
 export type Received =
   | (Omit<Extract<Inbound, { type: 'text' }>, 'answer'> & {
-      /** Where the text may name this bot: only Telegram says whether a name is its own. */
+      /** The names in the text that may be this bot's. Only Telegram knows the bot's name. */
       readonly names?: readonly Named[] | undefined
     })
   | (Omit<Extract<Inbound, { type: 'press' }>, 'answer'> & { readonly queryID: string })
-  /** A press of an ask's button that names no message of a chat, as below a message that was sent by way of the bot. */
+  /** A press of an ask's button without a message, for example below a message sent via the bot in another chat. */
   | { readonly type: 'unplaced'; readonly actor: Actor; readonly queryID: string }
   | Extract<Inbound, { type: 'stop' }>
-  /** The group became a supergroup. Told in both, in no order: https://core.telegram.org/bots/api#message */
+  /** The group became a supergroup. Reported in both chats, in any order: https://core.telegram.org/bots/api#message */
   | ({ readonly type: 'moved' } & TelegramMove)
 
 /** A part of a text that names a bot or a person. */
@@ -22,12 +22,12 @@ export interface Named {
   readonly type: 'command' | 'mention'
   /** The name without its `@`. */
   readonly name: string
-  /** What to cut out of the text if it is the bot: from and to, in UTF-16 units. */
+  /** The range to cut out of the text if the name is the bot's, in UTF-16 units. */
   readonly from: number
   readonly to: number
 }
 
-/** The update types that a channel handles; polling asks for only these. */
+/** The update types that a channel handles. Polling requests only these. */
 export const updateTypes: readonly string[] = ['message', 'callback_query', 'stopped_message_generation']
 
 const person = z.object({
@@ -50,7 +50,7 @@ const place = z.object({
 
 const entities = z.array(z.object({ type: z.string(), offset: z.number(), length: z.number() }))
 
-/** What a message's files have in common. https://core.telegram.org/bots/api#document */
+/** The fields that all files have. https://core.telegram.org/bots/api#document */
 const file = z.object({
   file_id: z.string(),
   file_name: z.string().optional(),
@@ -61,7 +61,7 @@ const file = z.object({
 const message = place.extend({
   from: person.optional(),
   /**
-   * Set if the message is posted in the name of a chat; `from` is then a placeholder.
+   * Set if the message is posted in the name of a chat. `from` is then a placeholder.
    * https://core.telegram.org/bots/api#message
    */
   sender_chat: person.optional(),
@@ -93,6 +93,8 @@ const message = place.extend({
   migrate_from_chat_id: z.number().optional(),
 })
 
+type Message = z.infer<typeof message>
+
 const press = z.object({ id: z.string(), from: person, data: z.string().optional(), message: place.optional() })
 
 const stopped = z.object({ chat: person, message_thread_id: z.number().optional() })
@@ -110,7 +112,7 @@ export interface Update {
   readonly received: Received | undefined
 }
 
-/** `botID`: the bot's own, which its token begins with. Returns undefined if the value isn't an update. */
+/** Parses an update. `botID` is the bot's own id. Returns undefined if the value isn't an update. */
 export function toUpdate(value: unknown, botID?: string): Update | undefined {
   const { data } = schema.safeParse(value)
   return data && { id: data.update_id, received: receivedIn(data, botID) }
@@ -118,7 +120,7 @@ export function toUpdate(value: unknown, botID?: string): Update | undefined {
 
 const numbered = z.object({ update_id: z.number() })
 
-/** The id alone: the next poll's `offset` must be past an unreadable update too. */
+/** Reads the id alone, because the next poll's `offset` must also pass an unreadable update. */
 export function updateIdOf(value: unknown): number | undefined {
   return numbered.safeParse(value).data?.update_id
 }
@@ -153,32 +155,32 @@ function movedIn({ chat, migrate_to_chat_id: to, migrate_from_chat_id: from }: z
   return from === undefined ? undefined : ({ type: 'moved', from: String(from), to: String(chat.id) } as const)
 }
 
-function textIn(said: z.infer<typeof message>, botID: string | undefined): Received | undefined {
-  const files = filesIn(said)
-  const text = said.text ?? said.caption ?? (files.length > 0 ? '' : undefined)
-  const actor = authorOf(said)
+function textIn(given: Message, botID: string | undefined): Received | undefined {
+  const files = filesIn(given)
+  const text = given.text ?? given.caption ?? (files.length > 0 ? '' : undefined)
+  const actor = authorOf(given)
   if (text === undefined || !actor) return undefined
-  const marks = (said.text === undefined ? said.caption_entities : said.entities) ?? []
-  const replyTo = repliedIn(said)
-  const repliesToBot = replyTo && botID !== undefined && String(said.reply_to_message?.from?.id) === botID
+  const marks = (given.text === undefined ? given.caption_entities : given.entities) ?? []
+  const replyTo = repliedIn(given)
+  const repliesToBot = replyTo && botID !== undefined && String(given.reply_to_message?.from?.id) === botID
   const names = namesIn(text, marks)
   return {
     type: 'text',
-    chat: placeOf(said),
+    chat: placeOf(given),
     actor,
     text,
-    messageRef: refOf(said),
+    messageRef: refOf(given),
     ...(replyTo && { replyTo }),
     ...(repliesToBot && { repliesToBot }),
     ...(files.length > 0 && { files }),
-    ...(said.media_group_id !== undefined && { albumID: said.media_group_id }),
-    ...(isPassedOn(said) && { isForwarded: true }),
+    ...(given.media_group_id !== undefined && { albumID: given.media_group_id }),
+    ...(isNotTyped(given) && { isForwarded: true }),
     isCommand: marks.some(({ type, offset }) => type === 'bot_command' && offset === 0),
     ...(names.length > 0 && { names }),
   }
 }
 
-/** The command at the beginning, if it names a bot, and all mentions by username. Bots have one. */
+/** A leading command that names a bot, and all mentions by username. */
 function namesIn(text: string, marks: z.infer<typeof entities>): readonly Named[] {
   return marks.flatMap(({ type, offset, length }): readonly Named[] => {
     const from = offset
@@ -191,7 +193,7 @@ function namesIn(text: string, marks: z.infer<typeof entities>): readonly Named[
   })
 }
 
-/** What a file is called that has no name, and its media type if Telegram doesn't say. */
+/** The default name and media type of each kind of file. */
 const kinds = {
   document: ['file', 'application/octet-stream'],
   photo: ['photo.jpg', 'image/jpeg'],
@@ -200,8 +202,8 @@ const kinds = {
   video: ['video.mp4', 'video/mp4'],
 } as const
 
-function filesIn(said: z.infer<typeof message>): readonly InboundFile[] {
-  const { photo, document, voice, audio, video } = said
+function filesIn(given: Message): readonly InboundFile[] {
+  const { photo, document, voice, audio, video } = given
   // Sizes are listed from the smallest. https://core.telegram.org/bots/api#photosize
   const found = { document, photo: photo?.at(-1), voice, audio, video }
   return Object.entries(kinds).flatMap(([kind, [name, mime]]) => {
@@ -212,7 +214,7 @@ function filesIn(said: z.infer<typeof message>): readonly InboundFile[] {
   })
 }
 
-/** Cuts names out of a text, each mention with the space behind it. The rest stays verbatim. */
+/** Cuts names out of a text, each mention with the space after it. The rest stays verbatim. */
 export function without(text: string, names: readonly Named[]): string {
   const cut = names.toReversed().reduce((rest, { type, from, to }) => {
     const after = rest.slice(to)
@@ -221,19 +223,16 @@ export function without(text: string, names: readonly Named[]): string {
   return cut.trim()
 }
 
-/** True if the person did not type this text now, so that it can't be an answer to what the chat shows. */
-function isPassedOn({ forward_origin, forward_date, via_bot, is_from_offline }: z.infer<typeof message>): boolean {
-  const isAnothers = [forward_origin, forward_date, via_bot].some((mark) => mark !== undefined)
-  return isAnothers || is_from_offline === true
+/** True if the person didn't type this text now, so that it can't answer what the chat shows. */
+function isNotTyped({ forward_origin, forward_date, via_bot, is_from_offline }: z.infer<typeof message>): boolean {
+  const isByOthers = [forward_origin, forward_date, via_bot].some((mark) => mark !== undefined)
+  return isByOthers || is_from_offline === true
 }
 
-/**
- * The service account used for anonymous administrators without `sender_chat`.
- * https://core.telegram.org/bots/api#message
- */
+/** The service account of anonymous administrators without `sender_chat`. https://core.telegram.org/bots/api#message */
 const anonymousAdmin = 1_087_968_824
 
-/** A message posted in a chat's name hides its author. Returns undefined for messages from bots. */
+/** The author of a message. A message posted in a chat's name hides it. Returns undefined for messages from bots. */
 function authorOf({ from, sender_chat: as, chat }: z.infer<typeof message>): Actor | undefined {
   const poster = as ?? (from?.id === anonymousAdmin ? chat : undefined)
   if (poster) return { ...actorOf(poster), isAnonymous: true }
@@ -241,13 +240,13 @@ function authorOf({ from, sender_chat: as, chat }: z.infer<typeof message>): Act
 }
 
 /**
- * In a topic, a message that isn't a reply still names the topic's first message, whose id is the topic's, as
- * `reply_to_message`. See https://github.com/banteg/takopi/pull/152.
+ * The message that was replied to. In a topic, a message that isn't a reply still has the topic's first message as
+ * `reply_to_message`, whose id is the topic's. See https://github.com/banteg/takopi/pull/152.
  */
-function repliedIn(said: z.infer<typeof message>): MessageRef | undefined {
-  const { reply_to_message: replied, external_reply: external, message_thread_id, is_topic_message } = said
-  // A message outside this chat can't be one of the bot's; the prefix keeps its id from matching one.
-  if (external || said.reply_to_story !== undefined) return { id: `elsewhere/${external?.message_id ?? ''}` }
+function repliedIn(given: Message): MessageRef | undefined {
+  const { reply_to_message: replied, external_reply: external, message_thread_id, is_topic_message } = given
+  // A message outside this chat can't be the bot's. The prefix keeps its id from matching one of them.
+  if (external || given.reply_to_story !== undefined) return { id: `elsewhere/${external?.message_id ?? ''}` }
   if (!replied || (is_topic_message === true && replied.message_id === message_thread_id)) return undefined
   return { id: String(replied.message_id) }
 }

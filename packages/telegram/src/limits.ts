@@ -2,7 +2,7 @@ import type { Chat } from '@reply/sink'
 import type { Budget, Limits } from '@reply/sink/channel'
 import { toChatId } from './api.ts'
 
-/** `private`: a person's chat with the bot. `group`: every other chat, channels included. */
+/** `private`: a person's chat with the bot. `group`: every other chat, including channels. */
 export type TelegramChatKind = 'private' | 'group'
 
 /** UTF-16 units of a message after entities parsing. https://core.telegram.org/bots/api#sendmessage */
@@ -14,14 +14,14 @@ export const richLength = 32_768
 /** Blocks of a rich message, list items and table rows included. https://core.telegram.org/bots/api#rich-messages */
 export const richBlocks = 500
 
-/** Levels of blocks and formats in each other in a rich message. https://core.telegram.org/bots/api#rich-messages */
+/** Nesting depth of blocks and formats in a rich message. https://core.telegram.org/bots/api#rich-messages */
 export const richDepth = 16
 
 /** Columns of a table in a rich message. https://core.telegram.org/bots/api#rich-messages */
 export const richColumns = 20
 
 /**
- * Formats of a text message; further ones are ignored. Measured by others:
+ * Formats of a text message. Further ones are ignored. Measured by others:
  * https://github.com/rubenlagus/TelegramBots/issues/854
  */
 export const mostEntities = 100
@@ -33,39 +33,39 @@ export const captionLength = 1024
 export const noticeLength = 200
 
 /**
- * A draft disappears 30 s after its last change; this leaves 10 s for a delayed call.
- * https://core.telegram.org/bots/api#sendmessagedraft
+ * How often a draft is renewed, in ms. It disappears 30 s after its last change, so this leaves 10 s for a delayed
+ * call. https://core.telegram.org/bots/api#sendmessagedraft
  */
 export const draftRenewMs = 20_000
 
-/** In any chat. */
+/** Short bursts that any chat allows. */
 const burst: Budget = { calls: 3, perMs: 3300 }
 
 /**
  * Limits of one chat. `rich`: for rich messages instead of HTML.
  *
  * The rates are from https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this: one message a
- * second in a chat, short bursts aside; 20 a minute in a group; about 30 a second in all. Edits and drafts count too,
+ * second in a chat apart from short bursts, 20 a minute in a group, about 30 a second in all. Edits and drafts count too,
  * which is measured, not documented. Each value here stays slightly below its limit.
  */
 export function telegramLimits(kind: TelegramChatKind, rich: boolean): Limits {
   return {
     maxLength: rich ? richLength : textLength,
-    // Each @ before a name, and the colon of the app's own addresses, gets an invisible character, so that it doesn't act.
+    // An invisible character after each @ before a name, and after the colon of the app's addresses, disables them.
     escapable: /[@:]+/g,
     // The bot's own messages, without a time limit. https://core.telegram.org/bots/api#editmessagetext
     edits: true,
-    // As fast as a chat's bursts allow. In a group the pacer spaces text further: it may use 16 of the 19 calls.
+    // The rate of bursts. In a group the pacer spaces text further: it may use 16 of the 19 calls.
     editIntervalMs: 1100,
     ...(kind === 'private' ? { perChat: burst } : { perChat: { calls: 19, perMs: 61_000 }, burst }),
     perClient: { calls: 25, perMs: 1000 },
     // "for 5 seconds or less (when a message arrives from your bot, Telegram clients clear its typing status)".
     // https://core.telegram.org/bots/api#sendchataction
     typingMs: 5000,
-    // `data`: 64 bytes, documented. Telegram takes 8 buttons a row and 100 in all; 3 in each of 8 rows are readable on
-    // a phone.
+    // `data`: 64 bytes, documented. Telegram allows 8 buttons a row and 100 in all, but only 3 in each of 8 rows are
+    // readable on a phone.
     buttons: { perRow: 3, rows: 8, label: 40, data: 64 },
-    // Messages take no idempotency key. https://core.telegram.org/bots/api#sendmessage
+    // Messages have no idempotency key. https://core.telegram.org/bots/api#sendmessage
     idempotent: false,
   }
 }

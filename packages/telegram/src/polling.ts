@@ -6,7 +6,7 @@ import { rejectedToken, responseOf, TelegramError, toPortError, unreadableUpdate
 import { updateIdOf, updateTypes } from './inbound.ts'
 import type { Receiver } from './receive.ts'
 
-export interface PollingOptions {
+interface PollingSetup {
   readonly api: TelegramInboundApi
   readonly receiver: Pick<Receiver, 'read' | 'receive'>
   readonly onError: (error: TelegramError) => void
@@ -20,24 +20,24 @@ export interface Polling {
   stop(): Promise<void>
 }
 
-/** Long-poll timeout in seconds: Telegram answers after it even without updates. */
+/** Long-poll timeout, in seconds. After it, Telegram answers even without updates. */
 const pollS = 30
 
-/** A gateway that restarts answers 404 as well, so only that many in a row, within two minutes, mean the token. */
+/** How many 404s in a row mean a wrong token. A restarting gateway also answers 404, for up to two minutes. */
 const mostMisses = 8
 
-/** The deadline of a poll: a connection can die silently, and grammY itself waits for 500 s. */
+/** The deadline of a poll, in ms. A connection can die silently, and grammY itself waits for 500 s. */
 const lateMs = (pollS + 15) * 1000
 
-/** While an update is being handled, Telegram is asked for newer ones this often, in ms. */
+/** How often to poll for newer updates while one is being handled, in ms. */
 const againMs = 500
 
 /**
- * Fetches updates in batches. Updates are handled concurrently, begun in their order, and each poll confirms those before
- * the oldest one that is still being handled. Telegram sends the others again, and does not wait for new ones then.
+ * Fetches updates in batches. Starts them in order and handles them concurrently. Each poll confirms the updates before
+ * the oldest one that is still being handled. Telegram resends the others, and does not wait for new ones then.
  */
-export function createPolling({ api, receiver, onError, monitor, clock }: PollingOptions): Polling {
-  /** The updates that Telegram does not know as handled yet, by id. It sends again what the host did not take. */
+export function createPolling({ api, receiver, onError, monitor, clock }: PollingSetup): Polling {
+  /** The updates that are not confirmed yet, by id. Telegram resends those that the host did not take. */
   const open = new Map<number, 'handling' | 'handled' | 'not-taken'>()
   const tasks = createOpenTasks()
   let abort: AbortController | undefined
@@ -62,7 +62,7 @@ export function createPolling({ api, receiver, onError, monitor, clock }: Pollin
     while (!signal.aborted) {
       try {
         const isBusy = [...open.values()].some((one) => one !== 'handled')
-        // After a failure, the first answer tells at once that Telegram can be heard again.
+        // After a failure, a poll without waiting shows at once whether Telegram is reachable again.
         const timeout = isBusy || hasFailed ? 0 : pollS
         const batch = await poll({ offset, timeout, allowed_updates: updateTypes }, signal)
         hasFailed = false
@@ -78,7 +78,7 @@ export function createPolling({ api, receiver, onError, monitor, clock }: Pollin
         const code = responseIn(error)?.code
         misses = code === 404 ? misses + 1 : 0
         hasFailed = true
-        // A person has to mend a wrong token. Telegram may also refuse a right one for a while.
+        // A person has to fix a wrong token. Telegram may also refuse a right one for a while.
         const isRefused = code !== undefined && (code === 401 || misses >= mostMisses)
         const reason = isRefused ? rejectedToken(code, toPortError(error, 'getUpdates').cause) : toError(error)
         onError(reason)
@@ -93,15 +93,16 @@ export function createPolling({ api, receiver, onError, monitor, clock }: Pollin
   }
 
   /**
-   * Waits for the tasks, but no longer. The pause that lost would keep its timer and its listener. Not with
-   * `AbortSignal.any`: in Node 20, a signal keeps an entry for each one that was made of it, and this one lives for months.
+   * Waits for the tasks, for `longestMs` at most, then stops the pause's timer and listener. Doesn't use
+   * `AbortSignal.any`: in Node 20, a signal keeps an entry for each signal that was derived from it, and this one lives
+   * for months.
    */
   async function restOr(longestMs: number, signal: AbortSignal): Promise<void> {
-    const over = new AbortController()
-    const end = (): void => over.abort()
+    const waited = new AbortController()
+    const end = (): void => waited.abort()
     signal.addEventListener('abort', end)
     if (signal.aborted) end()
-    await Promise.race([tasks.rest(), pause(clock, longestMs, over.signal)])
+    await Promise.race([tasks.rest(), pause(clock, longestMs, waited.signal)])
     signal.removeEventListener('abort', end)
     end()
   }
@@ -122,14 +123,14 @@ export function createPolling({ api, receiver, onError, monitor, clock }: Pollin
       void tasks.add(receiver.receive(update).then((isTaken) => void open.set(id, isTaken ? 'handled' : 'not-taken')))
   }
 
-  /** The oldest update that is not handled, else the one after the newest. */
+  /** The oldest unhandled update, or else the one after the newest. */
   function nextOffset(): number | undefined {
     const left = [...open].flatMap(([id, how]) => (how === 'handled' ? [] : [id]))
     if (left.length > 0) return Math.min(...left)
     return open.size > 0 ? Math.max(...open.keys()) + 1 : undefined
   }
 
-  /** Unconfirmed updates would come again after a restart. */
+  /** Confirms the last updates. Otherwise they would arrive again after a restart. */
   async function confirm(offset: number): Promise<void> {
     try {
       await poll({ offset, timeout: 0, limit: 1 })

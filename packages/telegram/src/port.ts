@@ -32,7 +32,7 @@ import { isUnknownMethod, movedToIn, responseOf, toPortError, unlessSame } from 
 import { captionLength, draftRenewMs, kindOf, telegramLimits, textLength } from './limits.ts'
 import { escaped, quiet, renderHtml, renderRich } from './render.ts'
 
-/** The chat to write in, and how. */
+/** The options of `createTelegramPort`. */
 export interface TelegramPortOptions {
   /** grammY's: `bot.api`, or `new Api(token)`. */
   readonly api: TelegramApi
@@ -44,7 +44,7 @@ export interface TelegramPortOptions {
   readonly onMoved?: ((move: TelegramMove) => void) | undefined
   /** Sends rich messages while the server supports them. Default true. False: HTML of at most 4,096 UTF-16 units. */
   readonly rich?: boolean | undefined
-  /** Makes the `InputFile` for uploads, for when `import('grammy')` would find another copy than the client's. */
+  /** Creates the `InputFile` for uploads, if `import('grammy')` would find another copy than the client's. */
   readonly inputFile?: ((bytes: Uint8Array, name: string) => TelegramFile) | undefined
   /** Call timeout in ms. After it, the call may or may not have taken effect. Default 30,000. */
   readonly timeoutMs?: number | undefined
@@ -52,20 +52,20 @@ export interface TelegramPortOptions {
   readonly clock?: Clock | undefined
 }
 
-/** What to send, and what ends the call early. */
+/** The bubble to send, and the signal that aborts the call. */
 interface Writing extends Pick<EditOptions, 'signal'> {
   readonly bubble: Bubble
 }
 
-/** Two ways to send the same content. `text` sends HTML or text without markup. */
-interface Ways<T> {
+/** The calls that send the same content in either format. `text` sends HTML or text without markup. */
+interface Senders<T> {
   rich(message: TelegramRichMessage, signal: TelegramSignal): Promise<T>
   text(text: string, mode: TelegramFields, signal: TelegramSignal): Promise<T>
 }
 
 const parsed: TelegramFields = { parse_mode: 'HTML' }
 
-/** Platform adapter for one Telegram chat or topic. It never retries a call: the sink does. */
+/** Platform adapter for one Telegram chat or topic. Never retries a call: the sink does. */
 export function createTelegramPort(
   options: TelegramPortOptions,
 ): ChannelPort & { readonly stream?: PreviewStream | undefined } {
@@ -73,7 +73,7 @@ export function createTelegramPort(
   const chatId = toChatId(options.chatId)
   const kind = kindOf(chatId)
   const features = featuresOf(api)
-  const { call, to, made, idOf, here } = createPlace(options, clock)
+  const { call, to, record, currentIdOf, withoutOldReply } = createMovingChat(options, clock)
   const draftId = randomInt(1, 2 ** 31)
   const thread: TelegramFields = threadId === undefined ? {} : { message_thread_id: threadId }
   const port = { limits: limits(), post, edit, remove, typing, upload, lookUp, react }
@@ -104,7 +104,7 @@ export function createTelegramPort(
   }
 
   async function post(bubble: Bubble, posting: PostOptions): Promise<MessageRef> {
-    const other = (): TelegramFields => ({ ...thread, ...loudness(here(posting)), ...keyboard(bubble) })
+    const other = (): TelegramFields => ({ ...thread, ...postFields(withoutOldReply(posting)), ...keyboard(bubble) })
     const posted = await write(
       'post',
       { bubble, signal: posting.signal },
@@ -113,7 +113,7 @@ export function createTelegramPort(
         text: (text, mode, signal) => api.sendMessage(to(), text, { ...other(), ...noPreview, ...mode }, signal),
       },
     )
-    return made(refOf(posted))
+    return record(refOf(posted))
   }
 
   /** Omitting the keyboard removes the buttons. The method takes no topic: the message id is enough. */
@@ -123,23 +123,24 @@ export function createTelegramPort(
       'edit',
       { bubble, signal: editing.signal },
       {
-        rich: (message, signal) => unlessSame(api.editMessageText(to(), idOf(ref), message, keyboard(bubble), signal)),
+        rich: (message, signal) =>
+          unlessSame(api.editMessageText(to(), currentIdOf(ref), message, keyboard(bubble), signal)),
         text: (text, mode, signal) =>
-          unlessSame(api.editMessageText(to(), idOf(ref), text, { ...other, ...mode }, signal)),
+          unlessSame(api.editMessageText(to(), currentIdOf(ref), text, { ...other, ...mode }, signal)),
       },
     )
   }
 
   async function remove(ref: MessageRef, removing: EditOptions): Promise<void> {
-    await ignoreGone(call('remove', removing, (signal) => api.deleteMessage(to(), idOf(ref), signal)))
+    await ignoreGone(call('remove', removing, (signal) => api.deleteMessage(to(), currentIdOf(ref), signal)))
   }
 
-  /** Telegram ends the indicator by itself, and with the next message. */
+  /** Telegram ends the indicator after 5 s, and with the next message. */
   async function typing(on: boolean, options: EditOptions): Promise<void> {
     if (on) await call('typing', options, (signal) => api.sendChatAction(to(), 'typing', thread, signal))
   }
 
-  /** The Bot API can't read a chat, so a refusal tells as much as success: Telegram answers again. */
+  /** Only checks whether Telegram answers, because the Bot API can't read a chat. A refusal is an answer too. */
   async function lookUp(options: LookUpOptions): Promise<LookedUp> {
     return await lookUpByProbe(call('look-up', options, (signal) => api.sendChatAction(to(), 'typing', thread, signal)))
   }
@@ -148,22 +149,24 @@ export function createTelegramPort(
     const file = await fileOf(new TextEncoder().encode(text), name)
     const other = (): TelegramFields => ({
       ...thread,
-      ...loudness(here(posting)),
+      ...postFields(withoutOldReply(posting)),
       caption: clip(quiet(caption), captionLength),
     })
-    return made(refOf(await call('upload', posting, (signal) => api.sendDocument(to(), file, other(), signal))))
+    return record(refOf(await call('upload', posting, (signal) => api.sendDocument(to(), file, other(), signal))))
   }
 
   async function react(ref: MessageRef, sign: 'seen' | 'done' | undefined, reacting: EditOptions): Promise<void> {
     const emoji = sign === undefined ? [] : [{ type: 'emoji', emoji: sign === 'seen' ? '👀' : '👍' } as const]
-    await call('react', reacting, (signal) => api.setMessageReaction(to(), idOf(ref), emoji, {}, signal))
+    await call('react', reacting, (signal) => api.setMessageReaction(to(), currentIdOf(ref), emoji, {}, signal))
   }
 
   function takesDrafts(): boolean {
     return features.drafts.isKnown() && !features.draftless.has(String(chatId))
   }
 
-  /** A server or a chat that takes no drafts is not asked again; the text then comes with the message. */
+  /**
+   * Shows a draft. Never retried where the server or the chat has no drafts: the text then arrives with the message.
+   */
   async function draft(to: number, bubble: Bubble, drafting: EditOptions): Promise<void> {
     if (!takesDrafts()) return
     const other = { ...thread, can_stop: true }
@@ -186,16 +189,16 @@ export function createTelegramPort(
   }
 
   /** Sends in the best format that the server supports. `renderFor` measures in that same format. */
-  async function write<T>(verb: string, { bubble, ...aborting }: Writing, ways: Ways<T>): Promise<T> {
+  async function write<T>(verb: string, { bubble, ...aborting }: Writing, senders: Senders<T>): Promise<T> {
     const lead = leadOf(bubble)
     if (bubble.isPlain) {
       const plain = lead.plain + quiet(bubble.text)
-      return await call(verb, aborting, (signal) => ways.text(fitting(plain, plain), lead.marks, signal))
+      return await call(verb, aborting, (signal) => senders.text(fitting(plain, plain), lead.marks, signal))
     }
-    if (!isRich()) return await call(verb, aborting, (signal) => ways.text(htmlOf(bubble, lead), parsed, signal))
+    if (!isRich()) return await call(verb, aborting, (signal) => senders.text(htmlOf(bubble, lead), parsed, signal))
     try {
       const message = { html: lead.rich + bubble.text, skip_entity_detection: true } as const
-      const sent = await call(verb, aborting, (signal) => ways.rich(message, signal))
+      const sent = await call(verb, aborting, (signal) => senders.rich(message, signal))
       if (verb !== 'draft') features.rich.record(true)
       return sent
     } catch (error) {
@@ -204,7 +207,7 @@ export function createTelegramPort(
     }
     // A server without rich drafts may still take rich messages, so only messages count.
     if (verb !== 'draft') features.rich.record(false)
-    return await call(verb, aborting, (signal) => ways.text(htmlOf(bubble, lead), parsed, signal))
+    return await call(verb, aborting, (signal) => senders.text(htmlOf(bubble, lead), parsed, signal))
   }
 
   async function fileOf(bytes: Uint8Array, name: string): Promise<TelegramFile> {
@@ -213,19 +216,19 @@ export function createTelegramPort(
       const { InputFile } = await import('grammy')
       return new InputFile(bytes, name)
     } catch (cause) {
-      const cure = 'install grammy next to @reply/telegram, or give inputFile'
+      const cure = 'install grammy next to @reply/telegram, or pass inputFile'
       throw new PortError('refused', `${name} can't be uploaded without grammY's InputFile: ${cure}.`, { cause })
     }
   }
 }
 
-/** A renderer for the server behind that client: rich messages, or HTML once the server has refused one. */
+/** A renderer for the client's server: rich messages, or HTML once the server has refused one. */
 export function renderFor(api: TelegramApi, rich = true): Render {
   const features = featuresOf(api)
   return (source) => (rich && features.rich.isKnown() ? renderRich(source) : renderHtml(source))
 }
 
-/** Renders again: the bubble may have been rendered as rich before the server refused rich messages. */
+/** Renders as HTML, because the bubble may have been rendered as rich before the server refused rich messages. */
 function htmlOf({ source }: Bubble, lead: Lead): string {
   const html = renderHtml(source)
   return fitting(lead.html + html.text, lead.plain + html.plain)
@@ -236,22 +239,22 @@ function fitting(text: string, shown: string): string {
   return text
 }
 
-/** The people that a message notifies, on a line above its text, in each of Telegram's markups. */
+/** The line above a message's text that mentions people, in each format. */
 interface Lead {
-  /** HTML of a rich message. */
+  /** As HTML of a rich message. */
   readonly rich: string
-  /** HTML. */
+  /** As HTML of a text message. */
   readonly html: string
-  /** What people read. */
+  /** As visible text. */
   readonly plain: string
-  /** For a text without markup: the fields of the call that mark the people in `plain`. */
+  /** The fields of a call without markup that mark the people in `plain`. */
   readonly marks: TelegramFields
 }
 
 const none: Lead = { rich: '', html: '', plain: '', marks: {} }
 
 /**
- * A person is mentioned by id, so that people without a username are notified too. Telegram notifies only members of the
+ * Mentions people by id, so that people without a username are notified too. Telegram notifies only members of the
  * group and people who wrote to the bot. https://core.telegram.org/bots/api#formatting-options
  */
 function leadOf({ mentions = [] }: Bubble): Lead {
@@ -274,8 +277,8 @@ function userOf(id: string, name: string): TelegramFields {
   return { id: Number(id), is_bot: false, first_name: name }
 }
 
-/** Whether a message makes a sound, and what it replies to. */
-function loudness({ silent, replyTo }: PostOptions): TelegramFields {
+/** The fields for a silent message, and for a reply. */
+function postFields({ silent, replyTo }: PostOptions): TelegramFields {
   return {
     ...(silent && { disable_notification: true }),
     // Posts even if the message it replies to was deleted.
@@ -290,30 +293,30 @@ function keyboard({ buttons }: Bubble): TelegramFields {
   return { reply_markup: { inline_keyboard } }
 }
 
-/** What ends a call before its deadline. */
+/** The signal that ends a call before its deadline. */
 type Aborting = Pick<EditOptions, 'signal'>
 
-/** A chat, also after it has become a supergroup: that has another id, and its messages have other ids. */
-interface Place {
-  /** Makes a call. `make` may run twice: a call with the group's old id does nothing. */
+/** A chat that may become a supergroup, which has another id and other message ids. */
+interface MovingChat {
+  /** Makes a call. Repeats `make` with the new id if the group has moved: a call with the old id does nothing. */
   call<T>(verb: string, aborting: Aborting, make: (signal: TelegramSignal) => Promise<T>): Promise<T>
-  /** The chat's id. */
+  /** The chat's current id. */
   to(): number | string
-  /** Takes note of a message that was posted. */
-  made(ref: MessageRef): MessageRef
-  /** Throws `gone` for a message that stayed in the group: people can't see it any more. */
-  idOf(ref: MessageRef): number
-  /** The same, without a reply to a message that stayed in the group. */
-  here(posting: PostOptions): PostOptions
+  /** Records a posted message, and returns it. */
+  record(ref: MessageRef): MessageRef
+  /** The id of a message. Throws `gone` if it stayed in the old group, where people no longer see it. */
+  currentIdOf(ref: MessageRef): number
+  /** Removes `replyTo` from the options if that message stayed in the old group. */
+  withoutOldReply(posting: PostOptions): PostOptions
 }
 
-function createPlace(options: TelegramPortOptions, clock: Clock): Place {
+function createMovingChat(options: TelegramPortOptions, clock: Clock): MovingChat {
   const { api, onMoved, timeoutMs } = options
   const { moved } = featuresOf(api)
   const chatId = toChatId(options.chatId)
-  /** Posted in the supergroup. */
+  /** Messages that were posted in the supergroup. */
   const newIds = new Set<string>()
-  return { call, to, made, idOf, here }
+  return { call, to, record, currentIdOf, withoutOldReply }
 
   async function call<T>(
     verb: string,
@@ -321,10 +324,10 @@ function createPlace(options: TelegramPortOptions, clock: Clock): Place {
     make: (signal: TelegramSignal) => Promise<T>,
   ): Promise<T> {
     const making = { what: `${verb} in chat ${chatId}`, signal: aborted, timeoutMs, clock, toPortError }
-    const one = async (): Promise<T> => await callPlatform(async (signal) => await make(signal), making)
+    const attempt = async (): Promise<T> => await callPlatform(async (signal) => await make(signal), making)
     const before = to()
     try {
-      return await one()
+      return await attempt()
     } catch (error) {
       const movedTo = movedToIn(error)
       if (movedTo === undefined || movedTo === before) throw error
@@ -332,28 +335,28 @@ function createPlace(options: TelegramPortOptions, clock: Clock): Place {
       moved.set(String(chatId), movedTo)
       if (isNew) onMoved?.({ from: String(chatId), to: String(movedTo) })
     }
-    return await one()
+    return await attempt()
   }
 
   function to(): number | string {
     return moved.get(String(chatId)) ?? chatId
   }
 
-  function made(ref: MessageRef): MessageRef {
+  function record(ref: MessageRef): MessageRef {
     if (to() !== chatId) newIds.add(ref.id)
     return ref
   }
 
-  function isHere(id: string): boolean {
+  function isReachable(id: string): boolean {
     return to() === chatId || newIds.has(id)
   }
 
-  function idOf({ id }: MessageRef): number {
-    if (isHere(id)) return Number(id)
+  function currentIdOf({ id }: MessageRef): number {
+    if (isReachable(id)) return Number(id)
     throw new PortError('gone', `Message ${id} stayed in group ${chatId}, which became supergroup ${to()}.`)
   }
 
-  function here(posting: PostOptions): PostOptions {
-    return isHere(posting.replyTo?.id ?? '') ? posting : { ...posting, replyTo: undefined }
+  function withoutOldReply(posting: PostOptions): PostOptions {
+    return isReachable(posting.replyTo?.id ?? '') ? posting : { ...posting, replyTo: undefined }
   }
 }

@@ -7,31 +7,34 @@ import { type Named, type Received, toUpdate, type Update, without } from './inb
 import { kindOf, noticeLength, telegramLimits, textLength } from './limits.ts'
 import { quiet } from './render.ts'
 
-export interface ReceiverOptions extends InboundOptions {
+export interface ReceiverSetup extends InboundOptions {
   readonly api: TelegramInboundApi
   readonly texts: Texts
-  /** Called for a group that became a supergroup, before what is written there. */
+  /** Called for a group that became a supergroup, before the first message there. */
   readonly onMoved?: ((move: TelegramMove) => unknown) | undefined
 }
 
 export interface Receiver {
-  /** Reads an update. Undefined if the value is none. */
+  /** Reads an update. Undefined if the value isn't one. */
   readonly read: (value: unknown) => Update | undefined
-  /** Passes an update to the host once. Resolves when the host is done or `handleMs` is over, with false if it did not take it. Never rejects. */
+  /**
+   * Passes an update to the host once. Resolves when the host is done or after `handleMs`, with false if the host did
+   * not take it. Never rejects.
+   */
   readonly receive: (update: Update) => Promise<boolean>
   readonly rest: () => Promise<void>
 }
 
 type ReceivedText = Extract<Received, { type: 'text' }>
 
-/** A pressed button shows a spinner for about 15 s; after that the press can't be answered. */
+/** How long a press can be answered, in ms. A pressed button shows a spinner for about 15 s. */
 const pressMs = 10_000
 
-export function createReceiver(options: ReceiverOptions): Receiver {
+export function createReceiver(options: ReceiverSetup): Receiver {
   const { api, texts } = options
   const {
     receive,
-    answerFor: answering,
+    answerFor,
     settled: rest,
   } = createInboundReceiver({
     ...options,
@@ -48,7 +51,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
 
   async function take({ id, received }: Update): Promise<boolean> {
     if (received?.type === 'moved') return await moved(received)
-    return (await receive(String(id), () => received && passedOn(received))) !== 'not-taken'
+    return (await receive(String(id), () => received && toInbound(received))) !== 'not-taken'
   }
 
   async function moved({ from, to }: TelegramMove): Promise<boolean> {
@@ -62,8 +65,11 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     }
   }
 
-  /** Leaves out a command for another bot. While its name is looked up, later updates wait, to keep their order. */
-  function passedOn(received: Exclude<Received, { type: 'moved' }>): Inbound | Promise<Inbound | undefined> {
+  /**
+   * Converts an update for the host. Skips a command for another bot. While this bot's name is looked up, later updates
+   * wait to keep their order.
+   */
+  function toInbound(received: Exclude<Received, { type: 'moved' }>): Inbound | Promise<Inbound | undefined> {
     const names = (received.type === 'text' && received.names) || []
     if (names.length === 0 && !lookup) return inboundOf(received)
     const own = Promise.resolve(lookup).then(() => (names.length > 0 ? username() : undefined))
@@ -74,7 +80,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     })
   }
 
-  /** While the own name is unknown, a command counts as this bot's, and a mention as another's. */
+  /** While the bot's name is unknown, treats a command as this bot's, and a mention as another's. */
   function textOf(received: ReceivedText, own: string | undefined): ReturnType<typeof inboundOf> | undefined {
     const { names = [] } = received
     const isOwn = ({ name }: Named): boolean => name.toLowerCase() === own?.toLowerCase()
@@ -95,39 +101,37 @@ export function createReceiver(options: ReceiverOptions): Receiver {
         ...(chat.thread !== undefined && { message_thread_id: Number(chat.thread) }),
         reply_parameters: { message_id: Number(messageRef.id), allow_sending_without_reply: true },
       }
-      const say = async (text: string, signal: AbortSignal): Promise<unknown> =>
+      const send = async (text: string, signal: AbortSignal): Promise<unknown> =>
         await api.sendMessage(toChatId(chat.id), clip(quiet(text), textLength), replying, signal)
-      return { ...text, answer: answering(text, { send: say, isMessage: true }) }
+      return { ...text, answer: answerFor(text, { send, isMessage: true }) }
     }
     const { queryID, ...press } = received
-    return { ...press, answer: noticing(press, queryID) }
+    return { ...press, answer: answerPress(press, queryID) }
   }
 
-  /** It counts for nothing, so the host does not get it. */
+  /** Tells the person that the press doesn't count. The host doesn't receive it. */
   async function refused({ actor, queryID }: Extract<Received, { type: 'unplaced' }>): Promise<undefined> {
-    await noticing({ type: 'press', chat: { id: actor.id } }, queryID)(texts.notItsMessage)
+    await answerPress({ type: 'press', chat: { id: actor.id } }, queryID)(texts.notItsMessage)
     return undefined
   }
 
-  function noticing(about: InboundPlace, queryID: string): AnswerInbound {
+  function answerPress(about: InboundPlace, queryID: string): AnswerInbound {
     const confirm = async (signal: AbortSignal): Promise<unknown> => await api.answerCallbackQuery(queryID, {}, signal)
-    const say = async (text: string, signal: AbortSignal): Promise<unknown> =>
+    const send = async (text: string, signal: AbortSignal): Promise<unknown> =>
       await api.answerCallbackQuery(queryID, { text: clip(text, noticeLength) }, signal)
-    return answering(about, { send: say, confirm, isMessage: false })
+    return answerFor(about, { send, confirm, isMessage: false })
   }
 }
 
-/** The bot's id, which its token begins with. Each bot counts its updates by itself. */
+/** The bot's id, from the beginning of its token. Update ids are unique per bot. */
 function botIdOf(api: object): string {
   return 'token' in api && typeof api.token === 'string' ? (api.token.split(':')[0] ?? '') : ''
 }
 
-type UsernameOptions = Pick<ReceiverOptions, 'api' | 'onError' | 'timeoutMs' | 'clock'>
+type UsernameLookup = Pick<ReceiverSetup, 'api' | 'onError' | 'timeoutMs' | 'clock'>
 
-/**
- * The bot's name, without its `@`. Asks Telegram for it once. Resolves with undefined while that fails.
- */
-function createUsername({ api, onError, timeoutMs, clock }: UsernameOptions): () => Promise<string | undefined> {
+/** Returns the bot's name, without its `@`. Fetched once. Undefined while fetching fails. */
+function createUsername({ api, onError, timeoutMs, clock }: UsernameLookup): () => Promise<string | undefined> {
   let own: Promise<string | undefined> | undefined
   return async () => {
     own ??= fetched()
@@ -143,7 +147,7 @@ function createUsername({ api, onError, timeoutMs, clock }: UsernameOptions): ()
       return username
     } catch (error) {
       const { message, cause } = toPortError(error, 'getMe')
-      const doubt = 'so a command for another bot is passed on, and a mention is not noticed.'
+      const doubt = 'so commands for other bots are passed on, and mentions are not recognized.'
       onError(new TelegramError('updates', `The bot's name is unknown, ${doubt} ${message}`, { cause }))
       return undefined
     }

@@ -13,8 +13,8 @@ import { mostEntities, richBlocks, richColumns, richDepth, richLength } from './
 const LANGUAGE = /^[\w+#.-]+$/
 
 /**
- * Matches a web address, which is kept, an @ that would mention a person, before a name or before markup with one, and
- * an address of the app, which Telegram finds in a text too.
+ * Matches a web address, which is kept. Also matches an @ before a name, or before markup with one, that would mention
+ * a person, and an address of the app, which Telegram detects in text.
  */
 const ACTING =
   /(https?:\/\/[\w.:-]+(?:\/[\w.~%@/?=&#+:-]*)?)|(?<!\w)@(?=[\w@*_~`[\\<]|&#?\w+;|$)|\b(?:tg|ton|tonsite):(?=\/\/)/gi
@@ -40,7 +40,7 @@ const dialect: Dialect = {
   paragraph: (content) => content,
   item: itemText,
   list: (items) => items.join('\n'),
-  // Telegram refuses nested quotes.
+  // Telegram rejects nested quotes.
   blockquote: (content, depth) => (depth > 0 ? content : tagged('blockquote', content)),
   hr: () => '———',
   br: () => '\n',
@@ -50,12 +50,12 @@ const same = (content: string): string => content
 
 const unemphasised: Dialect = { ...dialect, strong: same, em: same, del: same, heading: same, blockquote: same }
 
-/** From all formats to the fewest: blocks of code and links stay. */
+/** From all formats to the fewest. Code blocks and links stay. */
 const dialects: readonly Dialect[] = [dialect, unemphasised, { ...unemphasised, codespan: escaped }]
 
 /**
  * Renders Markdown as Telegram's HTML. `length` is in UTF-16 units after entities parsing, which is what the limit
- * counts. A text with too many formats loses emphasis first, then code spans; then links show their address.
+ * counts. A text with too many formats loses emphasis first, then code spans. After that, links show their address.
  *
  * The result is longer than the source only through tables, tabs, list numbers that gain digits, and an @ before a
  * name, which gets an invisible character so that it doesn't notify.
@@ -67,19 +67,19 @@ function html(source: string): Rendered {
   const all = withoutMore(made, (href) => ` (${href})`)
   const plain = plainOf(all)
   if (all === made || plain.length <= source.length) return { text: all, plain, length: plain.length }
-  // Addresses that the source names elsewhere would make it longer.
+  // Addresses of reference links are defined elsewhere in the source, so they would make the text longer.
   const text = withoutMore(made, () => '')
   return { text, plain: plainOf(text), length: plainOf(text).length }
 }
 
 /**
- * Renders Markdown as the HTML of a rich message, from an own list of tags and with all other text escaped, so that
- * nothing in it loads, acts or mentions. `length` is in code points of the text, or the share of the block limit scaled
- * to code points if that is larger.
+ * Renders Markdown as the HTML of a rich message, with a fixed list of tags and all other text escaped, so that nothing
+ * in it loads, acts or mentions. `length` is in code points of the text, or the share of the block limit scaled to code
+ * points if that is larger.
  */
 export const renderRich: Render = cachedRender((source) => {
   const blocks = blocksIn(source)
-  // Far too many lines: the splitter only needs to know by how much, which takes no rendering.
+  // Far too many lines. The splitter only needs to know by how much, which needs no rendering.
   return blocks > 1.2 * richBlocks ? lazyRich(source, shareOf(blocks)) : rich(source)
 })
 
@@ -117,7 +117,7 @@ function shareOf(blocks: number): number {
   return Math.ceil((blocks / richBlocks) * richLength)
 }
 
-/** About how many blocks a source has, by its lines: items with their paragraphs, rows, headings and quotes. */
+/** Estimates the blocks of a source by its lines: items with their paragraphs, rows, headings and quotes. */
 function blocksIn(source: string): number {
   let blocks = 0
   let fence: string | undefined
@@ -147,7 +147,7 @@ const richDialect: Dialect = {
   paragraph: (content) => tagged('p', content),
   item(content, { ordered, number, checked }) {
     const box = checked === undefined ? '' : checked ? '<input type="checkbox" checked>' : '<input type="checkbox">'
-    // Telegram may refuse blocks without content.
+    // Telegram may reject empty blocks.
     const inner = `${box}${content.trimStart() || '&nbsp;'}`
     return `${ordered ? `<li value="${number}">` : '<li>'}${inner}</li>`
   },
@@ -177,7 +177,7 @@ function alignOf(align: 'left' | 'right' | 'center' | null | undefined): string 
   return align ? ` align="${align}"` : ''
 }
 
-/** For texts that are nested deeper than Telegram takes: lists and inner quotes are lines. */
+/** For text that is nested deeper than Telegram accepts. Lists and inner quotes become lines. */
 const flatDialect: Dialect = {
   ...richDialect,
   strong: same,
@@ -188,18 +188,18 @@ const flatDialect: Dialect = {
   blockquote: (content, depth) => (depth > 0 ? content : tagged('blockquote', content)),
 }
 
-/** Blocks of a rich message. Text beside blocks is a paragraph of its own. */
+/** The blocks of a rich message. Text next to blocks counts as a paragraph. */
 function blocksOf(html: string): number {
   return countOf(BLOCKS, html) + countOf(BARE_TEXTS, html)
 }
 
 const BLOCKS = /<(?:p|h\d|pre|ul|ol|li|blockquote|table|tr|hr)\b/g
 
-/** Where a block may begin or end, and something else than another block follows. */
+/** Text that directly follows the beginning or end of a block. */
 const BARE_TEXTS =
   /(?:^|<(?:li|blockquote)[^>]*>(?:<input[^>]*>)?|<\/(?:p|h\d|pre|[uo]l|blockquote|table)>|<hr\/>)\s*(?!\s|<\/?(?:p|h\d|pre|[uo]l|li|blockquote|table|hr|t[rdh])\b|$)[\s\S]/g
 
-/** Counts without making an array of what is found. The pattern never matches an empty text. */
+/** Counts matches without an array of them. The pattern never matches an empty text. */
 function countOf(pattern: RegExp, text: string): number {
   let count = 0
   pattern.lastIndex = 0
@@ -207,7 +207,7 @@ function countOf(pattern: RegExp, text: string): number {
   return count
 }
 
-/** Elements in each other, with a paragraph around text that has none of its own. */
+/** The nesting depth of elements, with an implicit paragraph around bare text. */
 function depthOf(html: string): number {
   let depth = 0
   let most = 0
@@ -218,15 +218,15 @@ function depthOf(html: string): number {
   return most + 1
 }
 
-/** Whether the tag whose name begins there has no content. */
+/** Whether the tag at that index has no content. */
 function isVoid(html: string, at: number): boolean {
   return html.startsWith('br', at) || html.startsWith('hr', at) || html.startsWith('input', at)
 }
 
-/** Tags may stand between the letters of an address: Telegram looks for addresses in the text without them. */
+/** Tags between the letters of an address. Telegram detects addresses in the text without tags. */
 const TAGS = '(?:<[^>]*>)*'
 
-/** What is skipped, or an address of the app up to its colon. */
+/** Matches code and tags, which are skipped, or an address of the app up to its colon. */
 const APP = new RegExp(
   `<pre>[^]*?</pre>|<code>[^<]*</code>|<[^>]*>|(?<![a-z\\d])(?:${['tg', 'ton', 'tonsite']
     .map((scheme) => [...scheme].join(TAGS))
@@ -234,7 +234,7 @@ const APP = new RegExp(
   'gi',
 )
 
-/** HTML in which Telegram finds no addresses of the app. */
+/** Disables addresses of the app in HTML. */
 function withoutApps(text: string): string {
   if (!/[gne](?:<[^>]*>)*:(?:<[^>]*>)*\//i.test(text)) return text
   return text.replace(APP, (found) => (found.endsWith(':') ? `${found}${JOINER}` : found))
@@ -248,25 +248,25 @@ function anchor(content: string, href: string): string {
   return `<a href="${escaped(href).replaceAll('"', '&quot;')}">${content}</a>`
 }
 
-/** Text in which Telegram finds no names and no addresses of the app. It has no markup, or will be escaped. */
+/** Disables mentions and addresses of the app in a text without markup, or before it is escaped. */
 export function quiet(text: string): string {
   if (!/@|[gne]:\/\//i.test(text)) return text
   return text.replace(ACTING, (found, address: string | undefined) => address ?? `${found}${JOINER}`)
 }
 
-/** Escapes the three characters that mean something in HTML's text. */
+/** Escapes the three special characters of HTML text. */
 export function escaped(text: string): string {
   if (!/[&<>]/.test(text)) return text
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }
 
-/** The first text that Telegram formats to its end, else the last. */
+/** The first text within the limit of formats, or else the last. */
 function fewFormats([make, ...simpler]: readonly (() => string)[]): string {
   const text = make?.() ?? ''
   return simpler.length === 0 || entitiesOf(text) <= mostEntities ? text : fewFormats(simpler)
 }
 
-/** The code in a `pre` is one format with it. */
+/** Counts the formats. A `pre` and the `code` in it are one. */
 function entitiesOf(text: string): number {
   let count = 0
   for (let at = text.indexOf('<'); at >= 0; at = text.indexOf('<', at + 1)) {
@@ -275,10 +275,12 @@ function entitiesOf(text: string): number {
   return count
 }
 
-/** The formats that Telegram takes; further code blocks become text, and further links their text and address. */
+/**
+ * Keeps the formats within Telegram's limit. Further code blocks become text, and further links their text and address.
+ */
 function withoutMore(text: string, addressOf: (href: string) => string): string {
   if (entitiesOf(text) <= mostEntities) return text
-  const open: { readonly isOver: boolean; readonly href: string | undefined; readonly from: number }[] = []
+  const open: { readonly isBeyond: boolean; readonly href: string | undefined; readonly from: number }[] = []
   const written: string[] = []
   let at = 0
   let count = 0
@@ -287,10 +289,10 @@ function withoutMore(text: string, addressOf: (href: string) => string): string 
     at = index + tag.length
     const begun = close ? open.pop() : undefined
     if (!close && !(name === 'code' && attributes !== '')) count += 1
-    const isOver = begun?.isOver ?? count > mostEntities
-    if (!isOver) written.push(tag)
-    if (!close) open.push({ isOver, href: /^ href="([^"]*)"$/.exec(attributes)?.[1], from: written.length })
-    if (begun?.isOver && begun.href !== undefined && written.slice(begun.from).join('') !== begun.href)
+    const isBeyond = begun?.isBeyond ?? count > mostEntities
+    if (!isBeyond) written.push(tag)
+    if (!close) open.push({ isBeyond, href: /^ href="([^"]*)"$/.exec(attributes)?.[1], from: written.length })
+    if (begun?.isBeyond && begun.href !== undefined && written.slice(begun.from).join('') !== begun.href)
       written.push(addressOf(begun.href.replaceAll('&quot;', '"')))
   }
   return written.join('') + text.slice(at)

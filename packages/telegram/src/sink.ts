@@ -6,7 +6,7 @@ import { TelegramError } from './error.ts'
 import { chatOf } from './limits.ts'
 import { createTelegramPort, renderFor } from './port.ts'
 
-/** The chat to show replies in, and how. */
+/** The options of `telegramSink`: the chat to show replies in, and how. */
 export interface TelegramSinkOptions extends ChannelSinkOptions {
   /** grammY's `bot.api`, `ctx.api` or `new Api(token)`. Sinks of one bot share its rate limits. */
   readonly api: TelegramApi
@@ -17,13 +17,13 @@ export interface TelegramSinkOptions extends ChannelSinkOptions {
   /** Id of the message to reply to: the prompt. */
   readonly replyTo?: number | undefined
   /**
-   * Called once when the group turns out to have become a supergroup: replies go on there. Store the new id, as the old
-   * one is only known until the process ends.
+   * Called once when the group has become a supergroup, where replies continue. Store the new id: the mapping from the
+   * old one is only kept until the process ends.
    */
   readonly onMoved?: ((move: TelegramMove) => void) | undefined
   /** Sends rich messages while the server supports them. Default true. */
   readonly rich?: boolean | undefined
-  /** Makes the file for uploads. Default: the `InputFile` of `import('grammy')`. */
+  /** Creates the file for uploads. Default: the `InputFile` of `import('grammy')`. */
   readonly inputFile?: ((bytes: Uint8Array, name: string) => TelegramFile) | undefined
 }
 
@@ -46,12 +46,12 @@ export function telegramSink(options: TelegramSinkOptions): Sink {
   const { moved } = featuresOf(api)
   return {
     ...sink,
-    findAsks: async (input, actor) => await sink.findAsks(asBefore(input), actor),
-    readAnswer: async (input, actor) => await sink.readAnswer(asBefore(input), actor),
+    findAsks: async (input, actor) => await sink.findAsks(withOldId(input), actor),
+    readAnswer: async (input, actor) => await sink.readAnswer(withOldId(input), actor),
   }
 
-  /** What people do in the supergroup belongs to the group's sink. */
-  function asBefore(input: AskInput): AskInput {
+  /** Maps input from the supergroup to the group's id, which the sink knows. */
+  function withOldId(input: AskInput): AskInput {
     const { chat } = input
     return chat && chat.id === String(moved.get(String(chatId)))
       ? { ...input, chat: { ...chat, id: String(chatId) } }
@@ -59,7 +59,7 @@ export function telegramSink(options: TelegramSinkOptions): Sink {
   }
 }
 
-/** Fails early: without a token Telegram would refuse every call. */
+/** Throws early, because Telegram would refuse every call without a token. */
 export function requireToken(api: TelegramApi): void {
   const fault = tokenFault(api)
   if (fault !== undefined)

@@ -60,7 +60,7 @@ test('a file above what Telegram lets bots read is refused with the limit', asyn
   if (!file) throw new Error('There is no file.')
   await expect(connection.download(file, { maxBytes: 1e9 })).rejects.toMatchObject({
     type: 'too-long',
-    message: 'file file.txt: Telegram lets bots download at most 20 MB, and it has more.',
+    message: 'file file.txt: it has more than 20 MB, the most that bots can download from Telegram.',
   })
   await connection.stop()
   await telegram.close()

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { type Browser, chromium } from 'playwright-core'
 
-/** Where Chromium is if `CHROMIUM_PATH` doesn't say it. */
+/** Where Chromium usually is. `CHROMIUM_PATH` overrides it. */
 const usual = [
   '/usr/bin/chromium',
   '/usr/bin/chromium-browser',
@@ -10,13 +10,13 @@ const usual = [
   'C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe',
 ]
 
-/** It calls no server of its maker, and works in a container. */
+/** Flags that keep it from calling its vendor's servers, and let it run in a container. */
 const flags = [
   ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
   ...['--disable-component-update', '--disable-sync'],
 ]
 
-/** A Chromium without a window, with a new profile that ends with it. */
+/** Starts a headless Chromium with a new profile, which is removed when it closes. */
 export async function openBrowser(): Promise<Browser> {
   return await chromium.launch({ executablePath: chromiumPath(), args: flags })
 }

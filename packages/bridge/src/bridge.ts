@@ -31,10 +31,10 @@ import { BridgeError } from './error.ts'
 import { type BridgeObserver, emitTo } from './events/emit.ts'
 import { createFailedDeliveries } from './failed/failed-deliveries.ts'
 import { withoutUnreadableRows } from './failed/unreadable-rows.ts'
-import { createAnswerer } from './intake/answers.ts'
 import { createIntake } from './intake/intake.ts'
 import { createPeople } from './people/people.ts'
 import type { ChatPlace } from './place.ts'
+import { createActiveRuns } from './runs/active-runs.ts'
 import { createBacklog } from './runs/backlog.ts'
 import type { BridgeContext } from './runs/context.ts'
 import { createRunner } from './runs/runner.ts'
@@ -103,6 +103,7 @@ export function createBridge(options: BridgeOptions): Bridge {
   const registry = createRegistry({ state, mirrors, clock })
   const failed = createFailedDeliveries({ state, registry, channels, former, clock, emit, onError })
   const people = createPeople(config.people)
+  const runs = createActiveRuns(mirrors)
   const statuses = createChannelStatuses({ emit, onNotice, clock })
   const context: BridgeContext = {
     config,
@@ -114,6 +115,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     channels,
     people,
     servers,
+    runs,
     requireSafe: createRequireSafe({ servers: config.servers, ownPaths, clock }),
     clock,
     asks: createAskTimeouts({ state, channels, people, router: config.router, clock, onError }),
@@ -126,9 +128,8 @@ export function createBridge(options: BridgeOptions): Bridge {
   const backlog = createBacklog(context, runner)
   const grants = createSavedGrants({ state, servers, clock })
   const commands = createCommands({ ...context, runner }, backlog, grants)
-  const answer = createAnswerer(context, runner, grants)
   const seen = createSeenMessages({ state, mirrors, clock })
-  const intake = createIntake({ context, runner, commands, answer, backlog, seen, former })
+  const intake = createIntake({ context, runner, commands, grants, backlog, seen, former })
   let stopSweep = (): void => {}
   let started: Promise<void> | undefined
   let stopped: Promise<void> | undefined
@@ -215,7 +216,7 @@ export function createBridge(options: BridgeOptions): Bridge {
   }
 
   function onShown(place: ChatPlace, sessionID: string): void {
-    for (const run of runner.followed(place)) if (run.execution().sessionID === sessionID) run.shown()
+    for (const run of runs.followed(place)) if (run.execution().sessionID === sessionID) run.shown()
   }
 
   async function makeChannel(

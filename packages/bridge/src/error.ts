@@ -12,7 +12,7 @@ import { withoutSecrets } from '@reply/sink/internal'
  */
 export type BridgeErrorType = 'config' | 'channel' | 'state' | 'delivery' | 'taken-over' | 'inbound'
 
-/** The error of this package. The message says what failed and how to fix it, and never contains a secret. */
+/** The error of this package. Its message names the failure and the fix, and never contains a secret. */
 export class BridgeError extends SafeError {
   /** What went wrong. Check this, not the message. */
   readonly type: BridgeErrorType

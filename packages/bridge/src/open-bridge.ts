@@ -10,14 +10,14 @@ import { sqliteStore } from './store/sqlite.ts'
 export interface OpenBridgeOptions extends Omit<BridgeOptions, 'config' | 'store' | 'secret' | 'ownPaths'> {
   /** The path of the config. */
   readonly path: string
-  /** Where secrets that name an environment variable come from. Default: the process's environment. */
+  /** The environment variables for secrets. Default: those of the process. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined
 }
 
 /** A bridge that follows its config file. A list that you pass to `setPeople` holds until the file changes. */
 export interface OpenedBridge extends Bridge {
   /**
-   * Reads the file at once. The bridge does so itself within 2 s of a change. Never rejects: errors of the file go to
+   * Reloads the file now. Otherwise, the bridge reloads it within 2 s of a change. Never rejects: errors of the file go to
    * `onError`.
    */
   reload(): Promise<void>

@@ -23,7 +23,7 @@ export interface DemoOptions {
   readonly chats?: readonly ((options: ChatOptions) => Promise<Chat>)[]
   /** The time that the page shows, in ms since the epoch. Default: the computer's clock. */
   readonly now?: () => number
-  /** Gets what the bridge reports. Default: dropped. */
+  /** Called with errors of the bridge. Default: they are dropped. */
   readonly onError?: (error: Error) => void
 }
 
@@ -39,7 +39,7 @@ export interface Demo {
   view(chat: Chat): ChatView
   /** Calls the listener after each change of a chat, except for what fades by itself. */
   observe(listener: () => void): () => void
-  /** Ends everything and removes what it wrote. */
+  /** Stops everything and removes its files. */
   close(): Promise<void>
 }
 
@@ -80,7 +80,7 @@ async function start(
     }),
   )
   const listeners = new Set<() => void>()
-  const tell = (): void => {
+  const notify = (): void => {
     for (const listener of listeners) listener()
   }
   const running = new Map<string, string>()
@@ -107,14 +107,14 @@ async function start(
         if (event.type !== 'run') return
         if (event.phase === 'ended') running.delete(event.executionID)
         else running.set(event.executionID, event.channel)
-        tell()
+        notify()
       },
     ],
   })
   await bridge.start()
   onClose(() => bridge.stop())
   await Promise.all(chats.map((chat) => chat.connected(listenerOf(bridge, chat))))
-  for (const chat of chats) chat.observe(tell)
+  for (const chat of chats) chat.observe(notify)
   const page = await servePage({ port, chats, view, observe, suggestions })
   onClose(page.close)
   return { url: page.url, model, version: server.version, chats, view, observe }

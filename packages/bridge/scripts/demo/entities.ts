@@ -15,7 +15,7 @@ export function readEntities(text: string, entities: readonly Entity[]): readonl
   return text === '' ? [] : [element('lines', within({ text, from: 0, to: text.length, entities: ordered }))]
 }
 
-/** These begin and end lines by themselves: the line breaks around them are not shown a second time. */
+/** Block elements, which start and end lines. The line breaks around them are omitted. */
 const blocks: ReadonlySet<string> = new Set(['pre', 'blockquote', 'expandable_blockquote', 'quote'])
 
 interface Range {

@@ -2,12 +2,12 @@ import type { ServerResponse } from 'node:http'
 import type { PageOptions } from './page-server.ts'
 import type { ChatUpdate, ChatView } from './view.ts'
 
-/** The shortest time between two updates, in ms: a frame or three. */
+/** The shortest time between two updates, in ms: up to three frames. */
 const pauseMs = 40
-/** How often is looked for what changes without an event, in ms: typing ends by itself. */
+/** How often to check for changes without an event, in ms, for example the end of typing. */
 const lookMs = 500
 
-/** Tells pages what changes in the chats, as server-sent events. */
+/** Sends changes of the chats to pages, as server-sent events. */
 export function createFeed({ chats, view, observe, suggestions }: Omit<PageOptions, 'port'>) {
   const pages = new Map<ServerResponse, (name: string, view: ChatView) => ChatUpdate | undefined>()
   let isPlanned = false
@@ -17,10 +17,10 @@ export function createFeed({ chats, view, observe, suggestions }: Omit<PageOptio
     add: (response: ServerResponse): void => {
       pages.set(response, createDifference())
       response.on('close', () => pages.delete(response))
-      // A page that is gone can't be written to; its end is heard by `close`.
+      // A write to a closed page fails. Its `close` event removes it.
       response.on('error', () => pages.delete(response))
       write(response, 'suggestions', suggestions)
-      tell()
+      notify()
     },
     close: (): void => {
       stop()
@@ -34,11 +34,11 @@ export function createFeed({ chats, view, observe, suggestions }: Omit<PageOptio
     isPlanned = true
     setTimeout(() => {
       isPlanned = false
-      tell()
+      notify()
     }, pauseMs).unref()
   }
 
-  function tell(): void {
+  function notify(): void {
     for (const chat of chats) {
       const now = view(chat)
       for (const [response, difference] of pages) {
@@ -49,16 +49,16 @@ export function createFeed({ chats, view, observe, suggestions }: Omit<PageOptio
   }
 }
 
-/** Remembers what one page was told, and returns what it has not been told yet. */
+/** Remembers what was sent to a page, and returns the changes since then. */
 function createDifference(): (name: string, view: ChatView) => ChatUpdate | undefined {
   const heads = new Map<string, string>()
-  const told = new Map<string, string>()
+  const sent = new Map<string, string>()
   return (name, { messages, ...rest }) => {
     const changed = messages.filter((message) => {
       const key = `${name} ${message.id}`
       const text = JSON.stringify(message)
-      if (told.get(key) === text) return false
-      told.set(key, text)
+      if (sent.get(key) === text) return false
+      sent.set(key, text)
       return true
     })
     const head = { ...rest, order: messages.map(({ id }) => id) }

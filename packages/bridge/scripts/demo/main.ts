@@ -4,7 +4,7 @@
 import { parseArgs } from 'node:util'
 
 const usage = 'Usage: npm run demo:bridge -- [--port <number>]\n'
-/** How long an ending may take, in ms. What is left then ends with the process. */
+/** How long the shutdown may take, in ms. The process exits then in any case. */
 const patienceMs = 8000
 const signals = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
 
@@ -19,7 +19,7 @@ if (port === undefined) {
 }
 
 process.stdout.write('Starting a real OpenCode server with a scripted model, a fake Telegram and a fake Slack …\n')
-// Loaded only now: it takes seconds on a busy machine, in which a person should see that something happens.
+// Loaded after the first output, because it takes seconds on a busy machine.
 const starting = import('./demo.ts').then(
   async ({ startBridgeDemo }) =>
     await startBridgeDemo({ port, onError: ({ message }) => process.stderr.write(`! ${message}\n`) }),
@@ -40,7 +40,7 @@ starting.then(
   },
 )
 
-/** Also ends a demo that is still starting. */
+/** Also stops a demo that is still starting. */
 async function end(code: number): Promise<void> {
   if (isEnding) return
   isEnding = true

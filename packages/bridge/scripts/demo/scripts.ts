@@ -10,8 +10,8 @@ export const suggestions: readonly Suggestion[] = [
   { label: 'Answer with raw HTML', prompt: 'Please answer with raw HTML.' },
 ]
 
-/** Which script answers a prompt: the first whose word is in it. */
-const words: readonly (readonly [string, RegExp])[] = [
+/** Returns the name of the script for a prompt: the first whose pattern matches. */
+const triggers: readonly (readonly [string, RegExp])[] = [
   ['html', /html/i],
   ['story', /story|long/i],
   ['review', /review|sub-?agent/i],
@@ -21,7 +21,7 @@ const words: readonly (readonly [string, RegExp])[] = [
 ]
 
 export function scriptFor(prompt: string): string {
-  return words.find(([, word]) => word.test(prompt))?.[0] ?? 'other'
+  return triggers.find(([, word]) => word.test(prompt))?.[0] ?? 'other'
 }
 
 const explained = `## A small shop
@@ -84,12 +84,12 @@ const question = {
   ],
 }
 
-const edit = (fixed: string, words: string): ModelAnswer => [
-  sayText(words),
+const edit = (fixed: string, intro: string): ModelAnswer => [
+  sayText(intro),
   callTool('edit', { filePath: 'src/cart.js', oldString: line, newString: fixed }),
 ]
 
-/** What the model of the demo answers. The edit and the tests need a permission: see `permissions`. */
+/** The scripted answers of the model. Edits and tests require a permission, see `permissions`. */
 export const scripts: Scripts = {
   explain: { title: 'About the shop', steps: [[callTool('read', { filePath: 'src/cart.js' })], [sayText(explained)]] },
   tests: {
@@ -169,5 +169,5 @@ export const scripts: Scripts = {
   },
 }
 
-/** What the agent asks for. Everything else in these scripts runs without asking. */
+/** The permissions of the demo's server. The agent asks for these, and for nothing else in these scripts. */
 export const permissions = { bash: { '*': 'allow', 'npm test*': 'ask' }, edit: 'ask' } as const

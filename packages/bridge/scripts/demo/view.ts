@@ -1,4 +1,4 @@
-/** What the page shows of a chat, as JSON. The page builds its elements from this alone. */
+/** A chat as the page shows it, as JSON. The page builds its elements only from this. */
 export interface ChatView {
   /** The chat's name in the bridge's config, and in the page's addresses. */
   readonly name: string
@@ -8,11 +8,11 @@ export interface ChatView {
   readonly people: readonly PersonView[]
   /** The people, the bot and what the fake platform shows of them, in order. */
   readonly messages: readonly MessageView[]
-  /** What the platform says of the bot's work: "is typing…", a status. Empty if nothing. */
+  /** The platform's indicator, for example "is typing…". Empty if there is none. */
   readonly status: string
-  /** Whether there is something to stop. */
+  /** Whether a run can be stopped. */
   readonly isWorking: boolean
-  /** The threads that one may write in, newest last; empty on platforms where all write in one place. */
+  /** The threads in which people can write, newest last. Empty on platforms without threads. */
   readonly threads: readonly ThreadView[]
   /** Dialogs that people have open. */
   readonly dialogs: readonly DialogView[]
@@ -24,7 +24,7 @@ export interface PersonView {
   /** The name in the bridge's config. */
   readonly id: string
   readonly name: string
-  /** Their rights, in words. */
+  /** A description of their rights. */
   readonly may: string
 }
 
@@ -47,7 +47,7 @@ export interface MessageView {
   readonly rows: readonly (readonly ControlView[])[]
   readonly file?: FileView | undefined
   readonly reactions: readonly string[]
-  /** What the platform notes beside it: edited, silent, visible to one person. */
+  /** Notes of the platform, for example edited, silent, or visible to one person. */
   readonly notes: readonly string[]
   /** Whether it is still being written. */
   readonly isLive: boolean
@@ -88,7 +88,7 @@ export interface FieldView {
   readonly isOptional: boolean
 }
 
-/** What pages are told of a chat: all about it but its messages, and the messages that are new or different. */
+/** An update for a page: the chat without its messages, and the messages that are new or changed. */
 export interface ChatUpdate extends Omit<ChatView, 'messages'> {
   /** The ids of all its messages, in order. */
   readonly order: readonly string[]

@@ -9,8 +9,8 @@ import type { ActorRef } from './answered-by.ts'
 /** Permissions that people always allowed from a chat, until they are revoked. */
 export interface SavedGrants {
   /**
-   * Stores a grant before it is sent to the server. Call `confirm` once the server accepted it, or `forget` if it surely
-   * did not.
+   * Stores a grant before it is sent to the server. Call `confirm` once the server accepted it, or `forget` if the
+   * server surely did not accept it.
    */
   begin(given: Given): Promise<Grant>
   confirm(grant: Grant): Promise<void>

@@ -39,7 +39,7 @@ export function createChannelStatuses(options: {
   }
 }
 
-/** Says since when a channel has received nothing, and why. */
+/** Returns a sentence with the time since when a channel has received nothing, and the reason. */
 export function disconnectedMessage(
   channel: string,
   { since, reason }: Extract<InboundStatus, { status: 'disconnected' }>,

@@ -136,7 +136,7 @@ interface OwnButtons {
   has(place: ChatPlace, message: MessageRef, data: string): Promise<boolean>
 }
 
-/** How long the buttons of a message work, in ms: 30 days. What they decide about is kept as long. */
+/** How long the buttons of a message work, in ms: 30 days, as long as the backlog and unknown prompts are stored. */
 const keptMs = 2_592_000_000
 
 function createOwnButtons(state: Pick<State, 'read'>, now: () => number): OwnButtons {

@@ -12,7 +12,7 @@ const commandLength = 120
 
 /** Commands about the agent: model, agent, verbosity, undo and compaction. */
 export function agentCommands(context: CommandContext): readonly Command[] {
-  const { state, routes, mirrors, people, runner, channels, onError } = context
+  const { state, routes, mirrors, people, runs, channels, onError } = context
   return [
     {
       name: 'model',
@@ -117,7 +117,7 @@ export function agentCommands(context: CommandContext): readonly Command[] {
   ]
 
   function refuseWhileBusy(place: ChatPlace, sessionID: string): void {
-    if (runner.active(place).length > 0 || runner.isAtWork(sessionID)) throw new CommandRefusal(texts.busyNow)
+    if (runs.active(place).length > 0 || runs.isAtWork(sessionID)) throw new CommandRefusal(texts.busyNow)
   }
 
   /** Throws if another person sent the prompt. */

@@ -10,7 +10,7 @@ const lineLength = 100
 
 /** Commands about queued prompts. */
 export function queueCommands(context: CommandContext): readonly Command[] {
-  const { state, runner, people } = context
+  const { state, runner, runs, people } = context
   return [
     {
       name: 'queue',
@@ -34,14 +34,14 @@ export function queueCommands(context: CommandContext): readonly Command[] {
       run: async ({ entry, place, rest }) => {
         if (rest === '' && entry.files.length === 0) return { text: plain(texts.steerWhat) }
         const prompt = { ...entry, text: rest, isCommand: false }
-        const others = runner.active(place).find((run) => !mayActOn(run, entry, people))
+        const others = runs.active(place).find((run) => !mayActOn(run, entry, people))
         if (others) throw new CommandRefusal(texts.othersRun(plain(others.execution().prompt.actor.name)))
-        const isAllowed = runner.active(place).every((run) => maySteer(run, prompt, people))
+        const isAllowed = runs.active(place).every((run) => maySteer(run, prompt, people))
         if (isAllowed && (await runner.canSteer(prompt))) {
           await runner.beginNow(prompt, [])
           return { text: texts.steered }
         }
-        const isBusy = runner.active(place).length > 0
+        const isBusy = runs.active(place).length > 0
         await state.commit([runner.enqueue(prompt)])
         runner.kick(place)
         const id = runner.idOf(prompt)

@@ -15,7 +15,7 @@ const mostListed = 10
 
 /** Commands about the current and recent runs of the chat. */
 export function runCommands(context: CommandContext): readonly Command[] {
-  const { registry, runner, failed, clock, onError } = context
+  const { registry, runs, failed, clock, onError } = context
   return [
     {
       name: 'status',
@@ -72,7 +72,7 @@ export function runCommands(context: CommandContext): readonly Command[] {
       name: 'interrupt',
       description: 'stop what runs here, unless it compacts the context',
       run: async ({ place, person, entry }) => {
-        const isCompacting = runner.active(place).some(({ stream }) => stream()?.reply?.compaction?.state === 'running')
+        const isCompacting = runs.active(place).some(({ stream }) => stream()?.reply?.compaction?.state === 'running')
         if (isCompacting) return { text: texts.compacting }
         const reply = await stopRuns(context, { place, person, ...entry, command: '/interrupt' })
         return reply.text === texts.canceled ? { ...reply, text: texts.interrupted } : reply
@@ -92,10 +92,10 @@ export interface StopRequest extends Partial<Pick<QueuedPrompt, 'isTried' | 'rec
 /** Stops the runs of a place that the person may stop. */
 export async function stopRuns(context: CommandContext, request: StopRequest): Promise<CommandReply> {
   const { place, person, actor, isTried, receivedAt = Number.POSITIVE_INFINITY, command = '/stop' } = request
-  const { runner, routes, people, servers, onError } = context
+  const { runner, runs, routes, people, servers, onError } = context
   await runner.restored(place)
   // Before a crash it may have stopped the run of that time. It must not stop the next one.
-  const running = runner
+  const running = runs
     .active(place)
     .map((run) => ({ run, ...run.execution() }))
     .filter(({ isCanceled, startedAt }) => !isTried || isCanceled || startedAt <= receivedAt)

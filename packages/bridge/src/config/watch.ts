@@ -110,11 +110,11 @@ export function watchConfig(options: ConfigWatchOptions): ConfigWatch {
   /** An invalid file never grants a right. If its people can be read, the rights that it no longer lists are removed. */
   function refuse(error: unknown): void {
     const read = readPeople(path)
-    const kept = read && commonOf(people, read)
-    const isLess = kept !== undefined && !same(kept, people)
+    const remaining = read && commonOf(people, read)
+    const isLess = remaining !== undefined && !same(remaining, people)
     if (isLess) {
-      setPeople(kept)
-      people = kept
+      setPeople(remaining)
+      people = remaining
     }
     const what = isLess
       ? 'Until you fix it, people keep only the rights that it still lists.'
@@ -150,9 +150,9 @@ export function commonOf(before: PeopleConfig, after: PeopleConfig): PeopleConfi
   const mayNow = new Map(Object.values(after).flatMap(({ ids, may }) => ids.map((id) => [id, may] as const)))
   return Object.fromEntries(
     Object.entries(before).flatMap(([name, { ids, may }]) => {
-      const kept = ids.filter((id) => mayNow.has(id))
-      const common = may.filter((right) => kept.every((id) => mayNow.get(id)?.includes(right)))
-      return kept.length > 0 ? [[name, { ids: kept, may: common }]] : []
+      const remaining = ids.filter((id) => mayNow.has(id))
+      const common = may.filter((right) => remaining.every((id) => mayNow.get(id)?.includes(right)))
+      return remaining.length > 0 ? [[name, { ids: remaining, may: common }]] : []
     }),
   )
 }

@@ -18,15 +18,15 @@ export type Answerer = (
 ) => Promise<boolean>
 
 export function createAnswerer(
-  context: Pick<BridgeContext, 'servers' | 'channels' | 'people' | 'answeredBy' | 'onError'>,
-  runner: Runner,
+  context: Pick<BridgeContext, 'servers' | 'channels' | 'people' | 'runs' | 'answeredBy' | 'onError'>,
+  runner: Pick<Runner, 'serverOf'>,
   allowed: SavedGrants,
 ): Answerer {
-  const { servers, channels, people, answeredBy, onError } = context
+  const { servers, channels, people, runs, answeredBy, onError } = context
   return async (channel, inbound, beforeAnswer) => {
-    const running = runner.followed({ channel, chat: inbound.chat }).flatMap(({ sinks: shows, stream }) => {
+    const running = runs.followed({ channel, chat: inbound.chat }).flatMap(({ sinks, stream }) => {
       const followed = stream()
-      const here = shows.filter((one) => one.channel === channel)
+      const here = sinks.filter((one) => one.channel === channel)
       return followed ? here.map(({ sink }) => ({ sink, stream: followed })) : []
     })
     return await answerWith({

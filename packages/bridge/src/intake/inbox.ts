@@ -67,7 +67,7 @@ export function createInbox({ context, handle }: InboxOptions): Inbox {
       if (isTakenOver(cause) || cause instanceof StoreError) return
       onError(cause instanceof Error ? cause : new Error(String(cause)))
       const taken = [{ type: 'dequeue', queue: queueOf(entry), id: entry.id }] as const
-      // Removed before the person is told that it failed: it must not run after a restart then.
+      // Removed before the answer, because a message that was reported as failed must not run after a restart.
       const isTaken = await state.persist(() => state.commit(taken)).catch(onError)
       if (isTaken !== undefined) await text.answer(texts.failed(chatMessageOf(cause)))
     }

@@ -1,5 +1,6 @@
 import type { Actor, AnswerInbound, Inbound } from '@reply/sink'
 import { NotTakenError } from '@reply/sink/channel'
+import type { SavedGrants } from '../asks/saved-grants.ts'
 import type { SeenMessages } from '../chats/seen-messages.ts'
 import type { Commands } from '../commands/commands.ts'
 import type { Busy, RouterConfig } from '../config/schema.ts'
@@ -17,7 +18,7 @@ import { albumMs, type QueuedPrompt } from '../state/queued-prompt.ts'
 import { StoreError, type Write } from '../store/store.ts'
 import { texts } from '../texts.ts'
 import { atMost } from '../timers.ts'
-import type { Answerer } from './answers.ts'
+import { createAnswerer } from './answers.ts'
 import { createInbox } from './inbox.ts'
 
 /** Receives what people write and press. */
@@ -37,7 +38,7 @@ export interface IntakeOptions {
   readonly context: BridgeContext
   readonly runner: Runner
   readonly commands: Commands
-  readonly answer: Answerer
+  readonly grants: SavedGrants
   readonly backlog: Backlog
   readonly seen: SeenMessages
   /** As in `ChatMigrations`. */
@@ -54,11 +55,12 @@ const holdMs = 3000
 const mostRefused = 1000
 
 export function createIntake(options: IntakeOptions): Intake {
-  const { context, runner, commands, answer, backlog, seen } = options
-  const { state, routes, channels, people, clock, onError } = context
+  const { context, runner, commands, grants, backlog, seen } = options
+  const { state, routes, channels, people, runs, clock, onError } = context
   const { router } = context.config
   const { hold, isHeld } = context.lease
   const rate = createRate({ perMinute: router.messagesPerMinute, clock })
+  const answer = createAnswerer(context, runner, grants)
   const inbox = createInbox({ context, handle })
   const refusedAt = new Map<string, number>()
   return { receive, restore: inbox.restore, idle: inbox.idle }
@@ -209,7 +211,7 @@ export function createIntake(options: IntakeOptions): Intake {
   }
 
   async function prompt(entry: QueuedPrompt, taken: readonly Write[]): Promise<void> {
-    const running = runner.active(entry)
+    const running = runs.active(entry)
     const isOwn = running.every((run) => mayActOn(run, entry, people))
     const busy = busyIn(entry)
     const isSteering = busy === 'steer' && running.every((run) => maySteer(run, entry, people))
@@ -239,7 +241,7 @@ export function createIntake(options: IntakeOptions): Intake {
     if (!album || album.receivedAt > latest.receivedAt) return
     const taken: Write = { type: 'dequeue', queue: runner.queueOf(album), id: runner.idOf(album) }
     // It may have been edited meanwhile, and another run may have started.
-    const isAllowed = isSteering && runner.active(album).every((run) => maySteer(run, album, people))
+    const isAllowed = isSteering && runs.active(album).every((run) => maySteer(run, album, people))
     if (isAllowed && (await runner.canSteer(album))) await runner.beginNow(album, [taken])
     else runner.kick(album)
   }

@@ -42,8 +42,8 @@ export interface ActiveRun {
 }
 
 /** Aborts a run for a person, whose name the messages of its pending asks then show. Rejects like `cancel`. */
-export async function cancelFor({ sinks: shows, cancel }: ActiveRun, actor: Actor): Promise<void> {
-  const undos = shows.map(({ sink }) => sink.stoppedBy(actor))
+export async function cancelFor({ sinks, cancel }: ActiveRun, actor: Actor): Promise<void> {
+  const undos = sinks.map(({ sink }) => sink.stoppedBy(actor))
   try {
     await cancel()
   } catch (error) {

@@ -13,6 +13,7 @@ import type { RequireSafe } from '../servers/safety.ts'
 import type { BridgeLease } from '../state/bridge-lease.ts'
 import type { Registry } from '../state/registry.ts'
 import type { State } from '../state/state.ts'
+import type { ActiveRuns } from './active-runs.ts'
 
 /** The services of a bridge, shared by everything that handles messages and runs. */
 export interface BridgeContext {
@@ -26,6 +27,7 @@ export interface BridgeContext {
   readonly people: People
   /** By their names in the config. */
   readonly servers: ReadonlyMap<string, Client>
+  readonly runs: ActiveRuns
   /** Called right before a prompt is posted. */
   readonly requireSafe: RequireSafe
   /** Use `now` for times that are stored, and `wall` to compare with the times of platforms. */

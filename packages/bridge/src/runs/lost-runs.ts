@@ -12,7 +12,7 @@ import { isCutShort, notFollowed, passOn, shownInMirrors, sinksFor } from './sho
 export interface Closed {
   /** The reply that closed them. It has no answer. */
   readonly reply: Reply
-  /** What its own place shows. */
+  /** The delivery in its own place. */
   readonly delivery: Delivery
 }
 

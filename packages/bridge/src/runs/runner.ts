@@ -10,7 +10,7 @@ import type { EnqueueWrite } from '../store/apply-writes.ts'
 import type { QueuedValue, Write } from '../store/store.ts'
 import { texts } from '../texts.ts'
 import { atMost } from '../timers.ts'
-import { type ActiveRun, type ActiveRuns, createActiveRuns } from './active-runs.ts'
+import type { ActiveRun } from './active-runs.ts'
 import type { BridgeContext } from './context.ts'
 import { createEndedRuns } from './ended-runs.ts'
 import { endUnfollowed } from './lost-runs.ts'
@@ -35,12 +35,6 @@ export interface Runner {
   beginNow(prompt: QueuedPrompt, taken: readonly Write[]): Promise<void>
   /** Whether a run of the prompt's session was in progress when the prompt was sent and still is, and no other prompt waits. */
   canSteer(prompt: QueuedPrompt): Promise<boolean>
-  /** Whether a run of a session is active, whichever chat shows it. */
-  isAtWork: ActiveRuns['isAtWork']
-  /** See `ActiveRuns.active`. */
-  active: ActiveRuns['active']
-  /** See `ActiveRuns.followed`. */
-  followed: ActiveRuns['followed']
   /** Returns the queued prompts of a place, oldest first. */
   waiting(place: ChatPlace): Promise<readonly QueuedPrompt[]>
   /** Returns the name of the queue of a place. */
@@ -65,11 +59,10 @@ const againMs = 1000
 const restoreMs = 10_000
 
 export function createRunner(context: BridgeContext): Runner {
-  const { state, registry, routes, mirrors, channels, people, servers, clock, failed, onError } = context
+  const { state, registry, routes, mirrors, channels, people, servers, runs, clock, failed, onError } = context
   const { router } = context.config
-  const running = createActiveRuns(mirrors)
   const endedRuns = createEndedRuns(mostEnded)
-  const unprompted = createUnpromptedRuns({ context, endedRuns, isFollowed: running.isFollowed, add: running.add })
+  const unprompted = createUnpromptedRuns({ context, endedRuns, isFollowed: runs.isFollowed, add: runs.add })
   /** Keys of places whose queue is being processed. */
   const working = new Set<string>()
   const restoring = new Map<string, Promise<void>>()
@@ -82,9 +75,6 @@ export function createRunner(context: BridgeContext): Runner {
     refuse,
     beginNow,
     canSteer,
-    isAtWork: running.isAtWork,
-    active: running.active,
-    followed: running.followed,
     waiting: async (place) => (await state.queue(queueOf(place))).map(({ value }) => toQueuedPrompt(value)),
     queueOf,
     serverOf: (sessionID) => serverBySession.get(sessionID),
@@ -117,7 +107,7 @@ export function createRunner(context: BridgeContext): Runner {
 
   async function canSteer(prompt: QueuedPrompt): Promise<boolean> {
     const { sessionID } = (await routes.meantBy(prompt)) ?? {}
-    const isRunning = running.active(prompt).some(({ stream, execution }) => {
+    const isRunning = runs.active(prompt).some(({ stream, execution }) => {
       const reply = stream()?.reply
       const isOpen = reply !== undefined && reply.phase !== 'settled' && reply.sessionID === sessionID
       return isOpen && !isOlder(prompt, { now: clock.wall(), ageMs: clock.now() - execution().startedAt })
@@ -133,7 +123,7 @@ export function createRunner(context: BridgeContext): Runner {
     try {
       await restoring.get(key)
       while (!isStopped) {
-        await Promise.all(running.active(place).map(({ delivered }) => delivered))
+        await Promise.all(runs.active(place).map(({ delivered }) => delivered))
         const [head] = await state.queue(queueOf(place))
         if (!head || isStopped) break
         const gatheringMs = leftToGather(toQueuedPrompt(head.value), clock.now())
@@ -228,7 +218,7 @@ export function createRunner(context: BridgeContext): Runner {
         serverBySession.set(sessionID, execution.server)
       },
     })
-    running.add(run)
+    runs.add(run)
     void run.ended.then(unprompted.lookAgain).then(runObservers.end)
     return run
   }
@@ -271,7 +261,7 @@ export function createRunner(context: BridgeContext): Runner {
   async function stop(): Promise<void> {
     isStopped = true
     unprompted.stop()
-    await Promise.all(running.all().flatMap(({ sinks: shows }) => shows.map(async ({ sink }) => await sink.stop())))
+    await Promise.all(runs.all().flatMap(({ sinks }) => sinks.map(async ({ sink }) => await sink.stop())))
   }
 }
 

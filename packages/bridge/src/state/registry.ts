@@ -27,7 +27,7 @@ export interface Registry {
   find(place: ChatPlace, id: string): Promise<Execution | undefined>
   /** Registers the reply of a running execution, for its log. Returns a function that undoes it. */
   follow(execution: Execution, reply: () => Reply | undefined): () => void
-  /** The last lines of what the agent said and did: of the reply while it runs, then as they were stored. */
+  /** Returns the last lines of the log of an execution: from the reply while it runs, then from the store. */
   lines(execution: Execution): Promise<readonly LogLine[]>
   /** Deletes executions that are neither listed nor the newest of a session. */
   evict(): Promise<void>

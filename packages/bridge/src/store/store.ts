@@ -137,7 +137,7 @@ export interface LeaseRequest {
  */
 export type StoreErrorType = 'closed' | 'newer' | 'busy' | 'failed'
 
-/** The only error that a store throws. The message says what failed and how to fix it. */
+/** The only error that a store throws. Its message names the failure and the fix. */
 export class StoreError extends Error {
   /** What went wrong. Check this, not the message. */
   readonly type: StoreErrorType

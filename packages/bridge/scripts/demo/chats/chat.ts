@@ -3,7 +3,7 @@ import type { LoadChannel } from '../../../src/chats/load-channel.ts'
 import type { Person } from '../people.ts'
 import type { ChatView } from '../view.ts'
 
-/** A chat on a fake platform, with what a bridge needs to hear it. */
+/** A chat on a fake platform, with the config that a bridge needs for it. */
 export interface Chat {
   /** The channel's name in the bridge's config. */
   readonly name: string
@@ -16,7 +16,7 @@ export interface Chat {
   accountOf(person: Person): string
   /** The people in it, besides the bot. */
   readonly members: readonly Person[]
-  /** What the platform shows now. */
+  /** Returns the current screen of the platform. */
   look(): Omit<ChatView, 'name' | 'people' | 'isWorking'>
   /** Writes to the bot. `thread`: answers there, on platforms that have threads. */
   say(person: Person, text: string, thread?: string): void
@@ -24,11 +24,11 @@ export interface Chat {
   press(person: Person, messageId: string, label: string): Promise<string | undefined>
   /** Fills in and sends the person's dialog. */
   submit(person: Person, answers: readonly (string | readonly string[])[]): Promise<void>
-  /** Stops what runs, as one does on that platform. */
+  /** Stops the run, in the way of that platform. */
   stop(person: Person, thread?: string): Promise<void>
   /** Calls the listener after each change, except for what fades by itself. */
   observe(listener: () => void): void
-  /** Resolves when a started bridge hears the platform. `listener` is the bridge's, for platforms that send requests. */
+  /** Resolves when a started bridge receives messages. `listener` is the bridge's, for webhook platforms. */
   connected(listener: RequestListener | undefined): Promise<void>
   close(): Promise<void>
 }
@@ -39,7 +39,7 @@ export interface ChatOptions {
   readonly now: () => number
 }
 
-/** What screens don't tell: who wrote a message, and when it was first seen. */
+/** Remembers who wrote a message and when it was first seen, which screens don't show. */
 export function createMemory(now: () => number) {
   const authors = new Map<string, string>()
   const times = new Map<string, number>()

@@ -7,7 +7,7 @@ import { type Chat, type ChatOptions, createMemory } from './chat.ts'
 
 const group = -100_777
 const token = '42:demo'
-/** The name of the fake's bot. In a group it hears what names it. */
+/** The name of the fake's bot. In a group, it only gets messages that mention it. */
 const bot = '@fake_bot'
 
 /** A group with the bot. */
@@ -19,8 +19,8 @@ export async function telegramChat({ now }: ChatOptions): Promise<Chat> {
   })
   const say: Chat['say'] = (person, text) => {
     const isCommand = /^\/\w+/.test(text)
-    const said = isCommand ? text.replace(/^\/\w+/, (name) => `${name}${bot}`) : `${bot} ${text}`
-    memory.wrote(String(telegram.say(group, said, fromOf(person))), person)
+    const message = isCommand ? text.replace(/^\/\w+/, (name) => `${name}${bot}`) : `${bot} ${text}`
+    memory.wrote(String(telegram.say(group, message, fromOf(person))), person)
   }
   return {
     name: 'telegram',

@@ -1,4 +1,4 @@
-/** For what tells nothing when it changes: looks again until the condition holds. */
+/** Polls until the condition holds. */
 export async function untilTrue(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 20))
 }

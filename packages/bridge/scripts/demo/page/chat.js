@@ -85,7 +85,7 @@ export function createChat(first, { suggestions, post }) {
   }
 
   /** @param {ChatUpdate} chat */
-  function update({ order, changed, status: said, isWorking, threads, dialogs }) {
+  function update({ order, changed, status: statusText, isWorking, threads, dialogs }) {
     const isAtEnd = isNearEnd()
     for (const message of changed) put(message)
     for (const [id, element] of shown) {
@@ -94,7 +94,7 @@ export function createChat(first, { suggestions, post }) {
       shown.delete(id)
     }
     arrange(order)
-    status.textContent = said
+    status.textContent = statusText
     stop.disabled = !isWorking
     section.dataset.working = String(isWorking)
     composer.setThreads(threads)
@@ -151,16 +151,16 @@ export function createChat(first, { suggestions, post }) {
   async function act(path, body) {
     try {
       const answer = await post(path, { chat: name, person: composer.person(), ...body })
-      if (answer.notice !== undefined) tell(answer.notice)
+      if (answer.notice !== undefined) showNotice(answer.notice)
       return true
     } catch (error) {
-      tell(error instanceof Error ? error.message : String(error))
+      showNotice(error instanceof Error ? error.message : String(error))
       return false
     }
   }
 
   /** @param {string} text */
-  function tell(text) {
+  function showNotice(text) {
     clearTimeout(noticeTimer)
     notice.textContent = text
     notice.hidden = false

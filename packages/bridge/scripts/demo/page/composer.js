@@ -94,9 +94,9 @@ export function createComposer({ name, platform, people, suggestions, say }) {
     fit()
   }
 
-  /** @param {string} words */
-  function submit(words) {
-    return say(words, thread())
+  /** @param {string} text */
+  function submit(text) {
+    return say(text, thread())
   }
 
   function fit() {

@@ -1,6 +1,6 @@
 import { StoreError } from '../store.ts'
 
-/** Converts an error of the engine or the file system to one that tells the operator what to do. Keeps it as the cause. */
+/** Converts an error of the engine or the file system to one with a fix for the operator. Keeps it as the cause. */
 export function failureOf(file: string, cause: unknown): StoreError {
   if (cause instanceof StoreError) return cause
   const code = codeOf(cause)

@@ -112,7 +112,7 @@ export interface Reply {
 export interface Prompt {
   /** The text parts, joined with a blank line. */
   readonly text: string
-  /** The names of its files; for a file without a name, its MIME type. Empty if there are none. */
+  /** The names of its files, or the MIME type of a file without a name. Empty if it has no files. */
   readonly files: readonly string[]
   /** The parts that `text` and `files` are made of, as far as the server sent them. */
   readonly parts: readonly PromptPart[]

@@ -38,7 +38,7 @@ export function outputOf(reply: Reply): unknown {
   return reply.messages.findLast((message) => message.output !== undefined)?.output
 }
 
-/** Returns the model's reasoning, its parts joined with a blank line. Empty if there is none. */
+/** Returns the model's reasoning, its parts joined with a blank line. Empty if it has none. */
 export function reasoningOf(reply: Reply): string {
   const parts = partsOf(reply).filter(
     (part): part is ReasoningPart =>

@@ -3,12 +3,12 @@ import { escapeDeceptive } from '../text/escape-deceptive.ts'
 import { isShellTool, isSubagentTool } from './tool-name.ts'
 
 /**
- * Whether people should be offered "always" for a permission, and why not. It holds for everyone who uses the server.
+ * Whether to offer "always" for a permission, and if not, why. "Always" applies to everyone who uses the server.
  *
- * - `offered`: all that it would cover is narrow enough.
- * - `none`: the server says of nothing that it would cover it.
- * - `everything`: that pattern has no limit, such as `*`.
- * - `runs-anything`: that program runs whatever its arguments say, or what the agent may have written into a file.
+ * - `offered`: everything that it would cover is narrow enough.
+ * - `none`: the server names nothing that it would cover.
+ * - `everything`: `pattern` has no limit, for example `*`.
+ * - `runs-anything`: `program` can run any command, from its arguments or from a file that the agent may have written.
  */
 export type AlwaysOffer =
   | { readonly type: 'offered' }
@@ -17,8 +17,8 @@ export type AlwaysOffer =
   | { readonly type: 'runs-anything'; readonly program: string }
 
 /**
- * Judges what "always" would cover by the ask's `always` patterns. Agents that name no `patterns` name an option there, so
- * their command is judged itself. A program that is not known counts as narrow.
+ * Checks the ask's `always` patterns. Agents that name no `patterns` name an option there, so their command is checked
+ * instead. An unknown program counts as narrow.
  */
 export function alwaysOffer({ permission, patterns, always, call }: PermissionAsk): AlwaysOffer {
   if (always.length === 0) return { type: 'none' }
@@ -40,17 +40,17 @@ export function alwaysOffer({ permission, patterns, always, call }: PermissionAs
 }
 
 /**
- * What "always" would allow besides this call.
+ * The calls that "always" would allow in the future.
  *
  * - `same`: the same command again.
  * - `patterns`: later calls that fit them.
- * - `option`: whatever the agent means by an option of its own; it names no patterns.
+ * - `option`: an option of the agent's own, without patterns. Only the agent knows its extent.
  */
 export type AlwaysReach =
   | { readonly type: 'same' }
   | { readonly type: 'patterns' | 'option'; readonly names: readonly string[] }
 
-/** Reads what "always" would allow, for an ask that offers it. The names are as `escapeDeceptive` writes them. */
+/** Returns the calls that "always" would allow, for an ask that offers it. The names are escaped by `escapeDeceptive`. */
 export function alwaysReach({ always, patterns, call }: PermissionAsk): AlwaysReach {
   const command = call?.input.command
   if (always.length > 0 && always.every((pattern) => pattern === command)) return { type: 'same' }
@@ -87,7 +87,7 @@ function anythingIn(command: string): string | undefined {
   const program = name.toLowerCase().replace(/\.(?:exe|cmd|bat)$/, '')
   // Wildcards, variables and look-alikes: it could be any program.
   if (!/^[\w.+-]+$|^\[{1,2}$/.test(name)) return word
-  // A file of its own, which the agent may have written.
+  // The agent may have written this file.
   if (folder !== '' && !/^\/(?:usr\/(?:local\/)?|opt\/homebrew\/)?s?bin\/$/.test(folder)) return word
   if (program === 'git') return isNarrowGit(parts[named + 1]) ? undefined : program
   return programs.has(program) || versioned.test(program) ? program : undefined
@@ -99,10 +99,10 @@ function split(word: string): readonly [folder: string, name: string] {
 }
 
 /**
- * Git's options before the command set aliases and pagers (`-c`). Commands that are missing here run what they are told
+ * Git's options before the command set aliases and pagers (`-c`). The other commands can run a given program
  * (`rebase --exec`, `bisect run`, `submodule foreach`, `grep -O`), name a program for the other side
  * (`push --receive-pack`, `fetch --upload-pack`), run hooks, which may be files of the project (`commit`, `checkout`,
- * `merge`), or set what others run (`config`). https://git-scm.com/docs
+ * `merge`), or configure such programs (`config`). https://git-scm.com/docs
  */
 function isNarrowGit(command: string | undefined): boolean {
   return command !== undefined && narrowGit.has(command)
@@ -118,8 +118,8 @@ const versioned =
   /^(?:python|pypy|ipython|ruby|perl|php|lua|luajit|node|nodejs|tclsh|wish|guile|pip|pipx|gcc|clang|g\+\+|clang\+\+)[\d.-]+w?$/
 
 /**
- * Programs that run what their arguments, their input or a file of the project says. The escapes of tools that are not
- * made for it are those of https://gtfobins.github.io (functions "shell" and "command").
+ * Programs that can run a command from their arguments, their input or a project file. Unintended ways are listed at
+ * https://gtfobins.github.io (functions "shell" and "command").
  */
 const programs: ReadonlySet<string> = new Set([
   // Shells.

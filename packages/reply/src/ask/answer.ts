@@ -1,16 +1,16 @@
 import type { Question } from '../ask.ts'
 
-/** Which answers a permission takes, and how they may be written. */
+/** The answers that a permission accepts. */
 export interface PermissionWords {
-  /** Whether `always` may be given: what `alwaysOffer` says of the ask. */
+  /** Whether to accept `always`. Pass true only if `alwaysOffer` returns `offered`. */
   readonly canAlways: boolean
   /** The host's labels for the three answers. Accepted in addition to the numbers and the English words. */
   readonly labels?: { readonly once: string; readonly always: string; readonly reject: string } | undefined
 }
 
 /**
- * What a typed answer to a permission means. `message` is the reason that was given with a rejection. An error says why
- * it means nothing: `always` was not offered, or the text is `unclear`.
+ * A parsed answer to a permission. `message` is the reason that a person gave with a rejection. An error's `reason`:
+ * `always` was not offered, or the text is `unclear`.
  */
 export type ReadPermissionAnswer =
   | { readonly type: 'answer'; readonly answer: 'once' | 'always' }
@@ -18,9 +18,8 @@ export type ReadPermissionAnswer =
   | { readonly type: 'error'; readonly reason: 'always-not-offered' | 'unclear' }
 
 /**
- * What a typed answer to a question means: the labels or free text to answer with. An error says why it means nothing,
- * with the piece that doesn't fit in `given`: the text is `empty`, the question takes `one-only`, or the piece is
- * `not-an-option`.
+ * A parsed answer to a question: the labels or the free text to answer with. An error has the piece that doesn't fit in
+ * `given`. Its `reason`: the text is `empty`, the question takes `one-only`, or the piece is `not-an-option`.
  */
 export type ReadQuestionAnswer =
   | { readonly type: 'answer'; readonly answers: readonly string[] }
@@ -34,8 +33,8 @@ const always = ['2', 'always', 'a', 'allow always']
 const reject = ['3', 'reject', 'r', 'no', 'n', 'deny']
 
 /**
- * Reads what a person typed in answer to a permission. The numbers are the same everywhere: 1 once, 2 always, 3 reject.
- * A reason may follow a rejection; nothing may follow a consent.
+ * Parses a typed answer to a permission. The numbers are fixed: 1 once, 2 always, 3 reject. A reason may follow a
+ * rejection. Nothing may follow a consent.
  */
 export function readPermissionAnswer(typed: string, { canAlways, labels }: PermissionWords): ReadPermissionAnswer {
   const text = fold(typed)
@@ -55,7 +54,7 @@ export function readPermissionAnswer(typed: string, { canAlways, labels }: Permi
   return { type: 'error', reason: 'unclear' }
 }
 
-/** The text after the rejection; undefined if the text is not a rejection. */
+/** The text after the rejection. Undefined if the text is not a rejection. */
 function reasonOf(typed: string, word: string): string | undefined {
   const text = typed.trim().replace(/^#(?=\d)/, '')
   const start = text.slice(0, word.length)
@@ -65,12 +64,10 @@ function reasonOf(typed: string, word: string): string | undefined {
 }
 
 /**
- * Reads what a person typed in answer to a question: option numbers from 1 or labels; otherwise free text if the question
- * allows it. Of several options a person may write "1, 3 and 12", "1-3", "1 & sqlite" or "all". Numbers that no option
- * has are an error, also where free text is allowed. Text in "double quotes" is taken literally; an option's number keeps
- * its quotes, as `checkAnswers` expects.
- *
- * `given` of an error is the piece that didn't fit.
+ * Parses a typed answer to a question: option numbers from 1, labels, or free text if the question allows it. For several
+ * options a person may write "1, 3 and 12", "1-3", "1 & sqlite" or "all". A number without an option is an error, even
+ * where free text is allowed. Text in "double quotes" is taken literally. An option's number keeps its quotes, as
+ * `checkAnswers` expects.
  */
 export function readQuestionAnswer(typed: string, question: Question): ReadQuestionAnswer {
   const whole = typed.trim()
@@ -99,10 +96,10 @@ export function readQuestionAnswer(typed: string, question: Question): ReadQuest
   return { type: 'answer', answers }
 }
 
-/** What stands for every option of a question that takes several. */
+/** Words for every option of a question that takes several. */
 const everything: ReadonlySet<string> = new Set(['all', 'all of them', 'everything'])
 
-/** Numbers and what people write between them: never free text. */
+/** Numbers and their separators. Never free text. */
 const numbers = /^(?=.*\d)(?:[\d\s,;#.)&+–—-]|\b(?:and|to)\b)+$/is
 
 function isNumbers(text: string): boolean {
@@ -149,7 +146,7 @@ function optionOf({ options, custom }: Question, given: string): string | undefi
   return starting.length === 1 ? starting[0] : undefined
 }
 
-/** Free text in quotes; if only options are allowed, the quoted option. */
+/** Free text in quotes. If only options are allowed, the quoted option. */
 function quoted(question: Question, given: string): string | undefined {
   const inner = /^"([^"]+)"$/.exec(given)?.[1]
   if (inner === undefined) return undefined

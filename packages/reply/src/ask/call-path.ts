@@ -39,7 +39,7 @@ function shownAs(given: string, path: string | undefined, folder: string | undef
   return isPlain && folder !== undefined && given.startsWith(`${folder}/`) ? given.slice(folder.length + 1) : given
 }
 
-/** The absolute path; undefined for a relative one without a folder. Symbolic links are not known here. */
+/** The absolute path. Undefined for a relative one without a folder. Doesn't resolve symbolic links. */
 function resolved(path: string, folder: string | undefined): string | undefined {
   if (!path.startsWith('/') && folder === undefined) return undefined
   const parts: string[] = []

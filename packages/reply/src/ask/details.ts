@@ -5,7 +5,7 @@ import { type CallPath, callPathOf } from './call-path.ts'
 import { editLayout } from './edit.ts'
 import { isShellTool } from './tool-name.ts'
 
-/** One piece of what a permission would run. */
+/** One piece of the call behind a permission. */
 export interface AskDetail {
   /** A few English words: `File`, `Also`, or the field's own name. Empty if the text speaks for itself. */
   readonly label: string
@@ -13,7 +13,7 @@ export interface AskDetail {
   readonly format: 'code' | 'diff' | 'text'
   /** Set for code only. */
   readonly language?: string | undefined
-  /** Never empty, never clipped. Nothing in it can be overlooked, see `escapeDeceptive`. */
+  /** Never empty, never clipped. Deceptive characters are escaped, see `escapeDeceptive`. */
   readonly text: string
 }
 
@@ -26,21 +26,20 @@ export interface Layout {
 }
 
 /**
- * What a permission is for, in one line of at most 120 UTF-16 units: `bash`, `bash in packages/web`, `edit: src/a.ts`,
- * `read outside the project: /etc/*`. Paths in the ask's directory are relative to it. What doesn't fit is in the details.
+ * Title of a permission, one line of at most 120 UTF-16 units, for example `bash`, `bash in packages/web`, `edit: src/a.ts`,
+ * `read outside the project: /etc/*`. Paths in the ask's directory are relative to it. The rest is in `askDetails`.
  */
 export function askTitle(ask: PermissionAsk): string {
   return cardOf(ask).title
 }
 
 /**
- * What a permission would run, in reading order, below its `askTitle`. Undefined if that is unknown: without `call`, or if
- * its values are nested deeper than 256 levels. Empty if the title says all.
+ * The whole call behind a permission, in reading order, to show below its `askTitle`. Undefined if the call is unknown or
+ * its values are nested deeper than 256 levels: don't offer to allow it then. Empty if the title has everything.
  *
- * Complete: the title and the texts contain every string of the call's input, as `escapeDeceptive` writes it, each of its lines on
- * a line of its own. The same goes for every string of the metadata, except diffs that only repeat the input. A path that
- * is there in one form, and the lines of a diff that name its file, are not repeated. Patterns are added if no other text
- * contains them.
+ * Complete: title and texts contain every string of the call's input, escaped by `escapeDeceptive`, line by line. They also
+ * contain every string of the metadata, except diffs that only repeat the input. A path is not repeated in another form,
+ * nor are the lines of a diff that name its file. Patterns are added if no other text contains them.
  */
 export function askDetails(ask: PermissionAsk): readonly AskDetail[] | undefined {
   return cardOf(ask).details
@@ -189,7 +188,7 @@ function isIn(text: string, texts: readonly string[]): boolean {
   return texts.some((one) => one.includes(written))
 }
 
-/** Texts of several lines as details of their own; all other fields in one. Skips empty strings. */
+/** Makes one detail of each text of several lines, and one of all other fields. Skips empty strings. */
 function fieldDetails(fields: readonly (readonly [string, unknown])[], isMore: boolean): readonly AskDetail[] {
   const present = fields.filter(([, value]) => value !== undefined && value !== '')
   const names = present.map(([name]) => nameOf(name))
@@ -232,7 +231,7 @@ function isShallow(value: unknown, depth = 0): boolean {
   return depth < maxDepth && Object.values(value).every((item) => isShallow(item, depth + 1))
 }
 
-/** Every string in a value, at any depth; excludes keys. */
+/** Every string in a value, at any depth, without keys. */
 function leavesOf(value: unknown): readonly string[] {
   const leaves: string[] = []
   collect(value, leaves)
@@ -255,8 +254,8 @@ function without(value: unknown, isKnown: (leaf: string) => boolean): unknown {
 }
 
 /**
- * Fields as an outline with one field or item per line. Strings in it are verbatim, quoted only if they would be read as
- * something else; multi-line strings are indented.
+ * Fields as an outline with one field or item per line. Strings are verbatim, and quoted only if they would be read as
+ * something else. Multi-line strings are indented.
  */
 function readableFields(fields: readonly (readonly [name: string, value: unknown])[]): string {
   const lines: string[] = []

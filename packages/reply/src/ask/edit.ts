@@ -6,7 +6,7 @@ import type { AskDetail, Layout } from './details.ts'
 /** One replacement; without `before` it writes the whole file. Or a patch, which already is a diff. */
 type Edit = {
   readonly title?: string | undefined
-  /** The title says something that no diff of the server's shows. */
+  /** Whether the title has something that no diff of the server shows. */
   readonly needsTitle?: boolean | undefined
 } & (
   | { readonly before?: string | undefined; readonly after: string; readonly patch?: undefined }
@@ -56,7 +56,7 @@ function wantedOf(input: Fields, path: string): Wanted {
   return typeof content === 'string' ? { edits: [{ after: content }], fields: ['content'] } : { edits: [], fields: [] }
 }
 
-/** Title of one of several edits: its number, and what its text doesn't show. */
+/** Title of one of several edits: its number, and the facts that its text lacks. */
 function titleOf({ filePath, replaceAll }: Fields, path: string, at: number): Pick<Edit, 'title' | 'needsTitle'> {
   const other = typeof filePath === 'string' && filePath !== path ? ` of ${filePath.replaceAll('\n', '\\n')}` : ''
   const more = `${other}${replaceAll === true ? ', every occurrence' : ''}`
@@ -123,7 +123,7 @@ function diff(label: string, text: string): AskDetail {
   return { label, format: 'diff', text: escapeDeceptive(text, { isDiff: true }) }
 }
 
-/** Splits a text into lines. A trailing line feed adds no line; an empty text has none. */
+/** Splits a text into lines. A trailing line feed adds no line. An empty text has no lines. */
 function linesOf(text: string): readonly string[] {
   if (text === '') return []
   const lines = text.split('\n')

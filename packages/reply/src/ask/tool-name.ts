@@ -1,4 +1,4 @@
-/** The names that servers give to the same tool. All other rules go by what a call contains. */
+/** Names of the same tool on different servers. All other rules only look at the call's content. */
 
 /** Whether the tool runs a shell command: `bash` in OpenCode 1, `shell` in OpenCode 2. */
 export function isShellTool(tool: string): boolean {

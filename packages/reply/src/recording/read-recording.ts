@@ -71,7 +71,7 @@ function isOne(decoded: ReplyEvent | readonly ReplyEvent[]): decoded is ReplyEve
   return !Array.isArray(decoded)
 }
 
-/** Changes the event, which was made for this frame: a copy takes longer. */
+/** Mutates the event, because copying it takes longer. Nothing else has it yet. */
 function setTime(event: { at: number }, at: number): void {
   event.at = at
 }

@@ -1,6 +1,6 @@
 import { createFrameRedactor } from './redact-frames.ts'
 
-/** Where a recording goes, and what is left out of it. */
+/** Options of `record`. */
 export interface RecordOptions {
   /** Receives the recording's text, piece by piece. */
   readonly write: (text: string) => void
@@ -11,11 +11,11 @@ export interface RecordOptions {
   readonly redact?: ((data: string) => string) | undefined
 }
 
-/** Receives the frames of a stream; see `record`. */
+/** Receives the frames of a stream. See `record`. */
 export interface Recorder {
   /** Receives one frame's data and its arrival time, in ms since the epoch. */
   (data: string, at: number): void
-  /** Writes the held-back ends of texts that could have been secrets. Call it when the stream is over. */
+  /** Writes the held-back ends of texts that could have been secrets. Call it when the stream has ended. */
   end(): void
 }
 

@@ -16,7 +16,7 @@ interface Stream {
   readonly taken: number
   /** UTF-16 units written. */
   readonly given: number
-  /** The last frame with a delta; the remaining text is written in a frame like it. */
+  /** The last frame with a delta. The remaining text is written in a frame like it. */
   readonly frame: Frame | undefined
 }
 
@@ -125,7 +125,7 @@ export function createFrameRedactor(write: (data: string, at: number) => void): 
   }
 
   function writeDelta(frame: Frame, delta: string, at: number): void {
-    // Text that was redacted as part of a stream is not redacted again by itself.
+    // Text that was redacted as part of a stream is not redacted again.
     write(textOf(frame, { ...redactFields({ ...frame.news, delta: '' }), delta }), at)
   }
 }
@@ -153,7 +153,7 @@ function textOf({ outer, event, key }: Frame, news: Fields): string {
   return JSON.stringify(outer ? { ...redactFields({ ...outer, payload: {} }), payload: redactedEvent } : redactedEvent)
 }
 
-/** A part is identified by its id; other streams by all the ids in their deltas. */
+/** A part is identified by its id, other streams by all the ids in their deltas. */
 function keyOf(whose: unknown, field: unknown): string {
   const fields = fieldsOf(whose)
   const ids = fields ? Object.entries(fields).filter(([key]) => /ID$|^(?:ordinal|index)$/.test(key)) : whose

@@ -7,15 +7,15 @@ import { emptyTrack, type TrackedStep } from '../track/state.ts'
 import { repliesOf, trackOrSkip, unknownSessions } from '../track/track.ts'
 import { createRecordingReader, type Recording } from './read-recording.ts'
 
-/** How to play a recording: who observes it, and how fast. */
+/** Options of `replay`. */
 export interface ReplayOptions {
-  /** Called once for each root reply, when it opens; the returned observers observe that reply to its end. */
+  /** Called once for each root reply, when it opens. The returned observers observe that reply to its end. */
   readonly observe?: ((reply: Reply) => readonly ReplyObserver[]) | undefined
   /** Receives errors about unreadable frames and failed observers. The replay continues. */
   readonly onError?: OnError | undefined
   /**
-   * Called before each event is applied, with its time in ms since the epoch; the replay awaits it. Use it to replay at
-   * a chosen pace.
+   * Called and awaited before each event is applied, with its time in ms since the epoch. Use it to replay at a chosen
+   * pace.
    */
   readonly pace?: ((at: number) => Promise<void> | undefined) | undefined
 }
@@ -29,8 +29,8 @@ interface Opened {
 }
 
 /**
- * Runs a recording through the same reducer and observers as a live stream. Resolves with every root reply in order of
- * opening, all of them settled; an empty list if it contains none.
+ * Runs a recording through the same reducer and observers as a live stream. Resolves with every root reply, settled, in
+ * the order in which they opened. Empty if the recording contains none.
  *
  * Accepts raw server-sent events in any chunking, or JSON lines, wrapped in `{directory, payload}` or not.
  */
@@ -109,7 +109,7 @@ export async function replay(recording: Recording, options: ReplayOptions = {}):
     return next
   }
 
-  /** Settles what is still open at the end; a session without any known parent counts as a root. */
+  /** Settles open replies at the end. A session without a known parent counts as a root. */
   function finish(): void {
     const at = newestEvent?.at ?? 0
     for (const sessionID of unknownSessions(state)) apply({ type: 'session', sessionID, at })

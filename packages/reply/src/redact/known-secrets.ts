@@ -3,7 +3,7 @@ import { hideValues } from './hide-values.ts'
 import { createRedactor } from './redactor.ts'
 import { isSecretField, isSecretVariable } from './secret-name.ts'
 
-/** What a program was started with. */
+/** How a program was started. */
 export interface ProgramInput {
   /** Its arguments. Default: none. */
   readonly args?: readonly string[] | undefined
@@ -15,7 +15,7 @@ export interface ProgramInput {
 const shortest = 4
 /** Longer words that are settings. */
 const settings: ReadonlySet<string> = new Set(['true', 'false', 'none', 'null', 'bearer', 'basic'])
-/** Deeper values of an argument that is JSON are not looked at. */
+/** Doesn't search deeper values of an argument that is JSON. */
 const maxDepth = 32
 
 /**
@@ -45,7 +45,7 @@ function isSecretOption(arg = ''): boolean {
   return /^--?[\w-]+$/.test(arg) && isSecretName(arg)
 }
 
-/** The secrets that one argument names by itself. */
+/** The secrets in one argument. */
 function valuesIn(arg: string): readonly string[] {
   const [, name = '', value = ''] = /^([\w.-]+)=(.*)$/s.exec(arg) ?? /^([\w-]+):\s*(.*)$/s.exec(arg) ?? []
   if (isSecretName(name)) return [value, ...credentialsIn(value)]

@@ -9,7 +9,7 @@ export type Ending =
       readonly type: 'completed'
       /** The text ends at the model's output limit. */
       readonly isCutOff: boolean
-      /** What the reply has instead of text. Undefined if it has text or compacted the context. */
+      /** The content of a reply without text. Undefined if it has text or compacted the context. */
       readonly noText: NoText | undefined
     }
   | { readonly type: 'stopped'; readonly why: StopReason }
@@ -28,7 +28,7 @@ export type Ending =
     }
   | { readonly type: 'lost'; readonly why: LostReason; readonly hasText: boolean }
 
-/** What a reply without text has instead. */
+/** The content of a reply without text. */
 export interface NoText {
   /** The number of its own tool calls. */
   readonly tools: number

@@ -4,11 +4,11 @@ import type { Reply } from '../reply.ts'
 import { subjectOf } from '../select.ts'
 import { reasonIn } from './reason.ts'
 
-/** What a person wants to know about a tool call. Texts may contain any characters: escape them for your output. */
+/** Facts about a tool call for people. Texts may contain any characters: escape them for your output. */
 export interface ToolFacts {
   /** The tool's name without its server's. Never empty. */
   readonly name: string
-  /** What it works on, such as a command or a file within the reply's directory. Undefined if unknown. */
+  /** The subject of the call, for example a command or a file within the reply's directory. Undefined if unknown. */
   readonly subject: string | undefined
   /** How it ended. Undefined while it runs and if it succeeded. */
   readonly end: ToolEnd | undefined
@@ -24,7 +24,7 @@ export type ToolEnd =
   | { readonly type: 'forbidden' }
   /** `reason` is the tool's error in one line. May be empty. */
   | { readonly type: 'failed'; readonly reason: string }
-  /** Its command ran and exited with this code, which is not 0. */
+  /** The exit code of its command. Never 0. */
   | { readonly type: 'exited'; readonly code: number }
 
 /** The facts of a tool call: its name, its subject and how it ended. */
@@ -77,7 +77,7 @@ const rejection =
 const rule = /^(?:Error: )?(?:The user has specified a rule which prevents you|PermissionDeniedError\b)/
 const stop = /^(?:Error: )?(?:Tool execution (?:aborted|interrupted)|Task cancelled)\.?$/
 
-// Followed by the reason as it was typed; 1.2 sends it as JSON.
+// Followed by the reason as it was typed. 1.2 sends it as JSON.
 const feedback = /with the following feedback: (.+)$|^PermissionCorrectedError\(\{\s*"feedback":\s*"((?:[^"\\]|\\.)*)"/s
 
 function endOf(part: ToolPart, { asks }: Pick<Reply, 'asks'>): ToolEnd | undefined {

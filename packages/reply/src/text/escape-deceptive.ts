@@ -15,7 +15,8 @@ const unknown = /[\p{Co}\p{Cn}]/gu
 const lookalikes = /[\u0251\u0261\u01c0\u01c3]/g
 
 /**
- * Text in which nothing can be overlooked or mistaken, for what a person is to allow. Like `escapeInvisible`, and besides:
+ * Escapes everything in a text that a reader could overlook or mistake. Use it for anything that a person is asked to
+ * allow. Does the same as `escapeInvisible`, and:
  *
  * - Spaces other than ASCII's, characters that show nothing, private-use and unassigned characters are written as `\u2003`.
  * - So are combining marks that can't be told apart: see `illegibleMarks`.
@@ -69,7 +70,7 @@ function oneScript(word: string): string {
   return all.map((letter, at) => (found[at] === undefined || found[at] === main ? letter : escaped(letter))).join('')
 }
 
-/** The script of a letter as an index; undefined for neutral ones, and -1 for all other scripts. */
+/** The script of a letter as an index. Undefined for neutral letters, and -1 for all other scripts. */
 function scriptOf(letter: string): number | undefined {
   return neutral.test(letter) ? undefined : letters.findIndex((script) => script.test(letter))
 }

@@ -9,7 +9,7 @@ const pictograph = /\p{Extended_Pictographic}$/u
 
 /**
  * Makes hidden characters visible: writes control, zero-width and bidirectional characters as `\u202e`, those beyond
- * U+FFFF as `\u{e0041}`. Line feeds and tabs stay; a carriage return is written out. Idempotent.
+ * U+FFFF as `\u{e0041}`. Line feeds and tabs stay. A carriage return is written out. Idempotent.
  */
 export function escapeInvisible(text: string): string {
   return text.replace(unseen, (character, at: number) => {

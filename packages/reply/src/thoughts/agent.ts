@@ -10,16 +10,16 @@ import { createThoughtStream, type ThoughtOptions, type ThoughtStream } from './
 import type { Thought, ThoughtOf, ThoughtType } from './thought.ts'
 import type { Tool, ToolHost, Tools } from './tool.ts'
 
-/** How an agent gets tools. */
+/** Options of `createAgent`. */
 export interface AgentOptions {
   /**
-   * Serves `tools` to the agent, and the tool by which it returns its `output`. `@reply/tools` has hosts. Without one,
-   * `tools` throw `unsupported`, and `output` uses the prompt's `format`, which only OpenCode 1 knows.
+   * Serves your `tools` to the agent, and a tool through which it returns its `output`. `@reply/tools` has hosts. Without a
+   * host, `tools` throw `unsupported`, and `output` uses the prompt's `format`. Only OpenCode 1 supports that.
    */
   readonly host?: ToolHost | undefined
 }
 
-/** How one turn runs: all options of a run, and what to read of it. */
+/** Options of one turn: all options of a run, and the events to read. */
 export interface TurnOptions<T extends ThoughtType = ThoughtType, Inputs = unknown>
   extends RunOptions,
     ThoughtOptions<T> {
@@ -32,16 +32,16 @@ export interface TurnOptions<T extends ThoughtType = ThoughtType, Inputs = unkno
 /** A turn that returns a value. */
 export interface TypedTurnOptions<Output, T extends ThoughtType = ThoughtType, Inputs = unknown>
   extends Omit<TurnOptions<T, Inputs>, 'output'> {
-  /** What the agent must return. */
+  /** The schema of the value that the agent must return, for example a zod object. */
   readonly output: ValueSchema<Output>
 }
 
-/** An agent that is given tasks and returns results. */
+/** An agent that takes tasks and returns results. */
 export interface Agent {
   /**
-   * Posts a prompt. Its result is the value that the agent returns, as soon as it does: the turn goes on. The result
-   * rejects with `no-output` if the turn ends without a value that fits the schema, and with the reason if the tools
-   * could not be offered.
+   * Posts a prompt. The result resolves with the agent's value as soon as the agent returns it, and the turn continues. It
+   * rejects with `no-output` if the turn ends without a value that fits the schema, and with the reason if the tools could
+   * not be offered.
    */
   stream<Output, T extends ThoughtType = ThoughtType, Inputs = unknown>(
     input: string | PromptInput,
@@ -144,7 +144,7 @@ export function createAgent(driver: Pick<Client, 'prompt'>, { host }: AgentOptio
 /** The tool by which an agent returns its result. */
 const returnTool = 'return_result'
 
-/** Agents call a tool reliably only if the prompt tells them to. */
+/** Agents only call a tool reliably if the prompt asks for it. */
 const returnWords = `Return your result by calling the tool ${returnTool}, once, when the task is done.`
 
 function withWords(prompt: PromptInput): PromptInput {

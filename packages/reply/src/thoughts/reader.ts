@@ -5,8 +5,8 @@ import type { PlanEntry, Thought } from './thought.ts'
 import { createToolReader } from './tool-reader.ts'
 
 /**
- * Reads the changes of one reply, from its beginning and in order, as thoughts. Each change gives zero or more; those that
- * say nothing about the agent's thoughts, words, tools or plan give none. Reads no clock and makes no calls.
+ * Creates a function that turns the changes of one reply into thoughts. Call it with each change, from the beginning and
+ * in order. Returns an empty list for a change without a thought. Pure: it reads no clock and makes no calls.
  */
 export function createThoughtReader(): (change: Change) => readonly Thought[] {
   const thoughtOf = createTextReader('reasoning')
@@ -45,22 +45,22 @@ function planOf(todos: readonly Todo[]): readonly PlanEntry[] {
 
 type Spoken = TextPart | ReasoningPart
 
-/** A part that was not said to its end. */
+/** A part that is not fully emitted yet. */
 interface Entry {
-  /** What was said of it. */
+  /** The text that was emitted. */
   said: string
-  /** What is known and was not said. */
+  /** The known text that was not emitted yet. */
   rest: string
   isOpen: boolean
 }
 
 /**
- * Returns what a change adds to the text that all parts of a type make, joined by blank lines. A part waits until the one
- * before it is closed, and white space at the end of an open part waits too: the server may trim it. What was said stays
- * said: a text that the server replaces follows anew.
+ * Returns the text that a change adds to all parts of a type, joined by blank lines. A part waits until the one before it
+ * is closed. White space at the end of an open part waits too, because the server may trim it. Emitted text can't be
+ * taken back: if the server replaces a text, the new text follows.
  */
 function createTextReader(type: Spoken['type']): (change: Change) => string {
-  /** In order of arrival, from the one that is being said. */
+  /** Parts that are not fully emitted yet, oldest first. */
   const entries = new Map<string, Entry>()
   const closed = new Set<string>()
   let isBegun = false

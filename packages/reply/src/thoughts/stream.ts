@@ -5,19 +5,18 @@ import { createThoughtReader } from './reader.ts'
 import type { Thought, ThoughtOf, ThoughtType } from './thought.ts'
 
 /**
- * What an agent thinks, says and does in one turn, with its result. Reading and waiting are independent: the result
- * settles whether or not anything iterates, and `break` stops nothing. Each iterator gets all events from the beginning,
- * at its own speed, and ends with the turn. A slow one gets adjacent pieces of text as one, and beyond 1,024 waiting
- * changes only what differs from the newest state, so that its queue is bounded.
+ * The events of one turn, and its result. The result settles even if you never iterate, and `break` stops nothing. Each
+ * iterator gets all events from the beginning, at its own speed, and ends with the turn. A slow iterator gets adjacent
+ * pieces of text as one. Once 1,024 changes wait for it, it gets the difference to the newest state instead.
  */
 export interface ThoughtStream<T extends Thought = Thought, Result = Reply> extends AsyncIterable<T> {
-  /** Settles with the turn. A rejection that nothing awaits is not an unhandled one. */
+  /** Settles with the turn. A rejection that you don't await isn't reported as unhandled. */
   readonly result: Promise<Result>
-  /** The same events as a web stream; canceling it does not stop the turn. */
+  /** The same events as a web stream. Canceling it doesn't stop the turn. */
   toReadableStream(): ReadableStream<T>
 }
 
-/** Which events are wanted. */
+/** Selects the types of events. */
 export interface ThoughtOptions<T extends ThoughtType = ThoughtType> {
   /** Only these types of events. Default: all. */
   readonly include?: readonly T[] | undefined

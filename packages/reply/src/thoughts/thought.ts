@@ -1,4 +1,4 @@
-/** What a tool does, as the Agent Client Protocol names it. `other` if its name is unknown. */
+/** The kind of a tool, in the terms of the Agent Client Protocol. `other` if its name is unknown. */
 export type ToolKind =
   | 'read'
   | 'edit'
@@ -11,7 +11,7 @@ export type ToolKind =
   | 'switch_mode'
   | 'other'
 
-/** What a tool shows for its call: a text, an image, a link, a change of a file, or a terminal. */
+/** Content of a tool call: a text, an image, a link, a file change or a terminal. */
 export type ThoughtContent =
   | {
       readonly type: 'content'
@@ -21,7 +21,7 @@ export type ThoughtContent =
         | { readonly type: 'image'; readonly data: string; readonly mimeType: string }
         | { readonly type: 'resource_link'; readonly uri: string; readonly name?: string | undefined }
     }
-  /** `oldText` is absent if the file is new, or what was there is unknown. */
+  /** `oldText` is absent if the file is new or its old content is unknown. */
   | {
       readonly type: 'diff'
       readonly path: string
@@ -32,23 +32,23 @@ export type ThoughtContent =
 
 /** One item of the agent's plan. */
 export interface PlanEntry {
-  /** What is to be done, as the model wrote it. */
+  /** The task, as the model wrote it. */
   readonly content: string
-  /** How far it is. What was canceled is `completed`, and an unknown status `pending`. */
+  /** Its progress. A canceled task is `completed`, and an unknown status is `pending`. */
   readonly status: 'pending' | 'in_progress' | 'completed'
   /** How important it is. An unknown or missing priority is `medium`. */
   readonly priority: 'high' | 'medium' | 'low'
 }
 
 /**
- * What an agent thinks, says and does, in order and without times.
+ * One event of a run: a thought, a piece of the answer, a tool call or the plan. In order and without times.
  *
  * - `thought` and `message` are pieces of the reasoning and of the answer. Joined, they are `reasoningOf` and `textOf` of
- *   the reply, unless the server takes a text back: then its replacement follows after a blank line. Never empty.
+ *   the reply. If the server takes a text back, its replacement follows after a blank line. Never empty.
  * - `tool_start` comes when a call's input is complete, or earlier if the agent gives the call a title. Its `id` is
  *   unique in the reply. `title` is one line: what the call works on, or else the tool's name.
  * - `tool_update` comes when the status or the content of a started call changes. `content` is all of the call's content
- *   so far; absent if there is none.
+ *   so far. Absent if it has none.
  * - `tool_done` comes once for each `tool_start`, at the latest with the end of the reply: a call that was rejected,
  *   aborted or lost has `failed`.
  * - `plan` is the whole plan, each time that it changes.

@@ -14,7 +14,7 @@ const kinds: Readonly<Record<ToolKind, true>> = {
   other: true,
 }
 
-/** What the tools of OpenCode, Claude Code and Codex do, by their names in small letters. */
+/** Kinds of the tools of OpenCode, Claude Code and Codex, by their lower-case names. */
 const kindByTool: ReadonlyMap<string, ToolKind> = new Map([
   ['read', 'read'],
   ['list', 'read'],
@@ -44,7 +44,7 @@ const kindByTool: ReadonlyMap<string, ToolKind> = new Map([
   ['exitplanmode', 'switch_mode'],
 ])
 
-/** The kind that the source tells in `metadata.kind`, else by the tool's name: `other` tells nothing. */
+/** The kind from the source's `metadata.kind`, otherwise from the tool's name. `other` counts as missing. */
 export function toolKindOf({ tool, state }: ToolPart): ToolKind {
   const told = state.metadata?.kind
   return isKind(told) && told !== 'other' ? told : (kindByTool.get(tool.toLowerCase()) ?? 'other')

@@ -37,7 +37,7 @@ export function createToolReader(): (change: Change) => readonly Thought[] {
   function progress(key: string, part: ToolPart): readonly Thought[] {
     const { id, state } = part
     const known = calls.get(key)
-    // The model is still writing the input, and nothing says what the call is about.
+    // The model is still writing the input, so the call has no subject yet.
     if (!known && state.status === 'pending' && part.status === 'open' && subjectOf(part) === undefined) return []
     const call = known ?? { id, status: 'pending', content: [] }
     calls.set(key, call)
@@ -86,8 +86,8 @@ function titleOf(part: ToolPart): string {
 }
 
 /**
- * All that a call shows so far: the content that its source tells in `metadata.content`, in the words of the Agent Client
- * Protocol, else its change of a file, and its output or error. Empty if there is nothing.
+ * The content of a call so far: from the source's `metadata.content`, in the shape of the Agent Client Protocol, otherwise
+ * its file change, and its output or error. May be empty.
  */
 function contentOf(part: ToolPart): readonly ThoughtContent[] {
   const { status, error, metadata } = part.state
@@ -95,14 +95,14 @@ function contentOf(part: ToolPart): readonly ThoughtContent[] {
   const failure = status === 'error' && error !== undefined && error !== '' ? [textContent(error)] : []
   if (told) {
     const content = told.flatMap((item) => readContent(item) ?? [])
-    // A terminal is a name alone: what it shows is the call's output.
+    // A terminal is only a name. Its text is the call's output.
     const printed = content.some(({ type }) => type === 'terminal') ? outputOf(part) : []
     return [...content, ...printed, ...failure]
   }
   return [...changeOf(part), ...outputOf(part), ...failure]
 }
 
-/** What an edit or a write does. Its input tells it: what servers report afterwards is a patch. */
+/** The file change of an edit or a write, from its input, because servers only report a patch. */
 function changeOf(part: ToolPart): readonly ThoughtContent[] {
   if (part.state.status === 'error' || toolKindOf(part) !== 'edit') return []
   const { filePath, path = filePath, file_path = path, content, oldString, newString } = part.state.input
@@ -112,7 +112,7 @@ function changeOf(part: ToolPart): readonly ThoughtContent[] {
   return [{ type: 'diff', path: file_path, ...(typeof old_string === 'string' && { oldText: old_string }), newText }]
 }
 
-/** A shell command of OpenCode 1 tells its output in the metadata while it runs. */
+/** While a shell command runs on OpenCode 1, its output is in the metadata. */
 function outputOf({ state }: ToolPart): readonly ThoughtContent[] {
   const output = state.output ?? state.metadata?.output
   return typeof output === 'string' && output !== '' ? [textContent(output)] : []

@@ -4,13 +4,16 @@ import type { ValueSchema } from './decode/schema.ts'
 
 /** A tool that runs in this process. */
 export interface Tool<Input = unknown> {
-  /** What the tool does and when to call it, for the model. */
+  /** Tells the model what the tool does and when to call it. */
   readonly description: string
-  /** What the model must give. An input that doesn't fit is answered with what is wrong, and never reaches the handler. */
+  /**
+   * The input that the model must pass. An input that doesn't fit is answered with an error for the model and never
+   * reaches the handler.
+   */
   readonly schema: ValueSchema<Input>
   /**
-   * Runs a call. A string is given to the model as it is, another value as JSON. What it throws is given to the model as
-   * the call's error, with its message. The signal aborts when the agent cancels the call.
+   * Runs a call. The model receives a returned string as it is, and any other value as JSON. If it throws, the model receives
+   * the error's message. The signal aborts when the agent cancels the call.
    */
   handler(input: Input, options: { readonly signal: AbortSignal }): unknown
 }
@@ -32,6 +35,6 @@ export interface ToolHost {
 export interface OfferedTools {
   /** The prompt as it must be posted. */
   readonly input: PromptInput
-  /** Takes the tools back. Never rejects. */
+  /** Removes the tools. Never rejects. */
   close(): Promise<void>
 }

@@ -10,14 +10,14 @@ export interface SseOptions {
   readonly onComment?: ((comment: string) => void) | undefined
   readonly onError?: OnError | undefined
   /**
-   * The maximum size of an unfinished frame, in UTF-16 units; a larger one is reported and dropped, and reading
+   * The maximum size of an unfinished frame, in UTF-16 units. A larger one is reported and dropped, and reading
    * continues after it. Default 16,777,216: OpenCode sends whole tool outputs and files in one frame.
    */
   readonly maxFrame?: number | undefined
 }
 
 export interface SseReader {
-  /** Takes the next bytes; any split is fine, even within a character or a line end. */
+  /** Takes the next bytes. Any split is fine, even within a character or a line end. */
   push(chunk: Uint8Array | string): void
   /** Forgets an unfinished frame. Call it when the source changes or ends. */
   reset(): void

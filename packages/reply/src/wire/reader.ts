@@ -10,7 +10,7 @@ export interface FrameReaderOptions {
   /** Called with each comment line of the stream, without its colon. `record` notes arrival times in comments. */
   readonly onComment?: ((comment: string) => void) | undefined
   /**
-   * The maximum size of an unfinished frame, in UTF-16 units; a larger one is reported as `too-large` and skipped.
+   * The maximum size of an unfinished frame, in UTF-16 units. A larger one is reported as `too-large` and skipped.
    * Default 16,777,216: OpenCode sends whole tool outputs and files in one frame.
    */
   readonly maxFrame?: number | undefined

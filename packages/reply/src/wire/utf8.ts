@@ -1,7 +1,7 @@
 export interface Utf8Reader {
   /** The text of the bytes so far, except for an incomplete last character. Invalid UTF-8 becomes U+FFFD. */
   read(bytes: Uint8Array): string
-  /** Drops an incomplete character; the next bytes begin a new text. */
+  /** Drops an incomplete character. The next bytes begin a new text. */
   reset(): void
 }
 
@@ -36,7 +36,7 @@ const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
 const byteOrderMark = 0xfeff
 
-/** Where an incomplete last character begins; else the length. A character has at most four bytes. */
+/** Where an incomplete last character begins, or the length. A character has at most four bytes. */
 function wholeEnd(bytes: Uint8Array): number {
   for (let back = 1; back < 4; back++) {
     const byte = bytes[bytes.length - back]

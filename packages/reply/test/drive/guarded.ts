@@ -85,6 +85,7 @@ export async function openGuardStage(version: string, config: OpencodeConfig = {
   const opencode = connect({
     url: server.url,
     directory: server.directory,
+    connectTimeoutMs: 600_000,
     ...(second && { password: openCode2Password }),
   })
   return {

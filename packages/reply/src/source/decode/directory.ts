@@ -4,7 +4,7 @@ interface Placed {
   directory?: string | undefined
 }
 
-/** Changes the event, which was made for this frame: a copy takes longer. The directory in it takes precedence. */
+/** Mutates the event, because copying it takes longer. Nothing else has it yet. The directory in it takes precedence. */
 export function giveDirectory(event: Placed, directory: string): void {
   if (event.sessionID !== undefined) event.directory ??= directory
 }

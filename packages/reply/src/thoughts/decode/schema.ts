@@ -2,13 +2,13 @@ import { type $ZodType, prettifyError, safeParseAsync, toJSONSchema } from 'zod/
 import { ReplyError } from '../../error.ts'
 import { type Fields, isFields } from '../../fields.ts'
 
-/** A zod schema, of version 4, also of its small build. `T` is what it makes of a value, after defaults and transforms. */
+/** A schema of zod 4 or its small build. `T` is its output type, after defaults and transforms. */
 export type ValueSchema<T> = $ZodType<T>
 
-/** A value that fulfills its schema, or in words why it doesn't. */
+/** A value that fits its schema, or the reason why it doesn't. */
 export type Checked<T> = { readonly value: T } | { readonly problem: string }
 
-/** A schema as models are told it: of an object. */
+/** A schema as the model receives it. Always of an object. */
 export interface ModelSchema<T> {
   /** JSON Schema, of an object. */
   readonly schema: Fields
@@ -28,7 +28,7 @@ export function forModel<T>(schema: ValueSchema<T>): ModelSchema<T> {
 
 function inJson(schema: $ZodType): Fields {
   try {
-    // What the model writes comes before defaults and transforms.
+    // The model's input comes before defaults and transforms.
     const { $schema: _, ...json } = toJSONSchema(schema, { io: 'input' })
     return json
   } catch (error) {

@@ -239,7 +239,7 @@ test('a check of an older server, which takes any directory for an empty one, sa
     const [wrong, right] = [await found('/no/such'), await found(old.directory)]
     expect([wrong?.isUsable, right?.isUsable]).toEqual([true, true])
     expect(wrong?.found).toContain('0 sessions in /no/such')
-    expect(wrong?.found).toContain('finds nothing in the directory "/no/such": it is empty, or there is none.')
+    expect(wrong?.found).toContain(`finds nothing in the directory "/no/such": it is empty or doesn't exist.`)
     expect(right?.found).not.toContain('finds nothing')
   } finally {
     await old.stop()

@@ -1,10 +1,10 @@
 import type { CommandInfo } from './server-data.ts'
 
 /**
- * Whether a command with these arguments may have the server run a shell command, attach a file or call a sub-agent that
- * the template alone does not: without asking. OpenCode puts the arguments into the template, runs each `` !`…` `` of the
- * result, and then attaches each `@path`. What stands literally in the template is its author's. Without a template, any
- * argument may do so. https://opencode.ai/docs/commands
+ * Whether these arguments may make the server act without asking, beyond what the template does: run a shell command,
+ * attach a file or call a sub-agent. OpenCode puts the arguments into the template, runs each `` !`…` `` of the result,
+ * and then attaches each `@path`. Text of the template itself is trusted. Without a template, any argument may do this.
+ * https://opencode.ai/docs/commands
  */
 export function mayActWithoutAsking({ template }: CommandInfo, args: string): boolean {
   if (args === '') return false
@@ -22,58 +22,58 @@ export function mayActWithoutAsking({ template }: CommandInfo, args: string): bo
 
 /** A command's prompt before its shell commands run. */
 export interface ExpandedCommand {
-  /** The template with the arguments in it. */
+  /** The template with its placeholders replaced. */
   readonly text: string
-  /** For each UTF-16 unit of the text, where it stands in the template; `fromPerson` if it doesn't. */
+  /** For each UTF-16 unit of the text, its index in the template, or `fromPerson` if it isn't from there. */
   readonly origins: readonly number[]
 }
 
 const fromPerson = -1
 const fromShell = -2
 
-/** A shell command whose output OpenCode puts in its place. */
+/** A shell command, which OpenCode replaces with its output. */
 const shell = /!`[^`]+`/g
 
 /**
- * At least what OpenCode takes for a file or an agent: it ends such a name sooner, at some full stops. Without a name,
- * servers up to 1.14 attach the project's folder.
+ * A file or an agent. Matches at least what OpenCode matches, which ends such a name sooner, at some full stops.
+ * Servers up to 1.14 attach the project's folder for an empty name.
  */
 const reference = /(?<![\w`])@[^\s`,]*/g
 
-/** An output may end a name, join what is around it, continue a name, or begin one. */
+/** A shell's output may end a name, join the text around it, continue a name, or begin one. */
 const possibleOutputs = ['', ' ', 'x', ' @x']
 
 /**
- * OpenCode gives the arguments to JavaScript's `replaceAll`, where `$&` and the like copy pieces of the prompt. It puts all
- * arguments in the place of `$ARGUMENTS`, also within an argument: a long text of these would grow with its square.
+ * Arguments that copy pieces of the prompt. OpenCode passes them to JavaScript's `replaceAll`, where `$&` and the like
+ * are replaced. It also replaces `$ARGUMENTS` within an argument, so a long text of these would grow quadratically.
  */
 const copying = /\$(?:[&`']|ARGUMENTS)/
 
 /**
- * Puts the arguments into a template, as OpenCode 1.1 to 1.18 and 2 do. `$1` is the first argument, and so on; the one
- * with the highest number takes all that is left. `$ARGUMENTS` is all of them as they were written, also if an argument
- * put it there. Without any of these, the arguments follow after an empty line.
+ * Puts the arguments into a template, like OpenCode 1.1 to 1.18 and 2 do. `$1` is the first argument, and so on. The
+ * highest number takes all remaining arguments. `$ARGUMENTS` is the whole text of the arguments, even where an argument
+ * inserted it. Without placeholders, the arguments follow after an empty line.
  */
 export function expandCommand(template: string, args: string): ExpandedCommand {
-  const words = (args.match(/\[Image\s+\d+\]|"[^"]*"|'[^']*'|[^\s"']+/gi) ?? []).map((word) =>
-    word.replace(/^["']|["']$/g, ''),
+  const listed = (args.match(/\[Image\s+\d+\]|"[^"]*"|'[^']*'|[^\s"']+/gi) ?? []).map((each) =>
+    each.replace(/^["']|["']$/g, ''),
   )
   const placeholders = [...template.matchAll(/\$(\d+)/g)].map((match) => ({ match, number: Number(match[1]) }))
   const last = placeholders.reduce((most, { number }) => Math.max(most, number), 0)
-  const wordsAt = (number: number): string => {
-    if (number > words.length) return ''
-    // `$0` is nothing that OpenCode knows; JavaScript writes it so.
-    return number === last ? words.slice(number - 1).join(' ') : String(words[number - 1])
+  const argumentAt = (number: number): string => {
+    if (number > listed.length) return ''
+    // OpenCode has no `$0`, and JavaScript writes `undefined` for it.
+    return number === last ? listed.slice(number - 1).join(' ') : String(listed[number - 1])
   }
   const whole = { text: template, origins: Array.from({ length: template.length }, (_, at) => at) }
-  const numbered = replaced(whole, placeholders, ({ number }) => ({ text: wordsAt(number), origin: fromPerson }))
+  const numbered = replaced(whole, placeholders, ({ number }) => ({ text: argumentAt(number), origin: fromPerson }))
   const wholes = [...numbered.text.matchAll(/\$ARGUMENTS/g)].map((match) => ({ match }))
   const filled = replaced(numbered, wholes, () => ({ text: args.replaceAll('$$', '$'), origin: fromPerson }))
   const isNamed = placeholders.length > 0 || template.includes('$ARGUMENTS')
   return isNamed || args.trim() === '' ? filled : appended(filled, `\n\n${args}`)
 }
 
-/** Puts another text in the place of each match. */
+/** Replaces each match. */
 function replaced<T extends { readonly match: RegExpExecArray }>(
   before: ExpandedCommand,
   matches: readonly T[],
@@ -99,12 +99,12 @@ function appended({ text, origins }: ExpandedCommand, more: string): ExpandedCom
   return { text: text + more, origins: [...origins, ...Array.from({ length: more.length }, () => fromPerson)] }
 }
 
-/** Where each match begins in a text, and where it ends. */
+/** The start of each match in a text, with its end. */
 function placesOf(pattern: RegExp, text: string): ReadonlyMap<number, number> {
   return new Map([...text.matchAll(pattern)].map(({ index, 0: found }) => [index, index + found.length]))
 }
 
-/** Whether a match is one of the template's own, as a whole, or made by the output of a shell command of its own. */
+/** Whether a match comes from the template as a whole, or from the output of one of its shell commands. */
 function isLiteral(
   { index, 0: found }: RegExpExecArray,
   { origins }: ExpandedCommand,

@@ -1,17 +1,17 @@
 import { ReplyError } from '../error.ts'
 
-/** A permission rule of an OpenCode server: the last one that matches a tool and its input decides. */
+/** A permission rule of an OpenCode server. The last rule that matches a tool and its input decides. */
 export interface PermissionRule {
-  /** The tool's permission, such as `bash`; `*` stands for any characters, `?` for one. */
+  /** The tool's permission, for example `bash`. `*` matches any characters, `?` matches one. */
   readonly permission: string
-  /** What it is used on, such as `git status *`; `*` alone matches everything. */
+  /** The input that it applies to, for example `git status *`. A single `*` matches everything. */
   readonly pattern: string
   readonly action: 'allow' | 'ask' | 'deny'
 }
 
 /**
  * Permissions that change nothing, run nothing and send nothing out: they read the project, or talk to the person. All
- * others ask, also those of tools that are not known here, such as MCP tools.
+ * others ask, including those of unknown tools such as MCP tools.
  */
 const harmless = [
   'read',
@@ -26,14 +26,14 @@ const harmless = [
   'plan_exit',
 ] as const
 
-/** OpenCode's own rules for files that are likely to have secrets, which a config that allows everything takes away. */
+/** OpenCode's default rules for files that likely contain secrets. A config that allows everything overrides them. */
 const secretFiles: readonly PermissionRule[] = [
   { permission: 'read', pattern: '*.env', action: 'ask' },
   { permission: 'read', pattern: '*.env.*', action: 'ask' },
   { permission: 'read', pattern: '*.env.example', action: 'allow' },
 ]
 
-/** The permissions by which OpenCode 1 and 2 act, and the name of a tool that neither has. */
+/** The permissions that let OpenCode 1 and 2 act, and the name of a tool that neither has. */
 const acting = [
   'bash',
   'shell',
@@ -48,12 +48,15 @@ const acting = [
   'a_tool_of_an_mcp_server',
 ] as const
 
-/** The server's own folders, such as that of long outputs and those of skills. What is done there is asked. */
+/**
+ * The server's own folders, for example for long outputs and for skills. They stay allowed as external directories,
+ * because each action there is asked itself.
+ */
 const ofOpenCode = /[/\\]\.?opencode[/\\]/
 
 /**
- * Whether an agent with these rules asks before it acts on anything that its config doesn't name. Narrower patterns that
- * are allowed, such as `git status *`, are the choice of the person who wrote the config.
+ * Whether an agent with these rules asks before it acts, except on inputs that its config names. Narrow patterns that
+ * are allowed, such as `git status *`, are the config author's choice.
  */
 export function asksBeforeActing(rules: readonly PermissionRule[]): boolean {
   return acting.every((name) => {
@@ -65,15 +68,15 @@ export function asksBeforeActing(rules: readonly PermissionRule[]): boolean {
   })
 }
 
-/** Whether an agent with these rules is not given a tool at all. OpenCode goes by the last rule for it, whatever its pattern. */
+/** Whether these rules take a tool away from the agent. OpenCode goes by the tool's last rule, whatever its pattern. */
 export function isTakenAway(tool: string, rules: readonly PermissionRule[]): boolean {
   const last = rules.findLast(({ permission }) => matches(permission, tool))
   return last?.pattern === '*' && last.action === 'deny'
 }
 
 /**
- * The rules of a session in which an agent asks before it acts: what the agent may do by itself is asked, what it asks
- * or is denied stays so. A sub-agent's session doesn't take over rules that ask, so starting one is asked.
+ * The rules of a session whose agent asks before it acts. Allowed actions are asked, while asked and denied ones stay
+ * so. A sub-agent's session doesn't inherit rules that ask, so starting one is asked.
  */
 export function guardRules(agent: readonly PermissionRule[]): readonly PermissionRule[] {
   return [
@@ -91,13 +94,13 @@ export function guardRules(agent: readonly PermissionRule[]): readonly Permissio
   ]
 }
 
-/** Whether `rules` end with `last`: what comes before them no longer counts. */
+/** Whether `rules` end with `last`, so that the rules before no longer count. */
 export function endWith(rules: readonly PermissionRule[], last: readonly PermissionRule[]): boolean {
   const tail = rules.slice(rules.length - last.length)
   return tail.length === last.length && last.every((rule, at) => isEqual(rule, tail[at]))
 }
 
-/** The error for a server that can't be told to ask. `cure`: what its operator can do. */
+/** The error for a server that can't be made to ask. `cure` is the operator's fix. */
 export function unguarded(name: string, cure: string): ReplyError {
   return new ReplyError('unguarded', `${name} would run commands and edit files without asking. ${cure}`)
 }
@@ -110,7 +113,7 @@ function isHarmless(permission: string): boolean {
   return harmless.some((name) => name === permission)
 }
 
-/** Nothing but wildcards, and what stands for the root or the home: `*`, `/** Nothing but wildcards, and what stands for the root, the home or a folder: `*`, `/**`, `~/*`. */
+/** Whether a pattern only has wildcards and characters of the root, the home or a folder: `*`, `**`, `~/*`. */
 function isWide(pattern: string): boolean {
   return /^[*?/~.]+$/.test(pattern)
 }

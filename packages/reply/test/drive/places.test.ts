@@ -89,7 +89,7 @@ describe('a directory', () => {
     const { places, reported } = server(version, { listing: { isListed: true, isEmpty: true } })
     expect([await places.spelled('/empty'), await places.spelled('/empty')]).toEqual(['/empty', '/empty'])
     expect(reported).toHaveLength(times)
-    for (const words of reported) expect(words).toContain('"/empty": it is empty, or there is none.')
+    for (const words of reported) expect(words).toContain(`"/empty": it is empty or doesn't exist.`)
   })
 
   test('is asked for once', async () => {

@@ -39,5 +39,5 @@ test.each([
 test('OpenCode 1.1.65 takes it for an empty one, which is reported', async () => {
   const { ready, reported } = await tellsOf('1.1.65')
   expect(ready).toBe('ready')
-  expect(reported).toEqual([expect.stringContaining('"/no/such": it is empty, or there is none.')])
+  expect(reported).toEqual([expect.stringContaining(`"/no/such": it is empty or doesn't exist.`)])
 })

@@ -1,16 +1,18 @@
 import { en } from 'zod/locales'
 import type * as z from 'zod/mini'
 
-/** Whether a value has a schema's shape. `false` decides nothing: parse with the schema, which says what is wrong. */
+/**
+ * Checks whether a value has a schema's shape. If it returns false, parse with the schema, which reports the problem.
+ */
 export type Check = (value: unknown) => boolean
 
 /**
  * Compiles a schema to a predicate. Zod copies everything it parses, which is most of the work on a stream where every
- * event is read once; this builds nothing, and a matching value is used as is. Returns true only if the schema would
- * accept the value and return it unchanged, so an unsupported kind of schema never matches.
+ * event is read once. The predicate copies nothing, and a matching value is used as it is. Returns true only if the
+ * schema would accept the value and return it unchanged, so an unsupported kind of schema never matches.
  *
- * The description of a schema is a private field of zod, which another version may move or change. Without a
- * description in the known form nothing matches, and zod parses every value: slower, with the same result.
+ * Reads a private field of zod, which another version may move or change. If the field isn't in the known form, nothing
+ * matches and zod parses every value: slower, with the same result.
  */
 export function checkOf(schema: z.core.$ZodType): Check {
   try {
@@ -20,7 +22,7 @@ export function checkOf(schema: z.core.$ZodType): Check {
   }
 }
 
-/** Throws if a description is missing or of another form, at any depth. */
+/** Throws if a description is missing or has another form, at any depth. */
 function compiled(schema: z.core.$ZodType): Check {
   const { def } = (schema as z.core.$ZodTypes)._zod
   switch (def.type) {
@@ -78,7 +80,7 @@ function arrayCheck(check: Check): Check {
   return (value) => Array.isArray(value) && value.every(check)
 }
 
-/** Iterates over the value's keys: most of a schema's are optional, and looking up an absent one is slow. */
+/** Iterates over the value's keys, because most of a schema's are optional and looking up an absent one is slow. */
 function objectCheck(shape: Readonly<Record<string, z.core.$ZodType>>): Check {
   const fields = new Map(
     Object.entries(shape).map(([key, schema]) => {
@@ -106,5 +108,5 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Makes a parse say what is wrong. Without it, zod's small build says only that something is. */
+/** Makes a parse report its problems in English. Zod's small build has no messages without it. */
 export const inEnglish = { error: en().localeError }

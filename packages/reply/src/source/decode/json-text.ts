@@ -2,15 +2,15 @@ const quote = 34
 const backslash = 92
 const brace = 125
 
-/** V8 copies slices that are shorter than this; longer ones share the memory of the text that they were cut from. */
+/** V8 copies shorter slices. Longer ones share the memory of the original text. */
 const copiedLength = 13
 
-/** The JSON string whose quotes are at these positions; undefined if there is another text. */
+/** Returns the JSON string whose quotes are at these positions. Undefined if there is another text. */
 export function stringIn(data: string, opening: number, closing: number): string | undefined {
   if (opening >= closing || data.charAt(opening) !== '"') return undefined
   if (closing - opening <= copiedLength && isPlain(data, opening + 1, closing)) return data.slice(opening + 1, closing)
   try {
-    // Parsing also copies: a slice would keep the whole text in memory.
+    // Parsing also copies the text, while a slice would keep the whole original in memory.
     const value: unknown = JSON.parse(data.slice(opening, closing + 1))
     return typeof value === 'string' ? value : undefined
   } catch {
@@ -18,7 +18,7 @@ export function stringIn(data: string, opening: number, closing: number): string
   }
 }
 
-/** Whether the text means itself in JSON, and a quote follows it. */
+/** Whether the text has no escapes and a quote follows it. */
 function isPlain(data: string, from: number, to: number): boolean {
   for (let at = from; at < to; at++) {
     const unit = data.charCodeAt(at)
@@ -30,12 +30,12 @@ function isPlain(data: string, from: number, to: number): boolean {
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
-/** The same text in memory of its own. V8's slices share the memory of the text that they were cut from. */
+/** Copies a text, because V8's slices share the memory of the original. */
 export function copied(text: string): string {
   return decoder.decode(encoder.encode(text))
 }
 
-/** The same for several texts without quotes, backslashes and control characters, in a fraction of the time. */
+/** Copies several texts without quotes, backslashes and control characters, in a fraction of the time. */
 export function copiedPlain(texts: readonly string[]): readonly string[] {
   return JSON.parse(`["${texts.join('","')}"]`)
 }
@@ -45,7 +45,7 @@ export function isAt(data: string, at: number, text: string): boolean {
   return data.slice(at, at + text.length) === text
 }
 
-/** Whether the text ends with a brace: one that was cut off has to be parsed, which reports it. */
+/** Whether the text ends with a brace. A frame that was cut off has to be parsed, which reports it. */
 export function endsAsFrame(data: string): boolean {
   return data.charCodeAt(data.length - 1) === brace
 }

@@ -1,4 +1,4 @@
-/** Sets an entry as the newest one. The oldest makes room for it. */
+/** Sets an entry as the newest one, and removes the oldest if there are too many. */
 export function putNewest<V>(
   entries: Map<string, V>,
   { key, value, max }: { readonly key: string; readonly value: V; readonly max: number },
@@ -11,12 +11,15 @@ export function putNewest<V>(
 }
 
 /**
- * How many frames with deltas of one part are parsed before the rest are read by a template: making it takes as long as
- * it saves on about that many. Most parts have fewer.
+ * How many frames with deltas of one part are parsed before a template reads the rest. Creating the template takes as
+ * long as it saves on about that many. Most parts have fewer.
  */
 export const parsedFirst = 16
 
-/** Counts the frames of each part that were parsed, for the newest `max` parts. Says whether one more is worth a template. */
+/**
+ * Counts the parsed frames of each part, for the newest `max` parts. The returned function tells whether a template
+ * pays off.
+ */
 export function createRepeats(max: number): (key: string) => boolean {
   const counts = new Map<string, number>()
   return (key) => {

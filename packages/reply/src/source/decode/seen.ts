@@ -1,13 +1,14 @@
-/** How many event ids are remembered to drop duplicates. A reconnect duplicates at most what was in flight. */
+/** How many event ids are kept to drop duplicates. A reconnect only duplicates events in flight. */
 const remembered = 512
 
 /**
- * Returns whether an id was among the last ones, and remembers it if not. The server's ids rise, so nearly every id is
- * greater than all before it and needs no search. Only speed depends on that: the ids' clock wraps around now and then.
+ * Returns a function that tells whether an id was among the last ones, and otherwise stores it. The server's ids rise,
+ * so nearly every id is greater than all before it and needs no search. Only speed depends on that, because the ids'
+ * clock wraps around now and then.
  */
 export function createSeen(): (id: string) => boolean {
   const last: string[] = []
-  /** The ids' random tails: searching numbers avoids most string comparisons. */
+  /** The ids' random ends. Searching numbers avoids most string comparisons. */
   const ends: number[] = []
   let next = 0
   let highest = ''

@@ -1,11 +1,11 @@
 import { ReplyError } from '../../error.ts'
 
 export interface Address {
-  /** Without credentials, query or trailing slash: safe to show. */
+  /** Safe to show: without credentials, query and trailing slash. */
   readonly url: string
   /** The value of the `authorization` header. Absent without a password. */
   readonly authorization?: string | undefined
-  /** How to fix the credentials if the server refuses them. */
+  /** The fix if the server refuses the credentials. */
   readonly cure: string
 }
 
@@ -22,9 +22,8 @@ export type Environment = Readonly<Record<string, string | undefined>>
 const defaultUrl = 'http://127.0.0.1:4096'
 
 /**
- * Splits the caller's options into an address that is safe to show and a credential. Reads the environment only if the
- * caller gave no `url`, so that a password never goes to a server that it was not set for. Throws `invalid` if the url
- * is not http(s).
+ * Splits the user's options into an address that is safe to show, and credentials. Reads the environment only without a
+ * `url`, so that a password never goes to a server that it was not set for. Throws `invalid` if the url is not http(s).
  */
 export function toAddress(options: AddressOptions, environment: Environment = processEnvironment()): Address {
   const isGiven = options.url !== undefined
@@ -34,7 +33,7 @@ export function toAddress(options: AddressOptions, environment: Environment = pr
   if (!parsed || !/^https?:$/.test(parsed.protocol)) {
     const shown = JSON.stringify(given.replace(/^.*@/, '***@'))
     const name = isGiven ? 'The url' : 'OPENCODE_URL'
-    throw new ReplyError('invalid', `${name} ${shown} is not an http(s) address; give one like "${defaultUrl}".`)
+    throw new ReplyError('invalid', `${name} ${shown} is not an http(s) address. Pass one like "${defaultUrl}".`)
   }
   const url = `${parsed.protocol}//${parsed.host}${parsed.pathname.replace(/\/+$/, '')}`
   const password =
@@ -42,8 +41,8 @@ export function toAddress(options: AddressOptions, environment: Environment = pr
   const username =
     options.username ?? (decoded(parsed.username) || (!parsed.password && env.OPENCODE_SERVER_USERNAME) || 'opencode')
   const cure = isGiven
-    ? "connect() needs the server's OPENCODE_SERVER_PASSWORD as password, and its OPENCODE_SERVER_USERNAME, if set, as username; for OpenCode 2 it needs the password that `opencode service get password` prints"
-    : "set OPENCODE_SERVER_PASSWORD, and OPENCODE_SERVER_USERNAME if the server has one, to the server's values; for OpenCode 2 set OPENCODE_PASSWORD, which `opencode service get password` prints"
+    ? "connect() needs the server's OPENCODE_SERVER_PASSWORD as password, and its OPENCODE_SERVER_USERNAME, if set, as username. For OpenCode 2, pass the password that `opencode service get password` prints"
+    : "set OPENCODE_SERVER_PASSWORD, and OPENCODE_SERVER_USERNAME if the server has one, to the server's values. For OpenCode 2, set OPENCODE_PASSWORD, which `opencode service get password` prints"
   if (password === undefined) return { url, cure }
   return { url, cure, authorization: `Basic ${base64(`${username}:${password}`)}` }
 }
@@ -59,12 +58,12 @@ function processEnvironment(): Environment {
   return typeof process === 'undefined' ? {} : process.env
 }
 
-/** Works in browsers: `btoa` takes one character per byte. */
+/** Works in browsers, where `btoa` takes one character per byte. */
 function base64(text: string): string {
   return btoa(Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join(''))
 }
 
-/** Keeps a lone percent sign: not all callers escape it. */
+/** Keeps a lone percent sign, because not all callers escape it. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text)

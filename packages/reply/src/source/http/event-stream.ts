@@ -16,8 +16,8 @@ export interface EventStreamOptions {
 }
 
 /**
- * One connection's events. Yields an empty list when the stream is open, and for bytes without an event, such as
- * heartbeats.
+ * Yields one connection's events. Yields an empty list when the stream opens, and for data without an event, such as a
+ * heartbeat.
  */
 export async function* readEventStream(
   options: EventStreamOptions,
@@ -33,15 +33,15 @@ export async function* readEventStream(
   } catch (cause) {
     if (cause instanceof ReplyError) throw cause
     if (!isOpen) throw noServer(address, reasonOf(cause), cause)
-    const words = `The event stream of ${address.url} was interrupted (${reasonOf(cause)}).`
-    throw new ReplyError('unreachable', words, { cause })
+    const message = `The event stream of ${address.url} was interrupted (${reasonOf(cause)}).`
+    throw new ReplyError('unreachable', message, { cause })
   }
 }
 
-/** The error for a server that doesn't answer. */
+/** The error for a server that can't be reached. */
 export function noServer({ url }: Address, reason: string, cause: unknown): ReplyError {
-  const words = `No OpenCode server at ${url} (${reason}): start one with "opencode serve", or give another url.`
-  return new ReplyError('unreachable', words, { cause })
+  const message = `No OpenCode server at ${url} (${reason}). Start one with "opencode serve", or pass another url.`
+  return new ReplyError('unreachable', message, { cause })
 }
 
 /** The headers of a request for a stream. */
@@ -59,6 +59,6 @@ async function bodyOf(address: Address, response: Response): Promise<AsyncIterab
   if (response.body && isEventStream(response)) return response.body
   await response.body?.cancel()
   const type = response.headers.get('content-type') ?? 'no type'
-  const words = `${address.url} did not return an event stream (${status}, ${type}): it is not an OpenCode server, or it is not ready.`
-  throw new ReplyError(status >= 500 ? 'refused' : 'not-opencode', words)
+  const message = `${address.url} did not return an event stream (${status}, ${type}): it is not an OpenCode server, or it is not ready.`
+  throw new ReplyError(status >= 500 ? 'refused' : 'not-opencode', message)
 }

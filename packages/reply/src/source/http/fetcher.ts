@@ -4,27 +4,27 @@ import { ReplyError } from '../../error.ts'
 export interface FetcherOptions {
   readonly fetch: typeof fetch
   readonly clock: Clock
-  /** Without an answer for this long, in ms, a call fails. */
+  /** How long a call waits for a response, in ms. */
   readonly deadlineMs: number
-  /** The largest body of an answer, in bytes. */
+  /** The maximum size of a response, in bytes. */
   readonly maxAnswerBytes: number
   /** Whether the call has no deadline. */
   readonly isLong: (request: Request) => boolean
 }
 
-/** Makes the calls to one server, each with its whole body. */
+/** Makes calls to one server and reads each response whole. */
 export interface Fetcher {
   fetch(request: Request): Promise<Response>
   /** Fails calls in flight and later ones with `closed`. */
   close(): void
 }
 
-/** Concurrent reads: a thousand sessions after a gap must not open thousands of sockets. */
+/** How many reads run at once. A thousand sessions after a gap must not open thousands of sockets. */
 const maxReads = 16
 
 /**
- * After a restart the first request on a kept-alive socket fails, and several may be kept: reads are retried twice,
- * writes never.
+ * Creates a fetcher. Retries reads twice and never retries writes: after a server's restart the first request on each
+ * kept-alive socket fails, and there may be several.
  */
 export function createFetcher(options: FetcherOptions): Fetcher {
   const { clock, deadlineMs, maxAnswerBytes } = options
@@ -55,26 +55,26 @@ export function createFetcher(options: FetcherOptions): Fetcher {
 
   async function fetchInTime(request: Request, failure?: unknown): Promise<Response> {
     if (closed) throw closed
-    // A retry would be just as large, or as slow.
+    // A retry would be just as large or slow.
     if (failure instanceof ReplyError) throw failure
     const abort = new AbortController()
-    // Canceled before it was sent: it must not be sent any more.
-    const takeBack = (): void => abort.abort(request.signal.reason)
+    // A call that is canceled before it was sent must not be sent.
+    const cancel = (): void => abort.abort(request.signal.reason)
     if (request.signal.aborted) throw request.signal.reason
-    request.signal.addEventListener('abort', takeBack, { once: true })
-    const giveUp = (): void => abort.abort(new ReplyError('unreachable', `no response within ${deadlineMs} ms`))
-    const stop = options.isLong(request) ? () => {} : clock.after(deadlineMs, giveUp)
+    request.signal.addEventListener('abort', cancel, { once: true })
+    const expire = (): void => abort.abort(new ReplyError('unreachable', `no response within ${deadlineMs} ms`))
+    const stop = options.isLong(request) ? () => {} : clock.after(deadlineMs, expire)
     const call = { abort, stop }
     open.add(call)
     try {
       const response = await options.fetch(request, { signal: abort.signal })
-      // A body that stalls counts as no answer too.
+      // The deadline includes the body, which may stall.
       const bytes = await readBody(response, maxAnswerBytes)
       return new Response(bytes.byteLength === 0 ? null : bytes, response)
     } finally {
       call.stop()
       open.delete(call)
-      request.signal.removeEventListener('abort', takeBack)
+      request.signal.removeEventListener('abort', cancel)
     }
   }
 }
@@ -88,8 +88,8 @@ export function isTooLarge(error: unknown): boolean {
 }
 
 /**
- * Reads a response's body. Rejects with `too-large` beyond `maxBytes`: at once if the header says so, otherwise while
- * reading, so that it never holds more than that.
+ * Reads a response's body. Rejects with `too-large` above `maxBytes`: at once if the header announces more, otherwise
+ * while reading, so it never holds more than that.
  */
 async function readBody(response: Response, maxBytes: number): Promise<Uint8Array<ArrayBuffer>> {
   if (!response.body) return new Uint8Array()
@@ -104,7 +104,7 @@ async function readBody(response: Response, maxBytes: number): Promise<Uint8Arra
     isTooLarge = length > maxBytes
     if (!isTooLarge) pieces.push(value)
   }
-  // Not awaited: the server may keep sending.
+  // Not awaited, because the server may keep sending.
   void reader.cancel().catch(() => {})
   throw new ReplyError('too-large', `more than ${maxBytes} bytes`)
 }
@@ -120,20 +120,21 @@ function joined(pieces: readonly Uint8Array[], length: number): Uint8Array<Array
 }
 
 /**
- * Lets at most `most` callers proceed at once; the others wait in order. Each releases its slot by calling the returned
- * function.
+ * Lets at most `most` callers proceed at once. The others wait in order. Each caller releases its slot by calling the
+ * returned function.
  */
 export function createSemaphore(most: number): () => Promise<() => void> {
   const waiting: (() => void)[] = []
   let taken = 0
   return async () => {
-    // A waiting caller gets the slot of the one that releases it, so that no other can take it in between.
+    // A waiting caller gets the slot directly from the one that releases it, so that no other caller can take it in
+    // between.
     if (taken >= most) await new Promise<void>((resolve) => waiting.push(resolve))
     else taken += 1
-    let isOver = false
+    let isReleased = false
     return () => {
-      if (isOver) return
-      isOver = true
+      if (isReleased) return
+      isReleased = true
       const next = waiting.shift()
       if (next) next()
       else taken -= 1

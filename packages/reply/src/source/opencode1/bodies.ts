@@ -36,7 +36,7 @@ export function toCommandBody({ command, messageID, agent, model, variant, ...in
   }
 }
 
-/** The agent and model of a session are those of its prompts. */
+/** Leaves out the agent and model, which come with each prompt. */
 export function toCreateBody({ title }: CreateInput, rules: readonly PermissionRule[]): CreateBody {
   return { ...(title !== undefined && { title }), ...(rules.length > 0 && { permission: [...rules] }) }
 }

@@ -13,7 +13,8 @@ export interface ConnectorOptions {
 }
 
 /**
- * Opens event streams: `/global/event`, or `/event` on servers without it. Drops duplicate events across connections.
+ * Opens event streams: `/global/event`, or `/event` on servers without it. Drops duplicate events, also across
+ * connections.
  */
 export function createConnector({ address, clock, onError, ...options }: ConnectorOptions): Source['connect'] {
   const decoder = createDecoder({ onError })
@@ -35,7 +36,7 @@ export function createConnector({ address, clock, onError, ...options }: Connect
   }
 }
 
-/** Servers without the route answer 404, or the web app's page. */
+/** Servers without the route answer with 404 or with the web app's page. */
 function isUnknownRoute(response: Response): boolean {
   return response.status === 404 || (response.headers.get('content-type') ?? '').startsWith('text/html')
 }

@@ -10,7 +10,7 @@ import { createRepeatedDeltas } from './decode/repeated-delta.ts'
 
 /** The options of `createDecoder`. */
 export interface DecoderOptions {
-  /** Called for each known event with an unexpected shape, and for data that isn't JSON. */
+  /** Called for each known event that is malformed, and for data that isn't JSON. */
   readonly onError?: OnError | undefined
 }
 
@@ -18,31 +18,31 @@ export interface DecoderOptions {
 export interface Decoder {
   /**
    * Decodes one frame's JSON text, received at `at` (ms since the epoch). Undefined for frames that don't concern a
-   * reply: unknown types, duplicates, malformed events (which are reported).
+   * reply: unknown types, duplicates, and malformed events, which are reported.
    */
   decode(data: string, at: number): ReplyEvent | undefined
-  /** Same as `decode`, for a frame that is already parsed. */
+  /** Like `decode`, for a frame that is already parsed. */
   decodeValue(value: unknown, at: number): ReplyEvent | undefined
 }
 
-/** A decoder for text that its caller has parsed, or may not need to parse. */
+/** A decoder for text that the caller has parsed, or that may not need parsing. */
 export interface TextDecoder1 extends Decoder {
-  /** What a frame says that need not be parsed as a whole; undefined if it has to be. `nothing` if it says nothing. */
+  /** Decodes a frame without parsing it as a whole. Undefined if it must be parsed, `nothing` if it has no event. */
   decodeUnparsed(data: string, at: number): ReplyEvent | 'nothing' | undefined
-  /** Same as `decode`, for a text that is already parsed. */
+  /** Like `decode`, for a text that is already parsed. */
   decodeParsed(data: string, value: unknown, at: number): ReplyEvent | undefined
 }
 
 /**
- * Turns wire events of every known dialect into `ReplyEvent`s. Its only state is the last event ids and the frames
- * that later ones may repeat: keep one decoder per server across its connections.
+ * Turns wire events of every known dialect into `ReplyEvent`s. Its only state is the last event ids and frames that
+ * later ones may repeat. Keep one decoder per server, across its connections.
  */
 export function createDecoder(options: DecoderOptions = {}): Decoder {
   return createTextDecoder(options)
 }
 
 export function createTextDecoder(options: DecoderOptions = {}): TextDecoder1 {
-  const isSecond = createSeen()
+  const isRepeated = createSeen()
   const deltas = createRepeatedDeltas()
   const texts = createGrowingTexts()
   return { decode, decodeValue, decodeUnparsed, decodeParsed }
@@ -54,7 +54,7 @@ export function createTextDecoder(options: DecoderOptions = {}): TextDecoder1 {
     try {
       value = JSON.parse(data)
     } catch {
-      // Omits the parser's own error: it quotes the text, including secrets.
+      // Omits the parser's own error, because it quotes the text, which may contain secrets.
       report(`Skipped a frame that is not JSON: ${excerptOf(data)}`)
       return undefined
     }
@@ -63,7 +63,7 @@ export function createTextDecoder(options: DecoderOptions = {}): TextDecoder1 {
 
   function decodeUnparsed(data: string, at: number): ReplyEvent | 'nothing' | undefined {
     const delta = deltas.read(data, at)
-    if (delta) return typeof delta.raw.id === 'string' && isSecond(delta.raw.id) ? 'nothing' : delta
+    if (delta) return typeof delta.raw.id === 'string' && isRepeated(delta.raw.id) ? 'nothing' : delta
     const value = texts.parse(data)
     if (value !== undefined) return decodeValue(value, at) ?? 'nothing'
     const type = typeOfPlainFrame(data)
@@ -83,8 +83,8 @@ export function createTextDecoder(options: DecoderOptions = {}): TextDecoder1 {
       report(`Skipped a frame that is not an event (expected an object with a "type"): ${describeType(value)}`)
       return undefined
     }
-    // The second copy of a durable event has the same id as the first.
-    if (frame.type === 'sync' || (typeof frame.id === 'string' && isSecond(frame.id))) return undefined
+    // A durable event comes twice, with the same id.
+    if (frame.type === 'sync' || (typeof frame.id === 'string' && isRepeated(frame.id))) return undefined
     const type = stripVersion(frame.type)
     if (type === 'message.part.delta') return toDelta(frame, at) ?? reportDelta(frame)
     if (type === 'server.heartbeat') return { type: 'heartbeat', at, raw: frame }
@@ -118,7 +118,7 @@ function isUnknown(type: string): boolean {
   return !frameReaders.has(type) && !otherTypes.has(type)
 }
 
-/** The directory in `{directory, payload}`. Some frames, such as the server's own, say "global". */
+/** The directory in `{directory, payload}`. Some frames, such as the server's own, have "global". */
 function directoryOf(value: unknown): string | undefined {
   const { directory, payload } = value as { directory?: unknown; payload?: unknown }
   return payload !== undefined && typeof directory === 'string' && directory !== 'global' ? directory : undefined
@@ -133,7 +133,7 @@ function toDelta(frame: Frame, at: number): DeltaEvent | undefined {
   return { type: 'delta', at, raw: frame, sessionID, messageID, partID, field, delta }
 }
 
-/** Some servers append a version to the event name, such as `message.updated.1`. */
+/** Removes the version that some servers append to the event name, for example in `message.updated.1`. */
 function stripVersion(type: string): string {
   const last = type.charCodeAt(type.length - 1)
   return last >= 48 && last <= 57 ? type.replace(/\.\d+$/, '') : type

@@ -4,31 +4,31 @@ import { toReadAgentRules, toReadCommandStarts, toReadRules, toReadVersion } fro
 import type { Rest } from './rest.ts'
 import { obeysSessionRules } from './version.ts'
 
-/** How an operator makes OpenCode 1 ask in all sessions, its sub-agents' among them. They have no shell. */
+/** The config that makes OpenCode 1 ask in all sessions, including those of sub-agents. It takes the shell away. */
 export const configLines =
   '"permission": { "*": "ask", "bash": "deny", "read": { "*": "allow", "*.env": "ask", "*.env.*": "ask" }, "glob": "allow", "grep": "allow", "list": "allow", "todowrite": "allow", "todoread": "allow", "question": "allow", "skill": "allow" }'
 
 const cure = `Update OpenCode to 1.14 or newer, or add to its config: ${configLines}`
 
 export interface SessionGuard {
-  /** The rules that a new session needs. Empty if the server's config asks by itself. */
+  /** The rules that a new session needs. Empty if the server's config already asks. */
   rulesFor(target: Pick<GuardTarget, 'directory' | 'agent'>): Promise<readonly PermissionRule[]>
   /** See `Source.guard`. */
   guard(target: GuardTarget): Promise<Guarded>
 }
 
 /**
- * OpenCode 1 asks for the commands that its parser finds in a line. A line in which it finds none runs unasked, whatever the
- * rules: `> file` empties any file, and in `[[ 'a[$(touch file)]' -eq 0 ]]` bash runs what stands in quotes (measured on
- * 1.1.65, 1.2.27, 1.14.41, 1.17.19 and 1.18.33). Only a rule that denies the whole tool takes it away.
+ * OpenCode 1 asks for the commands that its parser finds in a line. A line without one runs without asking, whatever
+ * the rules: `> file` empties any file, and in `[[ 'a[$(touch file)]' -eq 0 ]]` bash runs the quoted text (measured on
+ * 1.1.65, 1.2.27, 1.14.41, 1.17.19 and 1.18.33). Only a rule that denies the whole tool prevents that.
  */
 const noShell: PermissionRule = { permission: 'bash', pattern: '*', action: 'deny' }
 
 /**
- * Sessions of OpenCode 1 carry permission rules that come after those of their agent. Measured on 1.14.41, 1.17.19,
- * 1.18.33 and 1.18.34: `POST /session` takes them, `PATCH` appends them. A run reads them once, when it begins. A fork
- * loses them. A sub-agent's session doesn't inherit rules that ask, and a command with `subtask` starts one without
- * asking.
+ * Guards sessions of OpenCode 1, which carry permission rules that come after those of their agent. Measured on
+ * 1.14.41, 1.17.19, 1.18.33 and 1.18.34: `POST /session` takes them, and `PATCH` appends them. A run reads them once,
+ * when it begins. A fork loses them. A sub-agent's session doesn't inherit rules that ask, and a command with `subtask`
+ * starts one without asking.
  */
 export function createSessionGuard(options: {
   readonly rest: Pick<Rest, 'health' | 'agents' | 'commands' | 'session' | 'addRules'>
@@ -55,7 +55,7 @@ export function createSessionGuard(options: {
     if (endWith(own, rules)) return 'next-run'
     await rest.addRules(place, rules)
     if (endWith(toReadRules(await rest.session(place)), rules)) return 'next-run'
-    throw unguarded(`Session ${sessionID} of ${name}`, `This server adds no rules to it: ${cure}`)
+    throw unguarded(`Session ${sessionID} of ${name}`, `This server can't add rules to it. ${cure}`)
   }
 
   async function requireRules(): Promise<void> {
@@ -63,7 +63,7 @@ export function createSessionGuard(options: {
     if (!obeysSessionRules(version)) throw unguarded(`OpenCode ${version ?? 'of an unknown version'} at ${name}`, cure)
   }
 
-  /** Whether all agents ask by the server's own config and have no shell, and the rules of the one that answers. */
+  /** Whether all agents ask by the server's own config and have no shell, and the rules of the agent that answers. */
   async function agentsOf({ directory, agent }: GuardTarget) {
     const agents = toReadAgentRules(await rest.agents(directory))
     const isMeant = agent === undefined ? isPrimary : (one: { readonly name: string }) => one.name === agent
@@ -77,7 +77,7 @@ export function createSessionGuard(options: {
     const [commands, agents] = await Promise.all([rest.commands(directory), rest.agents(directory)])
     const starts = toReadCommandStarts(commands)
     const start = starts?.find((one) => one.name === command)
-    // The server answers an unknown command itself, with an error.
+    // The server itself answers an unknown command with an error.
     if (starts && !start) return
     const answering = start?.agent ?? agent
     const isByPrimary =
@@ -98,7 +98,7 @@ function isSafe(rules: readonly PermissionRule[]): boolean {
   return asksBeforeActing(rules) && isTakenAway(noShell.permission, rules)
 }
 
-/** The list begins with the server's default agent. */
+/** Primary agents can be prompted. The list begins with the server's default agent. */
 function isPrimary({ mode }: { readonly mode: string }): boolean {
   return mode !== 'subagent'
 }

@@ -8,15 +8,15 @@ import type { Rest } from './rest.ts'
 import { isBeforeOneTwo, tellsMissing } from './version.ts'
 
 export interface Places {
-  /** Reads a session, even if its directory is unknown. Rejects with `gone` if none of the server's projects has it. */
+  /** Reads a session, even if its directory is unknown. Rejects with `gone` if no project of the server has it. */
   session(place: SessionRef): Promise<SessionInfo>
-  /** Lists the root sessions of all projects, as far as the server has them. */
+  /** Lists the root sessions of all projects that the server knows. */
   sessionsEverywhere(since: number | undefined): Promise<readonly SessionInfo[]>
-  /** Whether the server is one before 1.2, which keeps the sessions of each project apart. */
+  /** Whether the server keeps the sessions of each project apart, as those before 1.2 do. */
   keepsProjectsApart(): Promise<boolean>
   /**
-   * The directory in the server's spelling. Rejects if the server doesn't answer, and with `refused` if it surely has no
-   * such directory. Servers before 1.17 take any for an empty one: that is reported, once.
+   * Returns the directory in the server's spelling. Rejects if the server doesn't answer, and with `refused` if it
+   * certainly has no such directory. Servers before 1.17 show a missing directory as empty, which is reported once.
    */
   spelled(directory: string): Promise<string>
 }
@@ -24,8 +24,7 @@ export interface Places {
 type PlacesRest = Pick<Rest, 'session' | 'path' | 'listing' | 'projects' | 'health' | 'sessions' | 'sessionsEverywhere'>
 
 /**
- * Finds out where sessions live and how the server spells directories. Servers before 1.2 keep the sessions of each
- * project apart.
+ * Finds sessions, and the server's spelling of directories. Servers before 1.2 keep the sessions of each project apart.
  */
 export function createPlaces(rest: PlacesRest, name: string, onError: OnError): Places {
   const spellings = new Map<string, string>()
@@ -46,7 +45,7 @@ export function createPlaces(rest: PlacesRest, name: string, onError: OnError): 
   }
 
   async function sessionsEverywhere(since: number | undefined): Promise<readonly SessionInfo[]> {
-    // They forward unknown routes to a website.
+    // Servers before 1.2 forward unknown routes to a website.
     if (!(await keepsProjectsApart())) return toReadSessions(await rest.sessionsEverywhere(since), onError)
     const directories = toReadWorktrees(await rest.projects())
     const lists = await Promise.all(directories.map((directory) => rest.sessions(since, directory)))
@@ -64,13 +63,13 @@ export function createPlaces(rest: PlacesRest, name: string, onError: OnError): 
     return spelling
   }
 
-  /** Without it a wrong directory looks like one without sessions, and its first prompt never ends. */
+  /** Checks the directory, because a wrong one looks like one without sessions, and its first prompt never ends. */
   async function requireDirectory(directory: string): Promise<void> {
     const { isListed, isEmpty } = await rest.listing(directory)
     if (!isListed) throw noDirectory(name, directory)
     if (!isEmpty || tellsMissing(toReadVersion(await rest.health().catch(() => undefined)))) return
-    const words = `${name} finds nothing in the directory ${JSON.stringify(directory)}: it is empty, or there is none.`
-    onError(new ReplyError('refused', `${words} If it should have files, correct \`directory\`.`))
+    const message = `${name} finds nothing in the directory ${JSON.stringify(directory)}: it is empty or doesn't exist. If it should have files, correct \`directory\`.`
+    onError(new ReplyError('refused', message))
   }
 
   async function keepsProjectsApart(): Promise<boolean> {
@@ -82,8 +81,8 @@ export function createPlaces(rest: PlacesRest, name: string, onError: OnError): 
 function requireSession({ sessionID }: SessionRef, value: unknown): SessionInfo {
   const session = toReadSession(value)
   if (session) return session
-  const words = `The server's response for session ${JSON.stringify(sessionID)} is not a session.`
-  throw new ReplyError('malformed', words)
+  const message = `The server's response for session ${JSON.stringify(sessionID)} is not a session.`
+  throw new ReplyError('malformed', message)
 }
 
 function isGone(error: unknown): boolean {
@@ -94,7 +93,7 @@ function unlessGone(error: unknown): undefined {
   if (!isGone(error)) throw error
 }
 
-/** A server that answers but doesn't have the route keeps the given spelling. */
+/** Keeps the given spelling if the server answers but doesn't have the route. */
 function unlessUnanswered(error: unknown): undefined {
   if (!(error instanceof ReplyError) || error.type === 'unreachable' || error.type === 'closed') throw error
 }

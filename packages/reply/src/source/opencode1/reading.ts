@@ -17,7 +17,7 @@ import type { Rest } from './rest.ts'
 export interface ReadingOptions {
   readonly rest: Rest
   readonly places: Places
-  /** What is at work in a directory. */
+  /** Reads the sessions of a directory that are not idle. */
   readonly working: Reading['working']
   readonly clock: Clock
   readonly onError: OnError
@@ -32,7 +32,10 @@ interface StateOptions {
   readonly asks: (directory: Directory) => Promise<AskList & { readonly isSound: boolean }>
 }
 
-/** The lists that cover all sessions of a directory are requested once per reading, no matter how many are read. */
+/**
+ * Begins a reading. Lists that cover all sessions of a directory are requested once per reading, no matter how many
+ * sessions are read.
+ */
 export function startReading(options: ReadingOptions): Reading {
   const { rest, places, clock, onError } = options
   const working = once(options.working)
@@ -48,7 +51,10 @@ export function startReading(options: ReadingOptions): Reading {
     return { ...(await readAsks({ rest, clock, onError: note }, directory)), isSound }
   }
 
-  /** Statuses first: what is read after them is at least as new, so a session that they call idle is read complete. */
+  /**
+   * Reads the statuses first. Everything after them is at least as new, so a session that they report as idle is read
+   * complete.
+   */
   async function readState(place: SessionRef, { reach, note, working, asks }: StateOptions) {
     const statuses = await working(place.directory)
     const [history, todos, children, pending] = await Promise.all([
@@ -70,7 +76,8 @@ export function startReading(options: ReadingOptions): Reading {
     const { sessionID, directory = place.directory } = info
     const home = { sessionID, directory }
     const first = await readState(home, { reach, note, working, asks })
-    // Either its server was stopped during that step, or the run began between the two readings: then the next ones show it.
+    // Either the server was stopped during that step, or the run began between the two readings, and then the next ones
+    // show it.
     const isUnsure = first.status === undefined && isAtStep(first.history.messages)
     const again = { reach, note, working: options.working, asks: readAllAsks }
     const { status, history, todos, children, pending } = isUnsure ? await readState(home, again) : first
@@ -78,11 +85,11 @@ export function startReading(options: ReadingOptions): Reading {
       info,
       ...history,
       working: status,
-      // An aborted run leaves its asks behind, on servers up to 1.2 forever; so an idle session has no pending asks.
+      // An idle session has no pending asks. An aborted run leaves its asks behind, on servers up to 1.2 forever.
       asks: status ? pending.asks.filter((ask) => ask.sessionID === sessionID) : [],
       todos: toReadTodos(todos, note),
       children: toReadSessions(children, note),
-      // Last: the lines above report too.
+      // Last, because the lines above report too.
       isSound: isSound && pending.isSound,
     }
   }
@@ -125,14 +132,14 @@ function once<T>(read: (directory: Directory) => Promise<T>): (directory: Direct
   }
 }
 
-/** Leaves out what was deleted in the meantime. */
+/** Ignores what was deleted in the meantime. */
 function unlessGone(error: unknown): undefined {
   if (!(error instanceof ReplyError) || error.type !== 'gone') throw error
 }
 
 /**
- * Servers from 1.17 on answer 400 as long as a permission to fetch a page waits whose call has no `timeout` (measured on
- * 1.17.19, 1.18.33 and 1.18.34). Then only the stream tells what waits.
+ * Servers from 1.17 on answer 400 while a permission to fetch a page is pending whose call has no `timeout` (measured
+ * on 1.17.19, 1.18.33 and 1.18.34). Pending asks are then only known from the stream.
  */
 function unlessUnlisted(error: unknown): undefined {
   const isBroken = error instanceof ReplyError && error.type === 'refused' && /\(400\)/.test(error.message)
@@ -145,9 +152,9 @@ function unlessUnknown(error: unknown): undefined {
 }
 
 interface History {
-  /** In the server's order. */
+  /** The messages in the server's order. */
   readonly messages: readonly MessageRead[]
-  /** Whether it has all messages of the session. */
+  /** Whether these are all messages of the session. */
   readonly isWhole: boolean
 }
 
@@ -162,12 +169,12 @@ const firstPage = 20
 /** A page of this size parses in a few milliseconds. */
 const largestPage = 160
 
-/** Messages decoded per batch; other work can run between batches. */
+/** How many messages are decoded per batch. Other work can run between batches. */
 const slice = 100
 
 /**
- * Reads a session's newest messages, back to the beginning of the last run, or of the run that `reach` asks for. Uses
- * pages from 1.2 on. Older servers only take a limit, so this asks again with a larger one.
+ * Reads a session's newest messages, back to the beginning of the last run or of the run that `reach` requires. Reads
+ * pages from 1.2 on. Older servers only take a limit, so this requests again with a larger one.
  */
 export async function readHistory(
   { rest, onError }: HistoryOptions,
@@ -205,8 +212,8 @@ function lengthOf(data: unknown): number {
 }
 
 /**
- * A session's own time may be older than its latest message; so may its parent's. Servers before 1.2 order sessions by
- * their creation, so all are read.
+ * Reads the newest time in a directory. Also reads the newest message of the newest session and of its parent, because
+ * a session's own time may be older. Servers before 1.2 order sessions by creation, so all are read.
  */
 export async function readNewestTime(
   { rest, places, onError }: Pick<ReadingOptions, 'rest' | 'places' | 'onError'>,

@@ -14,10 +14,10 @@ export interface RestOptions extends Omit<FetcherOptions, 'isLong'> {
   readonly address: Address
 }
 
-/** For listing the sessions that changed in a gap. Servers return 100 by default. */
+/** How many sessions to list after a gap. Servers return 100 by default. */
 const maxListed = 100_000
 
-/** What the SDK's calls resolve to. */
+/** The result of the SDK's calls. */
 interface Result {
   readonly data?: unknown
   readonly error?: unknown
@@ -38,7 +38,7 @@ interface PermitOptions {
 
 type AskPlace = Omit<AskAddress, 'type'>
 
-/** The calls to the server; their errors say what failed and the cure. Responses are not validated here. */
+/** The calls to the server. Errors name the failure and the fix. Responses are not validated here. */
 export type Rest = ReturnType<typeof createRest>
 
 export function createRest({ address, maxAnswerBytes, ...options }: RestOptions) {
@@ -53,10 +53,10 @@ export function createRest({ address, maxAnswerBytes, ...options }: RestOptions)
     health: () => call('GET /global/health', client.global.health()),
     sessions: (since: number | undefined, directory: string | undefined) =>
       call('GET /session', client.session.list({ ...roots(since), ...at({ directory }) })),
-    /** Of all projects at once. Servers from 1.2 on have this route as experimental. */
+    /** Lists the sessions of all projects. Experimental, from 1.2 on. */
     sessionsEverywhere: (since: number | undefined) =>
       call('GET /experimental/session', client.experimental.session.list(roots(since))),
-    /** The one that was updated last; before 1.2 the one that was created last. */
+    /** The session that was updated last, or before 1.2 the one that was created last. */
     newestSession: (directory: string | undefined) =>
       call('GET /session', client.session.list({ limit: 1, ...at({ directory }) })),
     newestMessage: (place: SessionRef) =>
@@ -109,8 +109,8 @@ export function createRest({ address, maxAnswerBytes, ...options }: RestOptions)
   }
 
   /**
-   * The newest messages, or those before a cursor. `next` is the cursor of the previous page; absent at the beginning,
-   * and on servers before 1.2, which take only the limit. A cursor without a limit is refused.
+   * Reads the newest messages, or those before a cursor. `next` is the cursor of the previous page. Absent at the
+   * session's beginning, and on servers before 1.2, which only take the limit. Servers refuse a cursor without a limit.
    */
   async function messages(
     place: SessionRef,
@@ -122,7 +122,9 @@ export function createRest({ address, maxAnswerBytes, ...options }: RestOptions)
     return { data, next: response.headers.get('x-next-cursor') ?? undefined }
   }
 
-  /** Whether the server can list a directory, and whether it finds anything. Rejects only if it doesn't answer. */
+  /**
+   * Whether the server can list a directory, and whether the list is empty. Rejects only if the server doesn't answer.
+   */
   async function listing(directory: string): Promise<{ readonly isListed: boolean; readonly isEmpty: boolean }> {
     const { data, error, response } = await client.file
       .list({ path: '.', directory })
@@ -131,7 +133,7 @@ export function createRest({ address, maxAnswerBytes, ...options }: RestOptions)
     return { isListed: response.status !== 500, isEmpty: Array.isArray(data) && data.length === 0 }
   }
 
-  /** Answers a permission; on servers before 1.1, by their older route. */
+  /** Answers a permission, on servers before 1.1 by their older route. */
   async function permit(ask: AskPlace, reply: PermissionReply, options: PermitOptions = {}): Promise<unknown> {
     const { requestID, sessionID } = ask
     const { message, signal } = options
@@ -168,13 +170,13 @@ export function createRest({ address, maxAnswerBytes, ...options }: RestOptions)
   }
 
   function tooLarge(route: string): ReplyError {
-    const words = `${address.url} answered ${route} with more than ${maxAnswerBytes} bytes: the response was not read.`
-    return new ReplyError('too-large', `${words} Raise maxAnswerBytes if the server really has that much data.`)
+    const message = `${address.url} answered ${route} with more than ${maxAnswerBytes} bytes, so the response was not read. Raise maxAnswerBytes if the server really has that much data.`
+    return new ReplyError('too-large', message)
   }
 
   function notOpencode(route: string): ReplyError {
-    const words = `${address.url} answered ${route} with a web page: it is not an OpenCode server, or its version lacks this route.`
-    return new ReplyError('not-opencode', `${words} Check the url and the server's version.`)
+    const message = `${address.url} answered ${route} with a web page: it is not an OpenCode server, or its version lacks this route. Check the url and the server's version.`
+    return new ReplyError('not-opencode', message)
   }
 
   function refused(route: string, status: number, error: unknown): ReplyError {
@@ -187,7 +189,7 @@ export function createRest({ address, maxAnswerBytes, ...options }: RestOptions)
   }
 }
 
-/** These answer when their run is over. */
+/** These calls return when their run has ended. */
 function isLong({ method, url }: Request): boolean {
   return method === 'POST' && /\/(command|summarize)$/.test(new URL(url).pathname)
 }

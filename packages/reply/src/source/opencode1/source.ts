@@ -35,17 +35,17 @@ export interface OpenCode1Options {
   readonly address: Address
   readonly fetch: typeof fetch
   readonly clock: Clock
-  /** Numbers from 0 to 1. Default Math.random. */
+  /** Returns a number from 0 to 1. Default: `Math.random`. */
   readonly random?: (() => number) | undefined
-  /** A call fails after this long without an answer, in ms. */
+  /** How long a call waits for a response, in ms. */
   readonly deadlineMs: number
-  /** The largest body of an answer, in bytes. */
+  /** The maximum size of a response, in bytes. */
   readonly maxAnswerBytes: number
-  /** Receives what was malformed and left out. */
+  /** Receives malformed items that were left out. */
   readonly onError: OnError
 }
 
-/** Servers of OpenCode 1, from 1.1 on. */
+/** A source for servers of OpenCode 1, from 1.1 on. */
 export function createOpenCode1(options: OpenCode1Options): OpenCodeSource {
   const { address, clock, onError } = options
   const rest = createRest(options)
@@ -101,7 +101,7 @@ export function createOpenCode1(options: OpenCode1Options): OpenCodeSource {
     const rules = input.guarded ? await guarding.rulesFor(input) : []
     const session = await rest.create(input.directory, toCreateBody(input, rules))
     if (!endWith(toReadRules(session), rules))
-      throw unguarded(`A new session of ${address.url}`, `The server takes no rules with it: update OpenCode.`)
+      throw unguarded(`A new session of ${address.url}`, 'The server takes no rules for new sessions. Update OpenCode.')
     return created('', session, input.directory)
   }
 

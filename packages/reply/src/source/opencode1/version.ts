@@ -1,7 +1,7 @@
 import type { Capabilities } from '../port.ts'
 import { toReadVersion } from './decode/rest.ts'
 
-/** What a server can do, by its answer to `GET /global/health`. An unknown version is taken for an old one. */
+/** The capabilities of a server, by its response to `GET /global/health`. An unknown version counts as an old one. */
 export function capabilitiesOf(health: unknown, nextMessageID: () => string): Capabilities {
   const version = toReadVersion(health)
   const isOld = version === undefined || isBeforeOneTwo(version)
@@ -15,7 +15,7 @@ export function capabilitiesOf(health: unknown, nextMessageID: () => string): Ca
     takesPromptsWhileBusy: true,
     queuesPrompts: false,
     showsNotes: true,
-    // The route is experimental; servers before 1.2 forward unknown routes to a website. It may fail.
+    // The route is experimental and may fail. Servers before 1.2 forward unknown routes to a website.
     listsEverywhere: version === undefined || !isBeforeOneTwo(version),
   }
 }
@@ -23,7 +23,7 @@ export function capabilitiesOf(health: unknown, nextMessageID: () => string): Ca
 /**
  * Whether a prompt may carry an id that its sender made. Servers before 1.18.15 compare ids to find the newest message:
  * an id that is not the newest of its session is never answered, and one ahead of the server's clock is answered
- * forever (measured on 1.18.3, 1.18.10, 1.18.13 and 1.18.14; not so on 1.18.15, 1.18.17, 1.18.25 and 1.18.33).
+ * forever (measured on 1.18.3, 1.18.10, 1.18.13 and 1.18.14, fixed on 1.18.15, 1.18.17, 1.18.25 and 1.18.33).
  */
 export function takesMessageIDs(version: string | undefined): boolean {
   const [major = 0, minor = 0, patch = 0] = numbersOf(version)
@@ -31,21 +31,26 @@ export function takesMessageIDs(version: string | undefined): boolean {
 }
 
 /**
- * Whether the rules of a session can take a tool away: on 1.14.41 and newer. 1.1.65 and 1.2.27 look at those of the agent
- * alone, and add no rules to a session that exists.
+ * Whether a session's rules can take a tool away, as on 1.14.41 and newer. 1.1.65 and 1.2.27 only apply the agent's
+ * rules, and add none to an existing session.
  */
 export function obeysSessionRules(version: string | undefined): boolean {
   const [major = 0, minor = 0] = numbersOf(version)
   return major > 1 || (major === 1 && minor >= 14)
 }
 
-/** Whether `GET /file` fails for a directory that is not there: on 1.17.19 and newer. 1.14.41 and older list nothing. */
+/**
+ * Whether `GET /file` fails for a missing directory, as on 1.17.19 and newer. 1.14.41 and older return an empty list.
+ */
 export function tellsMissing(version: string | undefined): boolean {
   const [major = 0, minor = 0] = numbersOf(version)
   return major > 1 || (major === 1 && minor >= 17)
 }
 
-/** Servers before 1.2 keep the sessions of each project apart, do not page messages and send fewer heartbeats. */
+/**
+ * Whether the version is before 1.2. Such servers keep the sessions of each project apart, do not page messages and
+ * send fewer heartbeats.
+ */
 export function isBeforeOneTwo(version: string): boolean {
   return /^(0|1\.[01])\./.test(version)
 }

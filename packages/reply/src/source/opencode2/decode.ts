@@ -12,9 +12,9 @@ import { toDelta } from './decode/part.ts'
 import { createRepeatedDeltas } from './decode/repeated-delta.ts'
 
 export interface Decoder2 extends FrameDecoder {
-  /** What a frame says that need not be parsed as a whole; undefined if it has to be. `nothing` if it says nothing. */
+  /** Decodes a frame without parsing it as a whole. Undefined if it must be parsed, `nothing` if it has no event. */
   decodeUnparsed(data: string, at: number): ReplyEvent | 'nothing' | undefined
-  /** Decodes a parsed frame; undefined if it isn't one of this generation. */
+  /** Decodes a parsed frame. Undefined if it isn't of this generation. */
   decodeValue(value: unknown, at: number): readonly ReplyEvent[] | undefined
   readonly memory: Memory
 }
@@ -23,7 +23,7 @@ export interface Decoder2 extends FrameDecoder {
 export function createDecoder2({ onError }: { readonly onError?: OnError | undefined } = {}): Decoder2 {
   const memory = createMemory()
   const deltas = createRepeatedDeltas()
-  const isSecond = createSeen()
+  const isRepeated = createSeen()
   return { decode, decodeUnparsed, decodeValue, memory }
 
   function decode(data: string, at: number): ReplyEvent | readonly ReplyEvent[] {
@@ -33,7 +33,7 @@ export function createDecoder2({ onError }: { readonly onError?: OnError | undef
     try {
       value = JSON.parse(data)
     } catch {
-      // Omits the parser's own error: it quotes the text, including secrets.
+      // Omits the parser's own error, because it quotes the text, which may contain secrets.
       report(`Skipped a frame that is not JSON: ${excerptOf(data)}`)
       return []
     }
@@ -44,7 +44,7 @@ export function createDecoder2({ onError }: { readonly onError?: OnError | undef
 
   function decodeUnparsed(data: string, at: number): ReplyEvent | 'nothing' | undefined {
     const delta = deltas.read(data, at)
-    if (delta) return isSecond(delta.raw.id) ? 'nothing' : delta
+    if (delta) return isRepeated(delta.raw.id) ? 'nothing' : delta
     const type = typeOfUnstored(data)
     return type !== undefined && kindOf(type) === undefined && endsAsFrame(data) ? 'nothing' : undefined
   }
@@ -57,7 +57,7 @@ export function createDecoder2({ onError }: { readonly onError?: OnError | undef
       memory.reconnected()
       return [{ type: 'connected', at, raw }]
     }
-    if (frame.id !== undefined && isSecond(frame.id)) return []
+    if (frame.id !== undefined && isRepeated(frame.id)) return []
     const delta = toDelta(frame, at, raw)
     if (delta) return [delta]
     const missedIn = missedBefore(frame, memory)

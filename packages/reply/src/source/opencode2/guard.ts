@@ -4,13 +4,13 @@ import { toReadAgentRules } from './decode/choices.ts'
 import { listIn } from './decode/rest.ts'
 import type { Rest } from './rest.ts'
 
-/** How an operator makes OpenCode 2 ask in all sessions, its sub-agents' among them. */
+/** The config that makes OpenCode 2 ask in all sessions, including those of sub-agents. */
 export const configLines =
   '"permissions": [{ "action": "*", "resource": "*", "effect": "ask" }, { "action": "read", "resource": "*", "effect": "allow" }, { "action": "read", "resource": "*.env", "effect": "ask" }, { "action": "read", "resource": "*.env.*", "effect": "ask" }, { "action": "glob", "resource": "*", "effect": "allow" }, { "action": "grep", "resource": "*", "effect": "allow" }, { "action": "question", "resource": "*", "effect": "allow" }, { "action": "skill", "resource": "*", "effect": "allow" }]'
 
 /**
- * Whether all agents of a directory ask by their own rules, sub-agents among them. Preview builds take no rules with a
- * session; 2.0 lists a field for them, but could not be measured.
+ * Requires that all agents of a directory ask by their own rules, including sub-agents. Rejects with `unguarded`
+ * otherwise. Preview builds take no rules for a session. 2.0 documents a field for them, which could not be tested yet.
  */
 export async function requireGuard(
   { rest, name }: { readonly rest: Rest; readonly name: string },

@@ -3,25 +3,25 @@ import { type InboxRead, toReadInbox } from './decode/inbox.ts'
 import { listIn } from './decode/rest.ts'
 import type { Rest } from './rest.ts'
 
-/** Inputs that a session has and takes in later, oldest first. */
+/** The inputs that a session has not taken yet, oldest first. */
 export interface Inbox {
   read(sessionID: string): Promise<readonly InboxRead[]>
-  /** Those that run something: prompts that are not notes of ours. */
+  /** The ids of the prompts among them, without our notes. */
   prompts(sessionID: string): Promise<readonly string[]>
-  /** Whether the prompt will never run. */
+  /** Withdraws a prompt. Resolves with whether it will never run. */
   withdraw(sessionID: string, messageID: string): Promise<boolean>
 }
 
-/** Marks a prompt that runs nothing: the server lists it like one that waits. */
+/** Marks a note, because the server lists it like a prompt that waits. */
 export const note = { reply: 'note' } as const
 
-/** Preview builds call the inbox `pending`, and can't take anything back. */
+/** Preview builds call the inbox `pending` and can't withdraw anything. */
 export function createInbox(rest: Rest): Inbox {
   let route: 'inbox' | 'pending' = 'inbox'
   return { read, prompts, withdraw }
 
   async function read(sessionID: string): Promise<readonly InboxRead[]> {
-    // Another read may find the route in the meantime.
+    // Another read may change the route in the meantime.
     const tried = route
     try {
       return toReadInbox(listIn(await rest.get(`/session/${sessionID}/${tried}`)))
@@ -47,7 +47,7 @@ export function createInbox(rest: Rest): Inbox {
     try {
       await rest.delete(`/session/${sessionID}/inbox/${messageID}`)
     } catch (error) {
-      // It has begun in the meantime.
+      // The prompt has begun in the meantime.
       if (error instanceof ReplyError && (error.type === 'gone' || error.type === 'refused')) return false
       throw error
     }

@@ -27,7 +27,7 @@ export interface ReadingOptions {
   readonly rest: Rest
   readonly inbox: Inbox
   readonly memory: Memory
-  /** What is at work on the server. */
+  /** Reads the sessions of the server that are not idle. */
   readonly working: () => ReturnType<Reading['working']>
   readonly clock: Clock
   readonly onError: OnError
@@ -39,7 +39,7 @@ interface StateOptions {
   readonly status: WorkStatus | undefined
 }
 
-/** The list of sessions at work covers the whole server: it is requested once per reading. */
+/** Begins a reading. The list of running sessions covers the whole server, so it is requested once per reading. */
 export function startReading(options: ReadingOptions): Reading {
   const { rest, inbox, memory, onError } = options
   let active: Promise<ReadonlyMap<string, WorkStatus>> | undefined
@@ -50,9 +50,9 @@ export function startReading(options: ReadingOptions): Reading {
     return active
   }
 
-  /** The status comes first: what is read after it is at least as new, so a session that it calls idle is complete. */
+  /** Reads after the status. Everything is at least as new, so a session with the status idle is read complete. */
   async function readState(sessionID: string, { reach, note, status }: StateOptions) {
-    // Before the messages: what has left the inbox by then is one of them.
+    // Before the messages, so an input that has left the inbox by then is one of them.
     const waiting = await inbox.read(sessionID)
     return { status, waiting, history: await readHistory(rest, sessionID, reach, note) }
   }
@@ -66,7 +66,7 @@ export function startReading(options: ReadingOptions): Reading {
     const { sessionID } = place
     const info = await readSession(options, place)
     const first = await readState(sessionID, { reach, note, status: (await working()).get(sessionID) })
-    // A prompt without a step may be of a run that began between the two readings. Then the next ones show it.
+    // A prompt without a step may belong to a run that began between the two readings. A second read then shows it.
     const isSure = first.status !== undefined || first.history.messages.at(-1)?.head.role !== 'user'
     const again = { reach, note, status: isSure ? undefined : (await options.working()).get(sessionID) }
     const { status, waiting, history } = isSure ? first : await readState(sessionID, again)
@@ -78,12 +78,12 @@ export function startReading(options: ReadingOptions): Reading {
     const last = joined.at(-1)
     if (status === undefined && last && isInterrupted(last) && (await wasShutDown(options, sessionID)))
       cutIDs.add(last.head.id)
-    // A managed service resumes such a run: then it goes on with the next step.
+    // A managed service resumes such a run with the next step.
     const messages = joined.map((message, at) => {
       const isOver = joined[at + 1]?.head.role === 'assistant'
       return cutIDs.has(message.head.id) && !isOver ? withoutEnd(message) : message
     })
-    // An execution without a prompt or a step runs nothing of ours, such as a person's own shell command.
+    // An execution without a prompt or a step runs nothing of ours, for example a person's own shell command.
     const isIdle = history.isWhole && history.messages.every((message) => isCopied(message, info))
     return {
       info,
@@ -104,8 +104,8 @@ export async function readSession(
 ): Promise<SessionInfo> {
   const session = toReadSession(dataIn(await rest.get(`/session/${sessionID}`)))
   if (session) return session
-  const words = `The server's response for session ${JSON.stringify(sessionID)} is not a session.`
-  throw new ReplyError('malformed', words)
+  const message = `The server's response for session ${JSON.stringify(sessionID)} is not a session.`
+  throw new ReplyError('malformed', message)
 }
 
 export async function readWorking(rest: Rest): Promise<ReadonlyMap<string, WorkStatus>> {
@@ -159,7 +159,7 @@ async function readHistory(
   let limit = firstPage
   let cursor: string | undefined
   for (;;) {
-    // A cursor has the order of its page: newest first.
+    // A cursor keeps the order of its page, newest first.
     const query = cursor === undefined ? { limit: String(limit), order: 'desc' } : { limit: String(limit), cursor }
     const page = await rest.get(`/session/${sessionID}/message`, { query })
     const items = listIn(page)
@@ -188,7 +188,7 @@ export async function pages(
   }
 }
 
-/** Events name neither a session's parent nor a call's tool again. */
+/** Stores what later events don't repeat, such as a session's parent and a call's tool. */
 function remember(memory: Memory, info: SessionInfo, messages: readonly MessageRead[]): void {
   const session = memory.of(info.sessionID)
   session.info = info
@@ -207,7 +207,7 @@ function remember(memory: Memory, info: SessionInfo, messages: readonly MessageR
   }
 }
 
-/** The event that delivers an input names only its id. */
+/** Stores waiting inputs, because the event that delivers one only has its id. */
 function rememberWaiting(memory: Memory, sessionID: string, waiting: readonly InboxRead[]): void {
   const session = memory.of(sessionID)
   for (const { id, type, payload, createdAt } of waiting) {
@@ -217,7 +217,7 @@ function rememberWaiting(memory: Memory, sessionID: string, waiting: readonly In
   }
 }
 
-/** A fork begins with what it copied, which is older than itself and is over. */
+/** Whether a message was copied by a fork: it is older than the fork and has ended. */
 function isCopied({ head }: MessageRead, { createdAt: forkedAt = 0 }: SessionInfo): boolean {
   const { role, createdAt = forkedAt, completedAt, finish } = head
   const isOver = role === 'user' || (completedAt !== undefined && finish !== 'tool-calls')
@@ -229,24 +229,24 @@ function isInterrupted({ head }: MessageRead): boolean {
 }
 
 /**
- * Whether the run ended unheard because its server stopped. Its step reads like one that a person interrupted: only the
- * log says who did. It is experimental, and long without a place to begin.
+ * Whether the run ended unnoticed because its server stopped. Its step looks like one that a person interrupted, and
+ * only the log tells the reason. The log is experimental, and long without a start position.
  */
 async function wasShutDown({ rest, memory }: ReadingOptions, sessionID: string): Promise<boolean> {
-  const { heardSeq: after } = memory.of(sessionID)
+  const { lastSeq: after } = memory.of(sessionID)
   if (after === undefined) return false
   const query = { after: String(after) }
   const events = await rest.events(`/experimental/session/${sessionID}/log`, { query }).catch(() => [])
   return endReasonIn(events) === 'shutdown'
 }
 
-/** A step that was cut off with its server has no end. */
+/** Removes the end of a step that was cut off with its server. */
 function withoutEnd(message: MessageRead): MessageRead {
   const { error: _, finish: __, completedAt: ___, ...head } = message.head
   return { ...message, head }
 }
 
-/** Why the last execution in a session's log was interrupted; undefined if it was not. */
+/** Why the last execution in a session's log was interrupted. Undefined if it was not. */
 function endReasonIn(events: readonly unknown[]): string | undefined {
   const last = events.findLast(
     (event) => isFields(event) && typeof event.type === 'string' && event.type.startsWith('session.execution.'),

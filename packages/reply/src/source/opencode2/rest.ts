@@ -15,10 +15,10 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** Calls a route below `/api`. Errors say what failed and the cure. Responses are not validated here. */
+/** Calls routes below `/api`. Errors name the failure and the fix. Responses are not validated here. */
 export interface Rest {
   get(route: string, options?: CallOptions): Promise<unknown>
-  /** The data of a stream of events that the server ends. */
+  /** Returns the data of a stream of events that the server ends. */
   events(route: string, options?: CallOptions): Promise<readonly unknown[]>
   post(route: string, options?: CallOptions): Promise<unknown>
   delete(route: string, options?: CallOptions): Promise<unknown>
@@ -65,8 +65,8 @@ export function createRest({ address, maxAnswerBytes, ...options }: RestOptions)
     } catch (cause) {
       if (isClosed(cause)) throw cause
       if (isTooLarge(cause)) {
-        const words = `${address.url} answered ${name} with more than ${maxAnswerBytes} bytes: the response was not read.`
-        throw new ReplyError('too-large', `${words} Raise maxAnswerBytes if the server really has that much data.`)
+        const message = `${address.url} answered ${name} with more than ${maxAnswerBytes} bytes, so the response was not read. Raise maxAnswerBytes if the server really has that much data.`
+        throw new ReplyError('too-large', message)
       }
       throw noServer(address, `${reasonOf(cause)}, ${name}`, cause)
     }
@@ -76,15 +76,15 @@ export function createRest({ address, maxAnswerBytes, ...options }: RestOptions)
     try {
       return JSON.parse(text)
     } catch {
-      const words = `${address.url} answered ${name} with something that is not JSON: it is not an OpenCode server, or its version lacks this route.`
-      throw new ReplyError('not-opencode', `${words} Check the url and the server's version.`)
+      const message = `${address.url} answered ${name} with something that is not JSON: it is not an OpenCode server, or its version lacks this route. Check the url and the server's version.`
+      throw new ReplyError('not-opencode', message)
     }
   }
 
   function refused(name: string, status: number, text: string): ReplyError {
     if (status === 401 || status === 403) return unauthorized(address, status)
     const reason = reasonOf(jsonOr(text))
-    // An ask that was settled before is a conflict.
+    // A 409 for an ask means that it is already settled.
     if (status === 404 || (status === 409 && name.includes('/form/')))
       return new ReplyError('gone', `${address.url} no longer has this (${status} at ${name}): ${reason}`)
     return new ReplyError('refused', `${address.url} refused ${name} (${status}): ${reason}`)

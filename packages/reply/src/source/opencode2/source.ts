@@ -31,20 +31,20 @@ export interface OpenCode2Options {
   readonly address: Address
   readonly fetch: typeof fetch
   readonly clock: Clock
-  /** Numbers from 0 to 1. Default Math.random. */
+  /** Returns a number from 0 to 1. Default: `Math.random`. */
   readonly random?: (() => number) | undefined
-  /** A call fails after this long without an answer, in ms. */
+  /** How long a call waits for a response, in ms. */
   readonly deadlineMs: number
-  /** The largest body of an answer, in bytes. */
+  /** The maximum size of a response, in bytes. */
   readonly maxAnswerBytes: number
-  /** Receives what was malformed and left out. */
+  /** Receives malformed items that were left out. */
   readonly onError: OnError
 }
 
-/** A heartbeat comment comes every 15 s; the vendor's own client waits for three. */
+/** A heartbeat comment comes every 15 s. The vendor's own client waits for three. */
 const silenceMs = 45_000
 
-/** Servers of OpenCode 2. */
+/** A source for servers of OpenCode 2. */
 export function createOpenCode2(options: OpenCode2Options): OpenCodeSource {
   const { address, clock, onError } = options
   const decoder = createDecoder2({ onError })
@@ -110,16 +110,16 @@ export function createOpenCode2(options: OpenCode2Options): OpenCodeSource {
       takesPromptsWhileBusy: true,
       queuesPrompts: true,
       listsEverywhere: true,
-      // A prompt that starts nothing waits for the next one.
+      // A note waits for the next prompt.
       showsNotes: false,
     }
   }
 
-  /** The server answers alike whether there was one. */
+  /** Looks the rule up first, because the server's response is the same if it doesn't exist. */
   async function removeRule(id: string): Promise<void> {
     const rules = toReadRules(listIn(await rest.get('/permission/saved')))
     if (!rules.some((rule) => rule.id === id))
-      throw new ReplyError('gone', `The server allows nothing by the rule ${id} any more.`)
+      throw new ReplyError('gone', `The server has no saved rule ${id}. List the current ones with savedRules.`)
     await rest.delete(`/permission/saved/${encodeURIComponent(id)}`)
   }
 
@@ -207,7 +207,7 @@ export function createOpenCode2(options: OpenCode2Options): OpenCodeSource {
     message: string | undefined,
     signal: AbortSignal | undefined,
   ): Promise<void> {
-    // `reply` in preview builds, which ignore `decision`: its name in 2.0.
+    // Preview builds call it `reply` and ignore `decision`, its name in 2.0.
     const body = { reply: decision, decision, message }
     await rest.post(`/session/${sessionID}/permission/${requestID}/reply`, { body, signal })
   }
@@ -233,7 +233,7 @@ function modelOf({
   return { id: modelID, providerID, variant }
 }
 
-/** What OpenCode 2 has no field for must not be dropped silently. */
+/** Throws for fields that OpenCode 2 doesn't have, instead of dropping them silently. */
 function refuseUnknown({ parts = [], ...input }: SourcePrompt): void {
   refuseLoneVariant(input)
   const { system, tools, format } = input
@@ -241,13 +241,13 @@ function refuseUnknown({ parts = [], ...input }: SourcePrompt): void {
   const part = parts.find(({ type }) => type !== 'text' && type !== 'file')?.type
   const what = unknown ?? (part && `a part of type "${part}"`)
   if (what === undefined) return
-  throw new ReplyError('unsupported', `OpenCode 2 does not take ${what} with a prompt; leave it out.`)
+  throw new ReplyError('unsupported', `OpenCode 2 does not take ${what} with a prompt. Leave it out.`)
 }
 
-/** A variant is a field of the model on the wire. */
+/** Throws for a variant without a model, because on the wire it is a field of the model. */
 function refuseLoneVariant({ model, variant }: Pick<SourcePrompt, 'model' | 'variant'>): void {
   if (variant === undefined || model) return
-  throw new ReplyError('unsupported', 'OpenCode 2 takes a variant only with its model; give both, or leave it out.')
+  throw new ReplyError('unsupported', 'OpenCode 2 takes a variant only with its model. Pass both, or leave it out.')
 }
 
 function created(value: unknown): SessionInfo {

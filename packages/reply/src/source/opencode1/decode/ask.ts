@@ -3,11 +3,11 @@ import type { AskCall, PermissionAsk, QuestionAsk } from '../../../ask.ts'
 import { isFields } from '../../../fields.ts'
 import type { oldPermissionSchema, permissionSchema, questionSchema } from './schema.ts'
 
-/** Where and when an ask was read. */
+/** When and for which directory an ask was read. */
 export interface Seen {
-  /** Ms since the epoch. */
+  /** In ms since the epoch. */
   readonly at: number
-  /** The directory that the frame came from, or that the list was read for. */
+  /** The directory of the frame or of the list. */
   readonly directory: string | undefined
 }
 
@@ -25,7 +25,7 @@ export function toQuestion(wire: z.infer<typeof questionSchema>, seen: Seen): Qu
   }
 }
 
-/** A single literal: spreading takes longer than parsing the whole frame. */
+/** A single literal, because spreading takes longer than parsing the whole frame. */
 export function toPermission(wire: z.infer<typeof permissionSchema>, { at, directory }: Seen): PermissionAsk {
   const ask: PermissionAsk = {
     requestID: wire.id,
@@ -48,7 +48,7 @@ export function toPermission(wire: z.infer<typeof permissionSchema>, { at, direc
 }
 
 /**
- * The permission to repeat the same call a third time names no call; its metadata holds the call instead (OpenCode's
+ * The permission to repeat the same call a third time has the call in its metadata instead of a field (OpenCode's
  * `session/processor.ts`).
  */
 function loopingCall({ permission, tool: place, metadata }: z.infer<typeof permissionSchema>): AskCall | undefined {

@@ -22,24 +22,24 @@ export function propertiesOf({ properties }: Frame): Fields {
   return isFields(properties) ? properties : {}
 }
 
-/** Longer frames are not worth the test, which reads all of a frame. In UTF-16 units. */
+/** In UTF-16 units. The check reads the whole frame, so it doesn't pay off for longer ones. */
 const maxLength = 300
 
-/** A string without escapes: the same text in JSON as what it means. */
+/** A string without escapes, whose JSON text equals its value. */
 const text = '"[ -!#-[\\]-~]*"'
 const frame = `\\{(?:"id":${text},)?"type":"([\\w.]+)","properties":\\{(?:"\\w+":(?:${text}|\\[\\])(?:,(?=")|(?=\\})))*\\}\\}`
 const bare = new RegExp(`^${frame}$`)
 const wrapped = new RegExp(`^\\{"directory":${text},"project":${text},"payload":${frame}\\}$`)
 
 /**
- * The type of a short frame whose properties are plain strings and empty lists. Undefined for all other frames, also
- * for what isn't JSON: a frame of a type that concerns no reply needs no parsing then. Servers send many of those, such
- * as the names of all plugins for each directory.
+ * The type of a short frame whose properties are plain strings and empty lists. Undefined for all other frames and for
+ * invalid JSON. Avoids parsing frames of a type that concerns no reply. Servers send many of those, for example with
+ * the names of all plugins for each directory.
  */
 export function typeOfPlainFrame(data: string): string | undefined {
   if (data.length > maxLength) return undefined
   const isWrapped = data.startsWith('{"directory":')
-  // One more brace means that a property is an object: no form has those.
+  // Another brace means that a property is an object, which no form has.
   if (data.endsWith('}}}') !== isWrapped) return undefined
   return (isWrapped ? wrapped : bare).exec(data)?.[1]
 }

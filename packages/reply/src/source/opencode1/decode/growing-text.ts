@@ -2,42 +2,42 @@ import { isFields } from '../../../fields.ts'
 import { endOf, isAt, stringIn } from '../../decode/json-text.ts'
 import { type Frame, propertiesOf, unwrap } from './frame.ts'
 
-/** A frame in which a part's text was repeated up to a delta, and the delta. */
+/** A frame that repeats a part's text before the delta. */
 interface Template {
   readonly data: string
-  /** Where the part's text ends in it: the place of its closing quote. */
+  /** The index of the closing quote of the part's text. */
   readonly textEnd: number
-  /** What is between the text and the delta, their quotes included. */
+  /** The text between the part's text and the delta, including their quotes. */
   readonly middle: string
   /** The end of the frame, from the delta's closing quote on. */
   readonly tail: string
-  /** The frame as it was parsed, with its wrapping if it has one. */
+  /** The parsed frame, with its wrapping if it has one. */
   readonly value: object
   readonly frame: Frame
   readonly part: object
   readonly text: string
 }
 
-/** Shorter frames are parsed: making a template takes as long as parsing several of them. In UTF-16 units. */
+/** In UTF-16 units. Shorter frames are parsed, because creating a template takes as long as parsing several of them. */
 const minLength = 512
 
 /**
- * Parses frames with a part's whole text and the delta that it has grown by, as servers before 1.2 send for each delta.
- * They are nearly all of such a stream, and each differs from the one before only in the end of the text.
+ * Parses frames with a part's whole text and its last delta, which servers before 1.2 send for each delta. Nearly all
+ * frames of such a stream are of this kind, and each differs from the one before only in the end of the text.
  */
 export function createGrowingTexts() {
   let lastID: unknown
   let template: Template | undefined
   return { parse, learn }
 
-  /** The same as `JSON.parse`; undefined if the frame has to be parsed by it. */
+  /** Returns the same as `JSON.parse`. Undefined if the frame has to be parsed by it. */
   function parse(data: string): unknown {
     const next = template && grown(template, data)
     if (next) template = next
     return next?.value
   }
 
-  /** Takes a frame with a part that `JSON.parse` has parsed. */
+  /** Learns from a frame with a part that `JSON.parse` has parsed. */
   function learn(data: string, value: unknown): void {
     if (data.length < minLength) return
     const frame = unwrap(value)
@@ -89,7 +89,10 @@ function templateOf(data: string, { delta, ...parsed }: Parsed): Template | unde
   return isTrue(template, data.slice(0, textAt + 1)) ? template : undefined
 }
 
-/** Whether the text and the delta are where the template has them: the rest is the same, so it says the same. */
+/**
+ * Whether the text and the delta are where the template has them. The rest is the same text, so it has the same
+ * meaning.
+ */
 function isTrue({ middle, tail }: Template, head: string): boolean {
   try {
     const probe = unwrap(JSON.parse(`${head}a text${middle}a delta${tail}`))

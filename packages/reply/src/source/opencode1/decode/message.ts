@@ -51,7 +51,10 @@ function toModel(wire: z.infer<typeof headSchema>): MessageHead['model'] {
   return { providerID: wire.providerID, modelID: wire.modelID }
 }
 
-/** Converts a wire error to the model. Its message is the provider's or the server's sentence, or empty if it sent none; `raw` has all. */
+/**
+ * Converts a wire error to the model. Its message is the provider's or the server's, or empty if there is none. `raw`
+ * has everything.
+ */
 export function toFailure(wire: z.infer<typeof failureSchema>): ReplyFailure {
   return {
     name: wire.name ?? 'UnknownError',

@@ -28,7 +28,7 @@ function readUnknown(wire: unknown): PartRead | z.core.$ZodError {
     : any.error
 }
 
-/** The streamed types are frequent, so each is a single literal; see `reduce/shape.ts`. */
+/** The streamed types are frequent, so each is a single literal (see `reduce/shape.ts`). */
 const builders: Builders = {
   text: toText,
   reasoning: ({ id, messageID, time, text }, raw) => ({
@@ -65,7 +65,7 @@ function whole({ id, messageID }: { readonly id: string; readonly messageID: str
   return { id, messageID, status: 'sealed', hole: undefined, raw } as const
 }
 
-/** A text without any times was never streamed, so it is complete. */
+/** A text without times was never streamed, so it is complete. */
 function statusOf(time: { start?: number | undefined; end?: number | undefined } | undefined): PartStatus {
   return time === undefined || time.end !== undefined ? 'sealed' : 'open'
 }

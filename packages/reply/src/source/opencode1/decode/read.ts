@@ -20,13 +20,16 @@ type Readers = {
 }
 type Decoded = ReplyEvent | $ZodError | undefined
 
-/** Reads a frame of one type: returns the event or the validation error. Undefined if it belongs to no session. */
+/**
+ * Reads a frame of one type. Returns the event or the validation error, or undefined if the frame belongs to no
+ * session.
+ */
 export type FrameReader = (frame: { readonly properties?: unknown }, seen: Seen) => Decoded
 
 export function firstIssue(error: $ZodError): string {
   let issue = error.issues[0]
   const path: PropertyKey[] = ['properties']
-  // The first of several allowed shapes is the current one; its error is the most useful.
+  // The first of several allowed shapes is the current one, so its error is the most useful.
   for (; issue?.code === 'invalid_union' && issue.errors[0]?.[0]; [issue] = issue.errors[0]) path.push(...issue.path)
   return issue ? `${[...path, ...issue.path].join('.')}: ${issue.message}` : error.message
 }

@@ -4,13 +4,13 @@ import { copied, endOf, isAt, stringIn } from '../../decode/json-text.ts'
 import { createRepeats, putNewest } from '../../decode/newest.ts'
 import { type Frame, propertiesOf, unwrap } from './frame.ts'
 
-/** A delta whose frame is not parsed as a whole: it differs from one before only in its id and its delta. */
+/** A delta whose frame is not parsed as a whole. It differs from an earlier one only in its id and its delta. */
 export interface RepeatedDelta extends DeltaEvent {
-  /** Has no id on servers whose events have none. */
+  /** Without an id on servers whose events have none. */
   readonly raw: Frame
 }
 
-/** What all frames with deltas of one part have in common. */
+/** The text that all frames with deltas of one part share. */
 interface Template {
   /** The text up to the id's closing quote, or without an id up to the delta's opening quote. */
   readonly head: string
@@ -18,22 +18,22 @@ interface Template {
   readonly middle: string | undefined
   /** The text from the delta's closing quote on. */
   readonly tail: string
-  /** Where the part's id is in the text, unless the event's id has another length. */
+  /** The index of the part's id in the text, unless the event's id has another length. */
   readonly partID: { readonly from: number; readonly to: number }
   readonly frame: Frame
   readonly properties: Fields
   readonly event: DeltaEvent
 }
 
-/** How many parts are remembered: several sessions may write at once. */
+/** How many parts are kept, because several sessions may stream at once. */
 const maxParts = 2048
 
 const key = '"delta":'
 const partLabel = '"partID":"'
 
 /**
- * Reads frames with deltas of one part, which make up most of a stream: parsing the whole of each takes most of the time
- * that reading them takes.
+ * Reads frames with deltas of one part without parsing the whole of each. They make up most of a stream, and parsing
+ * takes most of the time.
  */
 export function createRepeatedDeltas() {
   const isWorthTemplate = createRepeats(maxParts)
@@ -42,12 +42,12 @@ export function createRepeatedDeltas() {
   let newest: Template | undefined
   return { read, learn }
 
-  /** The event, received at `at`, in ms since the epoch. Undefined if the frame has to be parsed. */
+  /** Returns the event, received at `at`, in ms since the epoch. Undefined if the frame has to be parsed. */
   function read(data: string, at: number): RepeatedDelta | undefined {
     if (!newest) return undefined
     const same = readAs(newest, data, at)
     if (same) return same
-    // Ids have the same length, so another part's id is where this one's is. Most frames are of other types.
+    // Ids have the same length, so another part's id is in the same place. Most frames are of other types.
     if (!isAt(data, newest.partID.from - partLabel.length, partLabel)) return undefined
     const other = templates.get(data.slice(newest.partID.from, newest.partID.to))
     return other && readAs(other, data, at)
@@ -63,14 +63,14 @@ export function createRepeatedDeltas() {
     const id = middle === undefined ? undefined : stringIn(data, head.length - 1, idEnd)
     if (delta === undefined || (middle !== undefined && id === undefined)) return undefined
     newest = template
-    // A spread of a condition takes twice as long.
+    // A conditional spread takes twice as long.
     const raw: { -readonly [K in keyof Frame]: Frame[K] } = { ...frame, properties: { ...properties, delta } }
     if (id !== undefined) raw.id = id
     const { sessionID, messageID, partID, field } = event
     return { type: 'delta', at, raw, sessionID, messageID, partID, field, delta }
   }
 
-  /** Takes a delta that was parsed. */
+  /** Learns from a parsed delta. */
   function learn(data: string, event: DeltaEvent): void {
     const { partID, field } = event
     const template = isWorthTemplate(`${partID} ${field}`) ? templateOf(data, event) : undefined
@@ -80,7 +80,7 @@ export function createRepeatedDeltas() {
   }
 }
 
-/** Undefined if the text isn't written as servers write it. */
+/** Undefined if the text doesn't have the form that servers write. */
 function templateOf(data: string, event: DeltaEvent): Template | undefined {
   const frame = unwrap(event.raw)
   if (!frame) return undefined
@@ -90,7 +90,7 @@ function templateOf(data: string, event: DeltaEvent): Template | undefined {
   const idText = typeof id === 'string' ? JSON.stringify(id) : undefined
   const idAt = idText === undefined ? 0 : data.indexOf(`"id":${idText}`) + '"id":'.length
   if (tail === undefined || opening < key.length) return undefined
-  // Nothing but the delta may stand between the two.
+  // Only the delta may be between the two.
   if (stringIn(data, opening, data.length - tail.length) !== event.delta) return undefined
   const from = data.indexOf(`"${event.partID}"`) + 1
   const rest = { tail, partID: { from, to: from + event.partID.length }, frame, properties: propertiesOf(frame), event }
@@ -105,7 +105,9 @@ function templateOf(data: string, event: DeltaEvent): Template | undefined {
   return isTrue(template) ? template : undefined
 }
 
-/** Whether the id and the delta are where the template has them: the rest is the same text, so it says the same. */
+/**
+ * Whether the id and the delta are where the template has them. The rest is the same text, so it has the same meaning.
+ */
 function isTrue({ head, middle, tail }: Template): boolean {
   const text = middle === undefined ? `${head}"delta${tail}` : `${head}id${middle}"delta${tail}`
   try {

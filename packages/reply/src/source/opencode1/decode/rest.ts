@@ -12,7 +12,7 @@ import { toHead, toSession } from './message.ts'
 import { toPart } from './part.ts'
 import { headSchema, permissionSchema, questionSchema, sessionSchema, statusSchema, todoSchema } from './schema.ts'
 
-/** Converts REST responses to the model. Reports and drops a list's malformed items; keeps the rest. */
+/** Converts REST responses to the model. Reports and drops malformed items of a list, and keeps the rest. */
 
 const readMessageSchema = z.looseObject({ info: z.unknown(), parts: z.array(z.unknown()) })
 
@@ -36,7 +36,7 @@ function toReadPart(value: unknown, onError: OnError): Part[] {
   return []
 }
 
-/** A session in a response; undefined if it isn't one. */
+/** A session in a response. Undefined if it isn't one. */
 export function toReadSession(value: unknown): SessionInfo | undefined {
   const session = sessionSchema.safeParse(value, inEnglish)
   if (!session.success) return undefined
@@ -67,7 +67,7 @@ export function toReadPermissions(value: unknown, seen: Seen, onError: OnError):
   return validIn(value, permissionSchema, 'permission', onError).map((permission) => toPermission(permission, seen))
 }
 
-/** The sessions that are not idle. Absent means idle. A status that is not known is reported, and counts as busy. */
+/** The sessions that are not idle. Reports an unknown status, which counts as busy. */
 export function toReadStatuses(value: unknown, onError: OnError): ReadonlyMap<string, WorkStatus> {
   const isTable = typeof value === 'object' && value !== null && !Array.isArray(value)
   if (!isTable) complain('table of statuses', undefined, onError)
@@ -142,7 +142,7 @@ const agentSchema = z.looseObject({
   hidden: z.nullish(z.boolean()),
 })
 
-/** The agents that people may choose or that other agents start; not the server's own helpers. */
+/** The agents that people can choose and those that other agents start, without the server's own helpers. */
 export function toReadAgents(value: unknown, onError: OnError): readonly AgentInfo[] {
   return validIn(value, agentSchema, 'agent', onError).flatMap(({ name, description, mode, hidden }) =>
     hidden === true ? [] : [{ name, description: description ?? undefined, isPrimary: mode !== 'subagent' }],
@@ -152,7 +152,10 @@ export function toReadAgents(value: unknown, onError: OnError): readonly AgentIn
 const ruleSchema = z.object({ permission: z.string(), pattern: z.string(), action: z.enum(['allow', 'ask', 'deny']) })
 const ruledSchema = z.looseObject({ name: z.string(), mode: z.string(), permission: z.catch(z.array(ruleSchema), []) })
 
-/** All agents with their rules, hidden ones too. An agent whose rules can't be read has none: it doesn't ask. */
+/**
+ * All agents with their rules, including hidden ones. An agent whose rules can't be read has none, so it counts as one
+ * that doesn't ask.
+ */
 export function toReadAgentRules(
   value: unknown,
 ): readonly { readonly name: string; readonly mode: string; readonly rules: readonly PermissionRule[] }[] {
@@ -160,7 +163,7 @@ export function toReadAgentRules(
   return (read.data ?? []).map(({ name, mode, permission }) => ({ name, mode, rules: permission }))
 }
 
-/** A session's own rules. Empty if it has none, or they can't be read. */
+/** A session's own rules. Empty if it has none or they can't be read. */
 export function toReadRules(session: unknown): readonly PermissionRule[] {
   const read = z.looseObject({ permission: z.array(ruleSchema) }).safeParse(session, inEnglish)
   return read.data?.permission ?? []
@@ -172,7 +175,7 @@ const startSchema = z.looseObject({
   subtask: z.catch(z.optional(z.boolean()), undefined),
 })
 
-/** Who answers each command. Undefined if that can't be read. */
+/** The agent that answers each command. Undefined if that can't be read. */
 export function toReadCommandStarts(value: unknown): readonly z.infer<typeof startSchema>[] | undefined {
   return z.array(startSchema).safeParse(value, inEnglish).data
 }
@@ -180,7 +183,7 @@ export function toReadCommandStarts(value: unknown): readonly z.infer<typeof sta
 const commandSchema = z.looseObject({
   name: z.string(),
   description: z.nullish(z.string()),
-  // Of a prompt of an MCP server it is an empty object.
+  // For a prompt of an MCP server, it is an empty object.
   template: z.catch(z.optional(z.string()), undefined),
 })
 
@@ -192,7 +195,7 @@ export function toReadCommands(value: unknown, onError: OnError): readonly Comma
   }))
 }
 
-/** The valid items of a list; reports the others. */
+/** Returns the valid items of a list and reports the others. */
 function validIn<S extends z.ZodMiniType>(
   value: unknown,
   schema: S,
@@ -214,6 +217,6 @@ function listOf(value: unknown): readonly unknown[] {
 
 function complain(what: string, error: z.core.$ZodError | undefined, onError: OnError): void {
   const issue = error?.issues[0]
-  const words = issue ? [issue.path.join('.'), issue.message].filter(Boolean).join(': ') : 'not an object'
-  onError(new ReplyError('malformed', `Left out a malformed ${what} read over REST: ${words}`))
+  const problem = issue ? [issue.path.join('.'), issue.message].filter(Boolean).join(': ') : 'not an object'
+  onError(new ReplyError('malformed', `Left out a malformed ${what} read over REST: ${problem}`))
 }

@@ -1,8 +1,8 @@
 import * as z from 'zod/mini'
 
 /**
- * The wire's shapes, as loose as its servers: unknown keys pass, and fields that some version omits are optional. Lists
- * only the fields that the reducer needs. `decode.ts` checks deltas by hand, for speed.
+ * The shapes of the wire, as loose as the servers: unknown keys pass, and fields that some version omits are optional.
+ * Contains only the fields that the reducer needs. `decode.ts` checks deltas by hand, for speed.
  */
 const id = z.string().check(z.minLength(1))
 const record = z.record(z.string(), z.unknown())
@@ -43,7 +43,7 @@ export const headSchema = z.looseObject({
   error: z.optional(failureSchema),
   tokens: z.optional(tokensSchema),
   cost: z.optional(z.number()),
-  /** An object in a user message (its title and diffs), a flag in an assistant's. */
+  /** In a user message an object with its title and diffs, in an assistant's a flag. */
   summary: z.optional(z.unknown()),
   /** The value of a prompt with a `format`. */
   structured: z.optional(z.unknown()),
@@ -126,7 +126,7 @@ export const permissionSchema = z.looseObject({
   tool: z.optional(z.looseObject({ messageID: z.string(), callID: z.string() })),
 })
 
-/** `permission.updated`, the same thing on servers up to 1.0.223. */
+/** `permission.updated`, its name on servers up to 1.0.223. */
 export const oldPermissionSchema = z.looseObject({
   id,
   sessionID: id,

@@ -2,14 +2,14 @@ import type * as z from 'zod/mini'
 import type { PermissionAsk, QuestionAsk } from '../../../ask.ts'
 import type { permissionSchema, WireForm } from './schema.ts'
 
-/** Where and when an ask was read. */
+/** When and for which directory an ask was read. */
 export interface Seen {
-  /** Ms since the epoch. */
+  /** In ms since the epoch. */
   readonly at: number
   readonly directory: string | undefined
 }
 
-/** A single literal: spreading takes longer than parsing the whole frame. */
+/** A single literal, because spreading takes longer than parsing the whole frame. */
 export function toPermission(wire: z.infer<typeof permissionSchema>, { at, directory }: Seen): PermissionAsk {
   const { id, sessionID, source, action, resources, save = [], metadata = {}, message } = wire
   return {
@@ -30,7 +30,7 @@ export function toPermission(wire: z.infer<typeof permissionSchema>, { at, direc
   }
 }
 
-/** A form's fields become questions. What is neither a choice nor a yes or no is asked as text. */
+/** Converts a form's fields to questions. A field that is neither a choice nor a yes or no becomes a text question. */
 export function toQuestion(wire: WireForm, { at, directory }: Seen): QuestionAsk {
   const { id, sessionID, metadata } = wire
   return {
@@ -61,7 +61,7 @@ const yesOrNo = [
   { value: false, label: 'No', description: '' },
 ]
 
-/** The answer to a form, from one list per field. A value has the type of its field. */
+/** Converts one list of answers per field to the form's answer. Each value has its field's type. */
 export function toFormAnswer(
   form: WireForm,
   answers: readonly (readonly string[])[],
@@ -74,7 +74,7 @@ export function toFormAnswer(
   return Object.fromEntries(pairs)
 }
 
-/** The same as lists of labels, in the order of the fields. */
+/** Converts a form's answer to lists of labels, in the order of the fields. */
 export function toAnswers(form: WireForm, answer: Readonly<Record<string, unknown>>): readonly (readonly string[])[] {
   return form.fields.map((field) => {
     const value = answer[field.key]

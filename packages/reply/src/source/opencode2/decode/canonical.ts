@@ -1,15 +1,17 @@
 import { type Fields, isFields } from '../../../fields.ts'
 
 interface PreviewName {
-  /** The name that 2.0 gives to this type. */
+  /** The type's name in 2.0. */
   readonly type: string
-  /** What readers use of the data, under the names of 2.0. Literals: spreading takes several times as long. */
+  /**
+   * Returns the data that readers use, under the names of 2.0. Literals, because spreading takes several times as long.
+   */
   readonly dataOf: (data: Fields) => Fields
 }
 
 /**
- * What the preview builds called otherwise gets the names of 2.0, so that all other code knows those alone. Recordings
- * of both are read side by side.
+ * Renames what preview builds name differently, so that all other code only knows the names of 2.0. Recordings of both
+ * are read side by side.
  */
 export const previewNames: ReadonlyMap<string, PreviewName> = new Map([
   ['session.input.admitted', { type: 'session.inbox.enqueued', dataOf: admitted }],
@@ -33,7 +35,7 @@ function promoted({ sessionID, inputID: inboxID }: Fields): Fields {
   return { sessionID, inboxID }
 }
 
-/** The preview carries the session as `GET /session` shows it, with a flat directory. */
+/** The preview sends the session as `GET /session` shows it, with a flat directory. */
 function created(data: Fields): Fields {
   const { sessionID, info } = data
   if (!isFields(info)) return data
@@ -62,7 +64,7 @@ export function canonicalPermission(permission: Fields): Fields {
   return { ...permission, source: renamedCall(permission.source) }
 }
 
-/** An input that waits, from a list: preview builds have its time and content under other names. */
+/** A waiting input, from a list. Preview builds have its time and content under other names. */
 export function canonicalInput(input: Fields): Fields {
   const { timeCreated } = input
   return {

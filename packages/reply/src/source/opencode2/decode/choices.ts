@@ -47,7 +47,10 @@ const ruledSchema = z.looseObject({
   ),
 })
 
-/** All agents with their rules, hidden ones too. An agent whose rules can't be read has none: it doesn't ask. */
+/**
+ * All agents with their rules, including hidden ones. An agent whose rules can't be read has none, so it counts as one
+ * that doesn't ask.
+ */
 export function toReadAgentRules(
   items: readonly unknown[],
 ): readonly { readonly name: string; readonly rules: readonly PermissionRule[] }[] {

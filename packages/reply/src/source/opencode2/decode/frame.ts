@@ -5,23 +5,23 @@ import { type FrameKind, kindOf } from './kinds.ts'
 /** One frame of the event stream: `{ id, created, type, data, location?, durable? }`. */
 export interface Frame {
   readonly id: string | undefined
-  /** The name that 2.0 gives to this type. */
+  /** The type's name in 2.0. */
   readonly type: string
   /** Undefined for a type that concerns no reply. */
   readonly kind: FrameKind | undefined
-  /** What the server sent. */
+  /** The data as the server sent it. */
   readonly wire: Fields
-  /** The same under the names of 2.0. */
+  /** The data under the names of 2.0. */
   readonly data: Fields
   /** When the server created it, in ms since the epoch. Absent in the first frame of a connection. */
   readonly created: number | undefined
-  /** Absent from the frames that name none, such as those of an execution. */
+  /** The session's directory. Absent from frames that name none, for example those of an execution. */
   readonly directory: string | undefined
-  /** Counts what a session stores. Absent from frames of what it doesn't store, such as deltas. */
+  /** The number of a stored event in its session. Absent from events that aren't stored, such as deltas. */
   readonly seq: number | undefined
 }
 
-/** Reads a frame's envelope; undefined if it isn't one of this generation: version 1 has `properties`, not `data`. */
+/** Reads a frame's envelope. Undefined if it isn't of this generation: version 1 has `properties` instead of `data`. */
 export function frameOf(value: unknown): Frame | undefined {
   if (!isFields(value)) return undefined
   const { type, data, id, created, location, durable } = value
@@ -44,23 +44,23 @@ export function frameOf(value: unknown): Frame | undefined {
 const idStart = '{"id":"'
 const created = '","created":'
 const typeStart = ',"type":"'
-/** What a session stores is counted: such a frame has to be read, whatever its type. */
+/** Stored events are numbered, so their frames have to be read, whatever the type. */
 const count = '"durable"'
 const quote = 34
 const letterD = 100
 
 /**
- * The type of a frame that stores nothing and has nothing but an id and a time before its type. Undefined for all other
- * frames. One in seven of a server's frames concerns no reply, and need not be parsed to know that.
+ * The type of a frame that isn't stored and only has an id and a time before its type. Undefined for all other frames.
+ * Avoids parsing frames that concern no reply, which are one in seven.
  */
 export function typeOfUnstored(data: string): string | undefined {
   const idEnd = data.indexOf('"', idStart.length)
   const timeEnd = data.indexOf(',', idEnd + created.length)
   const start = timeEnd + typeStart.length
-  // Tells most other frames, at less than the comparisons below.
+  // Rules out most other frames, at a lower cost than the comparisons below.
   if (data.charCodeAt(start - 1) !== quote) return undefined
   const end = data.indexOf('"', start)
-  // Where servers write what is stored.
+  // Where servers write the number of a stored event.
   if (data.charCodeAt(end + 3) === letterD && isAt(data, end + 2, count)) return undefined
   if (!isAt(data, timeEnd, typeStart) || !isAt(data, 0, idStart) || !isAt(data, idEnd, created)) return undefined
   return data.includes(count, end) ? undefined : data.slice(start, end)

@@ -3,7 +3,7 @@ import { inEnglish } from '../../decode/check.ts'
 import { canonicalInput } from './canonical.ts'
 import { inboxSchema, type WirePrompt } from './schema.ts'
 
-/** An input that a session has and takes in later. */
+/** An input that a session has not taken yet. */
 export interface InboxRead {
   readonly id: string
   /** `user` is a prompt. */

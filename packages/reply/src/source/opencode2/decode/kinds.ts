@@ -9,17 +9,17 @@ import { eventSchemas } from './schema.ts'
 
 type FrameReader = (context: Context) => readonly ReplyEvent[] | z.core.$ZodError
 
-/** What is known of a type of frame. */
+/** A known type of frame. */
 export interface FrameKind {
-  /** The name that 2.0 gives to this type. */
+  /** The type's name in 2.0. */
   readonly type: string
-  /** What readers use of the data, under the names of 2.0. Undefined if they are the same. */
+  /** Returns the data that readers use, under the names of 2.0. Undefined if the names are the same. */
   readonly dataOf: ((data: Fields) => Fields) | undefined
-  /** Turns the frame into events, or returns the validation error. Undefined if it is read without a schema. */
+  /** Converts the frame to events, or returns the validation error. Undefined if it is read without a schema. */
   readonly read: FrameReader | undefined
 }
 
-/** By its name on the wire. Undefined for a type that concerns no reply. */
+/** Finds a type by its name on the wire. Undefined for a type that concerns no reply. */
 export function kindOf(type: string): FrameKind | undefined {
   return kinds.get(type)
 }
@@ -27,7 +27,7 @@ export function kindOf(type: string): FrameKind | undefined {
 function frameReaderOf<T extends WireType>(type: T): FrameReader {
   const schema = eventSchemas[type]
   const read = readers[type]
-  // What fits needs no parsing, which would copy it.
+  // Data that fits needs no parsing, which would copy it.
   const fits = checkOf(schema)
   return (context) => {
     const { data } = context.frame

@@ -5,20 +5,20 @@ import type { SessionInfo } from '../../port.ts'
 import type { Frame } from './frame.ts'
 import type { WireForm, WirePrompt } from './schema.ts'
 
-/** A prompt that was accepted but may not be in the session yet. */
+/** An accepted prompt that may not be in the session yet. */
 export interface InboxItem {
-  /** `user` is a prompt; the server adds others by itself. */
+  /** `user` is a prompt. The server adds other types itself. */
   readonly type: string
   readonly text?: string | undefined
   readonly files?: WirePrompt['files']
   readonly metadata?: WirePrompt['metadata']
 }
 
-/** A tool call: later events name neither the tool nor the input again. */
+/** A tool call, because later events repeat neither its tool nor its input. */
 export interface Call {
   readonly tool: string
   readonly input: Readonly<Record<string, unknown>>
-  /** The input is complete: the server said what it runs. */
+  /** Whether the input is complete. */
   readonly isCalled: boolean
   readonly metadata?: Readonly<Record<string, unknown>> | undefined
   readonly startedAt?: number | undefined
@@ -27,56 +27,59 @@ export interface Call {
 /** Tokens and cost, in US dollars. */
 export type Spent = Omit<SummaryStep, 'messageID'>
 
-/** A compaction at work. Its end doesn't repeat its message, nor what it cost. */
+/** A running compaction. Its end doesn't repeat its message or its cost. */
 interface SummaryMemory {
   readonly messageID: string
-  /** What the newest call of the model cost. Undefined until one has ended since the compaction began. */
+  /** The cost of the newest model call. Undefined until one has ended since the compaction began. */
   call: Spent | undefined
 }
 
 export interface SessionMemory {
   info: SessionInfo
-  /** The session was introduced by an event or a read, so its parent is known. */
+  /** Whether an event or a read introduced the session, so its parent is known. */
   isKnown: boolean
   readonly inbox: Map<string, InboxItem>
   /** The newest messages, in the order of the wire. */
   readonly messageIDs: Set<string>
-  /** When the newest prompts were accepted, by their message, in ms since the epoch by the server's clock. */
+  /**
+   * When the newest prompts were accepted, by the ids of their messages, in ms since the epoch by the server's clock.
+   */
   readonly acceptedAt: Map<string, number>
   readonly calls: Map<string, Call>
   readonly forms: Map<string, WireForm>
   /**
-   * `empty`: the execution began on this connection, and nothing has run in it so far. `ran`: a prompt or a step was
-   * reported in it. `unseen`: whether there is one, and what ran in it, is unknown.
+   * - `empty`: the execution began on this connection, and nothing has run in it so far.
+   * - `ran`: it reported a prompt or a step.
+   * - `unseen`: unknown, even whether there is one.
    */
   execution: 'unseen' | 'empty' | 'ran'
-  /** A person rejected something in this step: the execution's end is then called a shutdown. */
+  /** Whether a person rejected something in this step. The server then reports the execution's end as a shutdown. */
   isRejected: boolean
-  /** A rejection ended the newest step, so the run is over with the next sign of another. */
+  /** Whether a rejection ended the newest step, so the run has ended once another one shows. */
   isStopped: boolean
-  /** The prompt that was delivered last: the steps after it answer it. */
+  /** The id of the prompt that was delivered last. Later steps answer it. */
   promptID: string | undefined
-  /** Counts the compactions of the run since that prompt. */
+  /** The number of compactions of the run since that prompt. */
   compactions: number
-  /** What all calls of the model cost so far, those for titles and summaries included. Undefined until it was told. */
+  /** The cost of all model calls so far, including those for titles and summaries. Undefined until it is known. */
   spent: Spent | undefined
-  /** The compaction at work. */
+  /** The running compaction. */
   summary: SummaryMemory | undefined
-  /** The steps of the execution, by their messages. */
+  /** The steps of the execution, by the ids of their messages. */
   readonly steps: Map<string, Pick<MessageHead, 'agent' | 'createdAt' | 'parentID'>>
-  /** Steps that were cut off with their server. */
+  /** The ids of steps that were cut off with their server. */
   readonly cutIDs: Set<string>
-  /** The count of the newest stored event of this connection. */
+  /** The number of the newest stored event of this connection. */
   seq: number | undefined
-  /** The same, of all connections. */
-  heardSeq: number | undefined
+  /** The number of the newest stored event of all connections. */
+  lastSeq: number | undefined
 }
 
-/** What must be remembered of sessions, because events don't repeat it. Forgets the sessions that were quiet longest. */
+/** State of sessions that events don't repeat. Drops the sessions without events for the longest time. */
 export interface Memory {
   of(sessionID: string): SessionMemory
   forget(sessionID: string): void
-  /** Events may have been missed: what was known of executions may be over. */
+  /** Call it when events may have been missed. Executions may have ended. */
   reconnected(): void
 }
 
@@ -86,7 +89,7 @@ const maxMessages = 2000
 
 export function createMemory(): Memory {
   const sessions = new Map<string, SessionMemory>()
-  /** The one that was asked for last, which mostly is the next one, too: comparing takes less than looking it up. */
+  /** The last session that was looked up. It is mostly the next one too, and a comparison is faster than a lookup. */
   let last: SessionMemory | undefined
   return {
     of,
@@ -131,11 +134,11 @@ function freshOf(sessionID: string): SessionMemory {
     steps: new Map(),
     cutIDs: new Set(),
     seq: undefined,
-    heardSeq: undefined,
+    lastSeq: undefined,
   }
 }
 
-/** Remembers when a prompt was accepted. Forgets the oldest of many. */
+/** Stores when a prompt was accepted. Drops the oldest if there are too many. */
 export function accept({ acceptedAt }: SessionMemory, messageID: string, at: number | undefined): void {
   if (at === undefined) return
   acceptedAt.set(messageID, at)
@@ -144,7 +147,7 @@ export function accept({ acceptedAt }: SessionMemory, messageID: string, at: num
   if (oldest !== undefined) acceptedAt.delete(oldest)
 }
 
-/** Remembers a message and its place. Forgets the oldest of many. */
+/** Stores a message and its place. Drops the oldest if there are too many. */
 export function noteMessage({ messageIDs }: SessionMemory, messageID: string): void {
   messageIDs.add(messageID)
   if (messageIDs.size <= maxMessages) return
@@ -152,7 +155,7 @@ export function noteMessage({ messageIDs }: SessionMemory, messageID: string): v
   if (oldest !== undefined) messageIDs.delete(oldest)
 }
 
-/** Forgets a message and all after it. Gives their ids. */
+/** Removes a message and all later ones. Returns their ids. */
 export function forgetFrom({ messageIDs }: SessionMemory, messageID: string): readonly string[] {
   const known = [...messageIDs]
   const at = known.indexOf(messageID)
@@ -161,20 +164,20 @@ export function forgetFrom({ messageIDs }: SessionMemory, messageID: string): re
   return gone
 }
 
-/** The session whose stored events before this one are missing. Undefined if there are none, as nearly always. */
+/** Returns the session that missed stored events before this one. Undefined in nearly all cases. */
 export function missedBefore({ type, data, seq }: Frame, memory: Memory): string | undefined {
   const { sessionID } = data
   if (seq === undefined || typeof sessionID !== 'string' || type === 'session.deleted') return undefined
   const session = memory.of(sessionID)
   const { seq: before } = session
-  // What a fork copies is counted and not sent.
+  // Events that a fork copies are numbered but not sent.
   session.seq = type === 'session.forked' ? undefined : Math.max(seq, before ?? seq)
-  session.heardSeq = session.seq
+  session.lastSeq = session.seq
   const missing = before === undefined ? 0 : seq - before - 1
   return missing > (hasUnsent(type) ? 1 : 0) ? sessionID : undefined
 }
 
-/** The usage of a call for a title or a summary is stored and not sent, right before what the call gave. */
+/** The usage of a call for a title or a summary is stored right before its result, and not sent. */
 function hasUnsent(type: string): boolean {
   return type === 'session.renamed' || type === 'session.compaction.ended' || type === 'session.compaction.failed'
 }

@@ -17,7 +17,10 @@ import { sentenceOf } from '../../../text/sentence.ts'
 import type { Frame } from './frame.ts'
 import type { errorSchema, fileSchema, modelSchema, tokensSchema } from './schema.ts'
 
-/** Builds parts and message fields. A part's id is its message, kind and ordinal or call: the wire has no part ids. */
+/**
+ * Builds parts and message fields. The wire has no part ids, so an id consists of the message, the kind, and the
+ * ordinal or call.
+ */
 
 type Kind = 'text' | 'reasoning'
 
@@ -40,7 +43,7 @@ export interface TextFields {
 
 export function toTextPart({ messageID, kind, ordinal, text, status, raw }: TextFields): TextPart | ReasoningPart {
   const id = textPartID(messageID, kind, ordinal)
-  // Literals as in version 1; see `reduce/shape.ts`.
+  // Literals, as in version 1 (see `reduce/shape.ts`).
   return kind === 'reasoning'
     ? { id, messageID, status, hole: undefined, raw, type: kind, text }
     : { id, messageID, status, hole: undefined, raw, type: kind, text, synthetic: undefined, ignored: undefined }
@@ -101,20 +104,20 @@ function toPromptText(messageID: string, text: string): TextPart {
   return { id: `${messageID}.text.0`, messageID, status: 'sealed', raw: undefined, type: 'text', text }
 }
 
-/** What the server tells the model by itself, such as the end of a background sub-agent. */
+/** Text that the server itself adds for the model, for example the end of a background sub-agent. */
 export function toSyntheticText(messageID: string, text: string): TextPart {
   return { ...toPromptText(messageID, text), synthetic: true }
 }
 
 /**
- * What the server tells the model about itself, such as that a person moved work to the background. It begins no run:
- * only the ends of what ran in the background do, and those say what ended.
+ * Whether the server informs the model about itself, for example that a person moved work to the background. Such a
+ * message begins no run. Only the ends of background work do, and they name what ended.
  */
 export function isNotice({ type, metadata }: { readonly type: string; readonly metadata?: unknown }): boolean {
   return type === 'synthetic' && !(isFields(metadata) && metadata.source !== undefined)
 }
 
-/** The step's usage: replies add up their steps, never the session's totals. */
+/** The step's usage. Replies add up their steps instead of using the session's totals. */
 export function toStepFinish(
   messageID: string,
   step: {
@@ -138,7 +141,7 @@ export function toModel(wire: z.infer<typeof modelSchema> | undefined): Model | 
   return wire && { providerID: wire.providerID, modelID: wire.id }
 }
 
-/** An interrupted step has the name that version 1 gives it. */
+/** Gives an interrupted step the error name of version 1. */
 export function toFailure(wire: z.infer<typeof errorSchema> | undefined): ReplyFailure {
   const name = wire?.type === 'aborted' ? 'MessageAbortedError' : (wire?.type ?? 'UnknownError')
   return { name, message: sentenceOf(wire?.message ?? ''), statusCode: wire?.status, retryable: undefined, raw: wire }
@@ -148,17 +151,19 @@ export function isAborted(wire: z.infer<typeof errorSchema> | null | undefined):
   return wire?.type === 'aborted'
 }
 
-/** A call that a person rejected: the server then ends the execution, and calls that a shutdown. */
+/** Whether a person rejected the call. The server then ends the execution and reports a shutdown. */
 export function isDeclined(wire: z.infer<typeof errorSchema> | null | undefined): boolean {
   return isAborted(wire) && /^The user (?:declined|dismissed)\b/.test(wire?.message ?? '')
 }
 
-/** What a tool returned, as text. */
+/** A tool's output, as text. */
 export function outputOf(content: readonly { readonly text?: string | undefined }[] | undefined): string {
   return (content ?? []).flatMap(({ text }) => text ?? []).join('\n')
 }
 
-/** A sub-agent's tool names its session; the preview nests it. REST gives calls without metadata an empty one. */
+/**
+ * The session that a sub-agent's tool names. The preview nests it. REST gives calls without metadata an empty object.
+ */
 export function toMetadata(
   metadata: Readonly<Record<string, unknown>> | undefined,
 ): Readonly<Record<string, unknown>> | undefined {
@@ -168,7 +173,7 @@ export function toMetadata(
   return isNested ? { ...metadata, sessionID: inner.sessionID } : metadata
 }
 
-/** A single literal, as all messages go through the same code; see `reduce/shape.ts`. */
+/** A single literal, because all messages go through the same code (see `reduce/shape.ts`). */
 export function head(
   id: string,
   role: MessageHead['role'],
@@ -193,7 +198,7 @@ export function head(
   }
 }
 
-/** The growth of a text or thought. Undefined for all other frames. */
+/** Converts the delta of a text or thought. Undefined for all other frames. */
 export function toDelta({ type, data }: Frame, at: number, raw: unknown): DeltaEvent | undefined {
   const kind = type === 'session.text.delta' ? 'text' : type === 'session.reasoning.delta' ? 'reasoning' : undefined
   if (kind === undefined) return undefined

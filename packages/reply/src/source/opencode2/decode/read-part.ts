@@ -17,7 +17,7 @@ type PartType =
   | 'session.tool.success'
   | 'session.tool.failed'
 
-/** Texts, thoughts and tool calls. Several are open at once, and they end late. */
+/** Texts, thoughts and tool calls. Several may be open at once, and they may end late. */
 export const partReaders: Readers<PartType> = {
   'session.text.started': (data, context) => text('text', data, { text: '', status: 'open' }, context),
   'session.text.ended': (data, context) => text('text', data, { text: data.text, status: 'sealed' }, context),
@@ -33,7 +33,7 @@ export const partReaders: Readers<PartType> = {
   'session.tool.progress': (data, context) => {
     const { tool, input, isCalled, startedAt } = callOf(data, context)
     const known = { tool, input, isCalled, metadata: toMetadata(data.metadata), startedAt }
-    // A running call has its input, which a permission shows. If its beginning was missed, what it runs is unknown.
+    // A running call has its input, which a permission shows. If its beginning was missed, its input is unknown.
     return call(data, known, { status: isCalled ? 'running' : 'pending' }, context)
   },
   'session.tool.success': (data, context) => {

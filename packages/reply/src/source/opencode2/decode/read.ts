@@ -21,10 +21,10 @@ import type { Context, Readers } from './reader.ts'
 import type { eventSchemas } from './schema.ts'
 import { toSessionInfo } from './session.ts'
 
-/** One reader per type, of what fits its schema. */
+/** One reader per type, for data that fits its schema. */
 export const readers: Readers = {
   'session.created': (data, context) => introduce(data.sessionID, data, context),
-  // A fork is a root of its own, however it names its origin.
+  // A fork is a root, however it names its origin.
   'session.forked': (data, context) => introduce(data.sessionID, {}, context),
   'session.renamed': ({ sessionID, title }, context) => changed(sessionID, { title }, context),
   'session.deleted': ({ sessionID }, { at, raw, memory }) => {
@@ -41,30 +41,30 @@ export const readers: Readers = {
   'session.inbox.delivered': ({ sessionID, inboxID }, context) => {
     const { at, raw, frame, memory } = context
     const session = memory.of(sessionID)
-    // One that was accepted before we listened is taken for a prompt, which most are. A read tells its text.
+    // An input that was accepted before this client listened counts as a prompt, which most are. A read gets its text.
     const item = session.inbox.get(inboxID) ?? { type: 'user' }
     session.inbox.delete(inboxID)
     if (item.type !== 'user' && (item.type !== 'synthetic' || isNotice(item))) return []
     noteMessage(session, inboxID)
     session.promptID = inboxID
     session.compactions = 0
-    // One that waited behind a run and did not join it is as old as its delivery, as over REST.
+    // An input that waited behind a run and did not join it gets the time of its delivery, as over REST.
     const isFirst = session.execution === 'empty'
     const createdAt = (isFirst ? undefined : session.acceptedAt.get(inboxID)) ?? frame.created
     const stopped = session.isStopped ? end(session, context, { isSure: true }) : []
     const parts = item.type === 'user' ? toPromptParts(inboxID, item) : [toSyntheticText(inboxID, item.text ?? '')]
     const message = head(inboxID, 'user', { createdAt, raw: frame.wire })
-    // The end was missed: the session was first read between the two runs.
+    // The end was missed because the session was first read between the two runs.
     const events: ReplyEvent[] = [...stopped, { type: 'message', at, raw, sessionID, message }]
     for (const part of parts) events.push({ type: 'part', at, raw, sessionID, part })
-    // After the prompt, which may be the first sign that the run before it was lost.
+    // After the prompt, which may be the first sign that the previous run was lost.
     return [...events, ...begin(session, context)]
   },
   'session.inbox.cancelled': ({ sessionID, inboxID }, { memory }) => {
     memory.of(sessionID).inbox.delete(inboxID)
     return []
   },
-  // An execution may be empty: a run begins with its first prompt or step.
+  // An execution may be empty, because a run begins with its first prompt or step.
   'session.execution.started': ({ sessionID }, { memory }) => {
     const session = memory.of(sessionID)
     session.isRejected = false
@@ -84,7 +84,7 @@ export const readers: Readers = {
     const session = memory.of(sessionID)
     session.isRejected = false
     noteMessage(session, id)
-    // A step that starts again repeats one that had no output, and keeps its time.
+    // A step that starts again replaces one without output, and keeps its time.
     const createdAt = session.steps.get(id)?.createdAt ?? started ?? frame.created
     const { promptID: parentID } = session
     session.steps.set(id, { agent, createdAt, parentID })
@@ -96,24 +96,24 @@ export const readers: Readers = {
   'session.step.failed': (data, context) => {
     const session = context.memory.of(data.sessionID)
     session.isStopped = session.isRejected && isAborted(data.error)
-    // A rejection interrupts the step; that is how its run ends, not an error.
+    // A rejection interrupts the step, which is the normal end of its run and not an error.
     if (session.isStopped) return endStep({ ...data, finish: 'tool-calls' }, undefined, context)
     // The event has no finish, but the stored step has this one.
     return endStep({ finish: 'error', ...data }, toFailure(data.error), context)
   },
   ...partReaders,
-  // Version 2 counts attempts, from the second on; a reply counts retries.
+  // Version 2 counts attempts, from the second on, while a reply counts retries.
   'session.retry.scheduled': ({ sessionID, attempt, at: nextAt, error }, { at, raw }) => [
     { type: 'retry', at, raw, sessionID, attempt: attempt - 1, message: sentenceOf(error?.message ?? ''), nextAt },
   ],
-  // One that a person asks for is an execution of its own, and no part of a run.
+  // A compaction that a person requests is a separate execution and not part of a run.
   'session.usage.updated': (data, { memory }) => {
     noteSpent(memory.of(data.sessionID), data)
     return []
   },
   'session.compaction.started': ({ sessionID, reason, inputID }, { at, raw, frame, memory }) => {
     const session = memory.of(sessionID)
-    // The message of one that the server starts has the id of this event, as REST shows.
+    // If the server starts the compaction, its message has the id of this event, as REST shows.
     const messageID = inputID ?? frame.id?.replace(/^evt_/, 'msg_')
     session.summary = messageID === undefined ? undefined : { messageID, call: undefined }
     const part = reason === 'manual' ? undefined : beginCompaction(session)
@@ -185,7 +185,7 @@ function sessionEvent(info: SessionMemory['info'], at: number, raw: unknown): Re
   return { type: 'session', at, raw, sessionID, parentID, title, directory, createdAt, revertedTo }
 }
 
-/** A session that was never introduced stays so: a `session` event without its parent would make it a root. */
+/** Skips a session that was never introduced, because a `session` event without its parent would make it a root. */
 function changed(
   sessionID: string,
   more: Partial<SessionMemory['info']>,
@@ -202,7 +202,7 @@ function begin(session: SessionMemory, { at, raw }: Context): readonly ReplyEven
   return [{ type: 'status', at, raw, sessionID: session.info.sessionID, status: 'busy' }]
 }
 
-/** Ends a run. An execution in which nothing ran has none to end, unless it failed. */
+/** Ends a run. An execution that ran nothing has no run to end, unless it failed. */
 function end(session: SessionMemory, { at, raw, frame }: Context, { isSure = false } = {}): readonly ReplyEvent[] {
   const isEmpty = session.execution === 'empty'
   session.execution = 'unseen'
@@ -215,8 +215,8 @@ function end(session: SessionMemory, { at, raw, frame }: Context, { isSure = fal
 }
 
 /**
- * A rejection and a canceled form interrupt their run as a "shutdown", too: that run was stopped by a person. After any
- * other shutdown, only a resumed run would tell the end.
+ * Whether a person stopped the run. A rejection and a canceled form interrupt their run as a "shutdown" too. After any
+ * other shutdown, only a resumed run would show the end.
  */
 function interrupted(sessionID: string, reason: string, context: Context): readonly ReplyEvent[] {
   const { at, raw, frame, memory } = context
@@ -246,7 +246,7 @@ function endStep(
   return part ? [{ type: 'part', at, raw, sessionID, part }, message] : [message]
 }
 
-/** The next compaction of a run, as a part of the prompt that it works on: the wire has no id for it. */
+/** The next compaction of a run, as a part of the prompt that it works on, because the wire has no id for it. */
 function beginCompaction(session: SessionMemory): CompactionPart | undefined {
   session.compactions += 1
   return compactionOf(session)
@@ -259,7 +259,7 @@ function compactionOf({ promptID: messageID, compactions }: SessionMemory): Comp
   return { id, messageID, status: 'sealed', raw: undefined, type: 'compaction', auto: true }
 }
 
-/** Notes the session's new total: only the difference to the last one tells what a call cost. */
+/** Stores the session's new total. Only the difference to the previous total is the cost of a call. */
 function noteSpent(
   session: SessionMemory,
   { cost, tokens }: z.infer<(typeof eventSchemas)['session.usage.updated']>,
@@ -269,7 +269,10 @@ function noteSpent(
   session.spent = spent
 }
 
-/** The call that wrote the summary: the total before the compaction's end is with it. Undefined if it is unknown. */
+/**
+ * The usage of the call that wrote the summary. It is included in the total before the compaction's end. Undefined if
+ * it is unknown.
+ */
 function endCompaction(session: SessionMemory): SummaryStep | undefined {
   const { messageID, call } = session.summary ?? {}
   session.summary = undefined
@@ -278,7 +281,7 @@ function endCompaction(session: SessionMemory): SummaryStep | undefined {
 
 function minus({ cost, tokens }: Spent, before: Spent): Spent {
   return {
-    // A difference of two sums has digits that no price has: a millionth of a cent is exact enough.
+    // Rounds to a millionth of a cent, because a difference of two sums has digits that no price has.
     cost: Math.round((cost - before.cost) * 1e8) / 1e8,
     tokens: {
       input: tokens.input - before.tokens.input,

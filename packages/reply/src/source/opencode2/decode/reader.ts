@@ -8,7 +8,7 @@ type Schemas = typeof eventSchemas
 /** The type of an event that concerns a reply. */
 export type WireType = keyof Schemas
 
-/** What a reader needs besides the event's data. */
+/** What a reader gets besides the event's data. */
 export interface Context {
   /** When it was received, in ms since the epoch. */
   readonly at: number

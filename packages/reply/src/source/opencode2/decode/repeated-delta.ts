@@ -3,7 +3,7 @@ import { copied, copiedPlain, isAt, stringIn } from '../../decode/json-text.ts'
 import { putNewest } from '../../decode/newest.ts'
 import { textPartID } from './part.ts'
 
-/** What all frames with deltas of one part have in common. Their id, their time and their delta are their own. */
+/** The text that all frames with deltas of one part share. They differ in their id, time and delta. */
 interface Template {
   /** The text from the time's end to the delta's opening quote. */
   readonly middle: string
@@ -20,7 +20,7 @@ export interface RepeatedDelta extends DeltaEvent {
   readonly raw: { readonly id: string }
 }
 
-/** How many parts are remembered: several sessions may write at once. */
+/** How many parts are kept, because several sessions may stream at once. */
 const maxParts = 2048
 
 const idStart = '{"id":"'
@@ -29,7 +29,7 @@ const key = '"delta":'
 const tail = '"}}'
 const quote = 34
 const zero = 48
-/** Numbers of more digits may be rounded. */
+/** Numbers with more digits may be rounded. */
 const maxDigits = 15
 const textDelta = ',"type":"session.text.delta"'
 const reasoningDelta = ',"type":"session.reasoning.delta"'
@@ -37,14 +37,14 @@ const reasoningDelta = ',"type":"session.reasoning.delta"'
 const id = '[\\w-]+'
 const plain = '[^"\\\\\\u0000-\\u001f]*'
 const place = `"sessionID":"(${id})","assistantMessageID":"(${id})","ordinal":(0|[1-9]\\d*)`
-/** How servers write what is between the time and the delta. */
+/** The text that servers write between the time and the delta. */
 const form = new RegExp(
   `^,"type":"(session\\.(text|reasoning)\\.delta)",(?:"location":\\{"directory":"(${plain})"\\},)?"data":\\{${place},${key}$`,
 )
 
 /**
- * Reads frames with deltas, which make up most of a stream, without parsing the whole of each: those of one part differ
- * only in their id, their time and their delta.
+ * Reads frames with deltas without parsing the whole of each. They make up most of a stream, and those of one part
+ * differ only in their id, time and delta.
  */
 export function createRepeatedDeltas() {
   /** By the text that the frames of a part share. */
@@ -52,9 +52,9 @@ export function createRepeatedDeltas() {
   let newest: Template | undefined
   return { read }
 
-  /** The event, received at `at`, in ms since the epoch. Undefined if the frame has to be parsed. */
+  /** Returns the event, received at `at`, in ms since the epoch. Undefined if the frame has to be parsed. */
   function read(data: string, at: number): RepeatedDelta | undefined {
-    // Most other frames are told by one of their last units. What is cheap to test stands first.
+    // One of the last units rules out most other frames. Cheap checks come first.
     if (data.charCodeAt(data.length - tail.length) !== quote) return undefined
     const idEnd = data.indexOf('"', idStart.length)
     const timeStart = idEnd + created.length
@@ -91,14 +91,14 @@ export function createRepeatedDeltas() {
   }
 }
 
-/** Undefined if the text isn't written as servers write it. */
+/** Undefined if the text doesn't have the form that servers write. */
 function templateOf(text: string): Template | undefined {
   const middle = copied(text)
   const [, type, kind, directory, session, message, number] = form.exec(middle) ?? []
   if (type === undefined || session === undefined || message === undefined) return undefined
   const ordinal = Number(number)
   const part = textPartID(message, kind === 'text' ? 'text' : 'reasoning', ordinal)
-  // V8 compares what was cut from another text, or put together, slowly.
+  // V8 is slow to compare texts that were sliced or concatenated.
   const [sessionID = session, messageID = message, partID = part] = copiedPlain([session, message, part])
   const location = directory === undefined ? undefined : { directory }
   return { middle, type, location, sessionID, messageID, ordinal, partID }
@@ -110,13 +110,15 @@ interface Own {
   readonly delta: string
 }
 
-/** The same as `JSON.parse` gives. Literals: spreading the template takes half as long as parsing the frame. */
+/**
+ * Returns the same as `JSON.parse`. Literals, because spreading the template takes half as long as parsing the frame.
+ */
 function rawOf({ type, location, sessionID, messageID, ordinal }: Template, { id, time, delta }: Own) {
   const data = { sessionID, assistantMessageID: messageID, ordinal, delta }
   return location ? { id, created: time, type, location, data } : { id, created: time, type, data }
 }
 
-/** Undefined for what JSON doesn't take as a whole number, such as `01`. */
+/** Undefined unless JSON allows it as a whole number, which excludes `01`. */
 function timeIn(data: string, from: number, to: number): number | undefined {
   let time = 0
   for (let at = from; at < to; at++) {

@@ -33,7 +33,7 @@ import {
 } from './schema.ts'
 import { toSessionInfo } from './session.ts'
 
-/** Converts REST responses to the model. Reports and drops a list's malformed items; keeps the rest. */
+/** Converts REST responses to the model. Reports and drops malformed items of a list, and keeps the rest. */
 
 /** The content of `{ data }`. */
 export function dataIn(value: unknown): unknown {
@@ -54,8 +54,8 @@ export function listIn(value: unknown): readonly unknown[] {
 const kinds = new Set(['user', 'assistant', 'synthetic'])
 
 /**
- * Prompts, steps, and the ends of what ran in the background, which wake the session. What the server says besides, such as that the model was switched, is
- * not part of a reply.
+ * The types of messages that belong to a reply: prompts, steps, and the ends of background work, which wake the
+ * session. Other messages of the server, for example that the model was switched, don't.
  */
 export function toReadMessages(items: readonly unknown[], onError: OnError): readonly MessageRead[] {
   return items.flatMap((item) => {
@@ -63,8 +63,8 @@ export function toReadMessages(items: readonly unknown[], onError: OnError): rea
     const message = messageSchema.safeParse(item, inEnglish)
     if (message.success) return isNotice(message.data) ? [] : [toMessage(message.data)]
     const [issue] = message.error.issues
-    const words = `Left out a malformed message read over REST: ${issue?.path.join('.')}: ${issue?.message}`
-    onError(new ReplyError('malformed', words))
+    const problem = `Left out a malformed message read over REST: ${issue?.path.join('.')}: ${issue?.message}`
+    onError(new ReplyError('malformed', problem))
     return []
   })
 }
@@ -79,7 +79,7 @@ function toMessage(wire: WireMessage): MessageRead {
   }
   const isOver = time?.completed !== undefined
   const tokens = wire.tokens ? toTokens(wire.tokens) : undefined
-  // A rejection interrupts the step; that is how its run ends, not an error.
+  // A rejection interrupts the step, which is the normal end of its run and not an error.
   const isStopped =
     isAborted(wire.error) && wire.content.some((item) => item.type === 'tool' && isDeclined(item.state.error))
   const finish = isStopped ? 'tool-calls' : (wire.finish ?? undefined)
@@ -103,8 +103,9 @@ function toMessage(wire: WireMessage): MessageRead {
 }
 
 /**
- * Messages with what the server says only in events: the prompt that a step answers, and which prompts joined a run. A prompt that was accepted before the step ahead of it had ended was run by the same execution, unless that failed or
- * was stopped: it counts as asked during that step. The server only says when it was delivered.
+ * Adds what the server only reports in events: the prompt that a step answers, and which prompts joined a run. If a
+ * prompt was accepted before the previous step ended, the same execution ran it, unless that failed or was stopped. It
+ * then counts as asked during that step. The server only stores when it was delivered.
  */
 export function withJoined(
   messages: readonly MessageRead[],
@@ -118,13 +119,13 @@ export function withJoined(
     const accepted = acceptedAt.get(message.head.id)
     if (accepted === undefined || before?.role !== 'assistant' || before.completedAt === undefined) return message
     if (before.error !== undefined || before.endsRun || accepted >= before.completedAt) return message
-    // Delivered before that step had ended: the server's clock was set back in between.
+    // Delivered before that step had ended, because the server's clock was set back in between.
     if ((message.head.createdAt ?? accepted) < before.completedAt) return message
     return { ...message, head: { ...message.head, createdAt: Math.max(accepted, before.createdAt ?? accepted) } }
   })
 }
 
-/** Whether the last step has a call that a person rejected, which is how its run ends. */
+/** Whether the last step has a call that a person rejected, which ends its run. */
 export function isRejectedIn(messages: readonly MessageRead[]): boolean {
   return (
     messages.at(-1)?.parts.some(({ type, raw }) => type === 'tool' && isDeclined((raw as WireTool).state.error)) ??
@@ -139,7 +140,7 @@ function toContent(wire: Extract<WireMessage, { type: 'assistant' }>, isOver: bo
   return wire.content.map((item): Part => {
     if (item.type === 'tool') return toTool(messageID, item)
     const ordinal = ordinals[item.type]++
-    // Deltas are not stored: a text that streams is empty here.
+    // Deltas are not stored, so a text that is streaming is empty here.
     const isSealed = isOver || item.text !== ''
     const status = isSealed ? 'sealed' : 'open'
     return toTextPart({ messageID, kind: item.type, ordinal, text: item.text, status, raw: item })
@@ -164,7 +165,7 @@ function toTool(messageID: string, wire: WireTool): Part {
   return toToolPart({ messageID, callID, tool, state, raw: wire })
 }
 
-/** A session in a response; undefined if it isn't one. */
+/** A session in a response. Undefined if it isn't one. */
 export function toReadSession(value: unknown): SessionInfo | undefined {
   const session = sessionSchema.safeParse(value, inEnglish)
   return session.success ? toSessionInfo(session.data, session.data.id) : undefined
@@ -192,7 +193,7 @@ export function toReadQuestions(forms: readonly WireForm[], seen: Seen): readonl
   return forms.map((form) => toQuestion(form, seen))
 }
 
-/** The ids of the sessions at work. */
+/** The ids of the running sessions. */
 export function toReadActive(value: unknown): readonly string[] {
   const data = dataIn(value)
   return isFields(data) ? Object.keys(data) : []

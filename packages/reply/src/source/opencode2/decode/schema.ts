@@ -1,6 +1,6 @@
 import * as z from 'zod/mini'
 
-/** The wire's shapes under the names of 2.0, as loose as its servers: unknown keys pass. */
+/** The shapes of the wire under the names of 2.0, as loose as the servers: unknown keys pass. */
 const id = z.string().check(z.minLength(1))
 const record = z.record(z.string(), z.unknown())
 const session = { sessionID: id }
@@ -35,7 +35,7 @@ export const sessionSchema = z.looseObject({
   revert: z.nullish(z.looseObject({ messageID: z.string() })),
 })
 
-/** The same where all may be missing. */
+/** The same with all fields optional. */
 export const sessionFieldsSchema = z.partial(sessionSchema)
 
 export const fileSchema = z.looseObject({
@@ -52,7 +52,7 @@ const payloadSchema = z.looseObject({
   metadata: z.nullish(record),
 })
 
-/** An input that waits, under the names of 2.0. */
+/** A waiting input, under the names of 2.0. */
 export const inboxSchema = z.looseObject({
   id,
   type: z.string(),

@@ -2,7 +2,7 @@ import type * as z from 'zod/mini'
 import type { SessionInfo } from '../../port.ts'
 import type { sessionFieldsSchema } from './schema.ts'
 
-/** What a session's own fields say. */
+/** Converts a session's own fields. */
 export function toSessionInfo(wire: z.infer<typeof sessionFieldsSchema>, sessionID: string): SessionInfo {
   const { parentID, title, location, time, revert } = wire
   return {

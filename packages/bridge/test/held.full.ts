@@ -28,7 +28,7 @@ test('an answer that WhatsApp no longer takes is shown when the person writes, a
   const platform = whatsappOn(whatsapp)
   const { url, directory } = server
   const chats = await startChats({ platforms: [platform], connectTo: () => connect({ url, directory }) })
-  const held = () => chats.errors.filter((error) => error instanceof SinkError && error.type === 'held').length
+  const held = () => chats.errors.filter((error) => error instanceof SinkError && error.type === 'chat-closed').length
   try {
     await chats.start()
     platform.say('ann', 'Hi [scenario:hello]')

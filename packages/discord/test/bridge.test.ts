@@ -16,7 +16,7 @@ async function setup(): Promise<BridgeStage> {
     secret: () => token,
     chat: { id: channelId, kind: 'shared' },
     account: '@reply',
-    say: ({ text, isMention, replyTo, file }) => {
+    writeText: ({ text, isMention, replyTo, file }) => {
       const how = { mention: isMention === true, ...(replyTo && { replyTo: replyTo.id }), ...(file && { file }) }
       discord.say(channelId, text, how)
     },

@@ -45,7 +45,7 @@ async function stageOf(isThread: boolean): Promise<Stage> {
       const befalling = faults[fault]
       if (befalling) discord.inject({ ...befalling, call: ['post', 'edit', 'remove'] })
     },
-    say: (text) => ({ id: discord.say(at, text) }),
+    writeText: (text) => ({ id: discord.say(at, text) }),
     deleteMessage: (id) => discord.remove(at, id),
     notifications: () => discord.notifications(at),
     mentions: { actor: { id: '5', name: 'Ann' }, in: () => rung().map((mark) => mark.replace(/\D/g, '')) },
@@ -81,11 +81,11 @@ function seen({
 
 const open = 'Discord never says that a call did not arrive: a 5xx leaves it open'
 const skip: ContractOptions['skip'] = {
-  'says later what became of a post': 'Discord says everything in its responses',
+  'reports later whether a post was delivered': 'Discord says everything in its responses',
   'reports a call that did not arrive': open,
   'reports faults of edits and removals like those of posts': open,
   'shows a reply once when the first post is unreachable': open,
-  'finds a post with an unknown result, or cannot tell': 'Discord takes a key with a message',
+  'finds a post with an unknown result, or resolves with unknown': 'Discord takes a key with a message',
   'reports refused markup, or posts without it': 'Discord never refuses markup',
   'shows a reply once when the first post is unparsable': 'Discord never refuses markup',
   'writes a preview that is not a message': 'Discord has no stream of its own',

@@ -37,7 +37,7 @@ async function setup(): Promise<InboundStage> {
     clock,
     listen,
     pass: async (ms) => await clock.advance(ms, inFlight.rest),
-    say: async () => await next(() => discord.say(channelId, 'Purple')),
+    writeText: async () => await next(() => discord.say(channelId, 'Purple')),
     press: async () => await next(() => discord.press(channelId, messageId, 'Yes')),
     pressOwn: async () => await next(() => discord.press(channelId, messageId, 'Own')),
     faults: ['rate-limited', 'limited-too-long', 'stalled'],

@@ -1,20 +1,20 @@
 import { SafeError } from './port/secrets.ts'
 
 /**
- * What went wrong:
+ * The kind of error:
  * - `invalid`: invalid options.
  * - `store`: the ledger's store failed.
  * - `port`: a call to the platform failed; the cause is the port's own error.
  * - `given-up`: no message of a settled reply could be posted or edited for `Policy.giveUpMs`. See `Delivery.undelivered`.
- * - `held`: the chat takes no messages until a person writes there. The sink waits for that.
+ * - `chat-closed`: the chat accepts no messages until a person writes there. The sink waits for that.
  * - `may-answer`: your `mayAnswer` threw or rejected, which counts as no.
- * - `taken-over`: another process shows the replies. A `LedgerStore` rejects with it; the sink reports it in its delivery.
+ * - `taken-over`: another process shows the replies. A `LedgerStore` rejects with it, and the sink reports it in its delivery.
  */
-export type SinkErrorType = 'invalid' | 'store' | 'port' | 'given-up' | 'held' | 'may-answer' | 'taken-over'
+export type SinkErrorType = 'invalid' | 'store' | 'port' | 'given-up' | 'chat-closed' | 'may-answer' | 'taken-over'
 
 /**
- * An error of the sink. Reported to `onError`, except `taken-over`, and `invalid`, which is thrown by the call with the
- * invalid options.
+ * An error of the sink. `onError` gets all types except two: `invalid` is thrown by the call with the invalid options, and
+ * `taken-over` is part of the delivery.
  */
 export class SinkError extends SafeError {
   override readonly name = 'SinkError'
@@ -27,7 +27,7 @@ export class SinkError extends SafeError {
   }
 }
 
-/** Whether another process shows the replies, so that this one has to end. */
+/** Whether the error means that another process shows the replies, so this one has to stop. */
 export function isTakenOver(error: unknown): boolean {
   return error instanceof SinkError && error.type === 'taken-over'
 }

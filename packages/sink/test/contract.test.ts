@@ -43,7 +43,7 @@ function stageOf(options: Omit<FakeOptions, 'clock' | 'faults'>): Stage {
       const calls = fake.calls.filter(({ verb }) => verb !== 'typing').length
       faults.push({ call: calls + 1, type: kinds[fault] })
     },
-    say: () => ({ id: 'asked' }),
+    writeText: () => ({ id: 'asked' }),
     deleteMessage: fake.remove,
     notifications: () => fake.notifications,
     mentions: {
@@ -59,15 +59,15 @@ function stageOf(options: Omit<FakeOptions, 'clock' | 'faults'>): Stage {
 }
 
 const unsought: ContractOptions['skip'] = {
-  'finds a post with an unknown result, or cannot tell': 'it looks nothing up',
+  'finds a post with an unknown result, or resolves with unknown': 'it looks nothing up',
 }
-const silent: ContractOptions['skip'] = { 'says later what became of a post': 'it reports nothing' }
+const silent: ContractOptions['skip'] = { 'reports later whether a post was delivered': 'it reports nothing' }
 const previews: ContractOptions['skip'] = {
   'appends to a stream, which can be edited once closed': 'it writes previews',
 }
 const onlyThere: ContractOptions['skip'] = {
   'posts once per key': 'it is not idempotent',
-  'shows an unconfirmed post once when repeated with its key': 'it is not idempotent',
+  'shows an unconfirmed post once when it is retried with its key': 'it is not idempotent',
 }
 const unkeyed: ContractOptions['skip'] = { ...silent, ...previews, ...onlyThere, ...unsought }
 const unedited: ContractOptions['skip'] = {
@@ -157,7 +157,7 @@ describe('a contract', () => {
 
   test('fails if the port lacks something and the clause is not skipped', async () => {
     const stage = (): Stage => stageOf({ lacks: ['remove'] })
-    await expect(clauseOf('removes', {}, stage)).rejects.toThrow('skip the clause and give a reason')
+    await expect(clauseOf('removes', {}, stage)).rejects.toThrow('Skip the clause with a reason')
   })
 
   test('finds a port that posts twice', async () => {

@@ -39,7 +39,7 @@ test.each([
   })
   await expect(download(url)).rejects.toMatchObject({
     type: 'too-long',
-    message: 'file a.txt: it has more than 1000 bytes.',
+    message: 'file a.txt is too large: it has more than 1000 bytes.',
   })
 })
 

@@ -14,7 +14,7 @@ test.each(['ambiguous', 'unreachable'] as const)('a delivery that is %s for too 
   })
   scene.show(answer)
   const { undelivered, shown } = await scene.end()
-  const reason = 'It could not be shown for too long.'
+  const reason = 'It could not be shown before the sink gave up.'
   expect([undelivered, shown]).toEqual([[{ key: 'answer#0', card: 'answer', type: 'given-up', reason }], 0])
   const calls = scene.fake.calls.length
   await scene.pass(3_600_000)

@@ -60,7 +60,7 @@ test('a closed chat gets no calls, and all that was held once it is open', async
   scene.show(replyWith([text('It begins.'), { ...text('It goes on', { status: 'open' }), id: 'prt_b' }]))
   await scene.pass(3_600_000)
   expect([scene.fake.calls.filter(({ verb }) => verb === 'post').length, textsOf(scene)]).toEqual([1, []])
-  expect(scene.errors.map(({ type }) => type)).toEqual(['held'])
+  expect(scene.errors.map(({ type }) => type)).toEqual(['chat-closed'])
   expect(scene.fake.isTyping()).toBe(false)
   scene.show(settledWith([text('It begins.'), { ...text('It goes on and ends.'), id: 'prt_b' }]))
   const isOver = overIn(scene)

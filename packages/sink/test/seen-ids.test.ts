@@ -62,8 +62,8 @@ test('a store that fails is reported once, and ids are new', async () => {
   const seen = start()
   expect([await seen.add('1'), await seen.add('2')]).toEqual([true, true])
   expect(errors).toEqual([
-    `The ids in ${key} could not be read: what the platform repeats may be handled again.`,
-    `The ids in ${key} could not be written: after a restart, repeats may be handled again.`,
+    `The ids in ${key} could not be read. Inbounds that the platform repeats may be handled twice.`,
+    `The ids in ${key} could not be written. After a restart, repeated inbounds may be handled twice.`,
   ])
 })
 

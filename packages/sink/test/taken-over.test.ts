@@ -50,7 +50,7 @@ test('a sink whose ledger another process took over makes no call, and names wha
   scene.show(answer)
   await scene.pass(1000)
   expect((await scene.sink().settled()).undelivered).toEqual([
-    { key: expect.any(String), card: 'answer', type: 'taken-over', reason: 'Another process took over, and shows it.' },
+    { key: expect.any(String), card: 'answer', type: 'taken-over', reason: 'Another process took over and shows it.' },
   ])
   await scene.pass(60_000)
   expect([scene.fake.calls, scene.errors, scene.clock.pending]).toEqual([[], [], 0])

@@ -10,7 +10,11 @@ function setUp(readyAt: number) {
   const clock = createHandClock(beginning)
   const room = { readyAt: beginning + readyAt }
   const works: number[] = []
-  const wake = createWake({ clock, readyAt: () => room.readyAt, work: () => works.push(clock.now() - beginning) })
+  const wake = createWake(
+    clock,
+    () => room.readyAt,
+    () => works.push(clock.now() - beginning),
+  )
   return { clock, room, works, wake }
 }
 

@@ -20,7 +20,7 @@ async function setup(): Promise<BridgeStage> {
     secret: (name) => (name === 'APP' ? appToken : token),
     chat: { id: 'C1', kind: 'shared', thread: root },
     account: '@fake_bot',
-    say: async ({ text, isMention, file }) => {
+    writeText: async ({ text, isMention, file }) => {
       await until(() => slack.sockets === 1)
       slack.say('C1', text, { threadTs: root, mention: isMention === true, ...(file && { file }) })
     },
@@ -35,15 +35,15 @@ async function setup(): Promise<BridgeStage> {
         buttons: controls.map((row) => row.map(({ label, value }) => ({ label, data: value }))),
       })),
     isTyping: () => slack.status('C1', root) !== '',
-    tellsReplies: false,
+    reportsReplyAuthors: false,
     close: () => slack.close(),
   }
 }
 
 const skip = {
-  'says that a text replies to a message of the bot': 'Slack has threads in place of replies',
+  'reports that a text replies to a message of the bot': 'Slack has threads in place of replies',
   'fills the menu of commands': "Slack's commands are set on the app's page",
-  'hears what was said while it was stopped': 'Slack gives up an event after some tries',
+  'receives messages that were written while it was stopped': 'Slack gives up an event after some tries',
 }
 
 const clauses = bridgeChannelContract({ name: 'Slack', setup, skip })

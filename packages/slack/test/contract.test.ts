@@ -62,7 +62,7 @@ async function stageOf(channelId: string, isThread: boolean): Promise<Stage> {
       const planned = faults[fault]
       if (planned) slack.inject({ ...planned, method: /^(?!.*setStatus$)/ })
     },
-    ...(root === undefined && { say: (text: string) => ({ id: slack.say(channelId, text) }) }),
+    ...(root === undefined && { writeText: (text: string) => ({ id: slack.say(channelId, text) }) }),
     deleteMessage: (ts) => slack.remove(channelId, ts),
     notifications: () => slack.notifications(channelId),
     mentions: { actor: { id: 'U5', name: 'Ann' }, in: () => named().map((mark) => mark.replace(/\W/g, '')) },
@@ -72,9 +72,9 @@ async function stageOf(channelId: string, isThread: boolean): Promise<Stage> {
 }
 
 const everywhere: ContractOptions['skip'] = {
-  'says later what became of a post': 'Slack says everything in its responses',
+  'reports later whether a post was delivered': 'Slack says everything in its responses',
   'posts once per key': 'Slack takes no key with a message',
-  'shows an unconfirmed post once when repeated with its key': 'Slack takes no key with a message',
+  'shows an unconfirmed post once when it is retried with its key': 'Slack takes no key with a message',
   'writes a preview that is not a message': 'Slack has no previews: its streams are messages',
   'removes its status at the end': 'Slack has no silent messages, so there is no separate status',
   'notifies only for loud posts': 'Slack has no silent messages',

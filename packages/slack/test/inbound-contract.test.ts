@@ -39,7 +39,7 @@ async function setup(): Promise<InboundStage> {
     clock,
     listen,
     pass: async (ms) => await clock.advance(ms, inFlight.rest),
-    say: async () => await next(() => slack.say('D1', 'Purple')),
+    writeText: async () => await next(() => slack.say('D1', 'Purple')),
     press: async () => await next(() => slack.press('D1', ts, 'Yes')),
     pressOwn: async () => await next(() => slack.press('D1', ts, 'Own')),
     faults: ['rate-limited', 'limited-too-long', 'stalled'],

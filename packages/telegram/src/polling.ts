@@ -86,7 +86,7 @@ export function createPolling({ api, receiver, onError, monitor, clock }: Pollin
         await pause(clock, toPortError(error, 'getUpdates').retryAfterMs ?? waitMs, signal)
       }
     }
-    await tasks.rest()
+    await tasks.settled()
     offset = nextOffset()
     open.clear()
     if (offset !== undefined) await confirm(offset)
@@ -102,7 +102,7 @@ export function createPolling({ api, receiver, onError, monitor, clock }: Pollin
     const end = (): void => waited.abort()
     signal.addEventListener('abort', end)
     if (signal.aborted) end()
-    await Promise.race([tasks.rest(), pause(clock, longestMs, waited.signal)])
+    await Promise.race([tasks.settled(), pause(clock, longestMs, waited.signal)])
     signal.removeEventListener('abort', end)
     end()
   }

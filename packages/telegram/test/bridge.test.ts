@@ -17,7 +17,7 @@ async function setup(): Promise<BridgeStage> {
     secret: () => token,
     chat: { id: '-7', kind: 'shared' },
     account: '@fake_bot',
-    say: ({ text, isMention, replyTo, file }) => {
+    writeText: ({ text, isMention, replyTo, file }) => {
       const said = isMention ? `@fake_bot ${text}` : text
       telegram.say(-7, said, { ...(replyTo && { replyTo: Number(replyTo.id) }), ...(file && { file }) })
     },

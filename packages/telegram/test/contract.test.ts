@@ -58,7 +58,7 @@ async function stageOf(chatId: number, rich: boolean): Promise<Stage> {
       const befalling = faults[fault]
       if (befalling) telegram.inject({ ...befalling, method: /^(?!sendChatAction$)/ })
     },
-    say: (text) => ({ id: String(telegram.say(chatId, text)) }),
+    writeText: (text) => ({ id: String(telegram.say(chatId, text)) }),
     deleteMessage: (id) => telegram.remove(chatId, Number(id)),
     notifications: () => telegram.notifications(chatId),
     mentions: {
@@ -72,13 +72,13 @@ async function stageOf(chatId: number, rich: boolean): Promise<Stage> {
 
 const open = 'Telegram never says that a call did not arrive: a 5xx leaves it open'
 const unkeyed: ContractOptions['skip'] = {
-  'says later what became of a post': 'Telegram says everything in its responses',
+  'reports later whether a post was delivered': 'Telegram says everything in its responses',
   'reports a call that did not arrive': open,
   'reports faults of edits and removals like those of posts': open,
   'shows a reply once when the first post is unreachable': open,
   'appends to a stream, which can be edited once closed': 'a draft is not a message',
   'posts once per key': 'Telegram takes no key with a message',
-  'shows an unconfirmed post once when repeated with its key': 'Telegram takes no key with a message',
+  'shows an unconfirmed post once when it is retried with its key': 'Telegram takes no key with a message',
 }
 const group: ContractOptions['skip'] = {
   ...unkeyed,

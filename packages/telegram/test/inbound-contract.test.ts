@@ -41,7 +41,7 @@ async function setup(): Promise<InboundStage> {
     clock,
     listen,
     pass: async (ms) => await clock.advance(ms, inFlight.rest),
-    say: async () => await next(() => telegram.say(7, 'Purple')),
+    writeText: async () => await next(() => telegram.say(7, 'Purple')),
     press: async () => await next(() => telegram.press(7, 1, 'Yes')),
     pressOwn: async () => await next(() => telegram.press(7, 1, 'Own')),
     faults: ['rate-limited', 'limited-too-long', 'stalled'],

@@ -51,7 +51,7 @@ async function setup(): Promise<BridgeStage> {
     secret: (name) => (name === 'APP' ? appSecret : name === 'VERIFY' ? verifyToken : token),
     chat: { id: person, kind: 'private' },
     account: '+1 555-000-1111',
-    say: async ({ text, replyTo, file }) => {
+    writeText: async ({ text, replyTo, file }) => {
       await hook()
       whatsapp.say(person, text, { ...(replyTo && { replyTo: replyTo.id }), ...(file && { file }) })
     },
@@ -70,9 +70,9 @@ async function setup(): Promise<BridgeStage> {
 }
 
 const skip = {
-  'shows that the bot is at work': 'typing needs a message of the person, and the stage has none at first',
+  'shows the typing notice': 'typing needs a message of the person, and the stage has none at first',
   'fills the menu of commands': 'WhatsApp has no menu that a call of the Cloud API for messages sets',
-  'hears what was said while it was stopped': 'the fake repeats a request after minutes',
+  'receives messages that were written while it was stopped': 'the fake repeats a request after minutes',
 }
 
 const clauses = bridgeChannelContract({ name: 'The Cloud API', setup, skip })

@@ -67,7 +67,7 @@ async function cloudStage(): Promise<Stage> {
       for (const kind of ['text', 'interactive', 'document'] as const)
         if (planned) whatsapp.inject({ ...planned, kind })
     },
-    say: (text) => ({ id: whatsapp.say(person, text) }),
+    writeText: (text) => ({ id: whatsapp.say(person, text) }),
     deleteMessage: (id) => whatsapp.remove(person, id),
     notifications: () => whatsapp.notifications(person),
     secrets: [token],
@@ -96,7 +96,7 @@ const cloud: ContractOptions['skip'] = {
   'treats the removal of a missing message as done': noRemoval,
   'notifies only for loud posts': 'the Cloud API has no silent posts',
   'posts once per key': 'the Cloud API takes no key with a message',
-  'shows an unconfirmed post once when repeated with its key': 'the Cloud API takes no key with a message',
+  'shows an unconfirmed post once when it is retried with its key': 'the Cloud API takes no key with a message',
   'writes a preview that is not a message': 'WhatsApp has no previews',
   'appends to a stream, which can be edited once closed': noStreams,
   'reports refused markup, or posts without it': noMarkup,
@@ -175,7 +175,7 @@ function baileysStage(jid: string): Stage {
       const planned = socketFaults[fault]
       if (planned) baileys.inject(planned)
     },
-    say: (text) => {
+    writeText: (text) => {
       const id = baileys.say(jid, text)
       refs.set(id, `${id}/${jid.endsWith('@g.us') ? '111111111111111@lid' : jid}`)
       return { id: refs.get(id) ?? '' }
@@ -188,8 +188,8 @@ function baileysStage(jid: string): Stage {
 
 const silence = 'WhatsApp can post nothing silently'
 const linked: ContractOptions['skip'] = {
-  'says later what became of a post': 'each call waits for what WhatsApp says of its message',
-  'finds a post with an unknown result, or cannot tell': unsought,
+  'reports later whether a post was delivered': 'each call waits for what WhatsApp says of its message',
+  'finds a post with an unknown result, or resolves with unknown': unsought,
   'notifies only for loud posts': silence,
   'removes its status at the end': `${silence}: a status is only shown below a text`,
   'shows buttons and removes them': 'linked devices have no buttons',

@@ -29,7 +29,7 @@ async function cloudStage(): Promise<InboundStage> {
     clock,
     listen,
     pass: async (ms) => await clock.advance(ms, inFlight.rest),
-    say: async () => await next(() => whatsapp.say(person, 'Purple')),
+    writeText: async () => await next(() => whatsapp.say(person, 'Purple')),
     faults: ['rate-limited', 'stalled'],
     limitMs: 5000,
     failNext: (fault) => {
@@ -64,7 +64,7 @@ async function baileysStage(): Promise<InboundStage> {
     clock,
     listen,
     pass: async (ms) => await clock.advance(ms, createInFlight().rest),
-    say: async () => await next(() => baileys.say(jid, 'Purple')),
+    writeText: async () => await next(() => baileys.say(jid, 'Purple')),
     faults: ['rate-limited', 'stalled'],
     limitMs: 30_000,
     failNext: (fault) => {

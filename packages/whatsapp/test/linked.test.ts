@@ -64,7 +64,7 @@ async function setup(): Promise<BridgeStage> {
     secret: () => '',
     chat: { id: group, kind: 'shared' },
     account: '+4915100000000',
-    say: ({ text, isMention, replyTo, file }) => {
+    writeText: ({ text, isMention, replyTo, file }) => {
       const how = { mention: isMention === true, ...(replyTo && { replyTo: replyTo.id }), ...(file && { file }) }
       baileys.say(group, text, how)
     },
@@ -79,7 +79,7 @@ async function setup(): Promise<BridgeStage> {
 const skip = {
   'refuses a wrong token when it checks and when it starts, without naming it': 'a linked device has no token',
   'fills the menu of commands': 'WhatsApp has no menu',
-  'lets the platform deliver again what the host did not take': 'Baileys confirms a message before it passes it on',
+  'has the platform redeliver what the host did not take': 'Baileys confirms a message before it passes it on',
 }
 
 const clauses = bridgeChannelContract({ name: 'A linked device', setup, skip })

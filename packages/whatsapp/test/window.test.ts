@@ -42,7 +42,7 @@ async function open(options: Partial<WhatsAppOptions> = {}, onInbound: (inbound:
   /** What the person sees of the number's messages. */
   const shown = () => whatsapp.screen(person).flatMap(({ from, text }) => (from === 'business' ? [text] : []))
   const posts = () => whatsapp.calls.filter(({ kind }) => kind === 'text').length
-  const held = () => errors.filter((error) => error instanceof SinkError && error.type === 'held').length
+  const held = () => errors.filter((error) => error instanceof SinkError && error.type === 'chat-closed').length
   return { ...begun, channel, errors, sinkNow, pass, shown, posts, held }
 }
 

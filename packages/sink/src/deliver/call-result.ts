@@ -23,7 +23,30 @@ import {
   withResult,
 } from './transitions.ts'
 
-/** A call that failed, and what the port can do about it. */
+/** Records a call that the platform confirmed. Pure. */
+export function succeeded(
+  ledger: Ledger,
+  operation: Operation,
+  { ref, found = { type: 'unknown' } }: Performed,
+  { at, port }: { readonly at: number; readonly port: Pick<ChannelPort, 'remove' | 'limits'> },
+): Ledger {
+  switch (operation.type) {
+    case 'post':
+      return ref ? posted(ledger, operation, { ref, at, keyMs: port.limits.keyMs }) : ledger
+    case 'edit':
+      return edited(ledger, operation)
+    case 'remove':
+      return port.remove ? removed(ledger, operation.entry) : emptied(ledger, operation.entry)
+    case 'look-up':
+      return lookedUp(ledger, operation, found)
+    case 'preview':
+      return ledger
+    default:
+      return operation satisfies never
+  }
+}
+
+/** A failed call, and how the port can resolve an unknown result. */
 export interface FailedCall {
   readonly operation: Operation
   readonly error: PortError
@@ -33,7 +56,7 @@ export interface FailedCall {
   readonly canLookUp: boolean
 }
 
-/** The ledger after a failed call: what is now known of the screen, and whether to try again. Pure. */
+/** Records a failed call: what is now known of the chat, and whether to retry. Pure. */
 export function failed(ledger: Ledger, call: FailedCall): Ledger {
   const { operation, error } = call
   switch (operation.type) {
@@ -52,7 +75,7 @@ export function failed(ledger: Ledger, call: FailedCall): Ledger {
   }
 }
 
-/** A text that is still growing is tried again once it has grown. */
+/** Whether the operation is tried again with more text, because its text is still growing. */
 export function isTriedAgain(operation: Operation, { type }: PortError): operation is Post | Edit {
   if (type !== 'refused' || (operation.type !== 'post' && operation.type !== 'edit')) return false
   return operation.slot.isGrowing
@@ -135,17 +158,17 @@ function removeFailed(ledger: Ledger, { entry }: Remove, { type }: PortError): L
 
 function lookUpFailed(ledger: Ledger, operation: LookUp, { type }: PortError): Ledger {
   if (type === 'rate-limited' || type === 'unreachable' || type === 'ambiguous') return ledger
-  // The platform answered, but a port that is refused here can't tell.
+  // The platform refused the look-up, so the result stays unknown.
   return lookedUp(ledger, operation, { type: 'unknown' })
 }
 
-/** The platform takes no more of this stream: show the full text by an edit. */
+/** Whether the platform accepts no more text for this stream, so an edit has to show it. */
 function endsStream({ flowing }: Edit, { type }: PortError): boolean {
   if (flowing !== 'append' && flowing !== 'close') return false
   return type === 'fixed' || type === 'refused' || type === 'too-long' || type === 'unparsable'
 }
 
-/** The post is not tried again. An earlier try may have succeeded. */
+/** Marks the post as failed for good. It counts as doubtful if an earlier try may have succeeded. */
 function givenUp(
   ledger: Ledger,
   intent: IntentEntry,
@@ -162,8 +185,8 @@ function givenUp(
 }
 
 /**
- * What to change before the next try: no markup, else less text. Plain text that is still too long is cut further on
- * each try. Undefined if nothing is left to change.
+ * Returns what to change before the next try: no markup, or less text. Each try cuts a text that is too long further.
+ * Undefined if nothing is left to change.
  */
 function easierText(ledger: Ledger, slot: Slot, { type }: PortError): Pick<Ledger, 'plain' | 'caps'> | undefined {
   const { plain, caps } = ledger
@@ -178,14 +201,14 @@ function easierText(ledger: Ledger, slot: Slot, { type }: PortError): Pick<Ledge
   return { plain, caps: { ...caps, [key]: { most, from } } }
 }
 
-/** The message can no longer be edited, so an unconfirmed edit stays unconfirmed: count it as doubtful. */
+/** Records that the message can no longer be edited. An unconfirmed edit then counts as doubtful. */
 export function fixed(ledger: Ledger, entry: ShownEntry): Ledger {
   if (entry.content.type === 'newest-or-older') return withDoubtful(withOlderText(ledger, entry))
   const next = withChanged(ledger, entry, { ...entry, access: { type: 'fixed' } })
   return entry.isUnsure ? withDoubtful(next) : next
 }
 
-/** An older text may have been posted under its id, and it stays. If it is the last message, post again below it. */
+/** The message may keep an older text. If it is the last one, the text is posted again below it. */
 function withOlderText(ledger: Ledger, entry: ShownEntry): Ledger {
   if (isNewest(ledger, entry)) return emptied(ledger, entry)
   const { ref, access, isUnsure, ...fields } = entry
@@ -198,35 +221,7 @@ function withDoubtful(ledger: Ledger): Ledger {
   return { ...ledger, doubtful: ledger.doubtful + 1 }
 }
 
-interface SuccessOptions {
-  readonly at: number
-  readonly port: Pick<ChannelPort, 'remove' | 'limits'>
-}
-
-/** The ledger after a call that the platform confirmed. Pure. */
-export function succeeded(
-  ledger: Ledger,
-  operation: Operation,
-  { ref, found = { type: 'unknown' } }: Performed,
-  { at, port }: SuccessOptions,
-): Ledger {
-  switch (operation.type) {
-    case 'post':
-      return ref ? posted(ledger, operation, { ref, at, keyMs: port.limits.keyMs }) : ledger
-    case 'edit':
-      return edited(ledger, operation)
-    case 'remove':
-      return port.remove ? removed(ledger, operation.entry) : emptied(ledger, operation.entry)
-    case 'look-up':
-      return lookedUp(ledger, operation, found)
-    case 'preview':
-      return ledger
-    default:
-      return operation satisfies never
-  }
-}
-
-/** Marks entries that are too old to edit. Platforms may accept such an edit without showing it. */
+/** Records which messages are too old to edit. Platforms may accept such an edit without showing it. */
 export function expired(ledger: Ledger, { now, limits }: { readonly now: number; readonly limits: Windows }): Ledger {
   const old = ledger.entries
     .filter(isEditable)
@@ -240,7 +235,7 @@ function windowOf(type: CardType, { editWindowMs = Number.POSITIVE_INFINITY, gro
   return type === 'ask' || growWindowMs === undefined ? editWindowMs : Math.min(editWindowMs, growWindowMs)
 }
 
-/** An old status makes room for a new one. */
+/** An old status is replaced by a new one. */
 function retired(ledger: Ledger, entry: ShownEntry): Ledger {
   return withChanged(ledger, entry, replaced({ ...entry, access: { type: 'fixed' } }))
 }

@@ -5,54 +5,54 @@ import type { CallKind, Limits } from '../port/limits.ts'
 export interface UrgentCall {
   /** Asks go before final texts. */
   readonly priority: 'ask' | 'final'
-  /** In ms since the epoch: of asks, the one that has waited longest goes first. */
+  /** When it began to wait, in ms since the epoch. The oldest ask goes first. */
   readonly since: number
 }
 
-/** A permission that waits to be shown alone, because people answer it by text. */
+/** A pending permission that must be shown alone, because people answer it by text. */
 export interface ExclusiveAsk {
-  /** Since when it waits, in ms since the epoch. */
+  /** When it began to wait, in ms since the epoch. */
   readonly since: number
   /** Its message is in the chat. */
   readonly isShown: boolean
 }
 
-/** What was called, and until when the platform takes no more. */
+/** The calls that count against one budget, and the platform's pause. */
 export interface Calls {
   /** When the calls were made, oldest first, and by which sink. */
   times: { readonly at: number; readonly by: object }[]
   frozenUntil: number
-  /** Calls that are not over: they count against the budget, too. */
+  /** Number of calls in flight. They count against the budget, too. */
   inFlight: number
   readonly writers: Writers
 }
 
-/** The calls of a chat or a client: those that the platform counts together, and kinds that it counts apart. */
+/** The calls of a chat or a client. `kinds` has those that the platform counts separately. */
 export interface CallsByKind extends Calls {
   readonly kinds: Map<CallKind, Calls>
 }
 
-/** The calls of one chat, and what waits to be shown there. */
+/** The calls of one chat, and the urgent ones that wait there. */
 export interface ChatCalls extends CallsByKind {
   isBusy: boolean
   waiting: (() => void)[]
-  /** Who hears of each message that is posted, and in which thread. */
+  /** The listeners for posted messages, with their threads. */
   readonly posted: Map<() => boolean, string | undefined>
   readonly urgentCalls: Map<object, UrgentCall>
   readonly exclusiveAsks: Map<object, ExclusiveAsk & { readonly thread: string | undefined }>
 }
 
-/** The chats of a client in which something goes on, or went on recently. */
+/** The chats of a client that are or were recently active. */
 export interface Chats {
-  /** Ask for it each time: a chat at rest is forgotten, and begins anew. */
+  /** Don't keep the result, because idle chats are dropped and created again. */
   of(id: string): ChatCalls
   isFrozenExcept(calls: ChatCalls): boolean
-  /** Calls older than that count against no budget of these limits. */
+  /** Keeps calls for at least as long as these limits count them. */
   useLimits(limits: Limits): void
   readonly size: number
 }
 
-/** Fewer chats are not worth a search for those at rest. */
+/** Idle chats are dropped only above this number. */
 const minChats = 256
 
 export function createChats(clock: Clock): Chats {
@@ -84,15 +84,15 @@ export function createChats(clock: Clock): Chats {
     return fresh
   }
 
-  /** Looks again when there are twice as many chats, so that a new chat costs the same however many there are. */
+  /** The next sweep is due at twice as many chats, so the cost of a new chat does not grow with their number. */
   function sweep(): void {
     const now = clock.now()
-    for (const [id, calls] of chats) if (isAtRest(calls, now)) chats.delete(id)
+    for (const [id, calls] of chats) if (isIdle(calls, now)) chats.delete(id)
     sweepAt = Math.max(minChats, chats.size * 2)
   }
 
-  /** Whether it is like a chat that is not known. */
-  function isAtRest(calls: ChatCalls, now: number): boolean {
+  /** Whether dropping the chat would change nothing. */
+  function isIdle(calls: ChatCalls, now: number): boolean {
     const { isBusy, waiting, urgentCalls, exclusiveAsks, posted } = calls
     if (isBusy || waiting.length > 0 || frozenUntil(calls) > now) return false
     if (urgentCalls.size > 0 || exclusiveAsks.size > 0 || posted.size > 0) return false
@@ -104,7 +104,7 @@ export function createCalls(clock: Clock): CallsByKind {
   return { times: [], frozenUntil: 0, inFlight: 0, writers: createWriters(clock), kinds: new Map() }
 }
 
-/** The calls that a kind is counted with: its own, if the platform counts it apart. */
+/** Returns the calls that a kind counts with: its own if the platform counts it separately. */
 export function callsOfKind(calls: CallsByKind, kind: CallKind, limits: Limits, clock: Clock): Calls {
   if (!limits.perKind?.[kind]) return calls
   const known = calls.kinds.get(kind) ?? createCalls(clock)
@@ -112,27 +112,27 @@ export function callsOfKind(calls: CallsByKind, kind: CallKind, limits: Limits, 
   return known
 }
 
-/** When the last pause of any kind is over, in ms since the epoch. */
+/** Returns when the last pause of all kinds ends, in ms since the epoch. */
 export function frozenUntil(calls: CallsByKind): number {
   return Math.max(calls.frozenUntil, ...[...calls.kinds.values()].map((one) => one.frozenUntil))
 }
 
-/** The replies that write growing text now, and share a budget. */
+/** The replies that currently write growing text and share a budget. */
 interface Writers {
-  /** The reply's text waits to be written. */
+  /** Call it when text of the owner waits to be written. */
   begin(owner: object): void
-  /** Nothing of it waits. It still counts for a moment, as text comes in pieces. */
+  /** Call it when no text waits any more. The owner still counts for `pauseMs`, because text arrives in pieces. */
   pause(owner: object): void
-  /** How many write, with the owner. */
+  /** Returns the number of writers, including the owner. */
   count(owner: object): number
 }
 
-/** Text that pauses for longer counts as over, in ms. */
+/** A writer that pauses for longer than this no longer counts, in ms. */
 const pauseMs = 3000
 
 function createWriters(clock: Clock): Writers {
   const waiting = new Set<object>()
-  /** Since when each has been paused; the one that has for longest first. */
+  /** When each writer paused, oldest first. */
   const paused = new Map<object, number>()
   return { begin, pause, count }
 

@@ -10,39 +10,34 @@ import type { Operation, Priority } from './operation.ts'
 import type { ChatPace } from './pace.ts'
 import { waitingAsk } from './reconcile.ts'
 
-/** How long an ask may wait for its first message, in ms, whatever else is to be shown. */
+/** How long an ask may wait for its first message, in ms, whatever else waits. */
 const askWithinMs = { private: 4000, shared: 7000 } as const
 
 /** Time reserved for the call itself, in ms. */
 const callMs = 500
 
-export interface ChatOrderOptions {
-  readonly pace: ChatPace
-  readonly chat: Chat
-  readonly limits: Pick<Limits, 'perChat' | 'buttons'>
-}
-
 /**
- * Orders the replies of a chat: its oldest ask goes before all other calls of all its replies, and final texts go before
- * growing ones. Without buttons, a chat shows one permission at a time: a "1" meant for another one would answer it.
+ * Orders the calls of a chat's replies: its oldest ask precedes all other calls, and final texts precede growing ones.
+ * Without buttons a chat shows only one permission at a time, because a "1" could otherwise answer the wrong one.
  */
 export interface ChatOrder {
-  /** Announces to the chat's other replies which permission waits here. */
+  /** Registers which permission of this reply waits, for the chat's other replies. */
   setExclusiveAsk(reply: Reply, ledger: Ledger): void
-  /** Another reply's permission is answered first. */
+  /** Whether another reply's permission has to be answered first. */
   isBlockedByAsk(): boolean
-  /** Takes note of the ask that waits to be shown here. */
+  /** Records which ask of this reply waits to be shown. */
   noteWaitingAsk(ledger: Ledger, slots: readonly Slot[]): void
-  /** Announces to the chat's other replies what waits to be shown here: that ask, else the reply's final text. */
+  /** Registers this reply's waiting ask, or else its waiting final text, for the chat's other replies. */
   setUrgent(due: readonly Operation[], isHeldBack: boolean): void
   /** Whether the waiting ask has time for this many posts before it. */
   hasTimeFor(posts: number): boolean
-  /** Another reply's ask or final text goes before a call of that priority. */
+  /** Whether another reply's ask or final text precedes a call of this priority. */
   isBehind(priority: Priority): boolean
+  /** Withdraws everything that was registered. */
   release(): void
 }
 
-export function createChatOrder({ pace, chat, limits }: ChatOrderOptions): ChatOrder {
+export function createChatOrder(pace: ChatPace, chat: Chat, limits: Pick<Limits, 'perChat' | 'buttons'>): ChatOrder {
   const owner = {}
   const { perChat } = limits
   /** People answer permissions with buttons. */

@@ -23,7 +23,7 @@ import { createLateEdits } from './late-edits.ts'
 import { callKindOf, type Operation } from './operation.ts'
 import type { ChatPace } from './pace.ts'
 import { isReported, perform, toPortError } from './perform.ts'
-import { createPainter, modeOf, type Picture } from './picture.ts'
+import { canEditIn, createPainter, modeOf, type Picture } from './picture.ts'
 import { createReaction } from './reaction.ts'
 import { reconcile } from './reconcile.ts'
 import { reportedBy, withReports } from './reports.ts'
@@ -32,7 +32,7 @@ import { createNative, isStreamed } from './streaming.ts'
 import { editing, intending, intentOf, isAwaited, recovered } from './transitions.ts'
 import { createTyping } from './typing.ts'
 
-/** How long a stop waits for the call under way, in ms: its response says whether the message is in the chat. */
+/** How long `stop()` waits for the current call, in ms. Its response says whether the message is in the chat. */
 const stopGraceMs = 5000
 
 export interface DeliverOptions extends GuardOptions, Pick<LayoutOptions, 'mentions'> {
@@ -41,7 +41,7 @@ export interface DeliverOptions extends GuardOptions, Pick<LayoutOptions, 'menti
   readonly chat: Chat
   readonly replyTo?: MessageRef | undefined
   readonly store: LedgerStore
-  /** The ledger's key for a reply. It changes once when the prompt is known, and is the same after a restart. */
+  /** Returns the ledger's key for a reply. It changes once the prompt is known, and is the same after a restart. */
   readonly keyOf: (reply: Reply) => string
   readonly pace: ChatPace
   readonly policy: Policy
@@ -50,14 +50,14 @@ export interface DeliverOptions extends GuardOptions, Pick<LayoutOptions, 'menti
   readonly keepsText?: ((reply: Reply) => boolean) | undefined
   readonly mayAnswer?: MayAnswer | undefined
   readonly clock: Clock
-  /** Returns an unguessable word of the given length. */
+  /** Returns a random string of the given length that can't be guessed. */
   readonly secret: (length: number) => string
   readonly onError: (error: SinkError) => void
 }
 
-/** Shows one reply in one chat: computes the difference between screen and reply, and makes one call at a time. */
+/** Shows one reply in one chat. Compares the chat with the reply, and makes one call at a time. */
 export interface Deliverer extends AskFinder {
-  /** The newest state; it supersedes all earlier ones. */
+  /** Shows this state instead of all earlier ones. */
   show(reply: Reply): void
   /** Resolves when the reply has settled and is shown as far as possible. An amendment makes a new promise. */
   readonly settled: Promise<Delivery>
@@ -68,43 +68,43 @@ export interface Deliverer extends AskFinder {
 export function createDeliverer(options: DeliverOptions): Deliverer {
   const { port, chat, clock, pace, policy, onError } = options
   const mode = modeOf(options)
-  const native = createNative({ port, clock, isWanted: policy.delivery === 'native' && mode === 'live' })
-  /** Aborts at once when the delivery stops: no call waits for its turn any more. */
+  const native = createNative(port, clock, policy.delivery === 'native' && mode === 'live')
+  /** Aborts when the delivery stops, so that no call waits for its turn any more. */
   const stopped = new AbortController()
-  /** Aborts the call under way, if it is not over `stopGraceMs` after that. */
+  /** Aborts the current call if it takes more than `stopGraceMs` after the stop. */
   const cancelled = new AbortController()
   const { signal } = cancelled
-  const typing = createTyping({ port, chat, clock, pace, signal })
-  const reaction = createReaction({ ...options, signal, stopped: stopped.signal }, policy.reactions)
+  const typing = createTyping(port.typing && showTyping, port.limits, pace, clock)
+  const setReaction = policy.reactions ? createReaction(react, pace, clock, stopped.signal) : () => {}
   const schedule = createSchedule({ pace, policy, limits: port.limits, mode, clock, callOf })
-  const order = createChatOrder({ pace, chat, limits: port.limits })
+  const order = createChatOrder(pace, chat, port.limits)
   const isIdempotent = port.limits.idempotent
   /** How a post with an unknown result is resolved. */
   const facts = { isIdempotent, canLookUp: port.lookUp !== undefined && !isIdempotent }
-  const canEdit = port.edit !== undefined && port.limits.edits && mode !== 'append'
-  const storage = createLedgerStorage(options)
+  const canEdit = canEditIn(options)
+  const storage = createLedgerStorage(options.store, onError)
   const current = { reply: () => reply, ledger: () => ledger, loaded: () => loaded }
   const secretOf = cardSecrets(options.secret(32))
   const { findAsks, stoppedBy } = createAskFinder({ ...options, ...current, called: () => called, onChange: answered })
   let ledger: Ledger = emptyLedger
   let reply: Reply | undefined
   let key = ''
-  const picture = createPainter()
+  const picture = createPainter(options, secretOf, native)
   let isLoaded = false
   let isWorking = false
-  /** `work` was called since the last look at the reply. */
+  /** `work` was called again since the current pass began. */
   let isCalled = false
   let isStopped = false
   let isResolved = false
-  /** The state seen last, if some of its operations wait for their time. */
+  /** The last state, if some of its operations are not due yet. */
   let waiting: Reply | undefined
-  const wake = createWake({ clock, readyAt: schedule.readyAt, work })
+  const wake = createWake(clock, schedule.readyAt, work)
   const late = createLateEdits(options.store.late, work, onError)
   let result = withResolvers<Delivery>()
   let loaded = Promise.resolve()
-  /** Resolves when `work` is over. */
+  /** Resolves when the current `work` has ended. */
   let ended = Promise.resolve()
-  /** Resolves when the last call to the port is over. */
+  /** Resolves when the last call to the port has ended. */
   let called = Promise.resolve()
   let isClosedReported = false
   let stopReports: (() => void) | undefined
@@ -124,15 +124,23 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     if (reply?.promptIDs.length !== next.promptIDs.length && next.promptIDs.length > 0) key = options.keyOf(next)
     key ||= options.keyOf(next)
     if (!reply) loaded = load()
-    if (!reply) reaction.set('seen')
+    if (!reply) setReaction('seen')
     if (isResolved) result = withResolvers<Delivery>()
     isResolved = false
-    // Only while it is not over: a port keeps its listeners, and a sink does not end a reply that it forgets.
+    // Only until the reply ends, because a port keeps its listeners.
     stopReports ??= port.reports?.observe(work)
     reply = next
     // Throttles growing text instead of reconciling on every delta.
     if (waiting?.phase === next.phase && waiting.asks === next.asks) return
     work()
+  }
+
+  async function showTyping(on: boolean, doing: string | undefined): Promise<void> {
+    await port.typing?.(on, { chat, signal, ...(doing !== undefined && { doing }) })
+  }
+
+  async function react(sign: 'seen' | 'done' | undefined): Promise<void> {
+    if (options.replyTo) await port.react?.(options.replyTo, sign, { chat, signal })
   }
 
   function answered(requestID: string, state: AskState): void {
@@ -146,7 +154,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     work()
   }
 
-  /** Does everything that is due, and sets a timer for the rest. */
+  /** Performs everything that is due, and sets a timer for the rest. */
   function work(): void {
     isCalled = true
     if (isWorking || isStopped || !isLoaded) return
@@ -169,10 +177,10 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
       const asked = withGuard(withAsks(ledger, reply, now), guardOf(options))
       const explained = withReasons(asked, options, () => pace.isFirst('closed'))
       late.listen(key)
-      const known = late.noted(withReports(expired(explained, { now, limits: port.limits }), port.reports))
+      const known = late.applyTo(withReports(expired(explained, { now, limits: port.limits }), port.reports))
       if (known !== ledger) {
         await keep(known)
-        late.kept()
+        late.confirm()
         // It may have been stopped or replaced while writing.
         continue
       }
@@ -229,7 +237,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     }
   }
 
-  /** Nothing is shown or given up until the chat takes messages again, which the port's reports say. */
+  /** Shows and gives up nothing until the port reports that the chat accepts messages again. */
   function waitForChat(of: Reply): void {
     waiting = of
     order.setUrgent([], true)
@@ -237,14 +245,14 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     schedule.gaveUp()
     if (isClosedReported) return
     isClosedReported = true
-    const cure = 'What is to be shown waits until a person writes there.'
-    onError(new SinkError('held', `chat ${chat.id}: the platform takes no messages for it at the moment. ${cure}`))
+    const cure = 'The reply will be shown when a person writes there.'
+    onError(new SinkError('chat-closed', `Chat ${chat.id} accepts no messages at the moment. ${cure}`))
   }
 
   function finish({ outcome }: Reply): void {
     const delivery = deliveryOf(ledger)
     const isWhole = !delivery.undelivered.some(({ card }) => isAwaited({ type: card }))
-    reaction.set(outcome === 'completed' && isWhole ? 'done' : undefined)
+    setReaction(outcome === 'completed' && isWhole ? 'done' : undefined)
     isResolved = true
     unobserve()
     result.resolve(delivery)
@@ -258,33 +266,29 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     schedule.wait([])
     schedule.gaveUp()
     resolveWithout('given-up')
-    onError(new SinkError('given-up', `chat ${chat.id}: nothing could be shown for ${policy.giveUpMs} ms, so it ends.`))
+    onError(
+      new SinkError(
+        'given-up',
+        `Chat ${chat.id}: no message could be shown for ${policy.giveUpMs} ms, so the reply was given up.`,
+      ),
+    )
   }
 
   function pictureOf(of: Reply, now: number): Picture {
-    return picture(of, {
-      ...options,
-      secretOf,
-      mode,
-      native,
-      ledger,
-      now,
-      canEdit,
-      isBlocked: order.isBlockedByAsk(),
-    })
+    return picture(of, ledger, now, order.isBlockedByAsk())
   }
 
   function callOf(operation: Operation): CallKind {
     return callKindOf(operation, operation.type === 'post' ? kindOf(operation.slot) : undefined)
   }
 
-  /** How a slot is posted now. Ports can rarely look up a stream, so one whose opening had no result becomes a message. */
+  /** How a slot is posted. A stream whose opening had an unknown result becomes a message, because few ports can look it up. */
   function kindOf(slot: Slot): IntentEntry['kind'] {
     if (slot.file && port.upload) return 'file'
     return native.streaming && isStreamed(slot) && !intentOf(ledger, slot) ? 'stream' : undefined
   }
 
-  /** Resolves with whether it was done. */
+  /** Resolves with whether the operation succeeded. */
   async function act(operation: Operation, call: CallKind): Promise<boolean> {
     ledger = { ...ledger, calls: ledger.calls + 1 }
     if (operation.type === 'post') {
@@ -296,7 +300,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     try {
       const done = await perform(operation, { ...options, ledger, signal, stream: native.streaming })
       schedule.succeeded(operation)
-      native.did(operation)
+      native.record(operation)
       await outlived(operation, keep(succeeded(ledger, operation, done, { at: clock.now(), port })))
       return true
     } catch (error) {
@@ -306,17 +310,17 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     }
   }
 
-  /** The call was made, also if its result can't be written down as another process took over. */
+  /** If another process took over before the result of the call was written, reports the call to it. */
   async function outlived(operation: Operation, written: Promise<void>): Promise<void> {
     try {
       await written
     } catch (error) {
-      if (isTakenOver(error)) await late.tell(key, operation)
+      if (isTakenOver(error)) await late.report(key, operation)
       throw error
     }
   }
 
-  /** Another process shows the reply from here on: a call of this one would show it twice. */
+  /** Stops when another process shows the reply, because a call of this one would show it twice. */
   function lose(error: unknown): void {
     if (!isTakenOver(error)) throw error
     if (isStopped) return
@@ -341,7 +345,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
 
   async function fail(operation: Operation, call: CallKind, error: PortError): Promise<void> {
     schedule.failed(operation, call, error)
-    if (operation.type === 'preview') native.did(operation)
+    if (operation.type === 'preview') native.record(operation)
     const next = failed(ledger, { ...facts, operation, error, at: clock.now() })
     await keep({ ...next, rateLimited: next.rateLimited + (error.type === 'rate-limited' ? 1 : 0) })
     if (isReported(operation, error))
@@ -353,7 +357,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     await storage.write(key, next)
   }
 
-  /** Ends the delivery with what is missing. */
+  /** Ends the delivery with the missing messages. */
   function resolveWithout(type: Missing['type']): void {
     const slots = reply ? pictureOf(reply, clock.now()).slots : []
     result.resolve(deliveryOf(ledger, { messages: missingIn(ledger, slots), type }))

@@ -28,7 +28,7 @@ export interface Undelivered {
   readonly card: CardType
   /** Why it is missing. Use it in code instead of `reason`. */
   readonly type: UndeliveredType
-  /** The same for people, in a sentence. */
+  /** The same as a sentence for people. */
   readonly reason: string
 }
 
@@ -38,7 +38,7 @@ export interface Undelivered {
  */
 export type UndeliveredType = PortErrorType | Missing['type']
 
-/** Messages that were not shown, and why. */
+/** Messages that were not shown because the delivery ended early. */
 export interface Missing {
   readonly messages: readonly Pick<Undelivered, 'key' | 'card'>[]
   readonly type: 'stopped' | 'given-up' | 'taken-over'
@@ -46,18 +46,18 @@ export interface Missing {
 
 const reasons: Readonly<Record<Missing['type'], string>> = {
   stopped: 'The sink was stopped before showing it.',
-  'given-up': 'It could not be shown for too long.',
-  'taken-over': 'Another process took over, and shows it.',
+  'given-up': 'It could not be shown before the sink gave up.',
+  'taken-over': 'Another process took over and shows it.',
 }
 
-const unconfirmed = 'It was posted twice, and the platform confirmed neither.'
+const unconfirmed = 'It was posted twice, and the platform confirmed neither post.'
 
-/** An answer or an ending that may not be there after all its tries. Others are not tried as often, or shown as text. */
+/** Whether an answer or an ending may be missing after all its tries. Other types are less important or shown as text. */
 function isUncertain(entry: Entry): boolean {
   return entry.state === 'doubtful' && isAwaited(entry) && !entry.isReplaced && !isWorthAnotherTry(entry)
 }
 
-/** Messages that should stay but are missing or outdated. A status does not count. */
+/** Returns messages that are missing or outdated, without statuses. */
 export function missingIn(ledger: Ledger, slots: readonly Slot[]): Missing['messages'] {
   const known = entriesByKey(ledger)
   const missing = slots.filter((slot) => {
@@ -68,9 +68,9 @@ export function missingIn(ledger: Ledger, slots: readonly Slot[]): Missing['mess
   return missing.map(({ key, card }) => ({ key, card: card.type }))
 }
 
-/** The delivery that a ledger records. `missing`: messages that it does not. */
+/** Returns the delivery that a ledger records. `missing` adds messages that the ledger doesn't have. */
 export function deliveryOf(ledger: Ledger, missing: Missing = { messages: [], type: 'stopped' }): Delivery {
-  // Code of a refused file is shown as text.
+  // The code of a refused file is shown as text.
   const failed = ledger.entries
     .filter((entry) => entry.state === 'failed')
     .filter(({ type }) => type !== 'status' && type !== 'file')
@@ -89,7 +89,7 @@ export function deliveryOf(ledger: Ledger, missing: Missing = { messages: [], ty
   }
 }
 
-/** Both deliveries as one. */
+/** Adds up two deliveries. */
 export function sum(a: Delivery, b: Delivery): Delivery {
   return {
     shown: a.shown + b.shown,

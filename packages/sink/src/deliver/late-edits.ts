@@ -4,70 +4,68 @@ import type { LateCalls, Ledger } from '../ledger/ledger.ts'
 import type { MessageRef } from '../port/port.ts'
 import type { Operation } from './operation.ts'
 
-/**
- * Edits that a process made after another had taken over, as one that was stopped between its last check and the call.
- * They may put an older text over the newest one, so the process that shows the reply now makes its edit again.
- */
+/** Reports this process's late edits, and repeats edits that a late edit of another process may have overwritten. */
 export interface LateEdits {
-  /** Listens for those of a reply's messages. Does nothing if it listens to that key already. */
+  /** Listens for late edits of a reply's messages. Does nothing if it already listens to this key. */
   listen(key: string): void
-  /** The ledger, in which the messages that were told of may show an older text. The same object if there are none. */
-  noted(ledger: Ledger): Ledger
-  /** What `noted` returned last is written down. */
-  kept(): void
-  /** The operation was performed, and its result could not be written down. Never rejects. */
-  tell(key: string, operation: Operation): Promise<void>
+  /** Marks the reported messages as unsure, so that they are edited again. Returns the same object if there are none. */
+  applyTo(ledger: Ledger): Ledger
+  /** Confirms the reports. Call it once the ledger from `applyTo` has been written. */
+  confirm(): void
+  /** Reports an operation that was performed after another process took over. Only edits are reported. Never rejects. */
+  report(key: string, operation: Operation): Promise<void>
   stop(): void
 }
 
-interface LateEdit {
+interface ReportedEdit {
   readonly ref: MessageRef
   readonly resolve: () => void
 }
 
-/** Calls `onArrived` when another process reported a late edit. */
+/** Calls `onArrived` when another process reports a late edit. */
 export function createLateEdits(
   late: LateCalls | undefined,
   onArrived: () => void,
   onError: (error: SinkError) => void,
 ): LateEdits {
   let listening: { readonly key: string; readonly end: () => void } | undefined
-  let arrived: readonly LateEdit[] = []
-  let noting: readonly LateEdit[] = []
-  return { listen, noted, kept, tell, stop }
+  let arrived: readonly ReportedEdit[] = []
+  /** Applied to a ledger that may not have been written yet. */
+  let applied: readonly ReportedEdit[] = []
+  return { listen, applyTo, confirm, report, stop }
 
   function listen(key: string): void {
     if (!late || listening?.key === key) return
     stop()
-    listening = { key, end: late.listen(key, note) }
+    listening = { key, end: late.listen(key, receive) }
   }
 
-  function note(ref: MessageRef): Promise<void> {
+  function receive(ref: MessageRef): Promise<void> {
     return new Promise((resolve) => {
       arrived = [...arrived, { ref, resolve }]
       onArrived()
     })
   }
 
-  function noted(ledger: Ledger): Ledger {
-    noting = [...noting, ...arrived]
+  function applyTo(ledger: Ledger): Ledger {
+    applied = [...applied, ...arrived]
     const next = arrived.reduce((known, { ref }) => withUnsure(known, ref), ledger)
     arrived = []
-    if (next === ledger) kept()
+    if (next === ledger) confirm()
     return next
   }
 
-  function kept(): void {
-    for (const { resolve } of noting) resolve()
-    noting = []
+  function confirm(): void {
+    for (const { resolve } of applied) resolve()
+    applied = []
   }
 
-  async function tell(key: string, operation: Operation): Promise<void> {
+  async function report(key: string, operation: Operation): Promise<void> {
     if (operation.type !== 'edit') return
     try {
       await late?.report(key, operation.entry.ref)
     } catch (cause) {
-      const message = `An edit was made after another process took over, and that one could not be told: message ${operation.entry.ref.id} may show an older text.`
+      const message = `Message ${operation.entry.ref.id} may show an older text: it was edited after another process took over, which could not be notified.`
       onError(new SinkError('store', message, { cause }))
     }
   }

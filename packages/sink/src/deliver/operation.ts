@@ -3,7 +3,7 @@ import type { IntentEntry, ShownEntry } from '../ledger/entry.ts'
 import type { CallKind } from '../port/limits.ts'
 import type { Flowing } from './streaming.ts'
 
-/** How urgent an operation is. Under a tight budget the last ones wait first. */
+/** How urgent an operation is, most urgent first. */
 export type Priority = 'final' | 'ask' | 'text' | 'status'
 
 /** One difference between what the chat shows and what it should show. */
@@ -19,7 +19,7 @@ export interface Post {
 export interface Edit {
   readonly type: 'edit'
   readonly slot: Slot
-  /** The message to edit. A status message may get the key of another slot. */
+  /** The message to edit. A status message may become the message of another slot. */
   readonly entry: ShownEntry
   readonly priority: Priority
   /** Set if the message is an open stream. */
@@ -38,7 +38,7 @@ export interface Preview {
   readonly priority: Priority
 }
 
-/** Finds out whether a post with an unknown result is in the chat. */
+/** Looks for a post with an unknown result. */
 export interface LookUp {
   readonly type: 'look-up'
   readonly entry: IntentEntry
@@ -47,7 +47,7 @@ export interface LookUp {
   readonly priority: Priority
 }
 
-/** What performing it calls. A post may open a stream: `kind` says how its slot is posted. */
+/** Returns the kind of call that performs the operation. `kind` says how a post's slot is posted. */
 export function callKindOf(operation: Operation, kind?: IntentEntry['kind']): CallKind {
   switch (operation.type) {
     case 'post':

@@ -15,86 +15,87 @@ import {
 } from './chat-calls.ts'
 import type { Priority } from './operation.ts'
 
-/** Decides when calls may be made. One per platform client, shared by all its sinks. */
+/** Schedules calls within the platform's rate limits. Use one per platform client, shared by all its sinks. */
 export interface Pacer {
-  /** The pace of a chat. Threads share that of their chat. */
+  /** Returns the pace of a chat, which its threads share. */
   chat(chat: Chat, limits: Limits): ChatPace
 }
 
 /** The pace of one chat. */
 export interface ChatPace {
   /**
-   * When a call of that priority may be sent, in ms since the epoch; a past time means now. With `calls`: when the last
-   * of that many calls in a row may be sent, as far as is known now. Default: one post.
+   * Returns when a call of this priority may be made, in ms since the epoch. A past time means now. With `calls`, returns
+   * when the last of this many calls in a row may be made, as far as is known now. Default: one post.
    */
   readyAt(priority: Priority, kind?: CallKind, calls?: number): number
   /**
-   * When growing text may follow what its owner wrote last, in ms since the epoch: all that write now share what is left
-   * of the budget evenly, so that none of them stands still until the budget is free again.
+   * Returns when an owner may next write growing text, in ms since the epoch. All current writers share the rest of the
+   * budget evenly, so that none of them stalls until the budget is free again.
    */
   spacedAt(owner: object, kind: CallKind, writtenAt: number): number
-  /** Registers that an owner's growing text waits for a call of that kind. Undefined: none waits. */
+  /** Registers that an owner's growing text waits for a call of this kind. Undefined: none waits. */
   grow(owner: object, kind: CallKind | undefined): void
   /**
-   * Registers what waits to be shown: an owner's ask, which goes before all other calls, or its final text, which goes
-   * before growing texts and statuses. Undefined: nothing waits any more.
+   * Registers an owner's waiting ask, which precedes all other calls, or its waiting final text, which precedes growing
+   * texts and statuses. Undefined: nothing waits any more.
    */
   setUrgent(owner: object, urgent: UrgentCall | undefined): void
-  /** What another owner claimed goes before a call of that priority. `onFree` reports when to look again. */
+  /** Whether another owner's urgent call precedes a call of this priority. `onFree` reports when to check again. */
   isBehind(owner: object, priority: Priority): boolean
   /**
-   * Registers an owner's permission that people answer by text: a chat and thread shows one at a time. Undefined: none.
+   * Registers an owner's permission that people answer by text. A chat or thread shows only one at a time. Undefined: none.
    */
   setExclusiveAsk(owner: object, ask: ExclusiveAsk | undefined): void
   /**
-   * Another owner's permission is answered first: one that is shown, else the one that has waited longest. `onFree`
-   * reports when to look again.
+   * Whether another owner's permission has to be answered first: a shown one, or else the one that has waited longest.
+   * `onFree` reports when to check again.
    */
   isBlockedByAsk(owner: object): boolean
   /**
-   * Starts a call and returns a function that ends it, and says whether a message was posted. Undefined while another
-   * call is in flight. Default: a post.
+   * Starts a call, and returns the function to call when it ends, with whether it posted a message. Returns undefined while
+   * another call is in flight. Default: a post.
    */
   enter(kind?: CallKind): ((hasPosted?: boolean) => void) | undefined
-  /** Calls the listener once, when the current call is over or an ask no longer blocks others. */
+  /** Calls the listener once, when the current call ends or an ask no longer blocks others. */
   onFree(listener: () => void): void
   /**
-   * Calls the listener after each message that is posted in this chat and thread, unless another one returned true before
-   * it. Returns a function that stops it.
+   * Calls the listener after each message posted in this chat and thread, unless an earlier listener returned true. Returns
+   * a function that removes it.
    */
   onPosted(listener: () => boolean): () => void
-  /** The platform asked for a pause after a call of that kind: it applies to all that is counted with it. */
+  /** Pauses all calls that the platform counts together with this kind, for example after a 429. */
   freeze(forMs: number, scope: LimitScope, kind?: CallKind): void
-  /** When the pause that the platform asked for is over, in ms since the epoch; a past time means that there is none. */
+  /** Returns when the platform's pause ends, in ms since the epoch. A past time means that there is no pause. */
   pausedUntil(): number
-  /** True the first time that this process asks for the topic: for things that a chat is shown only once. */
+  /** Returns true for the first call with this topic in this process. For texts that a chat shows only once. */
   isFirst(topic: string): boolean
 }
 
-/** The share of a budget that each priority leaves for higher ones. */
+/** The share of a budget that each priority leaves to higher ones. */
 const reserves: Readonly<Record<Priority, number>> = { ask: 0, final: 1 / 10, text: 1 / 5, status: 1 / 2 }
 
-/** What counts against a budget, and its budget. */
+/** A budget, and the calls that count against it. */
 interface Counted {
   readonly calls: Calls
   readonly budget: Budget
 }
 
-interface Room {
+/** The calls that a caller wants to make. */
+interface Request {
   readonly by: object
   readonly priority: Priority
   readonly kind: CallKind
   readonly count: number
 }
 
-/** Of how many topics it is remembered that a chat was shown them. */
+/** How many topics are remembered as shown. */
 const mostReported = 10_000
 
-/** Makes the pacer of one platform client. */
+/** Creates the pacer of one platform client. */
 export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
   const client = createCalls(clock)
   const chats = createChats(clock)
-  /** Topics that chats were already shown. */
+  /** Topics that chats have already shown. */
   const reported = createRecent<true>(mostReported)
   return { chat }
 
@@ -106,14 +107,14 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
       callsOfKind(callsHere(), kind, limits, clock),
       callsOfKind(client, kind, limits, clock),
     ]
-    /** The owners' growing texts, and what they wait for. */
+    /** The kind of call that each owner's growing text waits for. */
     const growing = new WeakMap<object, CallKind>()
     chats.useLimits(limits)
     return {
       readyAt: (priority, kind = 'post', count = 1) => {
-        const room = { by, priority, kind, count }
+        const request = { by, priority, kind, count }
         const paused = bothOf(kind).map((calls) => calls.frozenUntil)
-        return Math.max(...paused, ...countedFor(kind).map((counted) => roomAt(counted, room)))
+        return Math.max(...paused, ...countedFor(kind).map((counted) => roomAt(counted, request)))
       },
       spacedAt: (owner, kind, writtenAt) =>
         Math.max(...countedFor(kind).map((counted) => evenlyAt(counted, { by, owner, kind, writtenAt }))),
@@ -161,9 +162,9 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
           for (const one of both) one.inFlight -= 1
           // Recorded at the end of the call: the platform counts its arrival, which is later than its start.
           const made = { at: clock.now(), by }
-          for (const counted of countedFor(kind)) if (counted.budget !== limits.burst) note(counted, made)
+          for (const counted of countedFor(kind)) if (counted.budget !== limits.burst) record(counted, made)
           wake(calls)
-          if (hasPosted) tellPosted(calls, place.thread)
+          if (hasPosted) notifyPosted(calls, place.thread)
         }
       },
       onFree: (listener) => {
@@ -189,7 +190,7 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
       },
     }
 
-    /** What a call of that kind counts against. */
+    /** Returns the budgets that a call of this kind counts against. */
     function countedFor(kind: CallKind): readonly Counted[] {
       const [here, everywhere] = bothOf(kind)
       const own = limits.perKind?.[kind]
@@ -200,11 +201,11 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
     }
   }
 
-  function note({ calls, budget: { perMs } }: Counted, made: Calls['times'][number]): void {
+  function record({ calls, budget: { perMs } }: Counted, made: Calls['times'][number]): void {
     calls.times = [...calls.times.filter(({ at }) => at > made.at - perMs), made]
   }
 
-  function tellPosted({ posted }: ChatCalls, thread: string | undefined): void {
+  function notifyPosted({ posted }: ChatCalls, thread: string | undefined): void {
     for (const [listener, where] of posted) if (where === thread && listener()) return
   }
 
@@ -212,12 +213,12 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
     for (const listener of waiting.splice(0)) listener()
   }
 
-  function roomAt({ calls: { times, inFlight }, budget }: Counted, { count, ...room }: Room): number {
+  function roomAt({ calls: { times, inFlight }, budget }: Counted, { count, ...request }: Request): number {
     const now = clock.now()
     const { perMs } = budget
-    const { from, made, most } = usedOf({ times, budget }, room)
+    const { from, made, most } = usedOf({ times, budget }, request)
     let at = 0
-    // After those that were made come those in flight, then those before the last one. Asked for each waiting call.
+    // Calls already made count first, then those in flight, then the requested ones before the last.
     const ahead: number[] = []
     for (let call = 0; call < count; call++) {
       const index = made + inFlight + call - most
@@ -228,21 +229,21 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
     return at
   }
 
-  /** The oldest call in the window, how many there are, and how many that priority may make. */
+  /** Returns the index of the oldest call in the window, the number of calls in it, and how many this priority may make. */
   function usedOf(
     { times, budget: { calls, perMs } }: { readonly times: Calls['times']; readonly budget: Budget },
-    room: Pick<Room, 'by' | 'priority' | 'kind'>,
+    request: Pick<Request, 'by' | 'priority' | 'kind'>,
   ): { readonly from: number; readonly made: number; readonly most: number } {
     const now = clock.now()
     const from = times.findIndex(({ at }) => at > now - perMs)
     const made = from === -1 ? 0 : times.length - from
-    const isShared = made > 0 && times.some((one, index) => index >= from && one.by !== room.by)
-    return { from, made, most: Math.max(1, calls - reserveOf(calls, { ...room, isShared })) }
+    const isShared = made > 0 && times.some((one, index) => index >= from && one.by !== request.by)
+    return { from, made, most: Math.max(1, calls - reserveOf(calls, { ...request, isShared })) }
   }
 
   /**
-   * Each writer's share of the budget, used evenly. If this chat's other calls or other chats have used more of the
-   * window, what is left of it until its oldest call no longer counts.
+   * Spaces each writer's share of the budget evenly. If other calls have used up more of the window, spaces what is left
+   * until the oldest call leaves the window.
    */
   function evenlyAt({ calls: { times, writers }, budget }: Counted, { by, owner, kind, writtenAt }: Spacing): number {
     if (writtenAt === Number.NEGATIVE_INFINITY) return writtenAt
@@ -266,20 +267,20 @@ interface Spacing {
 }
 
 /**
- * The calls that a priority leaves for higher ones. A sink alone in its chat orders its own calls, so its share may be
- * none; beside others one call is left. Only growing text is appended, so appends leave none.
+ * Returns the number of calls that a priority leaves to higher ones. That may be none for a sink alone in its chat, which
+ * orders its own calls, and is at least one beside others. Appends leave none, because only growing text is appended.
  */
 function reserveOf(
   calls: number,
-  { priority, kind, isShared }: Pick<Room, 'priority' | 'kind'> & { readonly isShared: boolean },
+  { priority, kind, isShared }: Pick<Request, 'priority' | 'kind'> & { readonly isShared: boolean },
 ): number {
   if (priority === 'ask' || kind === 'append') return 0
   return Math.max(Math.floor(calls * reserves[priority]), isShared ? 1 : 0)
 }
 
 /**
- * Makes a call. If the platform limits its rate, all calls that it counts with that kind wait as long as it says: those
- * of the chat, or of the client.
+ * Makes a call. If it fails with a rate limit, all calls that the platform counts together with this kind are paused, in
+ * the chat or for the client.
  */
 export async function heeding<T>(pace: ChatPace, call: () => Promise<T>, kind?: CallKind): Promise<T> {
   try {
@@ -290,7 +291,7 @@ export async function heeding<T>(pace: ChatPace, call: () => Promise<T>, kind?: 
   }
 }
 
-/** Makes the chat, or the client, wait after a failure that is a rate limit. */
+/** Pauses the chat or the client if the error is a rate limit. */
 export function heed(pace: ChatPace, error: unknown, kind?: CallKind): void {
   if (!(error instanceof PortError) || error.retryAfterMs === undefined) return
   pace.freeze(error.retryAfterMs, error.scope, kind)
@@ -298,7 +299,7 @@ export function heed(pace: ChatPace, error: unknown, kind?: CallKind): void {
 
 const pacers = new WeakMap<object, Pacer>()
 
-/** The pacer of a client, as all its calls share one budget. It uses the clock of the first caller. */
+/** Returns the pacer that all calls of a client share. It uses the clock of the first caller. */
 export function pacerOf(client: object, clock: Clock): Pacer {
   const pacer = pacers.get(client) ?? createPacer({ clock })
   pacers.set(client, pacer)

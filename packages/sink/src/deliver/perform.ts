@@ -35,15 +35,15 @@ export interface PerformOptions {
   readonly stream?: AppendStream | undefined
 }
 
-/** What a port answered. */
+/** The result of an operation. */
 export interface Performed {
-  /** Of a posted message. */
+  /** The reference of a posted message. */
   readonly ref?: MessageRef
   /** The result of a look-up. */
   readonly found?: LookedUp
 }
 
-/** Performs one operation with the port; rejects as the port does. */
+/** Performs one operation with the port. Rejects as the port does. */
 export async function perform(operation: Operation, options: PerformOptions): Promise<Performed> {
   const { port, chat, signal } = options
   switch (operation.type) {
@@ -53,7 +53,7 @@ export async function perform(operation: Operation, options: PerformOptions): Pr
       await edit(operation, options)
       return {}
     case 'remove':
-      await takeAway(operation.entry.ref, options)
+      await removeOrEmpty(operation.entry.ref, options)
       return {}
     case 'preview':
       if (port.stream?.kind === 'preview') await port.stream.write(operation.slot.bubble, { chat, signal })
@@ -85,7 +85,7 @@ async function edit({ entry, slot, flowing }: Edit, { port, chat, signal, stream
   await port.edit?.(ref, slot.bubble, editing)
 }
 
-/** Closes a stream with unknown content; an edit follows. It may be closed already. */
+/** Closes a stream with unknown content, which may already be closed. An edit follows. */
 async function closeAnyway(stream: AppendStream | undefined, ref: MessageRef, editing: EditOptions): Promise<void> {
   try {
     await stream?.close(ref, { text: '', tasks: [] }, editing)
@@ -95,18 +95,18 @@ async function closeAnyway(stream: AppendStream | undefined, ref: MessageRef, ed
   }
 }
 
-/** An idempotent platform answers a post under a known key with the message that has it. */
+/** An idempotent platform responds to a post with a known key with the existing message. */
 async function lookUp({ id: key, kind, at }: IntentEntry, options: PerformOptions): Promise<LookedUp> {
   const { port, chat, signal, replyTo, clock } = options
-  // The platform has times of its own, and ours may have been ahead of them for a while.
+  // The platform has its own clock, and ours may have been ahead of it.
   const since = wallTime(clock) - Math.max(0, clock.now() - at)
   const looking = { chat, signal, key, kind: kind ?? 'message', since, replyTo } as const
   if (!port.limits.idempotent) return (await port.lookUp?.(looking)) ?? { type: 'unknown' }
   return { type: 'there', ref: await port.post(placeholder(options), { chat, signal, key, silent: true }) }
 }
 
-/** Without `remove`, edits the message down to a placeholder. */
-async function takeAway(ref: MessageRef, options: PerformOptions): Promise<void> {
+/** Without `remove`, edits the message to a placeholder. */
+async function removeOrEmpty(ref: MessageRef, options: PerformOptions): Promise<void> {
   const { port, chat, signal } = options
   if (port.remove) return await port.remove(ref, { chat, signal })
   await port.edit?.(ref, placeholder(options), { chat, signal })
@@ -116,7 +116,7 @@ function placeholder({ render, texts }: PerformOptions): Bubble {
   return { ...render(texts.removed), isPlain: false, source: texts.removed, buttons: [] }
 }
 
-/** What happens at the reply's beginning and end replies to the message that asked; the closing line to the answer. */
+/** The first message and the ending reply to the prompt's message. The closing "done" line replies to the answer. */
 function replyToOf({ slot }: Post, { ledger, replyTo, policy }: PerformOptions): MessageRef | undefined {
   const { entries } = ledger
   const { key, card, isLast } = slot
@@ -131,19 +131,19 @@ function newestAnswer(entries: Ledger['entries']): MessageRef | undefined {
   return refs.findLast((ref) => ref !== undefined)
 }
 
-/** A rate limit of at least that long is worth a report, in ms. */
+/** Rate limits of at least this length are reported, in ms. */
 const longPauseMs = 60_000
 
 /**
- * Whether the host should know of a failed call. Refused markup and short rate limits cost no more than a retry, and a
- * stream that was closed early goes on by edits.
+ * Whether a failed call is reported to the host. Refused markup and short rate limits only cost a retry, and a stream that
+ * was closed early continues by edits.
  */
 export function isReported(operation: Operation, { type, retryAfterMs = 0 }: PortError): boolean {
   if (type === 'rate-limited') return retryAfterMs >= longPauseMs
   return type !== 'unparsable' && !(type === 'fixed' && operation.type === 'edit' && operation.flowing !== undefined)
 }
 
-/** An error other than `PortError` doesn't say whether the call was done, so it counts as ambiguous. */
+/** Errors other than `PortError` don't say whether the call took effect, so they count as ambiguous. */
 export function toPortError(error: unknown): PortError {
   if (error instanceof PortError) return error
   const message = error instanceof Error ? error.message : String(error)

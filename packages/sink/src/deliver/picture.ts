@@ -9,40 +9,21 @@ import { type Mode, type View, view } from '../view/view.ts'
 import type { DeliverOptions } from './deliver.ts'
 import type { Native } from './streaming.ts'
 
-export interface PictureOptions extends DeliverOptions {
-  readonly secretOf: SecretOf
-  readonly mode: Mode
-  readonly native: Native
-  readonly ledger: Ledger
-  readonly now: number
-  readonly canEdit: boolean
-  readonly isBlocked: boolean
-}
-
-/** What the chat should show, as messages. */
+/** The messages that the chat should show. */
 export interface Picture extends Omit<View, 'cards' | 'flow'> {
   readonly slots: readonly Slot[]
 }
 
-/** View and layout of a reply for one chat. Remembers only since when the newest activity goes on. */
-export function createPainter(): (reply: Reply, options: PictureOptions) => Picture {
+/** Computes the picture of a reply for one chat. `isBlocked`: another reply's permission has to be answered first. */
+export type Painter = (reply: Reply, ledger: Ledger, now: number, isBlocked: boolean) => Picture
+
+/** The only state of a painter is when the newest activity began. */
+export function createPainter(options: DeliverOptions, secretOf: SecretOf, native: Native): Painter {
+  const { port, render, chat, policy, texts, label } = options
+  const mode = modeOf(options)
+  const edits = canEditIn(options)
   const times = createActivityTimes()
-  return (reply, options) => {
-    const {
-      port,
-      render,
-      chat,
-      policy,
-      texts,
-      label,
-      secretOf,
-      mode,
-      native,
-      ledger,
-      now,
-      canEdit: edits,
-      isBlocked,
-    } = options
+  return (reply, ledger, now, isBlocked) => {
     const { limits } = port
     const { buttons, forms, typingHasStatus, small } = limits
     const rings = limits.silent === false
@@ -77,8 +58,13 @@ export function createPainter(): (reply: Reply, options: PictureOptions) => Pict
   }
 }
 
-/** How text reaches the chat. */
+/** Returns how text reaches the chat. */
 export function modeOf({ port, policy }: Pick<DeliverOptions, 'port' | 'policy'>): Mode {
   if (policy.delivery === 'final' || policy.delivery === 'append') return policy.delivery
   return port.edit && port.limits.edits ? 'live' : 'sealed'
+}
+
+/** Whether the sink edits messages of this chat. */
+export function canEditIn({ port, policy }: Pick<DeliverOptions, 'port' | 'policy'>): boolean {
+  return port.edit !== undefined && port.limits.edits && policy.delivery !== 'append'
 }

@@ -11,32 +11,32 @@ export interface ReconcileOptions {
   readonly isSettled: boolean
   readonly canEdit: boolean
   readonly canRemove: boolean
-  /** Posts can be silent. Default: they can. */
+  /** Whether posts can be silent. Default true. */
   readonly canBeSilent?: boolean | undefined
-  /** Growing text is previewed, and posted when it is complete. */
+  /** Growing text is shown as a preview, and posted when it is complete. */
   readonly isPreviewing: boolean
   /** Streams opened before this time, in ms since the epoch, are closed. Undefined: no streaming. */
   readonly openSince?: number | undefined
-  /** The port can look for a post with an unknown result. */
+  /** Whether the port can look for a post with an unknown result. Default false. */
   readonly canLookUp?: boolean | undefined
-  /** Repeating a post gives the message that it made, if it made one. */
+  /** Whether repeating a post returns the message of the first try. Default false. */
   readonly isIdempotent?: boolean | undefined
-  /** Whether an ask can wait for this many posts that belong above it. Default: yes. */
+  /** Whether an ask can wait for this many posts that belong above it. Default: it can. */
   readonly hasTimeFor?: ((posts: number) => boolean) | undefined
-  /** The reply has no texts, so those that are shown stay. Default: it has them. */
+  /** Whether shown texts stay although the reply no longer has them. Default false. */
   readonly keepsText?: boolean | undefined
-  /** Whether a growing text was refused the last time. An ask does not wait for it. Default: no. */
+  /** Whether a growing text was refused the last time. An ask does not wait for it. Default: never. */
   readonly isRefused?: ((slot: Slot) => boolean) | undefined
 }
 
 /**
- * The operations that bring the screen up to date, most valuable first; each can be done next. Empty when nothing
+ * Returns the operations that bring the chat up to date, most urgent first. Each can be performed next. Empty if nothing
  * differs. Pure.
  */
 export function reconcile(ledger: Ledger, slots: readonly Slot[], options: ReconcileOptions): readonly Operation[] {
   const post = nextPost(ledger, slots, options)
   const edits = editsOf(ledger, slots, options)
-  // A status message that the first text takes over stays.
+  // A status message that becomes the first text stays.
   const isTakenOver = (entry: ShownEntry): boolean => post?.type === 'edit' && post.entry === entry
   const removals = unwantedIn(ledger, slots, options).filter((entry) => !isTakenOver(entry))
   const priority = options.isSettled ? 'final' : 'text'
@@ -49,11 +49,11 @@ export function reconcile(ledger: Ledger, slots: readonly Slot[], options: Recon
   return operations.toSorted((a, b) => rankOf(a) - rankOf(b))
 }
 
-/** How the first missing message gets on the screen. Undefined if none is missing. */
+/** Returns the operation that shows the first missing message. Undefined if none is missing. */
 function nextPost(ledger: Ledger, slots: readonly Slot[], options: ReconcileOptions): Operation | undefined {
   const missing = missingSlots(ledger, slots)
   const ask = missing.findIndex(isWaitingAsk)
-  // Posts keep their order: an urgent post makes those before it as urgent, unless that takes too long.
+  // Posts keep their order, so an urgent post makes those before it as urgent, unless that takes too long.
   const isTooLate = options.hasTimeFor?.(ask) === false || missing.slice(0, 1).some((one) => options.isRefused?.(one))
   const slot = missing[ask > 0 && isTooLate ? ask : 0]
   const [urgency] = missing.map((one) => postPriority(one, options)).toSorted((a, b) => order[a] - order[b])
@@ -65,7 +65,7 @@ function nextPost(ledger: Ledger, slots: readonly Slot[], options: ReconcileOpti
   return { ...postOf(ledger, slot, options), priority: urgency }
 }
 
-/** Posts that may be in the chat although they are no longer wanted. */
+/** Looks for obsolete posts that may be in the chat. */
 function strayPosts(ledger: Ledger, slots: readonly Slot[], options: ReconcileOptions): readonly LookUp[] {
   const wanted = new Set(slots.map(({ key }) => key))
   const priority = options.isSettled ? 'final' : 'status'
@@ -100,7 +100,7 @@ function missingSlots(ledger: Ledger, slots: readonly Slot[]): readonly Slot[] {
   return slots.filter((slot) => !isDone(known.get(slot.key), slot))
 }
 
-/** The first missing message of an ask that a person waits for. */
+/** Returns the first missing message of a pending ask. */
 export function waitingAsk(ledger: Ledger, slots: readonly Slot[]): Slot | undefined {
   return missingSlots(ledger, slots).find(isWaitingAsk)
 }
@@ -109,26 +109,26 @@ function isWaitingAsk({ card }: Slot): boolean {
   return card.type === 'ask' && card.isPending
 }
 
-/** Edits of earlier text come before new posts below it; a todo list can wait for both. */
+/** Edits of earlier text precede new posts below it. The checklist waits for both. */
 function rankOf(operation: Operation): number {
   const { type, priority } = operation
-  // A missing ask comes before edits of those that are shown.
+  // A missing ask precedes edits of shown ones.
   if ((type === 'post' || type === 'look-up') && priority === 'ask') return order.ask - 1
   if (type !== 'edit') return order[priority] + 0.5
   return order[priority] + (operation.slot.card.type === 'todos' ? 0.75 : 0)
 }
 
-/** It has a message, or will never have one. */
+/** Whether the slot has a message or will never get one. */
 export function isDone(entry: Entry | undefined, slot: Slot): boolean {
   if (!entry || entry.state === 'intent') return false
   if (isWrongDoubt(entry, slot)) return false
-  // A person removed it while it grew, so it is posted again.
+  // An answer that a person removed while it grew is posted again.
   return !(entry.state === 'gone' && slot.card.type === 'answer' && entry.content.body !== slot.body && isLastOf(slot))
 }
 
 /**
- * It may show a text that was tried, and certainly not the one that it should show now: that one is posted. A text that
- * still grows would leave a copy of each of its lengths, so it waits for its end.
+ * Whether a doubtful message can't show the current text, so that the text has to be posted. A growing text waits until it
+ * is complete, or each of its versions could leave a copy.
  */
 function isWrongDoubt(entry: Entry, slot: Slot): boolean {
   if (entry.state !== 'doubtful' || !isAwaited(entry) || slot.isGrowing || slot.isKept) return false
@@ -143,27 +143,27 @@ function isPreview(slot: Slot): boolean {
   return slot.isGrowing || slot.card.type === 'status'
 }
 
-/** The first text takes over the status message, if nothing was posted below that. */
+/** The first text replaces the status in its message if nothing was posted below. */
 function postOf(ledger: Ledger, slot: Slot, options: ReconcileOptions): Post | Edit {
   const priority = postPriority(slot, options)
   const isLoud = isLoudIn(slot, options)
   const status = statusAtEnd(ledger)
   const canTakeOver = slot.card.type === 'answer' && options.canEdit && !isStreamed(slot)
-  // A post that should notify needs its own message, if the status can be removed. Where each post notifies, the status did.
-  const isHeard = isLoud && options.canRemove && options.canBeSilent !== false
-  if (status && canTakeOver && !isHeard) return { type: 'edit', slot, entry: status, priority }
+  // A post that should notify needs its own message if the status can be removed. If each post notifies, the status did.
+  const needsPost = isLoud && options.canRemove && options.canBeSilent !== false
+  if (status && canTakeOver && !needsPost) return { type: 'edit', slot, entry: status, priority }
   return { type: 'post', slot, isLoud, priority }
 }
 
-/** The status message, if it is the last one and can be edited. */
+/** Returns the status message if it is the last one and can be edited. */
 function statusAtEnd({ entries }: Ledger): ShownEntry | undefined {
   const last = entries.at(-1)
   if (!last || last.key !== statusKey || last.isReplaced || !isEditable(last)) return undefined
-  // A status that was posted again under its id may stand where it first stood.
+  // A status that was posted again under its id may still be at its first position.
   return last.tries === 1 ? last : undefined
 }
 
-/** Of an answer's messages, only the last notifies. */
+/** Whether the post should notify. Of an answer's messages, only the last does. */
 function isLoudIn({ card, isLast }: Slot, { isSettled }: ReconcileOptions): boolean {
   // Of an ask's messages, only the one with the buttons notifies.
   if (card.type === 'ask') return card.isPending && isLast !== false
@@ -189,7 +189,7 @@ export function needsEdit({ content, isUnsure }: ShownEntry, slot: Slot): boolea
   return isUnsure === true || content.type !== 'known' || content.whole !== slot.whole
 }
 
-/** Whether the messages of a card are removed once they are no longer wanted. Others stay as a record. */
+/** Whether obsolete messages of a card are removed. Others stay as a record. */
 const isRemovable: Readonly<Record<CardType, boolean>> = {
   answer: true,
   status: true,
@@ -203,7 +203,7 @@ const isRemovable: Readonly<Record<CardType, boolean>> = {
   ending: false,
 }
 
-/** Messages that show nothing wanted any more: a status, or pieces of a text that became shorter. */
+/** Returns obsolete messages: a status, or pieces of a text that became shorter. */
 function unwantedIn(
   ledger: Ledger,
   slots: readonly Slot[],
@@ -215,10 +215,10 @@ function unwantedIn(
   const shown = ledger.entries.filter((entry) => entry.state === 'shown')
   return shown.filter((entry) => {
     if (!isRemovable[entry.type] || (keepsText && entry.type === 'answer')) return false
-    // A replaced message was given up, whatever its card shows now.
+    // A replaced message is obsolete, whatever its card shows now.
     const last = entry.isReplaced ? undefined : lastIndex.get(entry.card)
     if (last === undefined) return canRemove || isEditable(entry)
-    // If the whole text was taken back, everything that can be removed is removed.
+    // If the whole text was removed, everything that can be removed is removed.
     return !wanted.has(entry.key) && messageIndex(entry.key) > last && isEditable(entry)
   })
 }

@@ -5,8 +5,8 @@ import type { PostReport, PostReports } from '../port/port.ts'
 import { lookedUp, untried, withResult } from './transitions.ts'
 
 /**
- * The ledger with what the platform said of posts after their calls: which are there, which can't be delivered, and which
- * are to be posted again. Returns the same object if nothing changed. Pure.
+ * Applies the platform's delivery reports to the ledger: which posts are there, which can't be delivered, and which must be
+ * posted again. Returns the same object if nothing changed. Pure.
  */
 export function withReports(ledger: Ledger, reports: PostReports | undefined): Ledger {
   if (!reports) return ledger
@@ -19,7 +19,7 @@ function withReported(ledger: Ledger, entry: Entry, reported: readonly PostRepor
     case 'shown':
       return shownReported(ledger, entry, reported)
     case 'intent': {
-      // Its call may not be over yet.
+      // Its call may still be running.
       if (entry.unsureSince === undefined) return ledger
       const there = reported.find((one) => one.type === 'there')
       if (there) return lookedUp(ledger, { type: 'look-up', entry, isWanted: true, priority: 'final' }, there)
@@ -31,7 +31,7 @@ function withReported(ledger: Ledger, entry: Entry, reported: readonly PostRepor
       const there = reported.find((one) => one.type === 'there')
       if (!there) return ledger
       const shown: ShownEntry = { ...entry, state: 'shown', ref: there.ref, access: { type: 'editable' } }
-      // It was counted when its result was unknown.
+      // It was counted as doubtful while its result was unknown.
       return withChanged({ ...ledger, doubtful: Math.max(0, ledger.doubtful - 1) }, entry, shown)
     }
     case 'gone':
@@ -44,7 +44,7 @@ function withReported(ledger: Ledger, entry: Entry, reported: readonly PostRepor
 
 function shownReported(ledger: Ledger, entry: ShownEntry, reported: readonly PostReport[]): Ledger {
   const own = reported.find(({ ref }) => ref.id === entry.ref.id)
-  if (own?.type === 'held') return withoutEntry(ledger, entry)
+  if (own?.type === 'chat-closed') return withoutEntry(ledger, entry)
   if (own?.type === 'failed') {
     const { ref: _, access: __, isUnsure: ___, ...fields } = entry
     const failed: FailedEntry = { ...fields, state: 'failed', ...reasonOf(own) }
@@ -60,7 +60,7 @@ function reasonOf({ error }: Extract<PostReport, { type: 'failed' }>): Pick<Fail
   return { reason: error.message, failure: error.type }
 }
 
-/** Until when a report may change what counts as shown, in ms since the epoch. Undefined if all reports have come. */
+/** When the last missing report is due, in ms since the epoch. Undefined if all reports have arrived. */
 export function reportedBy({ entries }: Ledger, reports: PostReports | undefined): number | undefined {
   const withinMs = reports?.withinMs() ?? 0
   if (!reports || withinMs === 0) return undefined

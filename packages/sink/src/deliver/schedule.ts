@@ -15,30 +15,30 @@ export interface ScheduleOptions {
   readonly limits: Limits
   readonly mode: Mode
   readonly clock: Clock
-  /** What performing the operation calls. */
+  /** Returns the kind of call that performs the operation. */
   readonly callOf: (operation: Operation) => CallKind
 }
 
 /** When each operation of one reply may be sent. */
 export interface Schedule {
-  /** In ms since the epoch; a past time means now. */
+  /** Returns when the operation may be performed, in ms since the epoch. A past time means now. */
   readyAt(operation: Operation): number
-  /** It waits for more of its first text alone: a sentence or forty characters end that wait. */
+  /** Whether it only waits for its first text to have a sentence or forty characters. */
   isGathering(operation: Operation): boolean
-  /** Announces to the other replies that share a budget which text waits to be written here. */
+  /** Registers which text waits to be written, for the other replies that share a budget. */
   wait(operations: readonly Operation[]): void
-  /** False while a text that was refused as it grew is still the same. */
+  /** False for a growing text that was refused and has not changed since. */
   isDue(operation: Operation): boolean
-  /** The slot's text is still growing, and was refused the last time. */
+  /** Whether the slot's text is growing and was refused the last time. */
   isRefused(slot: Slot): boolean
-  /** A call failed recently, so calls are held back for a while. */
+  /** Whether calls are held back because one failed recently. */
   isHeldBack(): boolean
   /**
-   * When a settled reply with operations left is given up, in ms since the epoch: `Policy.giveUpMs` after it settled, was
-   * amended or made progress, whichever was last.
+   * Returns when a settled reply with remaining operations is given up, in ms since the epoch: `Policy.giveUpMs` after it
+   * settled, was amended or made progress, whichever was last.
    */
   giveUpAt(reply: Reply, operations: readonly Operation[]): number | undefined
-  /** What comes next has its own time. */
+  /** Restarts the time for `giveUpAt`. */
   gaveUp(): void
   succeeded(operation: Operation): void
   failed(operation: Operation, call: CallKind, error: PortError): void
@@ -52,15 +52,6 @@ interface RefusedText {
   readonly retryAt: number
 }
 
-/** How much of a text is shown at once, in UTF-16 units, and the end of a sentence, which is also enough. */
-const enough = 40
-const sentenceEnd = /\p{L}["'”’)\]*_`]*[.!?…:]["'”’)\]*_`]*(?:\s|$)|[。！？]/u
-
-function isEnough({ card, piece }: Slot): boolean {
-  const text = card.source.slice(piece?.from, piece?.to).trim()
-  return text.length >= enough || sentenceEnd.test(text)
-}
-
 export function createSchedule({ pace, policy, limits, mode, clock, callOf }: ScheduleOptions): Schedule {
   const owner = {}
   const intervalMs = Math.max(
@@ -72,7 +63,7 @@ export function createSchedule({ pace, policy, limits, mode, clock, callOf }: Sc
   let failures = 0
   let retryAt = 0
   const refused = new Map<string, RefusedText>()
-  /** The settled reply that makes no progress, and since when. */
+  /** The settled reply that makes no progress, and when that began. */
   let waiting: { readonly reply: Reply; readonly since: number } | undefined
   return {
     giveUpAt,
@@ -93,7 +84,7 @@ export function createSchedule({ pace, policy, limits, mode, clock, callOf }: Sc
     failed,
   }
 
-  /** Growing text keeps the platform's interval and its share of the budget; final text and asks do not wait for it. */
+  /** Growing text keeps the platform's interval and its share of the budget. Final text and asks don't wait for either. */
   function allowedAt(operation: Operation): number {
     const kind = callOf(operation)
     const at = Math.max(pace.readyAt(operation.priority, kind), retryAt)
@@ -133,7 +124,7 @@ export function createSchedule({ pace, policy, limits, mode, clock, callOf }: Sc
 
   function succeeded(operation: Operation): void {
     writtenAt = clock.now()
-    // That the platform answers says nothing of the post that it answers for.
+    // A look-up that succeeds says nothing about posts.
     if (operation.type === 'look-up') return
     failures = 0
     waiting = undefined
@@ -154,27 +145,32 @@ export function createSchedule({ pace, policy, limits, mode, clock, callOf }: Sc
   }
 }
 
-/** It writes what still grows or changes. */
+/** A first text is shown once it has this many UTF-16 units or ends a sentence. */
+const enough = 40
+const sentenceEnd = /\p{L}["'”’)\]*_`]*[.!?…:]["'”’)\]*_`]*(?:\s|$)|[。！？]/u
+
+function isEnough({ card, piece }: Slot): boolean {
+  const text = card.source.slice(piece?.from, piece?.to).trim()
+  return text.length >= enough || sentenceEnd.test(text)
+}
+
+/** Whether it writes text that is still growing or changing. */
 function isGrowth({ type, priority }: Operation): boolean {
   return (priority === 'text' || priority === 'status') && type !== 'remove' && type !== 'look-up'
 }
 
 /** The timer of one reply. */
 interface Wake {
-  /** Wakes it at that time, if any, or as soon as one of the operations may be sent. Replaces the timer before. */
+  /** Wakes it at `time`, or as soon as one of the operations may be performed. Replaces the previous timer. */
   at(time: number | undefined, operations: readonly Operation[]): void
   stop(): void
 }
 
-interface WakeOptions {
-  readonly clock: Clock
-  /** When the operation may be sent, as far as is known now, in ms since the epoch. */
-  readonly readyAt: (operation: Operation) => number
-  readonly work: () => void
-}
-
-/** Other chats of the client may take the room that many wait for: those that got none only set their timers anew. */
-export function createWake({ clock, readyAt, work }: WakeOptions): Wake {
+/**
+ * Calls `work` when an operation is ready. Another chat may use up the client's budget first, and then the timer is only set
+ * again. `readyAt` returns when an operation may be performed, in ms since the epoch.
+ */
+export function createWake(clock: Clock, readyAt: (operation: Operation) => number, work: () => void): Wake {
   let stop = (): void => {}
   return { at: set, stop: () => stop() }
 

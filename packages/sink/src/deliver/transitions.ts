@@ -21,12 +21,12 @@ import type { Edit, LookUp, Post } from './operation.ts'
 import { sentOf, withTasks } from './streaming.ts'
 
 /*
- * What the ledger records before and after each call. All pure.
+ * Changes of the ledger before and after each call. All pure.
  *
- * - A post: `intending` before it, then `posted`, or `failed` in failure.ts.
+ * - A post: `intending` before it, then `posted`, or `failed` in call-result.ts.
  * - An edit, or more text for a stream: `editing` before it, then `edited` or `failed`.
  * - A removal: `removed` or `emptied` after it, or `failed`.
- * - A post with an unknown result, also after a restart: unknown-post.ts.
+ * - A post with an unknown result, also after a restart: `unsure`, then `lookedUp`.
  */
 
 export interface IntentOptions extends Pick<IntentEntry, 'kind'> {
@@ -36,7 +36,7 @@ export interface IntentOptions extends Pick<IntentEntry, 'kind'> {
   readonly canEdit: boolean
 }
 
-/** Recorded before a post, so that a restart after a crash finds it. */
+/** Records a post before it is made, so that a restart after a crash finds it. */
 export function intending(ledger: Ledger, { slot, isLoud }: Post, { id, at, canEdit, kind }: IntentOptions): Ledger {
   const before = intentOf(ledger, slot)
   const isChanged = before !== undefined && !isShowing(before.content, slot)
@@ -51,7 +51,7 @@ export function intending(ledger: Ledger, { slot, isLoud }: Post, { id, at, canE
     at,
     isLoud,
     content: isChanged && !isNewID ? { type: 'newest-or-older', body: slot.body } : contentOf(slot),
-    // An earlier try, also of an earlier process, may have succeeded.
+    // An earlier try, possibly of an earlier process, may have succeeded.
     secretHashes: bothHashes(before, slot),
     before: slot.card.before,
     reported: slot.card.type === 'notice' ? slot.card.reported : undefined,
@@ -99,12 +99,12 @@ export function shownEntry(
   return { ...intent, state: 'shown', ref, at, access: { type: 'editable' }, ...(since !== undefined && { since }) }
 }
 
-/** Until the result of an edit is known, the message may show either version. */
+/** Records an edit before it is made, because the message may show either version until its result is known. */
 export function editing(ledger: Ledger, { entry, slot }: Edit): Ledger {
   return withChanged(ledger, entry, { ...entry, isUnsure: true, secretHashes: bothHashes(entry, slot) })
 }
 
-/** The platform accepted the edit, or more text for a stream. */
+/** Records an accepted edit, or more text in a stream. */
 export function edited(ledger: Ledger, operation: Edit): Ledger {
   const { slot, entry, flowing } = operation
   if (flowing === 'end') return withChanged(ledger, entry, { ...entry, access: { type: 'editable' }, isUnsure: true })
@@ -113,14 +113,14 @@ export function edited(ledger: Ledger, operation: Edit): Ledger {
     ...fieldsOf(slot),
     content: contentOf(slot),
     access: accessAfter(operation),
-    // A press that was on its way when the buttons went is told that the ask is over.
+    // Keeps the old hashes, so that a late press on removed buttons is answered.
     secretHashes: hashesOf(slot) ?? entry.secretHashes,
     isUnsure: undefined,
   }
   const recorded = flowing === undefined ? ledger : withTasks(ledger, slot)
   const entries = recorded.entries.map((one) => {
     if (isSame(one, entry)) return shown
-    // A status message now shows a text whose own message a person had removed.
+    // The status message now shows a text whose own message a person had removed.
     return one.key === slot.key && !one.isReplaced ? replaced(one) : one
   })
   return { ...recorded, entries }
@@ -138,12 +138,12 @@ export function removed(ledger: Ledger, entry: ShownEntry): Ledger {
   return withoutEntry(ledger, entry)
 }
 
-/** Without removal: the message is still there, but counts as removed. */
+/** For platforms without removal: the message stays, but counts as removed. */
 export function emptied(ledger: Ledger, entry: ShownEntry): Ledger {
   return withChanged(ledger, entry, replaced(gone(entry)))
 }
 
-/** Records the result of a post. Its place and what it reported count from now on. */
+/** Records the result of a post, its position, and the tool calls that it reports. */
 export function withResult(
   ledger: Ledger,
   intent: IntentEntry,
@@ -165,7 +165,7 @@ export function withResult(
   }
 }
 
-/** The post may be there, and is not tried again. */
+/** Records that the post may be in the chat and is not tried again. */
 export function withDoubt(ledger: Ledger, intent: IntentEntry): Ledger {
   return withResult(ledger, intent, { ...intent, state: 'doubtful' })
 }
@@ -180,16 +180,18 @@ export function isWorthAnotherTry({ type, tries }: Pick<EntryFields, 'type' | 't
   return tries < mostTries[type]
 }
 
-/** People wait for what it says, so that it is not left out silently. */
+/** Whether people wait for the message, so that a missing one must be reported. */
 export function isAwaited({ type }: Pick<EntryFields, 'type'>): boolean {
   return type === 'answer' || type === 'ending'
 }
 
 /**
- * How often a text is tried, in all, while the result of its post stays unknown. An answer is posted once more when the
- * platform answers again, so that an outage loses nothing and doubles at most one message. If that has no result either,
- * more copies are likelier than a loss, so the delivery names it instead. Copies of an ask carry the same tokens, and the run waits for it, so it has no limit.
- * Code whose file is uncertain is shown as text. Tries that certainly failed don't count.
+ * How often a message is tried in total while the result of its post stays unknown. Tries that certainly failed don't count.
+ *
+ * - An answer is posted a second time when the platform responds again, so an outage loses nothing and duplicates at most
+ *   one message. After that another copy is likelier than a loss, so the delivery lists the message instead.
+ * - An ask has no limit, because the run waits for it and all copies have the same tokens.
+ * - A file is tried twice. After that its code is shown as text.
  */
 const mostTries: Readonly<Record<CardType, number>> = {
   answer: 2,
@@ -204,7 +206,7 @@ const mostTries: Readonly<Record<CardType, number>> = {
   reasoning: 1,
 }
 
-/** What an entry takes from the slot that its message shows. */
+/** Returns the fields that an entry copies from its slot. */
 function fieldsOf(
   slot: Slot,
 ): Pick<EntryFields, 'key' | 'card' | 'type' | 'piece' | 'part' | 'isAllowing' | 'isContinued' | 'secretHashes'> {
@@ -212,7 +214,7 @@ function fieldsOf(
   return { key, card: card.key, type: card.type, piece, part, isAllowing, isContinued, secretHashes: hashesOf(slot) }
 }
 
-/** All buttons of a message have tokens with the same secret. Undefined if it has none. */
+/** All tokens of a message have the same secret. Undefined without buttons. */
 function hashesOf({ bubble: { buttons, form } }: Slot): readonly string[] | undefined {
   const token = buttons.flat()[0]?.data ?? form?.token
   return token === undefined ? undefined : [secretHash(token)]
@@ -227,24 +229,24 @@ function contentOf({ body, whole }: Slot): Content {
   return { type: 'known', body, whole }
 }
 
-/** The message certainly shows this slot. */
+/** Whether the message certainly shows this slot. */
 function isShowing(content: Content, { whole }: Slot): boolean {
   return content.type === 'known' && content.whole === whole
 }
 
-/** Whether the post succeeded is unknown. */
+/** Records that the result of a post is unknown. */
 export function unsure(ledger: Ledger, intent: IntentEntry): Ledger {
   return withChanged(ledger, intent, { ...intent, unsureSince: intent.unsureSince ?? intent.at })
 }
 
-/** Whether the post is in the chat is known now, or never will be. */
+/** Records the result of a look-up. */
 export function lookedUp(ledger: Ledger, { entry, isWanted }: LookUp, found: LookedUp): Ledger {
   const { unsureSince: _, ...intent } = entry
   switch (found.type) {
     case 'there': {
       const { ref } = found
       const shown = shownEntry(entry, { ref, at: ref.postedAt ?? entry.at })
-      // A stream may be open still, which is closed before an edit.
+      // A stream may still be open, and is then closed before an edit.
       const sent: Sent = { openedAt: shown.at, length: 0, hash: '' }
       const isStream = entry.kind === 'stream'
       return withResult(
@@ -254,7 +256,7 @@ export function lookedUp(ledger: Ledger, { entry, isWanted }: LookUp, found: Loo
       )
     }
     case 'absent':
-      // It stays an intent, so that the text of a stream that did not open becomes a message.
+      // Stays an intent, so that the text of a stream that did not open becomes a message.
       if (isWanted && entry.kind === 'stream' && entry.tries === 1)
         return withChanged(ledger, entry, { ...intent, tries: 0 })
       return untried(ledger, intent)
@@ -267,7 +269,7 @@ export function lookedUp(ledger: Ledger, { entry, isWanted }: LookUp, found: Loo
   }
 }
 
-/** The post is certainly not there, and does not count as tried. */
+/** Records that the post is certainly not in the chat. The last try does not count. */
 export function untried(ledger: Ledger, intent: IntentEntry): Ledger {
   // One of its earlier tries may have succeeded.
   if (intent.tries > 1) return withChanged(ledger, intent, { ...intent, tries: intent.tries - 1 })
@@ -275,13 +277,13 @@ export function untried(ledger: Ledger, intent: IntentEntry): Ledger {
 }
 
 interface RecoveryOptions {
-  /** An idempotent platform is simply given the same post again. An unwanted one stays an intent. */
+  /** The same post can be repeated. An obsolete one stays an intent. */
   readonly isIdempotent: boolean
   /** The port can look for the posts. */
   readonly canLookUp: boolean
 }
 
-/** After a crash: it is unknown whether the open intents were posted. */
+/** Prepares a ledger after a crash: the results of its open intents are unknown. */
 export function recovered(ledger: Ledger, { isIdempotent, canLookUp }: RecoveryOptions): Ledger {
   const open = ledger.entries.filter((entry) => entry.state === 'intent')
   if (open.length === 0) return ledger

@@ -1,5 +1,5 @@
 import type { Clock } from '@reply/core'
-import type { ChannelPort, Chat } from '../port/port.ts'
+import type { Limits } from '../port/limits.ts'
 import { type ChatPace, heeding } from './pace.ts'
 
 export interface Typing {
@@ -7,46 +7,42 @@ export interface Typing {
   set(on: boolean, doing?: string): void
 }
 
-export interface TypingOptions {
-  readonly port: ChannelPort
-  readonly chat: Chat
-  readonly clock: Clock
-  readonly pace: ChatPace
-  readonly signal: AbortSignal
-}
-
 /** Minimum time between two changes of the activity, in ms. */
 const minChangeMs = 5000
 
-/** A notice is renewed this long before it expires, in ms. */
+/** How long before its expiry a notice is renewed, in ms. */
 const aheadMs = 1000
 
 /**
- * Keeps the typing notice on while the agent works. A message of the bot ends it on every platform, so it is renewed right
- * after each. Failed calls are ignored.
+ * Keeps the typing notice visible while the agent works. On every platform a message of the bot ends the notice, so it is
+ * renewed right after each one. Failed calls are ignored. Without `show` it does nothing.
  */
-export function createTyping({ port, chat, clock, pace, signal }: TypingOptions): Typing {
-  const { typingMs, typingHasStatus } = port.limits
+export function createTyping(
+  show: ((on: boolean, doing: string | undefined) => Promise<void>) | undefined,
+  { typingMs, typingHasStatus }: Limits,
+  pace: ChatPace,
+  clock: Clock,
+): Typing {
   let isOn = false
   let doing: string | undefined
   let sent = { doing, at: Number.NEGATIVE_INFINITY }
   let stopTimer = (): void => {}
-  let stopHearing = (): void => {}
+  let stopListening = (): void => {}
   return { set }
 
   function set(on: boolean, now?: string): void {
     doing = now
     if (on && isOn && typingHasStatus && doing !== sent.doing) return sendSoon()
-    if (on === isOn || !port.typing || typingMs === undefined) return
+    if (on === isOn || !show || typingMs === undefined) return
     isOn = on
     stopTimer()
-    stopHearing()
+    stopListening()
     if (on) renew()
     else send(false)
-    if (on) stopHearing = pace.onPosted(restore)
+    if (on) stopListening = pace.onPosted(restore)
   }
 
-  /** The notice of a chat is the same for all its replies, so one of them renews it. */
+  /** The replies of a chat share its notice, so only one of them renews it. */
   function restore(): boolean {
     renew()
     return true
@@ -61,7 +57,7 @@ export function createTyping({ port, chat, clock, pace, signal }: TypingOptions)
 
   function renew(): void {
     stopTimer()
-    // Platforms count typing apart from messages, so it only waits while the platform has asked for a pause.
+    // Platforms count typing separately from messages, so it only waits while the platform has requested a pause.
     const pauseMs = pace.pausedUntil() - clock.now()
     if (pauseMs <= 0) send(true)
     stopTimer = clock.after(pauseMs > 0 ? pauseMs : Math.max(aheadMs, (typingMs ?? 0) - aheadMs), renew)
@@ -69,8 +65,8 @@ export function createTyping({ port, chat, clock, pace, signal }: TypingOptions)
 
   function send(on: boolean): void {
     sent = { doing, at: clock.now() }
-    const options = { chat, signal, ...(on && doing !== undefined && { doing }) }
-    heeding(pace, async () => await port.typing?.(on, options)).catch(() => {
+    const text = on ? doing : undefined
+    heeding(pace, async () => await show?.(on, text)).catch(() => {
       // The next message shows the progress anyway.
     })
   }

@@ -6,19 +6,19 @@ import { type ChatPace, heeding } from './pace.ts'
 
 /** How long a call may wait for its turn. */
 export interface TurnLimits {
-  /** Gives up when it aborts. */
+  /** Cancels the wait. */
   readonly signal?: AbortSignal | undefined
-  /** Gives up if the call can't be made by then, in ms since the epoch. Default: never. */
+  /** The latest time for the call, in ms since the epoch. Default: no limit. */
   readonly until?: number | undefined
-  /** Names the call in the error if it gives up. */
+  /** Names the call in the error. */
   readonly what?: string | undefined
-  /** What the call does. Default: it posts. */
+  /** Default: a post. */
   readonly kind?: CallKind | undefined
 }
 
 /**
- * Makes a call outside the sinks when it is its turn in that chat, with the priority of an ask. Rejects with the
- * signal's reason if it aborts before that, and with `refused` as soon as it is certain that the turn comes too late.
+ * Makes a call outside of the sinks as soon as the chat's budget allows it, with the priority of an ask. Rejects with the
+ * signal's reason if that aborts first, and with `refused` as soon as it is certain that the turn comes too late.
  */
 export async function waitForTurn<T>(
   pace: ChatPace,
@@ -31,7 +31,7 @@ export async function waitForTurn<T>(
   for (;;) {
     signal?.throwIfAborted()
     if (await hasWaited(pace.readyAt('ask', kind), clock, limits)) continue
-    // Enter only now, as entering counts as a call even if none follows.
+    // Enter only now, because entering counts as a call even if none follows.
     const endCall = pace.isBehind(owner, 'ask') ? undefined : pace.enter(kind)
     if (!endCall) {
       if (clock.now() >= until) throw tooLate(limits)
@@ -50,8 +50,8 @@ export async function waitForTurn<T>(
 }
 
 /**
- * Makes a call that is not a message of the chat: it only waits while the platform has asked for a pause. Rejects as
- * `waitForTurn` does.
+ * Makes a call that doesn't count against the chat's budget: it only waits while the platform has requested a pause.
+ * Rejects as `waitForTurn` does.
  */
 export async function waitForPause<T>(
   pace: ChatPace,
@@ -63,7 +63,7 @@ export async function waitForPause<T>(
   return await heeding(pace, call)
 }
 
-/** False if nothing has to be waited for. */
+/** Waits until `at`. Resolves with false if that has passed. */
 async function hasWaited(at: number, clock: Clock, limits: TurnLimits): Promise<boolean> {
   const { signal, until = Number.POSITIVE_INFINITY } = limits
   const waitMs = at - clock.now()
@@ -73,7 +73,7 @@ async function hasWaited(at: number, clock: Clock, limits: TurnLimits): Promise<
   return true
 }
 
-/** Resolves when another call is over, or at that time. */
+/** Resolves when another call has ended, or at `until`. */
 async function freed(pace: ChatPace, clock: Clock, until: number): Promise<void> {
   const free = new AbortController()
   const freeing = new Promise<void>((resolve) => pace.onFree(resolve)).then(() => free.abort())
@@ -81,5 +81,5 @@ async function freed(pace: ChatPace, clock: Clock, until: number): Promise<void>
 }
 
 function tooLate({ what = 'a call' }: TurnLimits): PortError {
-  return new PortError('refused', `${what}: dropped, because the chat takes no call before it is too late.`)
+  return new PortError('refused', `${what}: dropped, because the rate limit of the chat would delay it for too long.`)
 }

@@ -1,13 +1,13 @@
 import type { IncomingMessage } from 'node:http'
 import type { Clock } from '@reply/core'
 
-/** How much of bodies is read before it is known who sent them. */
+/** Limits for reading bodies before their signatures can be checked. */
 export interface BodyLimits {
-  /** The most bytes of one body. */
+  /** Maximum size of one body, in bytes. */
   readonly maxBytes: number
-  /** The most bytes of all bodies that are being read at the same time. */
+  /** Maximum size of all bodies that are being read at the same time, in bytes. */
   readonly maxUnverifiedBytes: number
-  /** How long one body may take, in ms. */
+  /** How long reading one body may take, in ms. */
   readonly bodyMs: number
   readonly clock: Clock
 }
@@ -15,10 +15,10 @@ export interface BodyLimits {
 /** The body, or the HTTP status of the refusal: 408 for a slow body, 413 for a large one, 503 for lack of room. */
 export type BodyRead = Uint8Array | 408 | 413 | 503
 
-/** Reads bodies of strangers within the limits. Each call rejects if the client breaks off. */
+/** Reads a body within the limits. Rejects if the client disconnects. */
 export type BodyReader = (source: BodySource) => Promise<BodyRead>
 
-/** Passes on a body's pieces, later, until the returned function is called. Throws if the body can't be read. */
+/** Calls the listener asynchronously, until the returned function is called. Throws if the body can't be read. */
 export type BodySource = (listener: BodyListener) => () => void
 
 interface BodyListener {
@@ -28,12 +28,12 @@ interface BodyListener {
 }
 
 interface OpenBody {
-  /** Bytes that it reserves. */
+  /** The number of bytes that it reserves. */
   readonly held: () => number
   readonly drop: () => void
 }
 
-/** The first reservation of a body, in bytes: platforms' requests are mostly smaller. */
+/** The initial buffer of a body, in bytes. Most requests of platforms are smaller. */
 const firstBytes = 4096
 
 export function createBodyReader({ maxBytes, maxUnverifiedBytes, bodyMs, clock }: BodyLimits): BodyReader {
@@ -42,7 +42,7 @@ export function createBodyReader({ maxBytes, maxUnverifiedBytes, bodyMs, clock }
   let held = 0
   return (source) =>
     new Promise((resolve, reject) => {
-      /** One growing buffer: a body in pieces of one byte would otherwise take a hundred times its size. */
+      /** One growing buffer. A list of one-byte pieces would take a hundred times their size. */
       let bytes = new Uint8Array(0)
       let length = 0
       let isOver = false
@@ -95,7 +95,7 @@ export function createBodyReader({ maxBytes, maxUnverifiedBytes, bodyMs, clock }
       }
     })
 
-  /** Drops the largest bodies first, so that those of the platforms, which are small, get through a flood. */
+  /** Drops the largest bodies first, so that the platform's small requests get through a flood. */
   function makeRoom(): void {
     for (const body of [...open].sort((a, b) => b.held() - a.held())) {
       if (held <= maxUnverifiedBytes) return
@@ -106,9 +106,9 @@ export function createBodyReader({ maxBytes, maxUnverifiedBytes, bodyMs, clock }
 
 export function nodeBody(request: IncomingMessage): BodySource {
   return ({ data, end, fail }) => {
-    // What was read before is not there any more, so that no signature fits.
+    // An earlier reader has consumed the body. It reads as empty, so its signature check fails.
     if (request.readableEnded || request.destroyed) queueMicrotask(end)
-    const onClose = (): void => fail(new Error('The client broke off.'))
+    const onClose = (): void => fail(new Error('The client disconnected before the whole body arrived.'))
     request.on('data', data).on('end', end).on('error', fail).on('close', onClose)
     return () => void request.off('data', data).off('end', end).off('error', fail).off('close', onClose).pause()
   }

@@ -4,17 +4,16 @@ import { createToPortError, typeOfStatus } from '../port/network.ts'
 import { PortError } from '../port/port-error.ts'
 import type { DownloadLimits } from './bridge-channel.ts'
 
-/** Where a file is, and how much of it to read. */
 export interface FileRequest extends DownloadLimits {
-  /** May contain a secret: no error names it. */
+  /** May contain a secret, so no error contains it. */
   readonly url: string
-  /** With a token, a redirect is refused, as it may lead to another host. */
+  /** With headers, redirects are refused, because they might send a token to another host. */
   readonly headers?: Readonly<Record<string, string>> | undefined
-  /** Names the file in errors, as in "file notes.txt". */
+  /** Names the file in errors, for example "file notes.txt". */
   readonly what: string
   /** The platform's name, for errors. */
   readonly platform: string
-  /** What to do about a refusal, as a sentence. Default: nothing is said. */
+  /** A sentence for the error that says how to fix a refusal. Default: none. */
   readonly cure?: string | undefined
   /** Times the deadline. */
   readonly clock: Clock
@@ -23,7 +22,7 @@ export interface FileRequest extends DownloadLimits {
 /** The deadline of a download, in ms. */
 const downloadMs = 120_000
 
-/** Reads a file over HTTP. Rejects with a `PortError`: `too-long` as soon as there is more than `maxBytes`. */
+/** Downloads a file over HTTP. Rejects with a `PortError`, of type `too-long` as soon as it exceeds `maxBytes`. */
 export async function downloadFile(request: FileRequest): Promise<Uint8Array> {
   const { what, platform, clock, signal } = request
   const options = {
@@ -55,7 +54,7 @@ async function read(
   length = 0
   for await (const chunk of response.body) {
     length += chunk.length
-    // Leaving the loop cancels the rest.
+    // Leaving the loop cancels the download.
     if (length > maxBytes) throw tooLong(what, maxBytes)
     chunks.push(chunk)
   }
@@ -64,5 +63,5 @@ async function read(
 
 /** The error for a file that is larger than allowed. */
 export function tooLong(what: string, maxBytes: number): PortError {
-  return new PortError('too-long', `${what}: it has more than ${maxBytes} bytes.`)
+  return new PortError('too-long', `${what} is too large: it has more than ${maxBytes} bytes.`)
 }

@@ -3,9 +3,9 @@ import { backOffMs } from '../times.ts'
 
 /** Whether a channel receives what people write. */
 export type InboundStatus =
-  /** It receives what people write, or waits for the platform's requests. */
+  /** It is connected, or waits for webhook requests. */
   | { readonly status: 'receiving' }
-  /** It receives nothing: the platform refuses it, or can't be reached for a minute. It keeps trying. */
+  /** The platform refuses the channel, or has not been reachable for a minute. The channel keeps retrying. */
   | {
       readonly status: 'disconnected'
       /** When the first try failed, in ms since the epoch. */
@@ -16,20 +16,21 @@ export type InboundStatus =
 
 /** Keeps track of a channel's connection, and of how long to wait before the next try. */
 export interface InboundMonitor {
-  /** Call it when the platform answered, for example a poll or the first frame of its socket. */
+  /** Call it when the platform responds, for example to a poll or with the first frame of a socket. */
   succeeded(): void
-  /** Call it when a try failed or a connection ended. Returns how long to wait before the next try, in ms. */
+  /** Call it when an attempt fails or a connection ends. Returns how long to wait before the next attempt, in ms. */
   failed(error: Error): number
   /**
-   * Call it when the platform refused the channel, so that a person has to act. Returns how long to wait before the next
-   * try, in ms.
+   * Call it when the platform refuses the channel, so that a person has to act. Returns how long to wait before the next
+   * attempt, in ms.
    */
   refused(error: Error): number
 }
 
-/** Failures shorter than this are ordinary interruptions and are not reported, in ms. */
+/** How long an interruption lasts before it is reported, in ms. */
 const reportAfterMs = 60_000
-/** The waits after a refusal: 5 s, doubled each time, at most five minutes. A token may be back, and calls can lead to a ban. */
+
+/** The wait after a refusal: 5 s, doubled each time, at most five minutes. Frequent calls with a bad token can lead to a ban. */
 const refusedMs = 5000
 const mostRefusedMs = 300_000
 
@@ -40,12 +41,12 @@ export function createInboundMonitor(options: {
   readonly clock: Clock
 }): InboundMonitor {
   const { onInboundStatus, onError, clock } = options
-  /** Since when tries fail. */
+  /** When the first of the failed attempts was made. */
   let since: number | undefined
   let receivingSince: number | undefined
   let failures = 0
   let refusals = 0
-  /** The reason that was reported last. Empty while it receives, undefined before the first report. */
+  /** The last reported reason. Empty while receiving, undefined before the first report. */
   let reported: string | undefined
   return { succeeded, failed, refused }
 

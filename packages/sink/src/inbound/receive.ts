@@ -11,17 +11,17 @@ import { wellFormed } from '../port/well-formed.ts'
 import type { AnswerInbound, Inbound } from './inbound.ts'
 import { createSeen } from './seen-ids.ts'
 
-/** The platform, who handles what people do there, and how long that may take. */
+/** Options of `createInboundReceiver`. */
 export interface InboundReceiverOptions<Failure extends Error> {
-  /** The platform's client. Answers share its rate limits with the sinks on it. */
+  /** The platform's client. Answers share its rate limits with its sinks. */
   readonly client: object
-  /** What the platform allows in a chat. */
+  /** Returns the platform's limits for a chat. */
   readonly limitsOf: (chat: Chat) => Limits
   /** The channel's mapping of failed calls. */
   readonly toPortError: ToPortError
-  /** The host's handler. A promise that it returns is awaited. */
+  /** The host's handler. Its promise is awaited. */
   readonly onInbound: (inbound: Inbound) => unknown
-  /** Gets what the handler threw (`inbound`), why an answer was not sent (`answer`), and failures of the `store`. */
+  /** Receives errors of the handler (`inbound`), of answers that were not sent (`answer`), and of the `store`. */
   readonly onError: (error: Failure) => void
   /** The class of the channel's errors. */
   readonly Failure: new (
@@ -29,19 +29,19 @@ export interface InboundReceiverOptions<Failure extends Error> {
     message: string,
     options?: ErrorOptions,
   ) => Failure
-  /** Times the limits below. */
+  /** Times the durations below. */
   readonly clock: Clock
-  /** How long `receive`, and the next text of the chat, wait for the host, in ms. Its handler keeps running. */
+  /** How long `receive` and the next text of the chat wait for the handler, in ms. The handler keeps running. */
   readonly handleMs: number
-  /** How long a press can be answered by a notice, in ms. After that it is answered without text. */
+  /** How long a press can be answered with a text, in ms. After that it is answered without one. */
   readonly pressMs: number
-  /** The deadline of a call that answers, in ms. Default `callTimeoutMs`. */
+  /** The deadline of a call that sends an answer, in ms. Default `callTimeoutMs`. */
   readonly timeoutMs?: number | undefined
-  /** Keeps the ids of inbounds, so that a repeat is dropped after a restart, too. Default: in memory. */
+  /** Stores the ids of inbounds, so that repeats are also dropped after a restart. Default: in memory. */
   readonly store?: LedgerStore | undefined
-  /** Passes on messages that only have files. Default false. */
+  /** Whether messages that only have files are passed on. Default false. */
   readonly onlyFiles?: boolean | undefined
-  /** Names the platform and the account in the store's key, as in `telegram/42`. */
+  /** The platform and the account for the store's key, for example `telegram/42`. */
   readonly account: string
 }
 
@@ -49,36 +49,48 @@ export interface InboundReceiverOptions<Failure extends Error> {
 export interface AnswerRoute {
   /** Sends a text that is not empty. */
   readonly send: (text: string, signal: AbortSignal) => Promise<unknown>
-  /** Sends an answer without text. Default: nothing is sent. */
+  /** Sends an answer without text. Default: an answer without text is not sent. */
   readonly confirm?: ((signal: AbortSignal) => Promise<unknown>) | undefined
   /**
-   * The answer is a message in the chat, which takes its turn and makes sense for a minute. Other answers are notices:
-   * they wait only while the platform has asked for a pause, and make sense for `pressMs` after the press.
+   * Whether the answer is a message in the chat, which waits for the chat's budget and expires after a minute. Other answers
+   * are notices. They only wait while the platform has requested a pause, and expire `pressMs` after the press.
    */
   readonly isMessage: boolean
 }
 
-/** What became of an inbound. */
+/** What happened to an inbound. `not-taken`: the host rejected with a `NotTakenError`. */
 export type Received = 'handled' | 'repeat' | 'not-taken'
 
-/** Delivers what people do, and sends the answers to it. */
+/**
+ * Throw it from `onInbound` if the action can't be handled because another process has taken over. The action is not
+ * acknowledged, so the platform delivers it again, to that process.
+ */
+export class NotTakenError extends Error {
+  constructor() {
+    super('The action was not handled, because another process has taken over.')
+    this.name = 'NotTakenError'
+  }
+}
+
+/** Passes inbounds on to the host, and sends its answers. */
 export interface InboundReceiver {
   /**
-   * Delivers an inbound to the host, once per id; `make` is called only then, and its undefined delivers nothing. Texts
-   * of one chat and thread are delivered one after the other, everything else at once. Resolves when the handler is done
-   * or has taken `handleMs`. Never rejects. Returns undefined for a repeat; resolves with `repeat` if only the store knew its id, or with `not-taken` if the host did not take it: the platform must
-   * deliver it again.
+   * Passes an inbound on to the host, once per id. `make` is only called for a new id, and nothing is passed on if it
+   * returns undefined. Texts of the same chat and thread are passed on one after the other, everything else at once.
+   *
+   * Resolves when the handler has finished or `handleMs` have passed. Never rejects. Returns undefined for a repeat, or
+   * resolves with `repeat` if only the store knew the id. After `not-taken` the platform must deliver the inbound again.
    */
   receive(id: string, make: () => Inbound | undefined | Promise<Inbound | undefined>): Promise<Received> | undefined
-  /** The `answer` of an inbound that has just arrived. */
+  /** Creates the `answer` of an inbound that has just arrived. */
   answerFor(about: InboundPlace, route: AnswerRoute): AnswerInbound
-  /** Reports that an answer was not sent. */
+  /** Returns a function that reports an error of sending an answer. */
   failureReporter(about: InboundPlace): (error: unknown) => void
   /** Resolves when everything received so far is handled, at most `handleMs` each. */
   settled(): Promise<void>
 }
 
-/** What an answer belongs to. */
+/** The inbound that an answer belongs to. */
 export interface InboundPlace {
   /** The inbound's type. */
   readonly type: string
@@ -86,10 +98,10 @@ export interface InboundPlace {
   readonly chat: Chat
 }
 
-/** How long an answer that is a message may wait for its turn, in ms: a later one would only confuse. */
+/** How long an answer that is a message may wait for its turn, in ms. A later one would only confuse. */
 const answerMs = 60_000
 
-/** Makes a receiver, which remembers the ids of the last inbounds. */
+/** Creates the receiver of one channel. */
 export function createInboundReceiver<Failure extends Error>(
   options: InboundReceiverOptions<Failure>,
 ): InboundReceiver {
@@ -99,12 +111,12 @@ export function createInboundReceiver<Failure extends Error>(
   const seen = createSeen({ store, key: `inbound/${account}`, clock, onError: report })
   const open = createOpenTasks()
   const turns = createTurns()
-  return { receive, answerFor: answering, failureReporter: failing, settled: open.rest }
+  return { receive, answerFor, failureReporter, settled: open.settled }
 
   function receive(...[id, make]: Parameters<InboundReceiver['receive']>): ReturnType<InboundReceiver['receive']> {
     if (seen.has(id)) return undefined
     const added = seen.add(id)
-    const result = added ? added.then(async (isNew) => (isNew ? await once(make) : 'repeat')) : once(make)
+    const result = added ? added.then(async (isNew) => (isNew ? await passOn(make) : 'repeat')) : passOn(make)
     void open.add(
       result.then((received) => {
         if (received === 'not-taken') seen.drop(id)
@@ -113,12 +125,12 @@ export function createInboundReceiver<Failure extends Error>(
     return result
   }
 
-  async function once(make: Parameters<InboundReceiver['receive']>[1]): Promise<Received> {
+  async function passOn(make: Parameters<InboundReceiver['receive']>[1]): Promise<Received> {
     const begun = await atMost(begin(make))
     return (await begun?.ended) ?? 'handled'
   }
 
-  /** A press and a stop don't wait: the handler before them may wait for one. */
+  /** A press and a Stop don't wait for earlier texts, because a handler may be waiting for them. */
   async function begin(
     make: Parameters<InboundReceiver['receive']>[1],
   ): Promise<{ readonly ended: Promise<Received | undefined> } | undefined> {
@@ -145,7 +157,7 @@ export function createInboundReceiver<Failure extends Error>(
     return 'handled'
   }
 
-  /** A slow handler continues alongside the next inbounds, as it may wait for one of them. */
+  /** A slow handler keeps running beside the next inbounds, because it may be waiting for one of them. */
   async function atMost<T>(handled: Promise<T>): Promise<T | undefined> {
     let stop = (): void => {}
     const passed = new Promise<undefined>((resolve) => {
@@ -158,18 +170,18 @@ export function createInboundReceiver<Failure extends Error>(
     }
   }
 
-  function answering(about: InboundPlace, { send: say, confirm, isMessage }: AnswerRoute): AnswerInbound {
+  function answerFor(about: InboundPlace, { send, confirm, isMessage }: AnswerRoute): AnswerInbound {
     const arrivedAt = clock.now()
     const pace = pacerOf(client, clock).chat(about.chat, limitsOf(about.chat))
     return answerOnce(async (text) => {
-      const make = text ? (signal: AbortSignal) => say(wellFormed(text), signal) : confirm
+      const make = text ? (signal: AbortSignal) => send(wellFormed(text), signal) : confirm
       const until = isMessage ? clock.now() + answerMs : arrivedAt + pressMs
       const call = { what: whatOf(about), timeoutMs, clock, toPortError }
       if (make) await sendAnswer(make, { ...call, pace, isMessage, until })
-    }, failing(about))
+    }, failureReporter(about))
   }
 
-  function failing(about: InboundPlace): (error: unknown) => void {
+  function failureReporter(about: InboundPlace): (error: unknown) => void {
     return (error) => {
       const cause = toPortError(error, whatOf(about))
       onError(new Failure('answer', cause.message, { cause }))
@@ -185,7 +197,7 @@ function whatOf({ type, chat }: InboundPlace): string {
   return `answering a ${type} in chat ${chat.id}`
 }
 
-/** Only the first call counts, and its failure is reported. */
+/** Makes calls after the first do nothing. Errors go to `onError`. */
 export function answerOnce(
   answer: (text: string | undefined) => Promise<unknown>,
   onError: (error: unknown) => void,
@@ -202,9 +214,40 @@ export function answerOnce(
   }
 }
 
-/** Runs what belongs to one chat and thread one after the other, and different chats side by side. */
+/** How an answer waits and expires. */
+interface SendAnswerOptions extends CallOptions {
+  /** The pace of the chat. */
+  readonly pace: ChatPace
+  /** A message waits for the chat's budget and uses it. Other answers only wait out pauses. */
+  readonly isMessage: boolean
+  /** When the answer expires, in ms since the epoch. */
+  readonly until: number
+}
+
+/**
+ * Sends an answer to a person. After a rate limit the client's sinks wait as well, and the answer is sent again when the
+ * pause has ended. An answer that would expire before that is dropped at once. Rejects with a `PortError`.
+ */
+export async function sendAnswer(
+  make: (signal: AbortSignal) => Promise<unknown>,
+  { pace, isMessage, until, ...call }: SendAnswerOptions,
+): Promise<void> {
+  const { clock, what } = call
+  const inTurn = isMessage ? waitForTurn : waitForPause
+  for (;;) {
+    try {
+      await inTurn(pace, clock, () => callPlatform(make, call), { until, what })
+      return
+    } catch (error) {
+      // Nothing was sent. The pace knows about the pause, so the next turn comes after it.
+      if (!(error instanceof PortError) || error.type !== 'rate-limited') throw error
+    }
+  }
+}
+
+/** Runs the tasks of one chat and thread one after the other, and different chats in parallel. */
 interface Turns {
-  /** Runs when what was given before for this chat has ended. A task must not reject. */
+  /** Runs the task when the chat's earlier ones have ended. A task must not reject. */
   take<T>(chat: Pick<Chat, 'id' | 'thread'>, task: () => Promise<T>): Promise<T>
 }
 
@@ -224,57 +267,15 @@ function createTurns(): Turns {
   }
 }
 
-/** Where an answer goes, and until when it makes sense. */
-interface SendAnswerOptions extends CallOptions {
-  /** The pace of what the platform counts the answer against. */
-  readonly pace: ChatPace
-  /** It is a message in the chat: it takes its turn and a part of the chat's budget. Others only wait out pauses. */
-  readonly isMessage: boolean
-  /** When it is too late, in ms since the epoch. */
-  readonly until: number
-}
-
-/**
- * Sends an answer to a person. After a rate limit the sinks on that client wait as well, and the answer is sent again
- * when the pause is over; one that would come too late is dropped at once. Rejects with a `PortError`.
- */
-export async function sendAnswer(
-  make: (signal: AbortSignal) => Promise<unknown>,
-  { pace, isMessage, until, ...call }: SendAnswerOptions,
-): Promise<void> {
-  const { clock, what } = call
-  const inTurn = isMessage ? waitForTurn : waitForPause
-  for (;;) {
-    try {
-      await inTurn(pace, clock, () => callPlatform(make, call), { until, what })
-      return
-    } catch (error) {
-      // Nothing was sent, and the pace knows the pause now, so the next turn comes after it.
-      if (!(error instanceof PortError) || error.type !== 'rate-limited') throw error
-    }
-  }
-}
-
-/**
- * The host rejects with it if it can't take an action, because another process works in its place. The platform is not
- * told that the action was taken, so that it delivers it to that process.
- */
-export class NotTakenError extends Error {
-  constructor() {
-    super('The action was not taken.')
-    this.name = 'NotTakenError'
-  }
-}
-
-/** What is at work, for a `stop` that waits for it. */
+/** The tasks that are still running. */
 interface OpenTasks {
-  /** Keeps a promise that never rejects until it settles, and returns it. */
+  /** Tracks a promise until it settles, and returns it. The promise must never reject. */
   add<T>(task: Promise<T>): Promise<T>
-  /** Resolves when all that were added so far have settled. */
-  rest(): Promise<void>
+  /** Resolves when all tasks added so far have settled. */
+  settled(): Promise<void>
 }
 
-/** Keeps what is at work. */
+/** Tracks running tasks, so that `stop` can wait for them. */
 export function createOpenTasks(): OpenTasks {
   const open = new Set<Promise<unknown>>()
   return {
@@ -283,7 +284,7 @@ export function createOpenTasks(): OpenTasks {
       open.add(one)
       return one
     },
-    rest: async () => {
+    settled: async () => {
       await Promise.all(open)
     },
   }

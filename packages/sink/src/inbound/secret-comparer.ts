@@ -1,8 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 
 /**
- * Makes the comparison of what a stranger sent with a secret. It takes the same time for every text, so that timing
- * reveals nothing of the secret: it compares digests, which have equal length.
+ * Creates a function that compares a text with a secret in constant time. It compares digests, because those have equal
+ * lengths.
  */
 export function secretComparer(secret: string): (given: string) => boolean {
   const expected = digest(secret)

@@ -2,34 +2,33 @@ import type { Clock } from '@reply/core'
 import * as z from 'zod'
 import type { LedgerStore } from '../ledger/ledger.ts'
 
-/** Where ids of inbounds live. */
 export interface SeenOptions {
-  /** Default: in memory only, so that a repeat after a restart is new. */
+  /** Default: none, so a repeat after a restart is not detected. */
   readonly store?: LedgerStore | undefined
   /** The store's key. */
   readonly key: string
   readonly clock: Clock
-  /** The store failed: inbounds are handled all the same. */
+  /** Called when the store failed. Inbounds are handled anyway. */
   readonly onError: (message: string, cause: unknown) => void
 }
 
-/** The ids of the last inbounds, to drop what a platform delivers twice. */
+/** The ids of the last inbounds, to detect repeated deliveries. */
 export interface Seen {
   /** Whether this process knows the id. */
   has(id: string): boolean
   /**
-   * Keeps an id. Resolves with false if an earlier process kept it, and otherwise once it is stored: before the host
-   * gets the inbound, so that a crash in between loses it rather than handles it twice. Undefined without a store.
+   * Adds an id. Resolves with false if an earlier process added it, otherwise with true once it is stored. The host gets
+   * the inbound after that, so a crash in between loses it instead of handling it twice. Returns undefined without a store.
    */
   add(id: string): Promise<boolean> | undefined
-  /** Forgets an id that was just added: the host did not take the inbound. */
+  /** Removes an id that was just added, because the host did not take the inbound. */
   drop(id: string): void
 }
 
 /** How many ids are kept. */
 const most = 1000
 
-/** How long ids are kept, in ms: twice as long as a platform delivers again, which is a day. */
+/** How long ids are kept, in ms. Platforms redeliver for a day, and this is twice as long. */
 const ageMs = 172_800_000
 
 export function createSeen({ store, key, clock, onError }: SeenOptions): Seen {
@@ -72,12 +71,12 @@ export function createSeen({ store, key, clock, onError }: SeenOptions): Seen {
       keep([...ids.filter(([id]) => !known.has(id)), ...known])
       return new Set(ids.map(([id]) => id))
     } catch (cause) {
-      onError(`The ids in ${key} could not be read: what the platform repeats may be handled again.`, cause)
+      onError(`The ids in ${key} could not be read. Inbounds that the platform repeats may be handled twice.`, cause)
       return new Set()
     }
   }
 
-  /** All that wait for the same write share it. */
+  /** Calls share a write that has not started yet. */
   function save(to: LedgerStore): Promise<void> {
     next ??= last.then(() => write(to))
     last = next
@@ -92,7 +91,7 @@ export function createSeen({ store, key, clock, onError }: SeenOptions): Seen {
     } catch (cause) {
       if (isReported) return
       isReported = true
-      onError(`The ids in ${key} could not be written: after a restart, repeats may be handled again.`, cause)
+      onError(`The ids in ${key} could not be written. After a restart, repeated inbounds may be handled twice.`, cause)
     }
   }
 
@@ -107,7 +106,7 @@ export function createSeen({ store, key, clock, onError }: SeenOptions): Seen {
 
 const schema = z.object({ version: z.literal(1), ids: z.array(z.tuple([z.string(), z.number()])) })
 
-/** Ids of inbounds, each with when it arrived, in ms since the epoch. Oldest first. */
+/** Ids of inbounds with the time when they arrived, in ms since the epoch. Oldest first. */
 type InboundIds = readonly (readonly [id: string, at: number])[]
 
 /** Throws if the text was not written by `writeIds`. */

@@ -2,69 +2,69 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Clock, systemClock } from '@reply/core'
 import { type BodySource, createBodyReader, nodeBody, webBody } from './body-reader.ts'
 
-/** What is known of a request before its body is read. */
+/** A request without its body. */
 export interface WebhookHead {
-  /** `GET`, `POST`, … in capitals. */
+  /** In capitals, for example `POST`. */
   readonly method: string
-  /** Includes the query. */
+  /** The path and the query, or the whole URL. */
   readonly url?: string | undefined
-  /** Keyed by lower-case name, as Node gives them. */
+  /** The values by lower-case name, as in `node:http`. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
 }
 
-/** A request in the form that any framework can provide. */
+/** A request with its body, independent of any framework. */
 export interface WebhookRequest extends WebhookHead {
-  /** The raw bytes: signatures cover bytes. */
+  /** The raw bytes, because signatures cover bytes. */
   readonly body: Uint8Array
 }
 
-/** The response to a webhook's request. */
+/** The response to a webhook request. */
 export interface WebhookAnswer {
   /** The HTTP status. */
   readonly status: number
-  /** With its content type. Undefined: no body. */
+  /** The body and its content type. Default: no body. */
   readonly body?: { readonly type: string; readonly text: string } | undefined
 }
 
-/** The checks of a webhook, and what handles its requests. */
+/** Options of `createWebhook`. */
 export interface WebhookOptions {
-  /** Refuses a request by its head alone, so that bodies of unauthenticated requests are never read. */
+  /** Returns the response for a request to refuse before its body is read, or undefined to accept it. */
   readonly refuse: (head: WebhookHead) => WebhookAnswer | undefined
-  /** Handles a request that was not refused. */
+  /** Handles an accepted request. */
   readonly take: (request: WebhookRequest) => WebhookAnswer | Promise<WebhookAnswer>
   /**
-   * The most bytes of a body. Larger requests get 413: by their `content-length` before the body is read, else while it
-   * is. Default 1 MiB.
+   * Maximum size of a body, in bytes. A larger request gets 413, before its body is read if its `content-length` is too
+   * large. Default 1,048,576.
    */
   readonly maxBytes?: number | undefined
   /**
-   * The most bytes of all bodies that are being read at the same time: a signature can only be checked once its body is
-   * there. Beyond it the largest get 503, so that a flood does not keep out a platform's small requests. Default: four
-   * times `maxBytes`.
+   * Maximum size of all bodies that are being read at the same time, in bytes. A signature can only be checked once the
+   * body has been read. Above this limit the largest requests get 503, so that a flood doesn't block the platform's small
+   * requests. Default: four times `maxBytes`.
    */
   readonly maxUnverifiedBytes?: number | undefined
-  /** How long a body may take, in ms. Slower requests get 408. Default 10,000. */
+  /** How long reading a body may take, in ms. A slower request gets 408. Default 10,000. */
   readonly bodyMs?: number | undefined
   /** Times `bodyMs`. Default: the computer's clock. */
   readonly clock?: Clock | undefined
 }
 
-/** Takes a platform's requests, from any HTTP framework. */
+/** Handles a platform's webhook requests, from any HTTP framework. */
 export interface Webhook {
-  /** Refuses a request by its head, for hosts that read bodies themselves. Undefined: read its body, and call `take`. */
+  /** Returns the response for a request to refuse before its body is read. Undefined: read the body and call `take`. */
   refuse(head: WebhookHead): WebhookAnswer | undefined
-  /** Answers one request; a refused or too large one, too. */
+  /** Resolves with the response to a request, also for one to refuse or one that is too large. */
   take(request: WebhookRequest): Promise<WebhookAnswer>
-  /** The same as a `node:http` request listener. */
+  /** A `node:http` request listener. */
   listener(request: IncomingMessage, response: ServerResponse): void
-  /** The same for frameworks with the web's own requests: Hono, Next, Bun, Deno. Rejects if the body breaks off. */
+  /** For frameworks with web requests, for example Hono, Next, Bun and Deno. Rejects if the client disconnects. */
   fetch(request: Request): Promise<Response>
 }
 
-/** What a webhook's `maxBytes` is by default. */
+/** The default of `WebhookOptions.maxBytes`. */
 const defaultBytes = 1_048_576
 
-/** Makes a webhook that refuses requests by their head before it reads their body. */
+/** Creates a webhook that reads no bodies of requests that `refuse` refuses. */
 export function createWebhook(options: WebhookOptions): Webhook {
   const { take: accept, maxBytes = defaultBytes, clock = systemClock } = options
   const { maxUnverifiedBytes = 4 * maxBytes, bodyMs = 10_000 } = options
@@ -104,7 +104,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
     return new Response(body?.text ?? null, { status, headers: body ? { 'content-type': body.type } : {} })
   }
 
-  /** Without a source, the body is empty. */
+  /** Without a `source`, the body is empty. */
   async function answer(head: WebhookHead, source: BodySource | undefined): Promise<WebhookAnswer> {
     const refused = refuse(head)
     if (refused) return refused
@@ -113,22 +113,31 @@ export function createWebhook(options: WebhookOptions): Webhook {
   }
 }
 
-/** How a channel takes its platform's requests. Each throws the channel's `invalid` if no secret was given. */
+/** A channel's webhook. Each method throws the channel's `invalid` error if its options contain no secret. */
 export interface WebhookRoutes {
   /** A `node:http` request listener: `createServer(channel.listener)`. */
   listener(request: IncomingMessage, response: ServerResponse): void
-  /** For frameworks with web requests, for example Hono, Next, Bun and Deno. Rejects if the body breaks off. */
+  /** For frameworks with web requests, for example Hono, Next, Bun and Deno. Rejects if the client disconnects. */
   fetch(request: Request): Promise<Response>
   /**
-   * For any other framework: answers one request whose raw body you read. 200: handled, or a repeat; 400: unreadable; 401:
-   * not from the platform; 405: wrong method; 413: too large; 503: not handled, so the platform should send it again.
+   * For any other framework: resolves with the response to one request, whose raw body you have read. The status is one of
+   * these:
+   * - 200: handled, or a repeat
+   * - 400: unreadable
+   * - 401: not from the platform
+   * - 405: wrong method
+   * - 413: too large
+   * - 503: not handled, so the platform should send it again
    */
   webhook(request: WebhookRequest): Promise<WebhookAnswer>
-  /** Refuses a request by its head, before you read its body for `webhook`. `listener` and `fetch` call it themselves. */
+  /**
+   * Returns the response for a request to refuse before you read its body for `webhook`, or undefined. `listener` and
+   * `fetch` call it themselves.
+   */
   refuse(head: WebhookHead): WebhookAnswer | undefined
 }
 
-/** The routes of a channel's webhook. Without a webhook, each throws what `missing` returns. */
+/** Creates a channel's routes. Without a webhook, each throws the error that `missing` returns. */
 export function webhookRoutes(webhook: Webhook | undefined, missing: () => Error): WebhookRoutes {
   return {
     refuse: (head) => secured().refuse(head),
@@ -143,7 +152,7 @@ export function webhookRoutes(webhook: Webhook | undefined, missing: () => Error
   }
 }
 
-/** The JSON in a text, or in a body of UTF-8. Undefined if there is none. */
+/** Parses JSON from a string or from UTF-8 bytes. Returns undefined if it isn't valid. */
 export function jsonOf(given: Uint8Array | string): unknown {
   const text = typeof given === 'string' ? given : utf8Of(given)
   try {
@@ -153,7 +162,7 @@ export function jsonOf(given: Uint8Array | string): unknown {
   }
 }
 
-/** A body's text. Undefined if the bytes aren't UTF-8. */
+/** Decodes UTF-8. Returns undefined if the bytes aren't valid. */
 export function utf8Of(body: Uint8Array): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(body)

@@ -3,24 +3,19 @@ import { toLedger } from './decode.ts'
 import { emptyLedger, type Ledger, type LedgerStore } from './ledger.ts'
 
 export interface LedgerStorage {
-  /** Reads the ledger of an earlier process; empty if there is none. Never rejects. */
+  /** Reads the ledger of an earlier process. Resolves with an empty one if there is none. Never rejects. */
   load(key: string): Promise<Ledger>
   /**
-   * Resolves when this and all earlier writes are done, also if the store failed: the answer is still shown. Rejects only
-   * with `taken-over`, and then for each later write, too.
+   * Resolves when this and all earlier writes are done, even if the store failed, because the reply is still shown. Only
+   * rejects with `taken-over`, and from then on for each later write.
    */
   write(key: string, ledger: Ledger): Promise<void>
 }
 
-export interface LedgerStorageOptions {
-  readonly store: LedgerStore
-  readonly onError: (error: SinkError) => void
-}
-
-export function createLedgerStorage({ store, onError }: LedgerStorageOptions): LedgerStorage {
+export function createLedgerStorage(store: LedgerStore, onError: (error: SinkError) => void): LedgerStorage {
   let last = Promise.resolve()
   let isReported = false
-  /** The key that was written last. */
+  /** The last key that was written. */
   let written: string | undefined
   return { load, write }
 
@@ -29,7 +24,7 @@ export function createLedgerStorage({ store, onError }: LedgerStorageOptions): L
       const text = await store.read(key)
       return text === undefined ? emptyLedger : toLedger(text)
     } catch (cause) {
-      const message = `The ledger ${key} could not be read: what this chat already shows is unknown, so it may be shown twice.`
+      const message = `The ledger ${key} could not be read, so messages that the chat already shows may be posted again.`
       onError(new SinkError('store', message, { cause }))
       return emptyLedger
     }
@@ -49,7 +44,7 @@ export function createLedgerStorage({ store, onError }: LedgerStorageOptions): L
       if (isTakenOver(cause)) throw cause
       if (isReported) return
       isReported = true
-      const message = `The ledger ${key} could not be written: after a restart, what this chat shows would be unknown.`
+      const message = `The ledger ${key} could not be written. After a restart, messages may be posted again.`
       onError(new SinkError('store', message, { cause }))
     }
   }

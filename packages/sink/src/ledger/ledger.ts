@@ -4,56 +4,62 @@ import type { AskState, Break, Shown } from './card.ts'
 import { type Entry, isThere } from './entry.ts'
 import { requestOf } from './keys.ts'
 
-/** Where ledgers are kept: texts by key. A write must be atomic and visible to later reads. */
+/** Stores ledgers as texts by key. A write must be atomic and visible to later reads. */
 export interface LedgerStore {
-  /** The text last written under the key. Undefined if there is none. */
+  /** Resolves with the text last written under the key, or undefined if there is none. */
   read(key: string): Promise<string | undefined>
   /**
-   * Replaces the text under the key. A rejection is reported to `onError` as `store`. With a `SinkError` of type
-   * `taken-over` the sink ends without a call, and its delivery names what is missing. `former`: the key under which the
-   * same reply was written before its prompt was known. Nothing reads that one again, so a store may remove it with the
+   * Replaces the text under the key. If it rejects, `onError` gets an error of type `store`, and the reply is shown anyway.
+   * If it rejects with a `SinkError` of type `taken-over`, the sink stops without another call, and its delivery lists the
+   * missing messages.
+   *
+   * `former` is the key of the same reply before its prompt was known. It is never read again, so you may delete it in the
    * same write.
    */
   write(key: string, text: string, former?: string): Promise<void>
   /**
-   * For a store that several processes share: resolves when this one may make calls to the platform, with a signal that
-   * aborts as soon as it may not any more. Asked right before each call. Rejects with a `SinkError` of type `taken-over`
-   * once another process shows the replies. Default: it always may.
+   * For a store that several processes share. Called right before each call to the platform. Resolves when this process may
+   * make calls, with a signal that aborts when it no longer may. Rejects with a `SinkError` of type `taken-over` once
+   * another process shows the replies. Default: calls are always allowed.
    */
   readonly lease?: Lease | undefined
-  /** For a store that several processes share: how they tell each other of calls that came too late. Default: they don't. */
+  /** For a store that several processes share: reports late edits between them. Default: late edits are not reported. */
   readonly late?: LateCalls | undefined
 }
 
 /**
- * Calls that were under way when another process took over: a stopped process may make one when it is woken, however
- * long after its last check.
+ * Passes on edits that a process made after another one took over its replies, for example a suspended process that
+ * wakes up between its last check of the lease and the call. Such an edit may overwrite a newer text, so the process that
+ * now shows the reply repeats its own edit.
  */
 export interface LateCalls {
-  /** Tells the process that shows the reply now that this message may show an older text. Needs no right to write. */
+  /** Reports a message that may show an older text. Must work without the lease. */
   report(key: string, ref: MessageRef): Promise<void>
   /**
-   * Calls the listener for each message that is told of under the key, also if it was told before. It is told again until
-   * the listener's promise resolves. Returns what ends it. A sink listens also when the reply is over: forget the oldest.
+   * Calls the listener for each message reported under the key, including those reported before. Repeats the call until the
+   * listener's promise resolves. Returns a function that stops listening. A sink keeps listening after a reply has ended, so
+   * drop the oldest listeners at some point.
    */
   listen(key: string, listener: (ref: MessageRef) => Promise<void>): () => void
 }
 
-/** From `from` in its source on, no message may measure more than `most`. */
+/** The maximum length of a card's messages, from a position of its source on. */
 export interface Cap {
+  /** In the unit of `Limits.maxLength`. */
   readonly most: number
+  /** In UTF-16 units of the source. */
   readonly from: number
 }
 
-/** Everything that one chat was shown of one reply. Serialisable as JSON. */
+/** What one chat shows of one reply. Serialisable as JSON. */
 export interface Ledger {
-  /** Of this format. */
+  /** The version of this format. */
   readonly version: 1
   /** In the order in which they were posted. */
   readonly entries: readonly Entry[]
-  /** Where posted cards that stay stand in the text, oldest first. */
+  /** The positions in the text of posted cards that stay, oldest first. */
   readonly breaks: readonly Break[]
-  /** What notices and streams reported of tool calls: `partID:status`, `task:partID:status`. */
+  /** The tool calls that notices and streams have reported, as `partID:status` and `task:partID:status`. */
   readonly reported: readonly string[]
   /** The progress of each ask in the chat, by its request id. */
   readonly asks: Readonly<Record<string, AskState>>
@@ -63,21 +69,21 @@ export interface Ledger {
   readonly notices: number
   /** How many heartbeats were posted. */
   readonly heartbeats: number
-  /** Posts that may be on the screen twice or not at all. */
+  /** Number of posts that may be in the chat twice or not at all. */
   readonly doubtful: number
-  /** Calls to the port, of all kinds. */
+  /** Number of calls to the port, of all kinds. */
   readonly calls: number
   /** How many of them were rate-limited. */
   readonly rateLimited: number
-  /** Cards whose markup was refused: shown as plain text. */
+  /** Cards whose markup was refused, so they are shown as plain text. */
   readonly plain: readonly string[]
-  /** Cards whose messages turned out to take less than expected. */
+  /** Cards whose messages can hold less than expected. */
   readonly caps: Readonly<Record<string, Cap>>
-  /** The id under which an idempotent platform was given a post, until the post's result is known. */
+  /** The idempotency key of each post whose result is unknown, by the message's key. */
   readonly ids: Readonly<Record<string, string>>
 }
 
-/** The ledger before anything of a reply was shown. */
+/** The ledger of a reply before its first post. */
 export const emptyLedger: Ledger = {
   version: 1,
   entries: [],
@@ -105,7 +111,7 @@ export function memoryStore(): LedgerStore {
   }
 }
 
-/** The part of a ledger that a view needs. */
+/** Returns the part of a ledger that a view needs. */
 export function shownOf(ledger: Ledger): Shown {
   const there = ledger.entries.filter(isThere)
   const posted = new Set(there.filter((entry) => isCurrent(entry) && !isLost(entry)).map(({ card }) => card))
@@ -113,7 +119,7 @@ export function shownOf(ledger: Ledger): Shown {
     breaks: ledger.breaks,
     posted,
     ends: new Map(
-      // A post without a known outcome may be there too.
+      // A post with an unknown result may be in the chat, too.
       ledger.entries
         .filter((entry) => isCurrent(entry) && entry.state !== 'failed')
         .flatMap(({ card, piece }) => (piece ? [[card, piece.to] as const] : []))
@@ -127,7 +133,7 @@ export function shownOf(ledger: Ledger): Shown {
     reported: new Set(ledger.reported),
     noticeAt: ledger.noticeAt,
     noticeCount: ledger.notices,
-    // A refused heartbeat is not repeated before its time.
+    // A refused heartbeat counts as posted, so the next one waits for its interval.
     postedAt: latest(ledger.entries.filter((entry) => isThere(entry) || isFailedHeartbeat(entry))),
     loudAt: latest(there.filter(({ isLoud }) => isLoud)),
     heartbeats: ledger.heartbeats,
@@ -150,7 +156,7 @@ export function entriesOf({ entries }: Ledger, card: string): readonly Entry[] {
   return entries.filter((entry) => entry.card === card && isCurrent(entry))
 }
 
-/** It is not there, or it is a file that may not be there: its code is shown as text, so that people see it anyway. */
+/** Failed entries, and files that may be missing. The code of such a file is shown as text instead. */
 function isLost({ state, type }: Entry): boolean {
   return state === 'failed' || (state === 'doubtful' && type === 'file')
 }

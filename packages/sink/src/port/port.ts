@@ -155,11 +155,11 @@ export type LookedUp =
  * The platform's report about a posted message:
  * - `there`: it is in the chat.
  * - `failed`: it can't be delivered. The error says why.
- * - `held`: it was not delivered, because the chat is closed. The sink posts it again once the chat is open.
+ * - `chat-closed`: it was not delivered, because the chat is closed. The sink posts it again once the chat is open.
  */
 export type PostReport =
   | { readonly type: 'there'; readonly ref: MessageRef }
-  | { readonly type: 'held'; readonly ref: MessageRef }
+  | { readonly type: 'chat-closed'; readonly ref: MessageRef }
   | { readonly type: 'failed'; readonly ref: MessageRef; readonly error: PortError }
 
 /** Delivery reports that arrive after a post, for example by WhatsApp's status webhooks. */

@@ -10,35 +10,35 @@ import { whole } from './contract/whole.ts'
 
 const demands = [...verbs, ...faults, ...whole, ...typed, ...asking] as const
 
-/** The name of a clause, also used to skip it. */
+/** The name of a clause of `portContract`, also used to skip it. */
 export type ClauseName = (typeof demands)[number]['name']
 
-/** The name of a clause about answers to people. */
+/** The name of a clause of `inboundContract`, also used to skip it. */
 export type InboundClauseName = (typeof inbound)[number]['name']
 
-/** The name of a clause about a channel of a bridge. */
+/** The name of a clause of `bridgeChannelContract`, also used to skip it. */
 export type BridgeClauseName = (typeof bridging)[number]['name']
 
-/** The channel to test, and what it can't do. `setup` starts its fake platform. */
+/** The channel to test and the clauses to skip. `setup` starts its fake platform. */
 export interface BridgeContractOptions extends AnyOptions<BridgeStage, BridgeClauseName> {}
 
-/** The channel to test, and what it can't do. `setup` creates a port on its fake platform, with an empty chat. */
+/** The port to test and the clauses to skip. `setup` creates the port on its fake platform, with an empty chat. */
 export interface ContractOptions extends AnyOptions<Stage, ClauseName> {}
 
-/** The channel to test, and what it can't do. `setup` creates the channel on its fake platform. */
+/** The channel to test and the clauses to skip. `setup` creates the channel on its fake platform. */
 export interface InboundContractOptions extends AnyOptions<InboundStage, InboundClauseName> {}
 
-/** The contract of every port. Throws for a skip without a reason, or with an unknown clause name. */
+/** Returns the clauses that every port must pass. Throws for a skip without a reason or with an unknown name. */
 export function portContract(options: ContractOptions): readonly Clause[] {
   return clausesOf(demands, options)
 }
 
-/** The contract of every channel about answers to people. Throws as `portContract` does. */
+/** Returns the clauses about a channel's answers to people. Throws as `portContract` does. */
 export function inboundContract(options: InboundContractOptions): readonly Clause[] {
   return clausesOf(inbound, options)
 }
 
-/** The contract of every channel that a bridge can load. Throws as `portContract` does. */
+/** Returns the clauses that every channel for a bridge must pass. Throws as `portContract` does. */
 export function bridgeChannelContract(options: BridgeContractOptions): readonly Clause[] {
   return clausesOf(bridging, options)
 }

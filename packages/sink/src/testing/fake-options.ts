@@ -3,42 +3,44 @@ import type { Limits } from '../port/limits.ts'
 import type { Bubble } from '../port/port.ts'
 import type { PortErrorType } from '../port/port-error.ts'
 
-/** A fault of one call. Calls of all verbs but typing are counted, from 1. */
+/** A fault of one call. All calls except `typing` are counted. */
 export interface FakeFault {
-  /** Which call it hits, from 1. */
+  /** The number of the call that fails, from 1. */
   readonly call: number
   /**
-   * An error type: the call fails without being executed. `done`: it is executed but fails as ambiguous. `deleted`: a
-   * person first removes the newest message. `fixed` also closes open streams. `undelivered`: the post is accepted, and
-   * with `reports` reported as refused.
+   * How it fails:
+   * - an error type: it fails without being executed. `fixed` also closes open streams.
+   * - `done`: it is executed but fails as `ambiguous`.
+   * - `deleted`: a person removes the newest message before the call.
+   * - `undelivered`: the post is accepted and, with the option `reports`, reported as refused.
    */
   readonly type: PortErrorType | 'done' | 'deleted' | 'undelivered'
-  /** With `rate-limited`: the time to wait that the error names, in ms. Default 2,000. */
+  /** With `rate-limited`: the error's `retryAfterMs`. Default 2,000. */
   readonly retryAfterMs?: number | undefined
 }
 
-/** What the chat allows, and what goes wrong in it. */
+/** Options of `createFake`. */
 export interface FakeOptions {
-  /** The time of the chat: limits, typing and streams count by it. */
+  /** Times the limits, the typing notice and streams. */
   readonly clock: Clock
-  /** Overrides for the default: a chat with edits, a call a second, 400 units each. */
+  /** Overrides of the default limits: edits, 5 calls per 5 s, and 400 UTF-16 units per message. */
   readonly limits?: Partial<Limits> | undefined
-  /** What goes wrong. Default: nothing. */
+  /** The calls that fail. Default: none. */
   readonly faults?: readonly FakeFault[] | undefined
   /** The kind of its native stream. Default `preview`. */
   readonly stream?: 'preview' | 'append' | undefined
   /**
-   * Whether its port has `lookUp`, and what that answers: `exact`: whether the post is there; `probe`: only that it can't
-   * tell. Default: none.
+   * How the port's `lookUp` answers. `exact`: whether the post is there. `probe`: always `unknown`. Default: the port has no
+   * `lookUp`.
    */
   readonly lookUp?: 'exact' | 'probe' | undefined
-  /** Whether its port reports what became of posts, as soon as their calls are over. Default false. */
+  /** Whether the port reports the delivery of each post, right after its call. Default false. */
   readonly reports?: boolean | undefined
-  /** Verbs that it does not have. */
+  /** Methods that the port lacks. Default: none. */
   readonly lacks?: readonly ('edit' | 'remove' | 'upload' | 'typing' | 'stream')[] | undefined
 }
 
-/** The limits of a chat by default: small, so that tests reach them soon. */
+/** The default limits. They are small, so that tests reach them soon. */
 export const fakeLimits: Limits = {
   maxLength: 400,
   edits: true,
@@ -49,7 +51,7 @@ export const fakeLimits: Limits = {
   idempotent: false,
 }
 
-/** The fake's markup for people to notify: `@id` for each, on a line above the text. */
+/** Adds the mentions as the fake shows them: `@id` for each person, on a line above the text. */
 export function withMentions(bubble: Bubble): Bubble {
   const { mentions = [], text } = bubble
   return mentions.length === 0

@@ -34,35 +34,35 @@ export interface FakeMessage {
   readonly isSilent: boolean
   /** How many edits were applied. */
   readonly edits: number
-  /** Set if it was uploaded. */
+  /** The file, if it was uploaded. */
   readonly file?: Attachment | undefined
-  /** An open stream, until this time. */
+  /** When its stream expires, in ms since the epoch. Undefined if it is not an open stream. */
   readonly openUntil?: number | undefined
   /** The latest tasks of its stream. */
   readonly tasks?: readonly Task[] | undefined
 }
 
-/** An in-memory chat that enforces its limits: for tests of sinks, and as an example of a port. */
+/** An in-memory chat that enforces its limits. Use it to test sinks, and as an example of a port. */
 export interface Fake {
-  /** The port to give to a sink. */
+  /** Pass it to `createSink`. */
   readonly port: ChannelPort
   /** The visible messages, oldest first. */
   screen(): readonly FakeMessage[]
   /** Every message that was ever posted, in its latest version. */
   readonly posted: readonly FakeMessage[]
-  /** The text of the current preview. */
+  /** The text of the current preview. Undefined if there is none or it has expired. */
   preview(): string | undefined
   /** Whether the chat shows a typing notice now. */
   isTyping(): boolean
-  /** How many messages notified. */
+  /** How many posts notified. */
   readonly notifications: number
-  /** Every call in order, typing included: the verb and its result. */
+  /** Every call in order, including `typing`: its time in ms, the verb and the result. */
   readonly calls: readonly { readonly at: number; readonly verb: string; readonly result: 'done' | PortErrorType }[]
   /** Removes a message as a person would. */
   remove(id: string): void
   /**
-   * With `reports`: from now on posts are accepted and reported as held, and the first of them closes the chat; or the chat
-   * is open again.
+   * With the option `reports`: closes or opens the chat. While it is closed, posts are accepted and then reported as
+   * `chat-closed`.
    */
   setOpen(isOpen: boolean): void
 }
@@ -71,10 +71,10 @@ interface FakePost extends PostOptions {
   readonly fault?: FakeFault['type'] | undefined
 }
 
-/** Renders Markdown unchanged: its length is the source's length. */
+/** Renders Markdown unchanged. The length is that of the source. */
 export const fakeRender: Render = (source) => ({ text: source, plain: source, length: source.length })
 
-/** Makes an empty chat on the given clock. */
+/** Creates an empty chat. */
 export function createFake(options: FakeOptions): Fake {
   const { clock, limits: given = {}, faults = [], lacks = [], stream, lookUp } = options
   const limits = { ...fakeLimits, ...given }
@@ -152,17 +152,17 @@ export function createFake(options: FakeOptions): Fake {
     for (const listener of [...listeners]) listener()
   }
 
-  /** Reported once the call is over. */
+  /** Makes a report once the call has ended. */
   function report(key: string, ref: MessageRef, fault: FakeFault['type'] | undefined): void {
     const error = new PortError('refused', 'Injected fault: undelivered.')
-    const type: PostReport['type'] = !takesPosts ? 'held' : fault === 'undelivered' ? 'failed' : 'there'
+    const type: PostReport['type'] = !takesPosts ? 'chat-closed' : fault === 'undelivered' ? 'failed' : 'there'
     if (type !== 'there') removed.add(ref.id)
     queueMicrotask(() => {
       reportsByKey.set(key, [
         ...(reportsByKey.get(key) ?? []),
         type === 'failed' ? { type, ref, error } : { type, ref },
       ])
-      if (type === 'held') isClosed = true
+      if (type === 'chat-closed') isClosed = true
       notify()
     })
   }
@@ -194,7 +194,7 @@ export function createFake(options: FakeOptions): Fake {
       await Promise.resolve()
       spend(at)
       if (fault?.type === 'deleted') deleteNewest()
-      else if (fault && fault.type !== 'done' && fault.type !== 'undelivered') throw asked(fault)
+      else if (fault && fault.type !== 'done' && fault.type !== 'undelivered') throw errorOf(fault)
       const value = act(fault?.type)
       if (fault?.type === 'done') throw new PortError('ambiguous', 'The call took effect, but its response was lost.')
       calls.push({ at, verb, result: 'done' })
@@ -205,7 +205,7 @@ export function createFake(options: FakeOptions): Fake {
     }
   }
 
-  function asked({ type, retryAfterMs = 2000 }: FakeFault): PortError {
+  function errorOf({ type, retryAfterMs = 2000 }: FakeFault): PortError {
     const limited = type === 'rate-limited'
     if (type === 'fixed') for (const message of messages) change(message, (one) => ({ ...one, openUntil: undefined }))
     if (limited) frozenUntil = clock.now() + retryAfterMs

@@ -275,7 +275,7 @@ function createReports(): CloudReports {
 
 function reportOf(ref: MessageRef, failure: CloudStatus['failure']): PostReport {
   if (failure === undefined) return { type: 'there', ref }
-  if (failure.code === windowCode) return { type: 'held', ref }
+  if (failure.code === windowCode) return { type: 'chat-closed', ref }
   const { code, text } = failure
   const error = toCloudPortError(new CloudError(text, { status: 400, code }), `message ${ref.id}`)
   return { type: 'failed', ref, error }

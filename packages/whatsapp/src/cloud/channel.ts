@@ -96,7 +96,7 @@ export function whatsappChannel(options: WhatsAppChannelOptions): WhatsAppChanne
 
   async function stop(): Promise<void> {
     isStopped = true
-    await requests.rest()
+    await requests.settled()
   }
 
   function sinkFor(at: Inbound | SinkPlace, more: Partial<WhatsAppSinkOptions> = {}): Sink {

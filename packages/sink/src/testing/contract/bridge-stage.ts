@@ -5,46 +5,46 @@ import { memoryStore } from '../../ledger/ledger.ts'
 import type { Chat, MessageRef } from '../../port/port.ts'
 import { must, type SeenMessage, until } from './stage.ts'
 
-/** What a person writes on the fake platform. */
-export interface BridgeSaid {
+/** A message that a person writes on the fake platform. */
+export interface PersonMessage {
   /** Without the bot's mention. */
   readonly text: string
   /** The message begins with a mention of the bot. */
   readonly isMention?: boolean | undefined
-  /** It replies to this message. */
+  /** The message that it replies to. Default: none. */
   readonly replyTo?: MessageRef | undefined
-  /** A file that it brings. */
+  /** A file attached to it. Default: none. */
   readonly file?: { readonly name: string; readonly bytes: Uint8Array } | undefined
 }
 
-/** A channel as a bridge loads it, and its fake platform with a shared chat. */
+/** A channel that a bridge can load, on its fake platform with a shared chat. */
 export interface BridgeStage {
   /** The channel. */
   readonly channel: BridgeChannel
-  /** A valid entry of a config, as in a file. */
+  /** A valid entry of a config file. */
   readonly config: Readonly<Record<string, unknown>>
-  /** The right value of a secret that the config names. */
+  /** Returns the correct value of a secret that the config names. */
   secret(name: string): string
   /** The chat that people write in. */
   readonly chat: Chat
-  /** What `check` says that the bot is called. */
+  /** The bot's name, which `check` resolves with. */
   readonly account: string
-  /** A person writes in the chat. */
-  say(said: BridgeSaid): void | Promise<void>
-  /** A person presses a button of the bot's newest message. Undefined: there are no buttons. */
+  /** Writes in the chat as a person. */
+  writeText(message: PersonMessage): void | Promise<void>
+  /** Presses a button of the bot's newest message as a person. Absent if there are no buttons. */
   press?: ((label: string) => void | Promise<void>) | undefined
   /** The bot's messages in the chat, oldest first. */
   screen(): readonly Pick<SeenMessage, 'id' | 'text' | 'buttons'>[]
-  /** Whether the chat shows that the bot is at work. Undefined: the platform shows no such thing. */
+  /** Whether the chat shows the typing notice. Absent if the platform has none. */
   isTyping?: (() => boolean) | undefined
-  /** The commands in the platform's menu. Undefined: there is none. */
+  /** The commands in the platform's menu. Absent if there is no menu. */
   commands?: (() => readonly string[]) | undefined
-  /** The channel gets or reads what was said while it was stopped. Default false. */
+  /** Whether the channel receives messages that were written while it was stopped. Default false. */
   readonly keepsMessages?: boolean | undefined
-  /** The platform tells a mention of the bot from other text. Default true. */
+  /** Whether the platform marks mentions of the bot. Default true. */
   readonly mentions?: boolean | undefined
-  /** The platform says whose message another one replies to. Default true. */
-  readonly tellsReplies?: boolean | undefined
+  /** Whether the platform reports the author of the message that a text replies to. Default true. */
+  readonly reportsReplyAuthors?: boolean | undefined
   /** Ends the channel's own connection. Called at the end of each clause. */
   close(): Promise<void>
 }
@@ -68,7 +68,7 @@ export function hostOf(
     onError,
     store: memoryStore(),
     clock,
-    // As if all older messages had been taken.
+    // As if all older messages had been handled.
     chats: async () => [{ chat, since: clock.now() - 60_000 }],
     secret: (source) => secret('env' in source ? source.env : source.file),
   }
@@ -92,23 +92,24 @@ export async function begun(stage: BridgeStage, act: (begun: Begun) => Promise<v
   }
 }
 
-/** Waits for a text from a person. */
+/** Waits for inbounds until there are `count`, and returns the last one, which must be a text. */
 export async function receivedText(
   { received, errors }: Begun,
   count: number,
 ): Promise<Extract<Inbound, { type: 'text' }>> {
   const isDone = (): boolean => received.length >= count
-  await until({}, { isDone, withinMs: 20_000, message: `It passed on ${received.length} of ${count}.` }).catch(
-    (error) => {
-      throw new Error(`${String(error)} ${errors.map(String).join('; ')}`)
-    },
-  )
+  await until(
+    {},
+    { isDone, withinMs: 20_000, message: `The host received ${received.length} of ${count} inbounds.` },
+  ).catch((error) => {
+    throw new Error(`${String(error)} ${errors.map(String).join('; ')}`)
+  })
   const inbound = received[count - 1]
-  must(inbound?.type === 'text', `It passed on a ${inbound?.type}.`)
+  must(inbound?.type === 'text', `The host received a ${inbound?.type} instead of a text.`)
   return inbound
 }
 
-/** Why a call failed. Undefined if it succeeded. */
+/** Resolves with the message of a call's error, or undefined if the call succeeded. */
 export async function reasonOf(call: Promise<unknown>): Promise<string | undefined> {
   return await call.then(
     () => undefined,

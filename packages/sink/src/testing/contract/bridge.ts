@@ -9,7 +9,7 @@ import { failureOf, must, reads, until } from './stage.ts'
 
 const bytes = new TextEncoder().encode('The content of a file.')
 
-/** What each channel of a bridge must do. Time passes by the system's clock. */
+/** What each channel for a bridge must do. Uses the system's clock. */
 export const bridging = [
   {
     name: 'describes each field of its config, and refuses others',
@@ -22,7 +22,7 @@ export const bridging = [
     },
   },
   {
-    name: 'says who the bot is',
+    name: 'returns the name of the bot',
     run: async (stage) => {
       const { account } = await stage.channel.check(
         stage.channel.schema.parse(stage.config),
@@ -32,7 +32,7 @@ export const bridging = [
           () => {},
         ),
       )
-      must(account === stage.account, `It says "${account}".`)
+      must(account === stage.account, `The name is "${account}".`)
     },
   },
   {
@@ -57,28 +57,28 @@ export const bridging = [
     },
   },
   {
-    name: 'passes on texts with and without a mention, and cuts the mention out',
+    name: 'passes on texts with and without a mention, and removes the mention',
     run: async (stage) => {
       await begun(stage, async (at) => {
-        await stage.say({ text: 'Only said.' })
+        await stage.writeText({ text: 'Only said.' })
         const sent = await receivedText(at, 1)
         must(sent.text === 'Only said.' && sent.isMention === undefined, `It passed on ${JSON.stringify(sent)}.`)
         must(sent.chat.id === stage.chat.id, `It passed on chat ${sent.chat.id}.`)
         if (stage.mentions === false) return
-        await stage.say({ text: 'Look  at\nthis.', isMention: true })
+        await stage.writeText({ text: 'Look  at\nthis.', isMention: true })
         const { text, isMention } = await receivedText(at, 2)
         must(text === 'Look  at\nthis.' && isMention === true, `It passed on ${JSON.stringify({ text, isMention })}.`)
       })
     },
   },
   {
-    name: 'says that a text replies to a message of the bot',
-    needs: ({ tellsReplies }) => tellsReplies !== false,
+    name: 'reports that a text replies to a message of the bot',
+    needs: ({ reportsReplyAuthors: tellsReplies }) => tellsReplies !== false,
     run: async (stage) => {
       await begun(stage, async (at) => {
         const [ref] = await at.connection.post({ chat: stage.chat, text: 'A note.' })
         must(ref !== undefined, 'It posted no message.')
-        await stage.say({ text: 'A reply.', replyTo: ref })
+        await stage.writeText({ text: 'A reply.', replyTo: ref })
         const { replyTo, repliesToBot } = await receivedText(at, 1)
         must(
           replyTo?.id === ref.id && repliesToBot === true,
@@ -88,10 +88,10 @@ export const bridging = [
     },
   },
   {
-    name: 'passes on a message that only has a file, which can be read up to a size',
+    name: 'passes on a message that only has a file, which can be downloaded up to a size',
     run: async (stage) => {
       await begun(stage, async (at) => {
-        await stage.say({ text: '', file: { name: 'notes.txt', bytes } })
+        await stage.writeText({ text: '', file: { name: 'notes.txt', bytes } })
         const { text, files: [file, ...more] = [] } = await receivedText(at, 1)
         must(
           text === '' && more.length === 0 && file?.name === 'notes.txt',
@@ -142,7 +142,7 @@ export const bridging = [
     },
   },
   {
-    name: 'shows that the bot is at work',
+    name: 'shows the typing notice',
     needs: ({ isTyping }) => isTyping !== undefined,
     run: async (stage) => {
       await begun(stage, async ({ connection }) => {
@@ -181,26 +181,26 @@ export const bridging = [
     },
   },
   {
-    name: 'hears again after a stop',
+    name: 'receives again after a stop',
     run: async (stage) => {
       await begun(stage, async (at) => {
-        await stage.say({ text: 'One.' })
+        await stage.writeText({ text: 'One.' })
         await receivedText(at, 1)
         await at.connection.stop()
         await at.connection.start()
-        await stage.say({ text: 'Two.' })
+        await stage.writeText({ text: 'Two.' })
         const { text } = await receivedText(at, 2)
         must(text === 'Two.', `It passed on "${text}".`)
       })
     },
   },
   {
-    name: 'hears what was said while it was stopped',
+    name: 'receives messages that were written while it was stopped',
     needs: ({ keepsMessages }) => keepsMessages === true,
     run: async (stage) => {
       await begun(stage, async (at) => {
         await at.connection.stop()
-        await stage.say({ text: 'Meanwhile.' })
+        await stage.writeText({ text: 'Meanwhile.' })
         await at.connection.start()
         const { text } = await receivedText(at, 1)
         must(text === 'Meanwhile.', `It passed on "${text}".`)
@@ -208,7 +208,7 @@ export const bridging = [
     },
   },
   {
-    name: 'lets the platform deliver again what the host did not take',
+    name: 'has the platform redeliver what the host did not take',
     run: async (stage) => {
       const receivedTexts: string[] = []
       const config = stage.channel.schema.parse(stage.config)
@@ -226,7 +226,7 @@ export const bridging = [
       )
       try {
         await connection.start()
-        await stage.say({ text: 'For the next one.' })
+        await stage.writeText({ text: 'For the next one.' })
         await until({}, { isDone: () => refused === 1, withinMs: 20_000, message: 'It passed on nothing.' })
         await connection.stop()
         await connection.start()

@@ -18,7 +18,7 @@ const can =
   ({ faults }) =>
     faults.includes(fault)
 
-/** How a port reports each failure: the sink handles each by its type. */
+/** How a port reports failures. The sink handles each by its type. */
 export const faults = [
   {
     name: 'reports a rate limit with the time to wait',
@@ -61,7 +61,7 @@ export const faults = [
     },
   },
   {
-    name: 'shows an unconfirmed post once when repeated with its key',
+    name: 'shows an unconfirmed post once when it is retried with its key',
     needs: (stage) => can('unanswered')(stage) && stage.port.limits.idempotent,
     run: async (stage) => {
       stage.failNext('unanswered')
@@ -71,7 +71,7 @@ export const faults = [
     },
   },
   {
-    name: 'finds a post with an unknown result, or cannot tell',
+    name: 'finds a post with an unknown result, or resolves with unknown',
     needs: (stage) => can('unanswered')(stage) && stage.port.lookUp !== undefined,
     run: async (stage) => {
       const since = (stage.clock ?? systemClock).now()
@@ -89,7 +89,7 @@ export const faults = [
     },
   },
   {
-    name: 'says later what became of a post',
+    name: 'reports later whether a post was delivered',
     needs: (stage) => can('undelivered')(stage) && stage.port.reports !== undefined,
     run: async (stage) => {
       const { reports } = stage.port
@@ -174,7 +174,7 @@ export const faults = [
   },
 ] as const satisfies readonly Demand[]
 
-/** Everything that an error says, including its chain of causes. */
+/** The message, stack and fields of an error and its causes. */
 function allOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const cause = error.cause === undefined ? '' : allOf(error.cause)

@@ -8,11 +8,11 @@ import { replyOf } from './script.ts'
 import { must, until } from './stage.ts'
 
 /**
- * What the fake platform does to the next call that answers.
+ * How the fake platform fails the next call that answers a person.
  *
- * - `rate-limited`: refuses it for its rate, with `InboundStage.limitMs` to wait.
- * - `limited-too-long`: the same, but for longer than an answer makes sense.
- * - `stalled`: never answers it.
+ * - `rate-limited`: refuses it with `InboundStage.limitMs` to wait.
+ * - `limited-too-long`: refuses it with a wait after which the answer would be too late.
+ * - `stalled`: never responds to it.
  */
 export type InboundFault = 'rate-limited' | 'limited-too-long' | 'stalled'
 
@@ -20,23 +20,23 @@ export type InboundFault = 'rate-limited' | 'limited-too-long' | 'stalled'
 export interface InboundStage {
   /** The clock of the channel and its platform. */
   readonly clock: Clock
-  /** Advances the clock, and lets calls end meanwhile. */
+  /** Advances the clock, and lets running calls end. */
   pass(ms: number): Promise<void>
-  /** Makes the channel listen. Called once for each clause. */
+  /** Makes the channel receive. Called once for each clause. */
   listen(host: InboundHost): void | Promise<void>
-  /** A person writes. Resolves when the host has it. */
-  say(): Promise<void>
-  /** A person presses a button. Undefined: a press has no notice, or there are no buttons. */
+  /** Writes a text as a person. Resolves when the host has received it. */
+  writeText(): Promise<void>
+  /** Presses a button as a person. Absent if presses get no notice or there are no buttons. */
   press?: (() => Promise<void>) | undefined
-  /** A person presses a button of the host's own. Undefined: presses are messages, or there are no buttons. */
+  /** Presses a button that the host posted. Absent if presses are messages or there are no buttons. */
   pressOwn?: (() => Promise<void>) | undefined
   /** The faults that the platform supports. */
   readonly faults: readonly InboundFault[]
-  /** The wait that `rate-limited` names, in ms. */
+  /** The wait of `rate-limited`, in ms. */
   readonly limitMs: number
-  /** Makes the next call fail that answers the person. */
+  /** Makes the next call that answers a person fail. */
   failNext(fault: InboundFault): void
-  /** When each call was made that answers the person or posts, by the clock. */
+  /** The times of all calls that answer a person or post, in ms since the epoch. */
   calls(): readonly number[]
   /** The channel's sink for that chat. */
   sink(): Sink
@@ -59,7 +59,7 @@ const can =
   ({ faults, press }: InboundStage): boolean =>
     faults.includes(fault) && (kind === 'text' || press !== undefined)
 
-/** How every channel sends answers to people: it waits as long as the platform says, and never hangs. */
+/** How every channel answers people: it respects rate limits and never hangs. */
 export const inbound = [
   {
     name: 'sends the answer to a text again when a rate limit is over',
@@ -128,11 +128,11 @@ export const inbound = [
 interface Answered {
   readonly received: readonly Inbound[]
   readonly errors: readonly Error[]
-  /** How many times the host's handler was done. */
+  /** How often the host's handler finished. */
   readonly handled: () => number
 }
 
-/** A person does something, the host answers, and the first call that answers meets the fault. */
+/** A person acts, the host answers, and the first call for that answer fails. */
 async function answered(stage: InboundStage, kind: (typeof kinds)[number], fault: InboundFault): Promise<Answered> {
   const received: Inbound[] = []
   const errors: Error[] = []
@@ -146,7 +146,7 @@ async function answered(stage: InboundStage, kind: (typeof kinds)[number], fault
     onError: (error) => errors.push(error),
   })
   stage.failNext(fault)
-  await (kind === 'press' ? stage.press?.() : stage.say())
+  await (kind === 'press' ? stage.press?.() : stage.writeText())
   await until(stage, {
     isDone: () => stage.calls().length > 0,
     withinMs: 10_000,

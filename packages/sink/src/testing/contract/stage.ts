@@ -18,20 +18,20 @@ export interface SeenMessage {
   readonly replyTo?: string | undefined
   /** The name of the attached file. */
   readonly fileName?: string | undefined
-  /** What a person who opens the file reads. */
+  /** The content of the attached file. */
   readonly fileText?: string | undefined
 }
 
 /**
- * What the fake platform does to the next call.
+ * How the fake platform fails the next call.
  *
- * - `rate-limited`: refuses it for its rate, with a time to wait.
- * - `refused`: refuses it for good.
+ * - `rate-limited`: refuses it with a time to wait.
+ * - `refused`: refuses it permanently.
  * - `unreachable`: the call does not arrive.
  * - `unanswered`: executes it, but the response is lost.
  * - `unparsable`: refuses its markup.
  * - `fixed`: the message can no longer be edited.
- * - `undelivered`: accepts it, and says later that the message can't be delivered.
+ * - `undelivered`: accepts it, and later reports that the message can't be delivered.
  */
 export type StageFault =
   | 'rate-limited'
@@ -42,7 +42,7 @@ export type StageFault =
   | 'fixed'
   | 'undelivered'
 
-/** Something on a fake platform that keeps time. */
+/** The clock of a stage. */
 export interface Timed {
   /** The clock of the channel and its platform. Default: the system's. */
   readonly clock?: Clock | undefined
@@ -62,35 +62,35 @@ export interface Stage extends Timed {
   screen(): readonly SeenMessage[]
   /** The faults that the platform supports. */
   readonly faults: readonly StageFault[]
-  /** Makes the next call to the platform fail, typing excluded. */
+  /** Makes the next call to the platform fail, except for typing. */
   failNext(fault: StageFault): void
   /** Posts a message as a person. Undefined if the channel cannot reply to messages. */
-  say?(text: string): MessageRef
-  /** Removes a message of the port's, as a person would. */
+  writeText?(text: string): MessageRef
+  /** Removes a message that the port posted, as a person would. */
   deleteMessage(id: string): void
   /** How many messages notified. */
   notifications(): number
-  /** Set where the platform has mentions: a person, and the ids of the people that a message mentions. */
+  /** For platforms with mentions: a person, and a function that returns the ids of the people that a message mentions. */
   readonly mentions?: { readonly actor: Actor; in(messageID: string): readonly string[] } | undefined
-  /** Strings that no error may contain: tokens, keys, URLs with them. */
+  /** Strings that no error may contain, for example tokens, keys, and URLs that contain them. */
   readonly secrets?: readonly string[] | undefined
   /** Stops the fake platform. Called at the end of each clause. */
   close(): Promise<void>
 }
 
-/** One clause: a thing that every port must do. */
+/** One clause of the contract of ports. */
 export type Demand = AnyDemand<Stage>
 
 export function must(holds: boolean, message: string): asserts holds {
   if (!holds) throw new Error(message)
 }
 
-/** A text as it is posted, in the platform's dialect. */
+/** Renders a text as the sink would post it. */
 export function bubbleOf({ render }: Stage, source: string, buttons: Bubble['buttons'] = []): Bubble {
   return { ...render(source), source, isPlain: false, buttons }
 }
 
-/** Whether the shown text equals the expected one, ignoring white space: platforms differ in it. */
+/** Whether the texts are equal except for white space, in which platforms differ. */
 export function reads(text: string | undefined, expected: string): boolean {
   return text !== undefined && text.replace(/\s+/g, ' ').trim() === expected.replace(/\s+/g, ' ').trim()
 }
@@ -135,7 +135,7 @@ export async function failureOf(call: Promise<unknown>): Promise<PortError> {
   return error
 }
 
-/** Waits for a condition, by the stage's clock. */
+/** Waits for a condition by the stage's clock. Throws with `message` after `withinMs`. */
 export async function until(
   { clock = systemClock, pass }: Timed,
   {
@@ -159,6 +159,6 @@ export async function passed<T>(timed: Timed, call: Promise<T>): Promise<T> {
     isOver = true
   }
   call.then(over, over)
-  await until(timed, { isDone: () => isOver, withinMs: 60_000, message: 'The call is not over after 60 s.' })
+  await until(timed, { isDone: () => isOver, withinMs: 60_000, message: 'The call did not end within 60 s.' })
   return await call
 }

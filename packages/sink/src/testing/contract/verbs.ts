@@ -89,9 +89,9 @@ export const verbs = [
   },
   {
     name: 'replies to a message',
-    needs: ({ say }) => say !== undefined,
+    needs: ({ writeText }) => writeText !== undefined,
     run: async (stage) => {
-      const asked = stage.say?.('A question.')
+      const asked = stage.writeText?.('A question.')
       must(asked !== undefined, 'The stage cannot send a message as a person.')
       await post(stage, 'An answer.', { replyTo: asked })
       const [message] = stage.screen()

@@ -13,12 +13,12 @@ const bodies = {
   stop: z.strictObject({ ...by, thread }),
 }
 
-/** What the page is told: a notice is for the person who acted. */
+/** The response to the page. `notice` is shown to the person who acted. */
 export interface Answer {
   readonly notice?: string
 }
 
-/** Does what a request of the page asks for. Throws a `RequestError` for one that makes no sense. */
+/** Executes a request of the page. Throws a `RequestError` if the request is invalid. */
 export async function actIn(chats: readonly Chat[], path: string, body: unknown): Promise<Answer> {
   switch (path) {
     case '/say': {

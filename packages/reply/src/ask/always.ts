@@ -34,7 +34,7 @@ export function alwaysOffer({ permission, patterns, always, call }: PermissionAs
   const own = patterns.length === 0 && typeof command === 'string' ? [command] : []
   const program = [...covered, ...own]
     .flatMap((one) => one.split(betweenCommands))
-    .map(anythingIn)
+    .map(unlimitedProgramIn)
     .find((found) => found !== undefined)
   return program === undefined ? { type: 'offered' } : { type: 'runs-anything', program }
 }
@@ -43,7 +43,7 @@ export function alwaysOffer({ permission, patterns, always, call }: PermissionAs
  * The calls that "always" would allow in the future.
  *
  * - `same`: the same command again.
- * - `patterns`: later calls that fit them.
+ * - `patterns`: later calls that match one of `names`.
  * - `option`: an option of the agent's own, without patterns. Only the agent knows its extent.
  */
 export type AlwaysReach =
@@ -61,21 +61,21 @@ export function alwaysReach({ always, patterns, call }: PermissionAsk): AlwaysRe
 }
 
 /**
- * Whether a permission starts a sub-agent. Its session doesn't inherit rules that ask, so what it does is asked only where
- * its own rules say so (measured on OpenCode 1.1.65 to 1.18.34).
+ * Whether a permission starts a sub-agent. The sub-agent's session doesn't inherit rules that ask, so its calls only
+ * ask where its own rules require it (measured on OpenCode 1.1.65 to 1.18.34).
  */
 export function startsSubagent({ permission }: PermissionAsk): boolean {
   return isSubagentTool(permission)
 }
 
-/** Nothing but wildcards, and what stands for folders. */
+/** Only wildcards and the characters of folders. */
 const unlimited = /^[\s*?/.~]*$/
 
 /** OpenCode 2 covers a whole line of commands. */
 const betweenCommands = /[\n;&|(){}`]+|\$\(/
 
 /** The program of a command or pattern if it can run anything. */
-function anythingIn(command: string): string | undefined {
+function unlimitedProgramIn(command: string): string | undefined {
   const parts = command
     .trim()
     .replace(/["'\\]/g, '')
@@ -109,8 +109,10 @@ function isNarrowGit(command: string | undefined): boolean {
 }
 
 const narrowGit: ReadonlySet<string> = new Set([
-  ...words('add blame branch cat-file describe diff log ls-files ls-tree merge-base mv reflog reset restore rev-list'),
-  ...words('rev-parse rm shortlog show stash status tag'),
+  ...namesIn(
+    'add blame branch cat-file describe diff log ls-files ls-tree merge-base mv reflog reset restore rev-list',
+  ),
+  ...namesIn('rev-parse rm shortlog show stash status tag'),
 ])
 
 /** Names that carry a version: `python3.12`, `lua5.4`, `gcc-13`. */
@@ -123,52 +125,60 @@ const versioned =
  */
 const programs: ReadonlySet<string> = new Set([
   // Shells.
-  ...words(
+  ...namesIn(
     'sh bash rbash zsh dash ash fish ksh ksh93 mksh csh tcsh elvish nu xonsh busybox toybox pwsh powershell cmd',
   ),
-  ...words('wsl'),
+  ...namesIn('wsl'),
   // Shell builtins.
-  ...words('eval exec command builtin source . trap alias coproc enable function time if for while until case do then'),
-  ...words('else'),
+  ...namesIn(
+    'eval exec command builtin source . trap alias coproc enable function time if for while until case do then',
+  ),
+  ...namesIn('else'),
   // Languages.
-  ...words(
+  ...namesIn(
     'python pypy ipython pythonw py ruby irb perl php lua luajit node nodejs deno bun bunx tsx ts-node tclsh wish',
   ),
-  ...words(
+  ...namesIn(
     'expect guile racket sbcl clisp emacs r rscript julia octave ghci runghc runhaskell scala groovy jshell java',
   ),
-  ...words('kotlin elixir iex erl osascript swift dart dotnet mono awk gawk mawk nawk sed gsed jrunscript m4 dc'),
+  ...namesIn('kotlin elixir iex erl osascript swift dart dotnet mono awk gawk mawk nawk sed gsed jrunscript m4 dc'),
   // Programs that run another one.
-  ...words('env xargs sudo doas su runuser pkexec nohup timeout nice ionice chrt taskset setsid stdbuf unbuffer watch'),
-  ...words(
+  ...namesIn(
+    'env xargs sudo doas su runuser pkexec nohup timeout nice ionice chrt taskset setsid stdbuf unbuffer watch',
+  ),
+  ...namesIn(
     'parallel entr find fd fdfind flock script screen tmux chroot unshare nsenter setarch strace ltrace gdb lldb',
   ),
-  ...words(
+  ...namesIn(
     'perf valgrind capsh at batch crontab systemd-run systemctl launchctl start-stop-daemon run-parts caffeinate',
   ),
-  ...words(
+  ...namesIn(
     'open xdg-open fakeroot bwrap firejail gnuplot nodemon watchexec dotenv direnv nix nix-shell nix-env hyperfine',
   ),
   // Tools with an option that names a program: `rg --pre`, `sort --compress-program`, `split --filter`, `ip netns exec`.
-  ...words('rg ag ack sort split wget ip fzf bat delta'),
+  ...namesIn('rg ag ack sort split wget ip fzf bat delta'),
   // Other machines and containers.
-  ...words('ssh scp sftp mosh rsync telnet nc ncat netcat socat docker podman nerdctl kubectl oc helm lxc vagrant'),
-  ...words('ansible ansible-playbook terraform tofu pulumi aws gcloud az'),
+  ...namesIn('ssh scp sftp mosh rsync telnet nc ncat netcat socat docker podman nerdctl kubectl oc helm lxc vagrant'),
+  ...namesIn('ansible ansible-playbook terraform tofu pulumi aws gcloud az'),
   // Builds, tests and packages: they run what the project's files say, or a package's scripts.
-  ...words('make gmake cmake ctest ninja meson just task rake bundle gem gradle gradlew mvn mvnw ant sbt bazel buck'),
-  ...words(
+  ...namesIn('make gmake cmake ctest ninja meson just task rake bundle gem gradle gradlew mvn mvnw ant sbt bazel buck'),
+  ...namesIn(
     'cargo rustc go zig gcc cc clang g++ c++ ld cabal stack mix composer npm npx pnpm pnpx yarn yarnpkg corepack',
   ),
-  ...words('lerna nx turbo grunt gulp jest vitest mocha ava cypress playwright webpack vite rollup eslint babel tsup'),
-  ...words('pytest tox nox pip pipx uv uvx poetry pdm hatch conda mamba easy_install invoke fab pre-commit husky apt'),
-  ...words('apt-get dpkg rpm yum dnf apk pacman brew snap flatpak'),
+  ...namesIn(
+    'lerna nx turbo grunt gulp jest vitest mocha ava cypress playwright webpack vite rollup eslint babel tsup',
+  ),
+  ...namesIn(
+    'pytest tox nox pip pipx uv uvx poetry pdm hatch conda mamba easy_install invoke fab pre-commit husky apt',
+  ),
+  ...namesIn('apt-get dpkg rpm yum dnf apk pacman brew snap flatpak'),
   // Editors, pagers, archives and databases that have a way out to a shell.
-  ...words(
+  ...namesIn(
     'vi vim nvim view ex ed nano pico less more man tar bsdtar zip cpio sqlite3 psql mysql mariadb mongo mongosh',
   ),
-  ...words('redis-cli ftp tcpdump mail mutt gh hg svn jj'),
+  ...namesIn('redis-cli ftp tcpdump mail mutt gh hg svn jj'),
 ])
 
-function words(list: string): readonly string[] {
+function namesIn(list: string): readonly string[] {
   return list.split(' ')
 }

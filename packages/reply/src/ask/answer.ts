@@ -4,7 +4,7 @@ import type { Question } from '../ask.ts'
 export interface PermissionWords {
   /** Whether to accept `always`. Pass true only if `alwaysOffer` returns `offered`. */
   readonly canAlways: boolean
-  /** The host's labels for the three answers. Accepted in addition to the numbers and the English words. */
+  /** Your labels for the three answers. Accepted in addition to the numbers and the English answers. */
   readonly labels?: { readonly once: string; readonly always: string; readonly reject: string } | undefined
 }
 
@@ -25,7 +25,7 @@ export type ReadQuestionAnswer =
   | { readonly type: 'answer'; readonly answers: readonly string[] }
   | { readonly type: 'error'; readonly reason: 'empty' | 'one-only' | 'not-an-option'; readonly given: string }
 
-/** Between a refusal and its reason: "no, use yarn", "3: use yarn". */
+/** Between a rejection and its reason: "no, use yarn", "3: use yarn". */
 const reasonAfter = /^[\s:,.;)–—-]+([\s\S]*)$/
 
 const once = ['1', 'once', 'o', 'yes', 'y', 'ok', 'allow', 'allow once']
@@ -38,15 +38,15 @@ const reject = ['3', 'reject', 'r', 'no', 'n', 'deny']
  */
 export function readPermissionAnswer(typed: string, { canAlways, labels }: PermissionWords): ReadPermissionAnswer {
   const text = fold(typed)
-  const is = (words: readonly string[], label: string | undefined): boolean =>
-    words.includes(bareNumber(text)) || (label !== undefined && text !== '' && text === fold(label))
+  const is = (accepted: readonly string[], label: string | undefined): boolean =>
+    accepted.includes(bareNumber(text)) || (label !== undefined && text !== '' && text === fold(label))
   if (is(once, labels?.once)) return { type: 'answer', answer: 'once' }
   if (is(always, labels?.always)) {
     return canAlways ? { type: 'answer', answer: 'always' } : { type: 'error', reason: 'always-not-offered' }
   }
-  const words = [...reject, ...(labels ? [fold(labels.reject)] : [])].filter((word) => word !== '')
+  const rejections = [...reject, ...(labels ? [fold(labels.reject)] : [])].filter((word) => word !== '')
   // Longest first, so that a host's "reject it" is not read as "reject" with a reason.
-  for (const word of words.toSorted((a, b) => b.length - a.length)) {
+  for (const word of rejections.toSorted((a, b) => b.length - a.length)) {
     const message = reasonOf(typed, word)
     if (message === '') return { type: 'reject' }
     if (message !== undefined) return { type: 'reject', message }
@@ -106,7 +106,7 @@ function isNumbers(text: string): boolean {
   return numbers.test(text)
 }
 
-/** The options that a text lists, as written. Of own words, the pieces between commas. */
+/** The options that a text lists, as written. Other text is split at commas. */
 function piecesOf(whole: string, question: Question): readonly string[] {
   if (isNumbers(whole)) {
     const ranges = whole.replace(/(\d)\s*(?:[–—-]|\bto\b)\s*(?=#?\d)/gi, '$1-')
@@ -122,7 +122,7 @@ function piecesOf(whole: string, question: Question): readonly string[] {
   })
 }
 
-/** The labels that a piece names: one option, or a range of their numbers. */
+/** The labels that a piece names: one option, or a range of numbers. */
 function labelsOf(question: Question, piece: string): readonly string[] | undefined {
   const one = optionOf(question, piece) ?? quoted(question, piece)
   if (one !== undefined) return [one]
@@ -134,7 +134,7 @@ function labelsOf(question: Question, piece: string): readonly string[] | undefi
 }
 
 /**
- * Finds the label that was meant: the label itself, its number, or, if free text isn't allowed, an unambiguous prefix.
+ * Finds an option by its label, by its number or, if free text isn't allowed, by an unambiguous prefix of its label.
  */
 function optionOf({ options, custom }: Question, given: string): string | undefined {
   const labels = options.map(({ label }) => label)

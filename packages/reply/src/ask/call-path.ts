@@ -5,11 +5,14 @@ import { isShellTool } from './tool-name.ts'
 export interface CallPath {
   /** The input field that names it. */
   readonly field: string
-  /** As the input has it. */
+  /** The path as written in the input. */
   readonly given: string
-  /** Relative to the ask's directory if it is in there, else as given. Empty for a command that runs in the directory. */
+  /**
+   * Relative to the ask's directory if it is inside, otherwise as given. Empty for a command that runs in that
+   * directory.
+   */
   readonly shown: string
-  /** A command runs in it. */
+  /** Whether it is the folder that a command runs in. */
   readonly isFolder: boolean
   /** Whether another path is the same one. */
   readonly isSame: (path: string) => boolean
@@ -17,7 +20,7 @@ export interface CallPath {
 
 const fileTools = new Set(['edit', 'multiedit', 'write', 'apply_patch', 'patch', 'read', 'list'])
 
-/** The place that a tool's call works on. Undefined if its input names none. */
+/** Finds the file or folder that a tool call works on. Undefined if its input names none. */
 export function callPathOf(tool: string, input: Fields, directory: string | undefined): CallPath | undefined {
   const isFolder = isShellTool(tool)
   const fields = isFolder ? ['workdir', 'cwd'] : fileTools.has(tool) ? ['filePath', 'path'] : []

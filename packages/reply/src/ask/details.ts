@@ -7,11 +7,11 @@ import { isShellTool } from './tool-name.ts'
 
 /** One piece of the call behind a permission. */
 export interface AskDetail {
-  /** A few English words: `File`, `Also`, or the field's own name. Empty if the text speaks for itself. */
+  /** A short English heading, for example `File`, `Also` or the field's own name. Empty if the text needs none. */
   readonly label: string
   /** `code`: show verbatim. `diff`: lines begin with `+`, `-` or a space. `text`: everything else. */
   readonly format: 'code' | 'diff' | 'text'
-  /** Set for code only. */
+  /** Set for `code` only, for example `bash`. */
   readonly language?: string | undefined
   /** Never empty, never clipped. Deceptive characters are escaped, see `escapeDeceptive`. */
   readonly text: string
@@ -61,7 +61,7 @@ function cardOf(ask: PermissionAsk): Card {
     call && isShallow(call.input) && isShallow(metadata)
       ? knownCard(ask, call)
       : {
-          title: titleOf(whatOf(ask), ask.patterns.join(', ') || (isDerived(ask) ? '' : ask.title)),
+          title: titleOf(actionOf(ask), ask.patterns.join(', ') || (isDerived(ask) ? '' : ask.title)),
           details: undefined,
         }
   cards.set(ask, card)
@@ -71,21 +71,22 @@ function cardOf(ask: PermissionAsk): Card {
 function knownCard(ask: PermissionAsk, call: AskCall): Card {
   const { metadata, patterns } = ask
   const { tool, input } = call
-  const what = whatOf(ask)
+  const action = actionOf(ask)
   const place = callPathOf(tool, input, ask.directory)
   const { details, covered, coveredMetadata = [] } = layoutOf(tool, input, metadata, place)
   const isPlace = (text: string): boolean => place?.isSame(text) === true
-  const said = [`${what}: `, `${ask.permission}: `].reduce(withoutPrefix, ask.title)
-  const own = isDerived(ask) || isPlace(said) || isIn(said, [what, ...textsOf(details)]) ? '' : said
+  const serverTitle = [`${action}: `, `${ask.permission}: `].reduce(withoutPrefix, ask.title)
+  const isRepeated = isDerived(ask) || isPlace(serverTitle) || isIn(serverTitle, [action, ...textsOf(details)])
+  const own = isRepeated ? '' : serverTitle
   const where = isOutside(ask) ? patterns.join(', ') : place?.shown || own
   const isFolder = place?.isFolder === true && where === place.shown && !isOutside(ask)
-  const title = titleOf(what, where, isFolder)
-  const hasWhere = title === lineOf(what, where, isFolder)
-  const isSaid = own === '' || (hasWhere && where === own)
+  const title = titleOf(action, where, isFolder)
+  const hasWhere = title === lineOf(action, where, isFolder)
+  const isOwnShown = own === '' || (hasWhere && where === own)
   const isPlaced = place === undefined || place.shown === '' || (hasWhere && !isOutside(ask))
   const before = [
-    ...(title.startsWith(escapeDeceptive(what)) ? [] : detail('Tool', what)),
-    ...(isSaid ? [] : detail('Title', own)),
+    ...(title.startsWith(escapeDeceptive(action)) ? [] : detail('Tool', action)),
+    ...(isOwnShown ? [] : detail('Title', own)),
     ...(isPlaced ? [] : detail(place.isFolder ? 'Directory' : 'File', place.shown)),
   ]
   const known = new Set([...leavesOf(input), ...coveredMetadata, ...patterns.filter((pattern) => pattern !== '*')])
@@ -93,7 +94,7 @@ function knownCard(ask: PermissionAsk, call: AskCall): Card {
   const isKnown = (leaf: string): boolean =>
     known.has(leaf) || (leaf.startsWith('/') && (isPlace(leaf) || isIn(leaf, seen)))
   const rest = Object.entries(input).filter(
-    ([name, value]) => !covered.includes(name) && name !== place?.field && !(value === own && isSaid),
+    ([name, value]) => !covered.includes(name) && name !== place?.field && !(value === own && isOwnShown),
   )
   const added = Object.entries(metadata).flatMap(([name, value]) => {
     const more = same(value, input[name]) ? undefined : without(value, isKnown)
@@ -130,8 +131,8 @@ function commandLayout({ command }: Fields): Layout {
   }
 }
 
-/** The tool, and the permission if that is another one. OpenCode asks for `edit` also before it writes a file. */
-function whatOf({ permission, call }: PermissionAsk): string {
+/** The tool, with the permission if they differ. OpenCode also asks for `edit` before it writes a file. */
+function actionOf({ permission, call }: PermissionAsk): string {
   const tool = call?.tool ?? permission
   if (permission === 'external_directory') return `${call?.tool ?? 'access'} outside the project`
   if (permission === 'doom_loop') return `the same ${call?.tool ?? 'call'} again`
@@ -143,7 +144,7 @@ function isOutside({ permission }: PermissionAsk): boolean {
   return permission === 'external_directory'
 }
 
-/** The server made the title of the permission and its patterns, which are shown anyway. */
+/** Whether the server made the title from the permission and its patterns, which are shown anyway. */
 function isDerived({ title, permission, patterns }: PermissionAsk): boolean {
   return title === permission || title === `${permission}: ${patterns.join(', ')}`
 }
@@ -155,10 +156,10 @@ function withoutPrefix(text: string, prefix: string): string {
 /** UTF-16 units of a title. */
 const titleLength = 120
 
-/** The line with where it happens if both fit, or what it is alone, or the beginning of that. */
-function titleOf(what: string, where: string, isFolder = false): string {
-  const name = escapeDeceptive(what)
-  const titles = [lineOf(what, where, isFolder), name]
+/** The action with its place if both fit, else the action alone, truncated if necessary. */
+function titleOf(action: string, where: string, isFolder = false): string {
+  const name = escapeDeceptive(action)
+  const titles = [lineOf(action, where, isFolder), name]
   return (
     titles.find(isLine) ??
     `${name
@@ -168,13 +169,13 @@ function titleOf(what: string, where: string, isFolder = false): string {
   )
 }
 
-function lineOf(what: string, where: string, isFolder: boolean): string {
+function lineOf(action: string, where: string, isFolder: boolean): string {
   return where === ''
-    ? escapeDeceptive(what)
-    : `${escapeDeceptive(what)}${isFolder ? ' in' : ':'} ${escapeDeceptive(where)}`
+    ? escapeDeceptive(action)
+    : `${escapeDeceptive(action)}${isFolder ? ' in' : ':'} ${escapeDeceptive(where)}`
 }
 
-/** One line, in which no space would be lost. */
+/** Whether the text fits in one line without losing spaces. */
 function isLine(text: string): boolean {
   return text.length <= titleLength && /^\S+(?: \S+)*$/.test(text)
 }
@@ -206,8 +207,8 @@ function fieldDetails(fields: readonly (readonly [string, unknown])[], isMore: b
 /** "Replace all" for `replaceAll`. Names that aren't made of words stay as they are. */
 function nameOf(field: string): string {
   if (!/^[a-z]+(?:_[a-z]+|[A-Z][a-z]+)*$/.test(field)) return field
-  const words = field.replace(/_|(?=[A-Z])/g, ' ').toLowerCase()
-  return `${words.charAt(0).toUpperCase()}${words.slice(1)}`
+  const spaced = field.replace(/_|(?=[A-Z])/g, ' ').toLowerCase()
+  return `${spaced.charAt(0).toUpperCase()}${spaced.slice(1)}`
 }
 
 /** Returns no detail for an empty text. */

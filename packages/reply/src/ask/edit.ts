@@ -3,7 +3,7 @@ import { escapeDeceptive } from '../text/escape-deceptive.ts'
 import type { CallPath } from './call-path.ts'
 import type { AskDetail, Layout } from './details.ts'
 
-/** One replacement; without `before` it writes the whole file. Or a patch, which already is a diff. */
+/** One replacement, or a patch, which already is a diff. A replacement without `before` writes the whole file. */
 type Edit = {
   readonly title?: string | undefined
   /** Whether the title has something that no diff of the server shows. */
@@ -14,9 +14,9 @@ type Edit = {
 )
 
 /**
- * Shows an edit as a diff: the server's diff if it says everything that the input does; otherwise one made from the input,
- * followed by the server's if that adds anything. OpenCode cuts its diff to a few lines around each change and removes
- * the common indentation. The place is named by the card's title, so a diff of that file doesn't.
+ * Shows an edit as a diff: the server's diff if it has everything that the input has. Otherwise one made from the
+ * input, followed by the server's if that adds anything. OpenCode truncates its diff to a few lines around each change,
+ * and removes the common indentation. The title names the file, so a diff of that file doesn't.
  */
 export function editLayout(input: Fields, metadata: Fields, place: CallPath | undefined): Layout {
   const { edits, fields: covered } = wantedOf(input, place?.given ?? '')
@@ -150,12 +150,12 @@ function coversText(diff: string, sign: '+' | '-', text: string, { isWhole }: { 
   )
 }
 
-/** Diff lines that are not lines of a file: they name files and hunks. Content lines begin with a sign. */
+/** Every line that a diff can have: lines of files, which begin with a sign, and lines that name files and hunks. */
 const diffLine = /^(?:[ +\-\\].*|@@ .*|Index: .*|={3,}|(?:diff|index|old|new|deleted|similarity|rename) .*|)$/
 
 /**
- * Whether each line that a diff adds or removes also occurs in the other text, ignoring indentation. False for a text
- * that has lines no diff has.
+ * Whether each line that a diff adds or removes also occurs in the other text, ignoring indentation. False if the text
+ * isn't a diff.
  */
 function isCoveredBy(diff: string, other: string): boolean {
   if (!diff.split('\n').every((line) => diffLine.test(line))) return false
@@ -182,7 +182,7 @@ function bodyOf(diff: string): readonly string[] {
   return body
 }
 
-/** Drops the lines above the first hunk of a diff if all they do is name that file. */
+/** Drops the lines above the first hunk of a diff if they only name that file. */
 function withoutNames(diff: string, isFile: (path: string) => boolean): string {
   const lines = diff.split('\n')
   const start = lines.findIndex((line) => line.startsWith('@@'))

@@ -5,7 +5,7 @@ export function isShellTool(tool: string): boolean {
   return tool === 'bash' || tool === 'shell'
 }
 
-/** Whether the tool reads or writes the checklist, which shows the result of its calls. */
+/** Whether the tool reads or writes the checklist. Show `reply.todos` instead of its calls. */
 export function isTodoTool(tool: string): boolean {
   return isTodoWriter(tool) || tool === 'todoread'
 }

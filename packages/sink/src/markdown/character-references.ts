@@ -1,4 +1,4 @@
-const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: '\u00a0' }
+const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: '\u00a0' }
 
 /** A text without the indentation of its lines, with character references resolved. */
 export function textOf(raw: string): string {
@@ -7,7 +7,7 @@ export function textOf(raw: string): string {
   return text.replace(/&(?:#(\d{1,7})|#[xX]([\da-fA-F]{1,6})|(amp|lt|gt|quot|apos|nbsp));/g, (_, decimal, hex, name) =>
     name === undefined
       ? character(decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal))
-      : (ENTITIES[name] ?? ''),
+      : (entities[name] ?? ''),
   )
 }
 

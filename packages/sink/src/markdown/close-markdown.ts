@@ -3,25 +3,25 @@ import { knownTokens, type Token } from './lexer/token.ts'
 import { closingFence, openBlocksOf } from './reopen-blocks.ts'
 
 /** A last line that may still become something else: a heading, an item, a box, a quote, a rule, a fence. */
-const HALF_LINE =
+const halfLine =
   /(?:^|\n)[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?:#{1,6}|[-*+]|--|={1,2}|>|`{1,2}|~{1,2}|[-*+][ \t]+\[[ xX]?\]?)[ \t]*$/
 
 /** An image, or a link, with an incomplete address. */
-const HALF_IMAGE = /^!(?:$|\[[^\]]*(?:\](?:\([^)]*)?)?$)/
-const HALF_LINK = /^\[((?:[^[\]]|\[[^[\]]*\])*)\]\([^)]*$/
+const halfImage = /^!(?:$|\[[^\]]*(?:\](?:\([^)]*)?)?$)/
+const halfLink = /^\[((?:[^[\]]|\[[^[\]]*\])*)\]\([^)]*$/
 
 /** The longest link or image, in UTF-16 units. */
-const LONGEST = 2000
+const longestLink = 2000
 
 /** The most open marks that are closed. A text with more is shown as it is. */
-const MOST_OPEN = 16
+const mostOpen = 16
 
 /** In a longer block, in UTF-16 units, only the end is examined, so the time does not depend on the block's length. */
-const EXAMINED = 2 * LONGEST
+const mostExamined = 2 * longestLink
 
 /** Closing a construct may expose another open one, so it is repeated, at most this often. */
-const ROUNDS = 8
-const ROUNDS_OF_LONG = 3
+const mostRounds = 8
+const mostRoundsOfLong = 3
 
 /**
  * Makes the end of a growing text look as it will when complete: closes what is open, leaves out incomplete addresses,
@@ -32,8 +32,8 @@ const ROUNDS_OF_LONG = 3
  */
 export function closeMarkdown(source: string): string {
   let closed = source
-  const isLong = (lastLeaf(source)?.raw.length ?? 0) > EXAMINED
-  const rounds = isLong ? ROUNDS_OF_LONG : ROUNDS
+  const isLong = (lastLeaf(source)?.raw.length ?? 0) > mostExamined
+  const rounds = isLong ? mostRoundsOfLong : mostRounds
   for (let round = 0; round < rounds; round++) {
     const next = closedOnce(closed)
     if (next === closed) return closed
@@ -47,7 +47,7 @@ function closedOnce(source: string): string {
   if (open?.fence !== undefined) return withClosedFence(source, closingFence(open), open.fence.marker)
   const leaf = lastLeaf(source)
   if (leaf === undefined) return source
-  const half = HALF_LINE.exec(source)
+  const half = halfLine.exec(source)
   if (half !== null) return source.slice(0, half.index)
   return withClosedSpans(source, leaf)
 }
@@ -84,9 +84,9 @@ function withClosedSpans(source: string, leaf: Token): string {
     const texts = span.type === 'text' ? span.raw.matchAll(/`+|!?\[|!$|\*+|_+|~+/g) : []
     for (const { 0: run, index } of texts) {
       const at = start + index
-      if (open.length >= MOST_OPEN) return source
+      if (open.length >= mostOpen) return source
       if (run.startsWith('`') && at + run.length < inkedLine.length) return ending(code(inked, run), open)
-      const isNearEnd = inkedLine.length - at <= LONGEST
+      const isNearEnd = inkedLine.length - at <= longestLink
       const closed = isNearEnd ? withClosedTail(inked, inkedLine.slice(at), run, open) : undefined
       if (closed !== undefined) return closed
       if (/^[*_~]/.test(run)) note(open, run, line.charAt(at - 1), line.charAt(at + run.length))
@@ -99,7 +99,7 @@ function withClosedSpans(source: string, leaf: Token): string {
 function lastSpans(spans: readonly Token[]): readonly Token[] {
   let first = spans.length
   let units = 0
-  while (first > 0 && units < EXAMINED) {
+  while (first > 0 && units < mostExamined) {
     first--
     units += spans[first]?.raw.length ?? 0
   }
@@ -108,8 +108,8 @@ function lastSpans(spans: readonly Token[]): readonly Token[] {
 
 /** The remaining text when it ends in an incomplete construct that begins with `run`. */
 function withClosedTail(source: string, tail: string, run: string, open: readonly string[]): string | undefined {
-  const text = run === '[' ? HALF_LINK.exec(tail)?.[1] : undefined
-  const isHidden = run.startsWith('!') ? HALF_IMAGE.test(tail) : /^[`*_~]+$/.test(tail)
+  const text = run === '[' ? halfLink.exec(tail)?.[1] : undefined
+  const isHidden = run.startsWith('!') ? halfImage.test(tail) : /^[`*_~]+$/.test(tail)
   if ((text === undefined && !isHidden) || !source.endsWith(tail)) return undefined
   return ending(source.slice(0, source.length - tail.length) + (text ?? ''), open)
 }

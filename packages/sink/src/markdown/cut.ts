@@ -1,38 +1,39 @@
-import { nextRow, type Row, rowAt } from './row.ts'
+import { type Line, lineAt, nextLine } from './line.ts'
 
 export interface CutWindow {
-  /** Cuts come after this position. */
+  /** Cuts must be after this position. */
   readonly first: number
-  /** The last position for a cut. Only the one unit behind it is examined. */
+  /** The last position for a cut. At most one UTF-16 unit after it is read. */
   readonly last: number
 }
 
 /** How far back from the last position to look for a better cut, in UTF-16 units. */
-const BACK = 200
+const mostBack = 200
 
 /** How far back to look for the start of a link or of code, in UTF-16 units. */
-const SPAN_BACK = 1000
+const mostSpanBack = 1000
 
-const SENTENCE = /[.!?…]["'”’)\]*_`]*[ \t]+|[。！？]+[”’」』）]*/g
-const SPACE = /[ \t]+/g
-const SPAN =
+const sentenceEnd = /[.!?…]["'”’)\]*_`]*[ \t]+|[。！？]+[”’」』）]*/g
+const spacePattern = /[ \t]+/g
+const spanPattern =
   /(?<!`)(`+)(?!`)[^\n]*?[^`]\1(?!`)|!?\[[^\]\n]*\]\([^)\n]*\)|https?:\/\/[^\s<>]+|\*\*[^*\n]+\*\*|(?<!`)`+[^`\n]*$|!?\[[^\]\n]*(?:\](?:\([^)\n]*)?)?$|\*\*[^*\n]*$/g
-const CLOSING = /^[ \t>]*(?:`{3,}|~{3,})\s*$/
+const closingFencePattern = /^[ \t>]*(?:`{3,}|~{3,})\s*$/
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 
 /**
- * The best position to cut a text: the last blank line, else new line, sentence end, or space in the window. Never
- * within a grapheme, unless it is longer than the window.
+ * Returns the best position to cut a text: the last blank line in the window, or else the last new line, sentence end or
+ * space. Never within a grapheme, unless that is longer than the window.
  */
 export function cutOf(text: string, { first, last }: CutWindow): number {
-  const low = Math.max(first, last - Math.min(BACK, (last - first) >> 1))
+  const low = Math.max(first, last - Math.min(mostBack, (last - first) >> 1))
   const seen = text.slice(0, last + 1)
-  const rows = rowsIn(seen, low)
-  const atRow = rowCut(seen, rows, { first: low, last })
-  if (atRow !== undefined) return atRow
-  const row = rows.at(-1)
-  const spans = row === undefined || row.fence !== undefined ? [] : spansIn(seen, Math.max(row.start, last - SPAN_BACK))
+  const lines = linesFrom(seen, low)
+  const betweenLines = cutBetweenLines(seen, lines, { first: low, last })
+  if (betweenLines !== undefined) return betweenLines
+  const line = lines.at(-1)
+  const spans =
+    line === undefined || line.fence !== undefined ? [] : spansIn(seen, Math.max(line.start, last - mostSpanBack))
   const isFree = (at: number): boolean => !spans.some(({ start, end }) => start < at && at < end)
   const inLine = (pattern: RegExp, from: number): number | undefined => {
     const places = [...seen.slice(from, last).matchAll(pattern)].map(
@@ -40,78 +41,79 @@ export function cutOf(text: string, { first, last }: CutWindow): number {
     )
     return places.findLast((at) => at > from && isFree(at) && isLetterStart(seen, at))
   }
-  const near = Math.max(low, row?.start ?? 0)
-  const far = Math.max(first, row?.start ?? 0, last - SPAN_BACK)
+  const near = Math.max(low, line?.start ?? 0)
+  const far = Math.max(first, line?.start ?? 0, last - mostSpanBack)
   return (
-    inLine(SENTENCE, near) ??
-    inLine(SPACE, near) ??
+    inLine(sentenceEnd, near) ??
+    inLine(spacePattern, near) ??
     hardCut(seen, { first, low, last }, isFree) ??
-    inLine(SPACE, far) ??
+    inLine(spacePattern, far) ??
     hardCut(seen, { first, low: first, last }, () => true) ??
     codePoint(seen, { first, last })
   )
 }
 
 /** Ends of words, also in texts without spaces. */
-const WORD_END = /\s+|[、，。！？；：]+/g
-const LINE_END = /\n+/g
+const wordEnd = /\s+|[、，。！？；：]+/g
+const lineEnd = /\n+/g
 
 /**
- * Where a text that may go on ends with a whole word, outside links, inline code and bold text; in a block of code with a
- * whole line. At least `first`. A word of more than 200 units is cut.
+ * Returns the end of the last whole word of a growing text, outside of links, inline code and bold text. In a code block,
+ * returns the end of the last whole line. At least `first`. A word of more than 200 units is cut.
  */
-export function wordsEnd(text: string, first: number): number {
+export function lastWordEnd(text: string, first: number): number {
   const last = isHigh(text.charCodeAt(text.length - 1)) ? text.length - 1 : text.length
-  // One unit behind the text stands for what may come.
+  // The extra unit stands for text that may follow.
   const seen = `${text.slice(0, last)}x`
-  const { start, fence } = rowAt(seen, last)
-  const spans = fence === undefined ? spansIn(seen, Math.max(start, last - SPAN_BACK)) : []
+  const { start, fence } = lineAt(seen, last)
+  const spans = fence === undefined ? spansIn(seen, Math.max(start, last - mostSpanBack)) : []
   const isFree = (at: number): boolean => !spans.some((span) => span.start < at && at < span.end)
-  const from = Math.max(first, last - SPAN_BACK)
-  const found = seen.slice(from, last).matchAll(fence === undefined ? WORD_END : LINE_END)
+  const from = Math.max(first, last - mostSpanBack)
+  const found = seen.slice(from, last).matchAll(fence === undefined ? wordEnd : lineEnd)
   const end = [...found].map(({ index, 0: gap }) => from + index + gap.length).findLast(isFree)
   if (end === undefined)
-    return last - first <= BACK ? first : (hardCut(seen, { first, low: first, last }, () => true) ?? first)
+    return last - first <= mostBack ? first : (hardCut(seen, { first, low: first, last }, () => true) ?? first)
   if (fence === undefined) return end
-  const above = rowAt(seen, end - 1)
+  const above = lineAt(seen, end - 1)
   // A fence that has just been opened comes with its first line.
   return above.fence === undefined ? Math.max(first, above.start) : end
 }
 
 /** The line at a position and all lines after it. */
-function rowsIn(text: string, at: number): readonly Row[] {
-  const rows: Row[] = []
-  for (let row: Row | undefined = rowAt(text, at); row !== undefined; row = nextRow(text, row)) rows.push(row)
-  return rows
+function linesFrom(text: string, at: number): readonly Line[] {
+  const lines: Line[] = []
+  for (let line: Line | undefined = lineAt(text, at); line !== undefined; line = nextLine(text, line)) lines.push(line)
+  return lines
 }
 
-function rowCut(text: string, rows: readonly Row[], { first, last }: CutWindow): number | undefined {
-  const hasBar = (row: Row | undefined): boolean => row !== undefined && text.slice(row.start, row.end).includes('|')
-  const isPlace = ({ start }: Row): boolean => start > first && start <= last
-  const isOutside = (row: Row): boolean => row.fence === undefined && isPlace(row)
-  const blank = rows.findLast((row) => row.afterBlank && isOutside(row))
+function cutBetweenLines(text: string, lines: readonly Line[], { first, last }: CutWindow): number | undefined {
+  const hasBar = (line: Line | undefined): boolean =>
+    line !== undefined && text.slice(line.start, line.end).includes('|')
+  const isPlace = ({ start }: Line): boolean => start > first && start <= last
+  const isOutside = (line: Line): boolean => line.fence === undefined && isPlace(line)
+  const blank = lines.findLast((line) => line.afterBlank && isOutside(line))
   if (blank !== undefined) return blank.start
-  const plain = rows.findLast((row, at) => isOutside(row) && !(hasBar(row) && hasBar(rows[at - 1])))
+  const plain = lines.findLast((line, at) => isOutside(line) && !(hasBar(line) && hasBar(lines[at - 1])))
   if (plain !== undefined) return plain.start
-  const inside = rows.findLast((row, at) => {
-    if (!isPlace(row)) return false
-    const line = text.slice(row.start, row.end)
-    if (row.fence !== undefined) return rows[at - 1]?.fence !== undefined && !CLOSING.test(line)
+  const inside = lines.findLast((line, at) => {
+    if (!isPlace(line)) return false
+    const content = text.slice(line.start, line.end)
+    if (line.fence !== undefined) return lines[at - 1]?.fence !== undefined && !closingFencePattern.test(content)
     // Not between a table's head and its rule.
-    return !/^[\s|:-]*$/.test(line)
+    return !/^[\s|:-]*$/.test(content)
   })
   return inside?.start
 }
 
 function spansIn(text: string, from: number): readonly { readonly start: number; readonly end: number }[] {
-  return [...text.slice(from, -1).matchAll(SPAN)].map(({ index, 0: found }) => ({
+  return [...text.slice(from, -1).matchAll(spanPattern)].map(({ index, 0: found }) => ({
     start: from + index,
     // A span that reaches the end may continue behind it.
     end: from + index + found.length + (from + index + found.length === text.length - 1 ? 1 : 0),
   }))
 }
 
-/** Whether a grapheme begins there. Unsure cases count as no. */
+/** Whether a grapheme begins at the position. False if that is unclear. */
 function isLetterStart(text: string, at: number): boolean {
   const code = text.charCodeAt(at)
   if (code < 0x80) return true
@@ -119,7 +121,7 @@ function isLetterStart(text: string, at: number): boolean {
   return graphemes.segment(text.slice(at - 1, at + 2)).containing(1)?.index === 1
 }
 
-/** The last place between graphemes after `low`. `first` is one, too. */
+/** The last position between graphemes after `low`. `first` is one, too. */
 function hardCut(
   seen: string,
   { first, low, last }: CutWindow & { readonly low: number },
@@ -147,15 +149,15 @@ function codePoint(seen: string, { first, last }: CutWindow): number {
   return last - 1 > first ? last - 1 : last + 1
 }
 
-/** Where to look for graphemes from. Only the first that is found there may be less than a whole one. */
+/** Where to start segmenting. Only the first grapheme found there may be incomplete. */
 function safeStart(text: string, first: number, low: number): number {
-  for (let at = low; at > Math.max(first, low - SPAN_BACK); at--) {
+  for (let at = low; at > Math.max(first, low - mostSpanBack); at--) {
     if (isBetweenAscii(text, at)) return at
   }
   return flagStart(text, first, low)
 }
 
-/** The position, or that of the flag that it is in: each two of the letters that flags are made of are one. */
+/** The position, or the start of the flag around it. A flag consists of two regional indicators. */
 function flagStart(text: string, first: number, at: number): number {
   const near = isLow(text.charCodeAt(at)) && at > first ? at - 1 : at
   let start = near

@@ -1,35 +1,35 @@
 import {
-  FENCE,
+  fencePattern,
   isMarked,
-  LIST,
+  type Line,
+  listPattern,
   mayBeFence,
   mayBeNumberOrFence,
   mayInterrupt,
   mayLengthen,
-  nextRow,
-  type Row,
-} from './row.ts'
+  nextLine,
+} from './line.ts'
 import { widestColumn } from './table.ts'
 
 export interface Estimate {
   /** The text up to here certainly fits. */
   readonly end: number
   /** The last line that begins a block within that, whatever follows. */
-  readonly block: Row | undefined
+  readonly block: Line | undefined
   /** It has as many lines as one message may have. */
   readonly isFull: boolean
 }
 
 const lineFeed = 0x0a
-const INTERRUPTS = /^ {0,3}(?:[-*+] {1,4}|#{1,6} )\S/
+const interruptPattern = /^ {0,3}(?:[-*+] {1,4}|#{1,6} )\S/
 /** UTF-16 units in which a number or a fence is looked for. Quotes and lists nested deeper are read as text. */
-const LONGEST_LEAD = 1000
+const longestLead = 1000
 /**
- * The most lines of a message. Blank lines in a row count as one. A message with more is hard to read, and rendering very
+ * The most lines of a message. Consecutive blank lines count as one. A message with more is hard to read, and rendering very
  * short lines takes far more time.
  */
-const mostRows = 700
-const NUMBER = /^(?:[ \t>]|[-*+][ \t])*(\d{1,9})[.)]/
+const mostLines = 700
+const numberPattern = /^(?:[ \t>]|[-*+][ \t])*(\d{1,9})[.)]/
 
 /**
  * How much of a text fits in `room` UTF-16 units: a lower bound, found without parsing Markdown, that later text never
@@ -39,52 +39,52 @@ const NUMBER = /^(?:[ \t>]|[-*+][ \t])*(\d{1,9})[.)]/
  * their widest cells; tabs; numbers that grow; fences, which may have to be closed; and characters matched by `escapable`,
  * which may double.
  */
-export function estimate(text: string, from: Row, room: number, escapable?: RegExp): Estimate {
+export function estimate(text: string, from: Line, room: number, escapable?: RegExp): Estimate {
   const isPlain = createPlainLines(text, escapable)
   let used = 0
   let table = noTable
-  let head: Row | undefined
-  let block: Row | undefined
-  let rows = 0
-  for (let row: Row | undefined = from; row !== undefined; row = nextRow(text, row)) {
-    if (row.afterBlank) {
+  let head: Line | undefined
+  let block: Line | undefined
+  let lines = 0
+  for (let line: Line | undefined = from; line !== undefined; line = nextLine(text, line)) {
+    if (line.afterBlank) {
       used += excess(table)
       table = noTable
       head = undefined
-      if (row !== from) block = row
+      if (line !== from) block = line
     }
-    const isBlank = row.end === row.start + 1 && text.charCodeAt(row.start) === lineFeed
-    if (!(isBlank && row.afterBlank) && ++rows > mostRows) return { end: row.start, block, isFull: true }
-    if (table.rows === 0 && used + row.end - row.start <= room && isPlain(row)) {
-      if (row !== from && begins(row, text)) block = row
-      used += row.end - row.start
-      head = row
+    const isBlank = line.end === line.start + 1 && text.charCodeAt(line.start) === lineFeed
+    if (!(isBlank && line.afterBlank) && ++lines > mostLines) return { end: line.start, block, isFull: true }
+    if (table.rows === 0 && used + line.end - line.start <= room && isPlain(line)) {
+      if (line !== from && begins(line, text)) block = line
+      used += line.end - line.start
+      head = line
       continue
     }
-    const line = text.slice(row.start, row.end)
+    const content = text.slice(line.start, line.end)
     // A table that has begun has no other head.
     const lineAbove = head === undefined || table.rows > 0 ? '' : text.slice(head.start, head.end)
     const before = used
     const above = table
     // No part can be longer than the room, so the rest of a long line is skipped.
     const most = Math.max(0, room - before) + 1
-    const least = line.length <= most ? line : line.slice(0, most)
-    const below = least.length < line.length ? undefined : withLine(above, line, lineAbove)
-    const own = below === undefined ? line.length : line.length + extra(line, escapableIn(line, escapable))
+    const least = content.length <= most ? content : content.slice(0, most)
+    const below = least.length < content.length ? undefined : withLine(above, content, lineAbove)
+    const own = below === undefined ? content.length : content.length + extra(content, escapableIn(content, escapable))
     if (below === undefined || before + own + excess(below) > room) {
       const costs = (part: string, escaped: number): number =>
         before + part.length + extra(part, escaped) + excess(withLine(above, part, lineAbove))
       const fits = fitting(least, { room, escapable, costs })
       return {
-        end: row.start + fits,
-        block: row !== from && begins(row, text, row.start + fits) ? row : block,
+        end: line.start + fits,
+        block: line !== from && begins(line, text, line.start + fits) ? line : block,
         isFull: false,
       }
     }
-    if (row !== from && begins(row, text)) block = row
+    if (line !== from && begins(line, text)) block = line
     used += own
     table = below
-    head = row
+    head = line
   }
   return { end: text.length, block, isFull: false }
 }
@@ -93,7 +93,7 @@ export function estimate(text: string, from: Row, room: number, escapable?: RegE
  * Tells whether a line outside of tables takes its own units and no more. Most lines do, and are not sliced. Unsure cases
  * count as no. Called from the first line to the last.
  */
-function createPlainLines(text: string, escapable: RegExp | undefined): (row: Row) => boolean {
+function createPlainLines(text: string, escapable: RegExp | undefined): (row: Line) => boolean {
   let nextTab = -1
   return ({ start, end }) => {
     if (escapable !== undefined) return false
@@ -107,10 +107,10 @@ function orEnd(text: string, found: number): number {
 }
 
 /** Whether the line begins a block, whatever follows `to` in it. */
-function begins({ start, end, inList }: Row, text: string, to = end): boolean {
+function begins({ start, end, inList }: Line, text: string, to = end): boolean {
   if (!mayInterrupt(text, start)) return false
   const part = text.slice(start, to)
-  return INTERRUPTS.test(part) || (inList && LIST.test(part))
+  return interruptPattern.test(part) || (inList && listPattern.test(part))
 }
 
 /** How many UTF-16 units rendering may double. */
@@ -126,10 +126,10 @@ function extra(line: string, escaped: number): number {
   let tabs = 0
   for (let at = line.indexOf('\t'); at >= 0; at = line.indexOf('\t', at + 1)) tabs++
   if (!isMarked(line)) return 3 * tabs + escaped
-  const lead = line.slice(0, LONGEST_LEAD)
+  const lead = line.slice(0, longestLead)
   if (!mayBeNumberOrFence(lead, 0)) return 3 * tabs + escaped
-  const number = NUMBER.exec(lead)?.[1]
-  const marker = mayBeFence(lead) ? FENCE.exec(lead) : null
+  const number = numberPattern.exec(lead)?.[1]
+  const marker = mayBeFence(lead) ? fencePattern.exec(lead) : null
   return (
     3 * tabs +
     escaped +
@@ -161,7 +161,7 @@ function fitting(line: string, { room, escapable, costs }: Fitting): number {
 }
 
 /** The start of the line below a table's head. */
-const RULE = /^[ \t>]*(?:[|:][ \t:]*-|-+[ \t]*[|:])/
+const rulePattern = /^[ \t>]*(?:[|:][ \t:]*-|-+[ \t]*[|:])/
 
 /** The lines of a table so far, from its head on. */
 interface Cells {
@@ -181,7 +181,7 @@ const noTable: Cells = { raw: 0, rows: 0, widths: [], padded: { all: 0, last: 0 
 /** Adds a line. Without a table, one begins if the line is a rule below a head: `above` is the line before it. */
 function withLine(table: Cells, line: string, above: string): Cells {
   if (table.rows > 0) return withRow(table, line)
-  if (!isMarked(line) || !(line.includes('|') || line.includes(':')) || !RULE.test(line)) return noTable
+  if (!isMarked(line) || !(line.includes('|') || line.includes(':')) || !rulePattern.test(line)) return noTable
   return withRow(withRow({ ...noTable, isAligned: line.includes(':') }, above), line)
 }
 

@@ -5,16 +5,16 @@ import type { Token } from './lexer/token.ts'
 import { longBlock, readLongBlock } from './long-block.ts'
 
 /** UTF-16 units of cached chunks. */
-const REMEMBERED = 400_000
+const mostCached = 400_000
 
 /** The longest text, in UTF-16 units, whose link definitions are recognised. In longer texts they are plain text. */
-const DEFINED = 16_384
+const mostDefined = 16_384
 
 /** A blank line followed by a line that cannot continue a list, quote or indented code. */
-const CHUNK_END = /\n[ \t\r]*\n(?=[^\s*+>\d-])/g
+const chunkEnd = /\n[ \t\r]*\n(?=[^\s*+>\d-])/g
 
 /** A definition that another chunk may refer to. */
-const DEFINITION = /^ {0,3}\[(?:\\[\s\S]|[^[\]\\])+\]:/m
+const definitionPattern = /^ {0,3}\[(?:\\[\s\S]|[^[\]\\])+\]:/m
 
 /**
  * Reads Markdown (GFM). Never throws: a text with thousands of nested quotes, which would exhaust the stack, becomes
@@ -24,7 +24,7 @@ const DEFINITION = /^ {0,3}\[(?:\\[\s\S]|[^[\]\\])+\]:/m
  * mutate them.
  */
 export function lex(source: string): readonly Token[] {
-  if (source.length <= DEFINED && source.includes(']:') && DEFINITION.test(source))
+  if (source.length <= mostDefined && source.includes(']:') && definitionPattern.test(source))
     return chunks.get(source, readMarkdown)
   const tokens: Token[] = []
   let start = 0
@@ -36,8 +36,8 @@ export function lex(source: string): readonly Token[] {
   return tokens
 }
 
-const chunks = createTextCache<readonly Token[]>(REMEMBERED)
-const pieces = createTextCache<readonly Token[]>(REMEMBERED)
+const chunks = createTextCache<readonly Token[]>(mostCached)
+const pieces = createTextCache<readonly Token[]>(mostCached)
 
 function lexed(chunk: string): readonly Token[] {
   return chunks.get(chunk, chunk.length > longBlock ? readPieces : readMarkdown)
@@ -61,7 +61,7 @@ function chunkAt(source: string, start: number): { readonly end: number; readonl
 }
 
 function nextBlank(source: string, start: number): number {
-  CHUNK_END.lastIndex = start
-  const found = CHUNK_END.exec(source)
+  chunkEnd.lastIndex = start
+  const found = chunkEnd.exec(source)
   return found === null ? source.length : found.index + found[0].length
 }

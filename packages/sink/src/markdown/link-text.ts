@@ -4,13 +4,13 @@ import { textOf } from './character-references.ts'
  * Addresses within a text: with a scheme or the slashes after it, or as people write them. A scheme's length is limited
  * so that the search takes linear time.
  */
-const ADDRESSES = /(?:\b[a-z][a-z\d+.-]{0,30}:)?\/\/[^\s<>"'()[\]{}]+|\bwww\.[^\s<>"'()[\]{}]+/gi
+const addressPattern = /(?:\b[a-z][a-z\d+.-]{0,30}:)?\/\/[^\s<>"'()[\]{}]+|\bwww\.[^\s<>"'()[\]{}]+/gi
 
 /** A word that is a domain or an IP address, perhaps with a path: `bank.example/login`. */
-const DOMAIN =
+const domainPattern =
   /^(?:[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)*\.(?:\p{L}{2,}|xn--[a-z\d-]+)|\d{1,3}(?:\.\d{1,3}){3})(?::\d+)?(?:[/?#]\S*)?$/u
 
-const MAIL = /^[^\s@/]+@[^\s@/]+\.[^\s@/]+$/
+const mailPattern = /^[^\s@/]+@[^\s@/]+\.[^\s@/]+$/
 
 /** The longest mail address, in characters: RFC 5321. */
 const longestMail = 320
@@ -19,7 +19,7 @@ const longestMail = 320
 const joiner = '\u2060'
 
 /** Names like `index.ts` are files, not domains. None of these is a top-level domain. */
-const FILE =
+const filePattern =
   /^[^/]*\.(?:[cm]?[jt]sx?|jsonc?|css|s[ac]ss|html?|xml|ya?ml|toml|lock|txt|csv|cpp|hpp|kts?|swift|sql|vue|svelte|log|env|svg|png|jpe?g|gif|pdf)$/i
 
 /** The address of a link or a picture as Markdown means it: with its character references resolved. */
@@ -50,10 +50,13 @@ export function isMisleading(text: string, href: string): boolean {
     .normalize('NFKC')
     .replace(/\p{Cf}/gu, '')
     .trim()
-  if (shown.length <= longestMail && MAIL.test(shown))
+  if (shown.length <= longestMail && mailPattern.test(shown))
     return shown.toLowerCase() !== href.replace(/^mailto:/i, '').toLowerCase()
   const words = shown.split(/[\s"'()<>[\]{}]+/).map((word) => word.replace(/^\p{P}+|(?<![.,;:!?])[.,;:!?]+$/gu, ''))
-  const named = [...(shown.match(ADDRESSES) ?? []), ...words.filter((word) => DOMAIN.test(word) && !FILE.test(word))]
+  const named = [
+    ...(shown.match(addressPattern) ?? []),
+    ...words.filter((word) => domainPattern.test(word) && !filePattern.test(word)),
+  ]
   const target = hostOf(href)
   return named.some((address) => hostOf(address) !== target)
 }

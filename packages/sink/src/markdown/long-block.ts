@@ -14,7 +14,7 @@ const longestMark = 20
 const mostPiece = 4096
 
 /** The beginnings of top-level list items and of table rows, and the ends of headings. */
-const PLACE =
+const placePattern =
   /\n(?:(?=(?:[-*+]|\d{1,9}[.)])[ \t]+\S(?<![-*+][ \t]+[-*_](?=[-*_ \t]*(?:\n|$)))| {0,3}\|)|(?<heading>(?<=\n(?:#{1,6}[ \t][^\n]*|=+[ \t]*|-+[ \t]*)\n)(?=\S)))/g
 
 type Read = (text: string) => readonly Token[]
@@ -52,8 +52,8 @@ function pieceAt(
   { start, head, read }: { readonly start: number; readonly head: string; readonly read: Read },
 ): Piece {
   const readTo = (end: number): readonly Token[] => read(head + block.slice(start, end))
-  PLACE.lastIndex = Math.max(leastPiece, Math.min(2 * head.length, mostPiece / 2))
-  const next = PLACE.exec(block.slice(start, start + mostPiece + longestMark))
+  placePattern.lastIndex = Math.max(leastPiece, Math.min(2 * head.length, mostPiece / 2))
+  const next = placePattern.exec(block.slice(start, start + mostPiece + longestMark))
   const place = start + (next?.index ?? mostPiece) + 1
   if (place <= start + mostPiece && place < block.length - longestMark) {
     const found = readTo(place)

@@ -30,23 +30,23 @@ export interface Reopening {
   readonly skip: number
 }
 
-const QUOTE: Container = { type: 'quote' }
+const quoteContainer: Container = { type: 'quote' }
 
 /** A text that doesn't match leaves no block open. */
-const OPEN = /^[ \t]*(?:>|[-*+](?:[ \t]|$)|\d{1,9}[.)](?:[ \t]|$)|`{3}|~{3})|\|/m
+const openPattern = /^[ \t]*(?:>|[-*+](?:[ \t]|$)|\d{1,9}[.)](?:[ \t]|$)|`{3}|~{3})|\|/m
 
 /** A line that continues a table, with or without bars. Looks at its first character only: the line may still grow. */
-const ROW = /^ {0,3}[^\s#>*+\-\d`~<]/
+const tableRowPattern = /^ {0,3}[^\s#>*+\-\d`~<]/
 
 /** The blocks that are open at the end of a text. Undefined if there are none. */
 export function openBlocksOf(source: string): OpenBlocks | undefined {
-  if (!OPEN.test(source)) return undefined
+  if (!openPattern.test(source)) return undefined
   const inked = source.trimEnd()
   const after = source.slice(inked.length)
   if (inked.endsWith('>') || !/^\n*$/.test(after)) return openBlocksIn(source)
   // The text without line feeds at its end is rendered too, so its tokens are cached.
   const open = openBlocksIn(inked)
-  const mayEnd = open?.table !== undefined || open?.containers.includes(QUOTE) === true
+  const mayEnd = open?.table !== undefined || open?.containers.includes(quoteContainer) === true
   // A blank line ends only quotes and tables.
   return after.length > 1 && mayEnd ? openBlocksIn(source) : open
 }
@@ -58,7 +58,7 @@ function openBlocksIn(source: string): OpenBlocks | undefined {
     const last = tokens.findLast(({ type }) => type !== 'space')
     if (last?.type === 'blockquote') {
       if (tokens.at(-1)?.type === 'space') break
-      containers.push(QUOTE)
+      containers.push(quoteContainer)
       tokens = knownTokens(last.tokens)
       continue
     }
@@ -91,7 +91,7 @@ export function reopening(text: string, open: OpenBlocks | undefined, midLine: b
   }
   const none = { prefix: '', skip: blank }
   if (open === undefined) return none
-  if (open.table !== undefined && blank === 0 && ROW.test(text)) {
+  if (open.table !== undefined && blank === 0 && tableRowPattern.test(text)) {
     return { prefix: `${open.table}\n`, skip: 0 }
   }
   if (open.containers.some(({ type }) => type === 'quote')) return none

@@ -1,7 +1,7 @@
 import { cutOf } from './cut.ts'
 import { estimate } from './estimate.ts'
+import { firstLine, type Line } from './line.ts'
 import { closingFence, type OpenBlocks, openBlocksOf, reopening } from './reopen-blocks.ts'
-import { firstRow, type Row } from './row.ts'
 
 /** One piece of a text, as one message shows it. */
 export interface Slice {
@@ -33,11 +33,11 @@ export interface SplitOptions {
 }
 
 /** How often to try to fit more in when markup leaves room. */
-const TRIES = 4
+const mostTries = 4
 /** The smallest expected gain that is worth another try, in UTF-16 units. */
-const WORTH = 250
+const leastGain = 250
 /** The most that a slice may shrink when it is rendered, as a factor. Text beyond that is not considered. */
-const SHRINKS = 4
+const mostShrink = 4
 /** The most text beyond a message's length that is considered, in UTF-16 units. */
 const mostBeyond = 12_288
 
@@ -72,7 +72,7 @@ interface SliceOptions {
 
 function sliceAt(source: string, from: number, options: SliceOptions): Slice {
   const { maxLength, measure } = options
-  const rest = source.slice(from, from + Math.min(SHRINKS * maxLength, maxLength + mostBeyond) + 1)
+  const rest = source.slice(from, from + Math.min(mostShrink * maxLength, maxLength + mostBeyond) + 1)
   const midLine = from > 0 && source.charAt(from - 1) !== '\n'
   const whole = reopening(rest, options.open, midLine)
   // If the reopened constructs take more than a quarter of the slice, drop them.
@@ -138,10 +138,10 @@ function furthest(
     readonly enough: number | undefined
   },
 ): number {
-  let from: Row = firstRow(text)
+  let from: Line = firstLine(text)
   let { end, block, isFull } = estimate(text, from, maxLength, escapable)
   let gained = end
-  for (let tries = 0; tries < TRIES; tries++) {
+  for (let tries = 0; tries < mostTries; tries++) {
     if (isFull || (enough !== undefined && end >= enough) || end >= text.length) break
     if (block === undefined || block.start <= from.start) break
     from = block
@@ -154,7 +154,7 @@ function furthest(
     isFull = next.isFull
     block = next.block ?? block
     // The next gain shrinks as this one did.
-    if (gain < WORTH || (gain * gain) / gained < WORTH) break
+    if (gain < leastGain || (gain * gain) / gained < leastGain) break
     gained = gain
   }
   return end

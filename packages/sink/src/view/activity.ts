@@ -5,23 +5,23 @@ import { clip, oneLine } from './format.ts'
 import type { StatusOptions } from './status.ts'
 import { titleOf } from './tool.ts'
 
-/** What a reply does now. */
+/** The current activity of a reply. */
 export interface Activity {
-  /** One line of plain words. */
+  /** One line of plain text. */
   readonly text: string
-  /** Stays the same as long as the same thing is done, whatever the text says of it. */
+  /** Stays the same during one activity, even if its text changes. */
   readonly key: string
-  /** When it began, in ms since the epoch. Undefined if the reply does not say. */
+  /** When it began, in ms since the epoch. Undefined if unknown. */
   readonly since?: number | undefined
 }
 
-/** UTF-16 units of a sub-agent's description, so that its tool is seen behind it. */
+/** Maximum length of a sub-agent's description, in UTF-16 units, so that there is room for its tool. */
 const descriptionLength = 40
 
-/** UTF-16 units of all agents above the tool of the deepest one. */
+/** Maximum length of all agents in front of the tool of the deepest one, in UTF-16 units. */
 const agentsLength = 80
 
-/** What the reply does now, with the sub-agent that works, and that one's tool. */
+/** Returns the current activity, with the active sub-agent and its tool. */
 export function activityOf(reply: Reply, options: StatusOptions): Activity {
   const { texts } = options
   if (reply.connection === 'lost') return { key: 'lost', text: texts.lostConnection }
@@ -34,19 +34,19 @@ export function activityOf(reply: Reply, options: StatusOptions): Activity {
   const first = agents[0]
   const deepest = agents.at(-1)
   if (!first || !deepest) {
-    if (own) return { key: own.type === 'tool' ? own.id : own.type, text: oneLine(wordsOf(own, reply, texts), 120) }
+    if (own) return { key: own.type === 'tool' ? own.id : own.type, text: oneLine(textOf(own, reply, texts), 120) }
     if (reply.phase === 'waiting') return { key: 'waiting', text: texts.waiting, since: reply.startedAt }
     return { key: 'working', text: texts.working }
   }
   const names = agents.map(({ agent, title }) => texts.subAgent(agent, title && oneLine(title, descriptionLength)))
   const inner = openPartOf(deepest.reply)
-  const doing = compactionOf(deepest.reply, texts)?.text ?? (inner && wordsOf(inner, deepest.reply, texts))
+  const doing = compactionOf(deepest.reply, texts)?.text ?? (inner && textOf(inner, deepest.reply, texts))
   const who = clip(names.join(' · '), agentsLength)
   const text = oneLine(doing === undefined ? who : `${who} · ${doing}`, 120)
   return { key: `agent:${first.reply.sessionID}`, text, since: first.reply.startedAt }
 }
 
-/** The sub-agents at work, from the top down: at each level the one that started last. */
+/** The active sub-agents from the top down: at each level the one that started last. */
 function agentsOf({ children }: Reply): readonly Child[] {
   const child = children.findLast(({ reply }) => reply.phase !== 'settled')
   return child ? [child, ...agentsOf(child.reply)] : []
@@ -66,12 +66,12 @@ function openPartOf(reply: Reply): Shown | undefined {
   return part?.type === 'tool' || part?.type === 'reasoning' || part?.type === 'text' ? part : undefined
 }
 
-function wordsOf(part: Shown, reply: Reply, texts: Texts): string {
+function textOf(part: Shown, reply: Reply, texts: Texts): string {
   if (part.type === 'tool') return titleOf(part, reply)
   return part.type === 'text' ? texts.writing : texts.thinking
 }
 
-/** Why and when the server tries again. */
+/** Returns why and when the server retries. */
 export function retryText(
   { message, nextAt, attempt }: NonNullable<Reply['retry']>,
   { now, stepMs = 1000, texts }: StatusOptions,

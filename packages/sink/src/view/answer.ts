@@ -3,12 +3,12 @@ import { fileExtension } from '../file-name.ts'
 import type { AnswerCard, Card } from '../ledger/card.ts'
 import { answerBelow, answerKey, fileKey } from '../ledger/keys.ts'
 import { type CodeBlock, codeBlocksIn } from '../markdown/code-blocks.ts'
-import { wordsEnd } from '../markdown/cut.ts'
+import { lastWordEnd } from '../markdown/cut.ts'
 import { withoutHalf } from '../port/well-formed.ts'
 import { isKnownToChat } from './ending.ts'
 import type { ViewOptions } from './view.ts'
 
-/** A card below the first `at` shown text parts. Without `card`, it was posted and is finished. */
+/** A card below the first `at` shown text parts. Without `card`, it was posted and no longer changes. */
 export interface Placed {
   readonly key: string
   readonly at: number
@@ -17,11 +17,11 @@ export interface Placed {
 
 export interface AnswerOptions extends ViewOptions {
   readonly textParts: readonly TextPart[]
-  /** In their order. */
+  /** The shown text parts, in order. */
   readonly kept: readonly Placed[]
 }
 
-/** The assistant's text, split into cards by the kept cards between, with those in their places. */
+/** Splits the assistant's text into cards around the other cards that stay, and returns all of them in order. */
 export function answerCards(reply: Reply, options: AnswerOptions): readonly Card[] {
   const { textParts, kept, mode } = options
   const cards: Card[] = []
@@ -53,8 +53,8 @@ export function answerCards(reply: Reply, options: AnswerOptions): readonly Card
   }
 
   /**
-   * The complete parts, and of the one that grows what was posted already. After a silence also its finished paragraphs,
-   * which say more than that the agent still works.
+   * The complete parts, and the posted text of the growing one. After a silence also its finished paragraphs, which say
+   * more than a heartbeat.
    */
   function withParagraphs(parts: readonly TextPart[], ready: readonly TextPart[]): string {
     const complete = sourceOf(ready, key)
@@ -69,18 +69,18 @@ export function answerCards(reply: Reply, options: AnswerOptions): readonly Card
     const source = ready.map((part) => part.text).join('\n\n')
     const last = ready.at(-1)
     const isComplete = mode !== 'append' || isSettled || last?.status !== 'open' || last.id !== newest?.id
-    return isComplete ? source : source.slice(0, wordsEnd(source, options.shown.ends?.get(key) ?? 0))
+    return isComplete ? source : source.slice(0, lastWordEnd(source, options.shown.ends?.get(key) ?? 0))
   }
 }
 
-/** When a message is due, because nothing was posted for so long, in ms since the epoch. */
+/** When a message is due after a long silence, in ms since the epoch. */
 export function silentFrom({ startedAt = 0 }: Reply, { shown, policy }: ViewOptions): number {
   return Math.max(shown.postedAt ?? 0, startedAt) + policy.heartbeatMs
 }
 
 /**
- * Where the last finished paragraph of a text ends, outside of code, if that is behind `from`. Code that may become a file
- * is not shown before it is complete.
+ * Returns the end of the last finished paragraph outside of code, or `from` if that is not after it. Code that may become a
+ * file is not shown before it is complete.
  */
 function paragraphsEnd(source: string, from: number, { uploads, policy }: ViewOptions): number {
   if (source.lastIndexOf('\n\n') <= from) return from
@@ -91,21 +91,21 @@ function paragraphsEnd(source: string, from: number, { uploads, policy }: ViewOp
   return from
 }
 
-/** Text with something after it is complete: the event that seals it comes a little later, possibly after an ask. */
+/** A text part with another part after it is complete, although the event that seals it arrives a little later. */
 function sealedPrefix(parts: readonly TextPart[], newest: Part | undefined): readonly TextPart[] {
   const open = parts.findIndex((part) => part.status === 'open' && part.id === newest?.id)
   return open === -1 ? parts : parts.slice(0, open)
 }
 
 interface FileOptions extends ViewOptions {
-  /** No more text is added. */
+  /** Whether the text is complete. */
   readonly isWhole: boolean
 }
 
 /**
- * Posts code that is too long for a message as a file, below the words that announce it. With edits that is below the
- * answer; once the file is there, a line that names it takes the place of the code. Without edits the answer goes on below
- * the file. Code of a refused file stays text.
+ * Turns code that is too long for a message into a file below the text that announces it. With edits, the file is below the
+ * answer, and a line with its name replaces the code once the file is posted. Without edits, the answer continues below the
+ * file. The code of a refused file stays text.
  */
 function withFiles(card: AnswerCard, options: FileOptions): readonly Card[] {
   const { uploads, policy, mode, shown, isWhole } = options
@@ -158,7 +158,7 @@ function captionOf(block: CodeBlock, { name, texts }: NamedOptions): string {
   return caption.trim() === '' ? '' : `*${caption}*`
 }
 
-/** As much of the code as a message shows. It stays until the file is there. */
+/** The part of the code that a message shows until the file is posted. */
 function beginningOf(block: CodeBlock, { name, texts, policy }: NamedOptions): string {
   const { opening, marker, code } = block
   const note = texts.fileFollows(name, linesOf(block))

@@ -21,14 +21,14 @@ import { earliest } from '../times.ts'
 import { clip, italic, literal, oneLine } from './format.ts'
 import type { ViewOptions } from './view.ts'
 
-/** The asks that wait for a person, and the results of earlier ones, in the order in which they were asked. */
+/** The cards of pending asks and the results of earlier ones, in the order in which they were asked. */
 export interface AskView {
   readonly cards: readonly AskCard[]
   /** When a delayed card is due, in ms since the epoch. */
   readonly nextAt?: number | undefined
 }
 
-/** Questions of one ask are shown one after another; so are permissions in a chat without buttons. */
+/** Questions of one ask are shown one after another. So are permissions in a chat without buttons. */
 export function askCards(reply: Reply, options: ViewOptions): AskView {
   const { shown, buttons, isBlocked = false } = options
   const cards: AskCard[] = []
@@ -48,7 +48,7 @@ export function askCards(reply: Reply, options: ViewOptions): AskView {
     // Already posted cards keep their place.
     cards.push(...view.cards.filter(({ key }) => !isBehind || shown.posted.has(key)))
     nextAt = earliest(nextAt, isBehind ? undefined : view.shownAt)
-    // A permission whose messages the chat refused holds back no other.
+    // A permission whose messages were refused doesn't block others.
     const isAnsweredAlone = !buttons && isPending && !shown.lost?.has(permissionCardKey(ask))
     isWaiting ||= isBehind || view.shownAt !== undefined || isAnsweredAlone
   }
@@ -115,7 +115,7 @@ function questionCard(
   }
 }
 
-/** Questions answered by a form have no messages of their own, so their answers go below the last message. */
+/** Questions answered by a form have no messages of their own, so the last message shows their answers. */
 function unasked(ask: QuestionAsk, at: number, { texts, shown }: ViewOptions): readonly string[] {
   const isLast = !ask.questions.some((_, index) => index > at && shown.posted.has(questionKey(ask.requestID, index)))
   if (ask.status !== 'answered' || !isLast) return []
@@ -125,7 +125,7 @@ function unasked(ask: QuestionAsk, at: number, { texts, shown }: ViewOptions): r
   })
 }
 
-/** For answers that buttons can't give: free text, many options, several questions at once. */
+/** A form for answers that buttons can't give: free text, many options, or several questions at once. */
 function formBeside(
   ask: QuestionAsk,
   at: number,
@@ -165,7 +165,7 @@ export function rowsOf(
   )
 }
 
-/** UTF-16 units of a summary. */
+/** Maximum length of a summary, in UTF-16 units. */
 const titleLength = 120
 
 /**
@@ -177,7 +177,7 @@ const inputWaitMs = 1500
 /** A permission's card, and its earlier cards with outdated content. */
 interface PermissionView {
   readonly cards: readonly AskCard[]
-  /** Set while the permission is not shown yet; asks after it wait, too. */
+  /** Set while the permission is not shown yet. Later asks wait for it. */
   readonly shownAt?: number | undefined
 }
 
@@ -251,7 +251,7 @@ function rejecting(why: string, secret: string, { texts, buttons }: ViewOptions)
   return { source: literal(why), buttons: rowsOf([choice], buttons), isAllowing: false }
 }
 
-/** For a message without the details: it names the command, shortened if it is long. */
+/** A line with the command, shortened if necessary, for a message without the details. */
 function summaryOf(ask: PermissionAsk, texts: Texts): string {
   return `❓ ${literal(texts.permission(oneLine(escapeDeceptive(ask.title || askTitle(ask)), titleLength)))}`
 }
@@ -264,7 +264,7 @@ interface Details {
 
 const known = new WeakMap<PermissionAsk, Details>()
 
-/** Returns the same list for the same ask, so that it is cut into messages only once. */
+/** Returns the same list for the same ask, so that it is only cut into messages once. */
 function allDetailsOf(ask: PermissionAsk, hasAlways: boolean, texts: Texts): AskContent['details'] {
   const before = known.get(ask)
   if (before?.texts === texts && before.hasAlways === hasAlways) return before.list
@@ -273,10 +273,10 @@ function allDetailsOf(ask: PermissionAsk, hasAlways: boolean, texts: Texts): Ask
   return list
 }
 
-/** UTF-16 units of the patterns in a sentence; longer ones are a block. */
+/** Maximum length of patterns within a sentence, in UTF-16 units. Longer ones become a block. */
 const sentenceLength = 200
 
-/** What "always" would allow. */
+/** Says what "always" would allow. */
 function alwaysOf(ask: PermissionAsk, texts: Texts): AskContent['details'][number] {
   const reach = alwaysReach(ask)
   if (reach.type === 'same') return { format: 'note', text: texts.alwaysAllows(reach) }
@@ -288,7 +288,7 @@ function alwaysOf(ask: PermissionAsk, texts: Texts): AskContent['details'][numbe
   return { label: texts.alwaysCovers, format: 'text', text: names.join('\n') }
 }
 
-/** No space in it would be lost. */
+/** Whether the text can be one line without losing white space. */
 function isLine(text: string): boolean {
   return /^\S+(?: \S+)*$/.test(text)
 }

@@ -5,7 +5,7 @@ import { contextKey, doneKey, endingKey } from '../ledger/keys.ts'
 import { clip, italic, literal, smallPrint } from './format.ts'
 import type { ViewOptions } from './view.ts'
 
-/** How the reply ended. Nothing if the answer already says it. */
+/** Cards that say how the reply ended. Empty if the answer already shows it. */
 export function endingCards(reply: Reply, options: ViewOptions): readonly Card[] {
   if (reply.outcome === undefined) return []
   const ending = endingCard(reply, options)
@@ -14,7 +14,7 @@ export function endingCards(reply: Reply, options: ViewOptions): readonly Card[]
   return [ending, context, done].filter((card) => card !== undefined)
 }
 
-/** The chat knows that the run was stopped: the command that stopped it was answered, or a newer prompt followed. */
+/** Whether the chat already shows that the run was stopped, by the reply to the command or a newer prompt. */
 export function isKnownToChat({ outcome, aborting }: Reply, { policy }: Pick<ViewOptions, 'policy'>): boolean {
   return outcome === 'aborted' && aborting === 'requested' && policy.abortNotice === 'elsewhere'
 }
@@ -61,14 +61,14 @@ function contextCard(reply: Reply, { texts, policy, small }: ViewOptions): Card 
   return { type: 'note', key: contextKey, source: smallPrint(text, small) }
 }
 
-/** Edits don't notify, so a reply that took long ends with a new message. What is not all there is not called done. */
+/** Edits don't notify, so a long reply ends with a new message, but only if all of it is in the chat. */
 function doneCard(reply: Reply, { texts, policy, shown, mode }: ViewOptions): Card | undefined {
   const { startedAt, settledAt, outcome } = reply
   if (mode !== 'live' || outcome !== 'completed' || startedAt === undefined || settledAt === undefined) return undefined
   if (settledAt - startedAt <= policy.notifyAfterMs || reply.messages.length === 0) return undefined
   if (shown.isIncomplete && !shown.posted.has(doneKey)) return undefined
-  const wasHeard = !shown.posted.has(doneKey) && (shown.loudAt ?? 0) >= settledAt
-  return wasHeard
+  const hasNotified = !shown.posted.has(doneKey) && (shown.loudAt ?? 0) >= settledAt
+  return hasNotified
     ? undefined
     : {
         type: 'ending',

@@ -1,38 +1,38 @@
 import { escapeInvisible } from '@reply/core'
 
-/** Within an address escapes would show, so it must not become a link: its colon, or the dot of `www.`, is escaped, too. */
+/** Escapes would be visible within a link, so an address must not become one. Its colon, or the dot of `www.`, is escaped, too. */
 const markup = /[\\`*_{}[\]<>()#+\-!|~]|&(?=#?\w+;)|:(?=\/\/)|(?<=\bwww)\./gi
 
-/** Untrusted text as Markdown that shows it verbatim, in one line, with hidden characters made visible. */
+/** Escapes untrusted text, so that Markdown shows it verbatim in one line, with hidden characters made visible. */
 export function literal(text: string): string {
   return escapeInvisible(text.replace(/\s+/g, ' ').trim()).replace(markup, '\\$&')
 }
 
-/** A line of our own text, escaped and in italics. Empty if they are blank. */
+/** Formats a line of the sink's own text, escaped and in italics. Empty if the text is blank. */
 export function italic(text: string): string {
   const line = literal(text)
   return line === '' ? '' : `*${line}*`
 }
 
-/** The same in the platform's small print, if it has one: `Limits.small`. */
+/** Like `italic`, but in the platform's small print if it has one, see `Limits.small`. */
 export function smallPrint(text: string, small: ((line: string) => string) | undefined): string {
   const line = literal(text)
   return line === '' || !small ? italic(text) : small(line)
 }
 
-/** One line of at most that many UTF-16 units. Never splits a surrogate pair. */
+/** Returns the text as one line of at most `most` UTF-16 units. Never splits a surrogate pair. */
 export function oneLine(text: string, most: number): string {
   return clip(escapeInvisible(text.replace(/\s+/g, ' ').trim()), most)
 }
 
-/** Cuts to `most` UTF-16 units, the last of them "…". Never splits a surrogate pair. */
+/** Cuts a text to `most` UTF-16 units and ends it with "…". Never splits a surrogate pair. */
 export function clip(text: string, most: number): string {
   if (text.length <= most) return text
   const kept = text.slice(0, most - 1).replace(/[\ud800-\udbff]$/, '')
   return `${kept.trimEnd()}…`
 }
 
-/** A code span, in one line. */
+/** Returns a code span in one line. */
 export function code(text: string, most = 200): string {
   const line = oneLine(text.replace(/`/g, "'"), most)
   return line === '' ? '' : `\`${line}\``

@@ -6,29 +6,29 @@ import { earliest } from '../times.ts'
 import { type Activity, activityOf } from './activity.ts'
 import type { Timed, ViewOptions } from './view.ts'
 
-/** What a status line says, in the order to show it. */
+/** The facts of a status line, in the order to show them. */
 export interface StatusFacts {
-  /** What the agent does, in one line of plain words. */
+  /** The agent's activity, in one line of plain text. */
   readonly activity: string
   /** Undefined if the start is unknown. */
   readonly elapsed: string | undefined
-  /** Which call of the model this is, from the second on. */
+  /** The number of the current call to the model, from the second on. */
   readonly step: string | undefined
   /** How full the model's context is. Undefined if unknown. */
   readonly context: string | undefined
 }
 
-/** The time and the words of a status line. */
+/** The time and the texts of a status line. */
 export interface StatusOptions {
   /** In ms since the epoch. */
   readonly now: number
-  /** Times are shown in steps of this, in ms. Default 1,000. */
+  /** The step of the elapsed time, in ms. Default 1,000. */
   readonly stepMs?: number | undefined
   /** `words`, or those of another language. */
   readonly texts: Texts
 }
 
-/** The facts of a status line, the same in a chat and in a terminal. The time is the reply's. */
+/** Returns the facts of a status line, for chats and terminals. The elapsed time is the reply's. */
 export function statusFacts(reply: Reply, options: StatusOptions): StatusFacts {
   const { now, stepMs = 1000, texts } = options
   const { startedAt, usage } = reply
@@ -43,15 +43,15 @@ export function statusFacts(reply: Reply, options: StatusOptions): StatusFacts {
 }
 
 /**
- * Updated at each tick, and at once when the activity changes. Its time is that of the activity, and of a sub-agent as a
- * whole. Shows the context from 60 percent on.
+ * The status, updated at each tick and at once when the activity changes. Its time is that of the activity, or of the whole
+ * sub-agent. Shows the context from 60 percent on.
  */
 export function statusCard(reply: Reply, options: ViewOptions): Timed {
   const { mode, policy, texts, now } = options
   const { startedAt = now, phase } = reply
   const { statusTickMs } = policy
   if (mode !== 'live' || policy.verbosity === 'quiet' || phase === 'settled') return {}
-  // Read also before the status is shown and while an ask waits: the time counts from when the activity was first seen.
+  // Also called before the status is shown and while an ask is pending, to note when each activity was first seen.
   const begin = beginOf(reply, options)
   if (phase === 'blocked') return {}
   const due = startedAt + policy.statusAfterMs
@@ -74,8 +74,8 @@ export function statusCard(reply: Reply, options: ViewOptions): Timed {
 }
 
 /**
- * Where each post notifies, a status has a message of its own only after a silence, and then that is edited. Text says by
- * itself that the agent works.
+ * Where each post notifies, a status only gets its own message after a silence, and that message is then edited. Text shows
+ * by itself that the agent works.
  */
 function aloneFrom(reply: Reply, { policy, texts, now, shown, rings = false }: ViewOptions): number {
   if (!rings || shown.posted.has(statusKey)) return 0
@@ -85,23 +85,23 @@ function aloneFrom(reply: Reply, { policy, texts, now, shown, rings = false }: V
 
 const blocked: Activity = { key: 'blocked', text: '' }
 
-/** In a chat, that the prompt is waiting is not worth an edit once it is not. */
+/** A chat shows `working` in place of `waiting`, which saves an edit. */
 function chatActivityOf(reply: Reply, options: StatusOptions): Activity {
   const activity = activityOf(reply, options)
   return activity.key === 'waiting' ? { key: 'working', text: options.texts.working } : activity
 }
 
-/** When what the reply does now began, in ms since the epoch. */
+/** When the current activity began, in ms since the epoch. */
 function beginOf(reply: Reply, { now, texts, activitySince }: ViewOptions): number {
   const activity = reply.phase === 'blocked' ? blocked : chatActivityOf(reply, { now, texts })
-  // Each activity is noted, also one with a time of its own: what comes after it is not what came before it.
+  // Every activity is noted, even one with a known time, because the next one has to count as new.
   const seen = activitySince?.(activity)
   return Math.min(now, activity.since ?? seen ?? reply.startedAt ?? now)
 }
 
-/** When activities began that the reply itself gives no time for: when they were first seen. */
+/** When activities without a known start were first seen. */
 export interface ActivityTimes {
-  /** The time of that activity, in ms since the epoch. `now` if it is another than before: call it for each one. */
+  /** Returns when the activity was first seen, in ms since the epoch. Call it for each activity. */
   since(activity: Activity, now: number): number
 }
 

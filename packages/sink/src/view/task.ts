@@ -6,7 +6,7 @@ import { oneLine } from './format.ts'
 import { endText, titleOf } from './tool.ts'
 import type { ViewOptions } from './view.ts'
 
-/** What a stream shows besides the text. */
+/** The content of a stream besides its text. */
 export interface Flow {
   /** Tasks whose current status was not sent yet. */
   readonly tasks: readonly Task[]
@@ -15,7 +15,7 @@ export interface Flow {
 
 const statuses = { pending: 'pending', running: 'running', completed: 'done', error: 'failed' } as const
 
-/** What a stream shows besides the text: each status of a tool once, as a task, and the checklist's progress. */
+/** Returns each new status of a tool call as a task, and the checklist's progress. */
 export function flowOf(reply: Reply, { shown, policy, texts }: ViewOptions): Flow {
   if (policy.verbosity === 'quiet') return { tasks: [] }
   const tools = toolsOf(reply).filter(({ tool }) => !isTodoTool(tool) && tool !== 'question')
@@ -30,7 +30,7 @@ export function flowOf(reply: Reply, { shown, policy, texts }: ViewOptions): Flo
   return { tasks, plan }
 }
 
-/** Which call it is, and how far it got. */
+/** The identity and the status of a tool call. */
 export function stepOf({ id, state }: ToolPart): Pick<Task, 'id' | 'status'> {
   return { id, status: statuses[state.status] }
 }
@@ -42,7 +42,7 @@ function taskOf(part: ToolPart, reply: Reply, texts: Texts): Task {
   return reason ? { ...task, reason } : task
 }
 
-/** The key of a task in the ledger's `reported`. */
+/** Returns the key of a task in `Ledger.reported`. */
 export function taskKey({ id, status }: Pick<Task, 'id' | 'status'>): string {
   return `task:${id}:${status}`
 }

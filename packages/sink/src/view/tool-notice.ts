@@ -7,10 +7,10 @@ import { stepOf, taskKey } from './task.ts'
 import { endText, titleOf } from './tool.ts'
 import type { Timed, ViewOptions } from './view.ts'
 
-/** UTF-16 units shown of a tool's output. */
+/** Maximum length of a tool's output, in UTF-16 units. */
 const outputLength = 600
 
-/** The most of one notice, in UTF-16 units of Markdown. Further calls wait for the next one. */
+/** Maximum length of a notice, in UTF-16 units of Markdown. Further calls wait for the next one. */
 const noticeLength = 1500
 
 /** A notice, and the number of shown text parts above it. */
@@ -19,10 +19,12 @@ export interface Notice extends Timed {
 }
 
 /**
- * One message for calls that were not reported yet, at most one per throttle interval. Where messages can be edited, the
- * status shows calls that run, so only their end is reported: before the text below them, even if that is sooner.
- * Elsewhere calls are named when they run. Those that began and ended since the last notice are named in the next one: if
- * posts can be silent, at the end of the run at the latest.
+ * Returns one message for calls that were not reported yet, at most one per throttle interval.
+ *
+ * - Where messages can be edited, the status shows running calls, so only their ends are reported. That happens before the
+ *   text below them is posted, even if the interval has not passed.
+ * - Elsewhere running calls are reported. Calls that began and ended since the last notice are part of the next one. If posts
+ *   can be silent, they are reported at the end of the run at the latest.
  */
 export function noticeCard(reply: Reply, options: ViewOptions): Notice {
   const { mode, policy, shown, now, rings = false } = options
@@ -50,15 +52,15 @@ export function noticeCard(reply: Reply, options: ViewOptions): Notice {
 }
 
 /**
- * Where each post notifies, the messages that only say that the agent works come further and further apart: twice as far
- * each time, from the one after `first`, up to eight times as far.
+ * Where each post notifies, the intervals between progress messages double each time after the first ones, up to eight times
+ * the length.
  */
 function patience({ mode, policy, shown, rings = false }: ViewOptions, first: number): number {
   if (!rings || mode === 'live' || policy.verbosity !== 'normal') return 1
   return 2 ** Math.min(3, Math.max(0, [...shown.posted].filter(isProgress).length - first))
 }
 
-/** Without edits: says that the agent still works, after a long silence. */
+/** Without edits: a message after a long silence that the agent is still working. */
 export function heartbeatCard(reply: Reply, options: ViewOptions): Timed {
   const { mode, policy, shown, now, texts } = options
   if (mode === 'live' || policy.verbosity === 'quiet') return {}
@@ -101,12 +103,12 @@ function isNews(part: ToolPart, reply: Reply, options: ViewOptions): boolean {
   return !isSeen
 }
 
-/** Where each post rings, a call that went unnoticed is worth none; the next one names it. */
+/** Where each post notifies, a call that has already ended gets no notice of its own. The next one names it. */
 function isDue({ state }: ToolPart, { mode, policy, rings = false }: ViewOptions): boolean {
   return state.status !== 'completed' || mode === 'live' || policy.verbosity === 'verbose' || !rings
 }
 
-/** The stream of the text shows the call as a task. */
+/** Whether the stream of the text shows the call as a task. */
 function isInStream(part: ToolPart, { phase }: Reply, { isStreaming, shown, policy }: ViewOptions): boolean {
   if (!isStreaming || policy.verbosity === 'verbose') return false
   return phase !== 'settled' || shown.reported.has(taskKey(stepOf(part)))

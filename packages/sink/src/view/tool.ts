@@ -3,7 +3,7 @@ import { type ToolEnd, toolFacts } from '@reply/core/show'
 import type { Texts } from '../texts.ts'
 import { oneLine } from './format.ts'
 
-/** "bash: npm test": the tool, and what it works on. */
+/** Returns the tool and its subject, for example "bash: npm test". */
 export function titleOf(part: ToolPart, reply: Reply): string {
   const facts = toolFacts(part, reply)
   const subject = oneLine(facts.subject ?? '', 120)
@@ -11,7 +11,7 @@ export function titleOf(part: ToolPart, reply: Reply): string {
   return subject === '' ? name : `${name}: ${subject}`
 }
 
-/** How a call ended, in one line. Empty if it was interrupted. */
+/** Returns how a call ended, in one line. Empty if it was interrupted. */
 export function endText(end: ToolEnd, texts: Texts): string {
   switch (end.type) {
     case 'rejected':

@@ -18,8 +18,8 @@ import { heartbeatCard, noticeCard } from './tool-notice.ts'
 /**
  * How text reaches the chat:
  * - `live`: messages grow by edits.
- * - `sealed`: nothing can be edited; a part is shown when it is complete.
- * - `append`: nothing is edited; text is shown as it arrives, in further messages.
+ * - `sealed`: nothing can be edited, so a part is shown when it is complete.
+ * - `append`: nothing is edited. New text is shown in further messages as it arrives.
  * - `final`: the answer is shown when the reply has settled.
  */
 export type Mode = 'live' | 'sealed' | 'append' | 'final'
@@ -32,54 +32,54 @@ export interface ViewOptions {
   readonly shown: Shown
   /** For the tokens of buttons. */
   readonly secretOf: SecretOf
-  /** How many buttons fit. Undefined: no buttons. */
+  /** The limits of buttons. Undefined: no buttons. */
   readonly buttons?: { readonly perRow: number; readonly rows: number; readonly label: number } | undefined
   /**
-   * Messages can be edited. Default true. If false, a multiple-choice ask has no buttons, as they could not show the
-   * choices.
+   * Whether messages can be edited. Default true. If false, a multiple-choice ask has no buttons, because they could not
+   * show the picked options.
    */
   readonly edits?: boolean | undefined
-  /** Whether people here may allow that ask: it is known who may answer it. Default: they may. */
+  /** Whether people in this chat may allow the ask. Default: they may. */
   readonly mayAllow?: ((state: AskState) => boolean) | undefined
-  /** Another reply's permission is answered first, where people answer in words: this one's permissions wait for it. */
+  /** In a chat without buttons: another reply's permission has to be answered first, so those of this reply wait. */
   readonly isBlocked?: boolean | undefined
   /** The port shows forms. */
   readonly forms?: boolean | undefined
-  /** Posts can't be silent: each one notifies. */
+  /** Each post notifies, because posts can't be silent. */
   readonly rings?: boolean | undefined
-  /** Growing text is streamed, and the stream shows the activity. */
+  /** Growing text is streamed. The stream shows the activity. */
   readonly isStreaming?: boolean | undefined
   /** The typing notice shows the activity. */
   readonly typingHasStatus?: boolean | undefined
   /** Formats a line as Markdown that the platform shows small: `Limits.small`. */
   readonly small?: ((line: string) => string) | undefined
-  /** Ends the status line. */
+  /** Shown at the end of the status line. */
   readonly label?: string | undefined
-  /** When an activity began that the reply gives no time for, in ms since the epoch. Default: when the reply began. */
+  /** Returns when an activity without a known start was first seen, in ms since the epoch. Default: the start of the reply. */
   readonly activitySince?: ((activity: Activity) => number) | undefined
-  /** Overlong code is posted as files. */
+  /** Code that is too long is posted as files. */
   readonly uploads: boolean
 }
 
 export interface View {
-  /** In the order of the chat. Posted cards that are missing here stay as they are, if their type is kept. */
+  /** In the order of the chat. A posted card that is missing here stays as it is if its type is kept. */
   readonly cards: readonly Card[]
   readonly isTyping: boolean
-  /** What the agent is doing, in plain words. */
+  /** The agent's activity, in plain text. */
   readonly doing?: string | undefined
   /** The content for a stream. */
   readonly flow: Flow
-  /** When to compute the view again if nothing changes before. */
+  /** When to compute the view again if the reply does not change before that, in ms since the epoch. */
   readonly nextAt?: number | undefined
 }
 
-/** A card, and when it has to be computed again. */
+/** A card, and when to compute it again. */
 export interface Timed {
   readonly card?: Card | undefined
   readonly nextAt?: number | undefined
 }
 
-/** What people should see of a reply now. Pure. */
+/** Returns what people should see of a reply now. Pure. */
 export function view(reply: Reply, options: ViewOptions): View {
   const { mode, now, shown } = options
   const textParts = partsOf(reply).filter(isShownText)
@@ -91,7 +91,7 @@ export function view(reply: Reply, options: ViewOptions): View {
   const here = mode === 'final' ? 0 : textParts.length
   const ids = textParts.map(({ id }) => id)
   const silent = answersWith(undefined)
-  // Text that waits to be posted says more.
+  // Text that waits to be posted says more than a heartbeat.
   const answers = heartbeat.card && !silent.some(isUnposted) ? answersWith(heartbeat.card) : silent
   const ending = endingCards(reply, options)
   const paragraphsAt = mode === 'sealed' && reply.phase !== 'settled' ? silentFrom(reply, options) : undefined
@@ -99,7 +99,7 @@ export function view(reply: Reply, options: ViewOptions): View {
     cards: [...answers, ...ending, ...(status.card && !options.typingHasStatus ? [status.card] : [])].filter(
       hasContent,
     ),
-    isTyping: isAtWork(reply),
+    isTyping: isActive(reply),
     doing: status.card?.source,
     flow: options.isStreaming ? flowOf(reply, options) : noFlow,
     nextAt: earliest(
@@ -141,7 +141,7 @@ export function view(reply: Reply, options: ViewOptions): View {
   }
 }
 
-/** Nothing is posted yet of the text below that place, so a card can still come between. */
+/** Whether no text below that position is posted yet, so that a card can still be inserted. */
 function isFree(at: number, { shown, textParts }: ViewOptions & { readonly textParts: readonly TextPart[] }): boolean {
   const ids = textParts.map(({ id }) => id)
   const breaks = shown.breaks.map((one) => ({ ...one, at: positionOf(one, ids) })).toSorted((a, b) => a.at - b.at)
@@ -151,20 +151,20 @@ function isFree(at: number, { shown, textParts }: ViewOptions & { readonly textP
   return at >= (last?.at ?? 0) && posted <= above.join('\n\n').length
 }
 
-/** Words of the host that are empty post nothing. */
+/** Empty texts of the host post nothing. */
 function hasContent({ type, source }: Card): boolean {
   return type === 'file' || source.trim() !== ''
 }
 
 const noFlow: Flow = { tasks: [] }
 
-/** The agent works and does not wait for an answer. */
-function isAtWork(reply: Reply): boolean {
+/** Whether the agent is active and not waiting for an answer. */
+function isActive(reply: Reply): boolean {
   if (reply.phase === 'settled' || reply.connection === 'lost' || reply.stalled) return false
   return reply.phase !== 'blocked' && pendingAsks(reply).length === 0
 }
 
-/** If the parts before it were removed, it stands after those that remain. */
+/** The position of a card after the parts before it that still exist. */
 function positionOf({ before }: Break, ids: readonly string[]): number {
   return 1 + Math.max(-1, ...before.map((id) => ids.indexOf(id)))
 }
@@ -173,7 +173,7 @@ function cardOf(found: readonly Placed[], key: string): Card | undefined {
   return found.find((one) => one.key === key)?.card
 }
 
-/** Stays in the chat: from here on the agent knows only a summary of what came before. */
+/** Stays in the chat, because the agent only has a summary of everything above it. */
 function compactionCard({ compaction }: Reply, { texts, small }: ViewOptions): Card | undefined {
   if (compaction?.state !== 'done') return undefined
   const { startedAt, endedAt, tokensBefore } = compaction
@@ -184,7 +184,7 @@ function compactionCard({ compaction }: Reply, { texts, small }: ViewOptions): C
   return { type: 'note', key: compactionKey(compaction.partID ?? startedAt), source }
 }
 
-/** One checklist, edited as its items are done. The checklist of an earlier reply is not shown again. */
+/** One checklist, edited as its items are completed. The checklist of an earlier reply is not shown again. */
 function todosCard(reply: Reply, { texts, mode, policy, isStreaming }: ViewOptions): Card | undefined {
   const todos = ownTodosOf(reply)
   if (mode !== 'live' || isStreaming || policy.verbosity === 'quiet' || todos.length === 0) return undefined
@@ -195,7 +195,7 @@ function todosCard(reply: Reply, { texts, mode, policy, isStreaming }: ViewOptio
   return { type: 'todos', key: todosKey, source: [...title, ...lines.map((line) => `- ${line}`)].join('\n') }
 }
 
-/** The model's reasoning as quotations, each where it occurred. */
+/** The model's reasoning as quotes, at the positions where it occurred. */
 function reasoningCards(
   reply: Reply,
   { policy, mode }: ViewOptions,

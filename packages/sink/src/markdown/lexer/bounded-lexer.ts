@@ -7,7 +7,7 @@ import {
   createTableLimit,
   createUnderlineSearch,
   isMark,
-  MARKED_LINE,
+  markedLine,
   openBrackets,
   textSpan,
   undefinedLabel,
@@ -110,12 +110,12 @@ function limitContainers(
   }
   tokenizer.list = (src) => {
     if (depth > 0) return nested(src, readList)
-    const isPlain = fallback.isPlain() || !MARKED_LINE.test(src)
+    const isPlain = fallback.isPlain() || !markedLine.test(src)
     return isPlain ? undefined : (readSimpleList(src, lexer) ?? outermost(src, readList))
   }
 
   function outermost<T extends MarkedOrOther>(src: string, read: (src: string) => T | undefined): T | undefined {
-    if (!MARKED_LINE.test(src)) return undefined
+    if (!markedLine.test(src)) return undefined
     if (src.length <= unseen) {
       const found = containersAt(src, mostDepth)
       unseen = src.length - found.end

@@ -23,22 +23,22 @@ const backtick = 0x60
 export const noDefinitions: Definitions = {}
 
 /** Whether something in a line may be an escape, a reference, a link, a line break or an address without a protocol. */
-const OTHER = /\\|&#|\]\(| {2}\n|[wW]{3}\.|(?<!https?):\/\/|(?<!^|[\s(])@/
+const otherSpan = /\\|&#|\]\(| {2}\n|[wW]{3}\.|(?<!https?):\/\/|(?<!^|[\s(])@/
 
 /** Without any of these, a line is text. */
-const SPECIAL = /[\\&[\]*_~\x60<@\n]|:\/\/|[wW]{3}\./
+const specialPattern = /[\\&[\]*_~\x60<@\n]|:\/\/|[wW]{3}\./
 
 /** A mark that may end emphasis or struck out text: there is no white space before it. */
-const CLOSING = /(?<=\S)(?:(?<!\*)\*|(?<!_)_|(?<!~)~)/
+const closingMark = /(?<=\S)(?:(?<!\*)\*|(?<!_)_|(?<!~)~)/
 
 /** An address from its protocol to the next white space. No sign at its end could belong to the sentence. */
-const ADDRESS = String.raw`(?<=^|\s)https?:\/\/[A-Za-z\d-]+(?:[A-Za-z\d\/.:?=#%-]*[A-Za-z\d\/])?(?=\s|$)`
+const addressPattern = String.raw`(?<=^|\s)https?:\/\/[A-Za-z\d-]+(?:[A-Za-z\d\/.:?=#%-]*[A-Za-z\d\/])?(?=\s|$)`
 
 /** A label that has no second one behind it, and is not an image. */
-const LABEL = String.raw`(?<!!)\[[A-Za-z\d]{1,99}\](?!\[)`
+const labelPattern = String.raw`(?<!!)\[[A-Za-z\d]{1,99}\](?!\[)`
 
 /** Emphasis without other spans in it. It does not begin or end inside a word. */
-const EMPHASIS = String.raw`(?<=^|[\s(])(\*\*?|_)([\p{L}\p{N}](?:[^*_\x60]*[\p{L}\p{N}])?)\2(?=$|[\s.,;:)!?])`
+const emphasisPattern = String.raw`(?<=^|[\s(])(\*\*?|_)([\p{L}\p{N}](?:[^*_\x60]*[\p{L}\p{N}])?)\2(?=$|[\s.,;:)!?])`
 
 /** What a line may contain, apart from text and code. */
 interface Marks {
@@ -51,9 +51,9 @@ interface Marks {
 function pieceOf({ hasEmphasis, hasAddresses, hasLabels }: Marks): RegExp {
   const marks = `${hasEmphasis ? '*_' : ''}${hasLabels ? '[' : ''}\x60`
   const text = hasAddresses ? String.raw`(?:[^${marks}h]|h(?!ttps?:\/\/))+` : `[^${marks}]+`
-  const links = [...(hasAddresses ? [ADDRESS] : []), ...(hasLabels ? [LABEL] : [])]
+  const links = [...(hasAddresses ? [addressPattern] : []), ...(hasLabels ? [labelPattern] : [])]
   const link = links.length === 0 ? '(?!)' : links.join('|')
-  return new RegExp(`${text}|(${link})|${hasEmphasis ? EMPHASIS : '((?!))((?!))'}`, 'uy')
+  return new RegExp(`${text}|(${link})|${hasEmphasis ? emphasisPattern : '((?!))((?!))'}`, 'uy')
 }
 
 const either = [false, true]
@@ -72,15 +72,15 @@ function piecesOf({ hasEmphasis, hasAddresses, hasLabels }: Marks): RegExp | und
 export function readSimpleSpans(line: string, { definitions, isInLink }: LinkContext): Token[] | undefined {
   // Without a ">" there is no tag.
   if (line === '') return undefined
-  if (!SPECIAL.test(line)) return [textSpan(line)]
-  if (OTHER.test(line) || (line.includes('<') && line.includes('>'))) return undefined
+  if (!specialPattern.test(line)) return [textSpan(line)]
+  if (otherSpan.test(line) || (line.includes('<') && line.includes('>'))) return undefined
   const hasBrackets = line.includes('[')
   const hasAddresses = line.includes('://')
   if (hasBrackets && definitions === undefined) return undefined
   if (isInLink && (hasBrackets || hasAddresses)) return undefined
   const labels = hasBrackets && definitions !== noDefinitions ? definitions : undefined
   // Marks that nothing can end are text.
-  const hasEmphasis = /[*_~]/.test(line) && CLOSING.test(line)
+  const hasEmphasis = /[*_~]/.test(line) && closingMark.test(line)
   if (hasEmphasis && line.includes('~')) return undefined
   if (!hasEmphasis && labels === undefined && !hasAddresses && !line.includes('`')) return [textSpan(line)]
   const piece = piecesOf({ hasEmphasis, hasAddresses, hasLabels: labels !== undefined })
@@ -192,11 +192,11 @@ function labelOf(raw: string, labels: Definitions | undefined): Tokens.Link | un
 }
 
 /** The text of an item of one line: it begins with a letter or a span's mark, and contains no tab. */
-const TEXT = String.raw`(?:\p{L}|\*\*?[\p{L}\p{N}]|_[\p{L}\p{N}]|${'`'}[^${'`'}\n]|\d+(?![\d.)]))(?:[^\n\t\r]*[^\s\\])?`
-const MARK = String.raw`(?:[-*+]|\d{1,9}[.)])`
-const LINE = new RegExp(String.raw`( *)((?:${MARK} ){0,11})(${MARK}) (${TEXT})(\n?\n?)`, 'uy')
+const itemText = String.raw`(?:\p{L}|\*\*?[\p{L}\p{N}]|_[\p{L}\p{N}]|${'`'}[^${'`'}\n]|\d+(?![\d.)]))(?:[^\n\t\r]*[^\s\\])?`
+const itemMark = String.raw`(?:[-*+]|\d{1,9}[.)])`
+const itemLine = new RegExp(String.raw`( *)((?:${itemMark} ){0,11})(${itemMark}) (${itemText})(\n?\n?)`, 'uy')
 /** What may follow the last row of a list. */
-const END = /(?:\n\s*)?$|\n{2,} ?(?=[^\s*+\-\d])/y
+const listEnd = /(?:\n\s*)?$|\n{2,} ?(?=[^\s*+\-\d])/y
 
 /** The most lists nested in each other. */
 const mostDepth = 12
@@ -226,8 +226,8 @@ function rowsOf(src: string): readonly Row[] | undefined {
   const open: Row[] = []
   let end = 0
   let gap = ''
-  LINE.lastIndex = 0
-  for (let found = LINE.exec(src); found !== null; found = LINE.exec(src)) {
+  itemLine.lastIndex = 0
+  for (let found = itemLine.exec(src); found !== null; found = itemLine.exec(src)) {
     const space = found[1]?.length ?? 0
     let indent = space
     gap = found[5] ?? ''
@@ -238,11 +238,11 @@ function rowsOf(src: string): readonly Row[] | undefined {
     }
     const row = { indent, space: indent === space ? space : 0, mark: found[3] ?? '', text: found[4] ?? '', gap }
     if (!isAdded(row, rows, open)) return undefined
-    end = LINE.lastIndex
+    end = itemLine.lastIndex
     if (gap === '') break
   }
-  END.lastIndex = end - gap.length
-  return rows.length > 0 && END.test(src) ? rows : undefined
+  listEnd.lastIndex = end - gap.length
+  return rows.length > 0 && listEnd.test(src) ? rows : undefined
 }
 
 /** Adds the row if it continues an open list, or begins one right below the text of the item above. */
@@ -324,14 +324,14 @@ function loosen(item: Tokens.ListItem): void {
 }
 
 /** Every row begins and ends with a bar, and no cell contains anything that could turn a bar into text. */
-const FLAT_TABLE = /^(?<head>\|[^\n\\`]*\|)\n\|(?<rule>(?: *:?-+:? *\|)+)(?<rows>(?:\n\|[^\n\\`]*\|)*)(?=\n?$|\n\n)/
+const flatTable = /^(?<head>\|[^\n\\`]*\|)\n\|(?<rule>(?: *:?-+:? *\|)+)(?<rows>(?:\n\|[^\n\\`]*\|)*)(?=\n?$|\n\n)/
 
 /**
  * Reads a table whose cells contain no code and no escapes. Same result as marked, but faster per row. Undefined for
  * all other tables, which marked reads.
  */
 export function readFlatTable(src: string, lexer: Lexer): Tokens.Table | undefined {
-  const found = FLAT_TABLE.exec(src)
+  const found = flatTable.exec(src)
   if (!found) return undefined
   const { head = '', rule = '', rows = '' } = found.groups ?? {}
   const align = rule.slice(0, -1).split('|').map(alignOf)

@@ -25,23 +25,23 @@ export function createUnderlineSearch(): (src: string) => boolean {
 const mostLazyLines = 40
 
 /** Only a line that begins like this can start a list or a quote. */
-export const MARKED_LINE = /^ {0,3}(?:>|(?:[-*+]|\d{1,9}[.)])(?:[ \t\n]|$))/
+export const markedLine = /^ {0,3}(?:>|(?:[-*+]|\d{1,9}[.)])(?:[ \t\n]|$))/
 
 /** A line that ends a list or quote without a blank one. */
-const ENDING_LINE = /^ {0,3}(?:`{3}|~{3}|#{1,6}[ \t])/
+const endingLine = /^ {0,3}(?:`{3}|~{3}|#{1,6}[ \t])/
 
 /** An item nested so deep that it is text. marked reads it again for each list around it. */
-const DEEP_ITEM = /^[ \t]{32,}(?:[-*+]|\d{1,9}[.)])[ \t]/
+const deepItem = /^[ \t]{32,}(?:[-*+]|\d{1,9}[.)])[ \t]/
 
 /** The marks at the beginning of a line, each of a quote or list in the one before. */
-const MARKS = /^(?:[ \t]*(?:>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t])))+/
-const MARK = />|[-*+]|\d+[.)]/g
+const leadPattern = /^(?:[ \t]*(?:>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t])))+/
+const markPattern = />|[-*+]|\d+[.)]/g
 
 /** The least that marked reads of a line for the quotes and lists that its marks nest in each other. */
 function leastReads(line: string, mostDepth: number): number {
-  const marks = MARKS.exec(line)?.[0]
+  const marks = leadPattern.exec(line)?.[0]
   if (marks === undefined) return 0
-  const depth = Math.min(mostDepth, marks.match(MARK)?.length ?? 0)
+  const depth = Math.min(mostDepth, marks.match(markPattern)?.length ?? 0)
   return Math.max(0, line.length - depth) * depth
 }
 
@@ -63,9 +63,9 @@ export function containersAt(src: string, mostDepth: number): Stretch {
     const end = src.indexOf('\n', start) + 1 || src.length
     const line = src.slice(start, end)
     if (line.trim() === '') isBlank = true
-    else if (DEEP_ITEM.test(line)) lazy++
-    else if (/^[ \t]/.test(line) || MARKED_LINE.test(line)) isBlank = false
-    else if (isBlank || ENDING_LINE.test(line)) break
+    else if (deepItem.test(line)) lazy++
+    else if (/^[ \t]/.test(line) || markedLine.test(line)) isBlank = false
+    else if (isBlank || endingLine.test(line)) break
     else lazy++
     reads += leastReads(line, mostDepth)
     start = end

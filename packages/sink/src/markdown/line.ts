@@ -1,8 +1,8 @@
 /** A line of a text: `[start, end)`, including its line feed. */
-export interface Row {
+export interface Line {
   readonly start: number
   readonly end: number
-  /** The marker of the fence that it is in, prefixed with `>` in a quote. */
+  /** The marker of the fence around it, prefixed with `>` in a quote. */
   readonly fence: string | undefined
   /** The line above is blank. */
   readonly afterBlank: boolean
@@ -10,35 +10,34 @@ export interface Row {
   readonly inList: boolean
 }
 
-/** The lead of a line, and the marker of a fence behind it. */
-export const FENCE = /^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*(`{3,}|~{3,})/
-/** The beginning of a list's item. */
-export const LIST = /^ {0,3}(?:[-*+]|\d{1,9}[.)]) {1,4}\S/
+/** Matches the marks at the beginning of a line and the marker of a fence after them. */
+export const fencePattern = /^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*(`{3,}|~{3,})/
+/** Matches the beginning of a list item. */
+export const listPattern = /^ {0,3}(?:[-*+]|\d{1,9}[.)]) {1,4}\S/
 const lineFeed = 0x0a
-const MARKER = /`{3}|~{3}/g
+const markerPattern = /`{3}|~{3}/g
 /** UTF-16 units of a fence's marker. */
 const shortestFence = 3
 
-export function firstRow(text: string): Row {
-  return { start: 0, end: endOf(text, 0), fence: undefined, afterBlank: false, inList: LIST.test(text) }
+export function firstLine(text: string): Line {
+  return { start: 0, end: endOf(text, 0), fence: undefined, afterBlank: false, inList: listPattern.test(text) }
 }
 
 /**
- * The line at a position. Its `afterBlank` and `inList` are not set. Reads only the lines before it that can change the
- * fence.
+ * Returns the line at a position, without `afterBlank` and `inList`. Only reads earlier lines that can change the fence.
  */
-export function rowAt(text: string, at: number): Row {
+export function lineAt(text: string, at: number): Line {
   const start = lineStart(text, at)
-  let row = firstRow(text)
-  while (row.start < start) {
-    // The end of a quote also ends its fence, so each line of that is read.
-    const marked = row.fence?.startsWith('>') ? row.start : lineStart(text, markerFrom(text, row.start))
+  let line = firstLine(text)
+  while (line.start < start) {
+    // The end of a quote also ends its fence, so each line of such a fence is read.
+    const marked = line.fence?.startsWith('>') ? line.start : lineStart(text, markerFrom(text, line.start))
     const next = Math.min(marked, start)
-    const below = next > row.start ? { ...row, start: next, end: endOf(text, next) } : nextRow(text, row)
+    const below = next > line.start ? { ...line, start: next, end: endOf(text, next) } : nextLine(text, line)
     if (below === undefined) break
-    row = below
+    line = below
   }
-  return row
+  return line
 }
 
 function lineStart(text: string, at: number): number {
@@ -46,12 +45,12 @@ function lineStart(text: string, at: number): number {
 }
 
 function markerFrom(text: string, start: number): number {
-  MARKER.lastIndex = start
-  return MARKER.exec(text)?.index ?? text.length
+  markerPattern.lastIndex = start
+  return markerPattern.exec(text)?.index ?? text.length
 }
 
-/** Undefined after the last. A text may have a line in every other unit, so lines are sliced only if they must be read. */
-export function nextRow(text: string, { start, end, fence, inList }: Row): Row | undefined {
+/** Undefined after the last line. For speed, lines are only sliced if necessary, because texts can have very many. */
+export function nextLine(text: string, { start, end, fence, inList }: Line): Line | undefined {
   if (end >= text.length) return undefined
   const nextEnd = endOf(text, end)
   const afterBlank = isBlank(text, start, end)
@@ -63,7 +62,7 @@ export function nextRow(text: string, { start, end, fence, inList }: Row): Row |
     // The end of the quote also ends its fence.
     fence: open?.startsWith('>') && !/^ {0,3}>/.test(text.slice(end, nextEnd)) ? undefined : open,
     afterBlank,
-    inList: afterBlank ? mayInterrupt(text, end) && LIST.test(text.slice(end, nextEnd)) : inList,
+    inList: afterBlank ? mayInterrupt(text, end) && listPattern.test(text.slice(end, nextEnd)) : inList,
   }
 }
 
@@ -85,7 +84,7 @@ function fenceBelow(line: string, fence: string | undefined): string | undefined
     const marker = /^[ \t>]*(`{3,}|~{3,})\s*$/.exec(line)?.[1]
     return marker?.startsWith(fence.replace('>', '')) ? undefined : fence
   }
-  const [lead = '', marker] = FENCE.exec(line) ?? []
+  const [lead = '', marker] = fencePattern.exec(line) ?? []
   if (marker === undefined || (marker.startsWith('`') && line.includes('`', lead.length))) return undefined
   return lead.includes('>') ? `>${marker}` : marker
 }
@@ -148,7 +147,7 @@ export function mayInterrupt(text: string, start: number): boolean {
   return interrupting[text.charCodeAt(start)] === true
 }
 
-/** Where the text of a line begins, behind the marks of quotes and bullets. */
+/** The position of the text of a line, after the marks of quotes and bullets. */
 function afterLead(text: string, start: number): number {
   let at = start
   for (;;) {

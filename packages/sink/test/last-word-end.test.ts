@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { layout } from '../src/layout/layout.ts'
 import { emptyLedger } from '../src/ledger/ledger.ts'
-import { wordsEnd } from '../src/markdown/cut.ts'
+import { lastWordEnd } from '../src/markdown/cut.ts'
 import { fakeRender } from '../src/testing/fake.ts'
 import { fakeLimits } from '../src/testing/fake-options.ts'
 import { texts } from '../src/texts.ts'
@@ -24,13 +24,13 @@ describe('appended text', () => {
     ['Look:\n\n```ts\nconst a = 1\nconst b', 'Look:\n\n```ts\nconst a = 1\n'],
     [`go ${'x'.repeat(200)}`, 'go '],
   ])('ends with a whole word: %j', (said, shown) => {
-    expect(said.slice(0, wordsEnd(said, 0))).toBe(shown)
+    expect(said.slice(0, lastWordEnd(said, 0))).toBe(shown)
   })
 
   test('cuts what has no words after 200 units, never within a character', () => {
-    expect(wordsEnd('x'.repeat(201), 0)).toBe(201)
-    expect(wordsEnd(`go ${'x'.repeat(300)}`, 3)).toBe(303)
-    expect(wordsEnd(`${'👍'.repeat(150)}\ud83d`, 0) % 2).toBe(0)
+    expect(lastWordEnd('x'.repeat(201), 0)).toBe(201)
+    expect(lastWordEnd(`go ${'x'.repeat(300)}`, 3)).toBe(303)
+    expect(lastWordEnd(`${'👍'.repeat(150)}\ud83d`, 0) % 2).toBe(0)
   })
 
   test('is posted whole when the part is complete or something follows it', async () => {

@@ -61,3 +61,13 @@ export function safeOnError<E>(onError: ((error: E) => void) | undefined): (erro
     }
   }
 }
+
+/** Whether the server doesn't know the session, message or ask. */
+export function isGone(error: unknown): boolean {
+  return error instanceof ReplyError && error.type === 'gone'
+}
+
+/** For `catch`: returns undefined for something that was deleted in the meantime, and rethrows any other error. */
+export function undefinedIfGone(error: unknown): undefined {
+  if (!isGone(error)) throw error
+}

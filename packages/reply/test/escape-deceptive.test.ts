@@ -78,7 +78,7 @@ describe('in a permission', () => {
     )
   })
 
-  test('patterns, paths and fields are made legible too', () => {
+  test('patterns, paths and fields are escaped too', () => {
     expect(detailsOf('edit', { filePath: '\u0440ath.ts', newString: 'x', oldString: '' })).toContain('\\u0440ath.ts')
     expect(detailsOf('other', { 'na\u200bme': 'v\u2800' })).toContain('v\\u2800')
     expect(detailsOf('other', {})).toContain('p\\u0430t')

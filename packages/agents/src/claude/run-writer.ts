@@ -245,8 +245,8 @@ function toAsk(asked: Asked, send: (decision: Decision) => Promise<void>): Local
         return await send(refusal(answer, 'The person does not allow this.'))
       // For this session only. A permission given in a chat must not change the project's settings.
       const allowed = rules.map(({ suggestion }) => ({ ...suggestion, destination: 'session' }))
-      const lasting = answer.type === 'always' ? { updatedPermissions: allowed } : {}
-      await send({ behavior: 'allow', updatedInput: input, ...lasting })
+      const permanent = answer.type === 'always' ? { updatedPermissions: allowed } : {}
+      await send({ behavior: 'allow', updatedInput: input, ...permanent })
     },
   }
 }

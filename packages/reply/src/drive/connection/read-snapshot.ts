@@ -1,4 +1,4 @@
-import { ReplyError } from '../../error.ts'
+import { undefinedIfGone } from '../../error.ts'
 import type { SnapshotEvent } from '../../event.ts'
 import { findReply, sessionOf } from '../../reduce/child.ts'
 import type { Reply } from '../../reply.ts'
@@ -82,7 +82,7 @@ async function readTree(drive: ReadDrive, request: ReadRequest, visit: Visit): P
     if (isWanted(id) || (isSearching && (await hasWorkBelow(place)))) {
       const below = { ...place, reply, gap, complete }
       const from = isPartial ? read[0]?.head.createdAt : undefined
-      const child = await readTree(drive, below, { reading, seen, from, depth: depth + 1 }).catch(unlessGone)
+      const child = await readTree(drive, below, { reading, seen, from, depth: depth + 1 }).catch(undefinedIfGone)
       if (child) snapshots.push(child)
     }
   }
@@ -157,11 +157,6 @@ function runsSince(messages: SnapshotEvent['messages'], from: number | undefined
   if (from === undefined) return messages
   const first = messages.findIndex(({ head }) => (head.createdAt ?? from) >= from)
   return messages.slice(Math.max(0, Math.min(first === -1 ? messages.length : first, runStart(messages))))
-}
-
-/** Skips sub-agents that were deleted in the meantime. */
-function unlessGone(error: unknown): undefined {
-  if (!(error instanceof ReplyError) || error.type !== 'gone') throw error
 }
 
 function isOpenIn(reply: Reply | undefined, id: string): boolean {

@@ -44,7 +44,7 @@ export interface LocalChildStart {
 
 type Pending = AskList['asks'][number]
 
-export interface RunOptions extends SessionRef {
+interface LocalRunSetup extends SessionRef {
   readonly promptID: string
   readonly nextID: () => string
   readonly now: () => number
@@ -70,7 +70,7 @@ export interface OwnedRun extends LocalRun {
   cancelAsks(): void
 }
 
-export function createRun(options: RunOptions): OwnedRun {
+export function createRun(options: LocalRunSetup): OwnedRun {
   const { sessionID, directory, promptID, nextID, now, emit, redact } = options
   const messages = createMessages(options)
   const pending = new Map<string, { readonly given: LocalAsk; readonly ask: Pending }>()

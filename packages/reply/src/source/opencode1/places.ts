@@ -1,4 +1,4 @@
-import { type OnError, ReplyError } from '../../error.ts'
+import { isGone, type OnError, ReplyError, undefinedIfGone } from '../../error.ts'
 import type { SessionRef } from '../../session-ref.ts'
 import { noDirectory } from '../http/server-errors.ts'
 import type { SessionInfo } from '../port.ts'
@@ -37,7 +37,7 @@ export function createPlaces(rest: PlacesRest, name: string, onError: OnError): 
     } catch (error) {
       if (!isGone(error) || !(await keepsProjectsApart())) throw error
       for (const directory of toReadWorktrees(await rest.projects())) {
-        const found = await rest.session({ ...place, directory }).catch(unlessGone)
+        const found = await rest.session({ ...place, directory }).catch(undefinedIfGone)
         if (found !== undefined) return requireSession(place, found)
       }
       throw error
@@ -83,14 +83,6 @@ function requireSession({ sessionID }: SessionRef, value: unknown): SessionInfo 
   if (session) return session
   const message = `The server's response for session ${JSON.stringify(sessionID)} is not a session.`
   throw new ReplyError('malformed', message)
-}
-
-function isGone(error: unknown): boolean {
-  return error instanceof ReplyError && error.type === 'gone'
-}
-
-function unlessGone(error: unknown): undefined {
-  if (!isGone(error)) throw error
 }
 
 /** Keeps the given spelling if the server answers but doesn't have the route. */

@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.ts'
-import { type OnError, ReplyError } from '../../error.ts'
+import { type OnError, ReplyError, undefinedIfGone } from '../../error.ts'
 import type { SessionRef } from '../../session-ref.ts'
 import type { AskList, MessageRead, Reach, Reading, SessionInfo, SessionRead, WorkStatus } from '../port.ts'
 import { reaches } from '../reaches.ts'
@@ -59,8 +59,8 @@ export function startReading(options: ReadingOptions): Reading {
     const statuses = await working(place.directory)
     const [history, todos, children, pending] = await Promise.all([
       readHistory({ rest, onError: note }, place, reach),
-      rest.todos(place).catch(unlessGone),
-      rest.children(place).catch(unlessGone),
+      rest.todos(place).catch(undefinedIfGone),
+      rest.children(place).catch(undefinedIfGone),
       asks(place.directory),
     ])
     return { status: statuses.get(place.sessionID), history, todos, children, pending }
@@ -130,11 +130,6 @@ function once<T>(read: (directory: Directory) => Promise<T>): (directory: Direct
     known.set(directory, found)
     return found
   }
-}
-
-/** Ignores what was deleted in the meantime. */
-function unlessGone(error: unknown): undefined {
-  if (!(error instanceof ReplyError) || error.type !== 'gone') throw error
 }
 
 /**

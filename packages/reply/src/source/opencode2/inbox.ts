@@ -1,4 +1,4 @@
-import { ReplyError } from '../../error.ts'
+import { isGone, ReplyError } from '../../error.ts'
 import { type InboxRead, toReadInbox } from './decode/inbox.ts'
 import { listIn } from './decode/rest.ts'
 import type { Rest } from './rest.ts'
@@ -51,15 +51,11 @@ export function createInbox(rest: Rest): Inbox {
       if (error instanceof ReplyError && (error.type === 'gone' || error.type === 'refused')) return false
       throw error
     }
-    return await rest.get(`/session/${sessionID}/message/${messageID}`).then(() => false, unlessGone)
+    return await rest.get(`/session/${sessionID}/message/${messageID}`).then(() => false, trueIfGone)
   }
 }
 
-function isGone(error: unknown): boolean {
-  return error instanceof ReplyError && error.type === 'gone'
-}
-
-function unlessGone(error: unknown): true {
+function trueIfGone(error: unknown): true {
   if (isGone(error)) return true
   throw error
 }

@@ -115,9 +115,9 @@ describe('a press', () => {
     const { telegram, api } = await start({ chats: [{ id: 7 }] })
     await api.sendMessage(7, 'Sure?', { reply_markup: new InlineKeyboard().text('Yes', 'y') })
     expect(() => telegram.press(7, 1, 'Maybe')).toThrow(
-      'Message 1 has no button "Maybe" that reaches the bot; it has "Yes".',
+      'Message 1 has no button "Maybe" that reaches the bot. It has "Yes".',
     )
-    expect(() => telegram.press(7, 2, 'Yes')).toThrow('Chat 7 shows no message 2; it shows 1.')
+    expect(() => telegram.press(7, 2, 'Yes')).toThrow('Chat 7 shows no message 2. It shows 1.')
     expect(() => telegram.say(9, 'hi')).toThrow("There is no chat 9: add it to startTelegram's chats.")
   })
 })

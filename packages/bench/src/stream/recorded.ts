@@ -14,6 +14,6 @@ export function recordedStreams(
   { generation = 1, isWanted = () => true }: Recorded = {},
 ): readonly (readonly Uint8Array[])[] {
   const names = listRecordings({ generation }).filter(({ version }) => isWanted(version))
-  if (names.length === 0) throw new Error('No recordings to measure with; create them with npm run record.')
+  if (names.length === 0) throw new Error('There are no recordings to measure with. Create them with npm run record.')
   return names.map(({ version, scenario }) => chunksOfBytes(readRecording({ version, scenario }).bytes, chunking))
 }

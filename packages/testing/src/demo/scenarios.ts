@@ -94,7 +94,7 @@ export const demoScenarios: readonly DemoScenario[] = [
   ),
   demo(
     'Please be patient with the model.',
-    scenario('retry', 'The model is overloaded; the server waits and retries.', {
+    scenario('retry', 'The model is overloaded, and the server waits and retries.', {
       title: 'Patience',
       steps: [
         {

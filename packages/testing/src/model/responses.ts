@@ -40,7 +40,11 @@ const voice = (id: string, model: string): Voice => {
     event: type,
     data: { type, sequence_number: sequence++, ...rest },
   })
-  const item = (whole: Readonly<{ id: string }>, opening: object, between: (place: Place) => readonly Frame[]) => {
+  const item = (
+    whole: Readonly<{ id: string; [field: string]: unknown }>,
+    opening: object,
+    between: (place: Place) => readonly Frame[],
+  ) => {
     const place = { item_id: whole.id, output_index: output.length }
     const { output_index } = place
     const frames = [
@@ -60,7 +64,7 @@ const voice = (id: string, model: string): Voice => {
       const text = chunks.join('')
       const part = { type: 'output_text', text, annotations: [] }
       const whole = { id: `${id}_${output.length}`, type: 'message', role: 'assistant', status: 'completed' }
-      return item({ ...whole, ...{ content: [part] } }, { status: 'in_progress', content: [] }, (place) => {
+      return item({ ...whole, content: [part] }, { status: 'in_progress', content: [] }, (place) => {
         const at = { ...place, content_index: 0 }
         return [
           event('response.content_part.added', { ...at, part: { ...part, text: '' } }),

@@ -163,7 +163,7 @@ export const startModel = async (options: ScriptedModelOptions): Promise<Scripte
   })
   const address = server.address()
   if (address === null || typeof address === 'string')
-    throw new TestingError('model', 'The scripted model could not get a port; pass one as `port`.')
+    throw new TestingError('model', 'The scripted model could not get a port. Pass one as `port`.')
 
   const origin = `http://127.0.0.1:${address.port}`
   return {

@@ -49,7 +49,7 @@ export function shownPost<Id, Post>(
 ): Post {
   const post = posts.get(id)
   if (post !== undefined) return post
-  throw new TestingError(platform, `${place} shows no message ${id}; it shows ${listed(posts.keys())}.`)
+  throw new TestingError(platform, `${place} shows no message ${id}. It shows ${listed(posts.keys())}.`)
 }
 
 /** Names for an error message. */

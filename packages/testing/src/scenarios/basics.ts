@@ -86,7 +86,7 @@ export const basics = [
     config: { command: { greet: { template: `Greet $ARGUMENTS. ${scenarioToken('command')}`, description: 'Greet' } } },
     steps: [[sayText('Greetings, world.')]],
   }),
-  scenario('shell', 'A person runs a shell command in the session; no model is asked.', { steps: [] }),
+  scenario('shell', 'A person runs a shell command in the session, and the model gets no request.', { steps: [] }),
   scenario('no-reply', 'A prompt that wants no reply.', { steps: [[sayText('Nobody asked.')]] }),
   scenario('no-reply-then-prompt', 'A prompt that wants no reply, and then one that does.', {
     steps: [[sayText('Nobody asked.')]],

@@ -14,7 +14,7 @@ export const children = [
     ],
     more: { child: [[sayText('I look.'), bash('ls')], [sayText('Nothing bad here, says the child.')]] },
   }),
-  scenario('subagent-parallel', 'Two sub-agents at once; the one that began first ends last.', {
+  scenario('subagent-parallel', 'Two sub-agents run at once, and the one that began first ends last.', {
     steps: [
       [task('Look left', 'subagent-parallel/left'), task('Look right', 'subagent-parallel/right')],
       [sayText('Both sides were looked at.')],
@@ -24,7 +24,7 @@ export const children = [
       right: [[sayText('Right is'), holdAnswer('right'), sayText(' clear.')]],
     },
   }),
-  scenario('subagent-permission', 'A sub-agent asks for permission; the request carries the session of the child.', {
+  scenario('subagent-permission', 'A sub-agent asks for permission, and the request has the session of the child.', {
     config: asking,
     steps: [[task('Run something', 'subagent-permission/child')], [sayText('The sub-agent was allowed.')]],
     more: { child: [[sayText('I ask.'), bash('echo child')], [sayText('I was allowed.')]] },

@@ -73,7 +73,7 @@ export const secondScenarios = [
       [sayText('Both ran.')],
     ],
   }),
-  scenario('prompt-repeated', 'A prompt is sent again under its id after its run is over; the server runs nothing.', {
+  scenario('prompt-repeated', 'A prompt is sent again under its id after its run, and the server runs nothing.', {
     steps: [[sayText('Said once.')]],
   }),
   scenario('shell-background', 'The agent starts a command in the background and ends before it.', {
@@ -92,7 +92,7 @@ export const secondScenarios = [
   scenario('question-unanswered', 'A person sends the form without an answer.', {
     steps: [[sayText('One thing first.'), callTool('question', { questions: [colour] })], [sayText('Then I choose.')]],
   }),
-  scenario('subagent-rejected', 'A person rejects what a sub-agent asks; the agent goes on without it.', {
+  scenario('subagent-rejected', 'A person rejects the permission of a sub-agent, and the agent continues without it.', {
     config: asking,
     steps: [[task('Run something', 'subagent-rejected/child')], [sayText('The sub-agent was not allowed.')]],
     more: {

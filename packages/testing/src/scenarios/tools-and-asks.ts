@@ -47,7 +47,7 @@ export const tools = [
       [sayText('That was a lot.')],
     ],
   }),
-  scenario('write-edit', 'A file is written and edited; the server reports the patch.', {
+  scenario('write-edit', 'A file is written and edited, and the server reports the patch.', {
     files: { 'list.txt': 'a\nb\nc\n' },
     steps: [
       [sayText('I write and edit.'), callTool('write', { filePath: 'new.txt', content: 'new\n' })],
@@ -97,7 +97,7 @@ export const asks = [
     config: asking,
     steps: [[bash('echo first')], [bash('echo second')], [sayText('Both ran.')]],
   }),
-  scenario('permission-always-parallel', 'Two commands ask at once; always for the one also releases the other.', {
+  scenario('permission-always-parallel', 'Two commands ask at once, and "always" for one also allows the other.', {
     config: asking,
     steps: [[bash('echo one'), bash('echo two')], [sayText('Both ran.')]],
   }),
@@ -105,11 +105,11 @@ export const asks = [
     config: asking,
     steps: [[sayText('I will run it.'), bash('echo forbidden')], [sayText('Then not.')]],
   }),
-  scenario('permission-rejected-message', 'A person rejects the permission with a reason; the agent continues.', {
+  scenario('permission-rejected-message', 'A person rejects the permission with a reason, and the agent continues.', {
     config: asking,
     steps: [[sayText('I will run it.'), bash('echo forbidden')], [sayText('I see, I will not do that again.')]],
   }),
-  scenario('permission-rejected-parallel', 'Two commands ask at once; rejecting the one also rejects the other.', {
+  scenario('permission-rejected-parallel', 'Two commands ask at once, and rejecting one also rejects the other.', {
     config: asking,
     steps: [[bash('echo one'), bash('echo two')], [sayText('Then not.')]],
   }),
@@ -151,7 +151,7 @@ export const compaction = [
     summary: [sayText('A short summary of a short session.')],
     more: { second: [[sayText('The second answer, after the compaction.')]] },
   }),
-  scenario('compaction-overflow', 'The provider refuses because the context is too long; the server compacts.', {
+  scenario('compaction-overflow', 'The provider refuses because the context is too long, and the server compacts.', {
     steps: [
       [sayText('I begin with a look.'), callTool('bash', { command: 'echo begun', description: 'Begin' })],
       [httpError(400, 'prompt is too long: 250000 tokens > 200000 maximum context length, context_length_exceeded')],

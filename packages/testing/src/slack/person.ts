@@ -178,7 +178,7 @@ export function createPeople(state: SlackState): SlackPeople {
     const found = all.find(fits)
     if (found) return found
     const there = listed(all.map(({ label }) => `"${label}"`))
-    throw new TestingError('slack', `Message ${ts} has no ${wanted}; it has ${there}.`)
+    throw new TestingError('slack', `Message ${ts} has no ${wanted}. It has ${there}.`)
   }
 
   /** https://docs.slack.dev/messaging/retrieving-messages: `parent_user_id` is the author of the thread's first message. */

@@ -185,6 +185,6 @@ function dataOf({ messageId, rows }: Post, wanted: string): string {
   const there = listed(buttons.map(({ text }) => `"${text}"`))
   throw new TestingError(
     'telegram',
-    `Message ${messageId} has no button "${wanted}" that reaches the bot; it has ${there}.`,
+    `Message ${messageId} has no button "${wanted}" that reaches the bot. It has ${there}.`,
   )
 }

@@ -11,7 +11,7 @@ import { type Above, type Block, createCommitted } from './view/blocks.ts'
 import { compose } from './view/compose.ts'
 import { createDelays } from './view/delays.ts'
 
-/** Where a reply is shown, how, and who answers what it asks. All options may be left out. */
+/** The options of `consoleSink`. All are optional. */
 export interface ConsoleSinkOptions {
   /** Where to write. Default: `process.stdout`. Sinks on one stream share its screen. */
   readonly stdout?: Output
@@ -24,12 +24,12 @@ export interface ConsoleSinkOptions {
   /** Take answers from the keyboard. Default: `live`, `stdin` is a terminal, and there is a `client`. */
   readonly interactive?: boolean
   /**
-   * What to do with asks that cannot be answered here, without a terminal or with `interactive` off: `reject`
-   * rejects them and says so, `wait` leaves them to another client. Default: `reject`. Needs a `client`. The asks of a
+   * How to handle asks that can't be answered here, without a terminal or with `interactive` off: `reject`
+   * rejects them with a note, `wait` leaves them to another client. Default: `reject`. Requires a `client`. The asks of a
    * run that had begun before the sink saw it are never rejected: they belong to the client that began it.
    */
   readonly asks?: 'wait' | 'reject'
-  /** Offer to allow a permission even if the server does not say what it would run. Default: false. */
+  /** Offers to allow a permission even if the server doesn't send its input. Default: false. */
   readonly allowUnseen?: boolean
   /** Show the model's reasoning, dimmed. Default: false. */
   readonly reasoning?: boolean
@@ -40,7 +40,7 @@ export interface ConsoleSinkOptions {
    * id.
    */
   readonly label?: (reply: Reply) => string
-  /** Text at the end of the status line, such as how to stop. Called on every repaint. */
+  /** Text at the end of the status line, for example how to stop. Called on every repaint. */
   readonly hint?: () => string
   /** Handles Control-C while the keyboard is in raw mode. Default: raises SIGINT. */
   readonly onInterrupt?: () => void
@@ -148,7 +148,7 @@ export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
     else schedule(live ? FRAME_MS : LOG_MS)
   }
 
-  /** The earlier time wins. Pictures that take long to compute are painted less often. */
+  /** Schedules a repaint. The earlier time wins. Pictures that take long to compute are painted less often. */
   function schedule(wait: number): void {
     if (stopped) return
     const at = Math.max(clock.now() + (paintedAt === 0 ? 0 : wait), paintedAt + 4 * costMs)
@@ -160,7 +160,7 @@ export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
   function frame(): void {
     timer = undefined
     if (newest === undefined || stopped) return
-    // The stream reports when it can take more; by then there may be a newer picture.
+    // The stream emits `drain` when it can take more. By then there may be a newer picture.
     if (surface.congested()) return
     paint(newest, false)
     const wait = live ? TICK_MS : delays.waitMs(paintedAt)
@@ -237,12 +237,12 @@ export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
   }
 }
 
-/** Nothing of the run has been seen yet. A prompt's own reply is observed before its first message. */
+/** Whether the run has just begun. A prompt's own reply is observed before its first message. */
 function isUntouched({ messages, asks, children }: Reply): boolean {
   return messages.length === 0 && asks.length === 0 && children.length === 0
 }
 
-/** The system clock, but its timers don't keep the process alive: a display must not prevent the exit. */
+/** The system clock with timers that don't keep the process alive, because a display must not prevent the exit. */
 const idleClock: Clock = {
   now: systemClock.now,
   monotonic: systemClock.monotonic,

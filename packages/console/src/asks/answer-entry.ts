@@ -9,7 +9,7 @@ import {
 import type { Key } from '../terminal/key.ts'
 import { type Answer, offerOf, wrongAnswer, wrongPermission } from './ask.ts'
 
-/** What a person has typed so far for one ask. */
+/** A person's unfinished answer to one ask. */
 export interface Entry {
   readonly requestID: string
   /** The answers to the questions before the current one. */

@@ -27,7 +27,7 @@ export function howToAnswer(question: Question): string {
   return `type ${numbers}${several}${question.custom ? ', or your own answer' : ''}`
 }
 
-/** What is wrong with an answer to a question, and what to type instead. */
+/** The error for a wrong answer to a question, with a hint. */
 export function wrongAnswer(question: Question, wrong: Extract<ReadQuestionAnswer, { type: 'error' }>): string {
   const how = howToAnswer(question)
   switch (wrong.reason) {
@@ -46,7 +46,7 @@ export function wrongAnswer(question: Question, wrong: Extract<ReadQuestionAnswe
 
 /** The answers that a person may give to a permission here, by their fixed numbers. */
 export interface Offer {
-  /** It is known what the permission would run. */
+  /** Whether the input of the permission's call is known. */
   readonly isKnown: boolean
   readonly numbers: readonly (1 | 2 | 3)[]
 }
@@ -58,7 +58,7 @@ export function offerOf(ask: PermissionAsk, { allowUnseen }: { readonly allowUns
   return { isKnown, numbers: alwaysOffer(ask).type === 'offered' ? [1, 2, 3] : [1, 3] }
 }
 
-/** Why "always" is not offered although the server would take it. Undefined if it is offered, or would cover nothing. */
+/** Why "always" is not offered, although the server supports it. Undefined if it is offered, or would cover nothing. */
 export function whyNotAlways(ask: PermissionAsk): string | undefined {
   const offer = alwaysOffer(ask)
   switch (offer.type) {
@@ -79,14 +79,14 @@ export function whyNotAlways(ask: PermissionAsk): string | undefined {
   }
 }
 
-/** "type 1 or 3", and what may follow. */
+/** A hint for a permission: "type 1 or 3". */
 export function howToPermit({ numbers }: Offer): string {
   const [last, ...others] = numbers.toReversed()
   const list = others.length === 0 ? `${last}` : `${others.toReversed().join(', ')} or ${last}`
   return `type ${list}. You can add a reason after the 3`
 }
 
-/** What is wrong with an answer to a permission. Undefined if it is offered. */
+/** The error for a wrong answer to a permission. Undefined if the answer is offered. */
 export function wrongPermission(read: ReadPermissionAnswer, offer: Offer, ask: PermissionAsk): string | undefined {
   const how = howToPermit(offer)
   if (read.type === 'error')
@@ -114,12 +114,12 @@ export function firstAnswer(ask: Ask): Answer {
   return { type: 'answers', answers: ask.questions.map(({ options }) => [options[0]?.label ?? 'yes']) }
 }
 
-/** One line that says what was asked. */
+/** An ask in one line. */
 export function summaryOf(ask: Ask): string {
   return ask.type === 'question' ? questionTitle(ask) : permissionTitle(ask)
 }
 
-/** The earlier pending ask that this one was merged with: a person saw only the earlier one. */
+/** The earlier pending ask that this one was merged with. People only saw the earlier one. */
 export function twinOf(ask: Ask, reply: Reply): Ask | undefined {
   const came = ask.askedAt ?? Number.POSITIVE_INFINITY
   const earlier = reply.asks.slice(

@@ -23,7 +23,7 @@ export interface Asked {
 }
 
 export interface Asking {
-  /** Takes the oldest pending ask, and drops one that is closed. */
+  /** Switches to the oldest pending ask, and drops a closed one. */
   update(reply: Reply): void
   lines(reply: Reply, width: number): Asked | undefined
   /** Reports that the whole question with this key is on the screen or in its scrollback, so it can be answered. */
@@ -31,7 +31,7 @@ export interface Asking {
   stop(): void
 }
 
-/** Asks one after another, and keeps what was typed so far. Without a keyboard or a port it only shows them. */
+/** Shows asks one after another, and keeps the unfinished answer. Without a keyboard or a port, asks are only shown. */
 export function createAsking(options: {
   keyboard: Keyboard | undefined
   opencode: AskPort | undefined
@@ -46,12 +46,12 @@ export function createAsking(options: {
   let offered: string | undefined
   /** How often the content of a shown ask has changed. */
   let changes = 0
-  /** The content of answers in flight: an answer goes to all asks with the same content, one after the other. */
+  /** Asks whose answer is in flight. An answer is sent to all asks with the same content, one after the other. */
   const sending = new Set<string>()
 
   function onKey(key: Parameters<typeof press>[1]): void {
     if (current === undefined || entry === undefined) return
-    // Only what was on the screen can be allowed.
+    // Only a permission that was on the screen can be allowed.
     if (key.type === 'enter' && current.type === 'permission' && offered !== keyOf(current, entry)) return redraw()
     const pressed = press(entry, key, { ask: current, allowUnseen })
     entry = pressed.entry

@@ -18,7 +18,7 @@ import { SYMBOLS } from '../format/symbols.ts'
 import { currentQuestion, type Entry, picked } from './answer-entry.ts'
 import { howToAnswer, howToPermit, offerOf, summaryOf, whyNotAlways } from './ask.ts'
 
-export interface PanelOptions {
+export interface PanelView {
   readonly width: number
   readonly reply: Reply
   /** The answer typed so far. Without it, all questions are shown at once. */
@@ -27,7 +27,7 @@ export interface PanelOptions {
 }
 
 /** The full ask, without the input row. */
-export function askLines(ask: Ask, options: PanelOptions): readonly Line[] {
+export function askLines(ask: Ask, options: PanelView): readonly Line[] {
   return ask.type === 'question' ? questionLines(ask, options) : permissionLines(ask, options)
 }
 
@@ -35,7 +35,7 @@ export function askLines(ask: Ask, options: PanelOptions): readonly Line[] {
 export function inputLines(
   ask: Ask,
   entry: Entry,
-  { width, allowUnseen }: Pick<PanelOptions, 'width' | 'allowUnseen'>,
+  { width, allowUnseen }: Pick<PanelView, 'width' | 'allowUnseen'>,
 ): readonly Line[] {
   if (entry.sent) return [clip(line('  sending your answer …', 'dim'), width)]
   const question = currentQuestion(ask, entry)
@@ -46,7 +46,7 @@ export function inputLines(
   return [...wrap(note, width, [], line('  ')), ...keepEnd(cursor, width)]
 }
 
-/** One line for a closed ask: what was asked, and the result. */
+/** One line for a closed ask: the question and the result. */
 export function closedLines(ask: Ask, width: number): readonly Line[] {
   if (ask.status === 'withdrawn') {
     return wrap([SYMBOLS.withdrawn, ...line(`no longer needed: ${summaryOf(ask)}`, 'dim')], width, [], line('  '))
@@ -65,7 +65,7 @@ export function closedLines(ask: Ask, width: number): readonly Line[] {
   })
 }
 
-function questionLines(ask: QuestionAsk, { width, reply, entry }: PanelOptions): readonly Line[] {
+function questionLines(ask: QuestionAsk, { width, reply, entry }: PanelView): readonly Line[] {
   const marked = entry === undefined ? [] : picked(ask, entry)
   const current = entry === undefined ? undefined : currentQuestion(ask, entry)
   const questions = current === undefined ? ask.questions : [current]
@@ -87,7 +87,7 @@ function questionLines(ask: QuestionAsk, { width, reply, entry }: PanelOptions):
   })
 }
 
-function permissionLines(ask: PermissionAsk, { width, reply, entry, allowUnseen }: PanelOptions): readonly Line[] {
+function permissionLines(ask: PermissionAsk, { width, reply, entry, allowUnseen }: PanelView): readonly Line[] {
   const title: Line = [
     span('! ', 'yellow', 'bold'),
     span(`Allow this? ${askTitle(ask)}`, 'bold'),
@@ -128,13 +128,13 @@ function detailLines({ label, format, text }: AskDetail, width: number): readonl
   return [...(name.length === 0 ? [] : chop(name, width, { lead: line('  '), hang: line('    ') })), ...rows]
 }
 
-/** What the server reported so far, with a note that it is incomplete. */
+/** The server's incomplete information, with a note. */
 function unknownLines(ask: PermissionAsk, width: number): readonly Line[] {
-  const words =
+  const note =
     ask.callID === undefined ? 'The server does not say what it would run.' : 'Asking the server what it would run …'
   const patterns = legibleLine(ask.patterns.join(', '))
   const asked = askTitle(ask).includes(patterns) ? [] : wrap(line(patterns, 'cyan'), width, line('  '))
-  return [...asked, ...wrap(line(words, 'yellow'), width, line('  '))]
+  return [...asked, ...wrap(line(note, 'yellow'), width, line('  '))]
 }
 
 function optionLines(
@@ -167,7 +167,7 @@ function indent(rows: readonly Line[]): readonly Line[] {
   return rows.map((row) => (row.length === 0 ? row : [span('  '), ...row]))
 }
 
-/** A long input shows its last rows, where the typing happens. */
+/** Shows only the last rows of a long input, where people type. */
 function keepEnd(input: Line, width: number): readonly Line[] {
   return wrap(input, width, [], line('    ')).slice(-3)
 }

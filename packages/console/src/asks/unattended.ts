@@ -5,34 +5,34 @@ import type { AskPort } from './asking.ts'
 /** How asks are handled when a person cannot answer them here. */
 export type Unattended = 'wait' | 'reject' | 'first'
 
-interface Options {
+interface Handling {
   readonly opencode: AskPort
   readonly note: (text: string) => void
   readonly clock: Clock
-  /** What the user can do to be asked next time. */
+  /** How the user can answer next time. */
   readonly cure: string
-  /** Whether the run is the caller's to answer for. The asks of a run that another client began are left to it. */
+  /** Whether this program started the run. Asks of other clients' runs are left to them. */
   readonly isOwn: () => boolean
 }
 
 const FIRST_AFTER_MS = 1_000
 const UNANSWERABLE = 'This cannot be answered at the moment. Continue without it, or stop and say what you need.'
 
-/** Handles asks without a person, and says so. `first` takes the first option after a second. */
-export function unattended(what: Unattended, { opencode, note, clock, cure, isOwn }: Options): ReplyObserver {
+/** Handles asks without a person, and notes it. `first` takes the first option after a second. */
+export function unattended(what: Unattended, { opencode, note, clock, cure, isOwn }: Handling): ReplyObserver {
   const seen = new Set<string>()
 
   function see({ ask, reply }: { ask: Ask; reply: Reply }): void {
     if (seen.has(ask.requestID)) return
     seen.add(ask.requestID)
-    // An ask that is merged with a pending one is announced only once; its answer may already be on its way.
+    // Asks that are merged with a pending one are announced only once. The answer may already be in flight.
     const isNew = pendingAsks(reply).some(({ requestID }) => requestID === ask.requestID)
     const say = isNew ? note : (): void => {}
     if (!isOwn()) return say(`Waiting for an answer to "${summaryOf(ask)}" from the client that started this run.`)
     if (what === 'wait') say(`Waiting for an answer to "${summaryOf(ask)}", for example from \`reply watch\`.`)
     if (what === 'reject') {
       void settle(ask, async () => {
-        // Other observers of the run may answer it: those that do so at once come first.
+        // Gives other observers of the run the chance to answer first.
         await Promise.resolve()
         await opencode.reject(ask, UNANSWERABLE)
         say(`Rejected "${summaryOf(ask)}", because it cannot be answered here. To answer it, ${cure}.`)

@@ -11,9 +11,9 @@ import type { ProcessIO } from './process-io.ts'
 import { addressOf, type ServerOptions } from './server-url.ts'
 
 export interface OpenOptions extends Pick<ConnectOptions, 'onFrame'> {
-  /** Whether replies are shown; they report a lost connection themselves. Default: false. */
+  /** Whether replies are shown, which report a lost connection themselves. Default: false. */
   readonly isShowing?: () => boolean
-  /** What was missed in an outage, as text that begins with a comma. Default: nothing. */
+  /** Describes the events missed in an outage. Begins with a comma. Default: nothing missed. */
   readonly missed?: () => string
   /** Called first with each failure. Returns true if the failure is fully reported. */
   readonly onFailure?: (error: ReplyError) => boolean
@@ -30,7 +30,7 @@ export async function openServer(
   { onFrame, onFailure, isShowing = () => false, missed = () => NOTHING_MISSED }: OpenOptions = {},
 ): Promise<Client> {
   const reported = new Set<string>()
-  // Failures before this are thrown; after closing they are dropped.
+  // Failures are thrown while this is false, and dropped after `close`.
   let open = false
   const notice = createConnectionNotice({ clock: io.clock, note, isShowing, missed })
 
@@ -53,7 +53,7 @@ export async function openServer(
       ? connect({ ...addressOf(options, io.env), ...settings, ...(directory !== undefined && { directory }) })
       : await openAgent(via, { ...settings, directory }, io.env)
 
-  /** The core's message names options of `connect`; here they are command options or environment variables. */
+  /** Replaces options of `connect` in the core's messages with command options or environment variables. */
   function curedHere({ type, message }: ReplyError): string {
     if (type !== 'unauthorized') return message.replace('give another url', 'use --url')
     const cure =
@@ -97,12 +97,12 @@ async function loadAgents(): Promise<typeof import('@reply/agents')> {
   }
 }
 
-interface ConnectionNoticeOptions {
+interface ConnectionNoticeSetup {
   readonly clock: Clock
   readonly note: (text: string) => void
-  /** Whether replies are shown: they report the outage themselves, each for its own text. */
+  /** Whether replies are shown. Each reports the outage itself. */
   readonly isShowing: () => boolean
-  /** What was missed in between, for the line that reports the reconnect. */
+  /** Describes the missed events, for the line about the reconnect. */
   readonly missed: () => string
 }
 
@@ -119,7 +119,7 @@ interface ConnectionNotice {
 /** How long a failed call waits for the stream to fail as well before it is reported, in ms. */
 const graceMs = 1000
 
-export function createConnectionNotice({ clock, note, isShowing, missed }: ConnectionNoticeOptions): ConnectionNotice {
+export function createConnectionNotice({ clock, note, isShowing, missed }: ConnectionNoticeSetup): ConnectionNotice {
   /** Cancels the reports of failures that an outage may explain. */
   const held = new Set<() => void>()
   let lost: { readonly at: number; readonly isMine: boolean } | undefined
@@ -136,9 +136,9 @@ export function createConnectionNotice({ clock, note, isShowing, missed }: Conne
     const { at, isMine } = lost
     lost = undefined
     const restored = `connection restored after ${duration(clock.now() - at)}`
-    // Replies found just now ran during the outage, so they don't know of it.
+    // Replies found after the reconnect don't know of the outage.
     if (isMine) return note(`${restored}${missed()}`)
-    // Replies that reported the loss were given up meanwhile; their outcomes say what is missing.
+    // Replies that reported the loss have ended since, and their outcomes report missing text.
     if (!isShowing()) note(restored)
   }
 

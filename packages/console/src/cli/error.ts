@@ -1,5 +1,5 @@
 /**
- * What went wrong:
+ * The kind of error:
  * - `usage`: an invalid argument or option.
  * - `missing`: a package that only this command needs, or a session that the server doesn't know.
  * - `unreadable`: a file can't be read, or is not a recording.
@@ -7,7 +7,7 @@
  */
 export type ConsoleErrorType = 'usage' | 'missing' | 'unreadable' | 'unwritable'
 
-/** The package's only error. The message says what failed, with the value, and the cure. */
+/** The package's only error. The message contains the failure, the value and the cure. */
 export class ConsoleError extends Error {
   override readonly name = 'ConsoleError'
   readonly type: ConsoleErrorType

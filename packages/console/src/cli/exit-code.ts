@@ -17,7 +17,7 @@ export const EXIT = {
   readerLeft: 141,
 } as const
 
-/** Completed is 0; failed, stopped and aborted are 1; timed-out is 3, lost is 4. */
+/** The exit code of an outcome: 0 for completed, 1 for failed, stopped and aborted, 3 for timed-out, 4 for lost. */
 export function exitOf(outcome: Outcome | undefined): number {
   switch (outcome) {
     case 'completed':

@@ -4,7 +4,7 @@ import type { ProcessIO } from './process-io.ts'
 export interface EarlyExitOptions {
   /** Called on Control-C. Returns the exit code, or undefined to stay. */
   readonly interrupted: () => number | undefined
-  /** Called on SIGHUP, as `interrupted` is on Control-C. Default: the command ends with 129. */
+  /** Called on SIGHUP. Returns the exit code, or undefined to stay. Default: exits with 129. */
   readonly hungUp?: (() => number | undefined) | undefined
   /** The exit code when the reader of standard output left. Default: 0. */
   readonly readerLeft?: number | undefined

@@ -31,7 +31,7 @@ async function run(args: readonly string[], io: Terminal, clock: () => Promise<C
   }
 }
 
-/** Loads late: a help text needs none of it. */
+/** Loads the module late, because help texts don't need it. */
 async function sayFailure(error: unknown, { stderr, env }: Terminal): Promise<number> {
   const { exitOfError, sayError } = await import('./exit-code.ts')
   stderr.write(`${sayError(error, env)}\n`)

@@ -1,18 +1,18 @@
 import { ConsoleError } from './error.ts'
 import type { Signal, Terminal } from './process-io.ts'
 
-/** One sentence: what can't be written, why, and the cure. */
+/** The error for a failed write, with the reason and the cure. */
 export function unwritable(what: string, cause: unknown): ConsoleError {
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
-  const words = cause instanceof Error ? cause.message : String(cause)
-  const reason = code === 'ENOSPC' ? 'no space left on the device' : words
+  const message = cause instanceof Error ? cause.message : String(cause)
+  const reason = code === 'ENOSPC' ? 'no space left on the device' : message
   return new ConsoleError('unwritable', `${what} can't be written: ${reason}. Make room, or write elsewhere.`, {
     cause,
   })
 }
 
 export interface Stdout {
-  /** The given terminal, but it signals commands to exit when writing fails: SIGPIPE if the reader left, else SIGTERM. */
+  /** The given terminal. Also raises a signal when writing fails: SIGPIPE if the reader left, or else SIGTERM. */
   readonly io: Terminal
   /** Why some output was not written. Undefined if all was. Waits for pending writes. */
   failure(): Promise<ConsoleError | undefined>

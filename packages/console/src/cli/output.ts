@@ -26,7 +26,7 @@ export interface OutputOptions {
   readonly changes?: boolean | undefined
   readonly reasoning?: boolean | undefined
   readonly plain?: boolean | undefined
-  /** Offer to allow a permission even if the server does not say what it would run. */
+  /** Offers to allow a permission even if the server doesn't send its input. */
   readonly allowUnseen?: boolean | undefined
 }
 
@@ -42,27 +42,27 @@ export interface ShowOptions {
 
 /** Where replies go: an interactive terminal view, plain text, or JSON lines. */
 export interface ReplyOutput {
-  /** Standard output carries JSON lines only. */
+  /** Whether standard output carries JSON lines only. */
   readonly lines: boolean
-  /** A person can answer here. */
+  /** Whether a person can answer here. */
   readonly interactive: boolean
   /** Sets the text at the end of the status line. */
   hint(text: string): void
   /** Shows a note beside the replies, or on standard error if standard output carries JSON. */
   note(text: string): void
   observe(reply: Reply): readonly ReplyObserver[]
-  /** A reply is shown that has not settled. */
+  /** Whether a reply is shown that has not settled. */
   showing(): boolean
-  /** What the open replies lack after an outage, in words. */
+  /** Describes the text that open replies lack after an outage. */
   missed(): string
-  /** Writes the line of `--json`, for callers that know better when a reply is complete. */
+  /** Writes the line of `--json`. Called when the reply is complete. */
   print(reply: Reply): void
   /** Resolves when everything that settled is written. */
   settled(): Promise<void>
   stop(): Promise<void>
 }
 
-/** Shows remarks beside the replies: above their tails, or on standard error if standard output carries JSON. */
+/** Shows notes above the tails of replies, or on standard error if standard output carries JSON. */
 export function noteOn(io: ProcessIO, options: OutputOptions): (text: string) => void {
   const { stdout, stderr, env } = io
   const surface = surfaceOf(writesLines(options) ? stderr : stdout, { live: repaints(io, options), env })
@@ -149,8 +149,8 @@ function replyLine(reply: Reply, more: Readonly<Record<string, unknown>> = {}): 
 }
 
 /**
- * One line per change, with its session. Kept small: without wire events; messages come without their parts, children
- * without their replies, and a text that only grew as its `delta`.
+ * One line per change, with its session. Kept small: without wire events, parts of messages and replies of children.
+ * A text that only grew is its `delta`.
  */
 function changeLine(change: Change, reply: Reply): string {
   return jsonLine({ type: change.type, sessionID: reply.sessionID, ...shortChange(change) })

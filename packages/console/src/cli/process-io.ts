@@ -5,7 +5,7 @@ import type { Environment, Output } from '../terminal/surface.ts'
 /** `SIGPIPE` is also raised when the reader of standard output has left. */
 export type Signal = 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'SIGPIPE'
 
-/** What is used of the machine before a command runs: what comes with the core loads late, for the sake of `--help`. */
+/** The streams, environment and signals of the process. Without parts of the core, so that `--help` starts fast. */
 export interface Terminal {
   readonly stdin: Input
   readonly stdout: Output
@@ -15,7 +15,7 @@ export interface Terminal {
   onSignal(signal: Signal, run: () => void): () => void
 }
 
-/** Everything that a command uses of the machine it runs on. */
+/** Everything that a command uses of its process. */
 export interface ProcessIO extends Terminal {
   readonly clock: Clock
 }

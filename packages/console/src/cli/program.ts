@@ -9,9 +9,9 @@ import { ConsoleError } from './error.ts'
 import type { ProcessIO, Terminal } from './process-io.ts'
 import { DEFAULT_URL } from './server-url.ts'
 
-export interface ProgramOptions {
+export interface ProgramSetup {
   readonly io: Terminal
-  /** What a command runs with. */
+  /** Loads the process's IO for a command. */
   readonly ready: () => Promise<ProcessIO>
   readonly version: string
   readonly exit: (code: number) => void
@@ -36,7 +36,7 @@ Environment:
   NO_COLOR, CI, TERM=dumb                              plain text, nothing repainted`
 
 /** Every command with its options and help. Throws a `CommanderError` instead of ending the process. */
-export function createProgram({ io, ready, version, exit }: ProgramOptions): Command {
+export function createProgram({ io, ready, version, exit }: ProgramSetup): Command {
   const program = new Command('reply')
     .description('Show agents at work in your terminal: watch sessions, send prompts, record and replay.')
     .version(version)
@@ -274,7 +274,7 @@ function parseAsks(text: string): 'wait' | 'reject' {
 
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const
 
-/** `90`, `90s`, `5m`, `1h`, `500ms`; a bare number is seconds. */
+/** Parses `90s`, `5m`, `1h`, `500ms` or `90`. A bare number is seconds. Returns ms. */
 export function parseDuration(text: string): number {
   const [, value = '', unit = 's'] = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text.trim()) ?? []
   const ms = value === '' ? 0 : Number(value) * (isUnit(unit) ? UNITS[unit] : 0)
@@ -282,7 +282,7 @@ export function parseDuration(text: string): number {
   throw new ConsoleError('usage', `"${text}" is not a duration. Use for example 90s, 5m or 1h.`)
 }
 
-/** A factor above 0. */
+/** Parses a factor above 0. */
 export function parseSpeed(text: string): number {
   const factor = Number(text.trim().replace(/x$/, ''))
   if (Number.isFinite(factor) && factor > 0) return factor
@@ -292,7 +292,7 @@ export function parseSpeed(text: string): number {
   )
 }
 
-/** `provider/model`; the model's name may contain slashes. */
+/** Parses `provider/model`. The model's name may contain slashes. */
 export function parseModel(text: string): { providerID: string; modelID: string } {
   const slash = text.indexOf('/')
   if (slash > 0 && slash < text.length - 1) return { providerID: text.slice(0, slash), modelID: text.slice(slash + 1) }
@@ -303,13 +303,13 @@ function isUnit(unit: string): unit is keyof typeof UNITS {
   return unit in UNITS
 }
 
-/** The name of a bridge, which is that of its folder. */
+/** The name of a bridge and of its folder. */
 function parseName(text: string): string {
   if (/^[A-Za-z\d][\w.-]*$/.test(text)) return text
   throw new ConsoleError('usage', `"${text}" is not a name. Use letters, digits, ".", "-" and "_".`)
 }
 
-/** `9464` on this computer alone, or `0.0.0.0:9464`, `[::]:9464`. */
+/** Parses `9464`, which listens on this computer only, `0.0.0.0:9464` or `[::]:9464`. */
 export function parseListen(text: string): { host: string; port: number } {
   const [, host = '127.0.0.1', digits = ''] = /^(?:(\[[\da-f:.]+\]|[\w.-]+):)?(\d{1,5})$/i.exec(text.trim()) ?? []
   const port = Number(digits)

@@ -24,8 +24,8 @@ const LEAVE_MS = 5_000
 
 /**
  * Sends one prompt and shows its reply to the end. The first Control-C aborts the reply on the server and still shows
- * how it ended; the second leaves at once. SIGTERM, SIGHUP and a reader that left abort it, then leave; a run that another client began
- * continues.
+ * how it ended. The second exits at once. SIGTERM, SIGHUP and a closed pipe abort it, then exit. A run that another
+ * client started continues.
  */
 export async function runPrompt(conversation: PromptRun, io: ProcessIO): Promise<number> {
   const { opencode, output, request, timeoutMs, asks } = conversation

@@ -21,7 +21,7 @@ export interface ServerAddress {
 }
 
 /**
- * The server's address. A URL's own credentials take precedence; the service's password goes to the service alone, and
+ * The server's address. Credentials in the URL take precedence. The service's password is only sent to the service, and
  * the environment's to any other server.
  */
 export function addressOf({ url: given }: ServerOptions, env: Environment): ServerAddress {

@@ -165,7 +165,7 @@ const BULLET = span('• ', 'dim')
 const CHECKED = span('[x] ', 'dim')
 const UNCHECKED = span('[ ] ', 'dim')
 
-/** Removes the checkbox, which is drawn as the item's bullet. In a loose item it is inside the first paragraph. */
+/** Removes the checkbox, because the item's bullet shows it. In a loose item it is inside the first paragraph. */
 function withoutCheckbox(tokens: Inside): Inside {
   return knownTokens(tokens).filter((token) => token.type !== 'checkbox')
 }
@@ -205,7 +205,7 @@ function inlineToken(token: Token, tones: readonly Tone[]): Span[] {
     case 'html':
       return /^<br\s*\/?>$/i.test(token.raw.trim()) ? [span('\n', ...tones)] : [span(token.raw, ...tones, 'dim')]
     default:
-      // Blocks don't occur inside a line. If the lexer ever says so, show their source.
+      // Blocks don't occur inside a line. If the lexer returns one, show its source.
       return [span(token.raw, ...tones)]
   }
 }
@@ -267,7 +267,7 @@ function longest(cell: Line): number {
   return Math.max(0, ...wrap(cell, Number.POSITIVE_INFINITY).map(widthOf))
 }
 
-/** Narrow columns keep what they want; wide ones share the rest evenly. */
+/** Narrow columns get their full width. Wide ones share the rest evenly. */
 function share(wanted: readonly number[], room: number): readonly number[] | undefined {
   const widths = wanted.map(() => 0)
   let left = room

@@ -1,7 +1,7 @@
 import type { Reply } from '@reply/core'
 import { cleanLine } from './sanitize.ts'
 
-const WORDS = 40
+const MAX_LENGTH = 40
 const REMEMBERED = 500
 
 // OpenCode's placeholder until a model has found a title: "New session - 2026-01-31T12:00:00.000Z".
@@ -9,7 +9,7 @@ const PLACEHOLDER = /^(?:New|Child) session - \d{4}-\d\d-\d\d/
 
 /** The label of a reply: its session's title, else the beginning of its prompt, else the session's id. */
 export function labelOf({ title, prompt, sessionID }: Pick<Reply, 'title' | 'prompt' | 'sessionID'>): string {
-  return givenTitle(title) ?? firstWords(prompt?.text ?? '') ?? cleanLine(sessionID)
+  return givenTitle(title) ?? beginningOf(prompt?.text ?? '') ?? cleanLine(sessionID)
 }
 
 /** A real title, not OpenCode's placeholder, in one line. */
@@ -33,10 +33,10 @@ export function createLabels(): (reply: Reply) => string {
   }
 }
 
-function firstWords(text: string): string | undefined {
-  const words = cleanLine(text)
-  if (words.length <= WORDS) return words === '' ? undefined : words
-  const cut = words.slice(0, WORDS)
+function beginningOf(text: string): string | undefined {
+  const line = cleanLine(text)
+  if (line.length <= MAX_LENGTH) return line === '' ? undefined : line
+  const cut = line.slice(0, MAX_LENGTH)
   const space = cut.lastIndexOf(' ')
-  return `${(space > WORDS / 2 ? cut.slice(0, space) : cut).trimEnd()} …`
+  return `${(space > MAX_LENGTH / 2 ? cut.slice(0, space) : cut).trimEnd()} …`
 }

@@ -94,7 +94,7 @@ export function fit(row: Line, end: Line, width: number): Line {
 /**
  * Breaks at line feeds, then at spaces and beside wide characters, then anywhere.
  *
- * `lead` precedes the first row and `hang` (default: `lead`) the others; both count as width. Spaces at a break are
+ * `lead` precedes the first row and `hang` (default: `lead`) the others. Both count as width. Spaces at a break are
  * dropped. Every row has at least one character, so a width smaller than the lead overflows.
  */
 export function wrap(spans: Line, width: number, lead: Line = [], hang: Line = lead): readonly Line[] {
@@ -108,7 +108,7 @@ export function wrap(spans: Line, width: number, lead: Line = [], hang: Line = l
       const end = breakOf(cells, start, Math.max(1, width - widthOf(before)))
       rows.push([...before, ...spansOf(cells, start, end)])
       start = end
-      // Spaces at a break belong to neither row; those at the start of a line are indentation and stay.
+      // Spaces at a break belong to neither row. Those at the start of a line are indentation and stay.
       while (cells[start]?.text === ' ') start++
     } while (start < cells.length)
   }

@@ -10,14 +10,14 @@ export interface Input extends Readable {
   setRawMode?(on: boolean): unknown
 }
 
-/** Shares the keys: the first to ask has them until it lets go. */
+/** Shares the keys. The first to request them has them until it leaves. */
 export interface Keyboard {
   /**
    * Stops the terminal from echoing keys. Control-C calls `interrupt`. Returns a function that releases the keyboard.
    */
   hold(interrupt: () => void): () => void
-  /** Queues for the keys; `onFocus` is called when it is this one's turn. */
-  focus(want: { onKey: (key: Key) => void; onFocus: () => void }): Focus
+  /** Queues for the keys. `onFocus` is called when it gets them. */
+  focus(listener: { onKey: (key: Key) => void; onFocus: () => void }): Focus
 }
 
 export interface Focus {
@@ -36,13 +36,13 @@ export function keyboardOf(stdin: Input): Keyboard {
   return keyboard
 }
 
-interface Want {
+interface KeyListener {
   readonly onKey: (key: Key) => void
   readonly onFocus: () => void
 }
 
 function createKeyboard(stdin: Input): Keyboard {
-  const wants: Want[] = []
+  const queue: KeyListener[] = []
   const holders = new Set<{ interrupt: () => void }>()
   let decoder = new StringDecoder('utf8')
 
@@ -50,7 +50,7 @@ function createKeyboard(stdin: Input): Keyboard {
     const text = typeof chunk === 'string' ? chunk : decoder.write(chunk)
     for (const key of keysOf(text)) {
       if (key.type === 'interrupt') for (const { interrupt } of [...holders]) interrupt()
-      else wants[0]?.onKey(key)
+      else queue[0]?.onKey(key)
     }
   }
 
@@ -71,16 +71,16 @@ function createKeyboard(stdin: Input): Keyboard {
         stdin.setRawMode?.(false)
       }
     },
-    focus(want) {
-      wants.push(want)
-      if (wants[0] === want) want.onFocus()
+    focus(listener) {
+      queue.push(listener)
+      if (queue[0] === listener) listener.onFocus()
       return {
-        has: () => wants[0] === want,
+        has: () => queue[0] === listener,
         leave() {
-          const at = wants.indexOf(want)
+          const at = queue.indexOf(listener)
           if (at < 0) return
-          wants.splice(at, 1)
-          if (at === 0) wants[0]?.onFocus()
+          queue.splice(at, 1)
+          if (at === 0) queue[0]?.onFocus()
         },
       }
     },

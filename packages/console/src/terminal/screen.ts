@@ -4,7 +4,7 @@ import type { Output, Park, Picture, Size, Surface } from './surface.ts'
 const HIDE = '\u001b[?25l'
 const SHOW = '\u001b[?25h'
 // Rows of the tail must never wrap, or the rows to move up would be miscounted. If a terminal draws a character wider
-// than Unicode says, the row's end is cut instead.
+// than Unicode defines, the row's end is cut instead.
 const NO_WRAP = '\u001b[?7l'
 const WRAP = '\u001b[?7h'
 const ERASE_ROW = '\u001b[K'

@@ -12,7 +12,7 @@ export interface Output extends Writable {
   readonly rows?: number
 }
 
-/** What one reply draws. */
+/** The rows of one reply. */
 export interface Picture {
   /** Finished rows, in order. They are written once and scroll away. */
   readonly commit: readonly Line[]
@@ -22,21 +22,21 @@ export interface Picture {
   readonly footer: readonly Line[]
 }
 
-/** What `ask` and `view` need to lay out rows. */
+/** The size of the terminal. */
 export interface Size {
   readonly columns: number
   readonly rows: number
 }
 
-/** Where pictures are drawn. Several replies may share one; each has its own region. */
+/** Where pictures are drawn. Several replies may share one, each with its own region. */
 export interface Surface {
   readonly live: boolean
   size(): Size
-  /** The stream is behind: draw again after `redraw`. Drawing anyway loses nothing. */
+  /** Whether the stream is behind. Then draw again after `redraw`. Drawing anyway loses nothing. */
   congested(): boolean
-  /** More than one reply is drawn on it now. */
+  /** Whether more than one reply is drawn on it. */
   shared(): boolean
-  /** Why writing stopped, once the stream failed, such as when the reader of a pipe left. */
+  /** Why writing failed, for example because the reader of a pipe left. Undefined if it didn't. */
   broken(): string | undefined
   /** Writes rows that belong to no reply, above every tail. */
   note(rows: readonly Line[]): void
@@ -45,9 +45,9 @@ export interface Surface {
 
 export interface Region {
   draw(picture: Picture): void
-  /** Another region committed rows after this one did. */
+  /** Whether another region committed rows after this one. */
   interrupted(): boolean
-  /** Removes the region's tail; committed rows stay. */
+  /** Removes the region's tail. Committed rows stay. */
   close(): void
 }
 
@@ -74,9 +74,9 @@ export function isLive(stdout: Output, env: Environment): boolean {
 /**
  * The row of the tail where the cursor rests, so that a resize leaves it in a known place.
  *
- * `first`: no rows have to be counted. Right for tmux, which keeps the cursor on its row, and for terminals that don't
+ * `first` needs no counting of rows. Right for tmux, which keeps the cursor on its row, and for terminals that don't
  * re-flow (xterm, the Linux console, GNU screen). `last`, for all others: xterm.js, used in many editors, moves the
- * cursor down by the rows that wrapped below it; with nothing below it, the wrapped rows above can be counted.
+ * cursor down by the rows that wrapped below it. With nothing below it, the wrapped rows above can be counted.
  */
 export function parkOf(env: Environment): Park {
   const first = isSet(env.TMUX) || isSet(env.XTERM_VERSION) || isSet(env.STY) || env.TERM === 'linux'

@@ -1,6 +1,6 @@
 import type { Line } from '../format/styled-line.ts'
 
-/** What was committed. It can't be taken back, so nothing is shown twice, and a contradiction gets a note. */
+/** The committed blocks. They can't be taken back, so nothing is shown twice, and a contradiction gets a note. */
 export interface Committed {
   /** The keys of committed blocks. */
   readonly keys: ReadonlySet<string>
@@ -11,7 +11,7 @@ export interface Committed {
 /** A piece of the view, from top to bottom. */
 export interface Block {
   readonly key: string
-  /** It will not change any more. */
+  /** Whether it can no longer change. */
   readonly final: boolean
   /** Committed at once, even before unfinished blocks above it. */
   readonly urgent?: true
@@ -23,7 +23,7 @@ export interface Block {
   readonly slice?: { readonly partID: string; readonly start: number; readonly source: string }
 }
 
-/** The only state of what was shown. Call `add` after writing the block to the stream. */
+/** The only record of shown blocks. Call `add` after writing the block to the stream. */
 export function createCommitted(): Committed & { add(block: Block): void } {
   const keys = new Set<string>()
   const texts = new Map<string, string>()
@@ -39,7 +39,7 @@ export function createCommitted(): Committed & { add(block: Block): void } {
   }
 }
 
-/** The kind of block above the next row. Undefined if there is none. */
+/** The kind of block above the next row. Undefined at the top. */
 export type Above = Block['kind'] | undefined
 
 /**

@@ -9,13 +9,13 @@ import { type ViewOptions, view } from './view.ts'
 
 export interface ComposeOptions extends ViewOptions {
   readonly size: Size
-  /** This is the last picture: everything is committed. */
+  /** Whether this is the last picture, in which everything is committed. */
   readonly ended: boolean
   readonly asked: Asked | undefined
   readonly above: Above
-  /** Another reply's rows stand above. */
+  /** Whether another reply's rows are above. */
   readonly interrupted: boolean
-  /** Other replies are on the same screen now. */
+  /** Whether other replies are on the same screen. */
   readonly shared: boolean
   /** The reply's name among others. */
   readonly label: string
@@ -26,13 +26,13 @@ export interface Composition {
   readonly picture: Picture
   /** The blocks that `picture.commit` consists of. */
   readonly committed: readonly Block[]
-  /** What is above the next rows after this commit. */
+  /** The kind of block above the next rows after this commit. */
   readonly above: Above
   /** The key of the ask that can be read completely once this is painted. */
   readonly offered: string | undefined
 }
 
-/** What to commit and what to repaint, of everything not shown yet. */
+/** Divides everything that is not shown yet into rows to commit and rows to repaint. */
 export function compose(reply: Reply, options: ComposeOptions): Composition {
   const { live, size, ended, asked, shown, interrupted, label, now, width, hint } = options
   const { commit, rest } = choose(view(reply, options), ended)

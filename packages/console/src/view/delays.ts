@@ -15,7 +15,7 @@ export interface Delay {
   readonly passing: boolean
   /** Text above it continues below it, so the note doesn't wait for that text. In a log, notes never wait. */
   readonly ahead: boolean
-  /** The part that it came after; absent before the first one. */
+  /** The part that precedes it. Absent before the first one. */
   readonly after: string | undefined
 }
 

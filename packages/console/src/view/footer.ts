@@ -14,7 +14,7 @@ export interface FooterOptions {
   readonly width: number
   readonly rows: number
   readonly asked: Placed | undefined
-  /** There are rows above the footer. */
+  /** Whether there are rows above the footer. */
   readonly gap: boolean
   readonly label: string | undefined
   readonly hint: string | undefined
@@ -22,7 +22,7 @@ export interface FooterOptions {
 
 const TODO_ROWS = 7
 
-/** What stays in view below the reply: the checklist as far as it fits, the ask, and the status. */
+/** The rows that stay in view below the reply: the checklist as far as it fits, the ask, and the status. */
 export function footerLines(reply: Reply, options: FooterOptions): readonly Line[] {
   const { now, width, rows, asked, gap, label, hint } = options
   const ask = asked === undefined ? [] : [...asked.question, ...asked.input]
@@ -35,7 +35,7 @@ export function footerLines(reply: Reply, options: FooterOptions): readonly Line
 /**
  * One row: the activity, the elapsed time, the step, and how full the context is.
  *
- * If it doesn't fit, the context goes first, then the step; then the activity is cut.
+ * If it doesn't fit, the context is dropped first, then the step. Then the activity is cut.
  */
 function statusLine(
   reply: Reply,

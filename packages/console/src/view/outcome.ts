@@ -5,7 +5,7 @@ import { cleanLine } from '../format/sanitize.ts'
 import { type Line, line, span, wrap } from '../format/styled-line.ts'
 import { SYMBOLS } from '../format/symbols.ts'
 
-/** How the reply ended: the outcome, what it used, and what to do about it. Empty until it has settled. */
+/** The rows for the end of a reply: the outcome, the usage, and a cure. Empty until it has settled. */
 export function outcomeLines(reply: Reply, width: number): readonly Line[] {
   const ending = endingOf(reply)
   if (ending === undefined) return []
@@ -57,7 +57,7 @@ export function failureText({ reason }: Extract<Ending, { type: 'failed' }>, err
 function notesOf(ending: Ending, error: ReplyFailure | undefined): readonly string[] {
   switch (ending.type) {
     case 'completed':
-      // People would wait for more.
+      // Without this note, people would wait for more.
       return ending.noText ? [texts.noText(ending.noText)] : []
     case 'stopped':
       return ['Send another prompt to continue.']

@@ -7,15 +7,15 @@ import type { Block, Committed } from './blocks.ts'
 interface Options {
   readonly shown: Committed
   readonly width: number
-  /** Rendered rows for a terminal; otherwise the Markdown source. */
+  /** Whether to render rows for a terminal. Otherwise the Markdown source is shown. */
   readonly live: boolean
 }
 
 /**
- * The part of this text that is not on the screen yet, cut at its Markdown blocks. All but the last block of an open
+ * The part of a text that is not on the screen yet, cut at its Markdown blocks. All but the last block of an open
  * text are final.
  *
- * If the text no longer begins with what was shown, a note says so and the whole text follows.
+ * If the text no longer begins with the shown text, a note is added and the whole text follows.
  */
 export function textBlocks(part: TextPart | ReasoningPart, options: Options): readonly Block[] {
   const { shown } = options
@@ -90,7 +90,7 @@ const FENCE = /^ {0,3}(?:`{3,}|~{3,})[^\n]*\n/
 const TABLE_HEAD = /^ {0,3}\|[^\n]*\n {0,3}(?=[^\n-]*-)[|: \t-]+\r?\n/
 
 /**
- * The end of a long growing block: only its last rows fit on a screen, and laying out all of it gets slower with each
+ * The end of a long growing block. Only its last rows fit on a screen, and laying out all of it gets slower with each
  * word. A fence keeps its first line and a table its head, so that the end is still read as code or as rows. Column
  * widths and numbers of nested items may differ from those in the whole block, which is shown once it is complete.
  */

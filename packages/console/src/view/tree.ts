@@ -27,7 +27,7 @@ export function toolBlocks(part: ToolPart, reply: Reply, options: TreeOptions): 
   const before = asks.flatMap((ask) => askBlocks(ask, reply, options))
   const child = reply.children.find((candidate) => candidate.callID === part.callID)
   if (child) return [...before, ...childBlocks(child, part, reply, options)]
-  if (isSaidElsewhere(part, asks)) return before
+  if (isShownElsewhere(part, asks)) return before
   return [...before, row(`tool:${part.id}`, part.status !== 'open', toolLine(part, { reply, ...options }))]
 }
 
@@ -63,7 +63,7 @@ function held(reply: Reply): (block: Block) => Block {
 }
 
 /** The checklist or the answered question shows what these calls did, so only a failure gets a row. */
-function isSaidElsewhere(part: ToolPart, asks: readonly Ask[]): boolean {
+function isShownElsewhere(part: ToolPart, asks: readonly Ask[]): boolean {
   if (asks.some((ask) => ask.type === 'question')) return true
   if (isTodoTool(part.tool) || part.tool === 'question') return part.state.status !== 'error'
   return false
@@ -73,14 +73,14 @@ function askBlocks(ask: Ask, reply: Reply, { width, live, root }: TreeOptions): 
   const key = `ask:${ask.requestID}`
   const asking = (): readonly Line[] => askLines(ask, { width, reply, allowUnseen: false })
   const twin = twinOf(ask, root)
-  // A terminal shows a pending ask in its footer; a log must print it at once.
+  // A terminal shows a pending ask in its footer. A log must print it at once.
   const asked: readonly Block[] =
     live || twin !== undefined
       ? []
       : [{ ...row(`${key}:asked:${contentOf(ask)}`, true, []), urgent: true, gap: 'always', lines: asking() }]
   const open = ask.status === 'pending' || twin?.status === 'pending'
-  const said = open || (twin !== undefined && isSameEnd(ask, twin))
-  return [...asked, { ...row(key, !open, []), lines: said ? [] : closedLines(ask, width) }]
+  const isShown = open || (twin !== undefined && isSameEnd(ask, twin))
+  return [...asked, { ...row(key, !open, []), lines: isShown ? [] : closedLines(ask, width) }]
 }
 
 /** An answer given to both asks is shown once. */

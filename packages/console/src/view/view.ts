@@ -12,7 +12,7 @@ import { strayAsks, strayChildren, toolBlocks } from './tree.ts'
 export interface ViewOptions {
   /** In ms since the epoch. */
   readonly now: number
-  /** Columns; infinite if rows don't wrap. */
+  /** Columns. Infinite if rows don't wrap. */
   readonly width: number
   /** True for a terminal that is repainted. False for append-only output, which must contain everything. */
   readonly live: boolean

@@ -9,7 +9,7 @@ import { type ConfigChoice, configPathOf, type ListenAddress, loadBridge } from 
 
 export interface BridgeInitOptions extends ConfigChoice {
   readonly force?: boolean
-  /** Where to hear the pairing code on a channel that brings messages as requests. */
+  /** Where to receive the pairing code on a webhook channel. */
   readonly listen?: ListenAddress
 }
 
@@ -24,24 +24,24 @@ export async function bridgeInit(options: BridgeInitOptions, io: ProcessIO): Pro
     log.success(`Start it: npx reply bridge${argumentsFor(written, options, path)}`, { output: io.stdout })
     return EXIT.done
   } catch (error) {
-    if (error instanceof GivenUp) return EXIT.interrupted
+    if (error instanceof Cancelled) return EXIT.interrupted
     throw error
   }
 }
 
-/** How the same config is found again. The first time it may have gone elsewhere. */
+/** The arguments that select the written config, which may be in another place than asked for. */
 function argumentsFor(written: string, { name, config }: ConfigChoice, path: string): string {
   if (config !== undefined || written !== resolve(path)) return ` --config ${written}`
   return name === 'bridge' ? '' : ` --name ${name}`
 }
 
 /** Control-C at a question. */
-class GivenUp extends Error {}
+class Cancelled extends Error {}
 
 function terminalQuestions({ stdin: input, stdout: output }: ProcessIO): Questions {
   /** Closes the question that is open. */
   let close: (() => void) | undefined
-  /** What was said while a question was open: the two would be written over each other. */
+  /** Lines held back while a question is open, because they would overwrite each other. */
   const waiting: string[] = []
   return { text: ask, secret, choose, say }
 
@@ -71,7 +71,7 @@ function terminalQuestions({ stdin: input, stdout: output }: ProcessIO): Questio
     const options = choices.map(({ value, label }) => ({ value: String(value), label }))
     const chosen = given(await select({ message, options, input, output }))
     const found = choices.find(({ value }) => value === chosen)
-    if (!found) throw new GivenUp()
+    if (!found) throw new Cancelled()
     return found.value
   }
 
@@ -85,5 +85,5 @@ function terminalQuestions({ stdin: input, stdout: output }: ProcessIO): Questio
 function given(answer: string | symbol, signal?: AbortSignal): string {
   if (!isCancel(answer)) return String(answer)
   signal?.throwIfAborted()
-  throw new GivenUp('Given up.')
+  throw new Cancelled('Cancelled.')
 }

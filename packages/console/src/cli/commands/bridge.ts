@@ -14,13 +14,13 @@ export interface ConfigChoice {
 }
 
 export interface BridgeCommandOptions extends ConfigChoice {
-  /** Where to serve webhooks, and health and metrics unless `listenHealth` says where. */
+  /** The address for webhooks, and for health and metrics unless `listenHealth` is set. */
   readonly listen?: ListenAddress
-  /** Where to serve health and metrics alone. */
+  /** A separate address for health and metrics. */
   readonly listenHealth?: ListenAddress
-  /** Names by which health and metrics may be requested, besides `localhost` and IP addresses. */
+  /** Host names that requests for health and metrics may use, besides `localhost` and IP addresses. */
   readonly allowHost?: readonly string[]
-  /** JSON lines on standard output, in place of text on standard error. */
+  /** Writes JSON lines to standard output, instead of text to standard error. */
   readonly log?: boolean
 }
 
@@ -30,23 +30,23 @@ export interface ListenAddress {
 }
 
 /**
- * Connects chats with servers until Control-C. Ends with 1 if another process takes over its state. SIGHUP without a
- * terminal reads the people of the config anew.
+ * Connects chats with servers until Control-C. Exits with 1 if another process takes over its state. SIGHUP without a
+ * terminal reloads the people of the config.
  */
 export async function bridge(options: BridgeCommandOptions, io: ProcessIO): Promise<number> {
   const { listen, listenHealth, log } = options
   const { openBridge, bridgeLog, bridgeMetrics, serveBridge } = await loadBridge()
   const path = await configPathOf(options, io)
-  const say = (words: string): void => void io.stderr.write(`reply: ${clean(words)}\n`)
-  let isOver = (_: number): void => {}
-  const over = new Promise<number>((resolve) => {
-    isOver = resolve
+  const say = (message: string): void => void io.stderr.write(`reply: ${clean(message)}\n`)
+  let end = (_: number): void => {}
+  const stopped = new Promise<number>((resolve) => {
+    end = resolve
   })
   let reload = (): void => {}
   const left = listenForExit(io, {
     interrupted: () => EXIT.done,
     hungUp: () => {
-      // A terminal that closes ends the command. A service is told to read its config.
+      // SIGHUP means that the terminal closed, or that a service should reload its config.
       if (io.stdin.isTTY) return EXIT.hungUp
       reload()
       return undefined
@@ -54,7 +54,7 @@ export async function bridge(options: BridgeCommandOptions, io: ProcessIO): Prom
   })
   try {
     const metrics = (listen ?? listenHealth) && bridgeMetrics()
-    const told = log
+    const outputs = log
       ? bridgeLog({ destination: io.stdout })
       : {
           observers: [],
@@ -65,21 +65,21 @@ export async function bridge(options: BridgeCommandOptions, io: ProcessIO): Prom
       path,
       env: io.env,
       clock: io.clock,
-      ...told,
-      observers: [...(told.observers ?? []), ...(metrics ? [metrics.observe] : [])],
+      ...outputs,
+      observers: [...(outputs.observers ?? []), ...(metrics ? [metrics.observe] : [])],
       onEnd: ({ message }) => {
         say(message)
-        isOver(EXIT.failed)
+        end(EXIT.failed)
       },
     })
     reload = () => void opened.reload()
     const served: ServedBridge[] = []
     try {
-      for (const one of doorsOf(options)) {
+      for (const one of addressesOf(options)) {
         served.push(await serveBridge({ bridge: opened, metrics, ...one }))
-        told.onNotice?.(`Serving ${served.at(-1)?.url}${paths[one.serves]}.`)
+        outputs.onNotice?.(`Serving ${served.at(-1)?.url}${paths[one.serves]}.`)
       }
-      const ended = Promise.race([left.code, over])
+      const ended = Promise.race([left.code, stopped])
       const code = await Promise.race([
         opened
           .start()
@@ -103,19 +103,19 @@ const paths = {
   health: '/healthz, /readyz and /metrics',
 } as const
 
-/** What to serve where. */
-function doorsOf({ listen, listenHealth, allowHost: allowedHosts }: BridgeCommandOptions) {
+/** What to serve at each address. */
+function addressesOf({ listen, listenHealth, allowHost: allowedHosts }: BridgeCommandOptions) {
   const main = listen && ({ ...listen, allowedHosts, serves: listenHealth ? 'webhooks' : 'all' } as const)
   const health = listenHealth && ({ ...listenHealth, allowedHosts, serves: 'health' } as const)
   return [main, health].filter((one) => one !== undefined)
 }
 
-/** Checks each part of the config, and says what is missing. Ends with 1 if a bridge could not use all of it. */
+/** Checks each part of the config, and prints what is missing. Exits with 1 if a bridge could not use all of it. */
 export async function checkConfig(options: ConfigChoice, io: ProcessIO): Promise<number> {
   const { checkBridge } = await loadBridge()
   const checked = await checkBridge({ path: await configPathOf(options, io), env: io.env, clock: io.clock })
   for (const { part, isUsable, found } of checked) {
-    // A config's faults are a list.
+    // A config may have several errors, one per line.
     const lines = clean(found).trim().split('\n').join('\n  ')
     io.stdout.write(`${isUsable ? '✓' : '✗'} ${cleanLine(part)}: ${lines}\n`)
   }
@@ -123,21 +123,21 @@ export async function checkConfig(options: ConfigChoice, io: ProcessIO): Promise
 }
 
 export interface FailedCommandOptions extends ConfigChoice {
-  /** The key of rows to forget. */
+  /** The key of the row to delete. */
   readonly forget?: string
 }
 
 /**
- * Lists permanent failures and what still waits, also beside a running bridge. Ends with 1 if anything failed. With `forget` it
- * only forgets rows that were put aside, and ends with 1 if there is none.
+ * Lists permanent failures and pending items, also while a bridge runs. Exits with 1 if anything failed. `forget` only
+ * deletes a row that was set aside, and exits with 1 if it isn't listed.
  */
 export async function listFailures({ forget, ...options }: FailedCommandOptions, io: ProcessIO): Promise<number> {
   const { listFailed, forgetRow } = await loadBridge()
   const which = { path: await configPathOf(options, io), env: io.env }
   if (forget !== undefined) {
     const count = await forgetRow({ ...which, key: forget })
-    const words = count === 1 ? '1 row was forgotten.' : `${count} rows were forgotten.`
-    io.stdout.write(`${count === 0 ? `No row ${cleanLine(forget)} is listed.` : words}\n`)
+    const result = count === 1 ? '1 row was forgotten.' : `${count} rows were forgotten.`
+    io.stdout.write(`${count === 0 ? `No row ${cleanLine(forget)} is listed.` : result}\n`)
     return count === 0 ? EXIT.failed : EXIT.done
   }
   const failed = await listFailed(which)
@@ -168,7 +168,7 @@ export async function loadBridge(): Promise<typeof import('@reply/bridge')> {
   }
 }
 
-/** Without --listen, the command has no server that a platform could reach. */
+/** Throws for webhook channels, because without --listen the command has no server that a platform could reach. */
 function refuseWebhooks(names: readonly string[]): void {
   if (names.length === 0) return
   const cure = 'Add --listen, set the channel to polling or a socket, or call openBridge() in your own server.'

@@ -60,12 +60,12 @@ export async function demo(scenario: string | undefined, options: DemoCommandOpt
     }
     return await Promise.race([play(started, talk, options, io), left.code])
   } finally {
-    await Promise.race([stopped(starting), patience(io)])
+    await Promise.race([stopped(starting), stopTimeout(io)])
     left.stop()
   }
 }
 
-/** The server can be stopped only after it has started; if starting fails, there is nothing to stop. */
+/** Stops the server once it has started. Does nothing if the start fails. */
 async function stopped(starting: ReturnType<Testing['startDemo']>): Promise<void> {
   await starting.then(
     (started) => started.stop(),
@@ -73,8 +73,8 @@ async function stopped(starting: ReturnType<Testing['startDemo']>): Promise<void
   )
 }
 
-/** Starting may take as long as a download; anything left then ends with the process. */
-function patience({ clock }: ProcessIO): Promise<void> {
+/** Limits the wait for a start, which may include a download. Remaining work ends with the process. */
+function stopTimeout({ clock }: ProcessIO): Promise<void> {
   return new Promise((resolve) => void clock.after(STOP_MS, resolve))
 }
 

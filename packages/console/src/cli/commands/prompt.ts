@@ -23,8 +23,8 @@ export interface PromptCommandOptions extends ServerOptions, OutputOptions {
 export async function prompt(text: string, options: PromptCommandOptions, io: ProcessIO): Promise<number> {
   if (options.via !== undefined && options.url !== undefined)
     throw new ConsoleError('usage', '--via starts an agent and --url names a server. Use one of them.')
-  const words = text === '-' ? await readAll(io.stdin) : text
-  if (words.trim() === '') throw new ConsoleError('usage', 'The prompt is empty. Add some text.')
+  const content = text === '-' ? await readAll(io.stdin) : text
+  if (content.trim() === '') throw new ConsoleError('usage', 'The prompt is empty. Add some text.')
   const opencode = await openServer(options, io, noteOn(io, options), {
     isShowing: () => output.showing(),
     missed: () => output.missed(),
@@ -33,19 +33,19 @@ export async function prompt(text: string, options: PromptCommandOptions, io: Pr
   try {
     const { session, agent, model, file, timeoutMs } = options
     const request = {
-      text: words,
+      text: content,
       ...(session === undefined ? {} : { sessionID: session }),
       ...(agent === undefined ? {} : { agent }),
       ...(model === undefined ? {} : { model }),
       ...(file === undefined ? {} : { files: await Promise.all(file.map(attachment)) }),
     }
     const asks = output.interactive ? undefined : (options.asks ?? 'reject')
-    return await runPrompt({ opencode, output, request, timeoutMs, asks, onEnd: sayHowToGoOn }, io)
+    return await runPrompt({ opencode, output, request, timeoutMs, asks, onEnd: noteHowToContinue }, io)
   } finally {
     await opencode.close()
   }
 
-  function sayHowToGoOn({ sessionID, outcome }: Reply): void {
+  function noteHowToContinue({ sessionID, outcome }: Reply): void {
     // An agent's session ends with it.
     if (!output.interactive || options.via !== undefined || options.session !== undefined) return
     if (outcome === 'failed' || outcome === 'lost') return
@@ -68,10 +68,10 @@ const TYPES: Readonly<Record<string, string>> = {
   '.webp': 'image/webp',
 }
 
-/** Sends a local file's content, as the server may run on another machine. */
+/** Attaches a local file's content, because the server may run on another machine. */
 async function attachment(path: string): Promise<PromptFile> {
   const bytes = await readFile(path).catch((cause: unknown) => {
-    throw new ConsoleError('usage', `The file ${path} can't be read: check its name and permissions.`, {
+    throw new ConsoleError('usage', `The file ${path} can't be read. Check its name and permissions.`, {
       cause,
     })
   })

@@ -71,7 +71,7 @@ interface Target {
   readonly stream: Output
   /** Rejects when writing fails. */
   readonly failed: Promise<never>
-  /** Resolves when everything is written; rejects if that fails. */
+  /** Resolves when everything is written. Rejects if writing fails. */
   close(): Promise<void>
 }
 
@@ -97,7 +97,7 @@ async function openFile(file: string, force: boolean): Promise<Target> {
   const failed = new Promise<never>((_, reject) => {
     stream.on('error', (cause) => reject(unwritable(file, cause)))
   })
-  // It may fail before it is awaited; `close` reports that failure.
+  // `close` reports a failure that happens before this is awaited.
   failed.catch(() => {})
   return {
     stream,

@@ -15,8 +15,7 @@ export interface ReplayCommandOptions extends OutputOptions {
 }
 
 /**
- * Shows recordings as if they happened now. Exits with 0 whatever the replies' outcomes; an unreadable file is an
- * error.
+ * Shows recordings as if they happened now. Exits with 0 for any outcome of the replies. Throws for an unreadable file.
  */
 export async function replay(files: readonly string[], options: ReplayCommandOptions, io: ProcessIO): Promise<number> {
   const left = listenForExit(io, { interrupted: () => EXIT.interrupted })

@@ -3,9 +3,9 @@ import type { ReplyStream } from '../drive/runs/reply-stream.ts'
 import type { RunOptions } from '../drive/runs/run-options.ts'
 import { ReplyError } from '../error.ts'
 import type { Reply } from '../reply.ts'
+import { outputOf } from '../select.ts'
 import type { PromptInput } from '../source/input.ts'
-import { forModel, type ValueSchema } from './decode/schema.ts'
-import { awaitFormat, noOutput } from './output.ts'
+import { type Checked, forModel, type ModelSchema, type ValueSchema } from './decode/schema.ts'
 import { createThoughtStream, type ThoughtOptions, type ThoughtStream } from './stream.ts'
 import type { Thought, ThoughtOf, ThoughtType } from './thought.ts'
 import type { Tool, ToolHost, Tools } from './tool.ts'
@@ -161,4 +161,26 @@ function createReturnTool(schema: ValueSchema<unknown>): { readonly tool: Tool; 
     return 'The result was received.'
   }
   return { value, tool: { description: 'Returns the result of the task to the program that asked.', schema, handler } }
+}
+
+/** The first value of a run's `format` that fulfills the schema, as soon as it is there. Rejects with `no-output`. */
+async function awaitFormat<T>(run: ReplyStream, { check }: ModelSchema<T>): Promise<T> {
+  let problem: string | undefined
+  for await (const { message } of run.filter(['messageUpdated'])) {
+    if (message.output === undefined) continue
+    const checked = await check(message.output)
+    if ('value' in checked) return checked.value
+    problem = checked.problem
+  }
+  const reply = await run.result
+  const output = outputOf(reply)
+  const checked: Checked<T> | undefined = output === undefined ? undefined : await check(output)
+  if (checked && 'value' in checked) return checked.value
+  throw noOutput(reply, problem)
+}
+
+function noOutput({ outcome, error }: Reply, problem: string | undefined): ReplyError {
+  const reason = problem ?? error?.message
+  const why = reason === undefined || reason === '' ? '' : `: ${reason}`
+  return new ReplyError('no-output', `The run ended as ${outcome} without a value that fits the schema${why}`)
 }

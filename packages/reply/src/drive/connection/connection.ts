@@ -6,7 +6,6 @@ import type { Drive } from '../drive.ts'
 import type { DriveOptions, Settings } from '../options.ts'
 import { createEventStream, type EventStream, type StreamLoss } from './event-stream.ts'
 import type { Liveness } from './liveness.ts'
-import { createOrphans } from './orphans.ts'
 import type { ReadRequest } from './read-snapshot.ts'
 import { createRecheck, createRecheckDirectories } from './recheck.ts'
 import { toReplyError } from './session-reader.ts'
@@ -29,7 +28,7 @@ const maxKept = 500_000
  * 2. `listSessions` lists every session that may have missed events in the gap. `sync` reads them over REST and applies
  * the snapshots, then the held events. Events are idempotent, so it doesn't matter if both contain the same.
  * 3. `onSynced`: the connection is up. `recheck.ts` later reads sessions and directories that could not be read in
- * time, and `orphans.ts` reads sessions that the stream mentions without introducing them.
+ * time, and `createUnseenSessions` reads sessions that the stream mentions without introducing them.
  * 4. `onLost`: the stream broke and the gap begins. `event-stream.ts` starts again at 1. After `lostAfterMs` without a
  * connection, open replies end as lost.
  */
@@ -54,7 +53,7 @@ export function createConnection(
 
   const recheck = createRecheck(drive, reader)
   const recheckDirectories = createRecheckDirectories(watching, recheck, clock)
-  const orphans = createOrphans(drive, liveness.isLive)
+  const unseenSessions = createUnseenSessions(drive, liveness.isLive)
   const eventStream: EventStream = createEventStream({
     ...settings,
     source,
@@ -167,7 +166,7 @@ export function createConnection(
     liveness.up()
     watching.attachNew()
     updateReplies('live')
-    orphans.review()
+    unseenSessions.review()
     settings.onConnection?.('live')
     recheck.begin(unread, newsSince)
     recheckDirectories.begin()
@@ -209,7 +208,81 @@ export function createConnection(
     dropHeld()
     recheck.stop()
     recheckDirectories.stop()
-    orphans.stop()
+    unseenSessions.stop()
     liveness.close()
+  }
+}
+
+interface UnseenSessions {
+  /** Reads what held events are waiting for. */
+  review(): void
+  stop(): void
+}
+
+/** How long a message may still arrive on the stream before it is read over REST, in ms. */
+const patienceMs = 250
+
+/** How long until a session may be read again, in ms. An immediate second read would show the same. */
+const askAgainMs = 30_000
+
+/** Reads sessions whose parent or messages the stream never sent, because they began before this client listened. */
+function createUnseenSessions({ engine, reader, clock, onError }: Drive, isLive: () => boolean): UnseenSessions {
+  const asked = new Set<string>()
+  let stopTimer: (() => void) | undefined
+  let isStopped = false
+  const stops = new Set<() => void>()
+  engine.onApplied(review)
+  engine.onStep(({ reply, changes }) => {
+    for (const change of changes)
+      if (change.type === 'childStarted') lookAfter(reply.sessionID, change.child.reply.sessionID)
+  })
+  return { review, stop }
+
+  function review(): void {
+    if (!isLive()) return
+    for (const sessionID of engine.unknown()) ask(sessionID)
+    if (engine.hasHeld()) stopTimer ??= clock.after(patienceMs, lookAgain)
+  }
+
+  function lookAgain(): void {
+    stopTimer = undefined
+    for (const sessionID of engine.waiting()) ask(sessionID)
+  }
+
+  /** Reads a sub-agent that has no events, because it ended before this client listened. */
+  function lookAfter(rootID: string, childID: string): void {
+    later(patienceMs, () => {
+      const root = engine.openReply(rootID)
+      if (root && isLive() && findReply(root, childID)?.phase === 'waiting') ask(childID)
+    })
+  }
+
+  function ask(sessionID: string): void {
+    if (asked.has(sessionID)) return
+    asked.add(sessionID)
+    const since = engine.listeningFrom()
+    void reader
+      .readEvents({ ...engine.place(sessionID), reply: engine.openReply(sessionID), gap: true, since })
+      .then((events) => engine.apply(events))
+      .catch((error: unknown) => onError(toReplyError(error)))
+      .finally(() => {
+        later(askAgainMs, () => asked.delete(sessionID))
+      })
+  }
+
+  function stop(): void {
+    isStopped = true
+    stopTimer?.()
+    for (const stopOne of stops) stopOne()
+    stops.clear()
+  }
+
+  function later(delayMs: number, run: () => void): void {
+    if (isStopped) return
+    const stopOne = clock.after(delayMs, () => {
+      stops.delete(stopOne)
+      run()
+    })
+    stops.add(stopOne)
   }
 }

@@ -93,7 +93,8 @@ export interface ReadFrom {
   readonly createdAt?: number | undefined
 }
 
-export type Idle = 'heard' | 'read'
+/** How the session's idle status is known: the stream reported it, or it was read over REST. */
+export type Idle = 'reported' | 'read'
 
 export interface PastReply {
   readonly run: number

@@ -135,7 +135,7 @@ function isOfRunBefore(draft: Draft, event: SessionScopedEvent): boolean {
 
 function placeIdle(draft: Draft, rootID: string, event: StatusEvent): void {
   const cell = getCell(draft, event.sessionID)
-  changeCell(draft, cell, { idle: 'heard', endedByRest: false, statusAt: event.at })
+  changeCell(draft, cell, { idle: 'reported', endedByRest: false, statusAt: event.at })
   // Held events may belong to this run: they are read before it ends.
   if (event.sessionID === rootID && cell.held.some(isFromAssistant)) return
   // So is the beginning of a run that was under way.
@@ -243,7 +243,7 @@ function placeSettle(draft: Draft, rootID: string, event: SettleEvent): void {
   // Adopted events go in before the end; several ends don't wait for each other.
   if (draft.queue.some((waiting) => waiting.type !== 'settle')) return void draft.queue.push(event)
   // Adopting may open a reply that has not received an idle yet.
-  const idle = event.idle ?? getCell(draft, event.sessionID).idle === 'heard'
+  const idle = event.idle ?? getCell(draft, event.sessionID).idle === 'reported'
   const again = event.by === 'end' ? { ...event, idle } : event
   const isExplained = event.by !== 'grace' && !(event.by === 'end' && idle)
   if (!isExplained && adoptMessages(draft, event)) draft.queue.push(again)

@@ -141,7 +141,7 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
     // The run has ended, or none was ever seen, and the outcome can't be determined any more.
     const reply = engine.openReply(sessionID)
     const isUnseen = expected.has(sessionID) && reply !== undefined && isWaiting(reply)
-    if (open.failures > maxFailures && (isUnseen || engine.idleOf(sessionID) === 'heard'))
+    if (open.failures > maxFailures && (isUnseen || engine.idleOf(sessionID) === 'reported'))
       return engine.apply([{ type: 'settle', sessionID, at: clock.now(), by: 'lost', reason: 'unreachable' }])
     open.stop = clock.after(Math.min(maxDelayMs, graceMs * 2 ** open.failures), () => void look(sessionID, open))
   }
@@ -179,7 +179,7 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
     if (isWaiting(reply) && expected.has(sessionID)) return failUnstarted(sessionID)
     // Requires two checks, a grace period apart, because a normal end passes through the same state.
     if (!isFinished(reply) && open.looks < 2) return schedule(sessionID, open)
-    const by = engine.idleOf(sessionID) === 'heard' ? 'grace' : 'rest'
+    const by = engine.idleOf(sessionID) === 'reported' ? 'grace' : 'rest'
     const ended = endedBelow(reply, snapshot.children)
     engine.apply(ended.map((id) => ({ type: 'settle', sessionID: id, at, by })))
     const after = engine.openReply(sessionID)

@@ -170,7 +170,7 @@ export function createAborting(
 
     function isAtRest(): boolean {
       const reply = known()
-      return !reply || (engine.idleOf(sessionID) === 'heard' && isAtEnd(reply) && !isAtWorkBelow(reply))
+      return !reply || (engine.idleOf(sessionID) === 'reported' && isAtEnd(reply) && !isAtWorkBelow(reply))
     }
 
     /** Whether the posted prompt has started. A server that was just started may take seconds. */

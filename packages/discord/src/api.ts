@@ -18,13 +18,13 @@ export interface DiscordFile {
   readonly name: string
   /** The content. */
   readonly data: Uint8Array
-  /** Its MIME type. Default: what the client makes of the content. */
+  /** The media type. Default: detected by the client. */
   readonly contentType?: string
 }
 
 /** The part of a response that a listener reads. */
 export interface DiscordResponse {
-  /** The response's headers; names in any case. */
+  /** The response's headers. Names are case-insensitive. */
   readonly headers: { get(name: string): string | null }
 }
 
@@ -35,34 +35,34 @@ export interface DiscordResponse {
 export interface DiscordRest {
   /** `POST`. Resolves with the parsed body. Rejects with the client's own errors. */
   post(route: `/${string}`, request?: DiscordRequest): Promise<unknown>
-  /** `PUT`; as `post`. */
+  /** `PUT`, like `post`. */
   put(route: `/${string}`, request?: DiscordRequest): Promise<unknown>
-  /** `PATCH`; as `post`. */
+  /** `PATCH`, like `post`. */
   patch(route: `/${string}`, request?: DiscordRequest): Promise<unknown>
-  /** `DELETE`; as `post`. */
+  /** `DELETE`, like `post`. */
   delete(route: `/${string}`, request?: DiscordRequest): Promise<unknown>
   /** Emitted for every response, with its headers. */
   on(event: 'response', listener: (request: { readonly path: string }, response: DiscordResponse) => void): unknown
 }
 
-/** What a bridge uses of `@discordjs/rest`'s `REST`. */
+/** The part of `@discordjs/rest`'s `REST` that a bridge uses. */
 export interface DiscordBridgeRest extends DiscordRest {
   /** `GET`. Resolves with the parsed body. Rejects with the client's own errors. */
   get(
     route: `/${string}`,
     request?: { readonly query?: URLSearchParams; readonly signal?: AbortSignal },
   ): Promise<unknown>
-  /** Where the API is. */
+  /** Set if the API is not at Discord's own address. */
   readonly options?: { readonly api: string } | undefined
 }
 
 /** The part of a discord.js `Client` that receives events. `raw` has each event exactly as Discord sent it. */
 export interface DiscordClient {
-  /** The bot's own account, once logged in. Without it, mentions of the bot and replies to it are not noticed. */
+  /** The bot's own account, once logged in. Without it, mentions of the bot and replies to it are not detected. */
   readonly user?: { readonly id: string } | null | undefined
-  /** Starts to listen. */
+  /** Adds a listener. */
   on(event: 'raw', listener: (packet: unknown) => void): unknown
-  /** Stops the listener. */
+  /** Removes the listener. */
   off(event: 'raw', listener: (packet: unknown) => void): unknown
 }
 
@@ -110,14 +110,14 @@ export function chatIn(channelId: string, type: number | undefined): Chat {
   return type !== undefined && threads.has(type) ? { ...chat, isThread: true } : chat
 }
 
-/** Undefined if the event lacks the type: the channel then counts as shared. */
+/** The kind of a channel. Undefined if the event lacks the type, in which case the channel counts as shared. */
 function kindOfChannel(type: number | undefined): ChatKind | undefined {
   return kindBy(type, directChannel)
 }
 
 /**
- * Returns undefined if the interaction lacks the context. The channel type isn't enough: direct messages between people
- * have the same.
+ * The kind of an interaction's chat. Returns undefined without a context. The channel type isn't enough, because direct
+ * messages between people have the same.
  */
 export function kindOfContext(context: number | undefined): ChatKind | undefined {
   return kindBy(context, directContext)
@@ -128,12 +128,12 @@ function kindBy(given: number | undefined, direct: number): ChatKind | undefined
   return given === direct ? 'private' : 'shared'
 }
 
-/** A message's ref. `postedAt` comes from the id. */
+/** A message's ref. `postedAt` is decoded from the id. */
 export function refOf(id: string): MessageRef {
   return /^\d{1,20}$/.test(id) ? { id, postedAt: Number(BigInt(id) >> 22n) + epochMs } : { id }
 }
 
-/** The id that a message posted at that time, in ms since the epoch, could at least have. */
+/** The smallest id of a message posted at that time, in ms since the epoch. */
 export function snowflakeAt(at: number): bigint {
   return BigInt(Math.max(0, Math.floor(at) - epochMs)) << 22n
 }

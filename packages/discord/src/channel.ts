@@ -42,10 +42,9 @@ export interface DiscordChannelOptions extends ChannelOptions, Pick<DiscordSinkO
   readonly maxBytes?: number | undefined
 }
 
-/** A bot that shows replies and receives what people do. */
+/** A bot that shows replies and receives messages and presses. */
 export interface DiscordChannel extends WebhookRoutes {
-  /**
-   * Makes a sink for the chat of an inbound. It replies to that message, and only its author may answer asks. To let
+  /** Creates a sink for the chat of an inbound. It replies to that message, and only its author may answer asks. To let
    * others answer, pass `{ chat, replyTo }` and `mayAnswer`.
    */
   sinkFor(at: Inbound | SinkPlace, options?: Partial<DiscordSinkOptions>): Sink
@@ -57,7 +56,7 @@ export interface DiscordChannel extends WebhookRoutes {
   handleEvent(packet: unknown): Promise<void>
 }
 
-/** Makes a channel for one bot. Throws `DiscordError` of type `invalid` for unusable options. */
+/** Creates a channel for one bot. Throws `DiscordError` of type `invalid` for unusable options. */
 export function discordChannel(options: DiscordChannelOptions): DiscordChannel {
   const { rest, updates, client, publicKey, commands = [], maxBytes } = options
   const inbound = inboundOptionsOf(options)
@@ -135,7 +134,7 @@ const header = { signature: 'x-signature-ed25519', timestamp: 'x-signature-times
 /** DER prefix of the 32 bytes of an Ed25519 public key. RFC 8410. */
 const keyHead = Buffer.from('302a300506032b6570032100', 'hex')
 
-/** Checks only the head, so that requests without a usable signature are refused before their body is read. */
+/** Refuses requests without a usable signature before their body is read. */
 function refuseUnsigned(head: WebhookHead, clock: Clock): WebhookAnswer | undefined {
   if (head.method.toUpperCase() !== 'POST') return { status: 405 }
   const signed = signedIn(head)
@@ -157,7 +156,7 @@ async function takeInteraction(
     // A new interaction always gets its response from your program or the timer. Only a repeat gets an empty one here.
     const quiet = (): void => resolve(answerOf(quietOf({ isOnMessage: true })))
     const handled = receive(interaction, first)
-    // If your program did not answer a press of its own here, its own server may.
+    // If your program didn't answer its own press here, its own server may.
     if (handled && isForeign) void handled.then(() => resolve({ status: 400 }))
     else if (handled) void handled.then((result) => result === 'repeat' && quiet())
     else quiet()

@@ -32,7 +32,7 @@ export const discordConfig = z
     message: 'Requests from Discord need a publicKey: without one, anyone could post to the URL.',
   })
 
-/** The same as a type. */
+/** The config of a Discord bot. */
 export type DiscordConfig = z.infer<typeof discordConfig>
 
 /** Discord as a channel of a bridge. Needs the packages `@discordjs/rest`, and `discord.js` for the gateway. */

@@ -39,7 +39,7 @@ export function discordConnection(options: DiscordConnectionOptions, host: Chann
   return gatewayConnection(options, host)
 }
 
-/** The same with a gateway that the connection logs in and ends. */
+/** Like `discordConnection`, with a gateway that the connection logs in and closes. */
 export function gatewayConnection(
   { rest, client, updates, publicKey, ...fields }: DiscordConnectionOptions,
   host: ChannelHost,
@@ -73,10 +73,10 @@ export function gatewayConnection(
   })
   return {
     ...notes,
-    // In mid-session: at its start it reads what it missed.
+    // Only within a session. At its start, the connection reads the missed messages.
     deliversOnce: true,
     start: async () => {
-      // The gateway reports all other failures, and connects again.
+      // The gateway reports all other failures, and reconnects.
       await me(rest, clock).catch((error: unknown) => {
         if (error instanceof DiscordError) throw error
       })
@@ -122,13 +122,16 @@ export function gatewayConnection(
   }
 }
 
-/** Buttons of notes have this package's ids, so that a press is acknowledged in time, but are the program's own. */
+/**
+ * Marks presses of notes' buttons as the program's own. They have this package's ids, so that a press is acknowledged
+ * in time.
+ */
 function ownPress(inbound: Inbound): Inbound {
   if (inbound.type !== 'press' || isAskToken(inbound.token)) return inbound
   return { ...inbound, isForeign: true }
 }
 
-/** Files are at Discord's own hosts. https://discord.com/developers/docs/reference#signed-attachment-cdn-urls */
+/** The URL of a file, which must be at Discord's own hosts. https://discord.com/developers/docs/reference#signed-attachment-cdn-urls */
 function trusted({ ref, name }: InboundFile, apiUrl: string | undefined): string {
   const { protocol, hostname, origin } = new URL(ref)
   const isTheirs = protocol === 'https:' && /(?:^|\.)discord(?:app)?\.(?:com|net)$/.test(hostname)
@@ -149,7 +152,7 @@ export async function me(rest: Pick<DiscordBridgeRest, 'get'>, clock: Clock): Pr
 interface CatchUpOptions {
   readonly rest: Pick<DiscordBridgeRest, 'get'>
   readonly chats: () => Promise<readonly KnownChat[]>
-  /** Takes a gateway packet. Never rejects. */
+  /** Handles a gateway packet. Never rejects. */
   readonly handleEvent: (packet: unknown) => Promise<void>
   readonly onError: (error: DiscordError) => void
   readonly clock: Clock
@@ -159,12 +162,12 @@ interface CatchUpOptions {
 const pageSize = 100
 /** The most calls for messages of one chat. */
 const mostPages = 5
-/** How often a call is made while Discord limits it or can't be reached. */
+/** The most attempts of a call that is rate-limited or unreachable. */
 const mostTries = 5
 
 /**
- * Passes on what people wrote in the chats while no session listened, oldest first. Discord replays events only to a
- * session that it lets resume. https://docs.discord.com/developers/events/gateway#resuming
+ * Passes on messages that were written while no session listened, oldest first. Discord only replays events to a
+ * resumed session. https://docs.discord.com/developers/events/gateway#resuming
  */
 export function createCatchUp(options: CatchUpOptions): (signal: AbortSignal) => Promise<void> {
   const { rest, chats, handleEvent, onError, clock } = options
@@ -196,7 +199,7 @@ export function createCatchUp(options: CatchUpOptions): (signal: AbortSignal) =>
     for (let page = 0; page < mostPages && !signal.aborted; page++) {
       const query = new URLSearchParams({ after: String(after), limit: String(pageSize) })
       const messages = messagesIn(await get(`/channels/${id}/messages`, signal, query))
-      // REST leaves out what only the gateway adds.
+      // REST lacks the fields that only the gateway adds.
       for (const { message } of messages)
         await handleEvent({ t: 'MESSAGE_CREATE', d: { ...message, channel_type: type } })
       after = messages.at(-1)?.id ?? after

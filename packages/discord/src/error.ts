@@ -4,7 +4,7 @@ import type { ChannelErrorType, ToPortError } from '@reply/sink/internal'
 /**
  * Besides the types of all channels:
  * - `unauthorized`: the token is wrong or revoked, or the bot lacks an intent.
- * - `updates`: the gateway failed; the channel connects again.
+ * - `updates`: the gateway failed. The channel reconnects.
  */
 export type DiscordErrorType = ChannelErrorType | 'unauthorized' | 'updates'
 
@@ -33,7 +33,7 @@ const codes: Readonly<Record<number, PortErrorType>> = {
   10014: 'gone',
   // Too many edits of messages older than an hour: "Try again later".
   30046: 'unreachable',
-  // Another author's message; in an archived thread.
+  // A message of another author, and one in an archived thread.
   50005: 'fixed',
   50083: 'fixed',
 }
@@ -46,22 +46,22 @@ export const toPortError: ToPortError = createToPortError('Discord', (error) => 
   const response = responseOf(error)
   if (response) {
     const { status, code, message } = response
-    const said = [status, code, message].filter((one) => one !== undefined && one !== '').join(' ')
-    return { type: typeOf(response), reason: said }
+    const reason = [status, code, message].filter((one) => one !== undefined && one !== '').join(' ')
+    return { type: typeOf(response), reason }
   }
   if (!(error instanceof Error)) return undefined
-  // The client's own `RateLimitError`: for a 429, or thrown ahead of one that earlier headers announced.
+  // The client's own `RateLimitError`, thrown after a 429 or ahead of one that earlier headers announced.
   if ('retryAfter' in error && typeof error.retryAfter === 'number' && 'timeToReset' in error) {
     const retryAfterMs = Math.ceil(error.retryAfter)
     const scope = 'global' in error && error.global === true ? 'client' : 'chat'
     return { type: 'rate-limited', reason: `429, retry after ${retryAfterMs} ms`, retryAfterMs, scope }
   }
-  // The client drops a token that Discord refused, and then sends nothing.
+  // The client drops a token that Discord refused, and makes no further calls.
   if (!/^Expected token to be set/.test(error.message)) return undefined
   return { type: 'refused', reason: "the bot's token is missing or was rejected before. Set it again." }
 })
 
-/** Undefined without a response, or with an unreadable one. */
+/** The error response of a failed call. Undefined without a response, or with an unreadable one. */
 export function responseOf(error: unknown): ErrorResponse | undefined {
   if (!(error instanceof Error) || !('status' in error) || typeof error.status !== 'number') return undefined
   const code = 'code' in error && typeof error.code === 'number' ? error.code : undefined

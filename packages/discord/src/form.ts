@@ -3,7 +3,7 @@ import { escapeInvisible, type FormQuestion, oneLine } from '@reply/sink/interna
 import { dialog } from './limits.ts'
 import { oneMessage } from './render.ts'
 
-/** Prefix of our components' custom ids: the bot may have other components. */
+/** Prefix of this package's custom ids. The bot may have other components. */
 const prefix = 'reply:'
 
 export function idOf(token: string): string {
@@ -15,13 +15,13 @@ export function tokenAbout(token: string, messageId: string): string {
   return `${token}@${messageId}`
 }
 
-/** Separates what `tokenAbout` joined. */
+/** Splits the result of `tokenAbout`. */
 export function partsOf(token: string): { readonly token: string; readonly messageId: string | undefined } {
   const [, bare = token, messageId] = /^(.*)@(\d{1,20})$/s.exec(token) ?? []
   return { token: bare, messageId }
 }
 
-/** Returns undefined if the component isn't this package's. */
+/** The token in a custom id. Returns undefined if the component isn't this package's. */
 export function tokenIn(customId: string): string | undefined {
   return customId.startsWith(prefix) ? customId.slice(prefix.length) : undefined
 }
@@ -29,10 +29,10 @@ export function tokenIn(customId: string): string | undefined {
 type Component = Readonly<Record<string, unknown>>
 
 /** Discord's component types. https://discord.com/developers/docs/components/reference */
-const kind = { select: 3, text: 4, words: 10, label: 18 } as const
+const kind = { select: 3, text: 4, textField: 10, label: 18 } as const
 
 /** Label prefix of the free-text field beside a select. */
-const ownWords = '✎'
+const customPrefix = '✎'
 
 interface Plan {
   readonly question: FormQuestion
@@ -41,8 +41,8 @@ interface Plan {
 }
 
 /**
- * A modal for a form's questions: a select or text field for each. Remaining room goes to free-text fields beside
- * selects, then to the full text of long questions. Questions without room are asked afterwards.
+ * A modal for a form's questions, with a select or text field for each. Remaining room is used for free-text fields
+ * beside selects, then for the full text of long questions. Questions without room are asked afterwards.
  */
 export function dialogOf(form: Form): Component {
   const plans: Plan[] = []
@@ -63,12 +63,12 @@ export function dialogOf(form: Form): Component {
     ...(quoted.has(at)
       ? [
           {
-            type: kind.words,
+            type: kind.textField,
             content: oneMessage(escapeInvisible(plan.question.question)),
           },
         ]
       : []),
-    ...fieldsOf(plan, at, { isQuoted: quoted.has(at), hasWords: added.has(at) }),
+    ...fieldsOf(plan, at, { isQuoted: quoted.has(at), hasTextField: added.has(at) }),
   ])
   return { custom_id: idOf(form.token), title: oneLine(form.label, dialog.title), components }
 }
@@ -76,26 +76,26 @@ export function dialogOf(form: Form): Component {
 function fieldsOf(
   { question, selects }: Plan,
   at: number,
-  { isQuoted, hasWords }: { readonly isQuoted: boolean; readonly hasWords: boolean },
+  { isQuoted, hasTextField }: { readonly isQuoted: boolean; readonly hasTextField: boolean },
 ): readonly Component[] {
   const name = question.header || question.question
   const isSaid = isQuoted || (question.question === name && name.length <= dialog.label)
   const description = isSaid ? {} : { description: oneLine(question.question, dialog.description) }
-  const isRequired = !hasWords && selects.length === 1
+  const isRequired = !hasTextField && selects.length === 1
   const labelled = (component: Component, label: string, more: Component = {}): Component => ({
     type: kind.label,
     label: oneLine(label, dialog.label),
     ...more,
     component,
   })
-  const words = (isOnly: boolean): Component => ({
+  const textField = (isOnly: boolean): Component => ({
     type: kind.text,
     custom_id: `${at}.w`,
     style: 2,
     required: isOnly,
     max_length: dialog.written,
   })
-  if (selects.length === 0) return [labelled(words(true), name, description)]
+  if (selects.length === 0) return [labelled(textField(true), name, description)]
   const values = valuesOf(question)
   let before = 0
   const fields = selects.map((options, chunk) => {
@@ -112,7 +112,7 @@ function fieldsOf(
     const count = selects.length > 1 ? ` (${chunk + 1}/${selects.length})` : ''
     return labelled(select, `${oneLine(name, dialog.label - count.length)}${count}`, description)
   })
-  return hasWords ? [...fields, labelled(words(false), `${ownWords} ${name}`)] : fields
+  return hasTextField ? [...fields, labelled(textField(false), `${customPrefix} ${name}`)] : fields
 }
 
 /** Splits options into selects. Returns none for too many options: typing a number is then faster. */

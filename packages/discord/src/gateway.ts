@@ -7,7 +7,7 @@ import { isConnected } from './inbound.ts'
 
 export interface GatewayOptions {
   readonly token: string
-  /** Makes a client, with its intents. */
+  /** Creates a client with its intents. */
   readonly connect: () => Client
   readonly onError: (error: DiscordError) => void
   readonly monitor: InboundMonitor
@@ -15,9 +15,12 @@ export interface GatewayOptions {
 }
 
 export interface Gateway {
-  /** Passes on the events of whichever client is logged in. */
+  /** Forwards the events of the client that is logged in. */
   readonly client: DiscordClient
-  /** Resolves after the first try. Rejects if Discord refuses the token or an intent in it; later failures are tried again. */
+  /**
+   * Resolves after the first attempt. Rejects if Discord refuses the token or an intent in it. Later failures are
+   * retried.
+   */
   start(): Promise<void>
   stop(): Promise<void>
 }
@@ -25,12 +28,12 @@ export interface Gateway {
 type Listener = (packet: unknown) => void
 
 /**
- * How long a client may take to log in, or to be back after its connection broke, in ms. discord.js connects again by
- * itself, but waits without an end for the answer to a resume, and gives up for good after codes such as 4004.
+ * How long a client may take to log in or to reconnect, in ms. discord.js reconnects on its own, but waits forever for
+ * the answer to a resume, and gives up after codes such as 4004.
  */
 const silentMs = 60_000
 
-/** A client of discord.js can't log in again once it is destroyed, so each try makes another. */
+/** Creates a new client for each attempt, because a destroyed discord.js client can't log in again. */
 export function createGateway({ token, connect, onError, monitor, clock }: GatewayOptions): Gateway {
   const listeners = new Set<Listener>()
   let current: Client | undefined
@@ -52,7 +55,10 @@ export function createGateway({ token, connect, onError, monitor, clock }: Gatew
     throw error
   }
 
-  /** Logs a new client in. Resolves with the reason if it failed; it is tried again then, unless `start` rejects with it. */
+  /**
+   * Logs a new client in. Resolves with the error if that failed. It is then retried, unless `start` rejects with the
+   * error.
+   */
   async function logIn(mayReject: boolean): Promise<DiscordError | undefined> {
     const made = connect()
     current = made
@@ -82,7 +88,7 @@ export function createGateway({ token, connect, onError, monitor, clock }: Gatew
         monitor.failed(reason)
         waitForIt()
       })
-      // It comes before the error that says why.
+      // Emitted before the error with the reason.
       made.on('shardDisconnect', () => setImmediate(() => over(reason)))
       made.login(token).catch((error: unknown) => over(toError(error)))
 
@@ -103,14 +109,16 @@ export function createGateway({ token, connect, onError, monitor, clock }: Gatew
         isOver = true
         stopTimer()
         made.destroy().catch(onError)
-        if (!(isFirst && error.type === 'unauthorized')) again(error)
+        if (!(isFirst && error.type === 'unauthorized')) reconnect(error)
         resolve(error)
       }
     })
   }
 
-  /** A person has to mend a wrong token or intent. Discord may also refuse a right one for a while. */
-  function again(error: DiscordError): void {
+  /**
+   * Reconnects, also after a refusal: Discord may refuse a right token for a while, and a person can fix a wrong one.
+   */
+  function reconnect(error: DiscordError): void {
     onError(error)
     const waitMs = error.type === 'unauthorized' ? monitor.refused(error) : monitor.failed(error)
     stopTimer = clock.after(waitMs, () => void logIn(false))
@@ -128,15 +136,15 @@ function silent(): DiscordError {
   return new DiscordError('updates', 'The gateway of Discord does not answer.')
 }
 
-/** discord.js has no type for these; the messages are its own. */
+/** Classifies by discord.js's messages, because its errors have no type. */
 function toError(reason: unknown): DiscordError {
-  const words = reason instanceof Error ? reason.message : String(reason)
-  if (/disallowed intents|invalid intents/i.test(words)) {
+  const message = reason instanceof Error ? reason.message : String(reason)
+  if (/disallowed intents|invalid intents/i.test(message)) {
     const cure = "Turn on the Message Content Intent on the page Bot of Discord's developer portal."
     return new DiscordError('unauthorized', `Discord refused the bot's intents. ${cure}`)
   }
-  if (/invalid token|authentication failed/i.test(words)) return refusedToken()
-  return new DiscordError('updates', `The gateway of Discord failed: ${words}`)
+  if (/invalid token|authentication failed/i.test(message)) return refusedToken()
+  return new DiscordError('updates', `The gateway of Discord failed: ${message}`)
 }
 
 /** The error for a token that Discord refuses. */
@@ -146,8 +154,8 @@ export function refusedToken(): DiscordError {
 }
 
 /**
- * Reports frames that discord.js itself can't read, and passes them over. It reads each in a promise that it doesn't
- * await, so that an event without a field that it wants would end the process.
+ * Reports and skips frames that discord.js can't read. It reads each in a promise that it doesn't await, so an event
+ * that lacks a required field would end the process.
  */
 export function guardFrames(
   strategy: SimpleShardingStrategy,

@@ -4,12 +4,12 @@ import * as z from 'zod'
 import { chatIn, chatOf, flag, kindOfContext, refOf } from './api.ts'
 import { partsOf, tokenIn } from './form.ts'
 
-/** What a response to an interaction needs. */
+/** The ids that a response to an interaction needs. */
 export interface InteractionRef {
   readonly id: string
   readonly token: string
   readonly applicationId: string
-  /** True if it came from a message's component: an empty response then leaves the message as it is. */
+  /** True if it came from a message's component. An empty response then leaves the message unchanged. */
   readonly isOnMessage: boolean
 }
 
@@ -22,7 +22,7 @@ export type Received =
   | (PressInbound & { readonly interaction: InteractionRef })
 
 export type Interaction =
-  /** Discord's check that the endpoint works. */
+  /** Discord's check of the endpoint. */
   | { readonly type: 'ping' }
   /** A command, a button or a dialog. `received` is undefined if it isn't this channel's. */
   | { readonly type: 'act'; readonly id: string; readonly received: Received | undefined }
@@ -64,7 +64,7 @@ const message = z.object({
     .catch(undefined),
   type: z.number(),
   message_reference: z.object({ message_id: z.string().optional(), type: z.number().optional() }).nullish(),
-  /** What a forward shows: one message, without its author. `content` and `attachments` of the forward itself are empty. */
+  /** The forwarded message, without its author. `content` and `attachments` of the forward itself are empty. */
   message_snapshots: z
     .array(
       z.object({ message: z.object({ content: z.string().catch(''), attachments: z.array(attachment).catch([]) }) }),
@@ -78,7 +78,7 @@ const field = z.object({
   values: z.array(z.string()).optional(),
 })
 
-/** Options of subcommands are nested, in groups once more. */
+/** A command's option. Those of subcommands are nested, and once more in groups. */
 const option = z.object({
   name: z.string(),
   value: z.union([z.string(), z.number(), z.boolean()]).optional(),
@@ -147,7 +147,7 @@ export function isMalformed(packet: unknown): boolean {
   return !(data.t === 'MESSAGE_CREATE' ? message : interaction).safeParse(data.d).success
 }
 
-/** Returns undefined if the value isn't an interaction. */
+/** Reads an interaction. Returns undefined if the value isn't one. */
 export function toInteraction(value: unknown, filter: InboundFilter): Interaction | undefined {
   const { data } = ping.safeParse(value)
   if (data) return { type: 'ping' }
@@ -155,31 +155,36 @@ export function toInteraction(value: unknown, filter: InboundFilter): Interactio
   return read.data && { type: 'act', id: read.data.id, received: receivedIn(read.data, filter) }
 }
 
-/** Returns undefined for messages from bots, webhooks and Discord itself, and for those without text and files. */
-function textIn(said: z.infer<typeof message>, own: string | undefined): Received | undefined {
-  const { author, webhook_id, type, message_reference: reference, message_snapshots: forwarded } = said
-  const content = [said.content, ...forwarded.map(({ message: { content } }) => content)]
+/**
+ * Reads a message. Returns undefined for messages from bots, webhooks and Discord itself, and for those without text
+ * and files.
+ */
+function textIn(posted: z.infer<typeof message>, own: string | undefined): Received | undefined {
+  const { author, webhook_id, type, message_reference: reference, message_snapshots: forwarded } = posted
+  const content = [posted.content, ...forwarded.map(({ message: { content } }) => content)]
     .filter((text) => text !== '')
     .join('\n\n')
-  const files = [said, ...forwarded.map(({ message }) => message)].flatMap(({ attachments }) => attachments.map(fileOf))
+  const files = [posted, ...forwarded.map(({ message }) => message)].flatMap(({ attachments }) =>
+    attachments.map(fileOf),
+  )
   if (isMachine(author) || webhook_id !== undefined || (content === '' && files.length === 0)) return undefined
   if (type !== messageType.default && type !== messageType.reply) return undefined
   const isForwarded = reference?.type === forwardType
   const answered = type === messageType.reply && !isForwarded ? reference?.message_id : undefined
-  // The second form is Discord's former one. https://discord.com/developers/docs/reference#message-formatting
+  // `<@!id>` is Discord's former syntax. https://discord.com/developers/docs/reference#message-formatting
   const mark = own === undefined ? undefined : new RegExp(`<@!?${own}> ?`, 'g')
   const text = mark ? content.replace(mark, '') : content
   return {
     type: 'text',
-    chat: chatIn(said.channel_id, said.channel_type),
-    actor: actorOf(author, said.member?.nick),
+    chat: chatIn(posted.channel_id, posted.channel_type),
+    actor: actorOf(author, posted.member?.nick),
     text: text === content ? content : text.trim(),
-    messageRef: refOf(said.id),
-    ...(mark && said.content.search(mark) !== -1 && { isMention: true as const }),
+    messageRef: refOf(posted.id),
+    ...(mark && posted.content.search(mark) !== -1 && { isMention: true as const }),
     ...(answered !== undefined && { replyTo: refOf(answered) }),
     ...(answered !== undefined &&
       own !== undefined &&
-      said.referenced_message?.author.id === own && { repliesToBot: true as const }),
+      posted.referenced_message?.author.id === own && { repliesToBot: true as const }),
     ...(files.length > 0 && { files }),
     ...(isForwarded && { isForwarded }),
     isCommand: /^\/\w/.test(text),
@@ -197,7 +202,7 @@ function receivedIn(
 ): Received | undefined {
   const { id, token, application_id: applicationId, member: within, message: on, data } = given
   const who = within?.user ?? given.user
-  // `channel_id` is deprecated, and a dialog may lack both (`APIBaseInteraction` of discord-api-types): it then has the
+  // `channel_id` is deprecated, and a dialog may lack both (`APIBaseInteraction` of discord-api-types). It then has the
   // message that it was opened from.
   const channelId = given.channel?.id ?? given.channel_id ?? on?.channel_id
   if (channelId === undefined || !who || isMachine(who) || !data) return undefined
@@ -206,7 +211,7 @@ function receivedIn(
   const answered = { id, token, applicationId, isOnMessage: on !== undefined }
   const pressed = tokenIn(data.custom_id ?? '')
   if (given.type === 2 && data.name !== undefined && commands.has(data.name)) {
-    const text = [`/${data.name}`, ...wordsIn(data.options)].join(' ')
+    const text = [`/${data.name}`, ...valuesOfOptions(data.options)].join(' ')
     // A command isn't a message, so its answer can't be a reply to one.
     return { type: 'text', chat, actor, text, messageRef: refOf(id), isCommand: true, interaction: answered }
   }
@@ -217,7 +222,8 @@ function receivedIn(
   }
   if (pressed === undefined || (given.type !== 3 && given.type !== 5)) return undefined
   const { token: about, messageId } = isAskToken(pressed) ? partsOf(pressed) : { token: pressed, messageId: undefined }
-  // What opens a dialog later is a message that only the person sees, and a dialog has a message only if that opened it.
+  // The button that opens a dialog late is in a message that only the person sees. A dialog opened otherwise has no
+  // message.
   const isBeside = on === undefined || ((on.flags ?? 0) & flag.ephemeral) !== 0
   const at = isBeside ? (messageId ?? on?.id ?? id) : on.id
   const press = { type: 'press', chat, actor, token: about, messageRef: refOf(at) } as const
@@ -226,9 +232,9 @@ function receivedIn(
 }
 
 /** Names of the subcommand and its group, and all values, in the order of the command. */
-function wordsIn(options: readonly z.infer<typeof option>[] = []): readonly string[] {
+function valuesOfOptions(options: readonly z.infer<typeof option>[] = []): readonly string[] {
   return options.flatMap(({ name, value, options: inner }) =>
-    value === undefined ? [name, ...wordsIn(inner)] : [String(value)],
+    value === undefined ? [name, ...valuesOfOptions(inner)] : [String(value)],
   )
 }
 
@@ -270,12 +276,12 @@ export function idIn(posted: unknown, call: string): string {
   throw new PortError('ambiguous', `${call}: the response contains no message id.`)
 }
 
-/** Discord began a new session: what happened before it is not replayed. A session that resumes gets `RESUMED`. */
+/** Whether Discord began a new session, before which no events are replayed. A resumed session gets `RESUMED`. */
 export function isReady(packet: unknown): boolean {
   return ready.safeParse(packet).success
 }
 
-/** Discord began a session, or goes on with one: events come from now on. */
+/** Whether Discord began or resumed a session, after which events arrive. */
 export function isConnected(packet: unknown): boolean {
   return connected.safeParse(packet).success
 }
@@ -296,7 +302,7 @@ export function channelIn(value: unknown): { readonly type: number | undefined; 
 
 const list = z.array(z.looseObject({ id: snowflake }))
 
-/** A list of messages, oldest first: Discord lists the newest first. */
+/** A list of messages, oldest first. Discord lists the newest first. */
 export function messagesIn(value: unknown): readonly { readonly id: bigint; readonly message: object }[] {
   const messages = list.parse(value)
   const read = messages.map(({ id, ...message }) => ({ id, message: { ...message, id: String(id) } }))

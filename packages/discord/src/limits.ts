@@ -35,23 +35,23 @@ export const dialog = {
 export const responseMs = 3000
 export const deferMs = 2000
 
-/** Follow-up answers are possible for 15 minutes (same page); this leaves one. */
+/** How long follow-up answers are sent, in ms. Discord allows 15 minutes (same page), so this leaves one. */
 export const tokenMs = 14 * 60_000
 
-/** Allowed difference of a signature's time, in ms. Discord documents no limit; five minutes are common elsewhere. */
+/** The allowed age of a signature, in ms. Discord documents no limit. Five minutes are common elsewhere. */
 export const signatureMs = 5 * 60_000
 
 /** Pause between reactions, in ms. The headers allow one per 250 ms in a channel. */
 export const signMs = 300
 
-/** Limits of one channel; a direct message and a thread each count as a channel. */
+/** Limits of one channel. A direct message and a thread each count as a channel. */
 export const discordLimits: Limits = {
   maxLength: contentLength,
   // Literal marks get a backslash, and mentions an invisible character.
   escapable: /[\\*_~|`[<:#>@-]+/g,
   edits: true,
   // Discord limits the edits of messages older than an hour (30046) to a number that it doesn't document, so growing
-  // texts and statuses go on in new messages.
+  // texts and statuses continue in new messages.
   // https://discord.com/developers/docs/topics/opcodes-and-status-codes#json
   growWindowMs: 50 * 60_000,
   // Two a second, for readability. The pacer spaces text further: it may use four of the five calls.

@@ -12,7 +12,7 @@ export type Kind =
   | 'link'
   | 'quote'
   | 'small'
-  /** Sent as its attribute; its content is the visible text. */
+  /** Sent as its attribute. Its content is the visible text. */
   | 'raw'
   | 'group'
 
@@ -30,7 +30,7 @@ const inside = '\ue001'
 const close = '\ue002'
 const ours = /[\ue000-\ue002]/g
 
-/** Marks content, which may contain marks itself. The result is a string, so a dialect can pass it on. */
+/** Marks content, which may contain other marks. The result is a string, so a dialect can pass it on. */
 export function mark(kind: Kind, content: string, attribute = ''): string {
   return `${open}${kind} ${clean(attribute)}${inside}${content}${close}`
 }
@@ -139,7 +139,7 @@ function isKind(kind: string): kind is Kind {
 /** Invisible: separates characters that would form a mark together. */
 export const gap = '\u200b'
 
-/** What else the message contains. */
+/** Characters elsewhere in the message that affect escaping. */
 export interface Surroundings {
   /** The message contains brackets that Discord could read as a link. */
   readonly hasBrackets: boolean
@@ -154,17 +154,17 @@ export interface Written {
 }
 
 /**
- * Escapes what Discord's client would read as markup, and nothing else, because each backslash counts towards the
- * length. Disables `@everyone`, `@here`, and mentions of people and roles. `isStart`: the text begins a line.
+ * Escapes only text that Discord's client would read as markup, because each backslash counts towards the length.
+ * Disables `@everyone`, `@here`, and mentions of people and roles. `isStart`: the text begins a line.
  */
-export function literal(words: string, isStart: boolean, around: Surroundings): Written {
+export function literal(source: string, isStart: boolean, around: Surroundings): Written {
   let text = ''
   let plain = ''
   let isLineStart = isStart
-  for (let at = 0; at < words.length; at++) {
-    const letter = words.charAt(at)
-    const isMark = special.has(letter) && needsEscape(words, at, isLineStart, around)
-    const after = calls(words, at) ? gap : ''
+  for (let at = 0; at < source.length; at++) {
+    const letter = source.charAt(at)
+    const isMark = special.has(letter) && needsEscape(source, at, isLineStart, around)
+    const after = calls(source, at) ? gap : ''
     text += `${isMark ? '\\' : ''}${letter}${after}`
     plain += letter + after
     isLineStart = letter === '\n' || (isLineStart && letter === ' ')
@@ -175,14 +175,14 @@ export function literal(words: string, isStart: boolean, around: Surroundings): 
 const special: ReadonlySet<string> = new Set('\\*_~|`[<:#>-')
 
 function needsEscape(
-  words: string,
+  source: string,
   at: number,
   isStart: boolean,
   { hasBrackets, hasUnderscores }: Surroundings,
 ): boolean {
-  const before = words.charAt(at - 1)
-  const letter = words.charAt(at)
-  const after = words.charAt(at + 1)
+  const before = source.charAt(at - 1)
+  const letter = source.charAt(at)
+  const after = source.charAt(at + 1)
   switch (letter) {
     case '\\':
       return !/[0-9A-Za-z\s]/.test(after)
@@ -196,9 +196,9 @@ function needsEscape(
     case '[':
       return hasBrackets
     case '<':
-      return /^<(?:[@#]|a?:\w|t:|id:|\/[^\n:>]+:\d|https?:)/i.test(words.slice(at, at + 100))
+      return /^<(?:[@#]|a?:\w|t:|id:|\/[^\n:>]+:\d|https?:)/i.test(source.slice(at, at + 100))
     case ':':
-      return words.startsWith('://', at)
+      return source.startsWith('://', at)
     case '#':
     case '>':
       return isStart && (after === letter || !/\S/.test(after))
@@ -210,7 +210,7 @@ function needsEscape(
 }
 
 /** True for an @ that the following text turns into a mention. */
-function calls(words: string, at: number): boolean {
-  if (words.charAt(at) !== '@') return false
-  return words.charAt(at - 1) === '<' || /^@(?:$|everyone|here)/.test(words.slice(at, at + 9))
+function calls(source: string, at: number): boolean {
+  if (source.charAt(at) !== '@') return false
+  return source.charAt(at - 1) === '<' || /^@(?:$|everyone|here)/.test(source.slice(at, at + 9))
 }

@@ -20,7 +20,7 @@ import { idIn } from './inbound.ts'
 import { discordLimits, nonceLength, signMs, threadNameLength } from './limits.ts'
 import { escapeDiscord, oneMessage } from './render.ts'
 
-/** The channel or thread to write in, and how. */
+/** The options of `createDiscordPort`. */
 export interface DiscordPortOptions {
   /** `@discordjs/rest`'s: `new REST(discordRestOptions).setToken(token)`, or a client's `client.rest`. */
   readonly rest: DiscordRest
@@ -36,7 +36,7 @@ export interface DiscordPortOptions {
 
 const emoji = { seen: '👀', done: '✅' } as const
 
-/** Platform adapter for one Discord channel. It never retries a call: the sink does. */
+/** Platform adapter for one Discord channel. Never retries a call: the sink does. */
 export function createDiscordPort(options: DiscordPortOptions): ChannelPort {
   const { rest, channelId, thread, timeoutMs, clock = systemClock } = options
   const target = createTarget({ rest, channelId, thread })
@@ -67,7 +67,7 @@ export function createDiscordPort(options: DiscordPortOptions): ChannelPort {
     )
   }
 
-  /** Discord ends the indicator by itself, and with the next message. */
+  /** Discord ends the indicator after 10 s, and with the next message. */
   async function typing(on: boolean, options: TypingOptions): Promise<void> {
     if (!on) return
     await call('typing', options, async (signal) => {
@@ -102,7 +102,7 @@ export function createDiscordPort(options: DiscordPortOptions): ChannelPort {
     }
   }
 
-  /** The timeout also covers the client's own wait before a retry; an aborted call is not sent again. */
+  /** The timeout also covers the client's own wait before a retry. An aborted call is not sent again. */
   async function call<T>(
     verb: string,
     { signal }: Pick<EditOptions, 'signal'>,
@@ -156,9 +156,9 @@ export function around({ silent, replyTo, nonce }: Around): Body {
 }
 
 /** A message that only the person sees, without link previews, with an optional button that opens a dialog. */
-export function noticeBody(words: string, opener?: Button): Body {
+export function noticeBody(text: string, opener?: Button): Body {
   const components = opener ? { components: [rowOf([opener], style.chief)] } : {}
-  return { content: oneMessage(words), flags: flag.ephemeral | flag.noEmbeds, ...components, ...noMentions }
+  return { content: oneMessage(text), flags: flag.ephemeral | flag.noEmbeds, ...components, ...noMentions }
 }
 
 const style = { chief: 1, plain: 2 } as const
@@ -172,7 +172,7 @@ function rowOf(row: readonly Button[], look: number): Body {
 export interface DiscordThread {
   /** The message that the thread is created from. */
   readonly messageId: string
-  /** Plain text; clipped to 100 UTF-16 units. A blank name becomes "OpenCode". */
+  /** Plain text, cut to 100 UTF-16 units. A blank name becomes "OpenCode". */
   readonly name: string
   /**
    * Called before each call with the id that messages go to: the thread's, or the channel's where threads are
@@ -230,7 +230,7 @@ function createTarget({
   }
 }
 
-/** Visible, and never cut inside a surrogate pair: Discord refuses a name with half of one. */
+/** A visible thread name, never cut inside a surrogate pair, which Discord would refuse. */
 function nameOf(name: string): string {
   const line = escapeInvisible(name.replace(/\s+/g, ' ').trim())
   return line.length <= threadNameLength ? line : withoutHalf(line.slice(0, threadNameLength))

@@ -16,8 +16,9 @@ export interface ReceiverOptions extends InboundOptions {
 
 export interface Receiver {
   /**
-   * Passes an event to the host once. Resolves when the host is done or `handleMs` is over. Never rejects. Returns
-   * undefined for a repeat, or resolves with `repeat`. `first` sends the first response to an interaction; without it, a call does.
+   * Passes an event to the host once. Resolves when the host is done or after `handleMs`. Never rejects. Returns
+   * undefined for a duplicate, or resolves with `repeat`. `first` sends the first response to an interaction. Without
+   * it, the response is a call.
    */
   receive(event: Event, first?: (body: Body) => Promise<void>): ReturnType<InboundReceiver['receive']>
   readonly rest: () => Promise<void>
@@ -39,12 +40,12 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   })
   /** Slash commands need a response, if only a confirmation. */
   const commands = new WeakSet<Inbound>()
-  // Interactions have limits of their own: neither a channel's nor the global one applies to them.
+  // Interactions have their own limits: neither a channel's nor the global limit applies to them.
   // https://discord.com/developers/docs/interactions/receiving-and-responding#endpoints
   const pace = createPacer({ clock }).chat({ id: 'interactions' }, { ...discordLimits, perClient: undefined })
   return { receive, rest: receiver.settled }
 
-  /** The time to acknowledge an interaction begins when it arrives, however long the store takes. */
+  /** Starts the time limit for an acknowledgement on arrival, before the store is asked. */
   function receive({ id, received }: Event, first?: First): ReturnType<Receiver['receive']> {
     const response = received && responseTo(received, first)
     const handled = receiver.receive(id, () => received && inboundOf(received, response))
@@ -90,7 +91,10 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     return { ...text, answer: receiver.answerFor(text, { send: say, isMessage: true }) }
   }
 
-  /** The host alone answers its own controls, also by its own client: nothing is acknowledged before it asks for it. */
+  /**
+   * Leaves the host's own controls to the host, which may use its own client. Nothing is acknowledged before it
+   * answers.
+   */
   function whenAsked(make: () => Respond): Respond {
     let made: Respond | undefined
     const get = (): Respond => {
@@ -152,7 +156,7 @@ interface Respond {
 /** https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-response-object-interaction-callback-type */
 const kind = { message: 4, deferUpdate: 6, modal: 9 } as const
 
-/** Answers an interaction once. Acknowledges it in time in any case, so that the answer may follow later. */
+/** Answers an interaction once. Always acknowledges it in time, so that the answer may follow later. */
 function createRespond({ interaction, messageId, first, followUp, clock, onFailure }: RespondOptions): Respond {
   let taken: Promise<void> | undefined
   let isDone = false

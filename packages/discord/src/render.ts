@@ -17,7 +17,7 @@ import {
 
 const LANGUAGE = /^[\w+#.-]+$/
 
-/** Only marks the kinds: how to write each depends on its neighbors, so `writeLines` does that later. */
+/** Only marks the kinds. `writeLines` writes them later, because the syntax depends on the neighbors. */
 const marking: Dialect = {
   text: clean,
   strong: (content) => mark('strong', content),
@@ -61,13 +61,13 @@ export const renderDiscord: Render = cachedRender((source) => {
 })
 
 /** Escapes plain text, so that Discord shows it unchanged. */
-export function escapeDiscord(words: string): string {
-  return literal(words, true, { hasBrackets: true, hasUnderscores: true }).text
+export function escapeDiscord(source: string): string {
+  return literal(source, true, { hasBrackets: true, hasUnderscores: true }).text
 }
 
 /** Escapes plain text and cuts it to one message, never inside a surrogate pair or an escape. */
-export function oneMessage(words: string): string {
-  const text = escapeDiscord(words)
+export function oneMessage(source: string): string {
+  const text = escapeDiscord(source)
   return text.length <= contentLength ? text : text.slice(0, contentLength).replace(/[\ud800-\udbff\\]$/, '')
 }
 
@@ -94,7 +94,7 @@ function withSmall(marked: string): string {
 interface Place extends Surroundings {
   /** The last line of the preceding text, if a mark could still begin there. */
   readonly before: string
-  /** The next character; empty at the end. */
+  /** The next character. Empty at the end. */
   readonly next: string
   /** The enclosing marks. */
   readonly inside: readonly Element['kind'][]
@@ -145,7 +145,7 @@ const writers = {
 function lineWriter(around: Surroundings): (line: string) => Written {
   return cachedRender((line) => {
     const { text, plain } = all(nodesOf(line), { before: '', next: '', inside: [], ...around })
-    // Both were put together letter by letter. Comparing them makes each one string, which takes less memory.
+    // Both were concatenated letter by letter. Comparing them flattens the strings, which saves memory.
     return { text, plain: plain === text ? text : plain, length: text.length }
   })
 }
@@ -273,8 +273,8 @@ function link({ nodes, attribute: href }: Element, place: Place): Written {
   return written ? { text: written, plain: inner.plain } : beside(inner, whole)
 }
 
-function beside(words: Written, address: Written): Written {
-  return { text: `${words.text} (${address.text})`, plain: `${words.plain} (${address.plain})` }
+function beside(label: Written, address: Written): Written {
+  return { text: `${label.text} (${address.text})`, plain: `${label.plain} (${address.plain})` }
 }
 
 /** Returns undefined for addresses other than http and https, and for those with characters that can't be seen. */
@@ -294,7 +294,7 @@ function isRead(kind: keyof typeof reads, text: string): boolean {
   return reads[kind].exec(text)?.[0] === text
 }
 
-/** Checks only code and addresses, which can't be escaped: text is. */
+/** Checks only code and addresses, which can't be escaped. */
 function endsInUnderscore(node: Node): boolean {
   if (typeof node === 'string') return false
   const { kind, attribute, nodes } = node

@@ -8,7 +8,7 @@ import { discordLimits } from './limits.ts'
 import { createDiscordPort } from './port.ts'
 import { renderDiscord } from './render.ts'
 
-/** The channel or thread to show replies in, and how. */
+/** The options of `discordSink`: the channel or thread to show replies in, and how. */
 export interface DiscordSinkOptions extends ChannelSinkOptions {
   /**
    * `@discordjs/rest`'s: `new REST(discordRestOptions).setToken(token)`, or a client's `client.rest`. Sinks on one
@@ -31,7 +31,7 @@ export interface DiscordSinkOptions extends ChannelSinkOptions {
   readonly policy?: Partial<Policy> | undefined
 }
 
-/** Shows the status at once. */
+/** The defaults for Discord: the status is shown at once. */
 const policy: Partial<Policy> = { statusAfterMs: 0 }
 
 /**
@@ -71,15 +71,14 @@ export function discordSink(options: DiscordSinkOptions): Sink {
   if (!newThread) return sink
   return {
     ...sink,
-    findAsks: async (input, actor) => await sink.findAsks(moved(input), actor),
-    readAnswer: async (input, actor) => await sink.readAnswer(moved(input), actor),
+    findAsks: async (input, actor) => await sink.findAsks(toOwnChat(input), actor),
+    readAnswer: async (input, actor) => await sink.readAnswer(toOwnChat(input), actor),
   }
 
   /**
-   * Where threads are impossible, input from the channel belongs to this sink. A press in the channel may, even before
-   * that is known.
+   * Maps input from the channel to this sink where threads are impossible. This includes presses before that is known.
    */
-  function moved(input: AskInput): AskInput {
+  function toOwnChat(input: AskInput): AskInput {
     const isHere = target === channelId || (target === undefined && 'token' in input)
     return isHere && input.chat?.id === channelId ? { ...input, chat: undefined } : input
   }

@@ -50,7 +50,7 @@ const opencode = await startScripted({
 })
 
 process.on('message', (load: Load) => {
-  play(load).then(tell, (error: unknown) =>
+  play(load).then(send, (error: unknown) =>
     send({ type: 'stuck', why: error instanceof Error ? error.message : String(error) }),
   )
 })

@@ -156,7 +156,7 @@ function all(nodes: readonly Node[], place: Place): Written {
   for (let index = 0; index < nodes.length; index++) {
     const node = nodes[index] ?? ''
     const previous = nodes[index - 1]
-    const before = endOf(place.before, text)
+    const before = lastLineOf(place.before, text)
     const one =
       typeof node === 'string'
         ? literal(node, isStart(before), place)
@@ -319,7 +319,8 @@ function clash(before: string, after: string): boolean {
 /** A longer line can't be the start of a mark, so a single letter replaces it. */
 const longestStart = 80
 
-function endOf(before: string, text: string): string {
+/** The unfinished last line of the text, or a placeholder if the line is longer than any mark. */
+function lastLineOf(before: string, text: string): string {
   const tail = text.slice(-longestStart)
   const isLine = text.length <= longestStart && !text.includes('\n')
   const line = isLine ? before + tail : tail

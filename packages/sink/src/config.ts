@@ -57,9 +57,9 @@ export interface Policy {
    */
   readonly repliesToPrompt: 'last' | 'all'
   /**
-   * When to post that a run was aborted. `elsewhere`: only if another client aborted it, because after an abort by this
-   * process the chat already shows the reply to the command or a newer prompt. `always`: use it if a run can be aborted
-   * from another chat. Default `elsewhere`.
+   * When to post that a run was aborted. `elsewhere`: only if another program aborted it. After an abort by yours, the chat
+   * usually shows that already. `always`: after every abort. Choose it if people can stop a run from a different chat.
+   * Default `elsewhere`.
    */
   readonly abortNotice: 'elsewhere' | 'always'
   /**

@@ -50,11 +50,15 @@ export function createReceiver(options: ReceiverSetup): Receiver {
   return { read: (value) => toUpdate(value, botIdOf(api)), receive: take, rest }
 
   async function take({ id, received }: Update): Promise<boolean> {
-    if (received?.type === 'moved') return await moved(received)
+    if (received?.type === 'moved') return await redirectChat(received)
     return (await receive(String(id), () => received && toInbound(received))) !== 'not-taken'
   }
 
-  async function moved({ from, to }: TelegramMove): Promise<boolean> {
+  /**
+   * Redirects later calls for a group that became a supergroup, and tells the host. Returns false if the host's
+   * `onMoved` failed, which is reported.
+   */
+  async function redirectChat({ from, to }: TelegramMove): Promise<boolean> {
     try {
       featuresOf(api).moved.set(from, Number(to))
       await options.onMoved?.({ from, to })

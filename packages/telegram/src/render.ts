@@ -55,7 +55,8 @@ const dialects: readonly Dialect[] = [dialect, unemphasised, { ...unemphasised, 
 
 /**
  * Renders Markdown as Telegram's HTML. `length` is in UTF-16 units after entities parsing, which is what the limit
- * counts. A text with too many formats loses emphasis first, then code spans. After that, links show their address.
+ * counts. A text with too many formats loses emphasis first, then code spans. After that, links show their
+ * address, unless that would make the text longer than its source: then they lose it.
  *
  * The result is longer than the source only through tables, tabs, list numbers that gain digits, and an @ before a
  * name, which gets an invisible character so that it doesn't notify.

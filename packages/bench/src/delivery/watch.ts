@@ -83,9 +83,13 @@ function counted(opened: Opened, final: string): Pick<Watched, 'calls' | 'writes
   }
 }
 
-/** True for calls with part of the answer, as opposed to lists and statuses. */
+/**
+ * Whether the call writes a part of the answer and not a list or a status: its first 12 letters and digits are in the
+ * final text. False for a text without letters and digits.
+ */
 function isAnswer({ text }: Call, final: string): boolean {
-  return text !== undefined && final.includes(bare(text).slice(0, 12))
+  const start = bare(text ?? '').slice(0, 12)
+  return start !== '' && final.includes(start)
 }
 
 /** Only letters and digits: each side writes markup and code languages differently. */

@@ -18,8 +18,8 @@ export interface Client extends Queries {
    */
   readonly ready: Promise<void>
   /**
-   * Posts a prompt once the stream is up. Delivery is idempotent: the server takes the prompt exactly once, even if it
-   * is killed and restarted before it runs the prompt. Creates a session if you pass no `sessionID`. For example `await
+   * Posts a prompt once the stream is up. A prompt never runs twice. If it is unknown whether it runs, the reply says so:
+   * `failed` with `NeverStarted`, or `lost`. Creates a session if you pass no `sessionID`. For example `await
    * client.prompt({ text: 'Fix the tests.' }).result`.
    */
   prompt(input: PromptInput, options?: RunOptions): ReplyStream

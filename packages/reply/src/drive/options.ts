@@ -127,10 +127,11 @@ export function toSettings(options: DriveOptions): Settings {
   const durations = {
     ...settings,
     ...settings.stalledAfterMs,
-    silenceMs: options.silenceMs ?? 25_000,
     ...settings.backOff,
   }
   requirePositive(durations)
+  // Its default depends on the server's version: the source knows it.
+  if (options.silenceMs !== undefined) requirePositive({ silenceMs: options.silenceMs })
   return settings
 }
 

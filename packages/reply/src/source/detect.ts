@@ -66,6 +66,7 @@ export function createOpenCode(options: OpenCode1Options): OpenCodeSource {
     )
   }
 
+  /** Tries the likely version first, and the other one if the error shows that this server isn't of the likely version. */
   async function* connect(connection: ConnectionOptions): AsyncGenerator<readonly ReplyEvent[], void, undefined> {
     const [likely, other] = current === first ? [first, second] : [second, first]
     try {

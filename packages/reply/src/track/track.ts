@@ -133,6 +133,10 @@ function isOfRunBefore(draft: Draft, event: SessionScopedEvent): boolean {
   return promptedAt !== undefined && event.happenedAt !== undefined && event.happenedAt < promptedAt
 }
 
+/**
+ * Records that the session is idle, and passes the event to its reply. Doesn't pass it on if the run's beginning or its
+ * held events have yet to be read: the read then ends the run.
+ */
 function placeIdle(draft: Draft, rootID: string, event: StatusEvent): void {
   const cell = getCell(draft, event.sessionID)
   changeCell(draft, cell, { idle: 'reported', endedByRest: false, statusAt: event.at })
@@ -205,8 +209,8 @@ export function directoryOf(state: TrackState, sessionID: string): string | unde
 }
 
 /**
- * Whether the event shows that the session's run is alive on this connection. A new prompt, or a read that finds it
- * idle, doesn't.
+ * Whether the event is a sign of the session's run on this connection. Any status counts, because even an idle status
+ * ends a run. A new prompt doesn't count, and neither does an idle status that was read over REST.
  */
 function isWork(event: SessionScopedEvent): boolean {
   if (event.type === 'snapshot') return event.status !== 'idle'

@@ -237,12 +237,12 @@ function readAnswer(question: Question, text: string, texts: Texts): Read {
     case 'one-only':
       return { error: texts.oneOnly }
     case 'not-an-option':
-      return { error: texts.notAnOption(read.given, namesOf(question), question.custom) }
+      return { error: texts.notAnOption(read.given, numberedLabels(question), question.custom) }
     default:
       return read.reason satisfies never
   }
 }
 
-function namesOf({ options }: Question): readonly string[] {
+function numberedLabels({ options }: Question): readonly string[] {
   return options.map(({ label }, index) => `${index + 1} (${label})`)
 }

@@ -271,7 +271,7 @@ function embedOf(source: Fields, path: string): DiscordEmbed {
     const name = textOf(field, 'name', { path: at, most: limits.fieldName })
     return { name, value: textOf(field, 'value', { path: at, most: limits.fieldValue }) }
   })
-  if (fields.length > limits.embedFields) throw tooMany(`${path}.fields`, limits.fields)
+  if (fields.length > limits.embedFields) throw tooMany(`${path}.fields`, limits.embedFields)
   const title = optional(source.title, `${path}.title`, limits.embedTitle)
   const description = optional(source.description, `${path}.description`, limits.embedDescription)
   optional(fieldsOf(source.footer).text, `${path}.footer.text`, limits.footer)

@@ -96,6 +96,7 @@ export function createFold(): Fold {
     }
   }
 
+  /** Inserts a message, or replaces its head and keeps its parts. */
   function storeMessage(info: Fields): void {
     const sessionID = String(info.sessionID)
     const stored = messages.get(sessionID) ?? new Map<string, StoredMessage>()

@@ -61,6 +61,7 @@ export function listIn({ fields }: Payload, name: string): readonly unknown[] | 
   return Array.isArray(value) ? value : undefined
 }
 
+/** Parses a string as JSON, as forms send it. Undefined if it isn't JSON. Returns any other value as it is. */
 function readValue(value: unknown): unknown {
   return typeof value === 'string' ? parseJson(value) : value
 }

@@ -202,8 +202,9 @@ export function createAborting(
     }
 
     /**
-     * Settles the reply. Background sub-agents are settled too, because they don't end with the reply that started
-     * them.
+     * Parks the prompts that could not be withdrawn and settles the reply: as removed, as lost if the stop was not
+     * confirmed, or as aborted. After a confirmed stop, background sub-agents are settled too, because they don't end
+     * with the reply that started them.
      */
     function finish(aborted: Aborted): void {
       const { type } = aborted

@@ -45,15 +45,19 @@ export function createRepeatedDeltas() {
   /** Returns the event, received at `at`, in ms since the epoch. Undefined if the frame has to be parsed. */
   function read(data: string, at: number): RepeatedDelta | undefined {
     if (!newest) return undefined
-    const same = readAs(newest, data, at)
+    const same = readWithTemplate(newest, data, at)
     if (same) return same
     // Ids have the same length, so another part's id is in the same place. Most frames are of other types.
     if (!isAt(data, newest.partID.from - partLabel.length, partLabel)) return undefined
     const other = templates.get(data.slice(newest.partID.from, newest.partID.to))
-    return other && readAs(other, data, at)
+    return other && readWithTemplate(other, data, at)
   }
 
-  function readAs(template: Template, data: string, at: number): RepeatedDelta | undefined {
+  /**
+   * Reads a frame that equals the template's except for its text and id. Remembers the template as the newest. Undefined
+   * if the frame differs.
+   */
+  function readWithTemplate(template: Template, data: string, at: number): RepeatedDelta | undefined {
     const { head, middle, tail, frame, properties, event } = template
     if (!isAt(data, 0, head)) return undefined
     const idEnd = middle === undefined ? head.length : data.indexOf('"', head.length)

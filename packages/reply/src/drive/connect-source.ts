@@ -6,7 +6,7 @@ import { readUnseenInputs } from './asks/unseen-input.ts'
 import type { Client } from './client.ts'
 import { createConnection } from './connection/connection.ts'
 import { trackContextLimits } from './connection/context-limits.ts'
-import { createLiveness } from './connection/liveness.ts'
+import { createReadiness } from './connection/readiness.ts'
 import { createServerInfo } from './connection/server-info.ts'
 import { createSessionReader } from './connection/session-reader.ts'
 import { createWatching } from './connection/watch.ts'
@@ -55,8 +55,8 @@ export function connectSource(source: Source, options: DriveOptions = {}): Clien
   const info = createServerInfo(source)
   const reader = createSessionReader({ engine, source, info, clock, onError })
   const drive: Drive = { engine, source, info, reader, clock, onError }
-  const liveness = createLiveness({ ...settings, name: source.name, isLocal: source.isLocal })
-  const { isLive } = liveness
+  const readiness = createReadiness({ ...settings, name: source.name, isLocal: source.isLocal })
+  const { isLive } = readiness
   const sessions = createSessions(drive, directory)
   const watching = createWatching(drive, { isLive, directory, keepSettled })
   const stallTimer = createStallTimer({
@@ -76,11 +76,11 @@ export function connectSource(source: Source, options: DriveOptions = {}): Clien
   const inbox = createInbox(drive)
   const aborting = createAborting(drive, { graceMs: settings.graceMs, stopping, parentOf, find: sessions.find, inbox })
   const { answer, reject } = createAsks(drive, source, stopping)
-  const connection = createConnection(drive, settings, liveness, watching)
+  const connection = createConnection(drive, settings, readiness, watching)
   const closedListeners = new Set<() => void>()
   const server: RunServer = {
     ...drive,
-    liveness,
+    readiness,
     sessions,
     stopping,
     aborting,
@@ -93,9 +93,9 @@ export function connectSource(source: Source, options: DriveOptions = {}): Clien
       return () => closedListeners.delete(listener)
     },
   }
-  const queries = createQueries(drive, sessions, directory, liveness.whenLive)
+  const queries = createQueries(drive, sessions, directory, readiness.whenLive)
   return {
-    ready: liveness.ready,
+    ready: readiness.ready,
     prompt,
     command,
     resume: async (posted, { again, ...runOptions } = {}) =>

@@ -5,8 +5,8 @@ import { sessionRefOf } from '../../session-ref.ts'
 import type { Drive } from '../drive.ts'
 import type { DriveOptions, Settings } from '../options.ts'
 import { createEventStream, type EventStream, type StreamLoss } from './event-stream.ts'
-import type { Liveness } from './liveness.ts'
 import type { ReadRequest } from './read-snapshot.ts'
+import type { Readiness } from './readiness.ts'
 import { createRecheck, createRecheckDirectories } from './recheck.ts'
 import { toReplyError } from './session-reader.ts'
 import type { Watching } from './watch.ts'
@@ -35,7 +35,7 @@ const maxKept = 500_000
 export function createConnection(
   drive: Drive,
   settings: ConnectionSettings,
-  liveness: Liveness,
+  readiness: Readiness,
   watching: Watching,
 ): Connection {
   const { source, info, engine, reader, clock, onError } = drive
@@ -53,19 +53,19 @@ export function createConnection(
 
   const recheck = createRecheck(drive, reader)
   const recheckDirectories = createRecheckDirectories(watching, recheck, clock)
-  const unseenSessions = createUnseenSessions(drive, liveness.isLive)
+  const unseenSessions = createUnseenSessions(drive, readiness.isLive)
   const eventStream: EventStream = createEventStream({
     ...settings,
     source,
     receive,
     onLost,
     silenceMs: () => silenceMs,
-    whenWanted: liveness.whenWanted,
+    whenWanted: readiness.whenWanted,
   })
   return { close }
 
   function receive(events: readonly ReplyEvent[]): void {
-    if (events.some((event) => event.type === 'connected')) liveness.extendWaits()
+    if (events.some((event) => event.type === 'connected')) readiness.extendWaits()
     hold(events)
     // A disposed instance drops its pending asks without an event.
     if (events.some((event) => event.type === 'disposed')) recheck.again()
@@ -129,15 +129,15 @@ export function createConnection(
 
   async function listSessions(): Promise<readonly ReadRequest[]> {
     await learn()
-    liveness.extendWaits()
+    readiness.extendWaits()
     await watching.spell().catch(failForGood)
-    liveness.extendWaits()
+    readiness.extendWaits()
     if (!info.current().canRead) return []
     await watching.readBaseline()
-    liveness.extendWaits()
+    readiness.extendWaits()
     const open = engine.openReplies().map((reply): ReadRequest => ({ ...sessionRefOf(reply), reply, gap: true }))
     const { requests: watched, isWhole } = await watching.atWork(gapSince)
-    liveness.extendWaits()
+    readiness.extendWaits()
     recheckDirectories.note(isWhole ? undefined : (gapSince ?? engine.listeningFrom() ?? 0))
     const requests = new Map([...watched, ...open].map((request) => [request.sessionID, request]))
     const reading = source.startReading()
@@ -146,7 +146,7 @@ export function createConnection(
 
   /** Waiting doesn't help if the server certainly has no such directory. */
   function failForGood(error: unknown): never {
-    if (error instanceof ReplyError && error.type === 'refused') liveness.refuse(error)
+    if (error instanceof ReplyError && error.type === 'refused') readiness.refuse(error)
     throw error
   }
 
@@ -163,7 +163,7 @@ export function createConnection(
     stopGivingUp?.()
     stopGivingUp = undefined
     eventStream.succeed()
-    liveness.up()
+    readiness.up()
     watching.attachNew()
     updateReplies('live')
     unseenSessions.review()
@@ -174,12 +174,12 @@ export function createConnection(
 
   function onLost(loss: StreamLoss): void {
     const { reason } = loss
-    if (liveness.isLive()) {
+    if (readiness.isLive()) {
       settings.onConnection?.('lost', reason)
       // Unfinished reads become part of the next gap.
       gapSince ??= recheckDirectories.unreadSince() ?? recheck.unreadSince() ?? engine.newestAt() ?? 0
     }
-    liveness.lost(loss)
+    readiness.lost(loss)
     dropHeld()
     recheck.stop()
     recheckDirectories.stop()
@@ -209,7 +209,7 @@ export function createConnection(
     recheck.stop()
     recheckDirectories.stop()
     unseenSessions.stop()
-    liveness.close()
+    readiness.close()
   }
 }
 

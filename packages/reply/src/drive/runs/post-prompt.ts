@@ -82,7 +82,7 @@ export async function prepareAgain(
   options: Pick<PostOptions, 'server' | 'over' | 'isPointless'> & { readonly input: SessionInput },
 ): Promise<PreparedPlace | undefined> {
   const { server, input, over, isPointless } = options
-  const { clock, sessions, liveness } = server
+  const { clock, sessions, readiness } = server
   const startedAt = clock.now()
   for (let pauseMs = 250; ; pauseMs = Math.min(maxPauseMs, pauseMs * 2)) {
     try {
@@ -93,7 +93,7 @@ export async function prepareAgain(
       if (!isTransient || clock.now() - startedAt >= againMs) throw error
       if (!isPointless()) await pause(clock, pauseMs, over)
       if (isPointless()) return undefined
-      await liveness.whenLive()
+      await readiness.whenLive()
     }
   }
 }

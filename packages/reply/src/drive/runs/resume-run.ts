@@ -31,7 +31,7 @@ import type { RunRequest, RunServer } from './run-server.ts'
  */
 export async function resumeRun(server: RunServer, posted: PostedPrompt, options: ResumeRunOptions): Promise<Resumed> {
   checkTimeout(options)
-  await server.liveness.whenLive()
+  await server.readiness.whenLive()
   const closed = new AbortController()
   const stopClosed = server.onClosed(() => closed.abort())
   try {

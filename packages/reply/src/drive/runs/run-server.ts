@@ -1,6 +1,6 @@
 import type { SessionRef } from '../../session-ref.ts'
 import type { CommandInput, PromptDelivery, SessionInput } from '../../source/input.ts'
-import type { Liveness } from '../connection/liveness.ts'
+import type { Readiness } from '../connection/readiness.ts'
 import type { Drive } from '../drive.ts'
 import type { LiveReply } from '../replies.ts'
 import type { IdleCheck } from './idle-check.ts'
@@ -13,7 +13,7 @@ import type { Stopping } from './stop/stopping.ts'
 
 /** The parts of a client that runs use. */
 export interface RunServer extends Drive {
-  readonly liveness: Pick<Liveness, 'whenLive' | 'isLive'>
+  readonly readiness: Pick<Readiness, 'whenLive' | 'isLive'>
   readonly sessions: Pick<Sessions, 'prepare' | 'guard' | 'refresh' | 'textOf'>
   readonly stopping: Pick<Stopping, 'reopen'>
   readonly aborting: Aborting

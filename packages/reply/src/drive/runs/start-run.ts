@@ -49,7 +49,7 @@ export function startRun({ server, request, ...options }: StartRunOptions): Repl
       if (!place) return drop(sessionID)
       sessionID = place.sessionID
       // The previous run may have ended together with the connection.
-      if (!server.liveness.isLive()) await whenReady()
+      if (!server.readiness.isLive()) await whenReady()
       if (run.isStopped()) return drop(sessionID)
       let isAnnounced = options.onPosting === undefined
       // Nothing may run between the last check and the post, because another prompt may wait for the same end.
@@ -91,7 +91,7 @@ export function startRun({ server, request, ...options }: StartRunOptions): Repl
 
   /** Waits for the connection. After that, the session's asks can be answered again. */
   async function whenReady(): Promise<void> {
-    await server.liveness.whenLive()
+    await server.readiness.whenLive()
     if (request.input.sessionID !== undefined) await server.stopping.reopen(request.input.sessionID)
   }
 

@@ -2,7 +2,7 @@ import type { Clock } from '../../clock.ts'
 import { ReplyError } from '../../error.ts'
 import type { StreamLoss } from './event-stream.ts'
 
-export interface LivenessOptions {
+export interface ReadinessOptions {
   readonly clock: Clock
   /** The source's name, for errors. */
   readonly name: string
@@ -16,7 +16,7 @@ export interface LivenessOptions {
 }
 
 /** Whether the connection is up (the stream is open and missed events have been read), and callers that wait for it. */
-export interface Liveness {
+export interface Readiness {
   /** See `Client.ready`. */
   readonly ready: Promise<void>
   isLive(): boolean
@@ -49,7 +49,7 @@ interface Waiter extends Settling {
 /** How often a response extends a wait, because streams may keep breaking. */
 const maxExtensions = 5
 
-export function createLiveness({ clock, name, connectTimeoutMs, isLocal = false }: LivenessOptions): Liveness {
+export function createReadiness({ clock, name, connectTimeoutMs, isLocal = false }: ReadinessOptions): Readiness {
   const first = promiseWithResolvers()
   let isUp = false
   let isClosed = false

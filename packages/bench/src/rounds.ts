@@ -54,7 +54,8 @@ async function repeatsOf(run: () => unknown, forMs: number): Promise<number> {
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b)
   const middle = sorted.length >> 1
-  const [low = Number.NaN, high = Number.NaN] = [sorted[Math.ceil(sorted.length / 2) - 1], sorted[middle]]
+  const low = sorted[Math.ceil(sorted.length / 2) - 1] ?? Number.NaN
+  const high = sorted[middle] ?? Number.NaN
   return (low + high) / 2
 }
 

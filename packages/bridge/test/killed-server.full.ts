@@ -43,7 +43,7 @@ test('asks of a server that was killed are withdrawn, their chats told, and the 
   const unreachable = 'The answer was not sent: The server can’t be reached right now. Try again in a moment.'
   expect(told).toEqual([unreachable, unreachable])
   // What an operator needs is in the log.
-  const logged = stage.errors.map(({ message }) => message).filter((one) => one.includes('start one with'))
+  const logged = stage.errors.map(({ message }) => message).filter((one) => one.includes('Start one with'))
   expect(logged.length).toBeGreaterThanOrEqual(2)
   expect(JSON.stringify(asks.map(({ chat }) => stage.said(chat)))).not.toContain(stage.server.url)
   await stage.server.restart()

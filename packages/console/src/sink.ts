@@ -77,8 +77,8 @@ const TICK_MS = 120
 const LOG_MS = 200
 
 /**
- * Shows one reply in a terminal, or as plain text in a pipe. Create one for each reply: `opencode.prompt({ text }, {
- * observe: () => [consoleSink({ opencode })] })`.
+ * Shows one reply in a terminal, or as plain text in a pipe. Create one for each reply: `client.prompt({ text }, {
+ * observe: () => [consoleSink({ client })] })`.
  *
  * Each repaint shows the newest reply: finished blocks are written once, the rest is repainted. Escape sequences in the
  * output of models and tools are removed.

@@ -46,7 +46,7 @@ async function failed(...more: readonly string[]): Promise<{ readonly code: numb
 const all = [
   "✗ 2026-01-01T00:00:00Z row route/tg/8/\n  It can't be read: it is not JSON. It was put aside, and the state keeps its value until you forget it.\n",
   '✗ 2026-01-02T00:00:00Z answer of run abc234 in tg:7/3, session ses_1 on home: 2 messages may be missing\n',
-  '  The platform confirmed neither. The chat is told as soon as it responds. Send /resend there to post it again.\n',
+  '  The platform confirmed neither. The chat will be notified as soon as it responds. Send /resend there to post it again.\n',
 ].join('')
 
 test('lists what failed beside a process that works with the state, and changes nothing', async () => {

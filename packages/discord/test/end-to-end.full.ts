@@ -198,7 +198,7 @@ test.concurrent("a sub-agent's permission is allowed by a button", async () => {
     body: { content: 'Of another channel', components, flags: 4096 },
   })
   const foreign = await discord.press(other, ours(other)[0]?.messageId ?? '', 'Yes', { from: person }).settled
-  expect(foreign.texts).toEqual([expect.stringContaining('Nothing is known')])
+  expect(foreign.texts).toEqual([expect.stringContaining('No request is waiting')])
   const presses = ['Allow once', 'Reject'].map(
     (label) => discord.press(id, ask.messageId, label, { from: person }).settled,
   )

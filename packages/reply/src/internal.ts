@@ -11,7 +11,6 @@ export { createSecretFilter, type ProgramInput, secretsIn } from './redact/known
 export { redactStrings } from './redact/redact-strings.ts'
 export { createRedactor, redactTokens } from './redact/redactor.ts'
 export { isSecretVariable } from './redact/secret-name.ts'
-export { mayActWithoutAsking } from './source/command-arguments.ts'
 export { checkOf } from './source/decode/check.ts'
 export { toAddress } from './source/http/address.ts'
 export { eventSchemas, partSchemas } from './source/opencode1/decode/schema.ts'

@@ -176,7 +176,7 @@ test("a sub-agent's permission is allowed by a button, once, and not from anothe
   }
   await slack.press('C9', ts, 'Mine')
   const whispered = (): readonly string[] => slack.whispers.flatMap((one) => (one.channel === 'C9' ? [one.text] : []))
-  await vi.waitFor(() => expect(whispered()).toEqual([expect.stringContaining('Nothing is known')]), 60_000)
+  await vi.waitFor(() => expect(whispered()).toEqual([expect.stringContaining('No request is waiting')]), 60_000)
   expect(existsSync(join(server.directory, 'asked-for.txt'))).toBe(false)
   await Promise.all([slack.press('C2', ask.ts, 'Allow once'), slack.press('C2', ask.ts, 'Reject')])
   const { reply, screen } = await end('C2')

@@ -148,7 +148,7 @@ test('a question is answered by pressing a button', async () => {
   const api = new Api(token, { apiRoot: telegram.url })
   const { message_id } = await api.sendMessage(9, 'Of another chat', { reply_markup: keyboardOf(ask) })
   const foreign = await telegram.press(9, message_id, 'Red').settled
-  expect(foreign.text).toContain('Nothing is known')
+  expect(foreign.text).toContain('No request is waiting')
   const presses = ['Blue', 'Red'].map((label) => telegram.press(chatId, ask.messageId, label).settled)
   expect((await Promise.all(presses)).map((press) => press.text)).toEqual([
     expect.stringContaining('Blue'),

@@ -159,7 +159,10 @@ test("a press with another ask's token answers nothing", async () => {
   await until(() => ours().length === 2)
   const forged = whatsapp.press(person, id ?? '', 'Allow once')
   await passing(clock, () => ours().length === 3 || given.length > 0)
-  expect([given, ours()[2]]).toMatchObject([[], { text: expect.stringContaining('Nothing is known'), replyTo: forged }])
+  expect([given, ours()[2]]).toMatchObject([
+    [],
+    { text: expect.stringContaining('No request is waiting'), replyTo: forged },
+  ])
   await sink.stop()
 })
 

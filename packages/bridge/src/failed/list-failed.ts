@@ -122,7 +122,7 @@ function describe(failure: Failure): Pick<FailedItem, 'what' | 'why'> {
   const { id, channel, chat, server, sessionID, missing, reason, isReported } = failure
   const place = placeOf({ channel, chat })
   const session = sessionID === undefined ? '' : `, session ${sessionID} on ${server}`
-  const note = isReported ? 'The chat was told.' : 'The chat is told as soon as it responds.'
+  const note = isReported ? 'The chat knows about it.' : 'The chat will be notified as soon as it responds.'
   const messages = missing === 1 ? '1 message' : `${missing} messages`
   return {
     what: oneLine(`answer of run ${id} in ${place}${session}: ${messages} may be missing`, 300),

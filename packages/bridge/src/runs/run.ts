@@ -9,8 +9,8 @@ import {
   type ReplyStream,
   type RunOptions,
 } from '@reply/core'
-import { mayActWithoutAsking } from '@reply/core/internal'
 import type { CommandInfo } from '@reply/core/source'
+import { mayActWithoutAsking } from '@reply/core/source'
 import type { InboundFile } from '@reply/sink'
 import type { BridgeConnection, Button } from '@reply/sink/channel'
 import { pause, withResolvers } from '@reply/sink/internal'

@@ -19,7 +19,7 @@ const lookalikes = /[\u0251\u0261\u01c0\u01c3]/g
  * allow. Does the same as `escapeInvisible`, and:
  *
  * - Spaces other than ASCII's, characters that show nothing, private-use and unassigned characters are written as `\u2003`.
- * - So are combining marks that can't be told apart: see `illegibleMarks`.
+ * - So are combining marks that can't be told apart, for example a mark twice or a mark on an ASCII sign.
  * - So are letters of another script within a word, such as a Cyrillic а in a Latin word.
  * - More than 40 spaces and tabs in a row become `⟨1500 spaces⟩`, and more than 5 empty lines `⟨120 empty lines⟩`.
  *

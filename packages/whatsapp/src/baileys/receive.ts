@@ -34,14 +34,12 @@ export function createBaileysReceiver(options: BaileysReceiverOptions): BaileysR
   const { source, onError, clock, maxAgeMs } = options
   const unwrapping = createUnwrap(options)
   const receiver = createInboundReceiver({
-    ...{
-      ...options,
-      client: source,
-      account: 'baileys',
-      toPortError: toBaileysPortError,
-      Failure: WhatsAppError,
-      pressMs,
-    },
+    ...options,
+    client: source,
+    account: 'baileys',
+    toPortError: toBaileysPortError,
+    Failure: WhatsAppError,
+    pressMs,
     limitsOf: () => baileysLimits,
   })
   const connection = connectionOf(source)

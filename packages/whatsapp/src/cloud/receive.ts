@@ -35,13 +35,11 @@ export function createCloudReceiver(options: CloudReceiverOptions): ReceiveCloud
   const reports = reportsOf(client)
   reports.listen()
   const { receive, answerFor: answering } = createInboundReceiver({
-    ...{
-      ...options,
-      account: `whatsapp/${client.phoneNumberId}`,
-      toPortError: toCloudPortError,
-      Failure: WhatsAppError,
-      pressMs,
-    },
+    ...options,
+    account: `whatsapp/${client.phoneNumberId}`,
+    toPortError: toCloudPortError,
+    Failure: WhatsAppError,
+    pressMs,
     limitsOf: () => cloudLimits,
   })
   return async (events) => {

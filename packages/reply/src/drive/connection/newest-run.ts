@@ -39,7 +39,8 @@ function runOfPrompt(read: SnapshotEvent, messageID: string) {
   const run = messages.slice(starts.findLast((start) => start <= at) ?? 0, next)
   if (next === undefined)
     return { messages: run, status: goesOn(read) && read.status === 'idle' ? 'busy' : read.status }
-  const [begunAt = 0, nextAt = 0] = [run[0], messages[next]].map((message) => message?.head.createdAt)
+  const begunAt = run[0]?.head.createdAt ?? 0
+  const nextAt = messages[next]?.head.createdAt ?? 0
   // If the server's clock was set back in between, times can't separate the runs.
   return { messages: run, status: 'idle' as const, nextAt: nextAt < begunAt ? undefined : nextAt }
 }

@@ -63,14 +63,12 @@ export interface Permitting
 
 export function permissionOf({ tool, input, sessionID = 'ses_contract', ...more }: Permitting): PermissionAsk {
   return {
-    ...{
-      type: 'permission',
-      requestID: 'per_1',
-      sessionID,
-      path: [sessionID],
-      directory: undefined,
-      status: 'pending',
-    },
+    type: 'permission',
+    requestID: 'per_1',
+    sessionID,
+    path: [sessionID],
+    directory: undefined,
+    status: 'pending',
     permission: tool,
     patterns: ['a pattern'],
     always: ['always *'],

@@ -45,8 +45,8 @@ function weight(ask: Ask | undefined): number {
 }
 
 /**
- * Indexes of each call's asks. Lists derived from one another share this map, because asks never move. An index may
- * belong to a different ask in this list, so callers check each one.
+ * Indexes of each call's asks. Lists derived from one another share this map, because asks never move. In another list
+ * an index may belong to a different ask, so callers check each one.
  */
 const knownPlaces = new WeakMap<readonly Ask[], Map<string, number[]>>()
 

@@ -7,7 +7,10 @@ import { askAt, isAnyPending, withAsk } from './ask-list.ts'
 import { applyCall, withCall } from './call.ts'
 import { withFields } from './shape.ts'
 
-/** A repeated request changes nothing, unless its content changed: then a person would decide about something else. */
+/**
+ * Applies a new or repeated ask. A repeated one only changes the reply if its content changed, because a person would
+ * then decide about something else.
+ */
 export function applyAsked(reply: Reply, reported: Ask, changes: Change[]): Reply {
   const at = askAt(reply.asks, reported.requestID)
   const known = reply.asks[at]
@@ -17,7 +20,7 @@ export function applyAsked(reply: Reply, reported: Ask, changes: Change[]): Repl
   if (known && known.status !== 'withdrawn') return reply
   changes.push(changeOfAsk(ask))
   const next = withAsk(reply, at, ask)
-  // Its own call is known by now; only others that are pending can be about the same one.
+  // This ask's call is set already. Only other pending asks can be about the same call.
   return isAnyPending(reply.asks) ? applyCall(next, ask.callID, changes) : next
 }
 
@@ -44,7 +47,7 @@ function applyAgain(reply: Reply, { at, known, ask }: Again, changes: Change[]):
   return withAsk(reply, at, next)
 }
 
-/** Leaves a closed ask unchanged. If the ask itself was missed, reports only its end. */
+/** Closes an ask. Leaves a closed one unchanged. If the ask itself was missed, only its end is reported. */
 export function applyAskClosed(reply: Reply, event: AskClosedEvent, changes: Change[]): Reply {
   const at = askAt(reply.asks, event.requestID)
   const known = reply.asks[at]
@@ -56,7 +59,7 @@ export function applyAskClosed(reply: Reply, event: AskClosedEvent, changes: Cha
   return applyCall(withAsk(reply, at, closed), closed.callID, changes)
 }
 
-/** Builds an ask from its end alone. Undefined if that doesn't say what it was. */
+/** Builds an ask from its end alone. Undefined if its type is unknown. */
 function unseenAsk({ requestID, sessionID, how }: AskClosedEvent, directory: string | undefined): Ask | undefined {
   if (how.type === 'gone') return undefined
   const fields = { requestID, sessionID, directory, path: [sessionID], status: 'pending' } as const

@@ -13,13 +13,13 @@ export function withCall(reply: Reply, ask: Ask, known?: Ask): Ask {
   const { callID } = ask
   if (callID === undefined) return ask
   const parts = unfinishedOf(reply, ask, callID)
-  // A call that ended asks for nothing. What is known is kept: the server closes the ask next.
+  // The call has ended. Its known input is kept, because the server closes the ask next.
   if (parts.length === 0) return withKnownCall(ask, known)
   const call = isOnlyAsk(reply, ask, callID) ? inputOf(parts) : undefined
   return isSame(call, ask.call) ? ask : { ...ask, call }
 }
 
-/** A copy with the same call would be compared with the ask, value by value. */
+/** Saves a copy with the same call, which would be compared with the ask value by value. */
 function isSame(a: AskCall | undefined, b: AskCall | undefined): boolean {
   return a?.tool === b?.tool && a?.input === b?.input
 }
@@ -30,8 +30,8 @@ function withKnownCall(ask: PermissionAsk, known: Ask | undefined): Ask {
 }
 
 /**
- * The calls that the ask may be about. Some providers repeat call ids in each step, or even within a message. Without a
- * message, any with this id may be meant.
+ * The calls that the ask may be about. Some providers repeat call ids in each step, or even within a message. If the
+ * ask names no message, it may be about any call with this id.
  */
 function unfinishedOf({ messages }: Reply, { messageID }: PermissionAsk, callID: string): readonly ToolPart[] {
   const message = messageID === undefined ? undefined : messages[messageAt(messages, messageID)]
@@ -53,7 +53,7 @@ function isSameCall(a: PermissionAsk, b: PermissionAsk): boolean {
   return a.messageID === undefined || b.messageID === undefined || a.messageID === b.messageID
 }
 
-/** The input that would run, if only one call can be meant. A pending call's input is empty or partial. */
+/** The input that would run, if the ask can only be about one call. A pending call's input is empty or partial. */
 function inputOf([part, ...others]: readonly ToolPart[]): AskCall | undefined {
   if (!part || others.length > 0 || part.state.status === 'pending' || part.state.ambiguous) return undefined
   return { tool: part.tool, input: part.state.input }
@@ -61,7 +61,7 @@ function inputOf([part, ...others]: readonly ToolPart[]): AskCall | undefined {
 
 /** Updates the inputs of the pending permissions of this call, after a part or an ask with its id has changed. */
 export function applyCall(reply: Reply, callID: string | undefined, changes: Change[]): Reply {
-  // Only a blocked reply has pending asks; this saves a search through many closed ones.
+  // Only a blocked reply has pending asks. This saves a search through many closed ones.
   if (callID === undefined || !isAnyPending(reply.asks)) return reply
   let next = reply
   for (const [at, ask] of pendingOf(reply, callID)) {

@@ -20,7 +20,7 @@ export function childAt(reply: Reply, sessionID: string, messageID?: string): nu
 }
 
 /**
- * The newest run of a session in this reply's tree, including the reply itself; with a message, the run that contains
+ * The newest run of a session in this reply's tree, including the reply itself. With a message, the run that contains
  * it.
  */
 export function findReply(reply: Reply, sessionID: string, messageID?: string): Reply | undefined {
@@ -85,7 +85,7 @@ export function linkChild(reply: Reply, part: ToolPart, at: number, changes: Cha
     : withChildren(reply, replaceAt(reply.children, place, named))
 }
 
-/** The newest run of a session that this call started; without a call, the newest run whose call is unknown. */
+/** The newest run of a session that this call started. Without a call, the newest run whose call is unknown. */
 function placeOfCall(reply: Reply, childID: string, callID: string | undefined): number {
   return reply.children.findLastIndex((child) => child.reply.sessionID === childID && child.callID === callID)
 }

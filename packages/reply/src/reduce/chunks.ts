@@ -21,7 +21,7 @@ export function itemAt<T>({ chunks }: Chunks<T>, place: number): T | undefined {
   return place < 0 ? undefined : chunks[Math.floor(place / chunkLength)]?.[place % chunkLength]
 }
 
-/** Replaces the item at `place`; appends if `place` is the length. */
+/** Replaces the item at `place`, or appends it if `place` is the length. */
 export function withItem<T>(list: Chunks<T>, place: number, item: T): Chunks<T> {
   const at = Math.floor(place / chunkLength)
   const chunk = list.chunks[at]?.slice() ?? []
@@ -39,7 +39,7 @@ export function withRemoved<T>(list: Chunks<T>, place: number): Chunks<T> {
   return withMoved(list, place, (chunk, start) => chunk.toSpliced(start, 1))
 }
 
-/** Changes the length of the chunk that contains `place`; `start` is the index of `place` within that chunk. */
+/** Changes the length of the chunk that contains `place`. `start` is the index of `place` within that chunk. */
 function withMoved<T>(
   list: Chunks<T>,
   place: number,

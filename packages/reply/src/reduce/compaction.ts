@@ -5,7 +5,10 @@ import type { Reply, SummaryStep } from '../reply.ts'
 import { replaceAt, withFields } from './shape.ts'
 import { usageOf } from './usage.ts'
 
-/** Ends a compaction and clears the error that led to it, if any. How large the context is now, the next step tells. */
+/**
+ * Ends a compaction and clears the error that led to it, if any. The size of the context is unknown until the next
+ * step.
+ */
 export function applyCompacted(reply: Reply, at: number, changes: Change[]): Reply {
   if (reply.compaction?.state === 'done') return reply
   const running = reply.compaction ?? { auto: false, afterMessageID: reply.messages.at(-1)?.id, startedAt: at }
@@ -33,7 +36,9 @@ export function endsCompaction(reply: Reply, { summary, completedAt, error }: Me
   return (isSummed || isNew) && reply.compaction?.state === 'running'
 }
 
-/** The call of the model that a summary's message tells of. Undefined until it has ended: its tokens are zeros. */
+/**
+ * Reads the model's call from a summary's message. Undefined until it has ended, because its tokens are zeros before.
+ */
 export function summaryStepOf({ id, finish, tokens, cost = 0 }: MessageHead): SummaryStep | undefined {
   return finish === undefined || tokens === undefined ? undefined : { messageID: id, tokens, cost }
 }

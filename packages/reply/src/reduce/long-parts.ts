@@ -39,7 +39,7 @@ const longParts = Symbol('longParts')
 interface LongMessage extends Message {
   /**
    * `owner` is the message that this was made for. A copy of all property descriptors includes this field but may have
-   * other `parts`; then `owner` is not the copy, and the field is ignored.
+   * other `parts`. Then `owner` is not the copy, and the field is ignored.
    */
   readonly [longParts]: { readonly owner: Message; readonly long: LongParts }
 }
@@ -80,7 +80,7 @@ export function withLongParts(message: Omit<Message, 'parts'>, long: LongParts):
   return Object.defineProperty(made, longParts, { value: { owner: made, long } })
 }
 
-/** Replaces the part at `place`; appends if `place` is the length. */
+/** Replaces the part at `place`, or appends it if `place` is the length. */
 export function longWith(long: LongParts, place: number, part: Part): LongParts {
   note(long.places, part, place)
   return { ...long, parts: withItem(long.parts, place, part), removedIDs: withoutID(long.removedIDs, part.id) }

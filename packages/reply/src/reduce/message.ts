@@ -10,7 +10,10 @@ import { reportError } from './run.ts'
 import { replaceAt, withFields } from './shape.ts'
 import { usagesBefore } from './usage.ts'
 
-/** Applies a message. User messages join the run as prompts. Of a compaction's summary only its call of the model counts. */
+/**
+ * Applies a message. User messages join the run as prompts. A compaction's summary only adds its call of the model to
+ * `usage`.
+ */
 export function applyMessage(reply: Reply, head: MessageHead, changes: Change[]): Reply {
   const named = withAgent(reply, head)
   if (head.role === 'user') return joinPrompt(named, head.id)
@@ -86,7 +89,7 @@ export function removeMessage(reply: Reply, messageID: string, changes: Change[]
   return withFields(reply, { usage, messages: reply.messages.filter((other) => other !== message) })
 }
 
-/** The message that an event is about. */
+/** The id of the message that an event is about. Undefined for other events. */
 export function messageIDOf(event: SessionScopedEvent): string | undefined {
   switch (event.type) {
     case 'message':

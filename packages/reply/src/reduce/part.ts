@@ -8,7 +8,10 @@ import { createPositions } from './positions.ts'
 import { replaceAt, withFields, withMessages, withText } from './shape.ts'
 import { plusStep, usageOf } from './usage.ts'
 
-/** Appends a text delta to an open part. Undefined if it doesn't apply: a sealed part ignores a late delta. */
+/**
+ * Appends a text delta to an open part. Undefined if the delta doesn't apply: for example, a sealed part ignores a late
+ * delta.
+ */
 export function growPart(
   reply: Reply,
   event: DeltaEvent,

@@ -53,7 +53,7 @@ export function partsOfCall(message: Message, callID: string): readonly ToolPart
   return message.parts.filter((part): part is ToolPart => part.type === 'tool' && part.callID === callID)
 }
 
-/** Replaces the part at `place`; appends if `place` is the number of parts. */
+/** Replaces the part at `place`, or appends it if `place` is the number of parts. */
 export function withPart(message: Message, place: number, part: Part): Message {
   const long = asLongParts(message)
   if (long) return withLongParts(message, longWith(long, place, part))
@@ -75,7 +75,7 @@ export function withoutPart(message: Message, place: number): Message {
   return withShortParts(message, message.parts.toSpliced(place, 1), place)
 }
 
-/** Undefined for a short message. Converts one that has just become long: it uses chunks from then on. */
+/** Undefined for a short message. Converts a message that has just become long, which uses chunks from then on. */
 function asLongParts(message: Message): LongParts | undefined {
   return longPartsOf(message) ?? (message.parts.length >= longFrom ? toLongParts(message.parts) : undefined)
 }

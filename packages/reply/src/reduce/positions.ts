@@ -1,6 +1,6 @@
 /**
  * Finds items by id in immutable lists that mostly change at their end. A list and all lists derived from it share one
- * index: each change updates the items that moved, and each result is checked against the list.
+ * index. Each change updates the items that moved, and each result is checked against the list.
  */
 export interface Positions<T> {
   /** -1 if it isn't in the list. */

@@ -16,22 +16,22 @@ import { isFinished, sealParts, settle } from './settle.ts'
 import { withFields } from './shape.ts'
 
 /**
- * The result of one event. Even without changes the reply may be a new object: fields that only repeat the wire are
- * updated.
+ * The result of one event. Even without changes the reply may be a new object, because its `raw` fields are updated.
  */
 export interface Reduction {
   /** The reply after the event. */
   readonly reply: Reply
-  /** What the event changed, in order. Empty if it changed nothing that observers receive. */
+  /** The changes to report to observers, in order. May be empty. */
   readonly changes: readonly Change[]
   /** The wire event behind it. */
   readonly raw?: unknown
 }
 
 /**
- * The only function that changes a reply: returns the reply after an event of its session or a descendant's. Pure,
- * without a clock. Returns the same object for an event that changes nothing. After settling, late events change the
- * data and produce only `replyAmended`.
+ * Applies an event to a reply: returns the next reply and its changes. It is the only function that makes replies, and
+ * it is pure. The event belongs to the reply's session or to one of its sub-agents. An event that changes nothing
+ * returns the same object. After the reply has settled, late events still change its data, but the only change that
+ * they report is `replyAmended`.
  */
 export function reduce(reply: Reply, event: SessionScopedEvent): Reduction {
   if (event.type === 'delta' && event.sessionID === reply.sessionID && reply.phase !== 'settled') {
@@ -113,7 +113,7 @@ function apply(reply: Reply, event: SessionScopedEvent, changes: Change[]): Repl
       return applyRetry(reply, { attempt: event.attempt, message: event.message, nextAt: event.nextAt }, changes)
     case 'error': {
       const failed = reportError(reply, event.error, changes)
-      // An error before anything ran is the end; nothing else will come.
+      // An error before anything ran is the end. No other event will follow.
       return reply.phase === 'waiting' ? settle(failed, { by: 'idle', at: event.at }, reduce, changes) : failed
     }
     case 'compacted':
@@ -163,7 +163,7 @@ function applyBelow(reply: Reply, event: SessionScopedEvent, changes: Change[]):
   return endsWithChildren(next) ? settle(next, { by: 'idle', at: event.at }, reduce, changes) : next
 }
 
-/** A sub-agent's error before its first event doesn't end it: it may have run before we listened. */
+/** A sub-agent's error before its first event doesn't end it, because the sub-agent may have run before we listened. */
 function reduceChild(child: Reply, event: SessionScopedEvent): Reduction {
   if (event.type !== 'error' || event.sessionID !== child.sessionID || child.phase !== 'waiting')
     return reduce(child, event)
@@ -194,8 +194,8 @@ function applyLimit(reply: Reply, contextLimit: number, changes: Change[]): Repl
 }
 
 /**
- * During an abort, the driver checks the whole tree to find its end: an idle says nothing about sub-agents, and some
- * servers continue after it.
+ * During an abort, the driver checks the whole tree to find its end. An idle doesn't cover sub-agents, and some servers
+ * continue after it.
  */
 function endsAtIdle(reply: Reply): boolean {
   return reply.aborting === undefined && isAtEnd(reply)
@@ -207,17 +207,17 @@ function endsAtIdle(reply: Reply): boolean {
  * run has begun and is complete.
  */
 export function isAtEnd(reply: Reply): boolean {
-  return hasBegun(reply) && isFinished(reply) && !isOfChildren(reply) && !hasUnheard(reply)
+  return hasBegun(reply) && isFinished(reply) && !isOfChildren(reply) && !hasSilentChild(reply)
 }
 
-/** Whether the run produced anything: a lone idle may be the previous run's, if REST reported this run first. */
+/** Whether the run produced anything. A lone idle may be the previous run's, if REST reported this run first. */
 function hasBegun({ phase, messages, children, error, compaction }: Reply): boolean {
   if (phase === 'waiting') return false
   return messages.length > 0 || children.length > 0 || error !== undefined || compaction !== undefined
 }
 
-/** Whether a sub-agent that must have run before this idle sent no events: it ended before we listened. */
-function hasUnheard(reply: Reply): boolean {
+/** Whether a sub-agent that must have run before this idle sent no events, because it ended before we listened. */
+function hasSilentChild(reply: Reply): boolean {
   return reply.children.some((child) => !child.background && child.reply.phase === 'waiting')
 }
 
@@ -284,8 +284,15 @@ function snapshotEvents(reply: Reply, snapshot: SnapshotEvent): SessionScopedEve
     const isBehind = known !== undefined && !hasEnded(known) && hasEnded(head)
     for (const part of parts) {
       // A part received from its beginning on this connection has no hole.
-      const isHeard = !snapshot.complete && !isBehind && known !== undefined && partAt(known, part.id) !== -1
-      events.push({ type: 'part', at, raw, sessionID, part: snapshot.gap && !isHeard ? withHole(part) : part, order })
+      const wasStreamed = !snapshot.complete && !isBehind && known !== undefined && partAt(known, part.id) !== -1
+      events.push({
+        type: 'part',
+        at,
+        raw,
+        sessionID,
+        part: snapshot.gap && !wasStreamed ? withHole(part) : part,
+        order,
+      })
     }
   }
   if (snapshot.complete) events.push(...removals(reply, snapshot))

@@ -5,7 +5,7 @@ import type { Phase, Reply, Retry } from '../reply.ts'
 import { isAnyPending } from './ask-list.ts'
 import { withFields } from './shape.ts'
 
-/** The first that applies: settled, blocked, retrying, working, waiting. */
+/** The phase of a reply that hasn't settled, see `Phase`. */
 export function phaseOf(reply: Reply): Phase {
   if (isAnyPending(reply.asks)) return 'blocked'
   if (reply.retry) return 'retrying'

@@ -8,7 +8,7 @@ import { indexOf, withMessageAt } from './part.ts'
 import { withOpenChanged } from './parts.ts'
 import { sealed, withFields } from './shape.ts'
 
-/** Why a run ended: idle in the stream, or one of the driver's reasons. */
+/** Why a run ends: idle on the stream, or one of the driver's reasons. */
 interface Ending {
   readonly by: SettleEvent['by'] | 'idle'
   readonly reason?: LostReason | undefined
@@ -22,8 +22,8 @@ export function isFinished(reply: Reply): boolean {
 }
 
 /**
- * Whether nothing was ever heard of its run but a status, which may be a late one of the run before. A run that was reverted
- * has no messages either, but had steps.
+ * Whether no event of its run arrived except a status, which may be a late one of the run before. A run that was
+ * reverted has no messages either, but it had steps.
  */
 export function isEmpty({ promptIDs, messages, children, error, compaction, finish }: Reply): boolean {
   if (error !== undefined || compaction !== undefined || finish !== undefined) return false
@@ -34,20 +34,20 @@ function hasEnded(message: Message): boolean {
   return message.completedAt !== undefined || message.error !== undefined
 }
 
-/** The first that applies. */
+/** The outcome of a reply that ends now: the first rule that applies. */
 export function outcomeOf(reply: Reply, { by, reason, idle }: Ending): Outcome {
-  // Takes precedence over a time-out: users must learn that the run may still be active.
+  // Takes precedence over a time-out, because users must learn that the run may still be active.
   if (reason === 'not-stopped') return 'lost'
   if (by === 'time-out' || reply.aborting === 'timed-out') return 'timed-out'
   if (by === 'lost') return 'lost'
   if (by === 'end' && idle !== true && !isUntouched(reply)) return 'lost'
   if (reply.aborting || reply.error?.name === 'MessageAbortedError') return 'aborted'
-  // Idle during a pending retry means that the server was asked to stop: it sends no other sign of that.
+  // Idle during a pending retry means that the server was asked to stop. It sends no other event for that.
   if (reply.retry && by === 'idle' && !isThrough(reply.messages.at(-1))) return 'aborted'
   if (isHollow(reply.messages.at(-1))) return 'aborted'
   if (reply.error) return 'failed'
   if (!isFinished(reply)) return by === 'rest' ? 'lost' : 'aborted'
-  // A structured value ends the run with the tool call that gives it.
+  // With a structured value, the tool call that returns it ends the run.
   const hasOutput = reply.messages.at(-1)?.output !== undefined
   return reply.finish === 'tool-calls' && !hasOutput ? 'stopped' : 'completed'
 }
@@ -57,7 +57,10 @@ function isThrough(message: Message | undefined): boolean {
   return message?.completedAt !== undefined && message.finish !== undefined && message.finish !== 'tool-calls'
 }
 
-/** Whether a step ended without a finish reason, an error or any output: it was stopped before the model answered. */
+/**
+ * Whether a step ended without a finish reason, an error or any output, because it was stopped before the model
+ * answered.
+ */
 function isHollow(message: Message | undefined): boolean {
   if (message?.completedAt === undefined || message.finish !== undefined || message.error !== undefined) return false
   return message.parts.every((part) => part.type === 'step-start')
@@ -102,7 +105,7 @@ export function settle(
     phase: 'settled',
     outcome,
     lostReason,
-    // A program that prints `error` says why, whatever the outcome.
+    // So that programs can print `error` for a lost reply, too.
     error: next.error ?? (lostReason && { name: lostReason, message: lossTexts[lostReason], raw: undefined }),
     parkedPromptIDs: ending.parkedPromptIDs?.length ? ending.parkedPromptIDs : undefined,
     settledAt: ending.at,

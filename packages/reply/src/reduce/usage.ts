@@ -52,7 +52,10 @@ export function plusStep(usage: Usage, step: StepFinishPart): Usage {
 
 const noUsage: Usage = { input: 0, output: 0, reasoning: 0, cacheRead: 0, cacheWrite: 0, cost: 0, steps: 0 }
 
-/** `last`: the message of the last step in the sum. A step from before a compaction says nothing of the context now. */
+/**
+ * `last` is the index of the message with the last step in the sum. A step from before a compaction doesn't count: the
+ * context has changed since.
+ */
 function withContextOf({ usage: { contextLimit }, messages, compaction }: Reply, sum: Usage, last: number): Usage {
   const isBefore =
     compaction?.state === 'done' && last <= messages.findIndex(({ id }) => id === compaction.afterMessageID)
@@ -78,7 +81,7 @@ function sumOf({ messages, summaries = [] }: Reply, end: number): Usage {
   return sum
 }
 
-/** First in the sum, so that a step at the end only adds to it. The context is not theirs. */
+/** First in the sum, so that a step at the end only adds to it. Summaries don't set the context. */
 function plusSummaries(summaries: readonly SummaryStep[]): Usage {
   return { ...plusSteps(noUsage, summaries), contextTokens: undefined }
 }
@@ -116,8 +119,8 @@ function stepsOf(messages: readonly Message[]): readonly StepFinishPart[] {
 }
 
 /**
- * Returns the same object if there are no steps. Creates one new object in total: one for each step would dominate the
- * time.
+ * Returns the same object if there are no steps. Otherwise creates only one new object, because one for each step would
+ * take most of the time.
  */
 function plusSteps(usage: Usage, steps: readonly Pick<StepFinishPart, 'tokens' | 'cost'>[]): Usage {
   const last = steps[steps.length - 1]?.tokens

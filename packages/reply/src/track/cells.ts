@@ -23,7 +23,9 @@ export class Cells<T extends Identified> {
   #next: Cells<T> | undefined
   #id: string | undefined
   #before: T | undefined
-  /** How many more writes may change the `Map`: an old version that is kept holds on to all of them. */
+  /**
+   * How many more writes may change the `Map`. Limited, because an old version that is kept holds on to all of them.
+   */
   readonly #writesLeft: number
 
   constructor(map: Map<string, T>, writesLeft = Math.max(fewestWrites, map.size)) {
@@ -89,7 +91,7 @@ export class Cells<T extends Identified> {
   }
 }
 
-/** Enough that the copy after so many writes costs next to nothing. */
+/** Enough that a copy after that many writes takes almost no time per write. */
 const fewestWrites = 1024
 
 /** A map without values. */

@@ -7,7 +7,7 @@ import { beginsWithAnswer, goneRun, type MessageRoles, roleIn } from './roles.ts
 import { type Read, runStart, runStarts } from './run-boundaries.ts'
 import type { Cell } from './state.ts'
 
-/** What is known of a session when a read of it is placed. */
+/** The known state of a session when a read of it is placed. */
 export interface Known {
   /** The sessions from the root down to this one. */
   readonly path: readonly string[]
@@ -20,7 +20,7 @@ export interface Known {
   readonly isOpen: boolean
 }
 
-/** Replaces what the stream has sent since the read began: it is newer than what was read. */
+/** Replaces the data that the stream has sent since the read began, because it is newer. */
 export function withNewer({ todos, todosAt = -1, statusAt = -1, idle }: Cell, read: SnapshotEvent): SnapshotEvent {
   const { readAt, complete, status } = read
   if (readAt === undefined || complete) return read
@@ -32,7 +32,10 @@ export function withNewer({ todos, todosAt = -1, statusAt = -1, idle }: Cell, re
   return { ...settled, status: 'idle', asks: [] }
 }
 
-/** Whether the run goes on. Idle with an open step while sub-agents are still at work: the run is being ended. */
+/**
+ * Whether the run continues. If the session is idle with an open step and its sub-agents still run, the run is being
+ * aborted.
+ */
 export function isAtWork({ status, messages, children }: SnapshotEvent): boolean {
   if (status !== 'idle') return true
   const last = messages.findLast(({ head }) => head.role === 'assistant')?.head
@@ -41,8 +44,8 @@ export function isAtWork({ status, messages, children }: SnapshotEvent): boolean
 }
 
 /**
- * Messages of a sub-agent's settled run, without its session's next run: the stream will say which call that belongs
- * to.
+ * Messages of a sub-agent's settled run, without its session's next run. The stream will name the call that the next
+ * run belongs to.
  */
 export function untilNextRun({ roles, run }: Cell, messages: readonly Read[]): readonly Read[] {
   const known = messages.findIndex(({ head }) => roleIn(roles, head.id)?.run === run)
@@ -51,14 +54,14 @@ export function untilNextRun({ roles, run }: Cell, messages: readonly Read[]): r
 }
 
 /** Whether a session without an open run has one, or had one, that the stream didn't report. */
-export function showsUnheardRun({ cell, isRoot, root }: Known, read: SnapshotEvent, isRunning: boolean): boolean {
+export function showsMissedRun({ cell, isRoot, root }: Known, read: SnapshotEvent, isRunning: boolean): boolean {
   if (isRunning && hasUnknown(cell, read)) return true
-  return isRoot ? missedStart(cell, read) !== undefined : isUnheardChild(cell, root)
+  return isRoot ? missedStart(cell, read) !== undefined : isMissedChild(cell, root)
 }
 
 /**
- * A busy status alone opens nothing in a session that is known: it may be from a run that has ended on the stream
- * since, or from an execution without work.
+ * A busy status alone opens no run in a known session. It may be from a run that has ended on the stream since, or from
+ * an execution without work.
  */
 function hasUnknown({ roles, run, read, reply }: Cell, { messages, asks }: SnapshotEvent): boolean {
   if ((run === 0 && !read) || messages.some(({ head }) => isNews(roles, head, messages))) return true
@@ -66,16 +69,19 @@ function hasUnknown({ roles, run, read, reply }: Cell, { messages, asks }: Snaps
 }
 
 /** Whether it is a sub-agent of the current run without any events. */
-function isUnheardChild({ run, createdAt = -1 }: Cell, root: Reply | undefined): boolean {
+function isMissedChild({ run, createdAt = -1 }: Cell, root: Reply | undefined): boolean {
   const startedAt = root?.messages[0]?.createdAt
   return run === 0 && isOpen(root) && startedAt !== undefined && createdAt >= startedAt
 }
 
-/** Index of the current run's first message, which may be yet to come. Undefined if the read has nothing of the run. */
+/**
+ * Index of the current run's first message. It may equal the length if that message is not read yet. Undefined if the
+ * read has no message of the run.
+ */
 export function runInRead({ cell, isOpen }: Known, read: SnapshotEvent, isRunning: boolean): number | undefined {
   const known = knownStart(cell, read)
   if (known !== undefined) return known
-  if (!isRunning && !isOpen && !hasUnheardPrompt(cell, read)) return undefined
+  if (!isRunning && !isOpen && !hasMissedPrompt(cell, read)) return undefined
   const lastOfOthers = read.messages.findLastIndex(
     ({ head }) => (roleIn(cell.roles, head.id)?.run ?? cell.run) !== cell.run,
   )
@@ -102,41 +108,41 @@ function knownStart(cell: Cell, { messages }: SnapshotEvent): number | undefined
 }
 
 /**
- * Where the first run with messages missed during a gap begins. Ignores copies at the beginning of a fork. What comes
- * behind a message that was heard was missed whatever its time: the server's clock may have been set back.
+ * Where the first run with messages missed during a gap begins. Ignores copies at the beginning of a fork. A message
+ * after a known one was missed whatever its time, because the server's clock may have been set back.
  */
 function missedStart({ roles, createdAt = 0 }: Cell, { messages, since }: SnapshotEvent): number | undefined {
   if (since === undefined) return undefined
   const from = Math.max(since, createdAt - 1)
-  const heard = messages.findLastIndex(({ head }) => (roleIn(roles, head.id)?.run ?? goneRun) !== goneRun)
+  const lastKnown = messages.findLastIndex(({ head }) => (roleIn(roles, head.id)?.run ?? goneRun) !== goneRun)
   const missed = messages.findIndex(({ head }, at) => {
-    const isLater = (head.createdAt ?? 0) > from || (heard !== -1 && at > heard)
+    const isLater = (head.createdAt ?? 0) > from || (lastKnown !== -1 && at > lastKnown)
     return isLater && isNews(roles, head, messages)
   })
   return runStarts(messages).findLast((start) => start <= missed)
 }
 
-/** Whether a message is unknown. A missed prompt is not news if the stream reported its answer. */
+/** Whether a message is new. A missed prompt is not new if the stream reported its answer. */
 function isNews(roles: MessageRoles, { id }: Read['head'], messages: readonly Read[]): boolean {
   const isKnown = (messageID: string): boolean => (roleIn(roles, messageID)?.run ?? goneRun) !== goneRun
   return !roleIn(roles, id) && !messages.some(({ head }) => head.parentID === id && isKnown(head.id))
 }
 
 /** Whether the last message is the prompt of a run whose error was its only event. */
-function hasUnheardPrompt({ reply, run, roles }: Cell, { messages }: SnapshotEvent): boolean {
+function hasMissedPrompt({ reply, run, roles }: Cell, { messages }: SnapshotEvent): boolean {
   const last = messages.at(-1)?.head
   if (!reply || last?.role !== 'user' || roleIn(roles, last.id)) return false
   return run > 0 && reply.promptIDs.length === 0 && reply.messages.length === 0
 }
 
-/** Whether a sub-agent's run is over: it began, the session is idle, and every step of it has ended. */
+/** Whether a sub-agent's run has ended: it began, the session is idle, and every step of it has ended. */
 export function hasChildEnded(root: Reply | undefined, { sessionID, status }: SnapshotEvent): boolean {
   const child = root && status === 'idle' ? findReply(root, sessionID) : undefined
   return child !== undefined && child.phase !== 'waiting' && isFinished(child)
 }
 
 /**
- * Whether the open run is over and the next run's prompt exists without anything else: stream events from now on belong
+ * Whether the open run has ended and the next run has its prompt but no other message. Stream events from now on belong
  * to the next run.
  */
 export function hasNextPrompt(

@@ -11,8 +11,8 @@ import { emptyReply } from '../reduce/shape.ts'
 import type { Message, Reply } from '../reply.ts'
 
 /**
- * The changes that lead from one state of a reply to another, as observers would have received them; from `emptyReply`,
- * everything a late observer missed. Empty if nothing differs. Text that grew is one delta.
+ * Returns the changes from one state of a reply to another, as observers would have received them. Start from
+ * `emptyReply` to get everything that a late observer missed. Empty if nothing differs. Text that grew is one delta.
  */
 export function diff(before: Reply, after: Reply): readonly Change[] {
   if (before === after) return []
@@ -87,7 +87,7 @@ function reportRun(before: Reply, after: Reply, changes: Change[]): void {
   }
   if (after.retry && !same(before.retry, after.retry)) changes.push({ type: 'sessionRetried', ...after.retry })
   const { error } = after
-  // What a lost reply says of its own end was never reported as an error.
+  // The error that explains a lost reply was never reported as a change.
   if (
     error &&
     error.name !== after.lostReason &&

@@ -12,7 +12,7 @@ export interface SettledReply {
 /** Called when a root's reply has settled. Drops the oldest settled replies beyond the limit. */
 export function retireReply(draft: Draft, rootID: string): void {
   const { run, past } = getCell(draft, rootID)
-  // A session keeps only some of its earlier replies: the others must not count.
+  // A session keeps only some of its earlier replies, so the others must not count.
   const kept = draft.state.settled.filter((one) => one.rootID !== rootID || past.some((reply) => reply.run === one.run))
   const all = [...kept, { rootID, run }]
   const excess = Math.max(0, all.length - draft.state.limits.keepSettled)
@@ -32,7 +32,7 @@ export function forgetQuietSessions(draft: Draft): void {
   changeState(draft, { sweepAt: draft.state.cells.size + limits.maxQuiet })
 }
 
-/** With its newest reply, a session is forgotten. */
+/** Drops a settled reply. With its newest reply, the session itself is dropped. */
 function forgetReply(draft: Draft, { rootID, run }: SettledReply): void {
   const cell = getCell(draft, rootID)
   const { reply, past } = cell
@@ -47,7 +47,7 @@ function forget(draft: Draft, id: Cell['id']): void {
   changeState(draft, { cells: withoutCell(draft.state.cells, id) })
 }
 
-/** Whether the reply is open, or one of its sub-agents still works in the background. */
+/** Whether the reply is open, or one of its sub-agents still runs in the background. */
 function isAtWork(reply: Reply): boolean {
   return reply.phase !== 'settled' || reply.children.some((child) => isAtWork(child.reply))
 }

@@ -42,7 +42,7 @@ export function takeHeld(
   return wanted
 }
 
-/** Mostly it is the first: the longest waiting is dropped first. */
+/** Usually it is the first, because the session that has waited longest is dropped first. */
 function without(waiting: readonly string[], sessionID: string): readonly string[] {
   return waiting[0] === sessionID ? waiting.slice(1) : waiting.filter((id) => id !== sessionID)
 }
@@ -82,8 +82,8 @@ function joinDeltas(last: SessionScopedEvent | undefined, event: SessionScopedEv
 }
 
 /**
- * A rough size: counts the strings that can be large and adds 2,048 for everything else, which also keeps the list
- * short.
+ * A rough size in UTF-16 units: the strings that can be large, plus 2,048 for everything else, which also limits the
+ * number of events.
  */
 function unitsOf(event: SessionScopedEvent): number {
   if (event.type === 'delta') return 2048 + event.delta.length

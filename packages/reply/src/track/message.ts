@@ -30,8 +30,9 @@ export function placeMessage(draft: Draft, path: readonly string[], event: Messa
   const known = roleIn(roles, message.id)
   if (known && known.run !== run) return amendPast(draft, rootID, known.run, event)
   if (!known) {
-    // A fork begins with copies of another session's messages: older than the session itself, and not news. Times don't
-    // decide while its run is open, or for a step that is running: the server's clock may have been set back.
+    // A fork begins with copies of another session's messages, which are older than the session itself and not new.
+    // Times don't decide while its run is open, or for a step that is running, because the server's clock may have been
+    // set back.
     const isLive = isOpenIn(draft, rootID, sessionID) || isStep(message)
     const isCopy = createdAt !== undefined && message.createdAt !== undefined && message.createdAt < createdAt
     const isBeforeRead = readFrom !== undefined && isBefore(message, readFrom)
@@ -43,41 +44,41 @@ export function placeMessage(draft: Draft, path: readonly string[], event: Messa
     }
   }
   const cell = getCell(draft, sessionID)
-  const heardEpoch = message.role === 'assistant' ? draft.state.epoch : cell.heardEpoch
-  if (cell.heardEpoch !== heardEpoch || cell.promptedAt !== undefined)
-    changeCell(draft, cell, { heardEpoch, promptedAt: undefined })
+  const streamEpoch = message.role === 'assistant' ? draft.state.epoch : cell.streamEpoch
+  if (cell.streamEpoch !== streamEpoch || cell.promptedAt !== undefined)
+    changeCell(draft, cell, { streamEpoch, promptedAt: undefined })
   if (known?.role !== roleOf(message)) remember(draft, event, cell.run)
   if (!known && cell.endedByRest) changeCell(draft, getCell(draft, sessionID), { endedByRest: false })
   reduceReply(draft, rootID, event)
   if (cell.held.length > 0) requeueHeld(draft, sessionID, (held) => messageIDOf(held) === message.id)
 }
 
-/** A prompt that arrives after its answer: it belongs to the answer's run. */
+/** Whether it is a prompt that arrives after its answer. It then belongs to the answer's run. */
 function isAnswered(draft: Draft, rootID: string, { sessionID, message }: MessageEvent): boolean {
   const root = getCell(draft, rootID).reply
   const reply = root && message.role === 'user' ? findReply(root, sessionID) : undefined
   return reply?.messages.some(({ parentID }) => parentID === message.id) ?? false
 }
 
-/** Whether it is our own prompt, arriving after its reply has settled: nothing ran for it. */
+/** Whether it is our own prompt, which arrives after its reply has settled without running anything. */
 function isAwaited(draft: Draft, rootID: string, { sessionID, message }: MessageEvent): boolean {
   const { reply } = getCell(draft, rootID)
   if (sessionID !== rootID || message.role !== 'user' || reply?.phase !== 'settled') return false
   return reply.prompt?.parts.length === 0 && reply.promptIDs.length === 0 && reply.messages.length === 0
 }
 
-/** A model step that has not ended. */
+/** Whether it is a model step that has not ended. */
 function isStep({ role, summary, completedAt, error }: MessageEvent['message']): boolean {
   return role === 'assistant' && !summary && completedAt === undefined && error === undefined
 }
 
-/** Whether it existed before we listened, and its session was not at work then. */
+/** Whether it existed before we listened, in a session that was idle then. */
 function isOld(draft: Draft, { sessionID, message }: MessageEvent): boolean {
   const { listeningFrom = -1 } = draft.state
   return (message.createdAt ?? listeningFrom) <= listeningFrom && isUnread(draft, getCell(draft, sessionID))
 }
 
-/** A removed message stays removed: later events about it are outdated. */
+/** Removes a message or part. Later events about a removed message are outdated and ignored. */
 export function placeRemoval(draft: Draft, rootID: string, event: RemovalEvent): void {
   const cell = getCell(draft, event.sessionID)
   const role = roleIn(cell.roles, event.messageID)
@@ -97,14 +98,16 @@ function remember(draft: Draft, { sessionID, message }: MessageEvent, run: numbe
 }
 
 /**
- * Ends the previous run if a new message shows that it is over. A new prompt may be the first sign of that: if REST
- * showed the session idle and all steps had ended, the run is over. So it is if its last step ended for good, unless
- * this connection has told of the run: the end may have been missed. If its last event came on an earlier connection,
- * with a step that never ended, the server was restarted in between, and the run is lost. The same goes if a step
- * begins for a prompt without an event although the step before never ended.
+ * Ends the previous run if a new message shows that it has ended. A new prompt may be the first sign:
+ * - If REST showed the session idle and all steps have ended, the run has ended.
+ * - If its last step ended for good and the stream has sent none of its events on this connection, its end was missed.
+ * - If a step never ended and the run's last event is from an earlier connection, the server was restarted and the run
+ * is lost.
+ *
+ * A step that begins for another prompt although the step before never ended also means that the run is lost.
  */
 function endUnseen(draft: Draft, rootID: string, { sessionID, message, at }: MessageEvent): void {
-  const { reply, epoch, heardEpoch, idle } = getCell(draft, rootID)
+  const { reply, epoch, streamEpoch, idle } = getCell(draft, rootID)
   if (sessionID !== rootID || !reply || !isOpen(reply) || reply.phase === 'waiting' || isEmpty(reply)) return
   if (message.role === 'assistant') {
     if (!message.summary) splitLost(draft, { rootID, reply, parentID: message.parentID, at })
@@ -112,11 +115,11 @@ function endUnseen(draft: Draft, rootID: string, { sessionID, message, at }: Mes
   }
   if (isFinished(reply)) {
     const last = reply.messages.at(-1)
-    // One that was queued before the step began is older: it joins the run.
+    // A prompt that was queued before the step began is older, so it joins the run.
     const isLater = (message.createdAt ?? 0) >= (last?.completedAt ?? Number.POSITIVE_INFINITY)
-    const isEndUnheard =
-      heardEpoch !== draft.state.epoch && last !== undefined && isLater && isAskedAfter(last, message)
-    if (idle || isEndUnheard) reduceReply(draft, rootID, { type: 'settle', sessionID, by: 'rest', at })
+    const isEndMissed =
+      streamEpoch !== draft.state.epoch && last !== undefined && isLater && isAskedAfter(last, message)
+    if (idle || isEndMissed) reduceReply(draft, rootID, { type: 'settle', sessionID, by: 'rest', at })
   } else if (epoch !== draft.state.epoch) reduceReply(draft, rootID, { type: 'settle', sessionID, by: 'lost', at })
 }
 
@@ -128,7 +131,10 @@ interface Lost {
   readonly at: number
 }
 
-/** A prompt that had joined a run begins the next run if it is answered although a step of that run never ended. */
+/**
+ * Splits a run if a prompt that had joined it is answered although one of its steps never ended. The prompt then begins
+ * the next run.
+ */
 export function splitLost(draft: Draft, { rootID, reply, parentID, at }: Lost): void {
   const last = reply.messages.at(-1)
   if (!last || hasEnded(last) || parentID === undefined || last.parentID === parentID) return
@@ -151,7 +157,7 @@ function hasEnded({ completedAt, error }: Reply['messages'][number]): boolean {
 
 /**
  * The fast path for nearly every event: more text for an open part of a root whose run is open. Looks up everything
- * once. Returns undefined for any other delta, or one that changes nothing: those take the general path.
+ * once. Returns undefined for any other delta and for one that changes nothing. Those take the general path.
  */
 export function trackDelta(state: TrackState, event: DeltaEvent): Tracked | undefined {
   const cell = cellOf(state.cells, event.sessionID)

@@ -21,7 +21,10 @@ export function reduceReply(draft: Draft, rootID: string, event: SessionScopedEv
   if (reply.phase === 'settled' && cell.reply.phase !== 'settled') retireReply(draft, rootID)
 }
 
-/** What a reply carried over from the previous one is news to observers of this one. */
+/**
+ * Adds the changes for everything that a reply took over from the previous one, because its observers haven't seen
+ * that.
+ */
 function withTakenOver(before: Reply, changes: readonly Change[]): readonly Change[] {
   const first = changes.length > 0 ? changes[0] : undefined
   if (first?.type !== 'replyStarted') return changes
@@ -29,8 +32,8 @@ function withTakenOver(before: Reply, changes: readonly Change[]): readonly Chan
 }
 
 /**
- * Another call may reuse a sub-agent's session: earlier messages then belong to its previous run. The session's own
- * data may have arrived before there was a reply to store it.
+ * Counts a sub-agent's new run. Another call may reuse its session, and earlier messages then belong to its previous
+ * run. The session's own data may have arrived before there was a reply to store it.
  */
 function beginRun(draft: Draft, change: Change, at: number): void {
   if (change.type !== 'childStarted') return
@@ -79,8 +82,8 @@ export function openForBackgroundWork(draft: Draft, path: readonly string[], eve
 }
 
 /**
- * Applies a late event about a message of an earlier run: a root's message is in a reply of its own, a descendant's may
- * be in any of the root's replies.
+ * Applies a late event about a message of an earlier run. A root's message is in the reply of that run. A sub-agent's
+ * message may be in any of the root's replies.
  */
 export function amendPast(draft: Draft, rootID: string, run: number, event: MessageScopedEvent): void {
   const cell = getCell(draft, rootID)
@@ -103,7 +106,7 @@ function holdsMessage(reply: Reply, event: MessageScopedEvent): boolean {
   return messageID !== undefined && findReply(reply, event.sessionID, messageID) !== undefined
 }
 
-/** How many earlier replies are kept for late events: a revert may undo several turns at once. */
+/** How many earlier replies are kept for late events. A revert may undo several turns at once. */
 const keepPast = 8
 
 function pastOf(root: Cell): Cell['past'] {
@@ -120,13 +123,13 @@ export function isOpenIn(draft: Draft, rootID: string, sessionID: string): boole
   return root !== undefined && isOpen(findReply(root, sessionID))
 }
 
-/** Whether the session's own run is known but had no events. */
+/** Whether the session's own run is known but has had no events. */
 export function isWaitingIn(draft: Draft, rootID: string, sessionID: string): boolean {
   const root = getCell(draft, rootID).reply
   return root !== undefined && findReply(root, sessionID)?.phase === 'waiting'
 }
 
-/** Session data carries over to the next run; so do background sub-agents that still work, with their asks. */
+/** The next run takes over the session's data, and the background sub-agents that still run, with their asks. */
 function nextReply(root: Cell): Reply {
   const { title, directory, todos } = root
   const fresh = withFields(emptyReply(root.id), { title, directory, todos })

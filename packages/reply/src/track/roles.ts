@@ -1,7 +1,7 @@
 import type { MessageHead } from '../event.ts'
 import type { ReadFrom } from './state.ts'
 
-/** The run of a message that was removed, or is of an earlier run without a reply here. Its events are ignored. */
+/** The run of a message that was removed, or of an earlier run without a reply here. Its events are ignored. */
 export const goneRun = -1
 
 /** A message's role and run. */
@@ -12,7 +12,8 @@ export interface MessageRole {
 }
 
 /**
- * In order of arrival. A list instead of a map: it is copied for each new message, and nearly always read at its end.
+ * In order of arrival. A list instead of a map, because it is copied for each new message, and nearly always read at
+ * its end.
  */
 export type MessageRoles = readonly MessageRole[]
 
@@ -56,12 +57,12 @@ export function roleOfMessage(
   return { messageID, role: 'assistant', run: goneRun }
 }
 
-/** Whether the first that the stream told of the current run was an answer: its prompt came before we listened. */
+/** Whether the first known message of the current run is an answer, because its prompt was sent before we listened. */
 export function beginsWithAnswer({ roles, run }: { readonly roles: MessageRoles; readonly run: number }): boolean {
   return roles.find((role) => role.run === run)?.role === 'assistant'
 }
 
-/** Compares by the server's clock if known; else by the ids, which rise with it. */
+/** Compares by the server's clock if known. Otherwise by the ids, which rise with it. */
 export function isBefore(
   { id, createdAt }: { readonly id: string; readonly createdAt?: number | undefined },
   from: ReadFrom,

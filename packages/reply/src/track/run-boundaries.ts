@@ -23,7 +23,7 @@ export function runStarts(messages: readonly Read[]): readonly number[] {
 export interface RunEnd {
   /** Index of the user message that begins the next run. */
   readonly next: number
-  /** `lost`: one of its steps never ended; only a restarted server continues after that. */
+  /** `lost`: one of its steps never ended. Only a restarted server continues after that. */
   readonly by: 'rest' | 'lost'
 }
 
@@ -74,8 +74,8 @@ export function isAskedAfter(
 
 /**
  * Drops undecided prompts at the end: those whose parts are not stored yet, and those after an unfinished step while
- * the session is busy. They may continue its run, or follow on a restarted server; the message that answers them will
- * decide.
+ * the session is busy. They may continue its run, or begin one on a restarted server. The message that answers them
+ * will decide.
  */
 export function withoutUndecided(
   { messages, status }: Pick<SnapshotEvent, 'messages' | 'status'>,

@@ -30,7 +30,10 @@ export function recordSession(
     if (getCell(draft, waiting).known && pathOf(draft, waiting)) requeueHeld(draft, waiting, () => true)
 }
 
-/** A session from before we listened that was never read: its events may belong to a run that is over. */
+/**
+ * Whether the session is from before we listened and was never read. Its events may then belong to a run that has
+ * ended.
+ */
 export function isUnread({ state }: Draft, { read, run, createdAt = 0 }: Cell): boolean {
   return state.listeningFrom !== undefined && !read && run === 0 && createdAt <= state.listeningFrom
 }
@@ -38,6 +41,6 @@ export function isUnread({ state }: Draft, { read, run, createdAt = 0 }: Cell): 
 export function recordWork(draft: Draft, { type, sessionID }: SessionScopedEvent): void {
   const cell = getCell(draft, sessionID)
   const { epoch } = draft.state
-  const heardEpoch = type === 'snapshot' ? cell.heardEpoch : epoch
-  if (cell.epoch !== epoch || cell.heardEpoch !== heardEpoch) changeCell(draft, cell, { epoch, heardEpoch })
+  const streamEpoch = type === 'snapshot' ? cell.streamEpoch : epoch
+  if (cell.epoch !== epoch || cell.streamEpoch !== streamEpoch) changeCell(draft, cell, { epoch, streamEpoch })
 }

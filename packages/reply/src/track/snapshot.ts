@@ -6,7 +6,7 @@ import {
   isAtWork,
   type Known,
   runInRead,
-  showsUnheardRun,
+  showsMissedRun,
   untilNextRun,
   withNewer,
 } from './current-run.ts'
@@ -18,20 +18,19 @@ import { isInserted, type Read, type RunEnd, runEnd, runStarts, withoutUndecided
 import { changeCell, type Draft, getCell } from './state.ts'
 
 /**
- * Places a read over REST: finds out which run each message belongs to, and passes the current run's messages to
- * `reduce`.
+ * Places a read over REST: finds the run of each message, and passes the current run's messages to `reduce`.
  *
  * A run is a prompt with everything that the server does for it, up to the next prompt that starts another run. A
- * session's runs follow one another. `cell.run` counts them, and `cell.roles` knows the run of each message seen so far.
- * The last one is the current run: open until it settles. In a root session each run is one reply, in a sub-agent's
- * session one child of the root's reply.
+ * session's runs follow one another. `cell.run` counts them, and `cell.roles` knows the run of each message seen so
+ * far. The last one is the current run, which is open until it settles. In a root session each run is one reply, in a
+ * sub-agent's session one child of the root's reply.
  *
- * A read lists a session's newest messages, but not their runs. If it is `partial`, the messages before it are not
- * known and never will be: they take part in nothing. Compared with the stream, a read may know
- * - less: the stream went on during the read. Its todos and status are newer then. A `complete` read has no such events,
- * so what it lacks was removed.
+ * A read lists a session's newest messages, but not their runs. If it is `partial`, the messages before it are never
+ * read and are ignored. Compared with the stream, a read may know
+ * - less: the stream continued during the read, so its todos and status are newer. For a `complete` read there were no
+ * such events, so anything that it lacks was removed.
  * - more: the stream began during a run, or had a gap. The current run may have messages that the stream never sent, it
- * may be over, and other runs may have followed it.
+ * may have ended, and other runs may have followed it.
  */
 export function placeSnapshot(draft: Draft, path: readonly string[], given: SnapshotEvent): void {
   const read = sinceFirstRead(draft, given)
@@ -65,7 +64,7 @@ function removeReverted(draft: Draft, { sessionID, messages, at }: SnapshotEvent
   }
 }
 
-/** Whether the read shows that the current run is over, and nothing else will say so. */
+/** Whether the read shows that the current run has ended, and no event will follow that shows it. */
 function isOver({ isRoot, cell, root }: Known, read: SnapshotEvent): boolean {
   return isRoot ? hasNextPrompt(cell, read) : hasChildEnded(root, read)
 }
@@ -78,10 +77,10 @@ function placeRead(draft: Draft, path: readonly string[], given: SnapshotEvent):
   const isRunning = isAtWork(newest)
   const clear = withoutUnclear(before, newest)
   if (before.cell.removed) changeCell(draft, before.cell, { removed: undefined })
-  if (!before.isOpen && showsUnheardRun(before, clear, isRunning)) openRun(draft, path, at)
+  if (!before.isOpen && showsMissedRun(before, clear, isRunning)) openRun(draft, path, at)
 
   const known = knownOf(draft, path, sessionID)
-  // A run that is over has none of the next one's messages.
+  // A run that has ended has none of the next one's messages.
   const read = known.isOpen ? clear : { ...clear, messages: untilNextRun(known.cell, clear.messages) }
   const start = runInRead(known, read, isRunning)
   const end = start === undefined ? undefined : endOfOpenRun(known, read, start)
@@ -125,7 +124,7 @@ function withoutUnclear({ cell, isRoot, isOpen }: Known, read: SnapshotEvent): S
   return { ...read, messages: isRoot || isOpen ? decided : untilNextRun(cell, decided) }
 }
 
-/** Where the root's open run ends, if the read shows that another one follows it. */
+/** The end of the root's open run, if the read shows that another one follows it. */
 function endOfOpenRun({ isRoot, isOpen, cell }: Known, read: SnapshotEvent, start: number): RunEnd | undefined {
   if (!isRoot || !isOpen) return undefined
   return runEnd(read, start, (id) => roleIn(cell.roles, id)?.run === cell.run)
@@ -144,15 +143,15 @@ function placeRuns(draft: Draft, { path, rootID }: Known, read: SnapshotEvent, {
 interface Placing {
   readonly read: SnapshotEvent
   readonly isRunning: boolean
-  /** Index of the current run's first message; undefined if the read has nothing of it. */
+  /** Index of the current run's first message. Undefined if the read has no message of it. */
   readonly start: number | undefined
 }
 
-/** Records in the session's cell what was read. */
+/** Records the read in the session's cell. */
 function record(draft: Draft, known: Known, placing: Placing): void {
   const { cell, rootID, isOpen } = known
   const { read, isRunning, start } = placing
-  // Later stream events of a run that REST shows as over don't start a new one.
+  // Later stream events of a run that has ended according to REST don't start a new one.
   const isSeenOver = !isRunning && (!isOpen || isWaitingIn(draft, rootID, cell.id))
   const first = start === undefined ? undefined : read.messages[start]?.head
   const isNew = first?.role === 'user' && !roleIn(cell.roles, first.id)
@@ -163,12 +162,12 @@ function record(draft: Draft, known: Known, placing: Placing): void {
     idle: isRunning ? undefined : (cell.idle ?? 'read'),
     endedByRest: cell.endedByRest || isSeenOver,
     read: true,
-    heardEpoch: goesOn(read) ? draft.state.epoch : cell.heardEpoch,
+    streamEpoch: goesOn(read) ? draft.state.epoch : cell.streamEpoch,
   })
 }
 
 /**
- * Whether the session is at work because its context was full: after a step that ended without a finish, or after the
+ * Whether the session is busy because its context was full: after a step that ended without a finish, or after the
  * compaction that follows. The next prompt is the server's own and doesn't begin another run.
  */
 function goesOn({ status, messages }: SnapshotEvent): boolean {
@@ -178,10 +177,10 @@ function goesOn({ status, messages }: SnapshotEvent): boolean {
   return last.summary ? isInserted(messages.at(-2)?.parts ?? []) : last.finish === undefined
 }
 
-/** Assigns the messages without a run: to the current run from `start` on, the others to runs that are gone. */
+/** Assigns runs to the messages that have none: the current run from `start` on, `goneRun` before it. */
 function rolesAfter({ cell, isRoot, root }: Known, { read: { messages }, start }: Placing): MessageRoles {
   const lastAnswer = messages.findLastIndex(({ head }) => head.role === 'assistant')
-  // Messages of a sub-agent that ended before its task's part named it: their run is about to be known.
+  // A sub-agent may end before its task's part names it. The run of its messages is about to be known.
   const isExpected = !isRoot && isOpen(root)
   let { roles } = cell
   for (const [index, { head }] of messages.entries()) {
@@ -189,7 +188,7 @@ function rolesAfter({ cell, isRoot, root }: Known, { read: { messages }, start }
     const role = roleIn(roles, head.id)
     // A current run may begin with a message that seemed to be of an old one.
     if (role && (role.run !== goneRun || index !== start)) continue
-    // An unanswered prompt may be news that the stream is about to send.
+    // An unanswered prompt may be a new one that the stream is about to send.
     if (!isOwn && (isExpected || index > lastAnswer)) continue
     roles = withRole(roles, { messageID: head.id, role: roleOf(head), run: isOwn ? cell.run : goneRun })
   }
@@ -210,16 +209,16 @@ function placeEarlierRuns(draft: Draft, path: readonly string[], read: SnapshotE
   }
 }
 
-/** A sub-agent's run that was over before its session was reused, as read over REST. */
+/** A sub-agent's run that had ended before its session was reused, as read over REST. */
 interface EarlierRun {
-  /** The parent as it was at the end of the run; undefined if none of its calls names the run. */
+  /** The parent as it was at the end of the run. Undefined if none of its calls names the run. */
   readonly parent: SnapshotEvent | undefined
   readonly child: SnapshotEvent
 }
 
 /**
- * If several calls used a sub-agent's session one after the other, it contains all their runs. Each has to go to its
- * own call: returns all but the last, in order.
+ * If several calls used a sub-agent's session one after the other, it contains all their runs, and each has to go to
+ * its own call. Returns all but the last, in order.
  */
 function earlierRuns(parent: SnapshotEvent): readonly EarlierRun[] {
   return parent.children.flatMap((child) => {

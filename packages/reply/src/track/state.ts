@@ -8,15 +8,15 @@ import type { MessageRoles } from './roles.ts'
 
 /** The state of all sessions of one server. Immutable: `track` returns the next state. */
 export interface TrackState {
-  /** All known sessions. Their form may change with each version; read them with `repliesOf`. */
+  /** All known sessions. Their form may change with each version, so read them with `repliesOf`. */
   readonly cells: Cells<Cell>
   /** Sessions with held events, longest waiting first. */
   readonly waiting: readonly string[]
   /** An estimate of the size of all held events, in UTF-16 units. */
   readonly heldUnits: number
-  /** The settled replies that are kept, oldest first: the next to be dropped. */
+  /** The settled replies that are kept, oldest first. The oldest is dropped next. */
   readonly settled: readonly SettledReply[]
-  /** Counts the connections: a run whose last event came before this one may be over. */
+  /** Counts the connections. A run whose last event came on an earlier connection may have ended. */
   readonly epoch: number
   /** Time of the server's newest session when listening began, by its clock. */
   readonly listeningFrom?: number | undefined
@@ -26,26 +26,26 @@ export interface TrackState {
   readonly limits: TrackLimits
 }
 
-/** How much `track` remembers. */
+/** Limits on how much `track` remembers. */
 export interface TrackLimits {
   /**
-   * How many settled replies are kept for late events; the oldest are dropped first, a session's newest with all data
-   * of the session. Default 1,000.
+   * How many settled replies are kept for late events. The oldest are dropped first. If it is a session's newest, all
+   * data of that session is dropped with it. Default 1,000.
    */
   readonly keepSettled: number
   /** The maximum size of events that wait for their message or session, in UTF-16 units. Default 16,777,216. */
   readonly maxHeld: number
   /**
-   * About how many sessions without a reply are remembered; beyond it they are dropped until their next event. Default
-   * 10,000.
+   * About how many sessions without a reply are remembered. Beyond that they are dropped until their next event.
+   * Default 10,000.
    */
   readonly maxQuiet: number
 }
 
-/** What is known of one session. */
+/** The known state of one session. */
 export interface Cell {
   readonly id: string
-  /** Whether its parent is known, or that it has none. Until then its events are held. */
+  /** Whether it is known if it has a parent, and which. Until then its events are held. */
   readonly known: boolean
   readonly parentID?: string | undefined
   readonly title?: string | undefined
@@ -55,24 +55,24 @@ export interface Cell {
   readonly read?: true | undefined
   /** Messages older than this one were never read. Events about them are ignored. */
   readonly readFrom?: ReadFrom | undefined
-  /** Whether it was deleted: later events don't open a reply. */
+  /** Whether it was deleted. Later events then don't open a reply. */
   readonly removed?: true | undefined
   readonly todos: readonly Todo[]
   /** When the stream last sent the todos and the status, in ms since the epoch by our clock. */
   readonly todosAt?: number | undefined
   readonly statusAt?: number | undefined
-  /** Set while its run is at rest: according to the stream, or to REST alone. */
+  /** Set while the session is idle: according to the stream, or to REST alone. */
   readonly idle?: Idle | undefined
   /**
-   * Whether its run was ended by a read over REST, before the stream's last events of it: a lone busy after that opens
-   * nothing.
+   * Whether its run was ended by a read over REST, before the stream's last events of it. A lone busy after that opens
+   * no run.
    */
   readonly endedByRest: boolean
-  /** Counts the session's runs: the number of its current run. 0 before the first. */
+  /** The number of the session's current run, from 1. 0 before the first. */
   readonly run: number
   /**
-   * When its run's prompt was created, in ms since the epoch by the server's clock. Set while only a read over REST has
-   * told of the run: the stream may yet tell the end of the run before it.
+   * When its run's prompt was created, in ms since the epoch by the server's clock. Set while the run is only known
+   * from a read over REST. The stream may still send the end of the run before it.
    */
   readonly promptedAt?: number | undefined
   /** The role and run of each message. */
@@ -80,8 +80,11 @@ export interface Cell {
   readonly held: readonly SessionScopedEvent[]
   /** The connection of its last work event. */
   readonly epoch: number
-  /** The same, without what was read over REST: there, a session at work may have begun its next run. */
-  readonly heardEpoch: number
+  /**
+   * The connection of its last work event on the stream. Excludes reads over REST: a session that is busy there may
+   * have begun its next run.
+   */
+  readonly streamEpoch: number
   /** For a root: its newest reply, open or settled. A descendant's is inside its root's. */
   readonly reply?: Reply | undefined
   /** For a root: the earlier replies, newest last, for late events. */
@@ -167,7 +170,7 @@ export function emptyCell(id: string): Cell {
     roles: [],
     held: [],
     epoch: 0,
-    heardEpoch: 0,
+    streamEpoch: 0,
     reply: undefined,
     past: [],
   } satisfies Whole<Cell>
@@ -216,21 +219,18 @@ export function withReply(cell: Cell, reply: Cell['reply']): Cell {
     roles: cell.roles,
     held: cell.held,
     epoch: cell.epoch,
-    heardEpoch: cell.heardEpoch,
+    streamEpoch: cell.streamEpoch,
     reply,
     past: cell.past,
   } satisfies Whole<Cell>
 }
 
-/**
- * How many levels of sessions form one tree. The cost of a reply rises with the depth, and ten levels are more than
- * enough.
- */
+/** How many levels of sessions form one tree. The cost of a reply rises with the depth, and real trees need far fewer. */
 export const maxDepth = 64
 
 /**
  * The sessions from the root down to this one. Undefined while a link is unknown. A parent chain that is circular, or
- * longer than `maxDepth`, has no root; then the session counts as its own root.
+ * longer than `maxDepth`, has no root. The session then counts as its own root.
  */
 export function pathOf(draft: Draft, id: string): readonly string[] | undefined {
   const own = cellOf(draft.state.cells, id)

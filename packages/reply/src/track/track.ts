@@ -27,8 +27,8 @@ import {
 } from './state.ts'
 
 /**
- * Assigns the events of a whole server, in order, to sessions and replies: maintains the session tree, holds events
- * that can't be placed yet, opens replies and passes each event to `reduce`. Pure.
+ * Applies an event of a server. Pass all of the server's events, in order: it assigns them to sessions and replies,
+ * holds those that can't be placed yet, opens replies, and passes each event to `reduce`. Pure.
  */
 export function track(state: TrackState, event: ReplyEvent): Tracked {
   const grown = event.type === 'delta' ? trackDelta(state, event) : undefined
@@ -44,19 +44,19 @@ export function track(state: TrackState, event: ReplyEvent): Tracked {
   return { state: draft.state, steps: draft.steps, dropped: draft.dropped }
 }
 
-/** Sessions whose parent is unknown: their events are held until a `session` event. */
+/** Lists the sessions whose parent is unknown. Their events are held until a `session` event. */
 export function unknownSessions(state: TrackState): readonly string[] {
   if (state.waiting.length === 0) return []
   const draft = draftOf(state)
   return state.waiting.map((id) => firstUnknown(draft, id)).filter((id) => id !== undefined)
 }
 
-/** The newest reply of each root, open or settled. */
+/** Returns the newest reply of each root session, open or settled. */
 export function repliesOf(state: TrackState): readonly NonNullable<Cell['reply']>[] {
   return cellValues(state.cells).flatMap((cell) => (cell.reply ? [cell.reply] : []))
 }
 
-/** The first session on the way up whose parent is unknown; undefined if the path to the root is known. */
+/** The first session on the way up whose parent is unknown. Undefined if the path to the root is known. */
 function firstUnknown(draft: Draft, id: string): string | undefined {
   const seen = new Set<string>()
   for (let next: string | undefined = id; next !== undefined && !seen.has(next); next = getCell(draft, next).parentID) {
@@ -70,7 +70,7 @@ function place(draft: Draft, event: SessionScopedEvent): void {
   if (event.type === 'session') return placeSession(draft, event)
   if (event.type === 'opened' || event.type === 'snapshot')
     recordSession(draft, event.sessionID, event.type === 'snapshot' ? event.session : {})
-  // No later event will say where it belonged.
+  // No later event will name its parent.
   if (event.type === 'session-removed' && !getCell(draft, event.sessionID).known)
     return void dropHeld(draft, event.sessionID)
   const path = pathOf(draft, event.sessionID)
@@ -97,7 +97,7 @@ function placeAt(draft: Draft, path: readonly string[], event: SessionScopedEven
       return placeSettle(draft, rootID, event)
     case 'asked':
       if (isPendingIn(getCell(draft, rootID), event.ask.requestID)) return reduceReply(draft, rootID, event)
-      // A repeated ask opens nothing.
+      // A repeated ask opens no run.
       if (knowsAsk(getCell(draft, rootID), event.ask.requestID)) return
       if (mayBeOver(draft, event.sessionID) && !isOpenIn(draft, rootID, event.sessionID)) return
       openRun(draft, path, event.at)
@@ -126,7 +126,7 @@ function placeAt(draft: Draft, path: readonly string[], event: SessionScopedEven
   }
 }
 
-/** Whether it ends the run before the one that only a read has told of. */
+/** Whether it ends the run before one that is only known from a read. */
 function isOfRunBefore(draft: Draft, event: SessionScopedEvent): boolean {
   if (event.type !== 'error' && !(event.type === 'status' && event.status === 'idle')) return false
   const { promptedAt } = getCell(draft, event.sessionID)
@@ -142,8 +142,8 @@ function placeIdle(draft: Draft, rootID: string, event: StatusEvent): void {
   changeCell(draft, cell, { idle: 'reported', endedByRest: false, statusAt: event.at })
   // Held events may belong to this run: they are read before it ends.
   if (event.sessionID === rootID && cell.held.some(isFromAssistant)) return
-  // So is the beginning of a run that was under way.
-  if (event.sessionID === rootID && beganUnheard(draft.state, cell)) return
+  // The same applies to the beginning of a run that was active before we listened: it is read first.
+  if (event.sessionID === rootID && beganBeforeListening(draft.state, cell)) return
   reduceReply(draft, rootID, event)
 }
 
@@ -158,22 +158,22 @@ function placeBusy(draft: Draft, path: readonly string[], event: StatusEvent): v
 }
 
 /**
- * Whether the open run began before we listened, so that what it missed is yet to be read. Recordings have no more to
- * read.
+ * Whether the open run began before we listened, so that its beginning is yet to be read. In recordings there is
+ * nothing else to read.
  */
-function beganUnheard({ listeningFrom }: TrackState, cell: Cell): boolean {
+function beganBeforeListening({ listeningFrom }: TrackState, cell: Cell): boolean {
   return listeningFrom !== undefined && !cell.read && isOpen(cell.reply) && beginsWithAnswer(cell)
 }
 
 type StatusEvent = Extract<SessionScopedEvent, { type: 'status' }>
 
-/** A lone status or ask opens nothing: it may be the last event of a run that is over. */
+/** Whether a lone status or ask opens no run, because it may be the last event of a run that has ended. */
 function mayBeOver(draft: Draft, sessionID: string): boolean {
   const cell = getCell(draft, sessionID)
   return cell.endedByRest || isUnread(draft, cell)
 }
 
-/** Whether the ask is pending: it may be sent again with other content. */
+/** Whether the ask is pending. It may be sent again with other content. */
 function isPendingIn({ reply }: Cell, requestID: string): boolean {
   return askIn(reply, requestID)?.status === 'pending'
 }
@@ -203,7 +203,7 @@ export function retainedReplies(state: TrackState, sessionID: string): readonly 
   return cell?.reply ? [...past, cell.reply] : past
 }
 
-/** Where the session lives, as far as known. */
+/** The session's directory. Undefined if unknown. */
 export function directoryOf(state: TrackState, sessionID: string): string | undefined {
   return cellOf(state.cells, sessionID)?.directory
 }
@@ -244,7 +244,7 @@ export function trackOrSkip(state: TrackState, event: ReplyEvent, onError: OnErr
 
 /** Before a reply ends for good, adopts held events that never got their message or type. */
 function placeSettle(draft: Draft, rootID: string, event: SettleEvent): void {
-  // Adopted events go in before the end; several ends don't wait for each other.
+  // Adopted events are placed before the end. Several ends don't wait for each other.
   if (draft.queue.some((waiting) => waiting.type !== 'settle')) return void draft.queue.push(event)
   // Adopting may open a reply that has not received an idle yet.
   const idle = event.idle ?? getCell(draft, event.sessionID).idle === 'reported'
@@ -266,9 +266,8 @@ function isFromAssistant(held: SessionScopedEvent): boolean {
 }
 
 /**
- * Idle was seen and a message's role is still unknown: with a delta or a part other than text it is the assistant's. At
- * the end of a recording no more events will follow: a stream that began mid-run ended with idle, and so did the
- * message.
+ * Creates the messages of held events after an idle. A message with a delta, or with a part other than text, is the
+ * assistant's. At the end of a recording no more events will follow, so the message has ended, too.
  */
 function adoptMessages(draft: Draft, { sessionID, at, by }: SettleEvent): boolean {
   const { held, roles } = getCell(draft, sessionID)
@@ -285,7 +284,8 @@ function adoptMessages(draft: Draft, { sessionID, at, by }: SettleEvent): boolea
 }
 
 /**
- * After an idle, a delta whose part never arrived gets the type that its field names; without an idle it stays hidden.
+ * Creates the parts of deltas whose part never arrived. After an idle they get the type that the field names. Without
+ * an idle they stay hidden.
  */
 function adoptDeltas(draft: Draft, { sessionID, at }: SettleEvent, as: 'typed' | 'unknown'): boolean {
   const { roles } = getCell(draft, sessionID)

@@ -3,11 +3,11 @@
 import { consoleSink } from '@reply/console'
 import { connect } from '@reply/core'
 
-const opencode = connect()
-const sink = consoleSink({ client: opencode })
-const stream = opencode.prompt({ text: process.argv[2] ?? 'Tidy up the README' }, { observe: () => [sink] })
+const client = connect()
+const sink = consoleSink({ client })
+const stream = client.prompt({ text: process.argv[2] ?? 'Tidy up the README' }, { observe: () => [sink] })
 
 process.once('SIGINT', () => void stream.abort())
 await stream.result
 await sink.settled()
-await opencode.close()
+await client.close()

@@ -3,11 +3,11 @@
 import { type Ask, answerOf, askDetails, askTitle, connect, currentActivity, ReplyError } from '@reply/core'
 
 const text = process.argv[2] ?? 'What does this project do?'
-const opencode = connect()
+const client = connect()
 
 try {
-  await opencode.ready
-  const stream = opencode.prompt({ text })
+  await client.ready
+  const stream = client.prompt({ text })
 
   // Reading along is optional: the reply goes on without it.
   for await (const change of stream) {
@@ -17,7 +17,7 @@ try {
     // This program allows nothing and answers nothing. An ask that stays open would block the reply.
     if (change.type === 'questionAsked' || change.type === 'permissionAsked') {
       console.log(`refused: ${describe(change.ask)}`)
-      await opencode.reject(change.ask).catch(unlessResolved)
+      await client.reject(change.ask).catch(unlessResolved)
     }
     if (change.type === 'phaseChanged' && stream.reply)
       console.log(`… ${currentActivity(stream.reply) ?? change.phase}`)
@@ -31,7 +31,7 @@ try {
   console.error(error.message)
   process.exitCode = 1
 } finally {
-  await opencode.close()
+  await client.close()
 }
 
 /** Describes an ask. Often the input of a permission's tool is not known yet when it is asked; see `askChanged`. */

@@ -28,11 +28,11 @@ function showDetails(ask: Ask): void {
   for (const { label, text } of askDetails(ask) ?? []) console.log(label === '' ? text : `${label}: ${text}`)
 }
 
-const opencode = connect({ onError: (error) => console.error(error.message) })
-const stop = opencode.watch({}, { observe: () => [attention] })
+const client = connect({ onError: (error) => console.error(error.message) })
+const stop = client.watch({}, { observe: () => [attention] })
 console.log('watching; press Control-C to stop')
 
 process.once('SIGINT', () => {
   stop()
-  void opencode.close()
+  void client.close()
 })

@@ -6,8 +6,8 @@ import { openCodeHost } from '@reply/tools'
 import { z } from 'zod'
 
 const cities = process.argv.length > 2 ? process.argv.slice(2) : ['Bern', 'Oslo']
-const opencode = connect()
-const agent = createAgent(opencode, { host: openCodeHost() })
+const client = connect()
+const agent = createAgent(client, { host: openCodeHost() })
 
 const turn = agent.stream(`Which is the warmest now: ${cities.join(', ')}? Look up each.`, {
   tools: {
@@ -19,9 +19,7 @@ const turn = agent.stream(`Which is the warmest now: ${cities.join(', ')}? Look 
   },
   output: z.object({ city: z.string(), degrees: z.number() }),
   // Nothing is answered by itself: an ask that stays open would block the turn.
-  observe: () => [
-    { permissionAsked: ({ ask }) => opencode.reject(ask), questionAsked: ({ ask }) => opencode.reject(ask) },
-  ],
+  observe: () => [{ permissionAsked: ({ ask }) => client.reject(ask), questionAsked: ({ ask }) => client.reject(ask) }],
   include: ['tool_start', 'tool_done', 'message'],
 })
 
@@ -37,5 +35,5 @@ try {
   console.error(error.message)
   process.exitCode = 1
 } finally {
-  await opencode.close()
+  await client.close()
 }

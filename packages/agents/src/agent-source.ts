@@ -7,7 +7,7 @@ import { claude } from './claude/source.ts'
 import { codex } from './codex/source.ts'
 
 /** The options of `agentSource`. */
-export interface AgentOptions {
+export interface AgentSourceOptions {
   /** The folder of the agent, and of sessions without a `directory`. Default: the current one. */
   readonly cwd?: string | undefined
   /** Added to your own environment. `undefined` removes a variable. */
@@ -16,7 +16,7 @@ export interface AgentOptions {
   readonly onError?: OnError | undefined
 }
 
-interface PresetOptions extends AgentOptions {
+interface PresetOptions extends AgentSourceOptions {
   /** The arguments after the name. */
   readonly args: readonly string[]
 }
@@ -35,7 +35,7 @@ export const agentNames: readonly string[] = Object.keys(presets)
  * an agent that speaks the Agent Client Protocol, for example `opencode acp`. Quotes group words. No shell reads it.
  * Pass the source to `connectSource`, which starts the agent. Throws `invalid` if the command line is empty.
  */
-export function agentSource(agent: string, options: AgentOptions = {}): Source {
+export function agentSource(agent: string, options: AgentSourceOptions = {}): Source {
   const [command, ...args] = parseArgsStringToArgv(agent)
   if (command === undefined || command === '')
     throw new ReplyError(

@@ -1,1 +1,1 @@
-export { type AgentOptions, agentSource } from './agent-source.ts'
+export { type AgentSourceOptions, agentSource } from './agent-source.ts'

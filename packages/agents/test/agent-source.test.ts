@@ -5,7 +5,7 @@ import { textOf } from '@reply/core'
 import { connectSource } from '@reply/core/source'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { agentNames } from '../src/agent-source.ts'
-import { type AgentOptions, agentSource } from '../src/index.ts'
+import { type AgentSourceOptions, agentSource } from '../src/index.ts'
 
 /** Speaks just enough of the Agent Client Protocol to say how it was started. */
 const program = `#!/usr/bin/env node
@@ -34,7 +34,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }))
 
 /** What the agent says of its start: folder, arguments and two variables. */
-async function startedBy(line: string, options: AgentOptions = {}): Promise<unknown> {
+async function startedBy(line: string, options: AgentSourceOptions = {}): Promise<unknown> {
   const agent = connectSource(agentSource(line, { cwd: folder, ...options }))
   const reply = await agent.prompt({ text: 'How were you started?' }).result
   await agent.close()

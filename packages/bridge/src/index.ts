@@ -14,4 +14,4 @@ export { type Checked, type CheckOptions, checkBridge } from './setup/check-brid
 export type { Choice, Questions, TextOptions } from './setup/init-bridge.ts'
 export { defaultConfigPath, type InitOptions, initBridge } from './setup/init-bridge.ts'
 export { type SqliteStoreOptions, sqliteStore } from './store/sqlite.ts'
-export { type Lease, type Store, StoreError, type StoreErrorType, type Write } from './store/store.ts'
+export { type Store, StoreError, type StoreErrorType, type StoreLease, type Write } from './store/store.ts'

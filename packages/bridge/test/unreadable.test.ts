@@ -8,7 +8,7 @@ import { queueDecoders, readable, withoutUnreadableRows } from '../src/failed/un
 import { phases, statuses } from '../src/state/execution.ts'
 import { createState, type State } from '../src/state/state.ts'
 import { sqliteStore } from '../src/store/sqlite.ts'
-import type { Lease, Store, Write } from '../src/store/store.ts'
+import type { Store, StoreLease, Write } from '../src/store/store.ts'
 import { startHandDriven } from './hand-driven.ts'
 import { answer } from './local-agent.ts'
 
@@ -49,7 +49,7 @@ describe('in a real state', () => {
     folder = mkdtempSync(join(tmpdir(), 'reply-bridge-'))
     const clock = createHandClock()
     store = await sqliteStore({ folder, clock })
-    const lease: Lease | undefined = await store.lease({ name: 'bridge', holder: 'test', forMs: 60_000 })
+    const lease: StoreLease | undefined = await store.lease({ name: 'bridge', holder: 'test', forMs: 60_000 })
     const bridgeLease = { current: () => lease, renew: async () => false }
     const stopping = new AbortController().signal
     const onError = (error: Error): void => {

@@ -1,4 +1,4 @@
-import { type ContractOptions, portContract, type Stage, type StageFault } from '@reply/sink/testing'
+import { type ChannelContractOptions, portContract, type Stage, type StageFault } from '@reply/sink/testing'
 import { createHandClock } from '@reply/testing'
 import { type DiscordFault, type DiscordMessage, startDiscord } from '@reply/testing/discord'
 import { describe, test } from 'vitest'
@@ -80,7 +80,7 @@ function seen({
 }
 
 const open = 'Discord never says that a call did not arrive: a 5xx leaves it open'
-const skip: ContractOptions['skip'] = {
+const skip: ChannelContractOptions['skip'] = {
   'reports later whether a post was delivered': 'Discord says everything in its responses',
   'reports a call that did not arrive': open,
   'reports faults of edits and removals like those of posts': open,

@@ -3,7 +3,7 @@ export type { InboundFault, InboundStage } from './testing/contract/inbound.ts'
 export type { SeenMessage, Stage, StageFault } from './testing/contract/stage.ts'
 export {
   bridgeChannelContract,
-  type ContractOptions,
+  type ChannelContractOptions,
   inboundContract,
   portContract,
 } from './testing/contract.ts'

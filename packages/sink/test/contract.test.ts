@@ -1,7 +1,7 @@
 import { createHandClock } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
 import type { Stage, StageFault } from '../src/testing/contract/stage.ts'
-import { type ClauseName, type ContractOptions, portContract } from '../src/testing/contract.ts'
+import { type ChannelContractOptions, type ClauseName, portContract } from '../src/testing/contract.ts'
 import { createFake, fakeRender } from '../src/testing/fake.ts'
 import type { FakeFault, FakeOptions } from '../src/testing/fake-options.ts'
 import { rest } from './scene.ts'
@@ -58,19 +58,19 @@ function stageOf(options: Omit<FakeOptions, 'clock' | 'faults'>): Stage {
   }
 }
 
-const unsought: ContractOptions['skip'] = {
+const unsought: ChannelContractOptions['skip'] = {
   'finds a post with an unknown result, or resolves with unknown': 'it looks nothing up',
 }
-const silent: ContractOptions['skip'] = { 'reports later whether a post was delivered': 'it reports nothing' }
-const previews: ContractOptions['skip'] = {
+const silent: ChannelContractOptions['skip'] = { 'reports later whether a post was delivered': 'it reports nothing' }
+const previews: ChannelContractOptions['skip'] = {
   'appends to a stream, which can be edited once closed': 'it writes previews',
 }
-const onlyThere: ContractOptions['skip'] = {
+const onlyThere: ChannelContractOptions['skip'] = {
   'posts once per key': 'it is not idempotent',
   'shows an unconfirmed post once when it is retried with its key': 'it is not idempotent',
 }
-const unkeyed: ContractOptions['skip'] = { ...silent, ...previews, ...onlyThere, ...unsought }
-const unedited: ContractOptions['skip'] = {
+const unkeyed: ChannelContractOptions['skip'] = { ...silent, ...previews, ...onlyThere, ...unsought }
+const unedited: ChannelContractOptions['skip'] = {
   'edits in place': 'nothing is edited',
   'treats an edit without changes as done': 'nothing is edited',
   'does not notify for edits': 'nothing is edited',
@@ -79,12 +79,12 @@ const unedited: ContractOptions['skip'] = {
   'reports faults of edits and removals like those of posts': 'nothing is edited',
   'removes its status at the end': 'there is no status without edits',
 }
-const unremoved: ContractOptions['skip'] = {
+const unremoved: ChannelContractOptions['skip'] = {
   removes: 'nothing can be removed',
   'treats the removal of a missing message as done': 'nothing can be removed',
 }
 
-const shapes: readonly [string, Omit<FakeOptions, 'clock'>, ContractOptions['skip']][] = [
+const shapes: readonly [string, Omit<FakeOptions, 'clock'>, ChannelContractOptions['skip']][] = [
   ['that edits', {}, unkeyed],
   ['that is idempotent', { limits: { idempotent: true } }, { ...silent, ...previews, ...unsought }],
   ['that finds its posts', { lookUp: 'exact' }, { ...silent, ...previews, ...onlyThere }],
@@ -132,7 +132,7 @@ describe.each(shapes)('a chat %s', (_, options, skip) => {
 
 describe('a contract', () => {
   const setup = (): Stage => stageOf({})
-  const clauseOf = (name: ClauseName, skip: ContractOptions['skip'], stage = setup) =>
+  const clauseOf = (name: ClauseName, skip: ChannelContractOptions['skip'], stage = setup) =>
     portContract({ name: 'it', setup: stage, skip })
       .find((clause) => clause.name.includes(name))
       ?.run()

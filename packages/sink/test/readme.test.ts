@@ -32,7 +32,7 @@ test("the README's program posts the answer through the channel that it defines"
   const body = { text: 'It is a typo.', silent: false }
   const post = { url: '/chats/general/messages', method: 'POST', body }
   expect(sent).toEqual([post, post])
-  expect(logged).toMatchObject([{ shown: 1, undelivered: [], doubtful: 0, rateLimited: 1 }])
+  expect(logged).toMatchObject(['completed', { shown: 1, undelivered: [], doubtful: 0, rateLimited: 1 }])
   server.close()
   server.closeAllConnections()
 })

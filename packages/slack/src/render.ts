@@ -2,6 +2,7 @@ import { cachedRender, type Dialect, isOpenable, lazyPlain, type Render, renderM
 import {
   addressOf,
   clip,
+  decodeReferences,
   escapeInvisible,
   isMisleading,
   itemText,
@@ -9,7 +10,6 @@ import {
   lex,
   mayMislead,
   type Token,
-  textOf,
   wellFormed,
 } from '@reply/sink/internal'
 import type { SlackFields } from './api.ts'
@@ -154,7 +154,7 @@ function plainOf(tokens: Parameters<typeof knownTokens>[0]): string {
   return knownTokens(tokens)
     .map((token) => {
       if ('tokens' in token && token.tokens) return plainOf(token.tokens)
-      return token.type === 'text' ? textOf(token.raw) : 'text' in token ? token.text : ''
+      return token.type === 'text' ? decodeReferences(token.raw) : 'text' in token ? token.text : ''
     })
     .join('')
 }

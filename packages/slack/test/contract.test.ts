@@ -1,4 +1,4 @@
-import { type ContractOptions, portContract, type Stage, type StageFault } from '@reply/sink/testing'
+import { type ChannelContractOptions, portContract, type Stage, type StageFault } from '@reply/sink/testing'
 import { createHandClock } from '@reply/testing'
 import { type SlackFault, startSlack } from '@reply/testing/slack'
 import { describe, test } from 'vitest'
@@ -71,7 +71,7 @@ async function stageOf(channelId: string, isThread: boolean): Promise<Stage> {
   }
 }
 
-const everywhere: ContractOptions['skip'] = {
+const everywhere: ChannelContractOptions['skip'] = {
   'reports later whether a post was delivered': 'Slack says everything in its responses',
   'posts once per key': 'Slack takes no key with a message',
   'shows an unconfirmed post once when it is retried with its key': 'Slack takes no key with a message',
@@ -79,11 +79,11 @@ const everywhere: ContractOptions['skip'] = {
   'removes its status at the end': 'Slack has no silent messages, so there is no separate status',
   'notifies only for loud posts': 'Slack has no silent messages',
 }
-const thread: ContractOptions['skip'] = {
+const thread: ChannelContractOptions['skip'] = {
   ...everywhere,
   'replies to a message': 'in a thread, every message replies to the first',
 }
-const direct: ContractOptions['skip'] = {
+const direct: ChannelContractOptions['skip'] = {
   ...everywhere,
   'starts and stops typing': 'activity is shown only in threads',
   'appends to a stream, which can be edited once closed': 'Slack streams only in threads',

@@ -1,4 +1,4 @@
-import { type ContractOptions, portContract, type Stage, type StageFault } from '@reply/sink/testing'
+import { type ChannelContractOptions, portContract, type Stage, type StageFault } from '@reply/sink/testing'
 import { createHandClock } from '@reply/testing'
 import { startTelegram, type TelegramFault } from '@reply/testing/telegram'
 import { Api } from 'grammy'
@@ -71,7 +71,7 @@ async function stageOf(chatId: number, rich: boolean): Promise<Stage> {
 }
 
 const open = 'Telegram never says that a call did not arrive: a 5xx leaves it open'
-const unkeyed: ContractOptions['skip'] = {
+const unkeyed: ChannelContractOptions['skip'] = {
   'reports later whether a post was delivered': 'Telegram says everything in its responses',
   'reports a call that did not arrive': open,
   'reports faults of edits and removals like those of posts': open,
@@ -80,7 +80,7 @@ const unkeyed: ContractOptions['skip'] = {
   'posts once per key': 'Telegram takes no key with a message',
   'shows an unconfirmed post once when it is retried with its key': 'Telegram takes no key with a message',
 }
-const group: ContractOptions['skip'] = {
+const group: ChannelContractOptions['skip'] = {
   ...unkeyed,
   'writes a preview that is not a message': 'drafts are for private chats',
 }

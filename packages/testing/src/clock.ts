@@ -1,5 +1,5 @@
 /** Time as a parameter. Both `createHandClock` and the core's `systemClock` implement it. */
-export interface Clock {
+export interface TestClock {
   /** Milliseconds since 1970. */
   now(): number
   /** Milliseconds that never go back, for durations. */
@@ -8,7 +8,7 @@ export interface Clock {
   after(delayMs: number, run: () => void): () => void
 }
 
-export const realClock: Clock = {
+export const realClock: TestClock = {
   now: () => Date.now(),
   after: (delayMs, run) => {
     const timer = setTimeout(run, delayMs)

@@ -1,5 +1,5 @@
 export { type BinaryOptions, opencodeBinary } from './binary.ts'
-export type { Clock } from './clock.ts'
+export type { TestClock } from './clock.ts'
 export type { OpencodeConfig } from './config.ts'
 export { type DemoScenario, demoScenarios } from './demo/scenarios.ts'
 export { type Demo, type DemoOptions, startDemo } from './demo/start.ts'

@@ -1,2 +1,2 @@
 export { type OpenCodeHostOptions, openCodeHost } from './opencode-host.ts'
-export { type ServeOptions, serveTools, type ToolServer } from './serve-tools.ts'
+export { type ServeToolsOptions, serveTools, type ToolServer } from './serve-tools.ts'

@@ -9,7 +9,7 @@ import { forModel, safeOnError } from '@reply/core/internal'
 import type { Tool, Tools } from '@reply/core/thoughts'
 
 /** The options of `serveTools`. */
-export interface ServeOptions {
+export interface ServeToolsOptions {
   /** The port on 127.0.0.1. Default: any free one. */
   readonly port?: number | undefined
   /** Receives errors of tools and failed requests. Default: ignored. */
@@ -31,7 +31,7 @@ export interface ToolServer {
  * web pages can't use the tools. Throws `invalid` for a name or a schema that can't be served. Rejects with
  * `unreachable` if the port can't be opened.
  */
-export async function serveTools(tools: Tools, options: ServeOptions = {}): Promise<ToolServer> {
+export async function serveTools(tools: Tools, options: ServeToolsOptions = {}): Promise<ToolServer> {
   const onError = safeOnError(options.onError)
   const bound = bindTools(tools, onError)
   const secret = randomBytes(32).toString('base64url')

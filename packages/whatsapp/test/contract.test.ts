@@ -1,4 +1,4 @@
-import { type ContractOptions, portContract, type Stage, type StageFault } from '@reply/sink/testing'
+import { type ChannelContractOptions, portContract, type Stage, type StageFault } from '@reply/sink/testing'
 import { createHandClock } from '@reply/testing'
 import { type CloudFault, createFakeBaileys, type SocketFault, startWhatsApp } from '@reply/testing/whatsapp'
 import { describe, test } from 'vitest'
@@ -83,7 +83,7 @@ const noRemoval = 'the Cloud API takes nothing back'
 const noStreams = 'WhatsApp has no streams'
 const noMarkup = 'WhatsApp refuses no markup: what it does not take is shown as it is'
 const unsought = 'WhatsApp shows a bot no chat'
-const cloud: ContractOptions['skip'] = {
+const cloud: ChannelContractOptions['skip'] = {
   'mentions only the people that it is given, above the text': 'the Cloud API has no mentions',
   'edits in place': noEdits,
   'treats an edit without changes as done': noEdits,
@@ -187,7 +187,7 @@ function baileysStage(jid: string): Stage {
 }
 
 const silence = 'WhatsApp can post nothing silently'
-const linked: ContractOptions['skip'] = {
+const linked: ChannelContractOptions['skip'] = {
   'reports later whether a post was delivered': 'each call waits for what WhatsApp says of its message',
   'finds a post with an unknown result, or resolves with unknown': unsought,
   'notifies only for loud posts': silence,

@@ -11,7 +11,7 @@ import { createFakeBaileys, startWhatsApp } from '@reply/testing/whatsapp'
 import { baileysSink, createCloudClient, whatsappSink } from '@reply/whatsapp'
 import { WebClient } from '@slack/web-api'
 import { Api } from 'grammy'
-import { textOf } from './platforms.ts'
+import { screenText } from './platforms.ts'
 
 /** One chat, and our sink in it. */
 export interface PacedChat {
@@ -83,7 +83,7 @@ function telegram(kind: 'private' | 'group'): PacedPlatform {
       return {
         chats: times(count, (index) => ({
           sink: telegramSink({ api, chatId: idOf(index), clock }),
-          screen: () => textOf(fake.screen(idOf(index))),
+          screen: () => screenText(fake.screen(idOf(index))),
         })),
         rest,
         rateLimited: () => fake.calls.filter(({ status }) => status === 429).length,
@@ -116,7 +116,7 @@ const discord: PacedPlatform = {
     return {
       chats: times(count, (index) => ({
         sink: discordSink({ rest: api, channelId: idOf(index), clock }),
-        screen: () => textOf(fake.screen(idOf(index))),
+        screen: () => screenText(fake.screen(idOf(index))),
       })),
       rest,
       rateLimited: () => fake.calls.filter(({ status }) => status === 429).length,
@@ -152,7 +152,7 @@ function slack(delivery: 'native' | 'edit'): PacedPlatform {
       return {
         chats: places.map((place) => ({
           sink: slackSink({ api, ...place, clock, policy: { delivery } }),
-          screen: () => textOf(fake.screen(place.channelId, place.threadTs)),
+          screen: () => screenText(fake.screen(place.channelId, place.threadTs)),
         })),
         rest,
         rateLimited: () => fake.calls.filter(({ status }) => status === 429).length,
@@ -178,7 +178,7 @@ const baileys: PacedPlatform = {
     return {
       chats: times(count, (index) => ({
         sink: baileysSink({ socket: current, jid: idOf(index), clock }),
-        screen: () => textOf(fake.screen(idOf(index))),
+        screen: () => screenText(fake.screen(idOf(index))),
       })),
       rest,
       rateLimited: () => 0,
@@ -206,7 +206,7 @@ const cloud: PacedPlatform = {
     return {
       chats: times(count, (index) => ({
         sink: whatsappSink({ client, to: idOf(index), clock }),
-        screen: () => textOf(fake.screen(idOf(index))),
+        screen: () => screenText(fake.screen(idOf(index))),
       })),
       rest,
       rateLimited: () => fake.calls.filter(({ status }) => status === 429).length,

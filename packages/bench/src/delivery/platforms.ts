@@ -50,7 +50,7 @@ export interface Platform {
 }
 
 /** The visible text of the bot's messages. */
-export function textOf(screen: readonly { readonly from: string; readonly text: string }[]): string {
+export function screenText(screen: readonly { readonly from: string; readonly text: string }[]): string {
   return screen
     .filter(({ from }) => from !== 'user' && from !== 'person')
     .map(({ text }) => text)
@@ -121,7 +121,7 @@ export const telegram: Platform = {
       })
     return {
       observe: (look) => fake.observe(look),
-      screen: () => textOf(fake.screen(chatID)),
+      screen: () => screenText(fake.screen(chatID)),
       calls: () =>
         fake.calls.map(({ method, status, payload: { text, rich_message: rich } }) => ({
           name: method,
@@ -158,7 +158,7 @@ export const slack: Platform = {
       new WebClient(token, { slackApiUrl: url, retryConfig: { retries: 0 }, rejectRateLimitedCalls: true })
     return {
       observe: (look) => fake.observe(look),
-      screen: () => textOf(fake.screen(channelId, threadTs)),
+      screen: () => screenText(fake.screen(channelId, threadTs)),
       calls: () => fake.calls.map(({ method, status }) => ({ name: method, isRateLimited: status === 429 })),
       notifications: () => fake.notifications(channelId),
       refuseNext: () => fake.inject({ type: 'rate-limited', retryAfterS: 3, method: /^chat\./ }),
@@ -186,7 +186,7 @@ export const discord: Platform = {
     const rest = () => new REST({ ...discordRestOptions, api: fake.url }).setToken(token)
     return {
       observe: (look) => fake.observe(look),
-      screen: () => textOf(fake.screen(channelId)),
+      screen: () => screenText(fake.screen(channelId)),
       calls: () =>
         fake.calls.map(({ name, status, body: { content } }) => ({
           name,
@@ -222,7 +222,7 @@ export const whatsapp: Platform = {
     const client = () => createCloudClient({ token, phoneNumberId, apiUrl: fake.url })
     return {
       observe: (look) => fake.observe(look),
-      screen: () => textOf(fake.screen(to)),
+      screen: () => screenText(fake.screen(to)),
       calls: () =>
         fake.calls.map(({ kind, status, code }) => ({
           name: kind,

@@ -3,14 +3,14 @@ import type { SteadyClock } from '@reply/core/source'
 import { PortError } from '@reply/sink/channel'
 import { pause, withResolvers } from '@reply/sink/internal'
 import { BridgeError, messageOf } from '../error.ts'
-import { type Lease, type Store, StoreError } from '../store/store.ts'
+import { type Store, StoreError, type StoreLease } from '../store/store.ts'
 
 /** Takes the lease on a state, and renews it. */
 export interface BridgeLease {
   /** Resolves when this process has the lease. The lease of a process that died expires within 4 s. */
   take(signal?: AbortSignal): Promise<void>
   /** Returns the newest lease, for writes. Undefined before it is taken, and after it was lost or released. */
-  current(): Lease | undefined
+  current(): StoreLease | undefined
   /**
    * Renews the lease now, for example after a fenced commit. Resolves with false if another process held it meanwhile.
    * Rejects if the store fails.
@@ -57,7 +57,7 @@ export function createBridgeLease(options: {
 }): BridgeLease {
   const { store, holder, clock, onWaiting, onStalled, onBack, onLost, onRenewed } = options
   const request = { name: 'bridge', holder, forMs: leaseMs }
-  let lease: Lease | undefined
+  let lease: StoreLease | undefined
   /** Until when calls are allowed, by the monotonic clock, which clock corrections don't affect. */
   let until = Number.NEGATIVE_INFINITY
   let callsAllowed = newSignal()
@@ -84,7 +84,7 @@ export function createBridgeLease(options: {
   }
 
   /** A process that was suspended during a write keeps the state locked until it resumes or ends. */
-  async function askUnlessBusy(): Promise<Lease | undefined> {
+  async function askUnlessBusy(): Promise<StoreLease | undefined> {
     try {
       return await ask()
     } catch (error) {
@@ -104,7 +104,7 @@ export function createBridgeLease(options: {
   }
 
   /** Undefined while another process holds it. The time counts from before the request, because that may take long. */
-  async function ask(): Promise<Lease | undefined> {
+  async function ask(): Promise<StoreLease | undefined> {
     const askedAt = clock.monotonic()
     const given = await store.lease(request)
     if (!given || isLost || (lease && given.fence > lease.fence + 1)) return given

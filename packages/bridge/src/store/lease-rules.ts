@@ -1,7 +1,7 @@
-import type { Lease, LeaseRequest } from './store.ts'
+import type { LeaseRequest, StoreLease } from './store.ts'
 
 /** A lease as an engine stores it. */
-export interface StoredLease extends Pick<Lease, 'name' | 'holder' | 'fence'> {
+export interface StoredLease extends Pick<StoreLease, 'name' | 'holder' | 'fence'> {
   /** When it expires unless it is renewed, in ms since the epoch by the store's clock. */
   readonly expiresAt: number
 }
@@ -26,11 +26,11 @@ export function leaseAfter(
 }
 
 /** The lease as its holder receives it. */
-export function granted({ name, holder, fence }: StoredLease, { forMs }: LeaseRequest): Lease {
+export function granted({ name, holder, fence }: StoredLease, { forMs }: LeaseRequest): StoreLease {
   return { name, holder, fence, validForMs: forMs }
 }
 
 /** Whether a lease can still write. Its own `validForMs` does not matter: it may have been renewed since. */
-export function isHeld(stands: StoredLease | undefined, { holder, fence }: Lease, now: number): boolean {
+export function isHeld(stands: StoredLease | undefined, { holder, fence }: StoreLease, now: number): boolean {
   return stands !== undefined && stands.holder === holder && stands.fence === fence && stands.expiresAt > now
 }

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '@reply/core'
 import { type Rows, writeAll } from './apply-writes.ts'
 import { granted, isHeld, leaseAfter, type StoredLease } from './lease-rules.ts'
-import { type Committed, type Lease, type QueuedValue, type Store, StoreError, type Write } from './store.ts'
+import { type Committed, type QueuedValue, type Store, StoreError, type StoreLease, type Write } from './store.ts'
 
 /** The data of memory stores. Pass the same one to several stores to test restarts, or two processes. */
 export interface StoreMemory {
@@ -58,7 +58,7 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
     return true
   }
 
-  function commit(writes: readonly Write[], lease: Lease | undefined): Committed {
+  function commit(writes: readonly Write[], lease: StoreLease | undefined): Committed {
     const now = clock.now()
     if (lease && !isHeld(memory.leases.get(lease.name), lease, now)) return { type: 'fenced' }
     const undo: (() => void)[] = []

@@ -9,11 +9,11 @@ import { checkVersion, migrate, type Tables, tablesOf } from './sqlite/schema.ts
 import { createMerging } from './sqlite/wal.ts'
 import {
   type Committed,
-  type Lease,
   type LeaseRequest,
   type Store,
   type StoredValue,
   StoreError,
+  type StoreLease,
   type Write,
 } from './store.ts'
 
@@ -172,7 +172,7 @@ function storeOf(database: Database, clock: Clock): Store {
 
 interface Commit {
   readonly writes: readonly Write[]
-  readonly lease: Lease | undefined
+  readonly lease: StoreLease | undefined
   readonly survives: 'machine' | 'process'
 }
 
@@ -211,7 +211,7 @@ function lease(
   database: Database,
   tables: Tables,
   { request, clock }: { readonly request: LeaseRequest; readonly clock: Clock },
-): Lease | undefined {
+): StoreLease | undefined {
   // A process that waits for the lease polls it, and must not block the holder with a transaction.
   const stands = tables.leased(request.name)
   const expected = leaseAfter(stands, request, clock.now())

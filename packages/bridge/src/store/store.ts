@@ -22,16 +22,16 @@ export interface Store {
    * Without writes, it checks whether the lease is held. If it rejects, nothing was written, and nothing will be after a
    * crash. A store that loses the response of its engine must find out whether the commit succeeded before it settles.
    */
-  commit(writes: readonly Write[], lease?: Lease, options?: CommitOptions): Promise<Committed>
+  commit(writes: readonly Write[], lease?: StoreLease, options?: CommitOptions): Promise<Committed>
   /**
    * Takes a lease that is free or expired, or renews the holder's own, for `forMs` from now. Resolves with undefined while
    * another process holds it. A lease that expires more than a minute from now counts as expired, because then the clock
    * was set back. A renewal keeps the fence, so the lease from before it can still write. A crash of the machine may undo
    * a renewal. An expired lease is taken with the next fence, even by its last holder.
    */
-  lease(request: LeaseRequest): Promise<Lease | undefined>
+  lease(request: LeaseRequest): Promise<StoreLease | undefined>
   /** Ends a lease immediately. Does nothing if it is no longer held. */
-  release(lease: Lease): Promise<void>
+  release(lease: StoreLease): Promise<void>
   /** Deletes expired values, which other calls already omit. Resolves with how many. Requires no lease. */
   sweep(): Promise<number>
   /** Closes the store. Later calls reject with a `StoreError` of type `closed`. Closing it again does nothing. */
@@ -101,7 +101,7 @@ export type Committed =
   | { readonly type: 'fenced' }
 
 /** The right to write, for a limited time. */
-export interface Lease {
+export interface StoreLease {
   /** The name of the lease. */
   readonly name: string
   /** The process that holds it. */

@@ -1,4 +1,4 @@
-import { type ContractOptions as AnyOptions, type Clause, clausesOf } from '@reply/core/testing'
+import { type SourceContractOptions as AnyOptions, type Clause, clausesOf } from '@reply/core/testing'
 import { committing } from './contract/commits.ts'
 import { lasting } from './contract/lasting.ts'
 import { leasing } from './contract/leases.ts'

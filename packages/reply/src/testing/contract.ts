@@ -20,7 +20,7 @@ export interface Demand<Stage> {
 }
 
 /** The implementation to test, and the clauses to skip. */
-export interface ContractOptions<Stage, Name extends string> {
+export interface SourceContractOptions<Stage, Name extends string> {
   /** The implementation's name, used in the titles. */
   readonly name: string
   /** Sets up a fresh implementation. Called once for each clause. */
@@ -32,7 +32,7 @@ export interface ContractOptions<Stage, Name extends string> {
 /** Creates the clauses of a contract. Throws for a skip without a reason, or with an unknown clause name. */
 export function clausesOf<Stage extends { close(): Promise<void> }, Name extends string>(
   demands: readonly Demand<Stage>[],
-  { name, setup, skip = {} }: ContractOptions<Stage, Name>,
+  { name, setup, skip = {} }: SourceContractOptions<Stage, Name>,
 ): readonly Clause[] {
   const reasons = new Map(Object.entries<string | undefined>(skip))
   for (const [clause, reason = ''] of reasons) {

@@ -1,4 +1,4 @@
-import { type Clause, type ContractOptions, clausesOf } from './contract.ts'
+import { type Clause, clausesOf, type SourceContractOptions } from './contract.ts'
 import { asking } from './source/asking.ts'
 import { managing } from './source/managing.ts'
 import { prompting } from './source/prompting.ts'
@@ -14,6 +14,6 @@ export type SourceClauseName = (typeof demands)[number]['name']
  * Returns the contract that every source must pass, as clauses for your test runner. Throws for a skip without a
  * reason, or with an unknown clause name.
  */
-export function sourceContract(options: ContractOptions<SourceStage, SourceClauseName>): readonly Clause[] {
+export function sourceContract(options: SourceContractOptions<SourceStage, SourceClauseName>): readonly Clause[] {
   return clausesOf(demands, options)
 }

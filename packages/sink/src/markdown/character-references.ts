@@ -1,7 +1,7 @@
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: '\u00a0' }
 
 /** A text without the indentation of its lines, with character references resolved. */
-export function textOf(raw: string): string {
+export function decodeReferences(raw: string): string {
   const text = /[ \t]\n|\n[ \t]/.test(raw) ? raw.replace(/[ \t]*\n[ \t]*/g, '\n') : raw
   if (!text.includes('&')) return text
   return text.replace(/&(?:#(\d{1,7})|#[xX]([\da-fA-F]{1,6})|(amp|lt|gt|quot|apos|nbsp));/g, (_, decimal, hex, name) =>

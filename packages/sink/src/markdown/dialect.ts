@@ -1,4 +1,4 @@
-import { textOf } from './character-references.ts'
+import { decodeReferences } from './character-references.ts'
 import { lex } from './lex.ts'
 import { isAsWritten, knownTokens, type Token } from './lexer/token.ts'
 import { addressOf, asText, isMisleading, isOpenable, mayMislead } from './link-text.ts'
@@ -251,7 +251,7 @@ function span(token: Token, inside: Inside): string {
     case 'escape':
       return dialect.text(token.text)
     case 'text':
-      return token.tokens ? spans(knownTokens(token.tokens), inside) : dialect.text(textOf(token.raw))
+      return token.tokens ? spans(knownTokens(token.tokens), inside) : dialect.text(decodeReferences(token.raw))
     case 'checkbox':
       return ''
     case 'html':

@@ -1,4 +1,4 @@
-import { textOf } from './character-references.ts'
+import { decodeReferences } from './character-references.ts'
 
 /**
  * Addresses within a text: with a scheme or the slashes after it, or as people write them. A scheme's length is limited
@@ -24,7 +24,7 @@ const filePattern =
 
 /** The address of a link or a picture as Markdown means it: with its character references resolved. */
 export function addressOf({ href }: { readonly href: string }): string {
-  return href.includes('&') ? textOf(href) : href
+  return href.includes('&') ? decodeReferences(href) : href
 }
 
 /**

@@ -1,4 +1,4 @@
-import { type ContractOptions as AnyOptions, type Clause, clausesOf } from '@reply/core/testing'
+import { type SourceContractOptions as AnyOptions, type Clause, clausesOf } from '@reply/core/testing'
 import { asking, typed } from './contract/asks.ts'
 import { bridging } from './contract/bridge.ts'
 import type { BridgeStage } from './contract/bridge-stage.ts'
@@ -23,13 +23,13 @@ export type BridgeClauseName = (typeof bridging)[number]['name']
 export interface BridgeContractOptions extends AnyOptions<BridgeStage, BridgeClauseName> {}
 
 /** The port to test and the clauses to skip. `setup` creates the port on its fake platform, with an empty chat. */
-export interface ContractOptions extends AnyOptions<Stage, ClauseName> {}
+export interface ChannelContractOptions extends AnyOptions<Stage, ClauseName> {}
 
 /** The channel to test and the clauses to skip. `setup` creates the channel on its fake platform. */
 export interface InboundContractOptions extends AnyOptions<InboundStage, InboundClauseName> {}
 
 /** Returns the clauses that every port must pass. Throws for a skip without a reason or with an unknown name. */
-export function portContract(options: ContractOptions): readonly Clause[] {
+export function portContract(options: ChannelContractOptions): readonly Clause[] {
   return clausesOf(demands, options)
 }
 

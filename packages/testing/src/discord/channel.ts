@@ -5,7 +5,7 @@
 type DiscordChannelKind = 'text' | 'direct' | 'group' | 'thread'
 
 /** A place that contains messages. */
-export interface DiscordChannel {
+export interface FakeDiscordChannel {
   /** 17 to 19 digits. */
   readonly id: string
   /** Default "text". */
@@ -115,7 +115,14 @@ export interface Channel {
   rung: readonly string[]
 }
 
-export function createChannel({ id, kind = 'text', parentId, name, isClosed, isArchived }: DiscordChannel): Channel {
+export function createChannel({
+  id,
+  kind = 'text',
+  parentId,
+  name,
+  isClosed,
+  isArchived,
+}: FakeDiscordChannel): Channel {
   return {
     id,
     kind,

@@ -37,7 +37,7 @@ function rowOf(row: Fields, path: string): readonly DiscordComponent[] {
 const linkStyle = 5
 
 function buttonOf(fields: Fields, path: string): DiscordComponent {
-  const label = textOf(fields, 'label', { path, most: limits.label })
+  const label = requireText(fields, 'label', { path, most: limits.label })
   if (fields.style === linkStyle) {
     if (fields.custom_id !== undefined)
       throw invalidForm(
@@ -45,7 +45,7 @@ function buttonOf(fields: Fields, path: string): DiscordComponent {
         'BUTTON_COMPONENT_CUSTOM_ID_URL_MUTUALLY_EXCLUSIVE',
         'A link has no custom id',
       )
-    return { type: 'link', label, customId: '', url: textOf(fields, 'url', { path, most: limits.url }) }
+    return { type: 'link', label, customId: '', url: requireText(fields, 'url', { path, most: limits.url }) }
   }
   return { type: 'button', label, customId: customIdOf(fields, path), style: Number(fields.style) }
 }
@@ -67,19 +67,23 @@ export function selectOf(fields: Fields, path: string): Extract<DiscordComponent
 }
 
 function optionOf(fields: Fields, path: string): DiscordOption {
-  const label = textOf(fields, 'label', { path, most: limits.option })
-  const value = textOf(fields, 'value', { path, most: limits.option })
+  const label = requireText(fields, 'label', { path, most: limits.option })
+  const value = requireText(fields, 'value', { path, most: limits.option })
   const { description } = fields
   if (typeof description !== 'string') return { label, value }
-  return { label, value, description: textOf(fields, 'description', { path, most: limits.option }) }
+  return { label, value, description: requireText(fields, 'description', { path, most: limits.option }) }
 }
 
 export function customIdOf(fields: Fields, path: string): string {
-  return textOf(fields, 'custom_id', { path, most: limits.customId })
+  return requireText(fields, 'custom_id', { path, most: limits.customId })
 }
 
 /** A required text with a maximum length. */
-export function textOf(fields: Fields, name: string, { path, most }: { readonly path: string; readonly most: number }) {
+export function requireText(
+  fields: Fields,
+  name: string,
+  { path, most }: { readonly path: string; readonly most: number },
+) {
   const value = fields[name]
   const at = path === '' ? name : `${path}.${name}`
   if (typeof value !== 'string' || value === '') throw invalidForm(at, 'BASE_TYPE_REQUIRED', 'This field is required')

@@ -1,5 +1,5 @@
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
-import type { Clock } from '../clock.ts'
+import type { TestClock } from '../clock.ts'
 import { TestingError } from '../error.ts'
 import { fieldsOf } from '../fields.ts'
 
@@ -17,7 +17,7 @@ export interface Endpoint {
   deliver(interaction: Readonly<Record<string, unknown>>): Promise<Readonly<Record<string, unknown>> | undefined>
 }
 
-export function createEndpoint(clock: Clock): Endpoint {
+export function createEndpoint(clock: TestClock): Endpoint {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519')
   const publicHex = publicKey.export({ format: 'der', type: 'spki' }).subarray(-32).toString('hex')
   let current: string | undefined

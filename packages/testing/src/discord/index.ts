@@ -1,9 +1,9 @@
 export type {
-  DiscordChannel,
   DiscordComponent,
   DiscordEmbed,
   DiscordOption,
   DiscordUser,
+  FakeDiscordChannel,
 } from './channel.ts'
 export type { DiscordFault } from './fault.ts'
 export type { DiscordInteraction } from './interaction.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import type { TestClock } from '../clock.ts'
 import { fieldsOf } from '../fields.ts'
 import { createTimers } from '../platform/timers.ts'
 import { limits } from './limits.ts'
@@ -44,7 +44,7 @@ export interface Interactions {
 }
 
 /** Each takes its first answer only while it is recent, and further ones for 15 minutes. */
-export function createInteractions(clock: Clock): Interactions {
+export function createInteractions(clock: TestClock): Interactions {
   const known = new Map<string, Known>()
   const timers = createTimers(clock)
   return {

@@ -1,6 +1,6 @@
 import { fieldsOf } from '../fields.ts'
 import type { DiscordOption } from './channel.ts'
-import { customIdOf, selectOf, textOf, tooMany } from './component.ts'
+import { customIdOf, requireText, selectOf, tooMany } from './component.ts'
 import { limits } from './limits.ts'
 import { listIn } from './payload.ts'
 import { invalidForm, tooLong } from './refusal.ts'
@@ -46,19 +46,19 @@ export function modalOf(given: Fields): DiscordModal {
   for (const [index, each] of components.entries()) {
     const component = fieldsOf(each)
     const path = `data.components.${index}`
-    if (component.type === 10) texts.push(textOf(component, 'content', { path, most: limits.content }))
+    if (component.type === 10) texts.push(requireText(component, 'content', { path, most: limits.content }))
     else if (component.type === 18) fields.push(fieldOf(component, path))
     else throw invalidForm(`${path}.type`, 'BASE_TYPE_CHOICES', 'Value must be one of (10, 18).')
   }
   const ids = fields.map(({ customId }) => customId)
   if (new Set(ids).size < ids.length)
     throw invalidForm('data.components', 'COMPONENT_CUSTOM_ID_DUPLICATED', 'Component custom id cannot be duplicated')
-  const title = textOf(given, 'title', { path: 'data', most: limits.title })
+  const title = requireText(given, 'title', { path: 'data', most: limits.title })
   return { customId: customIdOf(given, 'data'), title, fields, texts }
 }
 
 function fieldOf(given: Fields, path: string): DiscordField {
-  const label = textOf(given, 'label', { path, most: limits.fieldLabel })
+  const label = requireText(given, 'label', { path, most: limits.fieldLabel })
   const { description } = given
   if (typeof description === 'string' && description.length > limits.fieldDescription)
     throw tooLong(`${path}.description`, limits.fieldDescription)

@@ -1,6 +1,6 @@
 import { fieldsOf } from '../fields.ts'
 import type { Channel, DiscordEmbed } from './channel.ts'
-import { rowsOf, textOf, tooMany } from './component.ts'
+import { requireText, rowsOf, tooMany } from './component.ts'
 import { type DiscordBucket, limits } from './limits.ts'
 import { listIn, numberIn, type Payload, textIn } from './payload.ts'
 import { invalidForm, refusals, tooLong } from './refusal.ts'
@@ -268,8 +268,8 @@ function embedOf(source: Fields, path: string): DiscordEmbed {
   const fields = listIn(source, 'fields').map((each, index) => {
     const field = fieldsOf(each)
     const at = `${path}.fields.${index}`
-    const name = textOf(field, 'name', { path: at, most: limits.fieldName })
-    return { name, value: textOf(field, 'value', { path: at, most: limits.fieldValue }) }
+    const name = requireText(field, 'name', { path: at, most: limits.fieldName })
+    return { name, value: requireText(field, 'value', { path: at, most: limits.fieldValue }) }
   })
   if (fields.length > limits.embedFields) throw tooMany(`${path}.fields`, limits.embedFields)
   const title = optional(source.title, `${path}.title`, limits.embedTitle)

@@ -1,9 +1,9 @@
-import { type Clock, realClock } from '../clock.ts'
+import { realClock, type TestClock } from '../clock.ts'
 import type { Allowance } from '../platform/budget.ts'
 import { createObservers, type FakeHttpPlatform } from '../platform/fake.ts'
 import { createFakeServer } from '../platform/server.ts'
 import { createTimers } from '../platform/timers.ts'
-import type { DiscordChannel } from './channel.ts'
+import type { FakeDiscordChannel } from './channel.ts'
 import { createEndpoint } from './endpoint.ts'
 import { createDiscordFaults, type DiscordFault } from './fault.ts'
 import { createGateway, type GatewayMood } from './gateway.ts'
@@ -19,11 +19,11 @@ export interface DiscordOptions {
   /** The bot's token. */
   readonly token: string
   /** The clock for budgets, lifetimes and ids. Default: the system's. */
-  readonly clock?: Clock
+  readonly clock?: TestClock
   /** The faults to apply. Default: none. */
   readonly faults?: readonly DiscordFault[]
   /** The existing channels. Default: any id is a text channel. */
-  readonly channels?: readonly DiscordChannel[]
+  readonly channels?: readonly FakeDiscordChannel[]
   /** Overrides for the allowances of calls. */
   readonly allowances?: Partial<Readonly<Record<DiscordBucket, Allowance>>>
   /** How long a nonce is remembered, in ms. Default 300,000. */

@@ -1,6 +1,6 @@
-import type { Clock } from '../clock.ts'
+import type { TestClock } from '../clock.ts'
 import { type Allowance, createWindowBudget, type WindowBudget } from '../platform/budget.ts'
-import { type Channel, createChannel, type DiscordChannel, type Post } from './channel.ts'
+import { type Channel, createChannel, type FakeDiscordChannel, type Post } from './channel.ts'
 import { createInteractions, type Interactions } from './interaction.ts'
 import { buckets, type DiscordBucket } from './limits.ts'
 import { refusals } from './refusal.ts'
@@ -9,7 +9,7 @@ import type { Me } from './wire.ts'
 
 /** The state of the fake. */
 export interface DiscordState {
-  readonly clock: Clock
+  readonly clock: TestClock
   readonly me: Me
   readonly buckets: WindowBudget
   readonly allowances: Readonly<Record<DiscordBucket, Allowance>>
@@ -24,7 +24,7 @@ export interface DiscordState {
   threadOf(messageId: string): Channel | undefined
   /** The threads of a channel. */
   threads(parentId: string): readonly Channel[]
-  add(channel: DiscordChannel): Channel
+  add(channel: FakeDiscordChannel): Channel
   nextId(): string
   /** The message recently posted with a nonce, in any channel: nonces are per author. */
   posted(nonce: string): { readonly post: Post; readonly channel: Channel } | undefined
@@ -33,8 +33,8 @@ export interface DiscordState {
 }
 
 interface DiscordStateOptions {
-  readonly clock: Clock
-  readonly channels?: readonly DiscordChannel[] | undefined
+  readonly clock: TestClock
+  readonly channels?: readonly FakeDiscordChannel[] | undefined
   readonly allowances?: Partial<Readonly<Record<DiscordBucket, Allowance>>> | undefined
   readonly nonceMs: number
   readonly cdn: () => string
@@ -50,7 +50,7 @@ export function createState({
   onChange,
 }: DiscordStateOptions): DiscordState {
   const known = new Map(channels?.map((options) => [options.id, createChannel(options)]))
-  const add = (options: DiscordChannel): Channel => {
+  const add = (options: FakeDiscordChannel): Channel => {
     const channel = createChannel(options)
     known.set(options.id, channel)
     return channel
@@ -110,7 +110,7 @@ export function putPost(
 const epochMs = Date.UTC(2015, 0, 1)
 
 /** Makes ids, each greater than the previous one. */
-function createSnowflakes(clock: Clock): () => string {
+function createSnowflakes(clock: TestClock): () => string {
   let last = 0n
   return () => {
     const earliest = BigInt(clock.now() - epochMs) << 22n

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import type { TestClock } from '../clock.ts'
 
 /** A maximum number of calls within a time span. */
 export interface Allowance {
@@ -33,7 +33,7 @@ const fresh: Account = { spent: [], frozenUntil: 0 }
  * Counts calls by the clock. A caller that exceeds the budget is frozen until the oldest counted call expires. Further
  * calls don't extend that.
  */
-export function createBudget(clock: Clock): Budget {
+export function createBudget(clock: TestClock): Budget {
   const accounts = new Map<string, Account>()
   return {
     spend: (scopes) => {
@@ -95,7 +95,7 @@ interface Window {
 
 const freshWindow: Window = { until: 0, spent: 0, frozenUntil: 0 }
 
-export function createWindowBudget(clock: Clock): WindowBudget {
+export function createWindowBudget(clock: TestClock): WindowBudget {
   const windows = new Map<string, Window>()
   return { take, freeze }
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import type { TestClock } from '../clock.ts'
 
 /** Timers of one fake, which end together. */
 export interface Timers {
@@ -10,7 +10,7 @@ export interface Timers {
   close(): void
 }
 
-export function createTimers(clock: Clock): Timers {
+export function createTimers(clock: TestClock): Timers {
   const stops = new Set<() => void>()
   return {
     after,

@@ -1,5 +1,5 @@
 import { request } from 'node:http'
-import type { Clock } from '../clock.ts'
+import type { TestClock } from '../clock.ts'
 
 interface Post {
   readonly body: string
@@ -29,7 +29,7 @@ interface RetryLimits {
 }
 
 interface WebhookQueueOptions<Event> {
-  readonly clock: Clock
+  readonly clock: TestClock
   readonly limits: RetryLimits
   /** The event to send next. Undefined if no event waits, or if there is no address to send it to. */
   oldest(): Event | undefined

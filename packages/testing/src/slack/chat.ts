@@ -10,7 +10,7 @@ export interface SlackPerson {
 }
 
 /** A channel that exists at the start. */
-export interface SlackChannelOptions {
+export interface FakeSlackChannelOptions {
   /** `D…` for a direct message, `C…` or `G…` for a channel. */
   readonly id: string
   /** Whether the bot is not a member. Default false. */
@@ -74,7 +74,7 @@ export interface Channel {
   rings: number
 }
 
-export function createChannel({ id, isForeign = false, isArchived = false }: SlackChannelOptions): Channel {
+export function createChannel({ id, isForeign = false, isArchived = false }: FakeSlackChannelOptions): Channel {
   return {
     id,
     isForeign,

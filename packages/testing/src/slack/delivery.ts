@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import type { Server } from 'node:http'
-import type { Clock } from '../clock.ts'
+import type { TestClock } from '../clock.ts'
 import { fieldsOf } from '../fields.ts'
 import { parseJson } from '../platform/body.ts'
 import { acceptSockets, type Socket } from '../platform/socket.ts'
@@ -38,7 +38,7 @@ export interface EventDelivery {
   close(): void
 }
 
-export function createDelivery(clock: Clock): EventDelivery {
+export function createDelivery(clock: TestClock): EventDelivery {
   let receiver: Receiver | undefined
   let repeats = 0
   let isClosed = false
@@ -169,7 +169,7 @@ export function createSockets(server: Server, addressOf: () => string): Sockets 
 interface RequestOptions {
   readonly url: string
   readonly signingSecret: string
-  readonly clock: Clock
+  readonly clock: TestClock
 }
 
 /** The headers that identify a request as Slack's. */

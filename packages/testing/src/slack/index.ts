@@ -1,5 +1,5 @@
 export type { SlackControl, SlackOption } from './blocks.ts'
-export type { SlackChannelOptions, SlackPerson, SlackWhisper } from './chat.ts'
+export type { FakeSlackChannelOptions, SlackPerson, SlackWhisper } from './chat.ts'
 export type { SlackFault } from './fault.ts'
 export type { SlackFrom, SlackPeople, SlackSay } from './person.ts'
 export type { SlackMessage } from './screen.ts'

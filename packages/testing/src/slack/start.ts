@@ -1,8 +1,8 @@
-import { type Clock, realClock } from '../clock.ts'
+import { realClock, type TestClock } from '../clock.ts'
 import { createObservers, type FakeHttpPlatform } from '../platform/fake.ts'
 import { createFakeServer } from '../platform/server.ts'
 import { createTimers } from '../platform/timers.ts'
-import type { SlackChannelOptions, SlackWhisper } from './chat.ts'
+import type { FakeSlackChannelOptions, SlackWhisper } from './chat.ts'
 import { createDelivery, createRequests, createSockets } from './delivery.ts'
 import { createSlackFaults, type SlackFault } from './fault.ts'
 import { channelNamed, createPeople, type SlackPeople } from './person.ts'
@@ -19,11 +19,11 @@ export interface SlackOptions {
   /** Signs requests to the app. Default "signing-secret". */
   readonly signingSecret?: string
   /** The clock for budgets, lifetimes, delays and retries. Default: the system's. */
-  readonly clock?: Clock
+  readonly clock?: TestClock
   /** The faults to apply. Default: none. */
   readonly faults?: readonly SlackFault[]
   /** The existing channels. Default: any id is a channel. */
-  readonly channels?: readonly SlackChannelOptions[]
+  readonly channels?: readonly FakeSlackChannelOptions[]
   /** The features that this workspace has or lacks. */
   readonly features?: SlackFeatures
 }

@@ -1,10 +1,10 @@
-import type { Clock } from '../clock.ts'
+import type { TestClock } from '../clock.ts'
 import { type Allowance, type Budget, createBudget } from '../platform/budget.ts'
 import {
   type Channel,
   createChannel,
+  type FakeSlackChannelOptions,
   type Post,
-  type SlackChannelOptions,
   type SlackFileSent,
   type SlackWhisper,
 } from './chat.ts'
@@ -28,7 +28,7 @@ export interface SlackFeatures {
 
 /** The state of the fake. */
 export interface SlackState {
-  readonly clock: Clock
+  readonly clock: TestClock
   readonly features: Required<SlackFeatures>
   readonly team: string
   readonly bot: string
@@ -54,8 +54,8 @@ export interface SlackState {
 }
 
 interface SlackStateOptions {
-  readonly clock: Clock
-  readonly channels?: readonly SlackChannelOptions[] | undefined
+  readonly clock: TestClock
+  readonly channels?: readonly FakeSlackChannelOptions[] | undefined
   readonly features?: SlackFeatures | undefined
   readonly delivery: EventDelivery
   readonly addressOf: () => string

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import type { TestClock } from '../clock.ts'
 import { limits } from './limits.ts'
 import { badRequest } from './refusal.ts'
 
@@ -30,7 +30,7 @@ interface Waiting {
 }
 
 /** Callback queries: each can be answered once, while it is recent. */
-export function createPresses(clock: Clock): Presses {
+export function createPresses(clock: TestClock): Presses {
   const waiting = new Map<string, Waiting>()
   let opened = 0
   return {

@@ -1,4 +1,4 @@
-import { type Clock, realClock } from '../clock.ts'
+import { realClock, type TestClock } from '../clock.ts'
 import { createObservers, type FakeHttpPlatform } from '../platform/fake.ts'
 import { createFakeServer } from '../platform/server.ts'
 import { createTimers } from '../platform/timers.ts'
@@ -15,7 +15,7 @@ export interface TelegramOptions {
   /** The bot's token, for example "1234:abc". The number is the bot's id. */
   readonly token: string
   /** The clock for budgets, lifetimes, delays and long polls. Default: the system's. */
-  readonly clock?: Clock
+  readonly clock?: TestClock
   /** The faults to apply. Default: none. */
   readonly faults?: readonly TelegramFault[]
   /** The existing chats. Default: any id is a chat. */

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import type { TestClock } from '../clock.ts'
 import { type Budget, createBudget, type Scope } from '../platform/budget.ts'
 import { type Chat, createChat, type Post, type StoredFile, type TelegramChat } from './chat.ts'
 import type { TelegramCommand } from './file.ts'
@@ -19,7 +19,7 @@ export interface TelegramFeatures {
 
 /** The state of the fake. */
 export interface TelegramState {
-  readonly clock: Clock
+  readonly clock: TestClock
   readonly features: Required<TelegramFeatures>
   readonly me: Me
   readonly budget: Budget
@@ -38,7 +38,7 @@ export interface TelegramState {
 
 interface TelegramStateOptions {
   readonly token: string
-  readonly clock: Clock
+  readonly clock: TestClock
   readonly chats?: readonly TelegramChat[] | undefined
   readonly features?: TelegramFeatures | undefined
   readonly onChange: (chatId: number) => void

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import type { TestClock } from '../clock.ts'
 import { createWebhookQueue, postTo } from '../platform/webhook.ts'
 import { limits } from './limits.ts'
 import { Refusal } from './refusal.ts'
@@ -43,7 +43,7 @@ interface Waiter {
   readonly end: (error: Refusal) => void
 }
 
-export function createUpdates(clock: Clock): Updates {
+export function createUpdates(clock: TestClock): Updates {
   let pending: readonly TelegramUpdate[] = []
   let allowed: readonly string[] = []
   let nextId = 100_000_001
@@ -124,7 +124,7 @@ export interface Webhook {
 }
 
 /** Sends updates to a URL, one after the other. */
-export function createWebhook(clock: Clock, updates: Updates): Webhook {
+export function createWebhook(clock: TestClock, updates: Updates): Webhook {
   let url = ''
   let secret: string | undefined
   let lastError: Webhook['lastError']

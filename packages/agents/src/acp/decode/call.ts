@@ -172,7 +172,7 @@ function itemsOf(content: Call['content']) {
 
 function textsOf(content: Call['content']): string {
   return itemsOf(content)
-    .flatMap((item) => (item.type === 'content' ? (textOf(item.content) ?? fileOf(item.content)?.url ?? []) : []))
+    .flatMap((item) => (item.type === 'content' ? (textIn(item.content) ?? fileOf(item.content)?.url ?? []) : []))
     .join('\n')
 }
 
@@ -185,7 +185,7 @@ export function isFields(value: unknown): value is Fields {
 }
 
 /** The text of a content block. Undefined if it is of another type. */
-export function textOf(content: { readonly type: string }): string | undefined {
+export function textIn(content: { readonly type: string }): string | undefined {
   return content.type === 'text' ? block.text.safeParse(content).data?.text : undefined
 }
 

@@ -1,6 +1,6 @@
 import type { LocalOutput } from '@reply/core/source'
 import type { AcpConfigOption, AcpSession } from '../session.ts'
-import { type Call, fileOf, merged, outputOf, textOf, withTerminals } from './call.ts'
+import { type Call, fileOf, merged, outputOf, textIn, withTerminals } from './call.ts'
 import {
   configOption,
   notification,
@@ -49,14 +49,14 @@ const decoders: { readonly [K in UpdateKind]: (update: Update<K>, known: RunStat
   user_message_chunk: () => nothing,
   agent_message_chunk: ({ content, messageId }) => {
     const messageID = messageId ?? undefined
-    const delta = textOf(content)
+    const delta = textIn(content)
     if (delta !== undefined) return { outputs: [{ type: 'text', delta, messageID, raw: content }] }
     const file = fileOf(content)
     return file ? { outputs: [{ type: 'file', ...file, messageID, raw: content }] } : nothing
   },
   // OpenCode sends the part's id as a thought's `messageId`, so it is ignored.
   agent_thought_chunk: ({ content }) => {
-    const delta = textOf(content)
+    const delta = textIn(content)
     return delta === undefined ? nothing : { outputs: [{ type: 'reasoning', delta, raw: content }] }
   },
   tool_call: decodeToolCall,

@@ -1,7 +1,7 @@
 import type { Clock } from '@reply/core'
 import type { Rows } from '../apply-writes.ts'
 import type { StoredLease } from '../lease-rules.ts'
-import { type Lease, type QueuedValue, type StoredValue, StoreError } from '../store.ts'
+import { type QueuedValue, type StoredValue, StoreError, type StoreLease } from '../store.ts'
 import type { Database } from './database.ts'
 import { versionIn } from './wal.ts'
 
@@ -13,7 +13,7 @@ export interface Tables extends Rows {
   leased(name: string): StoredLease | undefined
   take(lease: StoredLease): void
   /** Expires a lease if it is still the current one. Its row stays, so that the fence keeps increasing. */
-  release(lease: Lease): void
+  release(lease: StoreLease): void
   sweep(): number
 }
 

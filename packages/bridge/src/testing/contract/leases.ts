@@ -1,5 +1,5 @@
 import type { Demand } from '@reply/core/testing'
-import type { Lease, Store } from '../../store/store.ts'
+import type { Store, StoreLease } from '../../store/store.ts'
 import { done, leaseOf, put, type StoreStage, same } from './stage.ts'
 
 /** Clauses about leases. */
@@ -10,7 +10,7 @@ export const leasing = [
       const one = await stage.open()
       const other = await stage.open()
       const lease = await leaseOf(one, 'one')
-      const expected: Lease = { name: 'bridge', holder: 'one', fence: lease.fence, validForMs: 1000 }
+      const expected: StoreLease = { name: 'bridge', holder: 'one', fence: lease.fence, validForMs: 1000 }
       same(sorted(lease), sorted(expected), 'The lease')
       same(await other.lease({ name: 'bridge', holder: 'other', forMs: 1000 }), undefined, "Another's request")
       await stage.pass(999)
@@ -171,16 +171,16 @@ export const leasing = [
   },
 ] as const satisfies readonly Demand<StoreStage>[]
 
-async function fenced(store: Store, lease: Lease): Promise<void> {
+async function fenced(store: Store, lease: StoreLease): Promise<void> {
   same(await store.commit([put('fenced', 'value')], lease), { type: 'fenced' }, 'A commit without its lease')
   same(await store.read('fenced'), undefined, 'What a fenced commit wrote')
 }
 
 /** The fence increases by one, so that a holder can tell whether another process held the lease in between. */
-function grows(first: Lease, second: Lease): void {
+function grows(first: StoreLease, second: StoreLease): void {
   same(second.fence, first.fence + 1, 'The next fence')
 }
 
-function sorted(lease: Lease): readonly (readonly [string, unknown])[] {
+function sorted(lease: StoreLease): readonly (readonly [string, unknown])[] {
   return Object.entries(lease).toSorted(([one], [other]) => (one < other ? -1 : 1))
 }

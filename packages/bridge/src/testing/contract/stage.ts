@@ -1,4 +1,4 @@
-import type { Lease, Store, Write } from '../../store/store.ts'
+import type { Store, StoreLease, Write } from '../../store/store.ts'
 
 /** A state that is initially empty. */
 export interface StoreStage {
@@ -44,7 +44,7 @@ export function same(found: unknown, expected: unknown, what: string): void {
 }
 
 /** Commits, and throws unless it is done. */
-export async function done(store: Store, writes: readonly Write[], lease?: Lease): Promise<void> {
+export async function done(store: Store, writes: readonly Write[], lease?: StoreLease): Promise<void> {
   same(await store.commit(writes, lease), { type: 'done' }, 'A commit')
 }
 
@@ -54,7 +54,7 @@ export async function conflicts(store: Store, writes: readonly Write[], index = 
 }
 
 /** Takes a lease that must be free. */
-export async function leaseOf(store: Store, holder: string, forMs = 1000): Promise<Lease> {
+export async function leaseOf(store: Store, holder: string, forMs = 1000): Promise<StoreLease> {
   const lease = await store.lease({ name: 'bridge', holder, forMs })
   if (!lease) throw new Error(`${holder} got no lease although it is free.`)
   return lease

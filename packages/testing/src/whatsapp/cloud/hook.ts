@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import type { Clock } from '../../clock.ts'
+import type { TestClock } from '../../clock.ts'
 import { TestingError } from '../../error.ts'
 import { createWebhookQueue, postTo } from '../../platform/webhook.ts'
 import { cloudLimits } from './limits.ts'
@@ -37,7 +37,7 @@ export interface Hook {
 }
 
 interface HookOptions {
-  readonly clock: Clock
+  readonly clock: TestClock
   readonly appSecret: string
   readonly phoneNumberId: string
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Clock } from '../../clock.ts'
+import type { TestClock } from '../../clock.ts'
 import { fieldsOf } from '../../fields.ts'
 import { parseJson, readBody, readForm } from '../../platform/body.ts'
 import type { AnswerFault } from '../../platform/fault.ts'
@@ -33,7 +33,7 @@ interface CloudApiOptions {
   readonly phoneNumberId: string
   readonly plan: CloudFaultPlan
   /** The time of the `Date` header. If undefined, responses have no such header. */
-  readonly clock: Clock | undefined
+  readonly clock: TestClock | undefined
   /** Every call is added here, and replaced when it is answered. */
   readonly calls: WhatsAppCall[]
   readonly timers: Timers

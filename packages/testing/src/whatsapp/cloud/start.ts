@@ -1,4 +1,4 @@
-import { type Clock, realClock } from '../../clock.ts'
+import { realClock, type TestClock } from '../../clock.ts'
 import { createObservers, type FakeHttpPlatform } from '../../platform/fake.ts'
 import { createFakeServer } from '../../platform/server.ts'
 import { createTimers } from '../../platform/timers.ts'
@@ -20,7 +20,7 @@ export interface WhatsAppOptions {
   /** Default "106540352242922". */
   readonly phoneNumberId?: string
   /** The clock for budgets, windows and webhooks. Default: the system's. */
-  readonly clock?: Clock
+  readonly clock?: TestClock
   /** The faults to apply. Default: none. */
   readonly faults?: readonly CloudFault[]
   /** UTF-16 units above a list. Default 4,096. Older servers have 1,024. */

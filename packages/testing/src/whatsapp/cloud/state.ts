@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts'
+import type { TestClock } from '../../clock.ts'
 import { fieldsOf } from '../../fields.ts'
 import { createBudget } from '../../platform/budget.ts'
 import { type CloudContent, contentOf } from './content.ts'
@@ -31,7 +31,7 @@ interface CloudChat {
 }
 
 interface CloudStateOptions {
-  readonly clock: Clock
+  readonly clock: TestClock
   readonly hook: Hook
   readonly listBody: number
   readonly closedWindow: 'report' | 'refuse'
@@ -47,7 +47,7 @@ interface CloudInboxFile {
 
 /** The server's state and the effects of its calls, which throw a `CloudRefusal`. */
 export interface CloudState {
-  readonly clock: Clock
+  readonly clock: TestClock
   readonly hook: Hook
   /** Files that people sent, by their media ids. */
   readonly inbox: Map<string, CloudInboxFile>

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Clock } from '../../clock.ts'
+import type { TestClock } from '../../clock.ts'
 import { fieldsOf } from '../../fields.ts'
 import { SocketBoom } from './boom.ts'
 
@@ -53,7 +53,7 @@ export const socketLimits = {
 } as const
 
 interface AccountOptions {
-  readonly clock: Clock
+  readonly clock: TestClock
   /** How far the computer's clock is ahead, in ms. */
   readonly aheadMs: number
 }

@@ -1,4 +1,4 @@
-import { type Clock, realClock } from '../../clock.ts'
+import { realClock, type TestClock } from '../../clock.ts'
 import { TestingError } from '../../error.ts'
 import { createObservers, type FakePlatform } from '../../platform/fake.ts'
 import { readWhatsApp, type WhatsAppEntity } from '../formatted.ts'
@@ -9,7 +9,7 @@ import { type BaileysCall, createSocket, type FakeSocket, type SocketHandle } fr
 /** The account, and the faults. */
 export interface BaileysOptions {
   /** The clock for edits, their window and typing. Default: the system's. */
-  readonly clock?: Clock
+  readonly clock?: TestClock
   /** The faults to apply. Default: none. */
   readonly faults?: readonly SocketFault[]
   /**

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { oddWords } from './source.ts'
@@ -10,6 +10,19 @@ const pages = [
     pagesIn,
   ),
 ]
+
+/** Names on the pages that no file of the repository has. */
+const filesElsewhere: ReadonlySet<string> = new Set([
+  // Yours, in examples of programs and commands.
+  ...['stage.ts', 'a.ts', 'notes.md', 'rows.json', 'reply.json'],
+  // OpenCode's.
+  'service.json',
+  // CONTRIBUTING.md says why there is none.
+  'vitest.workspace.ts',
+])
+
+/** All files of the repository, as paths from its root. */
+const files = filesIn('.')
 
 /** Pages that guide through the repository: the paths they name must exist. */
 const guides = ['ARCHITECTURE.md', 'CONTRIBUTING.md', ...pagesIn('docs')]
@@ -49,6 +62,15 @@ test('every picture is small, and shown on a page with a text that says what it 
   for (const name of files) expect(statSync(join(root, 'docs/pictures', name)).size).toBeLessThan(150_000)
 })
 
+test.each(pages)('%s names only files that exist', (page) => {
+  const named = [...readFileSync(join(root, page), 'utf8').matchAll(/[\w@*~./-]*\w\.(?:ts|mjs|json|md)\b(?![\w.])/g)]
+  const missing = named
+    .map(([name]) => name)
+    .filter((name) => !name.includes('*') && !filesElsewhere.has(basename(name)))
+    .filter((name) => !files.some((file) => `/${file}`.endsWith(`/${name.replace(/^(?:\.\.?\/)+/, '')}`)))
+  expect(missing).toEqual([])
+})
+
 test.each(guides)('%s names only paths that exist', (page) => {
   const text = readFileSync(join(root, page), 'utf8')
   const paths = [...text.matchAll(/`((?:packages|examples|docs|\.ci|scripts)\/[^`*<> ]*)`/g)].map(
@@ -57,6 +79,15 @@ test.each(guides)('%s names only paths that exist', (page) => {
   // The version in the checklist is an example of one that does not exist yet.
   expect(paths.filter((path) => !path.endsWith('1.19.0') && !existsSync(join(root, path)))).toEqual([])
 })
+
+/** Without what is installed or built. */
+function filesIn(folder: string): readonly string[] {
+  return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    if (/^(?:node_modules|dist|\.git|\.cache|coverage)$/.test(entry.name)) return []
+    const path = join(folder, entry.name)
+    return entry.isDirectory() ? filesIn(path) : [path]
+  })
+}
 
 function pagesIn(folder: string): readonly string[] {
   if (!existsSync(join(root, folder))) return []

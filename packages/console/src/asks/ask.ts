@@ -36,10 +36,10 @@ export function wrongAnswer(question: Question, wrong: Extract<ReadQuestionAnswe
     case 'one-only':
       return `pick one: ${how}`
     case 'not-an-option':
-      if (question.custom) return `there is no option ${wrong.given}: ${how}. If it is your own answer, quote it`
-      return /^\d+$/.test(wrong.given)
-        ? `there is no option ${wrong.given}: ${how}`
-        : `"${visibleLine(wrong.given)}" is not one of the options: ${how}`
+      if (question.custom) return `there is no option ${wrong.piece}: ${how}. If it is your own answer, quote it`
+      return /^\d+$/.test(wrong.piece)
+        ? `there is no option ${wrong.piece}: ${how}`
+        : `"${visibleLine(wrong.piece)}" is not one of the options: ${how}`
   }
   return wrong.reason satisfies never
 }

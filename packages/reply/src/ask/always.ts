@@ -17,8 +17,8 @@ export type AlwaysOffer =
   | { readonly type: 'runs-anything'; readonly program: string }
 
 /**
- * Checks the ask's `always` patterns. Agents that name no `patterns` name an option there, so their command is checked
- * instead. An unknown program counts as narrow.
+ * Decides whether to offer "always" for a permission, from its `always` patterns. Agents that name no `patterns` name an
+ * option there, so their command is checked instead. An unknown program counts as narrow.
  */
 export function alwaysOffer({ permission, patterns, always, call }: PermissionAsk): AlwaysOffer {
   if (always.length === 0) return { type: 'none' }
@@ -33,7 +33,7 @@ export function alwaysOffer({ permission, patterns, always, call }: PermissionAs
   // Agents that name no patterns ask for the command as it is. Their option is a sentence: "Yes, for this session".
   const own = patterns.length === 0 && typeof command === 'string' ? [command] : []
   const program = [...covered, ...own]
-    .flatMap((one) => one.split(betweenCommands))
+    .flatMap((text) => text.split(betweenCommands))
     .map(unlimitedProgramIn)
     .find((found) => found !== undefined)
   return program === undefined ? { type: 'offered' } : { type: 'runs-anything', program }
@@ -74,7 +74,7 @@ const unlimited = /^[\s*?/.~]*$/
 /** OpenCode 2 covers a whole line of commands. */
 const betweenCommands = /[\n;&|(){}`]+|\$\(/
 
-/** The program of a command or pattern if it can run anything. */
+/** Returns the program of a command or pattern if it can run anything, or could be any program. Undefined otherwise. */
 function unlimitedProgramIn(command: string): string | undefined {
   const parts = command
     .trim()
@@ -83,28 +83,28 @@ function unlimitedProgramIn(command: string): string | undefined {
   const named = parts.findIndex((word) => word !== '' && !/^\w+\+?=/.test(word))
   const word = parts[named]
   if (word === undefined) return undefined
-  const [folder, name] = split(word)
+  const [folder, name] = splitPath(word)
   const program = name.toLowerCase().replace(/\.(?:exe|cmd|bat)$/, '')
   // Wildcards, variables and look-alikes: it could be any program.
   if (!/^[\w.+-]+$|^\[{1,2}$/.test(name)) return word
   // The agent may have written this file.
   if (folder !== '' && !/^\/(?:usr\/(?:local\/)?|opt\/homebrew\/)?s?bin\/$/.test(folder)) return word
-  if (program === 'git') return isNarrowGit(parts[named + 1]) ? undefined : program
-  return programs.has(program) || versioned.test(program) ? program : undefined
+  if (program === 'git') return isNarrowGitCommand(parts[named + 1]) ? undefined : program
+  return programsThatRunAnything.has(program) || versionedProgram.test(program) ? program : undefined
 }
 
-function split(word: string): readonly [folder: string, name: string] {
-  const at = word.lastIndexOf('/') + 1
-  return [word.slice(0, at), word.slice(at)]
+function splitPath(path: string): readonly [folder: string, name: string] {
+  const at = path.lastIndexOf('/') + 1
+  return [path.slice(0, at), path.slice(at)]
 }
 
 /**
- * Git's options before the command set aliases and pagers (`-c`). The other commands can run a given program
- * (`rebase --exec`, `bisect run`, `submodule foreach`, `grep -O`), name a program for the other side
- * (`push --receive-pack`, `fetch --upload-pack`), run hooks, which may be files of the project (`commit`, `checkout`,
- * `merge`), or configure such programs (`config`). https://git-scm.com/docs
+ * Whether a command of git can't run other programs. Git's options before the command set aliases and pagers (`-c`).
+ * The other commands can run a given program (`rebase --exec`, `bisect run`, `submodule foreach`, `grep -O`), name a
+ * program for the other side (`push --receive-pack`, `fetch --upload-pack`), run hooks, which may be files of the
+ * project (`commit`, `checkout`, `merge`), or configure such programs (`config`). https://git-scm.com/docs
  */
-function isNarrowGit(command: string | undefined): boolean {
+function isNarrowGitCommand(command: string | undefined): boolean {
   return command !== undefined && narrowGit.has(command)
 }
 
@@ -116,14 +116,14 @@ const narrowGit: ReadonlySet<string> = new Set([
 ])
 
 /** Names that carry a version: `python3.12`, `lua5.4`, `gcc-13`. */
-const versioned =
+const versionedProgram =
   /^(?:python|pypy|ipython|ruby|perl|php|lua|luajit|node|nodejs|tclsh|wish|guile|pip|pipx|gcc|clang|g\+\+|clang\+\+)[\d.-]+w?$/
 
 /**
  * Programs that can run a command from their arguments, their input or a project file. Unintended ways are listed at
  * https://gtfobins.github.io (functions "shell" and "command").
  */
-const programs: ReadonlySet<string> = new Set([
+const programsThatRunAnything: ReadonlySet<string> = new Set([
   // Shells.
   ...namesIn(
     'sh bash rbash zsh dash ash fish ksh ksh93 mksh csh tcsh elvish nu xonsh busybox toybox pwsh powershell cmd',

@@ -1,7 +1,7 @@
 import type { Question } from '../ask.ts'
 
 /** The answers that a permission accepts. */
-export interface PermissionWords {
+export interface AcceptedAnswers {
   /** Whether to accept `always`. Pass true only if `alwaysOffer` returns `offered`. */
   readonly canAlways: boolean
   /** Your labels for the three answers. Accepted in addition to the numbers and the English answers. */
@@ -18,15 +18,15 @@ export type ReadPermissionAnswer =
   | { readonly type: 'error'; readonly reason: 'always-not-offered' | 'unclear' }
 
 /**
- * A parsed answer to a question: the labels or the free text to answer with. An error has the piece that doesn't fit in
- * `given`. Its `reason`: the text is `empty`, the question takes `one-only`, or the piece is `not-an-option`.
+ * A parsed answer to a question: the labels or the free text to answer with. For an error, `piece` is the text that
+ * doesn't fit, and `reason` says why: the text is `empty`, the question takes `one-only`, or the piece is `not-an-option`.
  */
 export type ReadQuestionAnswer =
   | { readonly type: 'answer'; readonly answers: readonly string[] }
-  | { readonly type: 'error'; readonly reason: 'empty' | 'one-only' | 'not-an-option'; readonly given: string }
+  | { readonly type: 'error'; readonly reason: 'empty' | 'one-only' | 'not-an-option'; readonly piece: string }
 
 /** Between a rejection and its reason: "no, use yarn", "3: use yarn". */
-const reasonAfter = /^[\s:,.;)–—-]+([\s\S]*)$/
+const reasonAfterRejection = /^[\s:,.;)–—-]+([\s\S]*)$/
 
 const once = ['1', 'once', 'o', 'yes', 'y', 'ok', 'allow', 'allow once']
 const always = ['2', 'always', 'a', 'allow always']
@@ -36,31 +36,31 @@ const reject = ['3', 'reject', 'r', 'no', 'n', 'deny']
  * Parses a typed answer to a permission. The numbers are fixed: 1 once, 2 always, 3 reject. A reason may follow a
  * rejection. Nothing may follow a consent.
  */
-export function readPermissionAnswer(typed: string, { canAlways, labels }: PermissionWords): ReadPermissionAnswer {
-  const text = fold(typed)
+export function readPermissionAnswer(typed: string, { canAlways, labels }: AcceptedAnswers): ReadPermissionAnswer {
+  const text = normalized(typed)
   const is = (accepted: readonly string[], label: string | undefined): boolean =>
-    accepted.includes(bareNumber(text)) || (label !== undefined && text !== '' && text === fold(label))
+    accepted.includes(bareNumber(text)) || (label !== undefined && text !== '' && text === normalized(label))
   if (is(once, labels?.once)) return { type: 'answer', answer: 'once' }
   if (is(always, labels?.always)) {
     return canAlways ? { type: 'answer', answer: 'always' } : { type: 'error', reason: 'always-not-offered' }
   }
-  const rejections = [...reject, ...(labels ? [fold(labels.reject)] : [])].filter((word) => word !== '')
+  const rejections = [...reject, ...(labels ? [normalized(labels.reject)] : [])].filter((word) => word !== '')
   // Longest first, so that a host's "reject it" is not read as "reject" with a reason.
   for (const word of rejections.toSorted((a, b) => b.length - a.length)) {
-    const message = reasonOf(typed, word)
+    const message = rejectionReason(typed, word)
     if (message === '') return { type: 'reject' }
     if (message !== undefined) return { type: 'reject', message }
   }
   return { type: 'error', reason: 'unclear' }
 }
 
-/** The text after the rejection. Undefined if the text is not a rejection. */
-function reasonOf(typed: string, word: string): string | undefined {
+/** The text after a rejection that begins with `word`. `''` if nothing follows, undefined if the text isn't one. */
+function rejectionReason(typed: string, word: string): string | undefined {
   const text = typed.trim().replace(/^#(?=\d)/, '')
   const start = text.slice(0, word.length)
   if (start.toLowerCase() !== word) return undefined
   const rest = text.slice(word.length)
-  return rest === '' ? '' : reasonAfter.exec(rest)?.[1]?.trim()
+  return rest === '' ? '' : reasonAfterRejection.exec(rest)?.[1]?.trim()
 }
 
 /**
@@ -71,33 +71,34 @@ function reasonOf(typed: string, word: string): string | undefined {
  */
 export function readQuestionAnswer(typed: string, question: Question): ReadQuestionAnswer {
   const whole = typed.trim()
-  if (whole === '') return { type: 'error', reason: 'empty', given: '' }
+  if (whole === '') return { type: 'error', reason: 'empty', piece: '' }
   const { options, custom, multiple } = question
-  const one = optionOf(question, whole) ?? quoted(question, whole)
-  if (one !== undefined) return { type: 'answer', answers: [one] }
+  const single = labelOf(question, whole) ?? quotedAnswer(question, whole)
+  if (single !== undefined) return { type: 'answer', answers: [single] }
   if (options.length === 0) return { type: 'answer', answers: [whole] }
-  if (multiple && everything.has(fold(whole))) return { type: 'answer', answers: options.map(({ label }) => label) }
+  if (multiple && wordsForAllOptions.has(normalized(whole)))
+    return { type: 'answer', answers: options.map(({ label }) => label) }
   const pieces = piecesOf(whole, question)
-  const known = pieces.map((piece) => labelsOf(question, piece))
-  const isListed = known.some((labels) => labels !== undefined)
+  const labelsByPiece = pieces.map((piece) => labelsOf(question, piece))
+  const isListed = labelsByPiece.some((labels) => labels !== undefined)
   // "as you like, but quickly" names no option: it is a single free-text answer.
   if (custom && !isNumbers(whole) && !(multiple && isListed)) {
-    const isList = pieces.length > 1 && !known.includes(undefined)
-    return isList ? { type: 'error', reason: 'one-only', given: whole } : { type: 'answer', answers: [whole] }
+    const isList = pieces.length > 1 && !labelsByPiece.includes(undefined)
+    return isList ? { type: 'error', reason: 'one-only', piece: whole } : { type: 'answer', answers: [whole] }
   }
-  if (pieces.length === 0) return { type: 'error', reason: 'empty', given: whole }
-  const strange = pieces.find((piece, at) => known[at] === undefined && (!custom || isNumbers(piece)))
-  if (strange !== undefined) {
+  if (pieces.length === 0) return { type: 'error', reason: 'empty', piece: whole }
+  const unknownPiece = pieces.find((piece, at) => labelsByPiece[at] === undefined && (!custom || isNumbers(piece)))
+  if (unknownPiece !== undefined) {
     const isPart = isNumbers(whole) || (multiple && isListed)
-    return { type: 'error', reason: 'not-an-option', given: isPart ? strange : whole }
+    return { type: 'error', reason: 'not-an-option', piece: isPart ? unknownPiece : whole }
   }
-  const answers = [...new Set(pieces.flatMap((piece, at) => known[at] ?? [piece]))]
-  if (!multiple && (pieces.length > 1 || answers.length > 1)) return { type: 'error', reason: 'one-only', given: whole }
+  const answers = [...new Set(pieces.flatMap((piece, at) => labelsByPiece[at] ?? [piece]))]
+  if (!multiple && (pieces.length > 1 || answers.length > 1)) return { type: 'error', reason: 'one-only', piece: whole }
   return { type: 'answer', answers }
 }
 
 /** Words for every option of a question that takes several. */
-const everything: ReadonlySet<string> = new Set(['all', 'all of them', 'everything'])
+const wordsForAllOptions: ReadonlySet<string> = new Set(['all', 'all of them', 'everything'])
 
 /** Numbers and their separators. Never free text. */
 const numbers = /^(?=.*\d)(?:[\d\s,;#.)&+–—-]|\b(?:and|to)\b)+$/is
@@ -122,10 +123,10 @@ function piecesOf(whole: string, question: Question): readonly string[] {
   })
 }
 
-/** The labels that a piece names: one option, or a range of numbers. */
+/** The labels that a piece names: one option, or a range of numbers. Undefined if it names none. */
 function labelsOf(question: Question, piece: string): readonly string[] | undefined {
-  const one = optionOf(question, piece) ?? quoted(question, piece)
-  if (one !== undefined) return [one]
+  const single = labelOf(question, piece) ?? quotedAnswer(question, piece)
+  if (single !== undefined) return [single]
   const [, first, last] = /^#?(\d+)-#?(\d+)[.)]?$/.exec(piece) ?? []
   const from = Number(first)
   const to = Number(last)
@@ -135,24 +136,29 @@ function labelsOf(question: Question, piece: string): readonly string[] | undefi
 
 /**
  * Finds an option by its label, by its number or, if free text isn't allowed, by an unambiguous prefix of its label.
+ * Returns its label.
  */
-function optionOf({ options, custom }: Question, given: string): string | undefined {
+function labelOf({ options, custom }: Question, piece: string): string | undefined {
   const labels = options.map(({ label }) => label)
-  const exact = labels.find((label) => label === given) ?? labels.find((label) => fold(label) === fold(given))
+  const exact =
+    labels.find((label) => label === piece) ?? labels.find((label) => normalized(label) === normalized(piece))
   if (exact !== undefined) return exact
-  const number = /^#?\d+[.)]?$/.test(given) ? labels[Number(bareNumber(given)) - 1] : undefined
-  if (number !== undefined || custom || /^\d/.test(given)) return number
-  const starting = labels.filter((label) => fold(label).startsWith(fold(given)))
+  const number = /^#?\d+[.)]?$/.test(piece) ? labels[Number(bareNumber(piece)) - 1] : undefined
+  if (number !== undefined || custom || /^\d/.test(piece)) return number
+  const starting = labels.filter((label) => normalized(label).startsWith(normalized(piece)))
   return starting.length === 1 ? starting[0] : undefined
 }
 
-/** Free text in quotes. If only options are allowed, the quoted option. */
-function quoted(question: Question, given: string): string | undefined {
-  const inner = /^"([^"]+)"$/.exec(given)?.[1]
+/**
+ * The answer that a text in double quotes stands for: free text, or the option's label if only options are allowed. A
+ * quoted number of an option keeps its quotes. Undefined if the text isn't quoted.
+ */
+function quotedAnswer(question: Question, piece: string): string | undefined {
+  const inner = /^"([^"]+)"$/.exec(piece)?.[1]
   if (inner === undefined) return undefined
-  if (!question.custom) return question.options.length === 0 ? inner : optionOf(question, inner)
+  if (!question.custom) return question.options.length === 0 ? inner : labelOf(question, inner)
   const isNumber = /^\d+$/.test(inner) && question.options[Number(inner) - 1] !== undefined
-  return isNumber ? given : inner
+  return isNumber ? piece : inner
 }
 
 /** "#2.", "2)" and "2" are the same number. */
@@ -160,6 +166,7 @@ function bareNumber(text: string): string {
   return /^#?(\d+)[.)]?$/.exec(text)?.[1] ?? text
 }
 
-function fold(text: string): string {
+/** In lower case, trimmed, with one space between words. */
+function normalized(text: string): string {
   return text.replace(/\s+/g, ' ').trim().toLowerCase()
 }

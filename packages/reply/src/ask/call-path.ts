@@ -6,9 +6,9 @@ export interface CallPath {
   /** The input field that names it. */
   readonly field: string
   /** The path as written in the input. */
-  readonly given: string
+  readonly written: string
   /**
-   * Relative to the ask's directory if it is inside, otherwise as given. Empty for a command that runs in that
+   * Relative to the ask's directory if it is inside, otherwise as written. Empty for a command that runs in that
    * directory.
    */
   readonly shown: string
@@ -26,24 +26,30 @@ export function callPathOf(tool: string, input: Fields, directory: string | unde
   const fields = isFolder ? ['workdir', 'cwd'] : fileTools.has(tool) ? ['filePath', 'path'] : []
   const field = fields.find((name) => textIn(input[name]) !== '')
   if (field === undefined) return undefined
-  const given = textIn(input[field])
-  const folder = directory === undefined ? undefined : resolved(directory, undefined)
-  const path = resolved(given, folder)
-  const isSame = (other: string): boolean => other === given || (path !== undefined && resolved(other, folder) === path)
+  const written = textIn(input[field])
+  const folder = directory === undefined ? undefined : absolutePath(directory, undefined)
+  const path = absolutePath(written, folder)
+  const isSame = (other: string): boolean =>
+    other === written || (path !== undefined && absolutePath(other, folder) === path)
   // With a symbolic link, "link/.." may be any folder.
-  const isOwn = path !== undefined && path === folder && !given.includes('..')
+  const isOwn = path !== undefined && path === folder && !written.includes('..')
   const own = isFolder ? '' : '.'
-  return { field, given, shown: isOwn ? own : shownAs(given, path, folder), isFolder, isSame }
+  return { field, written, shown: isOwn ? own : shortenedPath(written, path, folder), isFolder, isSame }
 }
 
-/** "../a" and "./a" stay as they are: a person must see that a path leaves the directory. */
-function shownAs(given: string, path: string | undefined, folder: string | undefined): string {
-  const isPlain = given.startsWith('/') && path === given
-  return isPlain && folder !== undefined && given.startsWith(`${folder}/`) ? given.slice(folder.length + 1) : given
+/**
+ * Relative to the folder if the path is in it. "../a" and "./a" stay as they are: a person must see that a path leaves
+ * the directory.
+ */
+function shortenedPath(written: string, path: string | undefined, folder: string | undefined): string {
+  const isPlain = written.startsWith('/') && path === written
+  return isPlain && folder !== undefined && written.startsWith(`${folder}/`)
+    ? written.slice(folder.length + 1)
+    : written
 }
 
 /** The absolute path. Undefined for a relative one without a folder. Doesn't resolve symbolic links. */
-function resolved(path: string, folder: string | undefined): string | undefined {
+function absolutePath(path: string, folder: string | undefined): string | undefined {
   if (!path.startsWith('/') && folder === undefined) return undefined
   const parts: string[] = []
   for (const part of (path.startsWith('/') ? path : `${folder}/${path}`).split('/')) {

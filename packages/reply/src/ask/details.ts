@@ -2,7 +2,7 @@ import type { AskCall, PermissionAsk } from '../ask.ts'
 import { type Fields, same, textIn } from '../fields.ts'
 import { escapeDeceptive } from '../text/escape-deceptive.ts'
 import { type CallPath, callPathOf } from './call-path.ts'
-import { editLayout } from './edit.ts'
+import { editDetails } from './edit.ts'
 import { isShellTool } from './tool-name.ts'
 
 /** One piece of the call behind a permission. */
@@ -17,8 +17,8 @@ export interface AskDetail {
   readonly text: string
 }
 
-/** The details that a tool-specific layout made, and the input fields that they cover. */
-export interface Layout {
+/** The details made for the input of one kind of tool, and the input fields that they cover. */
+export interface CallDetails {
   readonly details: readonly AskDetail[]
   readonly covered: readonly string[]
   /** Metadata strings that add nothing to the details. */
@@ -30,7 +30,7 @@ export interface Layout {
  * `read outside the project: /etc/*`. Paths in the ask's directory are relative to it. The rest is in `askDetails`.
  */
 export function askTitle(ask: PermissionAsk): string {
-  return cardOf(ask).title
+  return describeAsk(ask).title
 }
 
 /**
@@ -42,89 +42,92 @@ export function askTitle(ask: PermissionAsk): string {
  * nor are the lines of a diff that name its file. Patterns are added if no other text contains them.
  */
 export function askDetails(ask: PermissionAsk): readonly AskDetail[] | undefined {
-  return cardOf(ask).details
+  return describeAsk(ask).details
 }
 
-interface Card {
+interface AskDescription {
   readonly title: string
   readonly details: readonly AskDetail[] | undefined
 }
 
-const cards = new WeakMap<PermissionAsk, Card>()
+const descriptions = new WeakMap<PermissionAsk, AskDescription>()
 
 /** Computed once per state of an ask: every repaint needs it. */
-function cardOf(ask: PermissionAsk): Card {
-  const before = cards.get(ask)
-  if (before) return before
+function describeAsk(ask: PermissionAsk): AskDescription {
+  const cached = descriptions.get(ask)
+  if (cached) return cached
   const { call, metadata } = ask
-  const card =
+  const description =
     call && isShallow(call.input) && isShallow(metadata)
-      ? knownCard(ask, call)
+      ? describeKnownCall(ask, call)
       : {
-          title: titleOf(actionOf(ask), ask.patterns.join(', ') || (isDerived(ask) ? '' : ask.title)),
+          title: titleOf(actionOf(ask), ask.patterns.join(', ') || (isTitleDerived(ask) ? '' : ask.title)),
           details: undefined,
         }
-  cards.set(ask, card)
-  return card
+  descriptions.set(ask, description)
+  return description
 }
 
-function knownCard(ask: PermissionAsk, call: AskCall): Card {
+/** The title and the details of an ask whose call is known. See `askDetails`. */
+function describeKnownCall(ask: PermissionAsk, call: AskCall): AskDescription {
   const { metadata, patterns } = ask
   const { tool, input } = call
   const action = actionOf(ask)
-  const place = callPathOf(tool, input, ask.directory)
-  const { details, covered, coveredMetadata = [] } = layoutOf(tool, input, metadata, place)
-  const isPlace = (text: string): boolean => place?.isSame(text) === true
+  const callPath = callPathOf(tool, input, ask.directory)
+  const { details, covered, coveredMetadata = [] } = callDetailsOf(tool, input, metadata, callPath)
+  const isCallPath = (text: string): boolean => callPath?.isSame(text) === true
   const serverTitle = [`${action}: `, `${ask.permission}: `].reduce(withoutPrefix, ask.title)
-  const isRepeated = isDerived(ask) || isPlace(serverTitle) || isIn(serverTitle, [action, ...textsOf(details)])
+  const isRepeated =
+    isTitleDerived(ask) || isCallPath(serverTitle) || isShownIn(serverTitle, [action, ...textsOf(details)])
   const own = isRepeated ? '' : serverTitle
-  const where = isOutside(ask) ? patterns.join(', ') : place?.shown || own
-  const isFolder = place?.isFolder === true && where === place.shown && !isOutside(ask)
+  const where = isOutsideProject(ask) ? patterns.join(', ') : callPath?.shown || own
+  const isFolder = callPath?.isFolder === true && where === callPath.shown && !isOutsideProject(ask)
   const title = titleOf(action, where, isFolder)
-  const hasWhere = title === lineOf(action, where, isFolder)
+  const hasWhere = title === untruncatedTitle(action, where, isFolder)
   const isOwnShown = own === '' || (hasWhere && where === own)
-  const isPlaced = place === undefined || place.shown === '' || (hasWhere && !isOutside(ask))
+  const isPathShown = callPath === undefined || callPath.shown === '' || (hasWhere && !isOutsideProject(ask))
   const before = [
-    ...(title.startsWith(escapeDeceptive(action)) ? [] : detail('Tool', action)),
-    ...(isOwnShown ? [] : detail('Title', own)),
-    ...(isPlaced ? [] : detail(place.isFolder ? 'Directory' : 'File', place.shown)),
+    ...(title.startsWith(escapeDeceptive(action)) ? [] : textDetail('Tool', action)),
+    ...(isOwnShown ? [] : textDetail('Title', own)),
+    ...(isPathShown ? [] : textDetail(callPath.isFolder ? 'Directory' : 'File', callPath.shown)),
   ]
-  const known = new Set([...leavesOf(input), ...coveredMetadata, ...patterns.filter((pattern) => pattern !== '*')])
+  const known = new Set([...stringsIn(input), ...coveredMetadata, ...patterns.filter((pattern) => pattern !== '*')])
   const seen = [title, ...textsOf(before), ...textsOf(details)]
   const isKnown = (leaf: string): boolean =>
-    known.has(leaf) || (leaf.startsWith('/') && (isPlace(leaf) || isIn(leaf, seen)))
+    known.has(leaf) || (leaf.startsWith('/') && (isCallPath(leaf) || isShownIn(leaf, seen)))
   const rest = Object.entries(input).filter(
-    ([name, value]) => !covered.includes(name) && name !== place?.field && !(value === own && isOwnShown),
+    ([name, value]) => !covered.includes(name) && name !== callPath?.field && !(value === own && isOwnShown),
   )
   const added = Object.entries(metadata).flatMap(([name, value]) => {
-    const more = same(value, input[name]) ? undefined : without(value, isKnown)
+    const more = same(value, input[name]) ? undefined : withoutKnownStrings(value, isKnown)
     return more === undefined ? [] : [[name, more] as const]
   })
   const all = [...before, ...details, ...fieldDetails([...rest, ...added], details.length > 0)]
   const hidden = patterns.filter(
-    (pattern) => pattern !== '*' && !isPlace(pattern) && !isIn(pattern, [title, ...textsOf(all)]),
+    (pattern) => pattern !== '*' && !isCallPath(pattern) && !isShownIn(pattern, [title, ...textsOf(all)]),
   )
-  return { title, details: [...detail('Patterns', hidden.join('\n')), ...all] }
+  return { title, details: [...textDetail('Patterns', hidden.join('\n')), ...all] }
 }
 
-function layoutOf(tool: string, input: Fields, metadata: Fields, place: CallPath | undefined): Layout {
-  if (isShellTool(tool)) return commandLayout(input)
+/** Details that are laid out by the kind of tool. `describeKnownCall` lists the fields that they don't cover. */
+function callDetailsOf(tool: string, input: Fields, metadata: Fields, callPath: CallPath | undefined): CallDetails {
+  if (isShellTool(tool)) return commandDetails(input)
   switch (tool) {
     case 'edit':
     case 'multiedit':
     case 'write':
     case 'apply_patch':
     case 'patch':
-      return editLayout(input, metadata, place)
+      return editDetails(input, metadata, callPath)
     case 'webfetch':
-      return { details: detail('', textIn(input.url)), covered: isText(input.url) ? ['url'] : [] }
+      return { details: textDetail('', textIn(input.url)), covered: isNonEmptyString(input.url) ? ['url'] : [] }
     default:
       return { details: [], covered: [] }
   }
 }
 
-function commandLayout({ command }: Fields): Layout {
-  if (!isText(command)) return { details: [], covered: [] }
+function commandDetails({ command }: Fields): CallDetails {
+  if (!isNonEmptyString(command)) return { details: [], covered: [] }
   return {
     details: [{ label: '', format: 'code', language: 'bash', text: escapeDeceptive(command) }],
     covered: ['command'],
@@ -140,12 +143,12 @@ function actionOf({ permission, call }: PermissionAsk): string {
   return isSame || permission === '' || permission === 'edit' ? tool : `${tool} (${permission})`
 }
 
-function isOutside({ permission }: PermissionAsk): boolean {
+function isOutsideProject({ permission }: PermissionAsk): boolean {
   return permission === 'external_directory'
 }
 
 /** Whether the server made the title from the permission and its patterns, which are shown anyway. */
-function isDerived({ title, permission, patterns }: PermissionAsk): boolean {
+function isTitleDerived({ title, permission, patterns }: PermissionAsk): boolean {
   return title === permission || title === `${permission}: ${patterns.join(', ')}`
 }
 
@@ -159,9 +162,9 @@ const titleLength = 120
 /** The action with its place if both fit, else the action alone, truncated if necessary. */
 function titleOf(action: string, where: string, isFolder = false): string {
   const name = escapeDeceptive(action)
-  const titles = [lineOf(action, where, isFolder), name]
+  const titles = [untruncatedTitle(action, where, isFolder), name]
   return (
-    titles.find(isLine) ??
+    titles.find(fitsInOneLine) ??
     `${name
       .replace(/\s+/g, ' ')
       .trim()
@@ -169,14 +172,15 @@ function titleOf(action: string, where: string, isFolder = false): string {
   )
 }
 
-function lineOf(action: string, where: string, isFolder: boolean): string {
+/** The action, then the place if there is one, both escaped. */
+function untruncatedTitle(action: string, where: string, isFolder: boolean): string {
   return where === ''
     ? escapeDeceptive(action)
     : `${escapeDeceptive(action)}${isFolder ? ' in' : ':'} ${escapeDeceptive(where)}`
 }
 
 /** Whether the text fits in one line without losing spaces. */
-function isLine(text: string): boolean {
+function fitsInOneLine(text: string): boolean {
   return text.length <= titleLength && /^\S+(?: \S+)*$/.test(text)
 }
 
@@ -184,39 +188,43 @@ function textsOf(details: readonly AskDetail[]): readonly string[] {
   return details.map(({ text }) => text)
 }
 
-function isIn(text: string, texts: readonly string[]): boolean {
+/** Whether one of the escaped texts contains this text. */
+function isShownIn(text: string, shown: readonly string[]): boolean {
   const written = escapeDeceptive(text)
-  return texts.some((one) => one.includes(written))
+  return shown.some((one) => one.includes(written))
 }
 
-/** Makes one detail of each text of several lines, and one of all other fields. Skips empty strings. */
+/**
+ * Makes one detail of all short fields, and then one of each text of several lines. Skips empty strings. `isMore` is
+ * whether other details precede these.
+ */
 function fieldDetails(fields: readonly (readonly [string, unknown])[], isMore: boolean): readonly AskDetail[] {
   const present = fields.filter(([, value]) => value !== undefined && value !== '')
-  const names = present.map(([name]) => nameOf(name))
+  const names = present.map(([name]) => readableName(name))
   const named = present.map(
-    ([name, value]) => [new Set(names).size === names.length ? nameOf(name) : name, value] as const,
+    ([name, value]) => [new Set(names).size === names.length ? readableName(name) : name, value] as const,
   )
-  const isLong = ([, value]: readonly [string, unknown]): boolean => isText(value) && value.includes('\n')
+  const isLong = ([, value]: readonly [string, unknown]): boolean => isNonEmptyString(value) && value.includes('\n')
   const short = named.filter((field) => !isLong(field))
   return [
-    ...detail(isMore ? 'Also' : '', readableFields(short)),
-    ...named.filter(isLong).flatMap(([name, value]) => detail(escapeDeceptive(name), textIn(value))),
+    ...textDetail(isMore ? 'Also' : '', outlineOf(short)),
+    ...named.filter(isLong).flatMap(([name, value]) => textDetail(escapeDeceptive(name), textIn(value))),
   ]
 }
 
 /** "Replace all" for `replaceAll`. Names that aren't made of words stay as they are. */
-function nameOf(field: string): string {
+function readableName(field: string): string {
   if (!/^[a-z]+(?:_[a-z]+|[A-Z][a-z]+)*$/.test(field)) return field
   const spaced = field.replace(/_|(?=[A-Z])/g, ' ').toLowerCase()
   return `${spaced.charAt(0).toUpperCase()}${spaced.slice(1)}`
 }
 
-/** Returns no detail for an empty text. */
-function detail(label: string, text: string): readonly AskDetail[] {
+/** Makes a detail of a text. Returns an empty list for an empty text. */
+function textDetail(label: string, text: string): readonly AskDetail[] {
   return text === '' ? [] : [{ label, format: 'text', text: escapeDeceptive(text) }]
 }
 
-function isText(value: unknown): value is string {
+function isNonEmptyString(value: unknown): value is string {
   return typeof value === 'string' && value !== ''
 }
 
@@ -233,24 +241,26 @@ function isShallow(value: unknown, depth = 0): boolean {
 }
 
 /** Every string in a value, at any depth, without keys. */
-function leavesOf(value: unknown): readonly string[] {
+function stringsIn(value: unknown): readonly string[] {
   const leaves: string[] = []
-  collect(value, leaves)
+  collectStrings(value, leaves)
   return leaves
 }
 
-function collect(value: unknown, leaves: string[]): void {
+function collectStrings(value: unknown, leaves: string[]): void {
   if (typeof value === 'string') leaves.push(value)
-  else if (typeof value === 'object' && value !== null) for (const item of Object.values(value)) collect(item, leaves)
+  else if (typeof value === 'object' && value !== null)
+    for (const item of Object.values(value)) collectStrings(item, leaves)
 }
 
 /** Removes the known strings from a value. Undefined if no other string is left. */
-function without(value: unknown, isKnown: (leaf: string) => boolean): unknown {
+function withoutKnownStrings(value: unknown, isKnown: (leaf: string) => boolean): unknown {
   if (typeof value === 'string') return value === '' || isKnown(value) ? undefined : value
   if (typeof value !== 'object' || value === null) return value ?? undefined
-  if (!leavesOf(value).some((leaf) => leaf !== '' && !isKnown(leaf))) return undefined
-  if (Array.isArray(value)) return value.map((item) => without(item, isKnown)).filter((item) => item !== undefined)
-  const fields = Object.entries(value).map(([name, item]) => [name, without(item, isKnown)] as const)
+  if (!stringsIn(value).some((leaf) => leaf !== '' && !isKnown(leaf))) return undefined
+  if (Array.isArray(value))
+    return value.map((item) => withoutKnownStrings(item, isKnown)).filter((item) => item !== undefined)
+  const fields = Object.entries(value).map(([name, item]) => [name, withoutKnownStrings(item, isKnown)] as const)
   return Object.fromEntries(fields.filter(([, item]) => item !== undefined))
 }
 
@@ -258,38 +268,42 @@ function without(value: unknown, isKnown: (leaf: string) => boolean): unknown {
  * Fields as an outline with one field or item per line. Strings are verbatim, and quoted only if they would be read as
  * something else. Multi-line strings are indented.
  */
-function readableFields(fields: readonly (readonly [name: string, value: unknown])[]): string {
+function outlineOf(fields: readonly (readonly [name: string, value: unknown])[]): string {
   const lines: string[] = []
-  outline(labelled(fields), 0, lines)
+  appendOutline(labelledFields(fields), 0, lines)
   return lines.join('\n')
 }
 
 type Labelled = readonly (readonly [label: string, value: unknown])[]
 
-function outline(entries: Labelled, depth: number, lines: string[]): void {
+/** Appends one line for each entry, and the lines of a multi-line string or of the values in it. */
+function appendOutline(entries: Labelled, depth: number, lines: string[]): void {
   const indent = '  '.repeat(Math.min(depth, maxIndent))
   for (const [name, item] of entries) {
-    if (isNested(item)) {
+    if (isNonEmptyObject(item)) {
       lines.push(`${indent}${name}`)
-      const inner = Array.isArray(item) ? item.map((one) => ['-', one] as const) : labelled(Object.entries(item))
-      outline(inner, depth + 1, lines)
+      const inner = Array.isArray(item)
+        ? item.map((value) => ['-', value] as const)
+        : labelledFields(Object.entries(item))
+      appendOutline(inner, depth + 1, lines)
     } else if (typeof item === 'string' && item.includes('\n')) {
       lines.push(`${indent}${name} |`, ...item.split('\n').map((line) => `${indent}  ${line}`))
-    } else lines.push(`${indent}${name} ${scalar(item)}`)
+    } else lines.push(`${indent}${name} ${scalarText(item)}`)
   }
 }
 
-function labelled(fields: readonly (readonly [string, unknown])[]): Labelled {
+/** Drops undefined values. Quotes a key that would be mistaken for more than a label. */
+function labelledFields(fields: readonly (readonly [string, unknown])[]): Labelled {
   const present = fields.filter(([, item]) => item !== undefined)
   return present.map(([key, item]) => [`${/[\n:]/.test(key) ? JSON.stringify(key) : key}:`, item] as const)
 }
 
 /** Quotes a string that looks like another value: "1" is not 1. */
-function scalar(value: unknown): string {
+function scalarText(value: unknown): string {
   if (typeof value !== 'string') return JSON.stringify(value) ?? 'null'
   return /^(true|false|null|\||-?\d[\d.eE+-]*|[{[].*|".*|\s.*|.*\s|)$/.test(value) ? `"${value}"` : value
 }
 
-function isNested(value: unknown): value is object {
+function isNonEmptyObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && Object.keys(value).length > 0
 }

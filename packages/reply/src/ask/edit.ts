@@ -1,7 +1,7 @@
 import { type Fields, isFields, textIn } from '../fields.ts'
 import { escapeDeceptive } from '../text/escape-deceptive.ts'
 import type { CallPath } from './call-path.ts'
-import type { AskDetail, Layout } from './details.ts'
+import type { AskDetail, CallDetails } from './details.ts'
 
 /** One replacement, or a patch, which already is a diff. A replacement without `before` writes the whole file. */
 type Edit = {
@@ -18,37 +18,38 @@ type Edit = {
  * input, followed by the server's if that adds anything. OpenCode truncates its diff to a few lines around each change,
  * and removes the common indentation. The title names the file, so a diff of that file doesn't.
  */
-export function editLayout(input: Fields, metadata: Fields, place: CallPath | undefined): Layout {
-  const { edits, fields: covered } = wantedOf(input, place?.given ?? '')
+export function editDetails(input: Fields, metadata: Fields, callPath: CallPath | undefined): CallDetails {
+  const { edits, fields: covered } = editsIn(input, callPath?.written ?? '')
   const server = textIn(metadata.diff)
-  const shown = place === undefined ? server : withoutNames(server, place.isSame)
+  const shown = callPath === undefined ? server : withoutFileHeader(server, callPath.isSame)
   if (edits.length === 0) return { details: [], covered }
-  if (server !== '' && edits.every((edit) => covers(server, edit))) {
-    return { details: [diff('', shown)], covered, coveredMetadata: [server, ...coveredDiffs(metadata, server)] }
+  if (server !== '' && edits.every((edit) => showsWholeEdit(server, edit))) {
+    return { details: [diffDetail('', shown)], covered, coveredMetadata: [server, ...coveredDiffs(metadata, server)] }
   }
   const own = edits.flatMap(diffOf).join('\n')
   const isRepeated = server === '' || isCoveredBy(server, own)
   return {
-    details: [diff('', own), ...(isRepeated ? [] : [diff("The server's diff", shown)])],
+    details: [diffDetail('', own), ...(isRepeated ? [] : [diffDetail("The server's diff", shown)])],
     covered,
     coveredMetadata: [server, ...coveredDiffs(metadata, `${own}\n${server}`)],
   }
 }
 
-interface Wanted {
+interface InputEdits {
   readonly edits: readonly Edit[]
   /** The input fields that these edits cover. All other fields are listed by name. */
   readonly fields: readonly string[]
 }
 
-function wantedOf(input: Fields, path: string): Wanted {
+/** The edits that an input asks for. Empty if it has none of the known fields. */
+function editsIn(input: Fields, path: string): InputEdits {
   const { patchText, edits, oldString, newString, content } = input
   if (typeof patchText === 'string' && patchText !== '') return { edits: [{ patch: patchText }], fields: ['patchText'] }
   if (Array.isArray(edits)) {
     const several = edits.flatMap((edit: unknown, at) =>
-      isFields(edit) ? wantedOf(edit, path).edits.map((one) => ({ ...one, ...titleOf(edit, path, at) })) : [],
+      isFields(edit) ? editsIn(edit, path).edits.map((inner) => ({ ...inner, ...editTitle(edit, path, at) })) : [],
     )
-    return { edits: several, fields: edits.every((edit) => isWhole(edit, path)) ? ['edits'] : [] }
+    return { edits: several, fields: edits.every((edit) => isFullyShown(edit, path)) ? ['edits'] : [] }
   }
   const replaced = { before: textIn(oldString), after: textIn(newString) }
   const fields = ['oldString', 'newString'].filter((name) => typeof input[name] === 'string')
@@ -57,14 +58,14 @@ function wantedOf(input: Fields, path: string): Wanted {
 }
 
 /** Title of one of several edits: its number, and the facts that its text lacks. */
-function titleOf({ filePath, replaceAll }: Fields, path: string, at: number): Pick<Edit, 'title' | 'needsTitle'> {
+function editTitle({ filePath, replaceAll }: Fields, path: string, at: number): Pick<Edit, 'title' | 'needsTitle'> {
   const other = typeof filePath === 'string' && filePath !== path ? ` of ${filePath.replaceAll('\n', '\\n')}` : ''
   const more = `${other}${replaceAll === true ? ', every occurrence' : ''}`
   return { title: `edit ${at + 1}${more}`, needsTitle: more !== '' }
 }
 
 /** Whether the diff and its title cover everything in one of several edits. */
-function isWhole(edit: unknown, path: string): boolean {
+function isFullyShown(edit: unknown, path: string): boolean {
   if (!isFields(edit)) return false
   return Object.entries(edit).every(([name, value]) => {
     if (name === 'replaceAll') return typeof value === 'boolean'
@@ -73,7 +74,8 @@ function isWhole(edit: unknown, path: string): boolean {
   })
 }
 
-function covers(server: string, edit: Edit): boolean {
+/** Whether the server's diff shows the whole edit and what its title says. */
+function showsWholeEdit(server: string, edit: Edit): boolean {
   if (edit.patch !== undefined || edit.needsTitle) return false
   const { before, after } = edit
   if (before === undefined) return coversText(server, '+', after, { isWhole: true })
@@ -119,7 +121,7 @@ function coveredDiffs(metadata: Fields, shown: string): readonly string[] {
   return found
 }
 
-function diff(label: string, text: string): AskDetail {
+function diffDetail(label: string, text: string): AskDetail {
   return { label, format: 'diff', text: escapeDeceptive(text, { isDiff: true }) }
 }
 
@@ -135,7 +137,7 @@ function linesOf(text: string): readonly string[] {
  * that is not whole may begin and end in mid-line.
  */
 function coversText(diff: string, sign: '+' | '-', text: string, { isWhole }: { isWhole: boolean }): boolean {
-  const pool = bodyOf(diff).flatMap((line) => (line[0] === sign || line[0] === ' ' ? [line.slice(1)] : []))
+  const pool = hunkLinesOf(diff).flatMap((line) => (line[0] === sign || line[0] === ' ' ? [line.slice(1)] : []))
   const lines = linesOf(text)
   const whole = new Set(pool)
   if (isWhole) return lines.every((line) => whole.has(line))
@@ -159,17 +161,17 @@ const diffLine = /^(?:[ +\-\\].*|@@ .*|Index: .*|={3,}|(?:diff|index|old|new|del
  */
 function isCoveredBy(diff: string, other: string): boolean {
   if (!diff.split('\n').every((line) => diffLine.test(line))) return false
-  const known = new Set(other.split('\n').map(bare))
-  return bodyOf(diff).every((line) => (line[0] !== '+' && line[0] !== '-') || known.has(bare(line)))
+  const known = new Set(other.split('\n').map(withoutIndentation))
+  return hunkLinesOf(diff).every((line) => (line[0] !== '+' && line[0] !== '-') || known.has(withoutIndentation(line)))
 }
 
-/** Removes the sign and the indentation. */
-function bare(line: string): string {
+/** Drops the indentation, and every sign but `+` and `-`. */
+function withoutIndentation(line: string): string {
   return `${line[0] === '+' || line[0] === '-' ? line[0] : ' '}${line.slice(1).trim()}`
 }
 
-/** Drops the lines that name files: those before the first hunk, and before the first hunk of each further file. */
-function bodyOf(diff: string): readonly string[] {
+/** The lines within the hunks of a diff, which leaves out the lines that name files. All lines if it has no hunk. */
+function hunkLinesOf(diff: string): readonly string[] {
   const lines = diff.split('\n')
   if (!lines.some((line) => line.startsWith('@@'))) return lines
   const body: string[] = []
@@ -183,7 +185,7 @@ function bodyOf(diff: string): readonly string[] {
 }
 
 /** Drops the lines above the first hunk of a diff if they only name that file. */
-function withoutNames(diff: string, isFile: (path: string) => boolean): string {
+function withoutFileHeader(diff: string, isFile: (path: string) => boolean): string {
   const lines = diff.split('\n')
   const start = lines.findIndex((line) => line.startsWith('@@'))
   const isName = (line: string): boolean => {

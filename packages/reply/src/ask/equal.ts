@@ -1,4 +1,4 @@
-import type { Ask, PermissionAsk, QuestionAsk } from '../ask.ts'
+import type { Ask, PermissionAsk } from '../ask.ts'
 
 /** Values nested deeper never compare equal: at worst, a person is asked twice. */
 const maxDepth = 256
@@ -25,44 +25,42 @@ export function hasSameContent(a: Ask, b: Ask): boolean {
   return key !== undefined && key === contentKey(b)
 }
 
-const knownKeys = new WeakMap<Ask, { readonly key: string | undefined }>()
+const cachedKeys = new WeakMap<Ask, { readonly key: string | undefined }>()
 
-/** Everything a person decides about, as one string. */
+/** Everything a person decides about, as one string. Undefined if it is nested too deeply. */
 function contentKey(ask: Ask): string | undefined {
-  const known = knownKeys.get(ask)
-  if (known) return known.key
-  const key = textOf(ask.type === 'question' ? questionContent(ask) : permissionContent(ask), 0)
-  knownKeys.set(ask, { key })
+  const cached = cachedKeys.get(ask)
+  if (cached) return cached.key
+  const key = canonicalJson(ask.type === 'question' ? ask.questions : permissionContent(ask), 0)
+  cachedKeys.set(ask, { key })
   return key
 }
 
+/** Its fields without ids, status and times. */
 function permissionContent({ permission, patterns, always, metadata, call }: PermissionAsk): unknown {
   return [permission, patterns, always, metadata, call && [call.tool, call.input]]
 }
 
-function questionContent({ questions }: QuestionAsk): unknown {
-  return questions
-}
-
 /** JSON with sorted keys. Undefined if the value is nested too deeply. */
-function textOf(value: unknown, depth: number): string | undefined {
+function canonicalJson(value: unknown, depth: number): string | undefined {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
   if (depth >= maxDepth) return undefined
   if (Array.isArray(value))
-    return joined(
+    return joinIfComplete(
       '[',
-      value.map((item) => textOf(item, depth + 1)),
+      value.map((item) => canonicalJson(item, depth + 1)),
       ']',
     )
   const fields = Object.entries(value).filter(([, item]) => item !== undefined)
   const sorted = fields.toSorted(([a], [b]) => (a < b ? -1 : 1))
   const texts = sorted.map(([key, item]) => {
-    const text = textOf(item, depth + 1)
+    const text = canonicalJson(item, depth + 1)
     return text === undefined ? undefined : `${JSON.stringify(key)}:${text}`
   })
-  return joined('{', texts, '}')
+  return joinIfComplete('{', texts, '}')
 }
 
-function joined(open: string, texts: readonly (string | undefined)[], close: string): string | undefined {
+/** Undefined if one of the texts is. */
+function joinIfComplete(open: string, texts: readonly (string | undefined)[], close: string): string | undefined {
   return texts.includes(undefined) ? undefined : `${open}${texts.join(',')}${close}`
 }

@@ -98,7 +98,7 @@ describe('an answer to a question', () => {
     ['two where one is asked for', one, '1, 2', 'one-only', '1, 2'],
     ['two where one is asked for, own words or not', own, '1 2', 'one-only', '1 2'],
   ] as const)('is not %s', (_, question, typed, reason, given) => {
-    expect(readQuestionAnswer(typed, question)).toEqual({ type: 'error', reason, given })
+    expect(readQuestionAnswer(typed, question)).toEqual({ type: 'error', reason, piece: given })
   })
 
   test('is the label when a label looks like a number', () => {

@@ -237,7 +237,7 @@ function readAnswer(question: Question, text: string, texts: Texts): Read {
     case 'one-only':
       return { error: texts.oneOnly }
     case 'not-an-option':
-      return { error: texts.notAnOption(read.given, numberedLabels(question), question.custom) }
+      return { error: texts.notAnOption(read.piece, numberedLabels(question), question.custom) }
     default:
       return read.reason satisfies never
   }

@@ -1,5 +1,5 @@
+export { connectSource } from './client/connect-source.ts'
 export type { SteadyClock } from './clock.ts'
-export { connectSource } from './drive/connect-source.ts'
 export type { DriveOptions } from './drive/options.ts'
 export type { ToolState } from './part.ts'
 export type { SessionRef } from './session-ref.ts'

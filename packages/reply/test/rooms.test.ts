@@ -74,12 +74,14 @@ describe('the order of folders in ARCHITECTURE.md', () => {
 })
 
 test('a server is known to its source alone', () => {
-  const inner = sources.filter(({ path }) => /^packages\/reply\/src\/(?:drive|track|reduce|ask)(?:\/|\.)/.test(path))
+  const inner = sources.filter(({ path }) =>
+    /^packages\/reply\/src\/(?:client|drive|track|reduce|ask)(?:\/|\.)/.test(path),
+  )
   const knowing = inner.filter((file) =>
     importsOf(file).some(({ from }) => /source\/(?!port\.ts|input\.ts)/.test(from)),
   )
   expect(inner.length).toBeGreaterThan(50)
-  expect(knowing.map(({ path }) => path)).toEqual(['packages/reply/src/drive/connect.ts'])
+  expect(knowing.map(({ path }) => path)).toEqual(['packages/reply/src/client/connect.ts'])
 })
 
 /**

@@ -1,4 +1,4 @@
-import type { Client } from '../drive/client.ts'
+import type { Client } from '../client/client.ts'
 import type { ReplyStream } from '../drive/runs/reply-stream.ts'
 import type { RunOptions } from '../drive/runs/run-options.ts'
 import { ReplyError } from '../error.ts'

@@ -1,4 +1,4 @@
-import type { Client } from '../drive/client.ts'
+import type { Client } from '../client/client.ts'
 import type { PromptInput } from '../source/input.ts'
 import type { ValueSchema } from './decode/schema.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createAsks } from '../../src/drive/asks/answer-asks.ts'
 import { createEngine } from '../../src/drive/engine.ts'
-import { createStopping } from '../../src/drive/runs/stop/stopping.ts'
+import { createStopping } from '../../src/drive/stop/stopping.ts'
 import { type PermissionAsk, pendingAsks, ReplyError } from '../../src/index.ts'
 import { busy, permission, root, running, session, tool, user } from '../make.ts'
 

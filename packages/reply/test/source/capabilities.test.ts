@@ -180,7 +180,7 @@ test('an abort counts only once the stream says that the run has ended', async (
 
 test('a late answer about an earlier connection changes nothing', async () => {
   const answers: ((found: Capabilities) => void)[] = []
-  const { createServerInfo } = await import('../../src/drive/connection/server-info.ts')
+  const { createServerInfo } = await import('../../src/drive/server-info.ts')
   const info = createServerInfo({ learn: () => new Promise((resolve) => answers.push(resolve)) })
   const [old, fresh] = [info.learn(), info.learn()]
   const found = {

@@ -6,7 +6,7 @@ import type { AskClosedEvent } from '../../event.ts'
 import type { Reply } from '../../reply.ts'
 import type { Source } from '../../source/port.ts'
 import type { Drive } from '../drive.ts'
-import type { Addressee, Stopping } from '../runs/stop/stopping.ts'
+import type { Addressee, Stopping } from '../stop/stopping.ts'
 import { type Answer, checkAnswers } from './check-answers.ts'
 
 export interface Asks {

@@ -4,11 +4,11 @@ import { findReply } from '../../reduce/child.ts'
 import { sessionRefOf } from '../../session-ref.ts'
 import type { Drive } from '../drive.ts'
 import type { DriveOptions, Settings } from '../options.ts'
+import type { ReadRequest } from '../read-snapshot.ts'
+import { toReplyError } from '../session-reader.ts'
 import { createEventStream, type EventStream, type StreamLoss } from './event-stream.ts'
-import type { ReadRequest } from './read-snapshot.ts'
 import type { Readiness } from './readiness.ts'
 import { createRecheck, createRecheckDirectories } from './recheck.ts'
-import { toReplyError } from './session-reader.ts'
 import type { Watching } from './watch.ts'
 
 export interface Connection {

@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts'
 import type { Drive } from '../drive.ts'
-import type { ReadRequest } from './read-snapshot.ts'
-import { type SessionReader, toReplyError } from './session-reader.ts'
+import type { ReadRequest } from '../read-snapshot.ts'
+import { type SessionReader, toReplyError } from '../session-reader.ts'
 import type { Watching } from './watch.ts'
 
 export interface Recheck {

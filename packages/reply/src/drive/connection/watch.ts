@@ -7,9 +7,9 @@ import { type SessionRef, sessionRefOf } from '../../session-ref.ts'
 import type { SessionInfo } from '../../source/port.ts'
 import type { Drive } from '../drive.ts'
 import type { Engine } from '../engine.ts'
+import type { ReadRequest } from '../read-snapshot.ts'
 import type { LiveReply } from '../replies.ts'
-import type { ReadRequest } from './read-snapshot.ts'
-import { toReplyError } from './session-reader.ts'
+import { toReplyError } from '../session-reader.ts'
 
 /**
  * What to watch: one root session, a directory, or the whole server if you set neither. The server normalizes the

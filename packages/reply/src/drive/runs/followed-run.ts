@@ -3,12 +3,12 @@ import { ReplyError } from '../../error.ts'
 import type { Reduction } from '../../reduce/reduce.ts'
 import { emptyReply } from '../../reduce/shape.ts'
 import type { LiveReply } from '../replies.ts'
+import type { AbortRequest } from '../stop/abort.ts'
 import type { Start } from './recognize.ts'
 import { createReplyStream, type ReplyStream } from './reply-stream.ts'
 import type { RunOptions } from './run-options.ts'
 import type { RunRequest, RunServer } from './run-server.ts'
 import { reportOnce, type StandInOptions, standIn } from './stand-in.ts'
-import type { AbortRequest } from './stop/abort.ts'
 import { isBegunByOther, whenFirstPromptShown } from './whose-run.ts'
 
 /** One prompt's stream and its control, from before the post to the end of its run. */

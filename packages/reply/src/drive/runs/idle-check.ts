@@ -3,9 +3,9 @@ import { isEmpty, isFinished } from '../../reduce/settle.ts'
 import type { Reply } from '../../reply.ts'
 import { sessionRefOf } from '../../session-ref.ts'
 import { endedBelow, isAtWork } from '../connection/newest-run.ts'
-import { type ReadEvent, toReplyError } from '../connection/session-reader.ts'
 import type { Drive } from '../drive.ts'
 import type { Settings } from '../options.ts'
+import { type ReadEvent, toReplyError } from '../session-reader.ts'
 
 export interface IdleCheck {
   /**

@@ -1,9 +1,9 @@
 import { pause } from '../../clock.ts'
 import { ReplyError } from '../../error.ts'
 import type { SessionRef } from '../../session-ref.ts'
+import type { LeftPrompt } from '../inbox.ts'
 import { wasNeverSent } from '../never-sent.ts'
 import type { LiveReply } from '../replies.ts'
-import type { LeftPrompt } from './inbox.ts'
 import { recognizeByID, recognizeByText, type Start } from './recognize.ts'
 import type { RunServer } from './run-server.ts'
 

@@ -2,14 +2,14 @@ import type { SessionRef } from '../../session-ref.ts'
 import type { CommandInput, PromptDelivery, SessionInput } from '../../source/input.ts'
 import type { Readiness } from '../connection/readiness.ts'
 import type { Drive } from '../drive.ts'
+import type { Inbox } from '../inbox.ts'
 import type { LiveReply } from '../replies.ts'
+import type { Aborting } from '../stop/abort.ts'
+import type { Stopping } from '../stop/stopping.ts'
 import type { IdleCheck } from './idle-check.ts'
-import type { Inbox } from './inbox.ts'
 import type { RunOptions } from './run-options.ts'
 import type { Sessions } from './sessions.ts'
 import type { StallTimer } from './stall-timer.ts'
-import type { Aborting } from './stop/abort.ts'
-import type { Stopping } from './stop/stopping.ts'
 
 /** The parts of a client that runs use. */
 export interface RunServer extends Drive {

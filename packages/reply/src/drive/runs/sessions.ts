@@ -4,9 +4,9 @@ import { type SessionRef, sessionRefOf } from '../../session-ref.ts'
 import type { CommandInput, SessionInput } from '../../source/input.ts'
 import type { Guarded, GuardTarget } from '../../source/port.ts'
 import { unrevertedMessages } from '../connection/newest-run.ts'
-import { sessionFields } from '../connection/read-snapshot.ts'
-import { toReplyError } from '../connection/session-reader.ts'
 import type { Drive } from '../drive.ts'
+import { sessionFields } from '../read-snapshot.ts'
+import { toReplyError } from '../session-reader.ts'
 
 /** Finds, creates and reads the sessions of runs. */
 export interface Sessions {

@@ -1,18 +1,16 @@
-import type { Ask } from '../../../ask.ts'
-import { within } from '../../../clock.ts'
-import { ReplyError } from '../../../error.ts'
-import type { SettleEvent } from '../../../event.ts'
-import { findReply } from '../../../reduce/child.ts'
-import { isAtEnd } from '../../../reduce/reduce.ts'
-import { isAtWorkBelow } from '../../../reduce/run.ts'
-import type { Reply } from '../../../reply.ts'
-import type { SessionRef } from '../../../session-ref.ts'
-import { openBelow } from '../../connection/newest-run.ts'
-import type { Drive } from '../../drive.ts'
+import type { Ask } from '../../ask.ts'
+import { within } from '../../clock.ts'
+import { ReplyError } from '../../error.ts'
+import type { SettleEvent } from '../../event.ts'
+import { findReply } from '../../reduce/child.ts'
+import { isAtEnd } from '../../reduce/reduce.ts'
+import { isAtWorkBelow } from '../../reduce/run.ts'
+import type { Reply } from '../../reply.ts'
+import type { SessionRef } from '../../session-ref.ts'
+import { openBelow } from '../connection/newest-run.ts'
+import type { Drive } from '../drive.ts'
 import type { Inbox } from '../inbox.ts'
-import { createTree, type Tree } from '../session-tree.ts'
-import type { Sessions } from '../sessions.ts'
-import type { Aborted } from './stop-target.ts'
+import { createTree, type Tree } from './session-tree.ts'
 import type { Stopping } from './stopping.ts'
 
 export interface AbortRequest {
@@ -20,6 +18,13 @@ export interface AbortRequest {
   /** The post of a prompt. The abort waits for it, because an abort that overtakes it would leave its run going. */
   readonly after?: Promise<unknown> | undefined
 }
+
+/** The outcome of an abort. `error` tells why the server could not be stopped. */
+export type Aborted =
+  /** `parked`: ids of prompts that the session keeps until its next prompt. Undefined if they could not be listed. */
+  | { readonly type: 'stopped'; readonly parked?: readonly string[] | undefined }
+  | { readonly type: 'not-stopped'; readonly error?: ReplyError | undefined }
+  | { readonly type: 'gone'; readonly error: ReplyError }
 
 export interface Aborting {
   /**
@@ -50,7 +55,7 @@ export function createAborting(
     readonly graceMs: number
     readonly stopping: Stopping
     readonly parentOf: (place: SessionRef) => Promise<string | undefined>
-    readonly find: Sessions['find']
+    readonly find: (sessionID: string) => Promise<SessionRef>
     readonly inbox: Inbox
   },
 ): Aborting {

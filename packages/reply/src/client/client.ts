@@ -1,14 +1,14 @@
 import type { Ask } from '../ask.ts'
 import type { ChangeType } from '../change.ts'
+import type { Answer } from '../drive/asks/check-answers.ts'
+import type { WatchOptions, WatchTarget } from '../drive/connection/watch.ts'
+import type { PostedPrompt, Resumed } from '../drive/runs/posted-prompt.ts'
+import type { ReplyStream } from '../drive/runs/reply-stream.ts'
+import type { ResumeOptions, RunOptions } from '../drive/runs/run-options.ts'
 import type { Observe } from '../observer.ts'
 import type { CommandInput, PromptInput } from '../source/input.ts'
-import type { Answer } from './asks/check-answers.ts'
-import type { WatchOptions, WatchTarget } from './connection/watch.ts'
 import type { Queries } from './queries.ts'
-import type { PostedPrompt, Resumed } from './runs/posted-prompt.ts'
-import type { ReplyStream } from './runs/reply-stream.ts'
-import type { ResumeOptions, RunOptions } from './runs/run-options.ts'
-import type { StopTarget } from './runs/stop/stop-target.ts'
+import type { StopTarget } from './stop-target.ts'
 
 /** A connection to one agent server. It reconnects automatically until you call `close`. */
 export interface Client extends Queries {

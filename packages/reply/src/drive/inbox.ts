@@ -1,7 +1,7 @@
-import { ReplyError } from '../../error.ts'
-import type { SessionRef } from '../../session-ref.ts'
-import { toReplyError } from '../connection/session-reader.ts'
-import type { Drive } from '../drive.ts'
+import { ReplyError } from '../error.ts'
+import type { SessionRef } from '../session-ref.ts'
+import type { Drive } from './drive.ts'
+import { toReplyError } from './session-reader.ts'
 
 /** A prompt that doesn't run for now: it was withdrawn, or it stays in its idle session until the next prompt. */
 export interface LeftPrompt {

@@ -1,9 +1,9 @@
+import { type ConnectOptions, toCallSettings, toSettings } from '../drive/options.ts'
 import { safeOnError } from '../error.ts'
 import { createOpenCode } from '../source/detect.ts'
 import { type Address, toAddress } from '../source/http/address.ts'
 import type { Client } from './client.ts'
 import { connectSource } from './connect-source.ts'
-import { type ConnectOptions, toCallSettings, toSettings } from './options.ts'
 
 /**
  * Connects to an OpenCode server with one event stream, which all sessions share. Throws only for invalid options, with

@@ -1,6 +1,6 @@
-import { ReplyError } from '../../error.ts'
-import type { ReplyEvent, SnapshotEvent } from '../../event.ts'
-import type { Drive } from '../drive.ts'
+import { ReplyError } from '../error.ts'
+import type { ReplyEvent, SnapshotEvent } from '../event.ts'
+import type { Drive } from './drive.ts'
 import { type ReadRequest, readSnapshot } from './read-snapshot.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { SessionRef } from '../../../session-ref.ts'
+import type { SessionRef } from '../../session-ref.ts'
 
 /** A session that is being stopped, and the sub-agents below it. */
 export interface Stop {

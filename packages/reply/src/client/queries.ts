@@ -1,3 +1,6 @@
+import { replyOfRead } from '../drive/connection/newest-run.ts'
+import type { Drive } from '../drive/drive.ts'
+import type { Sessions } from '../drive/runs/sessions.ts'
 import { ReplyError } from '../error.ts'
 import type { Model, Reply } from '../reply.ts'
 import type { SessionRef } from '../session-ref.ts'
@@ -10,9 +13,6 @@ import type {
   SessionInfo,
   SessionQuery,
 } from '../source/port.ts'
-import { replyOfRead } from './connection/newest-run.ts'
-import type { Drive } from './drive.ts'
-import type { Sessions } from './runs/sessions.ts'
 
 /** Reads and changes outside of a run. */
 export interface Queries {

@@ -1,19 +1,13 @@
-import { ReplyError } from '../../../error.ts'
-import type { Reply } from '../../../reply.ts'
-import type { ReplyStream } from '../reply-stream.ts'
+import type { ReplyStream } from '../drive/runs/reply-stream.ts'
+import type { Aborted } from '../drive/stop/abort.ts'
+import { ReplyError } from '../error.ts'
+import type { Reply } from '../reply.ts'
 
 /**
  * What to stop: a session id (a sub-agent's ends only its part of the tree), the session of a reply (even if a newer
  * run is going in it), or a stream. A stream's prompt is not posted if its session isn't known yet.
  */
 export type StopTarget = string | Pick<Reply, 'sessionID'> | Pick<ReplyStream, 'abort'>
-
-/** The outcome of an abort. `error` tells why the server could not be stopped. */
-export type Aborted =
-  /** `parked`: ids of prompts that the session keeps until its next prompt. Undefined if they could not be listed. */
-  | { readonly type: 'stopped'; readonly parked?: readonly string[] | undefined }
-  | { readonly type: 'not-stopped'; readonly error?: ReplyError | undefined }
-  | { readonly type: 'gone'; readonly error: ReplyError }
 
 /** Aborts the target. Rejects unless the stop was confirmed. */
 export async function stopTarget(target: StopTarget, abort: (sessionID: string) => Promise<Aborted>): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Capabilities, Source } from '../../source/port.ts'
+import type { Capabilities, Source } from '../source/port.ts'
 
 /** The server's capabilities. They may change with a reconnect. */
 export interface ServerInfo {

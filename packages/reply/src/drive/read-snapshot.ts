@@ -1,12 +1,12 @@
-import { undefinedIfGone } from '../../error.ts'
-import type { SnapshotEvent } from '../../event.ts'
-import { findReply, sessionOf } from '../../reduce/child.ts'
-import type { Reply } from '../../reply.ts'
-import type { SessionRef } from '../../session-ref.ts'
-import type { Reach, Reading, SessionInfo } from '../../source/port.ts'
-import { runStart, runStarts } from '../../track/run-boundaries.ts'
-import { maxDepth } from '../../track/state.ts'
-import type { Drive } from '../drive.ts'
+import { undefinedIfGone } from '../error.ts'
+import type { SnapshotEvent } from '../event.ts'
+import { findReply, sessionOf } from '../reduce/child.ts'
+import type { Reply } from '../reply.ts'
+import type { SessionRef } from '../session-ref.ts'
+import type { Reach, Reading, SessionInfo } from '../source/port.ts'
+import { runStart, runStarts } from '../track/run-boundaries.ts'
+import { maxDepth } from '../track/state.ts'
+import type { Drive } from './drive.ts'
 
 type ReadDrive = Pick<Drive, 'source' | 'clock' | 'engine'>
 

@@ -11,7 +11,7 @@ import {
   PortError,
   sinkOptionsOf,
 } from '@reply/sink/channel'
-import { backOffMs, pause, type SinkFields, tooLong } from '@reply/sink/internal'
+import { backOffMs, pause, type SinkFields, tooLargeError } from '@reply/sink/internal'
 import { type DiscordBridgeRest, snowflakeAt } from './api.ts'
 import { type DiscordChannel, type DiscordChannelOptions, discordChannel } from './channel.ts'
 import { DiscordError, toPortError } from './error.ts'
@@ -93,7 +93,7 @@ export function gatewayConnection(
     sinkFor: (at, options) => channel.sinkFor(at, sinkOptionsOf(fields, host, options)),
     download: async (file, { maxBytes, signal }) => {
       const what = `file ${file.name}`
-      if ((file.size ?? 0) > maxBytes) throw tooLong(what, maxBytes)
+      if ((file.size ?? 0) > maxBytes) throw tooLargeError(what, maxBytes)
       const cure = "Discord's addresses of files expire after a day: send the file again."
       return await downloadFile({
         url: trusted(file, rest.options?.api),

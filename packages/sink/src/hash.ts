@@ -1,6 +1,6 @@
 /** 53-bit hash that distinguishes texts. Not for security. */
 export function hashOf(text: string): string {
-  return hashIn(hashedTo(text.length, text, emptyHash))
+  return hashOfState(hashedTo(text.length, text, emptyHash))
 }
 
 /** The state of hashing a text up to a position. */
@@ -23,7 +23,7 @@ export function hashedTo(end: number, text: string, state: HashState): HashState
   return { at, a, b }
 }
 
-export function hashIn({ a, b }: HashState): string {
+export function hashOfState({ a, b }: HashState): string {
   return mixed(a, b)
 }
 

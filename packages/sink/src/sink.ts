@@ -8,12 +8,12 @@ import {
   systemClock,
 } from '@reply/core'
 import { safeOnError, steadyClock } from '@reply/core/internal'
-import { type AskMatch, type AskResult, type MayAnswer, pick } from './asks/answering.ts'
+import { type AskMatch, type AskResult, type MayAnswer, takeBestMatch } from './asks/answering.ts'
 import type { AskInput } from './asks/asks.ts'
 import { base64url } from './base64url.ts'
 import { type Policy, toPolicy, toTexts } from './config.ts'
 import { createDeliverer, type Deliverer } from './deliver/deliver.ts'
-import { type Delivery, sum } from './deliver/delivery.ts'
+import { addDeliveries, type Delivery } from './deliver/delivery.ts'
 import { createPacer, type Pacer } from './deliver/pace.ts'
 import type { SinkError } from './error.ts'
 import { type LedgerStore, memoryStore } from './ledger/ledger.ts'
@@ -120,7 +120,7 @@ export interface Sink extends ReplyObserver {
 
 /** Creates a sink. Throws `SinkError` of type `invalid` for an invalid policy. */
 export function createSink(options: SinkOptions): Sink {
-  const { chat, store = memoryStore(), secret = randomWord } = options
+  const { chat, store = memoryStore(), secret = randomText } = options
   const wellFormed = wellFormedPort(options.port)
   const port = store.lease ? leasedPort(wellFormed, store.lease) : wellFormed
   const onError = safeOnError(options.onError)
@@ -145,23 +145,23 @@ export function createSink(options: SinkOptions): Sink {
   function show({ type, reply }: Observation): void {
     if (isStopped) return
     const own = type === 'replyStarted' ? undefined : newest.get(reply.sessionID)
-    const deliverer = own ?? begin(reply)
+    const deliverer = own ?? createDelivererFor(reply)
     deliverer.show(reply)
-    follow(deliverer, reply)
+    trackSettled(deliverer, reply)
   }
 
-  function begin(reply: Reply): Deliverer {
-    const keyOf = (of: Reply): string => keyIn(chat, of)
+  function createDelivererFor(reply: Reply): Deliverer {
+    const keyOf = (of: Reply): string => ledgerKeyIn(chat, of)
     const deliverer = createDeliverer({ ...options, port, store, keyOf, pace, policy, texts, clock, secret, onError })
     const before = newest.get(reply.sessionID)
     const end = before && ends.get(before)
-    if (before && ends.delete(before) && end) total = sum(total, end.delivery)
+    if (before && ends.delete(before) && end) total = addDeliveries(total, end.delivery)
     newest.set(reply.sessionID, deliverer)
     begun.resolve()
     return deliverer
   }
 
-  function follow(deliverer: Deliverer, { sessionID }: Reply): void {
+  function trackSettled(deliverer: Deliverer, { sessionID }: Reply): void {
     const { settled } = deliverer
     if (followed.has(settled)) return
     followed.add(settled)
@@ -172,41 +172,41 @@ export function createSink(options: SinkOptions): Sink {
       if (open.get(deliverer) !== settled) return
       open.delete(deliverer)
       if (newest.get(sessionID) === deliverer) ends.set(deliverer, { sessionID, delivery })
-      else total = sum(total, delivery)
-      forgetOldest()
+      else total = addDeliveries(total, delivery)
+      sumUpOldest()
     })
   }
 
-  function forgetOldest(): void {
+  function sumUpOldest(): void {
     const [oldest] = ends
     if (ends.size <= keptSessions || oldest === undefined) return
     const [deliverer, { sessionID, delivery }] = oldest
     ends.delete(deliverer)
     newest.delete(sessionID)
-    total = sum(total, delivery)
+    total = addDeliveries(total, delivery)
   }
 
   async function settled(): Promise<Delivery> {
     await begun.promise
     await Promise.all(open.values())
-    return [...ends.values()].map(({ delivery }) => delivery).reduce(sum, total)
+    return [...ends.values()].map(({ delivery }) => delivery).reduce(addDeliveries, total)
   }
 
-  function known(): ReadonlySet<Deliverer> {
+  function knownDeliverers(): ReadonlySet<Deliverer> {
     return new Set([...open.keys(), ...newest.values()])
   }
 
   async function findAsks(input: AskInput, actor?: Actor): Promise<readonly AskMatch[]> {
-    const found = await Promise.all([...known()].map((deliverer) => deliverer.findAsks(input, actor)))
+    const found = await Promise.all([...knownDeliverers()].map((deliverer) => deliverer.findAsks(input, actor)))
     return found.flat()
   }
 
   async function readAnswer(input: AskInput, actor?: Actor): Promise<AskResult | undefined> {
-    return pick(await findAsks(input, actor), texts)
+    return takeBestMatch(await findAsks(input, actor), texts)
   }
 
   function stoppedBy(actor: Actor): () => void {
-    const undos = [...known()].map((deliverer) => deliverer.stoppedBy(actor))
+    const undos = [...knownDeliverers()].map((deliverer) => deliverer.stoppedBy(actor))
     return () => {
       for (const undo of undos) undo()
     }
@@ -215,15 +215,15 @@ export function createSink(options: SinkOptions): Sink {
   async function stop(): Promise<void> {
     isStopped = true
     begun.resolve()
-    await Promise.all([...known()].map((deliverer) => deliverer.stop()))
+    await Promise.all([...knownDeliverers()].map((deliverer) => deliverer.stop()))
   }
 }
 
-function keyIn(chat: Chat, { sessionID, promptIDs, asks, startedAt }: Reply): string {
+function ledgerKeyIn(chat: Chat, { sessionID, promptIDs, asks, startedAt }: Reply): string {
   const place = [chat.id, ...(chat.thread === undefined ? [] : [chat.thread])].map(encodeURIComponent).join('/')
   return `${place}/${sessionID}/${promptIDs[0] ?? asks[0]?.requestID ?? startedAt ?? 0}`
 }
 
-function randomWord(length: number): string {
+function randomText(length: number): string {
   return base64url(crypto.getRandomValues(new Uint8Array(length))).slice(0, length)
 }

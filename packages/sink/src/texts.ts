@@ -38,7 +38,7 @@ export interface Texts {
   /** After the name of a tool call whose command exited with this code. Never 0. */
   toolExited: (code: number) => string
   /** After the name of a tool call that a person or a rule of the server rejected. `reason` is the person's, in one line. */
-  toolDenied: (facts: { by: 'person' | 'rule'; reason: string | undefined }) => string
+  toolRejected: (facts: { by: 'person' | 'rule'; reason: string | undefined }) => string
   /**
    * A message after `Policy.heartbeatMs` of silence, in a chat whose messages can't be edited. `activity` is a
    * status text or a tool call. Undefined if the activity is unknown.
@@ -216,7 +216,7 @@ export const texts: Texts = {
   toolPrefix: '🔧 ',
   toolFailed: (error) => (error === '' ? 'failed' : `failed: ${error}`),
   toolExited: (code) => `exit ${code}`,
-  toolDenied: ({ by, reason }) => (by === 'rule' ? 'denied by a rule' : reason ? `rejected: ${reason}` : 'rejected'),
+  toolRejected: ({ by, reason }) => (by === 'rule' ? 'denied by a rule' : reason ? `rejected: ${reason}` : 'rejected'),
   heartbeat: (activity = 'nothing new from the agent yet', elapsed) => `Still working: ${activity} (${elapsed})`,
   compacted: ({ tokens, duration }) =>
     ['Context compacted', tokens && `${tokens} tokens`, duration].filter(Boolean).join(' · '),

@@ -10,7 +10,7 @@ test('chats at rest are forgotten', async () => {
   const chats = createChats(clock)
   chats.useLimits(fakeLimits)
   for (let id = 0; id < 10_000; id++) {
-    chats.of(`${id}`).times = [{ at: clock.now(), by: {} }]
+    chats.callsIn(`${id}`).times = [{ at: clock.now(), by: {} }]
     await clock.advance(1000)
   }
   expect(chats.size).toBeLessThanOrEqual(256)
@@ -19,7 +19,7 @@ test('chats at rest are forgotten', async () => {
 test('chats in which something goes on are remembered', () => {
   const chats = createChats(createHandClock(beginning))
   chats.useLimits(fakeLimits)
-  const changes: readonly ((calls: ReturnType<typeof chats.of>) => void)[] = [
+  const changes: readonly ((calls: ReturnType<typeof chats.callsIn>) => void)[] = [
     (calls) => {
       calls.isBusy = true
     },
@@ -29,18 +29,18 @@ test('chats in which something goes on are remembered', () => {
     (calls) => {
       calls.times = [{ at: beginning, by: {} }]
     },
-    (calls) => calls.waiting.push(() => {}),
-    (calls) => calls.urgentCalls.set({}, { priority: 'ask', since: 0 }),
+    (calls) => calls.freeListeners.push(() => {}),
+    (calls) => calls.urgentCalls.set({}, { priority: 'ask', waitingSince: 0 }),
     (calls) => calls.exclusiveAsks.set({}, { since: 0, isShown: true, thread: undefined }),
   ]
   const busy = changes.map((change, index) => {
-    const calls = chats.of(`busy ${index}`)
+    const calls = chats.callsIn(`busy ${index}`)
     change(calls)
     return calls
   })
-  for (let id = 0; id < 2000; id++) chats.of(`${id}`)
-  expect(busy.map((_, index) => chats.of(`busy ${index}`))).toEqual(busy)
-  expect(busy.every((calls, index) => chats.of(`busy ${index}`) === calls)).toBe(true)
+  for (let id = 0; id < 2000; id++) chats.callsIn(`${id}`)
+  expect(busy.map((_, index) => chats.callsIn(`busy ${index}`))).toEqual(busy)
+  expect(busy.every((calls, index) => chats.callsIn(`busy ${index}`) === calls)).toBe(true)
 })
 
 test('two sinks of a chat share its budget, also after it was forgotten in between', async () => {
@@ -49,7 +49,7 @@ test('two sinks of a chat share its budget, also after it was forgotten in betwe
   const [one, other] = [0, 1].map(() => pacer.chat({ id: 'chat' }, fakeLimits))
   await clock.advance(600_000)
   for (let id = 0; id < 1000; id++) pacer.chat({ id: `${id}` }, fakeLimits).readyAt('ask')
-  for (let count = 0; count < fakeLimits.perChat.calls; count++) one?.enter()?.()
+  for (let count = 0; count < fakeLimits.perChat.calls; count++) one?.startCall()?.()
   expect(other?.readyAt('ask')).toBe(clock.now() + fakeLimits.perChat.perMs)
 })
 

@@ -1,10 +1,10 @@
 import {
+  asGone,
   type DoubtfulEntry,
   type Entry,
   type EntryFields,
   type FailedEntry,
   type GoneEntry,
-  gone,
   type IntentEntry,
   type ShownEntry,
 } from '../src/ledger/entry.ts'
@@ -17,7 +17,7 @@ export function shownEntry(key: string, more: Partial<Omit<ShownEntry, 'state'>>
 }
 
 export function goneEntry(key: string, more: Partial<Omit<ShownEntry, 'state'>> = {}): GoneEntry {
-  return gone(shownEntry(key, more))
+  return asGone(shownEntry(key, more))
 }
 
 export function failedEntry(key: string, more: Partial<Omit<FailedEntry, 'state'>> = {}): FailedEntry {

@@ -1,7 +1,7 @@
 import { describe, expect, expectTypeOf, test } from 'vitest'
-import { failed } from '../src/deliver/call-result.ts'
+import { withFailure } from '../src/deliver/call-result.ts'
 import type { Edit } from '../src/deliver/operation.ts'
-import { edited, editing } from '../src/deliver/transitions.ts'
+import { withEdited, withEditStarted } from '../src/deliver/transitions.ts'
 import { layout } from '../src/layout/layout.ts'
 import type { DoubtfulEntry, Entry, FailedEntry, IntentEntry, ShownEntry } from '../src/ledger/entry.ts'
 import { emptyLedger, type Ledger } from '../src/ledger/ledger.ts'
@@ -29,7 +29,7 @@ function editOf(entry: ShownEntry): Edit {
 }
 
 function afterFailure(ledger: Ledger, edit: Edit, type: PortErrorType): Ledger {
-  return failed(editing(ledger, edit), { ...options, operation: edit, error: new PortError(type, 'No.') })
+  return withFailure(withEditStarted(ledger, edit), { ...options, operation: edit, error: new PortError(type, 'No.') })
 }
 
 describe('an edit that fails', () => {
@@ -71,7 +71,7 @@ describe('an edit that fails', () => {
 
 test('a status that takes the place of a removed message replaces it', () => {
   const [removed, status] = [goneEntry('answer#0'), shownEntry('status', { id: 'y', type: 'status' })]
-  const { entries } = edited(ledgerOf(removed, status), editOf(status))
+  const { entries } = withEdited(ledgerOf(removed, status), editOf(status))
   expect(entries).toMatchObject([
     { key: 'answer#0', isReplaced: true },
     { key: 'answer#0', card: 'answer', type: 'answer', ref: status.ref },

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { deliveryOf } from '../src/deliver/delivery.ts'
 import { SinkError } from '../src/error.ts'
-import { emptyHash, hashedTo, hashIn, hashOf } from '../src/hash.ts'
+import { emptyHash, hashedTo, hashOf, hashOfState } from '../src/hash.ts'
 import type { Entry } from '../src/ledger/entry.ts'
 import { emptyLedger, type Ledger, type LedgerStore, memoryStore, shownOf } from '../src/ledger/ledger.ts'
 import { createSink } from '../src/sink.ts'
@@ -128,7 +128,7 @@ test('hashing a text in steps gives the hash of each prefix', () => {
   let state = emptyHash
   const hashes = ends.map((end) => {
     state = hashedTo(end, words, state)
-    return hashIn(state)
+    return hashOfState(state)
   })
   expect(hashes).toEqual(ends.map((end) => hashOf(words.slice(0, end))))
   expect(new Set(hashes).size).toBe(ends.length - 1)

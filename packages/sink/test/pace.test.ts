@@ -7,7 +7,7 @@ import { fakeLimits } from '../src/testing/fake-options.ts'
 import { beginning } from './timeline.ts'
 
 function spend(pace: ChatPace, calls: number): void {
-  for (let count = 0; count < calls; count++) pace.enter()?.()
+  for (let count = 0; count < calls; count++) pace.startCall()?.()
 }
 
 function waits(pace: ChatPace, priority: Priority, now = beginning): number {
@@ -93,16 +93,16 @@ test('a freeze of the client applies even if the client has no budget', () => {
 
 test('one call is in flight per chat, and waiting callers are told when it is over', () => {
   const { of, pace } = setUp()
-  const endCall = pace.enter()
-  expect(of('chat').enter()).toBeUndefined()
-  expect(of('another').enter()).toBeTypeOf('function')
+  const endCall = pace.startCall()
+  expect(of('chat').startCall()).toBeUndefined()
+  expect(of('another').startCall()).toBeTypeOf('function')
   let notified = 0
   pace.onFree(() => {
     notified += 1
   })
   endCall?.()
   expect(notified).toBe(1)
-  pace.enter()?.()
+  pace.startCall()?.()
   expect(notified).toBe(1)
 })
 
@@ -145,20 +145,20 @@ test('beside another sink, every priority but asks leaves one call, even of a sm
 test('a final text goes before growing texts of others, but not before asks and other final texts', () => {
   const { of, pace } = setUp()
   const [one, two] = [{}, {}]
-  pace.setUrgent(one, { priority: 'final', since: 0 })
+  pace.setUrgent(one, { priority: 'final', waitingSince: 0 })
   const behind = (owner: object): readonly boolean[] =>
     (['ask', 'final', 'text', 'status'] as const).map((priority) => pace.isBehind(owner, priority))
   expect([behind(one), behind(two)]).toEqual([Array(4).fill(false), [false, false, true, true]])
   expect(of('another').isBehind(two, 'text')).toBe(false)
-  pace.setUrgent(two, { priority: 'ask', since: 0 })
+  pace.setUrgent(two, { priority: 'ask', waitingSince: 0 })
   expect([behind(one), behind(two)]).toEqual([Array(4).fill(true), Array(4).fill(false)])
 })
 
 test('the oldest ask of a chat goes first, until it is shown', () => {
   const { of, pace } = setUp()
   const [one, two, three] = [{}, {}, {}]
-  pace.setUrgent(two, { priority: 'ask', since: beginning + 5 })
-  of('chat', 'a thread').setUrgent(one, { priority: 'ask', since: beginning })
+  pace.setUrgent(two, { priority: 'ask', waitingSince: beginning + 5 })
+  of('chat', 'a thread').setUrgent(one, { priority: 'ask', waitingSince: beginning })
   expect([one, two, three].map((owner) => pace.isBehind(owner, 'ask'))).toEqual([false, true, true])
   expect(of('another').isBehind(three, 'ask')).toBe(false)
   let notified = 0
@@ -191,11 +191,11 @@ describe('growing text', () => {
   test('of several replies shares a budget evenly, until one has had no more text for three seconds', async () => {
     const { clock, of } = setUp({ perClient: { calls: 10, perMs: 5000 } })
     const owners = [1, 2, 3, 4].map((id) => ({ pace: of(`${id}`) }))
-    for (const owner of owners) owner.pace.grow(owner, 'edit')
+    for (const owner of owners) owner.pace.setGrowingText(owner, 'edit')
     const [one, two] = owners
     if (!one || !two) throw new Error('There are four.')
     expect(spaced(one.pace, one)).toBe(2500)
-    two.pace.grow(two, undefined)
+    two.pace.setGrowingText(two, undefined)
     expect(spaced(one.pace, one)).toBe(2500)
     await clock.advance(3000)
     expect(spaced(one.pace, one)).toBe(1875)
@@ -208,7 +208,7 @@ describe('kinds of calls that the platform counts apart', () => {
     edit: { scope: 'chat', calls: 2, perMs: 1000 },
   } as const
   const spendOf = (pace: ChatPace, kind: CallKind, calls: number) => {
-    for (let count = 0; count < calls; count++) pace.enter(kind)?.()
+    for (let count = 0; count < calls; count++) pace.startCall(kind)?.()
   }
 
   test('have a budget of their own, for each chat or for all', () => {

@@ -148,7 +148,7 @@ test('a notice waits out a pause, but not for its turn among the messages', asyn
   const begin = clock.now()
   const say = async (text: string): Promise<unknown> => sent.push([text, clock.now() - begin])
   const [first, second] = [1, 2].map(() => answering(press, { send: say, isMessage: false }))
-  pace.enter()
+  pace.startCall()
   await first?.('One.')
   pace.freeze(4000, 'chat')
   void second?.('Two.')
@@ -164,7 +164,7 @@ test('a notice waits out a pause, but not for its turn among the messages', asyn
 
 test('a message that waits behind a call that does not end is dropped after a minute', async () => {
   const { answerFor: answering, pace, clock, errors } = receiver()
-  pace.enter()
+  pace.startCall()
   void answering(press, { send: async () => {}, isMessage: true })('Late.')
   await clock.advance(59_999, calm)
   expect(errors).toEqual([])

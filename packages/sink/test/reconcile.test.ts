@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Operation } from '../src/deliver/operation.ts'
-import { type ReconcileOptions, reconcile } from '../src/deliver/reconcile.ts'
+import { type ReconcileFacts, reconcile } from '../src/deliver/reconcile.ts'
 import { layout } from '../src/layout/layout.ts'
 import type { Slot } from '../src/layout/slot.ts'
 import type { Card } from '../src/ledger/card.ts'
@@ -12,7 +12,7 @@ import { texts } from '../src/texts.ts'
 import type { Mode } from '../src/view/view.ts'
 import { failedEntry, fieldsIn, goneEntry, shownEntry } from './entries.ts'
 
-const live: ReconcileOptions = { isSettled: false, canEdit: true, canRemove: true, isPreviewing: false }
+const live: ReconcileFacts = { isSettled: false, canEdit: true, canRemove: true, isPreviewing: false }
 const settled = { ...live, isSettled: true }
 
 const said = (source: string, more: { key?: string; isOpen?: boolean } = {}): Card => {

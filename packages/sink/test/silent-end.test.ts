@@ -31,7 +31,7 @@ const aborted = { outcome: 'aborted', aborting: 'requested' } as const
 const none = (): string => ''
 const silent: Texts = {
   ...english,
-  ...{ thinking: '', working: '', waiting: '', todos: '', cutOff: '', other: '', arrived: '', toolDenied: none },
+  ...{ thinking: '', working: '', waiting: '', todos: '', cutOff: '', other: '', arrived: '', toolRejected: none },
   ...{ step: none, context: none, retrying: none, heartbeat: none, compacted: none, elapsed: none, todo: none },
   ...{ contextWarning: none, contextUrgent: none, done: none, failed: none, noText: none, replyWith: none },
 }

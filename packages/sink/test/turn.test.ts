@@ -11,7 +11,7 @@ const limits = { ...fakeLimits, perChat: { calls: 1, perMs: 3000 } }
 test('a waiting caller does not block others meanwhile', async () => {
   const clock = createHandClock(beginning)
   const pace = createPacer({ clock }).chat({ id: 'chat' }, limits)
-  pace.enter()?.()
+  pace.startCall()?.()
   await clock.advance(1000)
   const said: number[] = []
   void waitForTurn(pace, clock, async () => void said.push(clock.now() - beginning))

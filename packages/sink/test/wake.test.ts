@@ -20,7 +20,7 @@ function setUp(readyAt: number) {
 
 test('a reply is looked at when its operation may be sent, not when others took the room that it waited for', async () => {
   const { clock, room, works, wake } = setUp(1000)
-  wake.at(undefined, [operation])
+  wake.wakeAt(undefined, [operation])
   await clock.advance(999)
   room.readyAt = beginning + 3000
   await clock.advance(2000)
@@ -31,19 +31,19 @@ test('a reply is looked at when its operation may be sent, not when others took 
 
 test('it is looked at when its own time has come, whether or not an operation may be sent', async () => {
   const { clock, works, wake } = setUp(60_000)
-  wake.at(beginning + 2000, [operation])
+  wake.wakeAt(beginning + 2000, [operation])
   await clock.advance(10_000)
   expect(works).toEqual([2000])
 })
 
 test('the last call counts, and none after a stop', async () => {
   const { clock, works, wake } = setUp(1000)
-  wake.at(beginning + 500, [operation])
-  wake.at(undefined, [operation])
+  wake.wakeAt(beginning + 500, [operation])
+  wake.wakeAt(undefined, [operation])
   await clock.advance(600)
   expect(works).toEqual([])
   wake.stop()
-  wake.at(undefined, [])
+  wake.wakeAt(undefined, [])
   await clock.advance(10_000)
   expect(works).toEqual([])
 })

@@ -9,7 +9,7 @@ import {
   PortError,
   sinkOptionsOf,
 } from '@reply/sink/channel'
-import { type DownloadLimits, type SinkFields, tooLong } from '@reply/sink/internal'
+import { type DownloadLimits, type SinkFields, tooLargeError } from '@reply/sink/internal'
 import { errorCodeOf, type SlackApi, type SlackBridgeApi } from './api.ts'
 import { type SlackChannel, type SlackChannelOptions, slackChannel } from './channel.ts'
 import { SlackError, toPortError } from './error.ts'
@@ -103,7 +103,7 @@ const cure = "Does the app have the scope files:read, and is it in the file's ch
 async function download(file: InboundFile, options: SlackDownload): Promise<Uint8Array> {
   const { api, token, apiUrl, clock, maxBytes, signal } = options
   const what = `file ${file.name}`
-  if ((file.size ?? 0) > maxBytes) throw tooLong(what, maxBytes)
+  if ((file.size ?? 0) > maxBytes) throw tooLargeError(what, maxBytes)
   const url = URL.canParse(file.ref) ? file.ref : await lookedUp()
   if (!isTrusted(url, apiUrl))
     throw new PortError('refused', `${what}: it is not stored by Slack, so it can't be downloaded.`)

@@ -9,7 +9,7 @@ import {
   PortError,
   sinkOptionsOf,
 } from '@reply/sink/channel'
-import { type SinkFields, tooLong } from '@reply/sink/internal'
+import { type SinkFields, tooLargeError } from '@reply/sink/internal'
 import { botOf, type TelegramBridgeApi, type TelegramMove } from './api.ts'
 import { type TelegramChannel, type TelegramChannelOptions, telegramChannel } from './channel.ts'
 import { isRejected, rejectedToken, responseOf, TelegramError, toPortError } from './error.ts'
@@ -66,7 +66,7 @@ export function telegramConnection(
     sinkFor: (at, options) => channel.sinkFor(at, { ...sinkOptionsOf(fields, host, options), onMoved }),
     download: async (file, { maxBytes, signal }) => {
       const what = `file ${file.name}`
-      if ((file.size ?? 0) > maxBytes) throw tooLong(what, maxBytes)
+      if ((file.size ?? 0) > maxBytes) throw tooLargeError(what, maxBytes)
       const path = await pathOf(api, file, clock)
       const url = `${rootOf(api.options?.apiRoot)}/file/bot${api.token}/${path}`
       return await downloadFile({ url, maxBytes, signal, what, platform: 'Telegram', clock })

@@ -4,14 +4,14 @@ import { SinkError } from '../error.ts'
 import type { AskState } from '../ledger/card.ts'
 import { type Entry, refOf } from '../ledger/entry.ts'
 import { mayAllow } from '../ledger/guard.ts'
-import { permissionKey, requestOf } from '../ledger/keys.ts'
+import { permissionKey, requestIDOf } from '../ledger/keys.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Actor } from '../port/actor.ts'
 import type { Chat } from '../port/port.ts'
 import type { Texts } from '../texts.ts'
 import { type AskInput, type AskPress, type AskReading, type AskText, isOffered, readAskInput } from './asks.ts'
-import { offerOf, refusedAlways } from './offer.ts'
-import { isIn, type Target, targetsOf } from './target.ts'
+import { alwaysRefusalText, offerOf } from './offer.ts'
+import { isSameChat, type Target, targetsOf } from './target.ts'
 import { secretHash } from './token.ts'
 
 /** How an input was read, and the ask that it answers. */
@@ -65,11 +65,11 @@ export interface AskFinderOptions {
 }
 
 /** Applies the input to the best match. If a text fits several asks, the result is an error. Undefined without a match. */
-export function pick(found: readonly AskMatch[], texts: Texts): AskResult | undefined {
+export function takeBestMatch(found: readonly AskMatch[], texts: Texts): AskResult | undefined {
   const meant = found.find(({ type }) => type === 'meant')
   const first = found.find(({ type }) => type === 'fits')
   const candidates = found.filter(({ type }) => type === 'fits' || type === 'maybe')
-  if (!meant && first && candidates.length > 1) return wrong(first.ask, texts.whichOne)
+  if (!meant && first && candidates.length > 1) return errorResult(first.ask, texts.whichOne)
   return (meant ?? first ?? found.find(({ type }) => type === 'unfit'))?.take()
 }
 
@@ -89,46 +89,46 @@ export function createAskFinder(options: AskFinderOptions): AskFinder {
 
   async function findAsks(input: AskInput, actor: Actor | undefined): Promise<readonly AskMatch[]> {
     await loaded()
-    return 'token' in input ? await pressed(input, actor) : await typed(input, actor)
+    return 'token' in input ? await asksForPress(input, actor) : await asksForText(input, actor)
   }
 
   function stoppedBy({ name }: Actor): () => void {
     const waiting = (reply()?.asks ?? []).flatMap((ask) => {
       const state = ledger().asks[ask.requestID]
-      return ask.status === 'pending' && state && !answered.has(contentOf(ask.requestID, state)) ? [ask.requestID] : []
+      return ask.status === 'pending' && state && !answered.has(contentKey(ask.requestID, state)) ? [ask.requestID] : []
     })
     const noteAll = (by: string | undefined): void => {
       for (const requestID of waiting) {
         const state = ledger().asks[requestID]
-        if (state && !answered.has(contentOf(requestID, state))) onChange(requestID, { ...state, by })
+        if (state && !answered.has(contentKey(requestID, state))) onChange(requestID, { ...state, by })
       }
     }
     noteAll(name)
     return () => noteAll(undefined)
   }
 
-  async function pressed(input: AskPress, actor: Actor | undefined): Promise<readonly AskMatch[]> {
+  async function asksForPress(input: AskPress, actor: Actor | undefined): Promise<readonly AskMatch[]> {
     const hash = secretHash(input.token)
     const carrier = ledger().entries.find((entry) => hasSecret(entry, hash))
-    const ask = carrier && reply()?.asks.find(({ requestID }) => requestID === requestOf(carrier.card))
+    const ask = carrier && reply()?.asks.find(({ requestID }) => requestID === requestIDOf(carrier.card))
     if (!ask) return []
-    if (!isIn(chat, input.chat)) return [refusing(ask, texts.notHere)]
+    if (!isSameChat(chat, input.chat)) return [refusedMatch(ask, texts.notHere)]
     // The platform may report a press before it confirms the post of its message.
-    if (!pressedEntry(ask, input)) await atMost(called(), confirmMs)
-    if (!pressedEntry(ask, input)) return [refusing(ask, texts.notItsMessage)]
-    if (ask.status === 'pending' && !(await mayTake(ask, actor))) return [refusing(ask, notFor(actor))]
-    return [{ type: 'meant', ask, take: () => take(readAsk(ask, input), ask, actor) }]
+    if (!pressedEntry(ask, input)) await waitAtMost(called(), confirmMs)
+    if (!pressedEntry(ask, input)) return [refusedMatch(ask, texts.notItsMessage)]
+    if (ask.status === 'pending' && !(await mayAnswerAsk(ask, actor))) return [refusedMatch(ask, refusalTextFor(actor))]
+    return [{ type: 'meant', ask, take: () => recordAnswer(readAsk(ask, input), ask, actor) }]
   }
 
   /** The ask's message with the pressed button. Its id must be in the ledger, so buttons of copied messages don't count. */
   function pressedEntry({ requestID }: Ask, { token, messageRef }: AskPress): Entry | undefined {
     const hash = secretHash(token)
     return ledger().entries.find(
-      (entry) => hasSecret(entry, hash) && refOf(entry)?.id === messageRef.id && requestOf(entry.card) === requestID,
+      (entry) => hasSecret(entry, hash) && refOf(entry)?.id === messageRef.id && requestIDOf(entry.card) === requestID,
     )
   }
 
-  async function atMost(done: Promise<unknown>, ms: number): Promise<void> {
+  async function waitAtMost(done: Promise<unknown>, ms: number): Promise<void> {
     let stop = (): void => {}
     const late = new Promise<void>((resolve) => {
       stop = clock.after(ms, resolve)
@@ -137,70 +137,75 @@ export function createAskFinder(options: AskFinderOptions): AskFinder {
     stop()
   }
 
-  async function typed(input: AskText, actor: Actor | undefined): Promise<readonly AskMatch[]> {
+  async function asksForText(input: AskText, actor: Actor | undefined): Promise<readonly AskMatch[]> {
     const now = reply()
     const targets = now ? targetsOf(input, { reply: now, ledger: ledger(), chat }) : []
-    const found = await Promise.all(targets.map(async (target) => await foundAt(target, input, actor)))
+    const found = await Promise.all(targets.map(async (target) => await matchOf(target, input, actor)))
     return found.flatMap((one) => one ?? [])
   }
 
-  async function foundAt(
+  async function matchOf(
     { type, ask }: Target,
     input: AskText,
     actor: Actor | undefined,
   ): Promise<AskMatch | undefined> {
-    if (type === 'outdated') return refusing(ask, texts.alreadyResolved)
-    const step = stepOf(ask)
-    const may = await mayTake(ask, actor)
+    if (type === 'outdated') return refusedMatch(ask, texts.alreadyResolved)
+    const step = stepKey(ask)
+    const may = await mayAnswerAsk(ask, actor)
     const read = readAsk(ask, input)
     // The ask may have moved on to another question while the host decided.
-    const takeNow = (): AskResult => take(step === stepOf(ask) ? readAsk(ask, input) : undefined, ask, actor)
+    const takeNow = (): AskResult => recordAnswer(step === stepKey(ask) ? readAsk(ask, input) : undefined, ask, actor)
     if (type === 'unconfirmed') {
-      const isMeant = may && read?.isUnderstood === true && !answered.has(contentOf(ask.requestID, read.state))
-      return isMeant ? refusing(ask, texts.notShownYet) : undefined
+      const isMeant = may && read?.isUnderstood === true && !answered.has(contentKey(ask.requestID, read.state))
+      return isMeant ? refusedMatch(ask, texts.notShownYet) : undefined
     }
     if (type !== 'bare' && type !== 'maybe') {
-      if (!may) return refusing(ask, notFor(actor))
-      return type === 'unshown' ? refusing(ask, texts.notShownYet) : { type: 'meant', ask, take: takeNow }
+      if (!may) return refusedMatch(ask, refusalTextFor(actor))
+      return type === 'unshown' ? refusedMatch(ask, texts.notShownYet) : { type: 'meant', ask, take: takeNow }
     }
     // Text from others is conversation, not an answer.
     if (!may || !read) return undefined
-    const isAnswered = answered.has(contentOf(ask.requestID, read.state))
-    const isFree = !isOffered(ask, read.taken, read.state)
+    const isAnswered = answered.has(contentKey(ask.requestID, read.state))
+    const isFree = !isOffered(ask, read.reading, read.state)
     // It has just been answered, which the reply does not show yet.
     if (isAnswered && isFree) return undefined
-    const isAnswer = read.taken.type !== 'error' && !isAnswered
-    if (type === 'maybe') return isAnswer ? { type, ask, take: () => wrong(ask, texts.notShownYet) } : undefined
+    const isAnswer = read.reading.type !== 'error' && !isAnswered
+    if (type === 'maybe') return isAnswer ? { type, ask, take: () => errorResult(ask, texts.notShownYet) } : undefined
     const takeFree = (): AskResult => {
       const taken = takeNow()
-      const isLate = taken.type === 'error' && isAnsweredNow(ask)
-      return isLate ? { type: 'conversation', ...unchanged(ask) } : { ...taken, mayBeConversation: true }
+      const isLate = taken.type === 'error' && isNoLongerPending(ask)
+      return isLate ? { type: 'conversation', ...withNoUndo(ask) } : { ...taken, mayBeConversation: true }
     }
     const found: AskMatch = { type: isAnswer ? 'fits' : 'unfit', ask, take: isFree ? takeFree : takeNow }
     if (chat.kind === 'private') return found
     if (ask.type === 'permission')
-      return isAnswer ? { ...found, type: 'unfit', take: () => wrong(ask, texts.pressOrReply) } : undefined
+      return isAnswer ? { ...found, type: 'unfit', take: () => errorResult(ask, texts.pressOrReply) } : undefined
     // Without known answerers, any conversation could count as an answer.
     return read.state.guard ? found : undefined
   }
 
-  function notFor(actor: Actor | undefined): string {
+  function refusalTextFor(actor: Actor | undefined): string {
     return actor?.isAnonymous ? texts.anonymous : texts.notForYou
   }
 
   /** Identifies the current question and content of an ask. */
-  function stepOf({ requestID }: Ask): string {
+  function stepKey({ requestID }: Ask): string {
     const state = ledger().asks[requestID]
-    return `${state && contentOf(requestID, state)}/${state?.answers.length}`
+    return `${state && contentKey(requestID, state)}/${state?.answers.length}`
   }
 
   /** Undefined if the ask no longer exists, or if the button's message shows older content. */
-  function readAsk({ requestID }: Ask, input: AskInput): Read | undefined {
+  function readAsk({ requestID }: Ask, input: AskInput): ReadInput | undefined {
     const ask = reply()?.asks.find((one) => one.requestID === requestID)
     const state = ledger().asks[requestID]
     if (!ask || !state || ('token' in input && !isOfContent(pressedEntry(ask, input), ask, state))) return undefined
-    const taken = readAskInput(ask, input, { state, texts })
-    return { ask, state, taken: gated({ ask, state, taken }, 'token' in input), isUnderstood: taken.type !== 'error' }
+    const reading = readAskInput(ask, input, { state, texts })
+    return {
+      ask,
+      state,
+      reading: onlyIfOffered({ ask, state, reading }, 'token' in input),
+      isUnderstood: reading.type !== 'error',
+    }
   }
 
   /** False if the message shows an older version of a permission. */
@@ -209,15 +214,17 @@ export function createAskFinder(options: AskFinderOptions): AskFinder {
   }
 
   /** Rejects answers that may not be offered in this chat. */
-  function gated({ ask, state, taken }: Omit<Read, 'isUnderstood'>, isPress: boolean): AskReading {
-    if (taken.type !== 'answer' || ask.type !== 'permission') return taken
+  function onlyIfOffered({ ask, state, reading }: Omit<ReadInput, 'isUnderstood'>, isPress: boolean): AskReading {
+    if (reading.type !== 'answer' || ask.type !== 'permission') return reading
     const offering = { ledger: ledger(), policy, texts, mayAllow: mayAllow(state, options), isPress }
     const offer = offerOf(ask, offering)
     if (!offer.once) return { type: 'error', error: offer.why ?? texts.notAllShown }
-    return taken.answer === 'always' && !offer.always ? { type: 'error', error: refusedAlways(ask, texts) } : taken
+    return reading.answer === 'always' && !offer.always
+      ? { type: 'error', error: alwaysRefusalText(ask, texts) }
+      : reading
   }
 
-  async function mayTake(ask: Ask, actor: Actor | undefined): Promise<boolean> {
+  async function mayAnswerAsk(ask: Ask, actor: Actor | undefined): Promise<boolean> {
     const state = ledger().asks[ask.requestID]
     const guard = state?.guard
     if (actor?.isAnonymous) return false
@@ -240,31 +247,31 @@ export function createAskFinder(options: AskFinderOptions): AskFinder {
     }
   }
 
-  function isAnsweredNow({ requestID }: Ask): boolean {
+  function isNoLongerPending({ requestID }: Ask): boolean {
     const state = ledger().asks[requestID]
     const isPending = reply()?.asks.some((one) => one.requestID === requestID && one.status === 'pending') === true
-    return !isPending || (state !== undefined && answered.has(contentOf(requestID, state)))
+    return !isPending || (state !== undefined && answered.has(contentKey(requestID, state)))
   }
 
   /** Must stay synchronous, so that only the first of several answers counts. */
-  function take(read: Read | undefined, before: Ask, actor: Actor | undefined): AskResult {
-    if (!read) return wrong(before, texts.alreadyResolved)
-    const { ask, state, taken } = read
-    if (taken.type === 'error' || taken.type === 'form' || taken.type === 'conversation')
-      return { ...taken, ...unchanged(ask) }
-    const content = contentOf(ask.requestID, state)
-    if (answered.has(content)) return wrong(ask, texts.alreadyResolved)
-    onChange(ask.requestID, taken.type === 'more' ? { ...state, ...taken.state } : { ...state, by: actor?.name })
-    if (taken.type === 'more') return { ...taken, ...unchanged(ask) }
+  function recordAnswer(read: ReadInput | undefined, before: Ask, actor: Actor | undefined): AskResult {
+    if (!read) return errorResult(before, texts.alreadyResolved)
+    const { ask, state, reading } = read
+    if (reading.type === 'error' || reading.type === 'form' || reading.type === 'conversation')
+      return { ...reading, ...withNoUndo(ask) }
+    const content = contentKey(ask.requestID, state)
+    if (answered.has(content)) return errorResult(ask, texts.alreadyResolved)
+    onChange(ask.requestID, reading.type === 'more' ? { ...state, ...reading.state } : { ...state, by: actor?.name })
+    if (reading.type === 'more') return { ...reading, ...withNoUndo(ask) }
     // The last answer is recorded and shown once the server has accepted it.
     answered.add(content)
-    return { ...taken, ask, undo: () => undo(ask, state) }
+    return { ...reading, ask, undo: () => undoAnswer(ask, state) }
   }
 
   /** Restores the former name, because another person may have answered elsewhere. */
-  function undo({ requestID }: Ask, before: AskState): void {
+  function undoAnswer({ requestID }: Ask, before: AskState): void {
     const state = ledger().asks[requestID]
-    if (answered.delete(contentOf(requestID, before)) && state) onChange(requestID, { ...state, by: before.by })
+    if (answered.delete(contentKey(requestID, before)) && state) onChange(requestID, { ...state, by: before.by })
   }
 }
 
@@ -276,26 +283,26 @@ function hasSecret({ secretHashes = [] }: Entry, hash: string): boolean {
 }
 
 /** Identifies an ask with its content. */
-function contentOf(requestID: string, { digest = '' }: AskState): string {
+function contentKey(requestID: string, { digest = '' }: AskState): string {
   return `${requestID}/${digest}`
 }
 
-interface Read {
+interface ReadInput {
   readonly ask: Ask
   readonly state: AskState
-  readonly taken: AskReading
+  readonly reading: AskReading
   /** The text or button is an answer to the ask, whether or not that answer is allowed now. */
   readonly isUnderstood: boolean
 }
 
-function refusing(ask: Ask, error: string): AskMatch {
-  return { type: 'meant', ask, take: () => wrong(ask, error) }
+function refusedMatch(ask: Ask, error: string): AskMatch {
+  return { type: 'meant', ask, take: () => errorResult(ask, error) }
 }
 
-function wrong(ask: Ask, error: string): AskResult {
-  return { type: 'error', error, ...unchanged(ask) }
+function errorResult(ask: Ask, error: string): AskResult {
+  return { type: 'error', error, ...withNoUndo(ask) }
 }
 
-function unchanged(ask: Ask): Pick<AskResult, 'ask' | 'undo'> {
+function withNoUndo(ask: Ask): Pick<AskResult, 'ask' | 'undo'> {
   return { ask, undo: () => {} }
 }

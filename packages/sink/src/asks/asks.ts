@@ -14,7 +14,7 @@ import type { AskState } from '../ledger/card.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Chat, Form, MessageRef } from '../port/port.ts'
 import type { Texts } from '../texts.ts'
-import { refusedAlways } from './offer.ts'
+import { alwaysRefusalText } from './offer.ts'
 import { digestOf, isInputKnown } from './permission.ts'
 import { secretIn } from './token.ts'
 
@@ -75,14 +75,14 @@ export const tokens = {
 export function withAsks(ledger: Ledger, reply: Reply, now: number): Ledger {
   const changed = pendingAsks(reply).flatMap((ask) => {
     const before = ledger.asks[ask.requestID]
-    const state = stateOf(ask, before, now)
+    const state = nextAskState(ask, before, now)
     return state === before ? [] : [[ask.requestID, state] as const]
   })
   if (changed.length === 0) return ledger
   return { ...ledger, asks: { ...ledger.asks, ...Object.fromEntries(changed) } }
 }
 
-function stateOf(ask: Ask, before: AskState | undefined, now: number): AskState {
+function nextAskState(ask: Ask, before: AskState | undefined, now: number): AskState {
   if (ask.type === 'question') return before ?? { answers: [], picked: [], seenAt: now }
   const digest = digestOf(ask)
   const isKnown = isInputKnown(ask)
@@ -100,20 +100,20 @@ export function readAskInput(
   { state, texts }: { readonly state: AskState; readonly texts: Texts },
 ): AskReading {
   if (ask.status !== 'pending') return { type: 'error', error: texts.alreadyResolved }
-  if (ask.type === 'permission') return takePermission(ask, input, { state, texts })
-  return takeAnswer(ask, input, { state, texts })
+  if (ask.type === 'permission') return readPermissionInput(ask, input, { state, texts })
+  return readQuestionInput(ask, input, { state, texts })
 }
 
 /** Whether what was read is something that the ask offers, rather than a person's own words. */
-export function isOffered(ask: Ask, taken: AskReading, { answers }: AskState): boolean {
-  if (ask.type === 'permission') return taken.type === 'answer' || taken.type === 'reject'
-  if (taken.type !== 'answer' && taken.type !== 'more') return false
-  const all = taken.type === 'answer' && typeof taken.answer !== 'string' ? taken.answer : taken.state.answers
+export function isOffered(ask: Ask, reading: AskReading, { answers }: AskState): boolean {
+  if (ask.type === 'permission') return reading.type === 'answer' || reading.type === 'reject'
+  if (reading.type !== 'answer' && reading.type !== 'more') return false
+  const all = reading.type === 'answer' && typeof reading.answer !== 'string' ? reading.answer : reading.state.answers
   const options = ask.questions[answers.length]?.options ?? []
   return (all[answers.length] ?? []).every((one) => options.some(({ label }) => label === one))
 }
 
-function takePermission(
+function readPermissionInput(
   ask: PermissionAsk,
   input: AskInput,
   { state, texts }: { readonly state: AskState; readonly texts: Texts },
@@ -137,14 +137,14 @@ function takePermission(
     case 'error': {
       const isUnclear = read.reason === 'unclear'
       if (isUnclear) return { type: 'error', error: texts.replyPermission(canAlways) }
-      return { type: 'error', error: refusedAlways(ask, texts) }
+      return { type: 'error', error: alwaysRefusalText(ask, texts) }
     }
     default:
       return read satisfies never
   }
 }
 
-function takeAnswer(
+function readQuestionInput(
   ask: QuestionAsk,
   input: AskInput,
   { state, texts }: { readonly state: AskState; readonly texts: Texts },
@@ -153,21 +153,23 @@ function takeAnswer(
   const question = ask.questions[at]
   if (!question) return { type: 'error', error: texts.alreadyResolved }
   if ('text' in input) {
-    const given = readAnswer(question, input.text, texts)
-    return given.error === undefined ? next(ask, state, given.picked) : { type: 'error', error: given.error }
+    const given = readTypedAnswer(question, input.text, texts)
+    return given.error === undefined ? withNextAnswer(ask, state, given.picked) : { type: 'error', error: given.error }
   }
   const { token, values } = input
-  if (values) return takeForm(ask, { token, values }, { state, texts })
+  if (values) return readFormInput(ask, { token, values }, { state, texts })
   const secret = secretIn(token)
   if (token === tokens.done(secret, at)) {
-    return state.picked.length === 0 ? { type: 'error', error: texts.pickSeveral } : next(ask, state, state.picked)
+    return state.picked.length === 0
+      ? { type: 'error', error: texts.pickSeveral }
+      : withNextAnswer(ask, state, state.picked)
   }
-  const opened = formAt(ask, token, state)
+  const opened = formStart(ask, token, state)
   if (opened >= 0) return { type: 'form', form: formOf(ask, opened, { secret, texts }), state }
   const option = question.options.find((_, index) => tokens.option(secret, at, index) === token)
   // A button of an earlier question, pressed again.
   if (!option) return { type: 'error', error: texts.alreadyResolved }
-  if (!question.multiple) return next(ask, state, [option.label])
+  if (!question.multiple) return withNextAnswer(ask, state, [option.label])
   const picked = state.picked.includes(option.label)
     ? state.picked.filter((label) => label !== option.label)
     : [...state.picked, option.label]
@@ -184,7 +186,7 @@ export function formOf(
 }
 
 /** The index of the first question of the token's form; -1 for other tokens, and for forms of later questions. */
-function formAt(ask: QuestionAsk, token: string, { answers }: AskState): number {
+function formStart(ask: QuestionAsk, token: string, { answers }: AskState): number {
   const at = ask.questions.findIndex((_, index) => token === tokens.form(secretIn(token), index))
   return at > answers.length ? -1 : at
 }
@@ -193,17 +195,17 @@ function formAt(ask: QuestionAsk, token: string, { answers }: AskState): number 
  * A form replaces answers given one by one in the meantime, as it was filled in as a whole. A form without room for all
  * questions has values for the first of them; the others are asked next.
  */
-function takeForm(
+function readFormInput(
   ask: QuestionAsk,
   { token, values }: { readonly token: string; readonly values: readonly (readonly string[])[] },
   { state, texts }: { readonly state: AskState; readonly texts: Texts },
 ): AskReading {
-  const at = formAt(ask, token, state)
+  const at = formStart(ask, token, state)
   if (at < 0 || values.length === 0) return { type: 'error', error: texts.alreadyResolved }
-  const given = ask.questions.slice(at, at + values.length).map((question, index): Read => {
+  const given = ask.questions.slice(at, at + values.length).map((question, index): TypedAnswer => {
     const written = (values[index] ?? []).filter((value) => value.trim() !== '')
     if (written.length === 0) return { error: texts.replyWith({ ...question, options: question.options.length }) }
-    const read = written.map((value) => readAnswer(question, value, texts))
+    const read = written.map((value) => readTypedAnswer(question, value, texts))
     const picked = new Set(read.flatMap((one) => one.picked ?? []))
     if (picked.size > 1 && !question.multiple) return { error: texts.oneOnly }
     return read.find(({ error }) => error !== undefined) ?? { picked: [...picked] }
@@ -217,18 +219,18 @@ function takeForm(
     : { type: 'answer', answer: answers, state: next }
 }
 
-function next(ask: QuestionAsk, before: AskState, given: readonly string[]): AskReading {
+function withNextAnswer(ask: QuestionAsk, before: AskState, given: readonly string[]): AskReading {
   const answers = [...before.answers, given]
   const state = { ...before, answers, picked: [] }
   return answers.length < ask.questions.length ? { type: 'more', state } : { type: 'answer', answer: answers, state }
 }
 
-type Read =
+type TypedAnswer =
   | { readonly picked: readonly string[]; readonly error?: undefined }
   | { readonly error: string; readonly picked?: undefined }
 
 /** Reads typed text, or says what would be an answer. */
-function readAnswer(question: Question, text: string, texts: Texts): Read {
+function readTypedAnswer(question: Question, text: string, texts: Texts): TypedAnswer {
   const read = readQuestionAnswer(text, question)
   if (read.type === 'answer') return { picked: read.answers }
   switch (read.reason) {

@@ -31,9 +31,9 @@ export interface OfferFacts {
  * the screen. `always` also requires patterns that it would cover, and the message that names them with its buttons. Pure.
  */
 export function offerOf(ask: PermissionAsk, { ledger, policy, texts, mayAllow, isPress = false }: OfferFacts): Offer {
-  if (!mayAllow) return refusal(texts.notAllowedHere)
-  if (!isInputKnown(ask) && !policy.allowUnseen) return refusal(texts.waitingForInput)
-  if (!isReadable(ask, ledger, isPress)) return refusal(texts.notAllShown)
+  if (!mayAllow) return rejectOnlyOffer(texts.notAllowedHere)
+  if (!isInputKnown(ask) && !policy.allowUnseen) return rejectOnlyOffer(texts.waitingForInput)
+  if (!isFullyShown(ask, ledger, isPress)) return rejectOnlyOffer(texts.notAllShown)
   const isNamed = entriesOf(ledger, permissionCardKey(ask)).some(({ isAllowing }) => isAllowing === true)
   return { once: true, always: isNamed && alwaysOffer(ask).type === 'offered' }
 }
@@ -58,17 +58,17 @@ export function whyNotAlways(ask: PermissionAsk, texts: Texts): string | undefin
 }
 
 /** What a person is told who answers "always" where it is not offered. */
-export function refusedAlways(ask: PermissionAsk, texts: Texts): string {
+export function alwaysRefusalText(ask: PermissionAsk, texts: Texts): string {
   const why = whyNotAlways(ask, texts)
   return why === undefined ? texts.alwaysNotOffered : `${why} ${texts.replyPermission(false)}`
 }
 
-function refusal(why: string): Offer {
+function rejectOnlyOffer(why: string): Offer {
   return { once: false, always: false, why }
 }
 
 /** Every message of the ask in its current version is on the screen. */
-export function isReadable(ask: PermissionAsk, ledger: Ledger, isPress: boolean): boolean {
+export function isFullyShown(ask: PermissionAsk, ledger: Ledger, isPress: boolean): boolean {
   const own = entriesOf(ledger, permissionCardKey(ask)).filter(({ part }) => part !== undefined)
   const last = own.find(({ part }) => part !== undefined && part.index === part.count - 1)
   if (!last?.part) return false

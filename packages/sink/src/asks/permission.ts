@@ -17,7 +17,7 @@ export function digestOf(ask: PermissionAsk): string {
   const known = digests.get(ask)
   if (known !== undefined) return known
   const { permission, title, patterns, always, metadata, call } = ask
-  const digest = digestOfText(JSON.stringify(sorted({ permission, title, patterns, always, metadata, call })))
+  const digest = digestOfText(JSON.stringify(canonicalForm({ permission, title, patterns, always, metadata, call })))
   digests.set(ask, digest)
   return digest
 }
@@ -58,7 +58,7 @@ export function detailsOf(ask: PermissionAsk, texts: Texts): readonly AskDetail[
           {
             label: texts.metadata,
             format: 'code' as const,
-            text: escapeDeceptive(JSON.stringify(cutOff(metadata), undefined, 2)),
+            text: escapeDeceptive(JSON.stringify(withoutDeepLevels(metadata), undefined, 2)),
           },
         ]
       : []),
@@ -69,11 +69,11 @@ export function detailsOf(ask: PermissionAsk, texts: Texts): readonly AskDetail[
 const shownLevels = 64
 
 /** Omits deeper levels: indented, the text would grow with the square of its depth. */
-function cutOff(value: unknown, depth = 0): unknown {
+function withoutDeepLevels(value: unknown, depth = 0): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (depth >= shownLevels) return '…'
-  if (Array.isArray(value)) return value.map((one) => cutOff(one, depth + 1))
-  return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, cutOff(field, depth + 1)]))
+  if (Array.isArray(value)) return value.map((one) => withoutDeepLevels(one, depth + 1))
+  return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, withoutDeepLevels(field, depth + 1)]))
 }
 
 /**
@@ -82,10 +82,10 @@ function cutOff(value: unknown, depth = 0): unknown {
 const deepest = 300
 
 /** A canonical form: the same for equal JSON, in any key order. */
-function sorted(value: unknown, depth = 0): unknown {
+function canonicalForm(value: unknown, depth = 0): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (depth > deepest) return 'deep'
-  if (Array.isArray(value)) return value.map((one) => sorted(one, depth + 1))
+  if (Array.isArray(value)) return value.map((one) => canonicalForm(one, depth + 1))
   const fields = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
-  return { fields: fields.map(([key, field]) => [key, sorted(field, depth + 1)]) }
+  return { fields: fields.map(([key, field]) => [key, canonicalForm(field, depth + 1)]) }
 }

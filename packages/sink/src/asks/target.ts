@@ -1,11 +1,11 @@
 import { type Ask, pendingAsks, type Reply } from '@reply/core'
 import type { AskState } from '../ledger/card.ts'
 import { refOf } from '../ledger/entry.ts'
-import { questionKey, requestOf } from '../ledger/keys.ts'
+import { questionKey, requestIDOf } from '../ledger/keys.ts'
 import { entriesOf, type Ledger } from '../ledger/ledger.ts'
 import type { Chat } from '../port/port.ts'
 import type { AskText } from './asks.ts'
-import { isReadable } from './offer.ts'
+import { isFullyShown } from './offer.ts'
 import { permissionCardKey } from './permission.ts'
 
 /**
@@ -35,39 +35,39 @@ export interface TargetFacts {
  * texts in another thread that reply to nothing. Pure.
  */
 export function targetsOf(input: AskText, { reply, ledger, chat }: TargetFacts): readonly Target[] {
-  if (isCommand(input) || input.isForwarded || !isIn(chat, input.chat)) return []
+  if (isCommand(input) || input.isForwarded || !isSameChat(chat, input.chat)) return []
   const wroteAt = input.messageRef?.postedAt
   if (input.replyTo) {
     const { id } = input.replyTo
     const entry = ledger.entries.find((one) => refOf(one)?.id === id)
     if (!entry && !isWrittenIn(chat, input)) return []
-    if (!entry) return beingPosted(reply, ledger).map((ask) => ({ type: 'unconfirmed', ask }))
-    const ask = reply.asks.find(({ requestID }) => requestID === requestOf(entry.card))
+    if (!entry) return asksBeingPosted(reply, ledger).map((ask) => ({ type: 'unconfirmed', ask }))
+    const ask = reply.asks.find(({ requestID }) => requestID === requestIDOf(entry.card))
     const state = ask && ledger.asks[ask.requestID]
     if (!ask || !state) return []
-    if (ask.status !== 'pending' || entry.card !== cardOf(ask, state) || entry.isReplaced)
+    if (ask.status !== 'pending' || entry.card !== waitingCardKey(ask, state) || entry.isReplaced)
       return [{ type: 'outdated', ask }]
     const shownAt = shownSince(ask, state, ledger)
     // A reply was written after the message that it replies to, even if a clock is missing.
-    const isShown = shownAt !== undefined && (wroteAt === undefined || isSince(wroteAt, shownAt))
+    const isShown = shownAt !== undefined && (wroteAt === undefined || isWrittenAfter(wroteAt, shownAt))
     return [{ type: isShown ? 'reply' : 'unshown', ask }]
   }
   if (wroteAt === undefined || !isWrittenIn(chat, input)) return []
   return pendingAsks(reply).flatMap((ask): readonly Target[] => {
     const state = ledger.asks[ask.requestID]
     const shownAt = state && shownSince(ask, state, ledger)
-    if (shownAt !== undefined && isSince(wroteAt, shownAt)) return [{ type: 'bare', ask }]
+    if (shownAt !== undefined && isWrittenAfter(wroteAt, shownAt)) return [{ type: 'bare', ask }]
     const isMaybeThere = ledger.entries.some(
-      ({ card, state }) => requestOf(card) === ask.requestID && state !== 'failed' && state !== 'gone',
+      ({ card, state }) => requestIDOf(card) === ask.requestID && state !== 'failed' && state !== 'gone',
     )
     return isMaybeThere ? [{ type: 'maybe', ask }] : []
   })
 }
 
 /** Asks with a message that may already be in the chat: the platform has not confirmed it yet. */
-function beingPosted(reply: Reply, { entries }: Ledger): readonly Ask[] {
+function asksBeingPosted(reply: Reply, { entries }: Ledger): readonly Ask[] {
   return pendingAsks(reply).filter(({ requestID }) =>
-    entries.some(({ card, state }) => requestOf(card) === requestID && state === 'intent'),
+    entries.some(({ card, state }) => requestIDOf(card) === requestID && state === 'intent'),
   )
 }
 
@@ -83,7 +83,7 @@ function isCommand({ text, isCommand }: AskText): boolean {
  * The same chat, and the same thread if both have one. Enough for buttons, whose tokens belong to one ask: the inbounds of
  * some platforms don't name the thread of a press.
  */
-export function isIn(chat: Chat, other: Chat | undefined): boolean {
+export function isSameChat(chat: Chat, other: Chat | undefined): boolean {
   if (!other) return true
   return other.id === chat.id && (chat.thread ?? other.thread) === (other.thread ?? chat.thread)
 }
@@ -97,12 +97,12 @@ function isWrittenIn(chat: Chat, { chat: other, messageRef }: AskText): boolean 
 }
 
 /** Platforms report whole seconds. Within the same second the order is unknown, and counts as after. */
-function isSince(wroteAt: number, shownAt: number): boolean {
+function isWrittenAfter(wroteAt: number, shownAt: number): boolean {
   return Math.floor(wroteAt / 1000) >= Math.floor(shownAt / 1000)
 }
 
 /** The card that waits for the answer. */
-function cardOf(ask: Ask, { answers }: AskState): string {
+function waitingCardKey(ask: Ask, { answers }: AskState): string {
   return ask.type === 'permission' ? permissionCardKey(ask) : questionKey(ask.requestID, answers.length)
 }
 
@@ -111,9 +111,9 @@ function cardOf(ask: Ask, { answers }: AskState): string {
  * its confirmation. Undefined unless the chat is known to show all of them.
  */
 function shownSince(ask: Ask, state: AskState, ledger: Ledger): number | undefined {
-  const own = entriesOf(ledger, cardOf(ask, state))
+  const own = entriesOf(ledger, waitingCardKey(ask, state))
   const isWhole =
-    ask.type === 'permission' ? isReadable(ask, ledger, false) : own.every((entry) => entry.state === 'shown')
+    ask.type === 'permission' ? isFullyShown(ask, ledger, false) : own.every((entry) => entry.state === 'shown')
   if (own.length === 0 || !isWhole) return undefined
   return Math.max(...own.map((entry) => refOf(entry)?.postedAt ?? entry.at))
 }

@@ -1,7 +1,7 @@
 import type { Slot } from '../layout/slot.ts'
 import type { CardType } from '../ledger/card.ts'
 import { isNewest, withChanged } from '../ledger/change.ts'
-import { type FailedEntry, gone, type IntentEntry, isEditable, replaced, type ShownEntry } from '../ledger/entry.ts'
+import { asGone, asReplaced, type FailedEntry, type IntentEntry, isEditable, type ShownEntry } from '../ledger/entry.ts'
 import { statusKey } from '../ledger/keys.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Limits } from '../port/limits.ts'
@@ -10,21 +10,21 @@ import type { PortError } from '../port/port-error.ts'
 import type { Edit, LookUp, Operation, Post, Remove } from './operation.ts'
 import type { Performed } from './perform.ts'
 import {
-  edited,
-  emptied,
-  intentOf,
   isWorthAnotherTry,
-  lookedUp,
-  posted,
+  openIntentOf,
   removed,
-  unsure,
-  untried,
   withDoubt,
+  withEdited,
+  withEmptied,
+  withLookUp,
+  withoutLastTry,
+  withPosted,
   withResult,
+  withUnsureIntent,
 } from './transitions.ts'
 
 /** Records a call that the platform confirmed. Pure. */
-export function succeeded(
+export function withSuccess(
   ledger: Ledger,
   operation: Operation,
   { ref, found = { type: 'unknown' } }: Performed,
@@ -32,13 +32,13 @@ export function succeeded(
 ): Ledger {
   switch (operation.type) {
     case 'post':
-      return ref ? posted(ledger, operation, { ref, at, keyMs: port.limits.keyMs }) : ledger
+      return ref ? withPosted(ledger, operation, { ref, at, keyMs: port.limits.keyMs }) : ledger
     case 'edit':
-      return edited(ledger, operation)
+      return withEdited(ledger, operation)
     case 'remove':
-      return port.remove ? removed(ledger, operation.entry) : emptied(ledger, operation.entry)
+      return port.remove ? removed(ledger, operation.entry) : withEmptied(ledger, operation.entry)
     case 'look-up':
-      return lookedUp(ledger, operation, found)
+      return withLookUp(ledger, operation, found)
     case 'preview':
       return ledger
     default:
@@ -57,52 +57,52 @@ export interface FailedCall {
 }
 
 /** Records a failed call: what is now known of the chat, and whether to retry. Pure. */
-export function failed(ledger: Ledger, call: FailedCall): Ledger {
+export function withFailure(ledger: Ledger, call: FailedCall): Ledger {
   const { operation, error } = call
   switch (operation.type) {
     case 'post':
-      return postFailed(ledger, operation, call)
+      return withFailedPost(ledger, operation, call)
     case 'edit':
-      return editFailed(ledger, operation, error)
+      return withFailedEdit(ledger, operation, error)
     case 'remove':
-      return removeFailed(ledger, operation, error)
+      return withFailedRemoval(ledger, operation, error)
     case 'preview':
       return ledger
     case 'look-up':
-      return lookUpFailed(ledger, operation, error)
+      return withFailedLookUp(ledger, operation, error)
     default:
       return operation satisfies never
   }
 }
 
 /** Whether the operation is tried again with more text, because its text is still growing. */
-export function isTriedAgain(operation: Operation, { type }: PortError): operation is Post | Edit {
+export function isRetriedWithMoreText(operation: Operation, { type }: PortError): operation is Post | Edit {
   if (type !== 'refused' || (operation.type !== 'post' && operation.type !== 'edit')) return false
   return operation.slot.isGrowing
 }
 
-function postFailed(ledger: Ledger, operation: Post, { error, at, isIdempotent, canLookUp }: FailedCall): Ledger {
+function withFailedPost(ledger: Ledger, operation: Post, { error, at, isIdempotent, canLookUp }: FailedCall): Ledger {
   const { slot } = operation
-  const intent = intentOf(ledger, slot)
+  const intent = openIntentOf(ledger, slot)
   if (!intent) return ledger
-  if (isTriedAgain(operation, error)) return untried(ledger, intent)
+  if (isRetriedWithMoreText(operation, error)) return withoutLastTry(ledger, intent)
   switch (error.type) {
     case 'rate-limited':
     case 'unreachable':
-      return untried(ledger, intent)
+      return withoutLastTry(ledger, intent)
     case 'too-long':
     case 'unparsable': {
       const easier = easierText(ledger, slot, error)
-      return easier ? { ...untried(ledger, intent), ...easier } : givenUp(ledger, intent, { error, at })
+      return easier ? { ...withoutLastTry(ledger, intent), ...easier } : withGivenUpPost(ledger, intent, { error, at })
     }
     case 'refused':
     case 'gone':
     case 'fixed':
-      return givenUp(ledger, intent, { error, at })
+      return withGivenUpPost(ledger, intent, { error, at })
     case 'ambiguous': {
       // A retry with the same id cannot duplicate the post, and a look-up finds it, so the intent stays.
-      if (isIdempotent || canLookUp) return unsure(ledger, intent)
-      const counted = withDoubtful(ledger)
+      if (isIdempotent || canLookUp) return withUnsureIntent(ledger, intent)
+      const counted = withOneMoreDoubtful(ledger)
       return isWorthAnotherTry(intent) ? counted : withDoubt(counted, { ...intent, at })
     }
     default:
@@ -110,13 +110,13 @@ function postFailed(ledger: Ledger, operation: Post, { error, at, isIdempotent, 
   }
 }
 
-function editFailed(ledger: Ledger, operation: Edit, error: PortError): Ledger {
+function withFailedEdit(ledger: Ledger, operation: Edit, error: PortError): Ledger {
   const { entry, slot } = operation
   if (endsStream(operation, error))
     return withChanged(ledger, entry, { ...entry, access: { type: 'closed-stream' }, isUnsure: true })
   // The edit was not applied, so the entry is as it was before.
   const before = withChanged(ledger, entry, entry)
-  if (isTriedAgain(operation, error)) return before
+  if (isRetriedWithMoreText(operation, error)) return before
   switch (error.type) {
     case 'rate-limited':
     case 'unreachable':
@@ -124,21 +124,21 @@ function editFailed(ledger: Ledger, operation: Edit, error: PortError): Ledger {
     case 'ambiguous':
       return ledger
     case 'gone':
-      return withChanged(ledger, entry, gone(entry))
+      return withChanged(ledger, entry, asGone(entry))
     case 'refused':
     case 'fixed':
-      return fixed(before, entry)
+      return withFixed(before, entry)
     case 'too-long':
     case 'unparsable': {
       const easier = easierText(ledger, slot, error)
-      return easier ? { ...before, ...easier } : fixed(before, entry)
+      return easier ? { ...before, ...easier } : withFixed(before, entry)
     }
     default:
       return error.type satisfies never
   }
 }
 
-function removeFailed(ledger: Ledger, { entry }: Remove, { type }: PortError): Ledger {
+function withFailedRemoval(ledger: Ledger, { entry }: Remove, { type }: PortError): Ledger {
   switch (type) {
     case 'rate-limited':
     case 'unreachable':
@@ -150,26 +150,26 @@ function removeFailed(ledger: Ledger, { entry }: Remove, { type }: PortError): L
     case 'fixed':
     case 'too-long':
     case 'unparsable':
-      return fixed(ledger, entry)
+      return withFixed(ledger, entry)
     default:
       return type satisfies never
   }
 }
 
-function lookUpFailed(ledger: Ledger, operation: LookUp, { type }: PortError): Ledger {
+function withFailedLookUp(ledger: Ledger, operation: LookUp, { type }: PortError): Ledger {
   if (type === 'rate-limited' || type === 'unreachable' || type === 'ambiguous') return ledger
   // The platform refused the look-up, so the result stays unknown.
-  return lookedUp(ledger, operation, { type: 'unknown' })
+  return withLookUp(ledger, operation, { type: 'unknown' })
 }
 
 /** Whether the platform accepts no more text for this stream, so an edit has to show it. */
-function endsStream({ flowing }: Edit, { type }: PortError): boolean {
-  if (flowing !== 'append' && flowing !== 'close') return false
+function endsStream({ streamChange }: Edit, { type }: PortError): boolean {
+  if (streamChange !== 'append' && streamChange !== 'close') return false
   return type === 'fixed' || type === 'refused' || type === 'too-long' || type === 'unparsable'
 }
 
 /** Marks the post as failed for good. It counts as doubtful if an earlier try may have succeeded. */
-function givenUp(
+function withGivenUpPost(
   ledger: Ledger,
   intent: IntentEntry,
   { error, at }: { readonly error: PortError; readonly at: number },
@@ -181,7 +181,7 @@ function givenUp(
     reason: error.message,
     failure: error.type,
   })
-  return intent.tries > 1 ? withDoubtful(after) : after
+  return intent.tries > 1 ? withOneMoreDoubtful(after) : after
 }
 
 /**
@@ -202,40 +202,46 @@ function easierText(ledger: Ledger, slot: Slot, { type }: PortError): Pick<Ledge
 }
 
 /** Records that the message can no longer be edited. An unconfirmed edit then counts as doubtful. */
-export function fixed(ledger: Ledger, entry: ShownEntry): Ledger {
-  if (entry.content.type === 'newest-or-older') return withDoubtful(withOlderText(ledger, entry))
+export function withFixed(ledger: Ledger, entry: ShownEntry): Ledger {
+  if (entry.content.type === 'newest-or-older') return withOneMoreDoubtful(withOlderText(ledger, entry))
   const next = withChanged(ledger, entry, { ...entry, access: { type: 'fixed' } })
-  return entry.isUnsure ? withDoubtful(next) : next
+  return entry.isUnsure ? withOneMoreDoubtful(next) : next
 }
 
 /** The message may keep an older text. If it is the last one, the text is posted again below it. */
 function withOlderText(ledger: Ledger, entry: ShownEntry): Ledger {
-  if (isNewest(ledger, entry)) return emptied(ledger, entry)
+  if (isNewest(ledger, entry)) return withEmptied(ledger, entry)
   const { ref, access, isUnsure, ...fields } = entry
   const reason = 'It may show an older text and can no longer be edited.'
   const failed: FailedEntry = { ...fields, state: 'failed', reason, failure: 'fixed', olderRef: ref }
   return withChanged(ledger, entry, failed)
 }
 
-function withDoubtful(ledger: Ledger): Ledger {
+function withOneMoreDoubtful(ledger: Ledger): Ledger {
   return { ...ledger, doubtful: ledger.doubtful + 1 }
 }
 
 /** Records which messages are too old to edit. Platforms may accept such an edit without showing it. */
-export function expired(ledger: Ledger, { now, limits }: { readonly now: number; readonly limits: Windows }): Ledger {
+export function withExpired(
+  ledger: Ledger,
+  { now, limits }: { readonly now: number; readonly limits: Windows },
+): Ledger {
   const old = ledger.entries
     .filter(isEditable)
-    .filter(({ at, since = at, type }) => now - since >= windowOf(type, limits))
-  return old.reduce((next, entry) => (entry.key === statusKey ? retired(next, entry) : fixed(next, entry)), ledger)
+    .filter(({ at, since = at, type }) => now - since >= editWindowOf(type, limits))
+  return old.reduce(
+    (next, entry) => (entry.key === statusKey ? withRetiredStatus(next, entry) : withFixed(next, entry)),
+    ledger,
+  )
 }
 
 type Windows = Pick<Limits, 'editWindowMs' | 'growWindowMs'>
 
-function windowOf(type: CardType, { editWindowMs = Number.POSITIVE_INFINITY, growWindowMs }: Windows): number {
+function editWindowOf(type: CardType, { editWindowMs = Number.POSITIVE_INFINITY, growWindowMs }: Windows): number {
   return type === 'ask' || growWindowMs === undefined ? editWindowMs : Math.min(editWindowMs, growWindowMs)
 }
 
 /** An old status is replaced by a new one. */
-function retired(ledger: Ledger, entry: ShownEntry): Ledger {
-  return withChanged(ledger, entry, replaced({ ...entry, access: { type: 'fixed' } }))
+function withRetiredStatus(ledger: Ledger, entry: ShownEntry): Ledger {
+  return withChanged(ledger, entry, asReplaced({ ...entry, access: { type: 'fixed' } }))
 }

@@ -6,7 +6,7 @@ export interface UrgentCall {
   /** Asks go before final texts. */
   readonly priority: 'ask' | 'final'
   /** When it began to wait, in ms since the epoch. The oldest ask goes first. */
-  readonly since: number
+  readonly waitingSince: number
 }
 
 /** A pending permission that must be shown alone, because people answer it by text. */
@@ -35,9 +35,9 @@ export interface CallsByKind extends Calls {
 /** The calls of one chat, and the urgent ones that wait there. */
 export interface ChatCalls extends CallsByKind {
   isBusy: boolean
-  waiting: (() => void)[]
+  freeListeners: (() => void)[]
   /** The listeners for posted messages, with their threads. */
-  readonly posted: Map<() => boolean, string | undefined>
+  readonly postListeners: Map<() => boolean, string | undefined>
   readonly urgentCalls: Map<object, UrgentCall>
   readonly exclusiveAsks: Map<object, ExclusiveAsk & { readonly thread: string | undefined }>
 }
@@ -45,8 +45,8 @@ export interface ChatCalls extends CallsByKind {
 /** The chats of a client that are or were recently active. */
 export interface Chats {
   /** Don't keep the result, because idle chats are dropped and created again. */
-  of(id: string): ChatCalls
-  isFrozenExcept(calls: ChatCalls): boolean
+  callsIn(id: string): ChatCalls
+  isAnotherFrozen(calls: ChatCalls): boolean
   /** Keeps calls for at least as long as these limits count them. */
   useLimits(limits: Limits): void
   readonly size: number
@@ -60,8 +60,8 @@ export function createChats(clock: Clock): Chats {
   let budgetMs = 0
   let sweepAt = minChats
   return {
-    of,
-    isFrozenExcept: (calls) => {
+    callsIn,
+    isAnotherFrozen: (calls) => {
       const now = clock.now()
       return [...chats.values()].some((other) => other !== calls && frozenUntil(other) > now)
     },
@@ -74,18 +74,24 @@ export function createChats(clock: Clock): Chats {
     },
   }
 
-  function of(id: string): ChatCalls {
+  function callsIn(id: string): ChatCalls {
     const known = chats.get(id)
     if (known) return known
-    if (chats.size >= sweepAt) sweep()
-    const none = { isBusy: false, waiting: [], urgentCalls: new Map(), exclusiveAsks: new Map(), posted: new Map() }
+    if (chats.size >= sweepAt) dropIdleChats()
+    const none = {
+      isBusy: false,
+      freeListeners: [],
+      urgentCalls: new Map(),
+      exclusiveAsks: new Map(),
+      postListeners: new Map(),
+    }
     const fresh = { ...createCalls(clock), ...none }
     chats.set(id, fresh)
     return fresh
   }
 
   /** The next sweep is due at twice as many chats, so the cost of a new chat does not grow with their number. */
-  function sweep(): void {
+  function dropIdleChats(): void {
     const now = clock.now()
     for (const [id, calls] of chats) if (isIdle(calls, now)) chats.delete(id)
     sweepAt = Math.max(minChats, chats.size * 2)
@@ -93,9 +99,9 @@ export function createChats(clock: Clock): Chats {
 
   /** Whether dropping the chat would change nothing. */
   function isIdle(calls: ChatCalls, now: number): boolean {
-    const { isBusy, waiting, urgentCalls, exclusiveAsks, posted } = calls
-    if (isBusy || waiting.length > 0 || frozenUntil(calls) > now) return false
-    if (urgentCalls.size > 0 || exclusiveAsks.size > 0 || posted.size > 0) return false
+    const { isBusy, freeListeners, urgentCalls, exclusiveAsks, postListeners } = calls
+    if (isBusy || freeListeners.length > 0 || frozenUntil(calls) > now) return false
+    if (urgentCalls.size > 0 || exclusiveAsks.size > 0 || postListeners.size > 0) return false
     return [calls, ...calls.kinds.values()].every(({ times }) => times.every(({ at }) => at <= now - budgetMs))
   }
 }
@@ -120,11 +126,11 @@ export function frozenUntil(calls: CallsByKind): number {
 /** The replies that currently write growing text and share a budget. */
 interface Writers {
   /** Call it when text of the owner waits to be written. */
-  begin(owner: object): void
+  startWriting(owner: object): void
   /** Call it when no text waits any more. The owner still counts for `pauseMs`, because text arrives in pieces. */
-  pause(owner: object): void
+  pauseWriting(owner: object): void
   /** Returns the number of writers, including the owner. */
-  count(owner: object): number
+  countWriters(owner: object): number
 }
 
 /** A writer that pauses for longer than this no longer counts, in ms. */
@@ -134,18 +140,18 @@ function createWriters(clock: Clock): Writers {
   const waiting = new Set<object>()
   /** When each writer paused, oldest first. */
   const paused = new Map<object, number>()
-  return { begin, pause, count }
+  return { startWriting, pauseWriting, countWriters }
 
-  function begin(owner: object): void {
+  function startWriting(owner: object): void {
     paused.delete(owner)
     waiting.add(owner)
   }
 
-  function pause(owner: object): void {
+  function pauseWriting(owner: object): void {
     if (waiting.delete(owner)) paused.set(owner, clock.now())
   }
 
-  function count(owner: object): number {
+  function countWriters(owner: object): number {
     const now = clock.now()
     for (const [one, since] of paused) {
       if (since + pauseMs > now) break

@@ -1,7 +1,7 @@
 import { pendingAsks, type Reply } from '@reply/core'
 import { permissionCardKey } from '../asks/permission.ts'
 import type { Slot } from '../layout/slot.ts'
-import { requestOf } from '../ledger/keys.ts'
+import { requestIDOf } from '../ledger/keys.ts'
 import { type Ledger, shownOf } from '../ledger/ledger.ts'
 import type { Limits } from '../port/limits.ts'
 import type { Chat } from '../port/port.ts'
@@ -26,7 +26,7 @@ export interface ChatOrder {
   /** Whether another reply's permission has to be answered first. */
   isBlockedByAsk(): boolean
   /** Records which ask of this reply waits to be shown. */
-  noteWaitingAsk(ledger: Ledger, slots: readonly Slot[]): void
+  setWaitingAsk(ledger: Ledger, slots: readonly Slot[]): void
   /** Registers this reply's waiting ask, or else its waiting final text, for the chat's other replies. */
   setUrgent(due: readonly Operation[], isHeldBack: boolean): void
   /** Whether the waiting ask has time for this many posts before it. */
@@ -43,7 +43,7 @@ export function createChatOrder(pace: ChatPace, chat: Chat, limits: Pick<Limits,
   /** People answer permissions with buttons. */
   const hasButtons = limits.buttons !== undefined
   const withinMs = Math.max(askWithinMs[chat.kind ?? 'shared'], perChat.perMs / perChat.calls + 1000) - callMs
-  let since: number | undefined
+  let askSince: number | undefined
   return {
     setExclusiveAsk: (reply, ledger) => {
       if (hasButtons) return
@@ -56,17 +56,18 @@ export function createChatOrder(pace: ChatPace, chat: Chat, limits: Pick<Limits,
       pace.setExclusiveAsk(owner, first && { since: ledger.asks[first.requestID]?.seenAt ?? 0, isShown })
     },
     isBlockedByAsk: () => !hasButtons && pace.isBlockedByAsk(owner),
-    noteWaitingAsk: (ledger, slots) => {
+    setWaitingAsk: (ledger, slots) => {
       const ask = waitingAsk(ledger, slots)
-      since = ask && (ledger.asks[requestOf(ask.card.key) ?? '']?.seenAt ?? 0)
+      askSince = ask && (ledger.asks[requestIDOf(ask.card.key) ?? '']?.seenAt ?? 0)
     },
     setUrgent: (due, isHeldBack) => {
-      const ask: UrgentCall | undefined = since === undefined ? undefined : { priority: 'ask', since }
+      const ask: UrgentCall | undefined =
+        askSince === undefined ? undefined : { priority: 'ask', waitingSince: askSince }
       const hasFinal = due.some(({ priority }) => priority === 'final')
-      const final: UrgentCall | undefined = hasFinal ? { priority: 'final', since: 0 } : undefined
+      const final: UrgentCall | undefined = hasFinal ? { priority: 'final', waitingSince: 0 } : undefined
       pace.setUrgent(owner, isHeldBack ? undefined : (ask ?? final))
     },
-    hasTimeFor: (posts) => since === undefined || pace.readyAt('ask', 'post', posts + 1) <= since + withinMs,
+    hasTimeFor: (posts) => askSince === undefined || pace.readyAt('ask', 'post', posts + 1) <= askSince + withinMs,
     isBehind: (priority) => pace.isBehind(owner, priority),
     release: () => {
       pace.setExclusiveAsk(owner, undefined)

@@ -7,7 +7,7 @@ import { isTakenOver, SinkError } from '../error.ts'
 import type { LayoutOptions, Slot } from '../layout/slot.ts'
 import type { AskState } from '../ledger/card.ts'
 import type { IntentEntry } from '../ledger/entry.ts'
-import { type GuardOptions, guardOf, withGuard, withReasons } from '../ledger/guard.ts'
+import { type GuardOptions, guardFrom, withExplainedFirst, withGuard } from '../ledger/guard.ts'
 import { emptyLedger, type Ledger, type LedgerStore } from '../ledger/ledger.ts'
 import { createLedgerStorage } from '../ledger/ledger-store.ts'
 import type { CallKind } from '../port/limits.ts'
@@ -16,7 +16,7 @@ import type { PortError } from '../port/port-error.ts'
 import type { Texts } from '../texts.ts'
 import { earliest } from '../times.ts'
 import { withResolvers } from '../with-resolvers.ts'
-import { expired, failed, succeeded } from './call-result.ts'
+import { withExpired, withFailure, withSuccess } from './call-result.ts'
 import { createChatOrder } from './chat-order.ts'
 import { type Delivery, deliveryOf, type Missing, missingIn } from './delivery.ts'
 import { createLateEdits } from './late-edits.ts'
@@ -24,18 +24,18 @@ import { callKindOf, type Operation } from './operation.ts'
 import type { ChatPace } from './pace.ts'
 import { isReported, perform, toPortError } from './perform.ts'
 import { canEditIn, createPainter, modeOf, type Picture } from './picture.ts'
-import { createReaction } from './reaction.ts'
+import { createReactionSetter } from './reaction.ts'
 import { reconcile } from './reconcile.ts'
 import { reportedBy, withReports } from './reports.ts'
 import { createSchedule, createWake } from './schedule.ts'
-import { createNative, isStreamed } from './streaming.ts'
-import { editing, intending, intentOf, isAwaited, recovered } from './transitions.ts'
+import { createNative, opensStream } from './streaming.ts'
+import { isAwaited, openIntentOf, recoveredLedger, withEditStarted, withIntent } from './transitions.ts'
 import { createTyping } from './typing.ts'
 
 /** How long `stop()` waits for the current call, in ms. Its response says whether the message is in the chat. */
 const stopGraceMs = 5000
 
-export interface DeliverOptions extends GuardOptions, Pick<LayoutOptions, 'mentions'> {
+export interface DelivererOptions extends GuardOptions, Pick<LayoutOptions, 'mentions'> {
   readonly port: ChannelPort
   readonly render: Render
   readonly chat: Chat
@@ -65,7 +65,7 @@ export interface Deliverer extends AskFinder {
   stop(): Promise<void>
 }
 
-export function createDeliverer(options: DeliverOptions): Deliverer {
+export function createDeliverer(options: DelivererOptions): Deliverer {
   const { port, chat, clock, pace, policy, onError } = options
   const mode = modeOf(options)
   const native = createNative(port, clock, policy.delivery === 'native' && mode === 'live')
@@ -75,8 +75,8 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   const cancelled = new AbortController()
   const { signal } = cancelled
   const typing = createTyping(port.typing && showTyping, port.limits, pace, clock)
-  const setReaction = policy.reactions ? createReaction(react, pace, clock, stopped.signal) : () => {}
-  const schedule = createSchedule({ pace, policy, limits: port.limits, mode, clock, callOf })
+  const setReaction = policy.reactions ? createReactionSetter(reactToPrompt, pace, clock, stopped.signal) : () => {}
+  const schedule = createSchedule({ pace, policy, limits: port.limits, mode, clock, callKindFor })
   const order = createChatOrder(pace, chat, port.limits)
   const isIdempotent = port.limits.idempotent
   /** How a post with an unknown result is resolved. */
@@ -85,7 +85,12 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   const storage = createLedgerStorage(options.store, onError)
   const current = { reply: () => reply, ledger: () => ledger, loaded: () => loaded }
   const secretOf = cardSecrets(options.secret(32))
-  const { findAsks, stoppedBy } = createAskFinder({ ...options, ...current, called: () => called, onChange: answered })
+  const { findAsks, stoppedBy } = createAskFinder({
+    ...options,
+    ...current,
+    called: () => called,
+    onChange: storeAskState,
+  })
   let ledger: Ledger = emptyLedger
   let reply: Reply | undefined
   let key = ''
@@ -93,13 +98,13 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   let isLoaded = false
   let isWorking = false
   /** `work` was called again since the current pass began. */
-  let isCalled = false
+  let isCalledAgain = false
   let isStopped = false
   let isResolved = false
   /** The last state, if some of its operations are not due yet. */
   let waiting: Reply | undefined
-  const wake = createWake(clock, schedule.readyAt, work)
-  const late = createLateEdits(options.store.late, work, onError)
+  const wake = createWake(clock, schedule.readyAt, startWork)
+  const lateEdits = createLateEdits(options.store.late, startWork, onError)
   let result = withResolvers<Delivery>()
   let loaded = Promise.resolve()
   /** Resolves when the current `work` has ended. */
@@ -123,64 +128,66 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     // Taking back prompts does not make it another reply.
     if (reply?.promptIDs.length !== next.promptIDs.length && next.promptIDs.length > 0) key = options.keyOf(next)
     key ||= options.keyOf(next)
-    if (!reply) loaded = load()
+    if (!reply) loaded = loadLedger()
     if (!reply) setReaction('seen')
     if (isResolved) result = withResolvers<Delivery>()
     isResolved = false
     // Only until the reply ends, because a port keeps its listeners.
-    stopReports ??= port.reports?.observe(work)
+    stopReports ??= port.reports?.observe(startWork)
     reply = next
     // Throttles growing text instead of reconciling on every delta.
     if (waiting?.phase === next.phase && waiting.asks === next.asks) return
-    work()
+    startWork()
   }
 
   async function showTyping(on: boolean, doing: string | undefined): Promise<void> {
     await port.typing?.(on, { chat, signal, ...(doing !== undefined && { doing }) })
   }
 
-  async function react(sign: 'seen' | 'done' | undefined): Promise<void> {
+  async function reactToPrompt(sign: 'seen' | 'done' | undefined): Promise<void> {
     if (options.replyTo) await port.react?.(options.replyTo, sign, { chat, signal })
   }
 
-  function answered(requestID: string, state: AskState): void {
-    keep({ ...ledger, asks: { ...ledger.asks, [requestID]: state } }).catch(lose)
-    work()
+  function storeAskState(requestID: string, state: AskState): void {
+    storeLedger({ ...ledger, asks: { ...ledger.asks, [requestID]: state } }).catch(stopIfTakenOver)
+    startWork()
   }
 
-  async function load(): Promise<void> {
-    ledger = recovered(await storage.load(key), facts)
+  async function loadLedger(): Promise<void> {
+    ledger = recoveredLedger(await storage.load(key), facts)
     isLoaded = true
-    work()
+    startWork()
   }
 
   /** Performs everything that is due, and sets a timer for the rest. */
-  function work(): void {
-    isCalled = true
+  function startWork(): void {
+    isCalledAgain = true
     if (isWorking || isStopped || !isLoaded) return
     isWorking = true
-    isCalled = false
-    ended = workOn()
-      .catch(lose)
+    isCalledAgain = false
+    ended = performDue()
+      .catch(stopIfTakenOver)
       .finally(() => {
         isWorking = false
-        if (isCalled) work()
+        if (isCalledAgain) startWork()
       })
   }
 
-  async function workOn(): Promise<void> {
+  async function performDue(): Promise<void> {
     while (reply && !isStopped) {
-      isCalled = false
+      isCalledAgain = false
       waiting = undefined
       wake.stop()
       const now = clock.now()
-      const asked = withGuard(withAsks(ledger, reply, now), guardOf(options))
-      const explained = withReasons(asked, options, () => pace.isFirst('closed'))
-      late.listen(key)
-      const known = late.applyTo(withReports(expired(explained, { now, limits: port.limits }), port.reports))
+      const asked = withGuard(withAsks(ledger, reply, now), guardFrom(options))
+      const explained = withExplainedFirst(asked, options, () => pace.isFirst('closed'))
+      lateEdits.listen(key)
+      const known = lateEdits.markUnsure(
+        withReports(withExpired(explained, { now, limits: port.limits }), port.reports),
+      )
       if (known !== ledger) {
-        await keep(known)
-        late.confirm()
+        await storeLedger(known)
+        lateEdits.confirmReports()
         // It may have been stopped or replaced while writing.
         continue
       }
@@ -188,7 +195,7 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
       const { slots, nextAt, isTyping, doing } = pictureOf(reply, now)
       const isClosed = port.reports?.isClosed() === true
       typing.set(isTyping && !isClosed, doing)
-      order.noteWaitingAsk(ledger, slots)
+      order.setWaitingAsk(ledger, slots)
       const all = reconcile(ledger, slots, {
         isSettled: reply.phase === 'settled',
         canEdit,
@@ -205,29 +212,29 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
       if (isClosed && all.length > 0) return waitForChat(reply)
       isClosedReported = false
       order.setUrgent(operations, schedule.isHeldBack())
-      schedule.wait(operations)
+      schedule.setWaitingText(operations)
       const giveUpAt = schedule.giveUpAt(reply, operations)
       const reportedAt = operations.length === 0 ? reportedBy(ledger, port.reports) : undefined
       const isReported = reportedAt === undefined || reportedAt <= now
-      if (operations.length === 0 && reply.phase === 'settled' && isReported) finish(reply)
+      if (operations.length === 0 && reply.phase === 'settled' && isReported) resolveSettled(reply)
       if (giveUpAt !== undefined && giveUpAt <= now) return giveUp()
       const next = operations.find((operation) => schedule.readyAt(operation) <= now)
       if (!next) {
         // A first text that gathers is looked at for each delta: it is short, and may be enough at any of them.
         waiting = operations.length > 0 && !operations.some(schedule.isGathering) ? reply : undefined
-        if (order.isBlockedByAsk()) pace.onFree(work)
+        if (order.isBlockedByAsk()) pace.onFree(startWork)
         const awaitedAt = isReported ? undefined : reportedAt
-        return wake.at(earliest(nextAt, native.nextAt(reply, ledger), giveUpAt, awaitedAt), operations)
+        return wake.wakeAt(earliest(nextAt, native.nextAt(reply, ledger), giveUpAt, awaitedAt), operations)
       }
-      const kind = callOf(next)
-      const endCall = order.isBehind(next.priority) ? undefined : pace.enter(kind)
+      const kind = callKindFor(next)
+      const endCall = order.isBehind(next.priority) ? undefined : pace.startCall(kind)
       if (!endCall) {
         waiting = reply
-        return pace.onFree(work)
+        return pace.onFree(startWork)
       }
       let hasPosted = false
       try {
-        called = act(next, kind).then((isDone) => {
+        called = performAndRecord(next, kind).then((isDone) => {
           hasPosted = isDone && next.type === 'post'
         })
         await called
@@ -241,31 +248,31 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
   function waitForChat(of: Reply): void {
     waiting = of
     order.setUrgent([], true)
-    schedule.wait([])
-    schedule.gaveUp()
+    schedule.setWaitingText([])
+    schedule.restartGiveUp()
     if (isClosedReported) return
     isClosedReported = true
     const cure = 'The reply will be shown when a person writes there.'
     onError(new SinkError('chat-closed', `Chat ${chat.id} accepts no messages at the moment. ${cure}`))
   }
 
-  function finish({ outcome }: Reply): void {
+  function resolveSettled({ outcome }: Reply): void {
     const delivery = deliveryOf(ledger)
     const isWhole = !delivery.undelivered.some(({ card }) => isAwaited({ type: card }))
     setReaction(outcome === 'completed' && isWhole ? 'done' : undefined)
     isResolved = true
-    unobserve()
+    stopListeningToReports()
     result.resolve(delivery)
   }
 
   /** Nothing could be shown for `giveUpMs`, so it probably never can be. An amendment tries again. */
   function giveUp(): void {
     isResolved = true
-    unobserve()
+    stopListeningToReports()
     order.release()
-    schedule.wait([])
-    schedule.gaveUp()
-    resolveWithout('given-up')
+    schedule.setWaitingText([])
+    schedule.restartGiveUp()
+    resolveWithMissing('given-up')
     onError(
       new SinkError(
         'given-up',
@@ -278,98 +285,98 @@ export function createDeliverer(options: DeliverOptions): Deliverer {
     return picture(of, ledger, now, order.isBlockedByAsk())
   }
 
-  function callOf(operation: Operation): CallKind {
-    return callKindOf(operation, operation.type === 'post' ? kindOf(operation.slot) : undefined)
+  function callKindFor(operation: Operation): CallKind {
+    return callKindOf(operation, operation.type === 'post' ? postKindOf(operation.slot) : undefined)
   }
 
   /** How a slot is posted. A stream whose opening had an unknown result becomes a message, because few ports can look it up. */
-  function kindOf(slot: Slot): IntentEntry['kind'] {
+  function postKindOf(slot: Slot): IntentEntry['kind'] {
     if (slot.file && port.upload) return 'file'
-    return native.streaming && isStreamed(slot) && !intentOf(ledger, slot) ? 'stream' : undefined
+    return native.streaming && opensStream(slot) && !openIntentOf(ledger, slot) ? 'stream' : undefined
   }
 
   /** Resolves with whether the operation succeeded. */
-  async function act(operation: Operation, call: CallKind): Promise<boolean> {
+  async function performAndRecord(operation: Operation, call: CallKind): Promise<boolean> {
     ledger = { ...ledger, calls: ledger.calls + 1 }
     if (operation.type === 'post') {
-      const kind = kindOf(operation.slot)
-      await keep(intending(ledger, operation, { id: options.secret(24), at: clock.now(), canEdit, kind }))
+      const kind = postKindOf(operation.slot)
+      await storeLedger(withIntent(ledger, operation, { id: options.secret(24), at: clock.now(), canEdit, kind }))
     }
-    if (operation.type === 'edit') await keep(editing(ledger, operation))
+    if (operation.type === 'edit') await storeLedger(withEditStarted(ledger, operation))
     if (isStopped) return false
     try {
       const done = await perform(operation, { ...options, ledger, signal, stream: native.streaming })
-      schedule.succeeded(operation)
+      schedule.recordSuccess(operation)
       native.record(operation)
-      await outlived(operation, keep(succeeded(ledger, operation, done, { at: clock.now(), port })))
+      await reportIfTakenOver(operation, storeLedger(withSuccess(ledger, operation, done, { at: clock.now(), port })))
       return true
     } catch (error) {
       if (isTakenOver(error)) throw error
-      await outlived(operation, fail(operation, call, toPortError(error)))
+      await reportIfTakenOver(operation, recordFailure(operation, call, toPortError(error)))
       return false
     }
   }
 
   /** If another process took over before the result of the call was written, reports the call to it. */
-  async function outlived(operation: Operation, written: Promise<void>): Promise<void> {
+  async function reportIfTakenOver(operation: Operation, written: Promise<void>): Promise<void> {
     try {
       await written
     } catch (error) {
-      if (isTakenOver(error)) await late.report(key, operation)
+      if (isTakenOver(error)) await lateEdits.reportIfEdit(key, operation)
       throw error
     }
   }
 
   /** Stops when another process shows the reply, because a call of this one would show it twice. */
-  function lose(error: unknown): void {
+  function stopIfTakenOver(error: unknown): void {
     if (!isTakenOver(error)) throw error
     if (isStopped) return
-    end()
-    resolveWithout('taken-over')
+    stopWorking()
+    resolveWithMissing('taken-over')
   }
 
-  function unobserve(): void {
+  function stopListeningToReports(): void {
     stopReports?.()
     stopReports = undefined
   }
 
-  function end(): void {
+  function stopWorking(): void {
     isStopped = true
-    unobserve()
-    late.stop()
+    stopListeningToReports()
+    lateEdits.stopListening()
     wake.stop()
     typing.set(false)
     order.release()
-    schedule.wait([])
+    schedule.setWaitingText([])
   }
 
-  async function fail(operation: Operation, call: CallKind, error: PortError): Promise<void> {
-    schedule.failed(operation, call, error)
+  async function recordFailure(operation: Operation, call: CallKind, error: PortError): Promise<void> {
+    schedule.recordFailure(operation, call, error)
     if (operation.type === 'preview') native.record(operation)
-    const next = failed(ledger, { ...facts, operation, error, at: clock.now() })
-    await keep({ ...next, rateLimited: next.rateLimited + (error.type === 'rate-limited' ? 1 : 0) })
+    const next = withFailure(ledger, { ...facts, operation, error, at: clock.now() })
+    await storeLedger({ ...next, rateLimited: next.rateLimited + (error.type === 'rate-limited' ? 1 : 0) })
     if (isReported(operation, error))
       onError(new SinkError('port', `${operation.type} in chat ${chat.id}: ${error.message}`, { cause: error }))
   }
 
-  async function keep(next: Ledger): Promise<void> {
+  async function storeLedger(next: Ledger): Promise<void> {
     ledger = next
     await storage.write(key, next)
   }
 
   /** Ends the delivery with the missing messages. */
-  function resolveWithout(type: Missing['type']): void {
+  function resolveWithMissing(type: Missing['type']): void {
     const slots = reply ? pictureOf(reply, clock.now()).slots : []
     result.resolve(deliveryOf(ledger, { messages: missingIn(ledger, slots), type }))
   }
 
   async function stop(): Promise<void> {
-    end()
+    stopWorking()
     stopped.abort()
     const stopTimer = clock.after(stopGraceMs, () => cancelled.abort())
     await loaded
     await ended
     stopTimer()
-    resolveWithout('stopped')
+    resolveWithMissing('stopped')
   }
 }

@@ -53,7 +53,7 @@ const reasons: Readonly<Record<Missing['type'], string>> = {
 const unconfirmed = 'It was posted twice, and the platform confirmed neither post.'
 
 /** Whether an answer or an ending may be missing after all its tries. Other types are less important or shown as text. */
-function isUncertain(entry: Entry): boolean {
+function isPerhapsMissing(entry: Entry): boolean {
   return entry.state === 'doubtful' && isAwaited(entry) && !entry.isReplaced && !isWorthAnotherTry(entry)
 }
 
@@ -74,7 +74,7 @@ export function deliveryOf(ledger: Ledger, missing: Missing = { messages: [], ty
   const failed = ledger.entries
     .filter((entry) => entry.state === 'failed')
     .filter(({ type }) => type !== 'status' && type !== 'file')
-  const uncertain = ledger.entries.filter(isUncertain)
+  const uncertain = ledger.entries.filter(isPerhapsMissing)
   const { messages, type } = missing
   return {
     shown: ledger.entries.filter((entry) => isThere(entry) && entry.state !== 'doubtful').length,
@@ -90,7 +90,7 @@ export function deliveryOf(ledger: Ledger, missing: Missing = { messages: [], ty
 }
 
 /** Adds up two deliveries. */
-export function sum(a: Delivery, b: Delivery): Delivery {
+export function addDeliveries(a: Delivery, b: Delivery): Delivery {
   return {
     shown: a.shown + b.shown,
     undelivered: [...a.undelivered, ...b.undelivered],

@@ -9,12 +9,12 @@ export interface LateEdits {
   /** Listens for late edits of a reply's messages. Does nothing if it already listens to this key. */
   listen(key: string): void
   /** Marks the reported messages as unsure, so that they are edited again. Returns the same object if there are none. */
-  applyTo(ledger: Ledger): Ledger
+  markUnsure(ledger: Ledger): Ledger
   /** Confirms the reports. Call it once the ledger from `applyTo` has been written. */
-  confirm(): void
+  confirmReports(): void
   /** Reports an operation that was performed after another process took over. Only edits are reported. Never rejects. */
-  report(key: string, operation: Operation): Promise<void>
-  stop(): void
+  reportIfEdit(key: string, operation: Operation): Promise<void>
+  stopListening(): void
 }
 
 interface ReportedEdit {
@@ -32,35 +32,35 @@ export function createLateEdits(
   let arrived: readonly ReportedEdit[] = []
   /** Applied to a ledger that may not have been written yet. */
   let applied: readonly ReportedEdit[] = []
-  return { listen, applyTo, confirm, report, stop }
+  return { listen, markUnsure, confirmReports, reportIfEdit, stopListening }
 
   function listen(key: string): void {
     if (!late || listening?.key === key) return
-    stop()
-    listening = { key, end: late.listen(key, receive) }
+    stopListening()
+    listening = { key, end: late.listen(key, queueReport) }
   }
 
-  function receive(ref: MessageRef): Promise<void> {
+  function queueReport(ref: MessageRef): Promise<void> {
     return new Promise((resolve) => {
       arrived = [...arrived, { ref, resolve }]
       onArrived()
     })
   }
 
-  function applyTo(ledger: Ledger): Ledger {
+  function markUnsure(ledger: Ledger): Ledger {
     applied = [...applied, ...arrived]
-    const next = arrived.reduce((known, { ref }) => withUnsure(known, ref), ledger)
+    const next = arrived.reduce((known, { ref }) => withUnsureMessage(known, ref), ledger)
     arrived = []
-    if (next === ledger) confirm()
+    if (next === ledger) confirmReports()
     return next
   }
 
-  function confirm(): void {
+  function confirmReports(): void {
     for (const { resolve } of applied) resolve()
     applied = []
   }
 
-  async function report(key: string, operation: Operation): Promise<void> {
+  async function reportIfEdit(key: string, operation: Operation): Promise<void> {
     if (operation.type !== 'edit') return
     try {
       await late?.report(key, operation.entry.ref)
@@ -70,13 +70,13 @@ export function createLateEdits(
     }
   }
 
-  function stop(): void {
+  function stopListening(): void {
     listening?.end()
     listening = undefined
   }
 }
 
-function withUnsure(ledger: Ledger, { id }: MessageRef): Ledger {
+function withUnsureMessage(ledger: Ledger, { id }: MessageRef): Ledger {
   const entry = ledger.entries.find((one) => one.state === 'shown' && one.ref.id === id)
   if (entry?.state !== 'shown') return ledger
   return withChanged(ledger, entry, { ...entry, isUnsure: true })

@@ -1,7 +1,7 @@
 import type { Slot } from '../layout/slot.ts'
 import type { IntentEntry, ShownEntry } from '../ledger/entry.ts'
 import type { CallKind } from '../port/limits.ts'
-import type { Flowing } from './streaming.ts'
+import type { StreamChange } from './streaming.ts'
 
 /** How urgent an operation is, most urgent first. */
 export type Priority = 'final' | 'ask' | 'text' | 'status'
@@ -23,7 +23,7 @@ export interface Edit {
   readonly entry: ShownEntry
   readonly priority: Priority
   /** Set if the message is an open stream. */
-  readonly flowing?: Flowing | undefined
+  readonly streamChange?: StreamChange | undefined
 }
 
 export interface Remove {
@@ -53,8 +53,8 @@ export function callKindOf(operation: Operation, kind?: IntentEntry['kind']): Ca
     case 'post':
       return kind === 'stream' ? 'open' : 'post'
     case 'edit':
-      if (operation.flowing === undefined) return 'edit'
-      return operation.flowing === 'append' ? 'append' : 'close'
+      if (operation.streamChange === undefined) return 'edit'
+      return operation.streamChange === 'append' ? 'append' : 'close'
     case 'remove':
     case 'preview':
     case 'look-up':

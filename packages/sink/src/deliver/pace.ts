@@ -34,7 +34,7 @@ export interface ChatPace {
    */
   spacedAt(owner: object, kind: CallKind, writtenAt: number): number
   /** Registers that an owner's growing text waits for a call of this kind. Undefined: none waits. */
-  grow(owner: object, kind: CallKind | undefined): void
+  setGrowingText(owner: object, kind: CallKind | undefined): void
   /**
    * Registers an owner's waiting ask, which precedes all other calls, or its waiting final text, which precedes growing
    * texts and statuses. Undefined: nothing waits any more.
@@ -55,7 +55,7 @@ export interface ChatPace {
    * Starts a call, and returns the function to call when it ends, with whether it posted a message. Returns undefined while
    * another call is in flight. Default: a post.
    */
-  enter(kind?: CallKind): ((hasPosted?: boolean) => void) | undefined
+  startCall(kind?: CallKind): ((hasPosted?: boolean) => void) | undefined
   /** Calls the listener once, when the current call ends or an ask no longer blocks others. */
   onFree(listener: () => void): void
   /**
@@ -75,7 +75,7 @@ export interface ChatPace {
 const reserves: Readonly<Record<Priority, number>> = { ask: 0, final: 1 / 10, text: 1 / 5, status: 1 / 2 }
 
 /** A budget, and the calls that count against it. */
-interface Counted {
+interface CountedBudget {
   readonly calls: Calls
   readonly budget: Budget
 }
@@ -101,7 +101,7 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
 
   function chat(place: Chat, limits: Limits): ChatPace {
     // Threads share their chat's budget.
-    const callsHere = (): ChatCalls => chats.of(place.id)
+    const callsHere = (): ChatCalls => chats.callsIn(place.id)
     const by = {}
     const bothOf = (kind: CallKind): readonly [Calls, Calls] => [
       callsOfKind(callsHere(), kind, limits, clock),
@@ -114,15 +114,15 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
       readyAt: (priority, kind = 'post', count = 1) => {
         const request = { by, priority, kind, count }
         const paused = bothOf(kind).map((calls) => calls.frozenUntil)
-        return Math.max(...paused, ...countedFor(kind).map((counted) => roomAt(counted, request)))
+        return Math.max(...paused, ...budgetsFor(kind).map((counted) => nextFreeAt(counted, request)))
       },
       spacedAt: (owner, kind, writtenAt) =>
-        Math.max(...countedFor(kind).map((counted) => evenlyAt(counted, { by, owner, kind, writtenAt }))),
-      grow: (owner, kind) => {
+        Math.max(...budgetsFor(kind).map((counted) => evenlySpacedAt(counted, { by, owner, kind, writtenAt }))),
+      setGrowingText: (owner, kind) => {
         const before = growing.get(owner)
         if (before === kind) return
-        if (before) for (const { writers } of bothOf(before)) writers.pause(owner)
-        if (kind) for (const { writers } of bothOf(kind)) writers.begin(owner)
+        if (before) for (const { writers } of bothOf(before)) writers.pauseWriting(owner)
+        if (kind) for (const { writers } of bothOf(kind)) writers.startWriting(owner)
         if (kind) growing.set(owner, kind)
         else growing.delete(owner)
       },
@@ -130,13 +130,13 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
         const calls = callsHere()
         const isOver = urgent === undefined && calls.urgentCalls.delete(owner)
         if (urgent) calls.urgentCalls.set(owner, urgent)
-        if (isOver) wake(calls)
+        if (isOver) callFreeListeners(calls)
       },
       isBehind: (owner, priority) => {
         const calls = callsHere()
         if (calls.urgentCalls.size === 0) return false
         const asks = [...calls.urgentCalls].filter(([, urgent]) => urgent.priority === 'ask')
-        const [first] = asks.toSorted(([, a], [, b]) => a.since - b.since)
+        const [first] = asks.toSorted(([, a], [, b]) => a.waitingSince - b.waitingSince)
         if (first) return first[0] !== owner
         return (priority === 'text' || priority === 'status') && !calls.urgentCalls.has(owner)
       },
@@ -144,14 +144,14 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
         const calls = callsHere()
         const isOver = ask === undefined && calls.exclusiveAsks.delete(owner)
         if (ask) calls.exclusiveAsks.set(owner, { ...ask, thread: place.thread })
-        if (isOver) wake(calls)
+        if (isOver) callFreeListeners(calls)
       },
       isBlockedByAsk: (owner) => {
         const here = [...callsHere().exclusiveAsks].filter(([, { thread }]) => thread === place.thread)
         const [first] = here.toSorted(([, a], [, b]) => Number(b.isShown) - Number(a.isShown) || a.since - b.since)
         return first !== undefined && first[0] !== owner
       },
-      enter: (kind = 'post') => {
+      startCall: (kind = 'post') => {
         const calls = callsHere()
         if (calls.isBusy) return undefined
         calls.isBusy = true
@@ -162,21 +162,21 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
           for (const one of both) one.inFlight -= 1
           // Recorded at the end of the call: the platform counts its arrival, which is later than its start.
           const made = { at: clock.now(), by }
-          for (const counted of countedFor(kind)) if (counted.budget !== limits.burst) record(counted, made)
-          wake(calls)
-          if (hasPosted) notifyPosted(calls, place.thread)
+          for (const counted of budgetsFor(kind)) if (counted.budget !== limits.burst) recordCall(counted, made)
+          callFreeListeners(calls)
+          if (hasPosted) callPostListeners(calls, place.thread)
         }
       },
       onFree: (listener) => {
-        callsHere().waiting.push(listener)
+        callsHere().freeListeners.push(listener)
       },
       onPosted: (listener) => {
-        const { posted } = callsHere()
-        posted.set(listener, place.thread)
-        return () => posted.delete(listener)
+        const { postListeners } = callsHere()
+        postListeners.set(listener, place.thread)
+        return () => postListeners.delete(listener)
       },
       freeze: (forMs, scope, kind = 'post') => {
-        const isWide = scope === 'client' || (scope === 'unknown' && chats.isFrozenExcept(callsHere()))
+        const isWide = scope === 'client' || (scope === 'unknown' && chats.isAnotherFrozen(callsHere()))
         const [here, everywhere] = bothOf(kind)
         const frozen = isWide ? everywhere : here
         frozen.frozenUntil = Math.max(frozen.frozenUntil, clock.now() + forMs)
@@ -191,7 +191,7 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
     }
 
     /** Returns the budgets that a call of this kind counts against. */
-    function countedFor(kind: CallKind): readonly Counted[] {
+    function budgetsFor(kind: CallKind): readonly CountedBudget[] {
       const [here, everywhere] = bothOf(kind)
       const own = limits.perKind?.[kind]
       if (own) return [{ calls: own.scope === 'chat' ? here : everywhere, budget: own }]
@@ -201,22 +201,22 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
     }
   }
 
-  function record({ calls, budget: { perMs } }: Counted, made: Calls['times'][number]): void {
+  function recordCall({ calls, budget: { perMs } }: CountedBudget, made: Calls['times'][number]): void {
     calls.times = [...calls.times.filter(({ at }) => at > made.at - perMs), made]
   }
 
-  function notifyPosted({ posted }: ChatCalls, thread: string | undefined): void {
-    for (const [listener, where] of posted) if (where === thread && listener()) return
+  function callPostListeners({ postListeners }: ChatCalls, thread: string | undefined): void {
+    for (const [listener, where] of postListeners) if (where === thread && listener()) return
   }
 
-  function wake({ waiting }: ChatCalls): void {
-    for (const listener of waiting.splice(0)) listener()
+  function callFreeListeners({ freeListeners }: ChatCalls): void {
+    for (const listener of freeListeners.splice(0)) listener()
   }
 
-  function roomAt({ calls: { times, inFlight }, budget }: Counted, { count, ...request }: Request): number {
+  function nextFreeAt({ calls: { times, inFlight }, budget }: CountedBudget, { count, ...request }: Request): number {
     const now = clock.now()
     const { perMs } = budget
-    const { from, made, most } = usedOf({ times, budget }, request)
+    const { from, made, most } = usageFor({ times, budget }, request)
     let at = 0
     // Calls already made count first, then those in flight, then the requested ones before the last.
     const ahead: number[] = []
@@ -230,7 +230,7 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
   }
 
   /** Returns the index of the oldest call in the window, the number of calls in it, and how many this priority may make. */
-  function usedOf(
+  function usageFor(
     { times, budget: { calls, perMs } }: { readonly times: Calls['times']; readonly budget: Budget },
     request: Pick<Request, 'by' | 'priority' | 'kind'>,
   ): { readonly from: number; readonly made: number; readonly most: number } {
@@ -245,11 +245,14 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
    * Spaces each writer's share of the budget evenly. If other calls have used up more of the window, spaces what is left
    * until the oldest call leaves the window.
    */
-  function evenlyAt({ calls: { times, writers }, budget }: Counted, { by, owner, kind, writtenAt }: Spacing): number {
+  function evenlySpacedAt(
+    { calls: { times, writers }, budget }: CountedBudget,
+    { by, owner, kind, writtenAt }: Spacing,
+  ): number {
     if (writtenAt === Number.NEGATIVE_INFINITY) return writtenAt
     const { perMs } = budget
-    const { from, made, most } = usedOf({ times, budget }, { by, priority: 'text', kind })
-    const share = most / writers.count(owner)
+    const { from, made, most } = usageFor({ times, budget }, { by, priority: 'text', kind })
+    const share = most / writers.countWriters(owner)
     const own = times.slice(made === 0 ? times.length : from).filter((one) => one.by === by)
     const [oldest] = own
     const evenly = writtenAt + perMs / share
@@ -282,17 +285,17 @@ function reserveOf(
  * Makes a call. If it fails with a rate limit, all calls that the platform counts together with this kind are paused, in
  * the chat or for the client.
  */
-export async function heeding<T>(pace: ChatPace, call: () => Promise<T>, kind?: CallKind): Promise<T> {
+export async function callHeedingLimits<T>(pace: ChatPace, call: () => Promise<T>, kind?: CallKind): Promise<T> {
   try {
     return await call()
   } catch (error) {
-    heed(pace, error, kind)
+    pauseIfRateLimited(pace, error, kind)
     throw error
   }
 }
 
 /** Pauses the chat or the client if the error is a rate limit. */
-export function heed(pace: ChatPace, error: unknown, kind?: CallKind): void {
+export function pauseIfRateLimited(pace: ChatPace, error: unknown, kind?: CallKind): void {
   if (!(error instanceof PortError) || error.retryAfterMs === undefined) return
   pace.freeze(error.retryAfterMs, error.scope, kind)
 }

@@ -18,10 +18,10 @@ import type {
 import { PortError } from '../port/port-error.ts'
 import type { Texts } from '../texts.ts'
 import type { Edit, Operation, Post } from './operation.ts'
-import { pieceOf } from './streaming.ts'
-import { intentOf } from './transitions.ts'
+import { unsentPiece } from './streaming.ts'
+import { openIntentOf } from './transitions.ts'
 
-export interface PerformOptions {
+export interface OperationTarget {
   readonly ledger: Ledger
   readonly port: ChannelPort
   readonly render: Render
@@ -44,13 +44,13 @@ export interface Performed {
 }
 
 /** Performs one operation with the port. Rejects as the port does. */
-export async function perform(operation: Operation, options: PerformOptions): Promise<Performed> {
+export async function perform(operation: Operation, options: OperationTarget): Promise<Performed> {
   const { port, chat, signal } = options
   switch (operation.type) {
     case 'post':
-      return { ref: await post(operation, options) }
+      return { ref: await postSlot(operation, options) }
     case 'edit':
-      await edit(operation, options)
+      await editMessage(operation, options)
       return {}
     case 'remove':
       await removeOrEmpty(operation.entry.ref, options)
@@ -59,34 +59,42 @@ export async function perform(operation: Operation, options: PerformOptions): Pr
       if (port.stream?.kind === 'preview') await port.stream.write(operation.slot.bubble, { chat, signal })
       return {}
     case 'look-up':
-      return { found: await lookUp(operation.entry, options) }
+      return { found: await lookUpPost(operation.entry, options) }
     default:
       return operation satisfies never
   }
 }
 
-async function post(operation: Post, options: PerformOptions): Promise<MessageRef> {
+async function postSlot(operation: Post, options: OperationTarget): Promise<MessageRef> {
   const { port, ledger, chat, signal } = options
   const { slot, isLoud } = operation
   const replyTo = replyToOf(operation, options)
   const posting = { chat, signal, replyTo, silent: !isLoud, key: ledger.ids[slot.key] ?? '' }
   if (slot.file && port.upload) return await port.upload({ ...slot.file, name: safeFileName(slot.file.name) }, posting)
-  if (options.stream && intentOf(ledger, slot)?.kind === 'stream')
-    return await options.stream.open(pieceOf(slot), posting)
+  if (options.stream && openIntentOf(ledger, slot)?.kind === 'stream')
+    return await options.stream.open(unsentPiece(slot), posting)
   return await port.post(slot.bubble, posting)
 }
 
-async function edit({ entry, slot, flowing }: Edit, { port, chat, signal, stream }: PerformOptions): Promise<void> {
+async function editMessage(
+  { entry, slot, streamChange }: Edit,
+  { port, chat, signal, stream }: OperationTarget,
+): Promise<void> {
   const { ref } = entry
   const editing = { chat, signal }
-  if (stream && flowing === 'append') return await stream.append(ref, pieceOf(slot, openStream(entry)), editing)
-  if (stream && flowing === 'close') return await stream.close(ref, pieceOf(slot, openStream(entry)), editing)
-  if (flowing === 'end') return await closeAnyway(stream, ref, editing)
+  if (stream && streamChange === 'append')
+    return await stream.append(ref, unsentPiece(slot, openStream(entry)), editing)
+  if (stream && streamChange === 'close') return await stream.close(ref, unsentPiece(slot, openStream(entry)), editing)
+  if (streamChange === 'end') return await closeStreamIfOpen(stream, ref, editing)
   await port.edit?.(ref, slot.bubble, editing)
 }
 
 /** Closes a stream with unknown content, which may already be closed. An edit follows. */
-async function closeAnyway(stream: AppendStream | undefined, ref: MessageRef, editing: EditOptions): Promise<void> {
+async function closeStreamIfOpen(
+  stream: AppendStream | undefined,
+  ref: MessageRef,
+  editing: EditOptions,
+): Promise<void> {
   try {
     await stream?.close(ref, { text: '', tasks: [] }, editing)
   } catch (error) {
@@ -96,37 +104,37 @@ async function closeAnyway(stream: AppendStream | undefined, ref: MessageRef, ed
 }
 
 /** An idempotent platform responds to a post with a known key with the existing message. */
-async function lookUp({ id: key, kind, at }: IntentEntry, options: PerformOptions): Promise<LookedUp> {
+async function lookUpPost({ id: key, kind, at }: IntentEntry, options: OperationTarget): Promise<LookedUp> {
   const { port, chat, signal, replyTo, clock } = options
   // The platform has its own clock, and ours may have been ahead of it.
   const since = wallTime(clock) - Math.max(0, clock.now() - at)
   const looking = { chat, signal, key, kind: kind ?? 'message', since, replyTo } as const
   if (!port.limits.idempotent) return (await port.lookUp?.(looking)) ?? { type: 'unknown' }
-  return { type: 'there', ref: await port.post(placeholder(options), { chat, signal, key, silent: true }) }
+  return { type: 'there', ref: await port.post(placeholderBubble(options), { chat, signal, key, silent: true }) }
 }
 
 /** Without `remove`, edits the message to a placeholder. */
-async function removeOrEmpty(ref: MessageRef, options: PerformOptions): Promise<void> {
+async function removeOrEmpty(ref: MessageRef, options: OperationTarget): Promise<void> {
   const { port, chat, signal } = options
   if (port.remove) return await port.remove(ref, { chat, signal })
-  await port.edit?.(ref, placeholder(options), { chat, signal })
+  await port.edit?.(ref, placeholderBubble(options), { chat, signal })
 }
 
-function placeholder({ render, texts }: PerformOptions): Bubble {
+function placeholderBubble({ render, texts }: OperationTarget): Bubble {
   return { ...render(texts.removed), isPlain: false, source: texts.removed, buttons: [] }
 }
 
 /** The first message and the ending reply to the prompt's message. The closing "done" line replies to the answer. */
-function replyToOf({ slot }: Post, { ledger, replyTo, policy }: PerformOptions): MessageRef | undefined {
+function replyToOf({ slot }: Post, { ledger, replyTo, policy }: OperationTarget): MessageRef | undefined {
   const { entries } = ledger
   const { key, card, isLast } = slot
-  if (key === doneKey) return newestAnswer(entries) ?? replyTo
+  if (key === doneKey) return newestAnswerRef(entries) ?? replyTo
   const isFirst = key === firstAnswerMessage || entries.every((entry) => entry.key === key && !entry.isReplaced)
   const isOfAnswer = card.type === 'answer' && (isLast === true || policy.repliesToPrompt === 'all')
   return isFirst || isOfAnswer || card.type === 'ending' ? replyTo : undefined
 }
 
-function newestAnswer(entries: Ledger['entries']): MessageRef | undefined {
+function newestAnswerRef(entries: Ledger['entries']): MessageRef | undefined {
   const refs = entries.filter(({ type }) => type === 'answer').map(refOf)
   return refs.findLast((ref) => ref !== undefined)
 }
@@ -140,7 +148,9 @@ const longPauseMs = 60_000
  */
 export function isReported(operation: Operation, { type, retryAfterMs = 0 }: PortError): boolean {
   if (type === 'rate-limited') return retryAfterMs >= longPauseMs
-  return type !== 'unparsable' && !(type === 'fixed' && operation.type === 'edit' && operation.flowing !== undefined)
+  return (
+    type !== 'unparsable' && !(type === 'fixed' && operation.type === 'edit' && operation.streamChange !== undefined)
+  )
 }
 
 /** Errors other than `PortError` don't say whether the call took effect, so they count as ambiguous. */

@@ -8,7 +8,7 @@ type Reaction = 'seen' | 'done' | undefined
  * Returns a function that sets the reaction on the message with the prompt, within the chat's budget and until `stopped`
  * aborts. Only the newest reaction counts, and failures of `react` are ignored.
  */
-export function createReaction(
+export function createReactionSetter(
   react: (reaction: Reaction) => Promise<void>,
   pace: ChatPace,
   clock: Clock,
@@ -19,21 +19,21 @@ export function createReaction(
   let isSetting = false
   return (reaction) => {
     wanted = reaction
-    if (!isSetting) void follow()
+    if (!isSetting) void applyNewestReaction()
   }
 
-  async function follow(): Promise<void> {
+  async function applyNewestReaction(): Promise<void> {
     isSetting = true
     while (wanted !== shown && !stopped.aborted) {
       shown = wanted
-      await waitForTurn(pace, clock, reactNow, { signal: stopped, kind: 'react' }).catch(() => {
+      await waitForTurn(pace, clock, sendWantedReaction, { signal: stopped, kind: 'react' }).catch(() => {
         // The reply shows the same.
       })
     }
     isSetting = false
   }
 
-  async function reactNow(): Promise<void> {
+  async function sendWantedReaction(): Promise<void> {
     shown = wanted
     await react(wanted)
   }

@@ -4,10 +4,10 @@ import { type Entry, type IntentEntry, isEditable, type ShownEntry } from '../le
 import { messageIndex, statusKey } from '../ledger/keys.ts'
 import { entriesByKey, entryAt, type Ledger } from '../ledger/ledger.ts'
 import type { Edit, LookUp, Operation, Post, Priority, Remove } from './operation.ts'
-import { flowingOf, flows, isStreamed } from './streaming.ts'
+import { needsStreamChange, opensStream, streamChangeFor } from './streaming.ts'
 import { isAwaited, isWorthAnotherTry } from './transitions.ts'
 
-export interface ReconcileOptions {
+export interface ReconcileFacts {
   readonly isSettled: boolean
   readonly canEdit: boolean
   readonly canRemove: boolean
@@ -33,24 +33,24 @@ export interface ReconcileOptions {
  * Returns the operations that bring the chat up to date, most urgent first. Each can be performed next. Empty if nothing
  * differs. Pure.
  */
-export function reconcile(ledger: Ledger, slots: readonly Slot[], options: ReconcileOptions): readonly Operation[] {
+export function reconcile(ledger: Ledger, slots: readonly Slot[], options: ReconcileFacts): readonly Operation[] {
   const post = nextPost(ledger, slots, options)
-  const edits = editsOf(ledger, slots, options)
+  const edits = neededEdits(ledger, slots, options)
   // A status message that becomes the first text stays.
   const isTakenOver = (entry: ShownEntry): boolean => post?.type === 'edit' && post.entry === entry
-  const removals = unwantedIn(ledger, slots, options).filter((entry) => !isTakenOver(entry))
+  const removals = obsoleteEntries(ledger, slots, options).filter((entry) => !isTakenOver(entry))
   const priority = options.isSettled ? 'final' : 'text'
   const operations: readonly Operation[] = [
     ...(post ? [post] : []),
     ...edits,
-    ...strayPosts(ledger, slots, options),
+    ...strayLookUps(ledger, slots, options),
     ...removals.map((entry): Remove => ({ type: 'remove', entry, priority })),
   ]
   return operations.toSorted((a, b) => rankOf(a) - rankOf(b))
 }
 
 /** Returns the operation that shows the first missing message. Undefined if none is missing. */
-function nextPost(ledger: Ledger, slots: readonly Slot[], options: ReconcileOptions): Operation | undefined {
+function nextPost(ledger: Ledger, slots: readonly Slot[], options: ReconcileFacts): Operation | undefined {
   const missing = missingSlots(ledger, slots)
   const ask = missing.findIndex(isWaitingAsk)
   // Posts keep their order, so an urgent post makes those before it as urgent, unless that takes too long.
@@ -59,36 +59,36 @@ function nextPost(ledger: Ledger, slots: readonly Slot[], options: ReconcileOpti
   const [urgency] = missing.map((one) => postPriority(one, options)).toSorted((a, b) => order[a] - order[b])
   if (!slot || !urgency) return undefined
   // Any message ends a preview, so previewed text is posted before it.
-  if (options.isPreviewing && missing.every(isPreview)) return { type: 'preview', slot, priority: 'text' }
+  if (options.isPreviewing && missing.every(isPreviewable)) return { type: 'preview', slot, priority: 'text' }
   const entry = entryAt(ledger, slot.key)
-  if (entry && isToLookUp(entry, options)) return { type: 'look-up', entry, isWanted: true, priority: urgency }
-  return { ...postOf(ledger, slot, options), priority: urgency }
+  if (entry && needsLookUp(entry, options)) return { type: 'look-up', entry, isWanted: true, priority: urgency }
+  return { ...postOrTakeOver(ledger, slot, options), priority: urgency }
 }
 
 /** Looks for obsolete posts that may be in the chat. */
-function strayPosts(ledger: Ledger, slots: readonly Slot[], options: ReconcileOptions): readonly LookUp[] {
+function strayLookUps(ledger: Ledger, slots: readonly Slot[], options: ReconcileFacts): readonly LookUp[] {
   const wanted = new Set(slots.map(({ key }) => key))
   const priority = options.isSettled ? 'final' : 'status'
   return ledger.entries.flatMap((entry): readonly LookUp[] => {
     const isFound = options.isIdempotent && options.canRemove && isRemovable[entry.type]
-    if (!isToLookUp(entry, { canLookUp: options.canLookUp || isFound }) || wanted.has(entry.key)) return []
+    if (!needsLookUp(entry, { canLookUp: options.canLookUp || isFound }) || wanted.has(entry.key)) return []
     return [{ type: 'look-up', entry, isWanted: false, priority }]
   })
 }
 
-function isToLookUp(entry: Entry, { canLookUp }: Pick<ReconcileOptions, 'canLookUp'>): entry is IntentEntry {
+function needsLookUp(entry: Entry, { canLookUp }: Pick<ReconcileFacts, 'canLookUp'>): entry is IntentEntry {
   return canLookUp === true && entry.state === 'intent' && entry.unsureSince !== undefined
 }
 
-function editsOf(ledger: Ledger, slots: readonly Slot[], options: ReconcileOptions): readonly Edit[] {
+function neededEdits(ledger: Ledger, slots: readonly Slot[], options: ReconcileFacts): readonly Edit[] {
   if (!options.canEdit) return []
   const known = entriesByKey(ledger)
   return slots.flatMap((slot): readonly Edit[] => {
     const entry = known.get(slot.key)
     if (!entry || !isEditable(entry)) return []
-    if (!needsEdit(entry, slot) && !flows(entry, slot, options.openSince)) return []
-    const flowing = flowingOf(entry, slot, options.openSince)
-    return [{ type: 'edit', slot, entry, flowing, priority: editPriority(entry, slot, options) }]
+    if (!needsEdit(entry, slot) && !needsStreamChange(entry, slot, options.openSince)) return []
+    const streamChange = streamChangeFor(entry, slot, options.openSince)
+    return [{ type: 'edit', slot, entry, streamChange, priority: editPriority(entry, slot, options) }]
   })
 }
 
@@ -121,34 +121,39 @@ function rankOf(operation: Operation): number {
 /** Whether the slot has a message or will never get one. */
 export function isDone(entry: Entry | undefined, slot: Slot): boolean {
   if (!entry || entry.state === 'intent') return false
-  if (isWrongDoubt(entry, slot)) return false
+  if (isOutdatedDoubt(entry, slot)) return false
   // An answer that a person removed while it grew is posted again.
-  return !(entry.state === 'gone' && slot.card.type === 'answer' && entry.content.body !== slot.body && isLastOf(slot))
+  return !(
+    entry.state === 'gone' &&
+    slot.card.type === 'answer' &&
+    entry.content.body !== slot.body &&
+    isLastOrGrowing(slot)
+  )
 }
 
 /**
  * Whether a doubtful message can't show the current text, so that the text has to be posted. A growing text waits until it
  * is complete, or each of its versions could leave a copy.
  */
-function isWrongDoubt(entry: Entry, slot: Slot): boolean {
+function isOutdatedDoubt(entry: Entry, slot: Slot): boolean {
   if (entry.state !== 'doubtful' || !isAwaited(entry) || slot.isGrowing || slot.isKept) return false
   return entry.content.body !== slot.body || isWorthAnotherTry(entry)
 }
 
-function isLastOf(slot: Slot): boolean {
+function isLastOrGrowing(slot: Slot): boolean {
   return slot.isGrowing || slot.isLast === true
 }
 
-function isPreview(slot: Slot): boolean {
+function isPreviewable(slot: Slot): boolean {
   return slot.isGrowing || slot.card.type === 'status'
 }
 
 /** The first text replaces the status in its message if nothing was posted below. */
-function postOf(ledger: Ledger, slot: Slot, options: ReconcileOptions): Post | Edit {
+function postOrTakeOver(ledger: Ledger, slot: Slot, options: ReconcileFacts): Post | Edit {
   const priority = postPriority(slot, options)
   const isLoud = isLoudIn(slot, options)
   const status = statusAtEnd(ledger)
-  const canTakeOver = slot.card.type === 'answer' && options.canEdit && !isStreamed(slot)
+  const canTakeOver = slot.card.type === 'answer' && options.canEdit && !opensStream(slot)
   // A post that should notify needs its own message if the status can be removed. If each post notifies, the status did.
   const needsPost = isLoud && options.canRemove && options.canBeSilent !== false
   if (status && canTakeOver && !needsPost) return { type: 'edit', slot, entry: status, priority }
@@ -164,20 +169,20 @@ function statusAtEnd({ entries }: Ledger): ShownEntry | undefined {
 }
 
 /** Whether the post should notify. Of an answer's messages, only the last does. */
-function isLoudIn({ card, isLast }: Slot, { isSettled }: ReconcileOptions): boolean {
+function isLoudIn({ card, isLast }: Slot, { isSettled }: ReconcileFacts): boolean {
   // Of an ask's messages, only the one with the buttons notifies.
   if (card.type === 'ask') return card.isPending && isLast !== false
   if (card.type === 'ending') return card.isFailure || isSettled
   return card.type === 'answer' && isSettled && isLast === true && !card.isSilent
 }
 
-function postPriority({ card }: Slot, { isSettled }: ReconcileOptions): Priority {
+function postPriority({ card }: Slot, { isSettled }: ReconcileFacts): Priority {
   if (card.type === 'ask') return 'ask'
   if (card.type === 'status' || card.type === 'todos') return 'status'
   return isSettled ? 'final' : 'text'
 }
 
-function editPriority(entry: ShownEntry, slot: Slot, { isSettled }: ReconcileOptions): Priority {
+function editPriority(entry: ShownEntry, slot: Slot, { isSettled }: ReconcileFacts): Priority {
   if (slot.card.type === 'ask') return 'ask'
   if (slot.card.type === 'status' || slot.card.type === 'todos') return isSettled ? 'final' : 'status'
   if (isSettled) return 'final'
@@ -204,10 +209,10 @@ const isRemovable: Readonly<Record<CardType, boolean>> = {
 }
 
 /** Returns obsolete messages: a status, or pieces of a text that became shorter. */
-function unwantedIn(
+function obsoleteEntries(
   ledger: Ledger,
   slots: readonly Slot[],
-  { canEdit, canRemove, keepsText }: ReconcileOptions,
+  { canEdit, canRemove, keepsText }: ReconcileFacts,
 ): readonly ShownEntry[] {
   if (!canEdit) return []
   const wanted = new Set(slots.map(({ key }) => key))

@@ -2,7 +2,7 @@ import { withChanged, withoutEntry } from '../ledger/change.ts'
 import type { Entry, FailedEntry, ShownEntry } from '../ledger/entry.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { PostReport, PostReports } from '../port/port.ts'
-import { lookedUp, untried, withResult } from './transitions.ts'
+import { withLookUp, withoutLastTry, withResult } from './transitions.ts'
 
 /**
  * Applies the platform's delivery reports to the ledger: which posts are there, which can't be delivered, and which must be
@@ -10,22 +10,22 @@ import { lookedUp, untried, withResult } from './transitions.ts'
  */
 export function withReports(ledger: Ledger, reports: PostReports | undefined): Ledger {
   if (!reports) return ledger
-  return ledger.entries.reduce((next, entry) => withReported(next, entry, reports.of(entry.id)), ledger)
+  return ledger.entries.reduce((next, entry) => withEntryReports(next, entry, reports.of(entry.id)), ledger)
 }
 
-function withReported(ledger: Ledger, entry: Entry, reported: readonly PostReport[]): Ledger {
+function withEntryReports(ledger: Ledger, entry: Entry, reported: readonly PostReport[]): Ledger {
   if (reported.length === 0) return ledger
   switch (entry.state) {
     case 'shown':
-      return shownReported(ledger, entry, reported)
+      return withShownReports(ledger, entry, reported)
     case 'intent': {
       // Its call may still be running.
       if (entry.unsureSince === undefined) return ledger
       const there = reported.find((one) => one.type === 'there')
-      if (there) return lookedUp(ledger, { type: 'look-up', entry, isWanted: true, priority: 'final' }, there)
+      if (there) return withLookUp(ledger, { type: 'look-up', entry, isWanted: true, priority: 'final' }, there)
       const [first] = reported
-      if (first?.type !== 'failed') return untried(ledger, entry)
-      return withResult(ledger, entry, { ...entry, state: 'failed', ...reasonOf(first) })
+      if (first?.type !== 'failed') return withoutLastTry(ledger, entry)
+      return withResult(ledger, entry, { ...entry, state: 'failed', ...failureFields(first) })
     }
     case 'doubtful': {
       const there = reported.find((one) => one.type === 'there')
@@ -42,12 +42,12 @@ function withReported(ledger: Ledger, entry: Entry, reported: readonly PostRepor
   }
 }
 
-function shownReported(ledger: Ledger, entry: ShownEntry, reported: readonly PostReport[]): Ledger {
+function withShownReports(ledger: Ledger, entry: ShownEntry, reported: readonly PostReport[]): Ledger {
   const own = reported.find(({ ref }) => ref.id === entry.ref.id)
   if (own?.type === 'chat-closed') return withoutEntry(ledger, entry)
   if (own?.type === 'failed') {
     const { ref: _, access: __, isUnsure: ___, ...fields } = entry
-    const failed: FailedEntry = { ...fields, state: 'failed', ...reasonOf(own) }
+    const failed: FailedEntry = { ...fields, state: 'failed', ...failureFields(own) }
     return withChanged(ledger, entry, failed)
   }
   const copies = reported.filter(({ type, ref }) => type === 'there' && ref.id !== entry.ref.id).length
@@ -56,7 +56,7 @@ function shownReported(ledger: Ledger, entry: ShownEntry, reported: readonly Pos
   return withChanged({ ...ledger, doubtful: ledger.doubtful + copies - known }, entry, { ...entry, copies })
 }
 
-function reasonOf({ error }: Extract<PostReport, { type: 'failed' }>): Pick<FailedEntry, 'reason' | 'failure'> {
+function failureFields({ error }: Extract<PostReport, { type: 'failed' }>): Pick<FailedEntry, 'reason' | 'failure'> {
   return { reason: error.message, failure: error.type }
 }
 

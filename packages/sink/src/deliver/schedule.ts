@@ -5,9 +5,9 @@ import type { CallKind, Limits } from '../port/limits.ts'
 import type { PortError } from '../port/port-error.ts'
 import { backOffMs, earliest } from '../times.ts'
 import type { Mode } from '../view/view.ts'
-import { isTriedAgain } from './call-result.ts'
+import { isRetriedWithMoreText } from './call-result.ts'
 import type { Operation } from './operation.ts'
-import { type ChatPace, heed } from './pace.ts'
+import { type ChatPace, pauseIfRateLimited } from './pace.ts'
 
 export interface ScheduleOptions {
   readonly pace: ChatPace
@@ -16,7 +16,7 @@ export interface ScheduleOptions {
   readonly mode: Mode
   readonly clock: Clock
   /** Returns the kind of call that performs the operation. */
-  readonly callOf: (operation: Operation) => CallKind
+  readonly callKindFor: (operation: Operation) => CallKind
 }
 
 /** When each operation of one reply may be sent. */
@@ -26,7 +26,7 @@ export interface Schedule {
   /** Whether it only waits for its first text to have a sentence or forty characters. */
   isGathering(operation: Operation): boolean
   /** Registers which text waits to be written, for the other replies that share a budget. */
-  wait(operations: readonly Operation[]): void
+  setWaitingText(operations: readonly Operation[]): void
   /** False for a growing text that was refused and has not changed since. */
   isDue(operation: Operation): boolean
   /** Whether the slot's text is growing and was refused the last time. */
@@ -39,9 +39,9 @@ export interface Schedule {
    */
   giveUpAt(reply: Reply, operations: readonly Operation[]): number | undefined
   /** Restarts the time for `giveUpAt`. */
-  gaveUp(): void
-  succeeded(operation: Operation): void
-  failed(operation: Operation, call: CallKind, error: PortError): void
+  restartGiveUp(): void
+  recordSuccess(operation: Operation): void
+  recordFailure(operation: Operation, call: CallKind, error: PortError): void
 }
 
 /** A text that was refused while it grew. */
@@ -52,7 +52,7 @@ interface RefusedText {
   readonly retryAt: number
 }
 
-export function createSchedule({ pace, policy, limits, mode, clock, callOf }: ScheduleOptions): Schedule {
+export function createSchedule({ pace, policy, limits, mode, clock, callKindFor }: ScheduleOptions): Schedule {
   const owner = {}
   const intervalMs = Math.max(
     policy.editIntervalMs ?? limits.editIntervalMs,
@@ -67,37 +67,37 @@ export function createSchedule({ pace, policy, limits, mode, clock, callOf }: Sc
   let waiting: { readonly reply: Reply; readonly since: number } | undefined
   return {
     giveUpAt,
-    gaveUp: () => {
+    restartGiveUp: () => {
       waiting = undefined
     },
     readyAt: (operation) => Math.max(allowedAt(operation), gatheredAt(operation)),
     isGathering: (operation) =>
       mode !== 'append' && gatheredAt(operation) > clock.now() && allowedAt(operation) <= clock.now(),
-    wait: (operations) => {
-      const text = operations.find((one) => one.priority === 'text' && isGrowth(one))
-      pace.grow(owner, text && callOf(text))
+    setWaitingText: (operations) => {
+      const text = operations.find((one) => one.priority === 'text' && writesGrowingText(one))
+      pace.setGrowingText(owner, text && callKindFor(text))
     },
     isDue,
     isRefused: ({ key, isGrowing }) => isGrowing && refused.has(key),
     isHeldBack: () => retryAt > clock.now(),
-    succeeded,
-    failed,
+    recordSuccess,
+    recordFailure,
   }
 
   /** Growing text keeps the platform's interval and its share of the budget. Final text and asks don't wait for either. */
   function allowedAt(operation: Operation): number {
-    const kind = callOf(operation)
+    const kind = callKindFor(operation)
     const at = Math.max(pace.readyAt(operation.priority, kind), retryAt)
-    if (!isGrowth(operation)) return at
+    if (!writesGrowingText(operation)) return at
     const spaced = Math.max(writtenAt + intervalMs, pace.spacedAt(owner, kind, writtenAt))
-    return Math.max(at, spaced, refusedIn(operation)?.retryAt ?? 0)
+    return Math.max(at, spaced, refusedTextOf(operation)?.retryAt ?? 0)
   }
 
   /** A first text of a few letters waits for more. Where it can't be edited, so does each message. */
   function gatheredAt(operation: Operation): number {
-    if (operation.type !== 'post' || !operation.slot.isGrowing || !isGrowth(operation)) return 0
-    const at = seenAt(operation.slot.key) + policy.firstFlushMs
-    return mode !== 'append' && isEnough(operation.slot) ? 0 : at
+    if (operation.type !== 'post' || !operation.slot.isGrowing || !writesGrowingText(operation)) return 0
+    const at = firstSeenAt(operation.slot.key) + policy.firstFlushMs
+    return mode !== 'append' && hasEnoughText(operation.slot) ? 0 : at
   }
 
   function giveUpAt(reply: Reply, { length }: readonly Operation[]): number | undefined {
@@ -107,22 +107,22 @@ export function createSchedule({ pace, policy, limits, mode, clock, callOf }: Sc
   }
 
   function isDue(operation: Operation): boolean {
-    const before = refusedIn(operation)
+    const before = refusedTextOf(operation)
     return before === undefined || !('slot' in operation) || operation.slot.body !== before.body
   }
 
-  function refusedIn(operation: Operation): RefusedText | undefined {
+  function refusedTextOf(operation: Operation): RefusedText | undefined {
     if (!('slot' in operation) || !operation.slot.isGrowing) return undefined
     return refused.get(operation.slot.key)
   }
 
-  function seenAt(key: string): number {
+  function firstSeenAt(key: string): number {
     const at = firstSeen.get(key) ?? clock.now()
     firstSeen.set(key, at)
     return at
   }
 
-  function succeeded(operation: Operation): void {
+  function recordSuccess(operation: Operation): void {
     writtenAt = clock.now()
     // A look-up that succeeds says nothing about posts.
     if (operation.type === 'look-up') return
@@ -131,10 +131,10 @@ export function createSchedule({ pace, policy, limits, mode, clock, callOf }: Sc
     if ('slot' in operation) refused.delete(operation.slot.key)
   }
 
-  function failed(operation: Operation, call: CallKind, error: PortError): void {
+  function recordFailure(operation: Operation, call: CallKind, error: PortError): void {
     writtenAt = clock.now()
-    heed(pace, error, call)
-    if (isTriedAgain(operation, error)) {
+    pauseIfRateLimited(pace, error, call)
+    if (isRetriedWithMoreText(operation, error)) {
       const { key, body } = operation.slot
       const count = refused.get(key)?.count ?? 0
       refused.set(key, { body, count: count + 1, retryAt: clock.now() + backOffMs(count) })
@@ -149,20 +149,20 @@ export function createSchedule({ pace, policy, limits, mode, clock, callOf }: Sc
 const enough = 40
 const sentenceEnd = /\p{L}["'”’)\]*_`]*[.!?…:]["'”’)\]*_`]*(?:\s|$)|[。！？]/u
 
-function isEnough({ card, piece }: Slot): boolean {
+function hasEnoughText({ card, piece }: Slot): boolean {
   const text = card.source.slice(piece?.from, piece?.to).trim()
   return text.length >= enough || sentenceEnd.test(text)
 }
 
 /** Whether it writes text that is still growing or changing. */
-function isGrowth({ type, priority }: Operation): boolean {
+function writesGrowingText({ type, priority }: Operation): boolean {
   return (priority === 'text' || priority === 'status') && type !== 'remove' && type !== 'look-up'
 }
 
 /** The timer of one reply. */
 interface Wake {
   /** Wakes it at `time`, or as soon as one of the operations may be performed. Replaces the previous timer. */
-  at(time: number | undefined, operations: readonly Operation[]): void
+  wakeAt(time: number | undefined, operations: readonly Operation[]): void
   stop(): void
 }
 
@@ -172,9 +172,9 @@ interface Wake {
  */
 export function createWake(clock: Clock, readyAt: (operation: Operation) => number, work: () => void): Wake {
   let stop = (): void => {}
-  return { at: set, stop: () => stop() }
+  return { wakeAt: setTimer, stop: () => stop() }
 
-  function set(time: number | undefined, operations: readonly Operation[]): void {
+  function setTimer(time: number | undefined, operations: readonly Operation[]): void {
     stop()
     const dueAt = earliest(time, ...operations.map(readyAt))
     if (dueAt === undefined) return
@@ -182,7 +182,7 @@ export function createWake(clock: Clock, readyAt: (operation: Operation) => numb
       const now = clock.now()
       const isDue = (time !== undefined && time <= now) || operations.some((operation) => readyAt(operation) <= now)
       if (isDue) work()
-      else set(time, operations)
+      else setTimer(time, operations)
     })
   }
 }

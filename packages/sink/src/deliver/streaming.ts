@@ -27,15 +27,15 @@ export function createNative(port: ChannelPort, clock: Clock, isWanted: boolean)
   let previewed = { whole: '', at: 0 }
   return {
     get streaming() {
-      return streaming()
+      return appendStream()
     },
     get previewing() {
-      return previewing()
+      return previewStream()
     },
     isDue,
     nextAt,
     openSince: () => {
-      const stream = streaming()
+      const stream = appendStream()
       return stream && clock.now() - stream.maxMs
     },
     record: (operation) => {
@@ -44,23 +44,23 @@ export function createNative(port: ChannelPort, clock: Clock, isWanted: boolean)
     },
   }
 
-  function streaming(): AppendStream | undefined {
+  function appendStream(): AppendStream | undefined {
     return isWanted && port.stream?.kind === 'append' ? port.stream : undefined
   }
 
-  function previewing(): PreviewStream | undefined {
+  function previewStream(): PreviewStream | undefined {
     return isWanted && port.stream?.kind === 'preview' ? port.stream : undefined
   }
 
   function isDue(operation: Operation): boolean {
     if (operation.type !== 'preview' || operation.slot.whole !== previewed.whole) return true
-    return clock.now() >= previewed.at + (previewing()?.renewMs ?? 0)
+    return clock.now() >= previewed.at + (previewStream()?.renewMs ?? 0)
   }
 
   function nextAt({ phase }: Reply, { entries }: Ledger): number | undefined {
-    const drafts = previewing()
+    const drafts = previewStream()
     const renewAt = drafts && phase !== 'settled' && previewed.at > 0 ? previewed.at + drafts.renewMs : undefined
-    const stream = streaming()
+    const stream = appendStream()
     const openedAt = entries.map(openStream).find((sent) => sent !== undefined)?.openedAt
     const overAt = stream && openedAt !== undefined ? openedAt + stream.maxMs : undefined
     // A stream past its time is closed by an operation, which is scheduled by itself.
@@ -74,19 +74,19 @@ export function createNative(port: ChannelPort, clock: Clock, isWanted: boolean)
  * - `close`: add the last text and close it.
  * - `end`: its content is unknown or outdated, so close it as it is and edit it afterwards.
  */
-export type Flowing = 'append' | 'close' | 'end'
+export type StreamChange = 'append' | 'close' | 'end'
 
 /** Whether posting this slot opens a stream. */
-export function isStreamed({ flow, isGrowing }: Slot): boolean {
+export function opensStream({ flow, isGrowing }: Slot): boolean {
   return flow !== undefined && isGrowing
 }
 
 /** Returns how an open stream gets to show a slot. Undefined if no stream is open. Pure. */
-export function flowingOf(
+export function streamChangeFor(
   entry: ShownEntry,
   { bubble, flow, isGrowing }: Slot,
   openSince: number | undefined,
-): Flowing | undefined {
+): StreamChange | undefined {
   const sent = openStream(entry)
   if (!sent) return undefined
   if (openSince === undefined || entry.isUnsure) return 'end'
@@ -96,24 +96,24 @@ export function flowingOf(
 }
 
 /** Whether there is something to add to an open stream, or a reason to close it. */
-export function flows(entry: Entry, { flow, isGrowing }: Slot, openSince: number | undefined): boolean {
+export function needsStreamChange(entry: Entry, { flow, isGrowing }: Slot, openSince: number | undefined): boolean {
   const sent = openStream(entry)
   if (!sent) return false
   if (!flow || !isGrowing || openSince === undefined || sent.openedAt <= openSince) return true
   return flow.tasks.length > 0 || flow.plan !== sent.plan
 }
 
-export function pieceOf({ bubble, flow }: Slot, sent?: Sent): StreamPiece {
+export function unsentPiece({ bubble, flow }: Slot, sent?: Sent): StreamPiece {
   const { tasks = [], plan } = flow ?? {}
   return { text: bubble.text.slice(sent?.length ?? 0), tasks, ...(plan !== sent?.plan && { plan }) }
 }
 
 /** The state of a stream after it was opened or appended to. */
-export function sentOf({ bubble: { text }, flow }: Slot, openedAt: number): Sent {
+export function sentStateOf({ bubble: { text }, flow }: Slot, openedAt: number): Sent {
   return { openedAt, length: text.length, hash: hashOf(text), plan: flow?.plan }
 }
 
-export function withTasks(ledger: Ledger, { flow }: Slot): Ledger {
+export function withReportedTasks(ledger: Ledger, { flow }: Slot): Ledger {
   if (!flow || flow.tasks.length === 0) return ledger
   return { ...ledger, reported: [...ledger.reported, ...flow.tasks.map(taskKey)] }
 }

@@ -4,21 +4,21 @@ import type { CardType } from '../ledger/card.ts'
 import { isSame, withChanged, withoutEntry } from '../ledger/change.ts'
 import {
   type Access,
+  asGone,
+  asReplaced,
   type Content,
   type DoubtfulEntry,
   type EntryFields,
   type FailedEntry,
-  gone,
   type IntentEntry,
   openStream,
-  replaced,
   type Sent,
   type ShownEntry,
 } from '../ledger/entry.ts'
 import { entryAt, type Ledger } from '../ledger/ledger.ts'
 import type { LookedUp, MessageRef } from '../port/port.ts'
 import type { Edit, LookUp, Post } from './operation.ts'
-import { sentOf, withTasks } from './streaming.ts'
+import { sentStateOf, withReportedTasks } from './streaming.ts'
 
 /*
  * Changes of the ledger before and after each call. All pure.
@@ -37,8 +37,8 @@ export interface IntentOptions extends Pick<IntentEntry, 'kind'> {
 }
 
 /** Records a post before it is made, so that a restart after a crash finds it. */
-export function intending(ledger: Ledger, { slot, isLoud }: Post, { id, at, canEdit, kind }: IntentOptions): Ledger {
-  const before = intentOf(ledger, slot)
+export function withIntent(ledger: Ledger, { slot, isLoud }: Post, { id, at, canEdit, kind }: IntentOptions): Ledger {
+  const before = openIntentOf(ledger, slot)
   const isChanged = before !== undefined && !isShowing(before.content, slot)
   const knownID = ledger.ids[slot.key]
   // Under its old id the platform may have the old text, which only an edit can change. Without edits, use a new id.
@@ -50,9 +50,9 @@ export function intending(ledger: Ledger, { slot, isLoud }: Post, { id, at, canE
     tries: (before?.tries ?? 0) + 1,
     at,
     isLoud,
-    content: isChanged && !isNewID ? { type: 'newest-or-older', body: slot.body } : contentOf(slot),
+    content: isChanged && !isNewID ? { type: 'newest-or-older', body: slot.body } : knownContentOf(slot),
     // An earlier try, possibly of an earlier process, may have succeeded.
-    secretHashes: bothHashes(before, slot),
+    secretHashes: oldAndNewHashes(before, slot),
     before: slot.card.before,
     reported: slot.card.type === 'notice' ? slot.card.reported : undefined,
     unsureSince: before?.unsureSince,
@@ -69,12 +69,12 @@ export function intending(ledger: Ledger, { slot, isLoud }: Post, { id, at, canE
 }
 
 /** The platform accepted the post. `keyMs`: as in `Limits`. */
-export function posted(
+export function withPosted(
   before: Ledger,
   { slot }: Post,
   { ref, at, keyMs = Number.POSITIVE_INFINITY }: Acceptance & { readonly keyMs?: number | undefined },
 ): Ledger {
-  const intent = intentOf(before, slot)
+  const intent = openIntentOf(before, slot)
   if (!intent) return before
   // Each time that the platform has forgotten the key, a try may have made another message.
   const forgotten = Math.min(intent.tries - 1, Math.floor((at - (intent.unsureSince ?? at)) / keyMs))
@@ -83,8 +83,8 @@ export function posted(
   if (intent.kind !== 'stream') return withResult(ledger, intent, shown)
   // An earlier try may have succeeded, with less text.
   const isUnsure = intent.tries > 1 || undefined
-  const access: Access = { type: 'open-stream', sent: sentOf(slot, at) }
-  return withResult(withTasks(ledger, slot), intent, { ...shown, access, isUnsure })
+  const access: Access = { type: 'open-stream', sent: sentStateOf(slot, at) }
+  return withResult(withReportedTasks(ledger, slot), intent, { ...shown, access, isUnsure })
 }
 
 interface Acceptance {
@@ -100,37 +100,38 @@ export function shownEntry(
 }
 
 /** Records an edit before it is made, because the message may show either version until its result is known. */
-export function editing(ledger: Ledger, { entry, slot }: Edit): Ledger {
-  return withChanged(ledger, entry, { ...entry, isUnsure: true, secretHashes: bothHashes(entry, slot) })
+export function withEditStarted(ledger: Ledger, { entry, slot }: Edit): Ledger {
+  return withChanged(ledger, entry, { ...entry, isUnsure: true, secretHashes: oldAndNewHashes(entry, slot) })
 }
 
 /** Records an accepted edit, or more text in a stream. */
-export function edited(ledger: Ledger, operation: Edit): Ledger {
-  const { slot, entry, flowing } = operation
-  if (flowing === 'end') return withChanged(ledger, entry, { ...entry, access: { type: 'editable' }, isUnsure: true })
+export function withEdited(ledger: Ledger, operation: Edit): Ledger {
+  const { slot, entry, streamChange } = operation
+  if (streamChange === 'end')
+    return withChanged(ledger, entry, { ...entry, access: { type: 'editable' }, isUnsure: true })
   const shown: ShownEntry = {
     ...entry,
     ...fieldsOf(slot),
-    content: contentOf(slot),
+    content: knownContentOf(slot),
     access: accessAfter(operation),
     // Keeps the old hashes, so that a late press on removed buttons is answered.
-    secretHashes: hashesOf(slot) ?? entry.secretHashes,
+    secretHashes: secretHashesOf(slot) ?? entry.secretHashes,
     isUnsure: undefined,
   }
-  const recorded = flowing === undefined ? ledger : withTasks(ledger, slot)
+  const recorded = streamChange === undefined ? ledger : withReportedTasks(ledger, slot)
   const entries = recorded.entries.map((one) => {
     if (isSame(one, entry)) return shown
     // The status message now shows a text whose own message a person had removed.
-    return one.key === slot.key && !one.isReplaced ? replaced(one) : one
+    return one.key === slot.key && !one.isReplaced ? asReplaced(one) : one
   })
   return { ...recorded, entries }
 }
 
-function accessAfter({ slot, entry, flowing }: Edit): Access {
+function accessAfter({ slot, entry, streamChange }: Edit): Access {
   const sent = openStream(entry)
-  if (flowing === 'append' && sent) return { type: 'open-stream', sent: sentOf(slot, sent.openedAt) }
+  if (streamChange === 'append' && sent) return { type: 'open-stream', sent: sentStateOf(slot, sent.openedAt) }
   // Closed before its text ended: it reached the stream's maximum time.
-  if (flowing === 'close') return { type: slot.isGrowing ? 'closed-stream' : 'editable' }
+  if (streamChange === 'close') return { type: slot.isGrowing ? 'closed-stream' : 'editable' }
   return entry.access
 }
 
@@ -139,8 +140,8 @@ export function removed(ledger: Ledger, entry: ShownEntry): Ledger {
 }
 
 /** For platforms without removal: the message stays, but counts as removed. */
-export function emptied(ledger: Ledger, entry: ShownEntry): Ledger {
-  return withChanged(ledger, entry, replaced(gone(entry)))
+export function withEmptied(ledger: Ledger, entry: ShownEntry): Ledger {
+  return withChanged(ledger, entry, asReplaced(asGone(entry)))
 }
 
 /** Records the result of a post, its position, and the tool calls that it reports. */
@@ -170,7 +171,7 @@ export function withDoubt(ledger: Ledger, intent: IntentEntry): Ledger {
   return withResult(ledger, intent, { ...intent, state: 'doubtful' })
 }
 
-export function intentOf(ledger: Ledger, { key }: Slot): IntentEntry | undefined {
+export function openIntentOf(ledger: Ledger, { key }: Slot): IntentEntry | undefined {
   const entry = entryAt(ledger, key)
   return entry?.state === 'intent' ? entry : undefined
 }
@@ -211,21 +212,33 @@ function fieldsOf(
   slot: Slot,
 ): Pick<EntryFields, 'key' | 'card' | 'type' | 'piece' | 'part' | 'isAllowing' | 'isContinued' | 'secretHashes'> {
   const { key, card, piece, part, isAllowing, isContinued } = slot
-  return { key, card: card.key, type: card.type, piece, part, isAllowing, isContinued, secretHashes: hashesOf(slot) }
+  return {
+    key,
+    card: card.key,
+    type: card.type,
+    piece,
+    part,
+    isAllowing,
+    isContinued,
+    secretHashes: secretHashesOf(slot),
+  }
 }
 
 /** All tokens of a message have the same secret. Undefined without buttons. */
-function hashesOf({ bubble: { buttons, form } }: Slot): readonly string[] | undefined {
+function secretHashesOf({ bubble: { buttons, form } }: Slot): readonly string[] | undefined {
   const token = buttons.flat()[0]?.data ?? form?.token
   return token === undefined ? undefined : [secretHash(token)]
 }
 
-function bothHashes(before: Pick<EntryFields, 'secretHashes'> | undefined, slot: Slot): EntryFields['secretHashes'] {
-  const both = [...new Set([...(before?.secretHashes ?? []), ...(hashesOf(slot) ?? [])])]
+function oldAndNewHashes(
+  before: Pick<EntryFields, 'secretHashes'> | undefined,
+  slot: Slot,
+): EntryFields['secretHashes'] {
+  const both = [...new Set([...(before?.secretHashes ?? []), ...(secretHashesOf(slot) ?? [])])]
   return both.length > 0 ? both : undefined
 }
 
-function contentOf({ body, whole }: Slot): Content {
+function knownContentOf({ body, whole }: Slot): Content {
   return { type: 'known', body, whole }
 }
 
@@ -235,12 +248,12 @@ function isShowing(content: Content, { whole }: Slot): boolean {
 }
 
 /** Records that the result of a post is unknown. */
-export function unsure(ledger: Ledger, intent: IntentEntry): Ledger {
+export function withUnsureIntent(ledger: Ledger, intent: IntentEntry): Ledger {
   return withChanged(ledger, intent, { ...intent, unsureSince: intent.unsureSince ?? intent.at })
 }
 
 /** Records the result of a look-up. */
-export function lookedUp(ledger: Ledger, { entry, isWanted }: LookUp, found: LookedUp): Ledger {
+export function withLookUp(ledger: Ledger, { entry, isWanted }: LookUp, found: LookedUp): Ledger {
   const { unsureSince: _, ...intent } = entry
   switch (found.type) {
     case 'there': {
@@ -259,7 +272,7 @@ export function lookedUp(ledger: Ledger, { entry, isWanted }: LookUp, found: Loo
       // Stays an intent, so that the text of a stream that did not open becomes a message.
       if (isWanted && entry.kind === 'stream' && entry.tries === 1)
         return withChanged(ledger, entry, { ...intent, tries: 0 })
-      return untried(ledger, intent)
+      return withoutLastTry(ledger, intent)
     case 'unknown': {
       const counted = { ...ledger, doubtful: ledger.doubtful + 1 }
       return isWanted && isWorthAnotherTry(entry) ? withChanged(counted, entry, intent) : withDoubt(counted, intent)
@@ -270,7 +283,7 @@ export function lookedUp(ledger: Ledger, { entry, isWanted }: LookUp, found: Loo
 }
 
 /** Records that the post is certainly not in the chat. The last try does not count. */
-export function untried(ledger: Ledger, intent: IntentEntry): Ledger {
+export function withoutLastTry(ledger: Ledger, intent: IntentEntry): Ledger {
   // One of its earlier tries may have succeeded.
   if (intent.tries > 1) return withChanged(ledger, intent, { ...intent, tries: intent.tries - 1 })
   return withoutEntry(ledger, intent)
@@ -284,10 +297,10 @@ interface RecoveryOptions {
 }
 
 /** Prepares a ledger after a crash: the results of its open intents are unknown. */
-export function recovered(ledger: Ledger, { isIdempotent, canLookUp }: RecoveryOptions): Ledger {
+export function recoveredLedger(ledger: Ledger, { isIdempotent, canLookUp }: RecoveryOptions): Ledger {
   const open = ledger.entries.filter((entry) => entry.state === 'intent')
   if (open.length === 0) return ledger
-  if (isIdempotent || canLookUp) return open.reduce(unsure, ledger)
+  if (isIdempotent || canLookUp) return open.reduce(withUnsureIntent, ledger)
   const counted = { ...ledger, doubtful: ledger.doubtful + open.length }
   return open.filter((intent) => !isWorthAnotherTry(intent)).reduce(withDoubt, counted)
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '@reply/core'
 import type { Limits } from '../port/limits.ts'
-import { type ChatPace, heeding } from './pace.ts'
+import { type ChatPace, callHeedingLimits } from './pace.ts'
 
 export interface Typing {
   /** Shows or hides the typing notice, with the activity if given. Cheap to call repeatedly. */
@@ -28,23 +28,23 @@ export function createTyping(
   let sent = { doing, at: Number.NEGATIVE_INFINITY }
   let stopTimer = (): void => {}
   let stopListening = (): void => {}
-  return { set }
+  return { set: setTyping }
 
-  function set(on: boolean, now?: string): void {
+  function setTyping(on: boolean, now?: string): void {
     doing = now
     if (on && isOn && typingHasStatus && doing !== sent.doing) return sendSoon()
     if (on === isOn || !show || typingMs === undefined) return
     isOn = on
     stopTimer()
     stopListening()
-    if (on) renew()
-    else send(false)
-    if (on) stopListening = pace.onPosted(restore)
+    if (on) sendAndRenewLater()
+    else sendTyping(false)
+    if (on) stopListening = pace.onPosted(renewAfterPost)
   }
 
   /** The replies of a chat share its notice, so only one of them renews it. */
-  function restore(): boolean {
-    renew()
+  function renewAfterPost(): boolean {
+    sendAndRenewLater()
     return true
   }
 
@@ -52,21 +52,21 @@ export function createTyping(
   function sendSoon(): void {
     const at = sent.doing === undefined ? clock.now() : sent.at + minChangeMs
     stopTimer()
-    stopTimer = clock.after(Math.max(0, at - clock.now()), renew)
+    stopTimer = clock.after(Math.max(0, at - clock.now()), sendAndRenewLater)
   }
 
-  function renew(): void {
+  function sendAndRenewLater(): void {
     stopTimer()
     // Platforms count typing separately from messages, so it only waits while the platform has requested a pause.
     const pauseMs = pace.pausedUntil() - clock.now()
-    if (pauseMs <= 0) send(true)
-    stopTimer = clock.after(pauseMs > 0 ? pauseMs : Math.max(aheadMs, (typingMs ?? 0) - aheadMs), renew)
+    if (pauseMs <= 0) sendTyping(true)
+    stopTimer = clock.after(pauseMs > 0 ? pauseMs : Math.max(aheadMs, (typingMs ?? 0) - aheadMs), sendAndRenewLater)
   }
 
-  function send(on: boolean): void {
+  function sendTyping(on: boolean): void {
     sent = { doing, at: clock.now() }
     const text = on ? doing : undefined
-    heeding(pace, async () => await show?.(on, text)).catch(() => {
+    callHeedingLimits(pace, async () => await show?.(on, text)).catch(() => {
       // The next message shows the progress anyway.
     })
   }

@@ -2,7 +2,7 @@ import type { Clock } from '@reply/core'
 import { pause } from '@reply/core/internal'
 import type { CallKind } from '../port/limits.ts'
 import { PortError } from '../port/port-error.ts'
-import { type ChatPace, heeding } from './pace.ts'
+import { type ChatPace, callHeedingLimits } from './pace.ts'
 
 /** How long a call may wait for its turn. */
 export interface TurnLimits {
@@ -32,15 +32,15 @@ export async function waitForTurn<T>(
     signal?.throwIfAborted()
     if (await hasWaited(pace.readyAt('ask', kind), clock, limits)) continue
     // Enter only now, because entering counts as a call even if none follows.
-    const endCall = pace.isBehind(owner, 'ask') ? undefined : pace.enter(kind)
+    const endCall = pace.isBehind(owner, 'ask') ? undefined : pace.startCall(kind)
     if (!endCall) {
-      if (clock.now() >= until) throw tooLate(limits)
-      await freed(pace, clock, until)
+      if (clock.now() >= until) throw tooLateError(limits)
+      await waitUntilFree(pace, clock, until)
       continue
     }
     let hasPosted = false
     try {
-      const done = await heeding(pace, call, kind)
+      const done = await callHeedingLimits(pace, call, kind)
       hasPosted = kind === undefined || kind === 'post'
       return done
     } finally {
@@ -60,7 +60,7 @@ export async function waitForPause<T>(
   limits: TurnLimits = {},
 ): Promise<T> {
   while (await hasWaited(pace.pausedUntil(), clock, limits)) limits.signal?.throwIfAborted()
-  return await heeding(pace, call)
+  return await callHeedingLimits(pace, call)
 }
 
 /** Waits until `at`. Resolves with false if that has passed. */
@@ -68,18 +68,18 @@ async function hasWaited(at: number, clock: Clock, limits: TurnLimits): Promise<
   const { signal, until = Number.POSITIVE_INFINITY } = limits
   const waitMs = at - clock.now()
   if (waitMs <= 0) return false
-  if (at > until) throw tooLate(limits)
+  if (at > until) throw tooLateError(limits)
   await pause(clock, waitMs, signal)
   return true
 }
 
 /** Resolves when another call has ended, or at `until`. */
-async function freed(pace: ChatPace, clock: Clock, until: number): Promise<void> {
+async function waitUntilFree(pace: ChatPace, clock: Clock, until: number): Promise<void> {
   const free = new AbortController()
   const freeing = new Promise<void>((resolve) => pace.onFree(resolve)).then(() => free.abort())
   await (until === Number.POSITIVE_INFINITY ? freeing : pause(clock, until - clock.now(), free.signal))
 }
 
-function tooLate({ what = 'a call' }: TurnLimits): PortError {
+function tooLateError({ what = 'a call' }: TurnLimits): PortError {
   return new PortError('refused', `${what}: dropped, because the rate limit of the chat would delay it for too long.`)
 }

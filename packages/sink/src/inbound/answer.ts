@@ -1,5 +1,5 @@
 import type { Client, ReplyStream } from '@reply/core'
-import { type AskResult, pick } from '../asks/answering.ts'
+import { type AskResult, takeBestMatch } from '../asks/answering.ts'
 import type { AskInput } from '../asks/asks.ts'
 import type { Sink } from '../sink.ts'
 import { texts as defaultTexts, type Texts } from '../texts.ts'
@@ -52,15 +52,15 @@ export function answerWith(options: AnswerOptions): (inbound: Inbound) => Promis
       return targets.length > 0
     }
     if (inbound.type === 'press' && inbound.isForeign) return false
-    const input = inputOf(inbound)
+    const input = askInputOf(inbound)
     const found = await Promise.all(running(inbound).map(({ sink }) => sink.findAsks(input, inbound.actor)))
-    const taken = pick(found.flat(), texts)
+    const taken = takeBestMatch(found.flat(), texts)
     if (taken?.type === 'form' && inbound.type === 'press') {
       await inbound.open?.(taken.form)
       return true
     }
     if (taken) {
-      const result = await settle(taken, inbound)
+      const result = await sendAnswerToServer(taken, inbound)
       if (result.isConversation) return false
       // The asking message shows a typed answer. Errors, and presses that are not shown as messages, need a reply.
       const isUnseen = inbound.type === 'press' && !inbound.isMessage
@@ -73,7 +73,7 @@ export function answerWith(options: AnswerOptions): (inbound: Inbound) => Promis
     return true
   }
 
-  async function settle(
+  async function sendAnswerToServer(
     taken: AskResult,
     inbound: Inbound,
   ): Promise<{ readonly text?: string; readonly isError?: true; readonly isConversation?: true }> {
@@ -97,7 +97,7 @@ export function answerWith(options: AnswerOptions): (inbound: Inbound) => Promis
     } catch (error) {
       taken.undo()
       if (isResolved(error) && taken.mayBeConversation) return { isConversation: true }
-      return { text: reasonOf(error), isError: true }
+      return { text: errorText(error), isError: true }
     }
   }
 
@@ -106,13 +106,13 @@ export function answerWith(options: AnswerOptions): (inbound: Inbound) => Promis
   }
 
   /** An ask that was already resolved elsewhere gets the sink's text in place of the server's. */
-  function reasonOf(error: unknown): string {
+  function errorText(error: unknown): string {
     if (!(error instanceof Error)) return String(error)
     return isResolved(error) ? texts.alreadyResolved : error.message
   }
 }
 
-function inputOf(inbound: Exclude<Inbound, { type: 'stop' }>): AskInput {
+function askInputOf(inbound: Exclude<Inbound, { type: 'stop' }>): AskInput {
   const { chat } = inbound
   if (inbound.type === 'press')
     return { token: inbound.token, messageRef: inbound.messageRef, values: inbound.values, chat }

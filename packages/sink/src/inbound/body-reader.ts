@@ -29,8 +29,8 @@ interface BodyListener {
 
 interface OpenBody {
   /** The number of bytes that it reserves. */
-  readonly held: () => number
-  readonly drop: () => void
+  readonly reservedBytes: () => number
+  readonly refuse: () => void
 }
 
 /** The initial buffer of a body, in bytes. Most requests of platforms are smaller. */
@@ -39,31 +39,31 @@ const firstBytes = 4096
 export function createBodyReader({ maxBytes, maxUnverifiedBytes, bodyMs, clock }: BodyLimits): BodyReader {
   const open = new Set<OpenBody>()
   /** Bytes that all open bodies reserve. */
-  let held = 0
+  let reservedInAll = 0
   return (source) =>
     new Promise((resolve, reject) => {
       /** One growing buffer. A list of one-byte pieces would take a hundred times their size. */
       let bytes = new Uint8Array(0)
       let length = 0
       let isOver = false
-      const body: OpenBody = { held: () => bytes.length, drop: () => finish(503) }
+      const body: OpenBody = { reservedBytes: () => bytes.length, refuse: () => finishWith(503) }
       open.add(body)
-      const stopTimer = clock.after(bodyMs, () => finish(408))
+      const stopTimer = clock.after(bodyMs, () => finishWith(408))
       let stop = (): void => {}
       const listener: BodyListener = {
         data: (piece) => {
           if (isOver) return
           const needed = length + piece.length
-          if (needed > maxBytes) return finish(413)
-          if (needed > bytes.length) grow(needed)
+          if (needed > maxBytes) return finishWith(413)
+          if (needed > bytes.length) growBuffer(needed)
           bytes.set(piece, length)
           length = needed
-          if (held > maxUnverifiedBytes) makeRoom()
+          if (reservedInAll > maxUnverifiedBytes) makeRoom()
         },
-        end: () => finish(bytes.subarray(0, length)),
+        end: () => finishWith(bytes.subarray(0, length)),
         fail: (error) => {
           if (isOver) return
-          close()
+          releaseBody()
           reject(error)
         },
       }
@@ -73,23 +73,23 @@ export function createBodyReader({ maxBytes, maxUnverifiedBytes, bodyMs, clock }
         listener.fail(error)
       }
 
-      function grow(needed: number): void {
+      function growBuffer(needed: number): void {
         const larger = new Uint8Array(Math.min(maxBytes, Math.max(needed, bytes.length * 2, firstBytes)))
         larger.set(bytes.subarray(0, length))
-        held += larger.length - bytes.length
+        reservedInAll += larger.length - bytes.length
         bytes = larger
       }
 
-      function finish(result: BodyRead): void {
+      function finishWith(result: BodyRead): void {
         if (isOver) return
-        close()
+        releaseBody()
         resolve(result)
       }
 
-      function close(): void {
+      function releaseBody(): void {
         isOver = true
         open.delete(body)
-        held -= bytes.length
+        reservedInAll -= bytes.length
         stopTimer()
         stop()
       }
@@ -97,9 +97,9 @@ export function createBodyReader({ maxBytes, maxUnverifiedBytes, bodyMs, clock }
 
   /** Drops the largest bodies first, so that the platform's small requests get through a flood. */
   function makeRoom(): void {
-    for (const body of [...open].sort((a, b) => b.held() - a.held())) {
-      if (held <= maxUnverifiedBytes) return
-      body.drop()
+    for (const body of [...open].sort((a, b) => b.reservedBytes() - a.reservedBytes())) {
+      if (reservedInAll <= maxUnverifiedBytes) return
+      body.refuse()
     }
   }
 }

@@ -32,10 +32,10 @@ export async function downloadFile(request: FileRequest): Promise<Uint8Array> {
     clock,
     toPortError: createToPortError(platform, () => undefined),
   }
-  return await callPlatform(async (aborted) => await read(request, aborted), options)
+  return await callPlatform(async (aborted) => await fetchBounded(request, aborted), options)
 }
 
-async function read(
+async function fetchBounded(
   { url, headers, what, platform, cure = '', maxBytes }: FileRequest,
   signal: AbortSignal,
 ): Promise<Uint8Array> {
@@ -49,19 +49,19 @@ async function read(
   let length = Number(response.headers.get('content-length') ?? 0)
   if (length > maxBytes) {
     await response.body.cancel()
-    throw tooLong(what, maxBytes)
+    throw tooLargeError(what, maxBytes)
   }
   length = 0
   for await (const chunk of response.body) {
     length += chunk.length
     // Leaving the loop cancels the download.
-    if (length > maxBytes) throw tooLong(what, maxBytes)
+    if (length > maxBytes) throw tooLargeError(what, maxBytes)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)
 }
 
 /** The error for a file that is larger than allowed. */
-export function tooLong(what: string, maxBytes: number): PortError {
+export function tooLargeError(what: string, maxBytes: number): PortError {
   return new PortError('too-long', `${what} is too large: it has more than ${maxBytes} bytes.`)
 }

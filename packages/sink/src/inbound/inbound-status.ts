@@ -54,7 +54,7 @@ export function createInboundMonitor(options: {
     failures = 0
     since = undefined
     receivingSince ??= clock.now()
-    report('', { status: 'receiving' })
+    reportIfNew('', { status: 'receiving' })
   }
 
   function failed(error: Error): number {
@@ -76,10 +76,10 @@ export function createInboundMonitor(options: {
   }
 
   function reportFailure({ message }: Error, at: number): void {
-    report(message, { status: 'disconnected', since: at, reason: message })
+    reportIfNew(message, { status: 'disconnected', since: at, reason: message })
   }
 
-  function report(reason: string, status: InboundStatus): void {
+  function reportIfNew(reason: string, status: InboundStatus): void {
     if (reason === reported) return
     reported = reason
     try {

@@ -1,6 +1,6 @@
 import type { Clock } from '@reply/core'
 import { pause } from '@reply/core/internal'
-import { type ChatPace, heeding, pacerOf } from '../deliver/pace.ts'
+import { type ChatPace, callHeedingLimits, pacerOf } from '../deliver/pace.ts'
 import { toPortError } from '../deliver/perform.ts'
 import { waitForTurn } from '../deliver/wait-for-turn.ts'
 import { type Slice, split } from '../markdown/split.ts'
@@ -13,7 +13,7 @@ import { clip } from '../view/format.ts'
 import type { BridgeConnection, Note } from './bridge-channel.ts'
 
 /** The client whose limits the notes share, and how it writes in a chat. */
-export interface NotesOptions {
+export interface NotesTarget {
   /** The platform's client, as the channel's sinks know it. */
   readonly client: object
   /** The port and the renderer for a chat. */
@@ -44,24 +44,24 @@ export function createNotes({
   client,
   writerOf,
   clock,
-}: NotesOptions): Pick<BridgeConnection, 'post' | 'edit' | 'typing'> {
+}: NotesTarget): Pick<BridgeConnection, 'post' | 'edit' | 'typing'> {
   return { post, edit, typing }
 
   async function post(note: Note): Promise<readonly MessageRef[]> {
-    const { chat, replyTo, silent = false, signal = neverAborted() } = note
-    const { port, render } = wellFormed(note)
+    const { chat, replyTo, silent = false, signal = newSignal() } = note
+    const { port, render } = writerFor(note)
     const refs: MessageRef[] = []
-    let most = mostOf(port, note)
+    let most = maxLengthOf(port, note)
     let at: Pick<Slice, 'to' | 'open'> = { to: 0, open: undefined }
     do {
       const slice = note.isPlain
         ? plainSlice(note.text, most, at.to)
-        : firstSlice(note.text, { port, render, most, at })
+        : markdownSlice(note.text, { port, render, most, at })
       const isLast = note.text.slice(slice.to).trim() === ''
-      const bubble = bubbleOf(slice.source.trim(), isLast ? note : { ...note, buttons: [] }, { port, render })
-      const posting = { chat, silent, signal, key: keyOf(), ...(refs.length === 0 && { replyTo }) }
+      const bubble = noteBubble(slice.source.trim(), isLast ? note : { ...note, buttons: [] }, { port, render })
+      const posting = { chat, silent, signal, key: newKey(), ...(refs.length === 0 && { replyTo }) }
       try {
-        refs.push(await repeated(note, bubble, (one) => port.post(one, posting), 'post'))
+        refs.push(await callWithRetries(note, bubble, (one) => port.post(one, posting), 'post'))
       } catch (error) {
         most >>= 1
         if (most < leastLength || toPortError(error).type !== 'too-long') throw error
@@ -74,18 +74,18 @@ export function createNotes({
   }
 
   async function edit(ref: MessageRef, note: Note): Promise<void> {
-    const { chat, signal = neverAborted() } = note
-    const { port, render } = wellFormed(note)
+    const { chat, signal = newSignal() } = note
+    const { port, render } = writerFor(note)
     if (!port.edit || !port.limits.edits)
       throw new PortError('refused', 'This channel cannot edit messages. Post a new one.')
-    const bubble = bubbleOf(note.text, note, { port, render })
-    if (bubble.length > mostOf(port, note))
+    const bubble = noteBubble(note.text, note, { port, render })
+    if (bubble.length > maxLengthOf(port, note))
       throw new PortError(
         'too-long',
-        `The text is too long for one message: ${bubble.length}, at most ${mostOf(port, note)}.`,
+        `The text is too long for one message: ${bubble.length}, at most ${maxLengthOf(port, note)}.`,
       )
     // Edits are idempotent.
-    await repeated(note, bubble, async (one) => await port.edit?.(ref, one, { chat, signal }), 'edit')
+    await callWithRetries(note, bubble, async (one) => await port.edit?.(ref, one, { chat, signal }), 'edit')
   }
 
   async function typing(chat: Chat): Promise<void> {
@@ -93,10 +93,10 @@ export function createNotes({
     const pace = paceOf(chat, port)
     if (!port.typing || pace.pausedUntil() > clock.now()) return
     // Errors are ignored: the next message shows the activity anyway.
-    await heeding(pace, async () => await port.typing?.(true, { chat, signal: neverAborted() })).catch(() => {})
+    await callHeedingLimits(pace, async () => await port.typing?.(true, { chat, signal: newSignal() })).catch(() => {})
   }
 
-  function wellFormed({ chat, isPlain }: Note): NoteWriter {
+  function writerFor({ chat, isPlain }: Note): NoteWriter {
     const { port, render } = writerOf(chat)
     return { port: wellFormedPort(port), render: isPlain ? unformatted : render }
   }
@@ -106,7 +106,7 @@ export function createNotes({
   }
 
   /** Retries a call that had no effect or is idempotent, until the note expires. */
-  async function repeated<T>(
+  async function callWithRetries<T>(
     { chat, signal, until = clock.now() + noteMs }: Note,
     given: Bubble,
     make: (bubble: Bubble) => Promise<T>,
@@ -140,12 +140,12 @@ export function createNotes({
 }
 
 /** A new idempotency key, which may have 32 characters. */
-function keyOf(): string {
+function newKey(): string {
   return crypto.randomUUID().replaceAll('-', '')
 }
 
 /** The maximum length of a message of the note. */
-function mostOf({ limits }: ChannelPort, { buttons = [] }: Note): number {
+function maxLengthOf({ limits }: ChannelPort, { buttons = [] }: Note): number {
   const { maxLength, buttons: allowed } = limits
   return buttons.length === 0 ? maxLength : Math.min(maxLength, allowed?.maxLength ?? maxLength)
 }
@@ -155,7 +155,7 @@ interface Cutting extends NoteWriter {
   readonly at: Pick<Slice, 'to' | 'open'>
 }
 
-function firstSlice(text: string, { port, render, most, at }: Cutting): Slice {
+function markdownSlice(text: string, { port, render, most, at }: Cutting): Slice {
   const measure = (source: string): number => render(source).length
   const options = { maxLength: most, measure, escapable: port.limits.escapable, from: at.to, open: at.open }
   const [slice] = text.trim() === '' ? [] : split(text, options)
@@ -175,13 +175,13 @@ function plainSlice(text: string, most: number, from: number): Slice {
 /** Keeps the text as it is. */
 const unformatted: Render = (source) => ({ text: source, plain: source, length: source.length })
 
-function bubbleOf(source: string, { buttons = [], isPlain = false }: Note, { port, render }: NoteWriter): Bubble {
+function noteBubble(source: string, { buttons = [], isPlain = false }: Note, { port, render }: NoteWriter): Bubble {
   const { buttons: allowed } = port.limits
-  return { ...render(source), source, isPlain, buttons: allowed ? rowsOf(buttons, allowed) : [] }
+  return { ...render(source), source, isPlain, buttons: allowed ? wrappedRows(buttons, allowed) : [] }
 }
 
 /** Wraps rows that have more buttons than the platform allows. */
-function rowsOf(
+function wrappedRows(
   rows: readonly (readonly Button[])[],
   { perRow, rows: most, label, data }: ButtonLimits,
 ): readonly (readonly Button[])[] {
@@ -199,6 +199,6 @@ function rowsOf(
 }
 
 /** A new signal for each call. Node warns about a shared one with many listeners. */
-function neverAborted(): AbortSignal {
+function newSignal(): AbortSignal {
   return new AbortController().signal
 }

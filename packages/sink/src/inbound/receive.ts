@@ -116,7 +116,9 @@ export function createInboundReceiver<Failure extends Error>(
   function receive(...[id, make]: Parameters<InboundReceiver['receive']>): ReturnType<InboundReceiver['receive']> {
     if (seen.has(id)) return undefined
     const added = seen.add(id)
-    const result = added ? added.then(async (isNew) => (isNew ? await passOn(make) : 'repeat')) : passOn(make)
+    const result = added
+      ? added.then(async (isNew) => (isNew ? await passOnWithinTime(make) : 'repeat'))
+      : passOnWithinTime(make)
     void open.add(
       result.then((received) => {
         if (received === 'not-taken') seen.drop(id)
@@ -125,22 +127,22 @@ export function createInboundReceiver<Failure extends Error>(
     return result
   }
 
-  async function passOn(make: Parameters<InboundReceiver['receive']>[1]): Promise<Received> {
-    const begun = await atMost(begin(make))
+  async function passOnWithinTime(make: Parameters<InboundReceiver['receive']>[1]): Promise<Received> {
+    const begun = await waitForHandler(startHandling(make))
     return (await begun?.ended) ?? 'handled'
   }
 
   /** A press and a Stop don't wait for earlier texts, because a handler may be waiting for them. */
-  async function begin(
+  async function startHandling(
     make: Parameters<InboundReceiver['receive']>[1],
   ): Promise<{ readonly ended: Promise<Received | undefined> } | undefined> {
     const inbound = await make()
     if (!inbound || (!onlyFiles && hasOnlyFiles(inbound))) return undefined
-    const handle = async (): Promise<Received | undefined> => await atMost(deliver(inbound))
-    return { ended: inbound.type === 'text' ? turns.take(inbound.chat, handle) : handle() }
+    const handle = async (): Promise<Received | undefined> => await waitForHandler(callHost(inbound))
+    return { ended: inbound.type === 'text' ? turns.runInTurn(inbound.chat, handle) : handle() }
   }
 
-  async function deliver(inbound: Inbound): Promise<Received> {
+  async function callHost(inbound: Inbound): Promise<Received> {
     const answer = inbound.type === 'press' && !inbound.isForeign ? inbound.answer : async () => {}
     const stop = clock.after(pressMs, () => void answer())
     try {
@@ -158,7 +160,7 @@ export function createInboundReceiver<Failure extends Error>(
   }
 
   /** A slow handler keeps running beside the next inbounds, because it may be waiting for one of them. */
-  async function atMost<T>(handled: Promise<T>): Promise<T | undefined> {
+  async function waitForHandler<T>(handled: Promise<T>): Promise<T | undefined> {
     let stop = (): void => {}
     const passed = new Promise<undefined>((resolve) => {
       stop = clock.after(handleMs, () => resolve(undefined))
@@ -176,14 +178,14 @@ export function createInboundReceiver<Failure extends Error>(
     return answerOnce(async (text) => {
       const make = text ? (signal: AbortSignal) => send(wellFormed(text), signal) : confirm
       const until = isMessage ? clock.now() + answerMs : arrivedAt + pressMs
-      const call = { what: whatOf(about), timeoutMs, clock, toPortError }
+      const call = { what: answerCallName(about), timeoutMs, clock, toPortError }
       if (make) await sendAnswer(make, { ...call, pace, isMessage, until })
     }, failureReporter(about))
   }
 
   function failureReporter(about: InboundPlace): (error: unknown) => void {
     return (error) => {
-      const cause = toPortError(error, whatOf(about))
+      const cause = toPortError(error, answerCallName(about))
       onError(new Failure('answer', cause.message, { cause }))
     }
   }
@@ -193,7 +195,7 @@ function hasOnlyFiles(inbound: Inbound): boolean {
   return inbound.type === 'text' && inbound.files !== undefined && inbound.text.trim() === ''
 }
 
-function whatOf({ type, chat }: InboundPlace): string {
+function answerCallName({ type, chat }: InboundPlace): string {
   return `answering a ${type} in chat ${chat.id}`
 }
 
@@ -248,14 +250,14 @@ export async function sendAnswer(
 /** Runs the tasks of one chat and thread one after the other, and different chats in parallel. */
 interface Turns {
   /** Runs the task when the chat's earlier ones have ended. A task must not reject. */
-  take<T>(chat: Pick<Chat, 'id' | 'thread'>, task: () => Promise<T>): Promise<T>
+  runInTurn<T>(chat: Pick<Chat, 'id' | 'thread'>, task: () => Promise<T>): Promise<T>
 }
 
 function createTurns(): Turns {
   const last = new Map<string, Promise<unknown>>()
-  return { take }
+  return { runInTurn }
 
-  function take<T>({ id, thread }: Pick<Chat, 'id' | 'thread'>, task: () => Promise<T>): Promise<T> {
+  function runInTurn<T>({ id, thread }: Pick<Chat, 'id' | 'thread'>, task: () => Promise<T>): Promise<T> {
     const key = JSON.stringify([id, thread])
     const before = last.get(key)
     const turn = before ? before.then(task) : task()

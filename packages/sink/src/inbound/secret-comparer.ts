@@ -5,10 +5,10 @@ import { createHash, timingSafeEqual } from 'node:crypto'
  * lengths.
  */
 export function secretComparer(secret: string): (given: string) => boolean {
-  const expected = digest(secret)
-  return (given) => timingSafeEqual(digest(given), expected)
+  const expected = sha256Of(secret)
+  return (given) => timingSafeEqual(sha256Of(given), expected)
 }
 
-function digest(text: string): Buffer {
+function sha256Of(text: string): Buffer {
   return createHash('sha256').update(text).digest()
 }

@@ -33,9 +33,9 @@ const ageMs = 172_800_000
 
 export function createSeen({ store, key, clock, onError }: SeenOptions): Seen {
   let known = new Map<string, number>()
-  let earlier: Promise<ReadonlySet<string>> | undefined
-  let last = Promise.resolve()
-  let next: Promise<void> | undefined
+  let storedIDs: Promise<ReadonlySet<string>> | undefined
+  let lastWrite = Promise.resolve()
+  let nextWrite: Promise<void> | undefined
   let isReported = false
   return { has, add, drop }
 
@@ -49,26 +49,26 @@ export function createSeen({ store, key, clock, onError }: SeenOptions): Seen {
     known.set(id, clock.now())
     const [oldest] = known.size > most ? known.keys() : []
     if (oldest !== undefined) known.delete(oldest)
-    return store && admit(id, store)
+    return store && addUnlessStored(id, store)
   }
 
   function drop(id: string): void {
     known.delete(id)
-    if (store) void save(store)
+    if (store) void scheduleWrite(store)
   }
 
-  async function admit(id: string, from: LedgerStore): Promise<boolean> {
-    earlier ??= load(from)
-    if ((await earlier).has(id)) return false
-    await save(from)
+  async function addUnlessStored(id: string, from: LedgerStore): Promise<boolean> {
+    storedIDs ??= loadStoredIDs(from)
+    if ((await storedIDs).has(id)) return false
+    await scheduleWrite(from)
     return true
   }
 
-  async function load(from: LedgerStore): Promise<ReadonlySet<string>> {
+  async function loadStoredIDs(from: LedgerStore): Promise<ReadonlySet<string>> {
     try {
       const text = await from.read(key)
       const ids = text === undefined ? [] : readIds(text).filter(([, at]) => !isOld(at))
-      keep([...ids.filter(([id]) => !known.has(id)), ...known])
+      keepNewest([...ids.filter(([id]) => !known.has(id)), ...known])
       return new Set(ids.map(([id]) => id))
     } catch (cause) {
       onError(`The ids in ${key} could not be read. Inbounds that the platform repeats may be handled twice.`, cause)
@@ -77,14 +77,14 @@ export function createSeen({ store, key, clock, onError }: SeenOptions): Seen {
   }
 
   /** Calls share a write that has not started yet. */
-  function save(to: LedgerStore): Promise<void> {
-    next ??= last.then(() => write(to))
-    last = next
-    return next
+  function scheduleWrite(to: LedgerStore): Promise<void> {
+    nextWrite ??= lastWrite.then(() => writeOrReport(to))
+    lastWrite = nextWrite
+    return nextWrite
   }
 
-  async function write(to: LedgerStore): Promise<void> {
-    next = undefined
+  async function writeOrReport(to: LedgerStore): Promise<void> {
+    nextWrite = undefined
     try {
       await to.write(key, writeIds([...known].filter(([, at]) => !isOld(at))))
       isReported = false
@@ -95,7 +95,7 @@ export function createSeen({ store, key, clock, onError }: SeenOptions): Seen {
     }
   }
 
-  function keep(ids: InboundIds): void {
+  function keepNewest(ids: InboundIds): void {
     known = new Map(ids.filter(([, at]) => !isOld(at)).slice(-most))
   }
 

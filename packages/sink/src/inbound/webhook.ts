@@ -86,7 +86,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
 
   function listener(request: IncomingMessage, response: ServerResponse): void {
     const { method = '', url, headers } = request
-    answer({ method, url, headers }, nodeBody(request)).then(
+    respond({ method, url, headers }, nodeBody(request)).then(
       ({ status, body }) => {
         // Closes the connection rather than reading the rest of the body.
         const close = status < 300 ? {} : { connection: 'close' }
@@ -100,12 +100,12 @@ export function createWebhook(options: WebhookOptions): Webhook {
   async function fetch(request: Request): Promise<Response> {
     const { pathname, search } = new URL(request.url)
     const head = { method: request.method, url: pathname + search, headers: Object.fromEntries(request.headers) }
-    const { status, body } = await answer(head, request.body ? webBody(request.body) : undefined)
+    const { status, body } = await respond(head, request.body ? webBody(request.body) : undefined)
     return new Response(body?.text ?? null, { status, headers: body ? { 'content-type': body.type } : {} })
   }
 
   /** Without a `source`, the body is empty. */
-  async function answer(head: WebhookHead, source: BodySource | undefined): Promise<WebhookAnswer> {
+  async function respond(head: WebhookHead, source: BodySource | undefined): Promise<WebhookAnswer> {
     const refused = refuse(head)
     if (refused) return refused
     const body = source ? await read(source) : new Uint8Array()
@@ -140,13 +140,13 @@ export interface WebhookRoutes {
 /** Creates a channel's routes. Without a webhook, each throws the error that `missing` returns. */
 export function webhookRoutes(webhook: Webhook | undefined, missing: () => Error): WebhookRoutes {
   return {
-    refuse: (head) => secured().refuse(head),
-    webhook: async (request) => await secured().take(request),
-    listener: (request, response) => secured().listener(request, response),
-    fetch: async (request) => await secured().fetch(request),
+    refuse: (head) => requireWebhook().refuse(head),
+    webhook: async (request) => await requireWebhook().take(request),
+    listener: (request, response) => requireWebhook().listener(request, response),
+    fetch: async (request) => await requireWebhook().fetch(request),
   }
 
-  function secured(): Webhook {
+  function requireWebhook(): Webhook {
     if (webhook) return webhook
     throw missing()
   }

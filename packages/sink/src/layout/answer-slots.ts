@@ -12,9 +12,9 @@ import { hasStatusBelow, type PostedAnswer, postedAnswer } from './posted-answer
 import { keptSlot, type LayoutOptions, type Slot, sealedSlot, slotOf } from './slot.ts'
 
 /** Caches how growing texts were cut, so that only new text is cut. */
-const cut = createGrowingSplit()
+const cutGrowing = createGrowingSplit()
 
-export interface AnswerOptions extends LayoutOptions {
+export interface AnswerLayoutOptions extends LayoutOptions {
   /** The answer is the last card, apart from a status and notes on its end that are not posted yet. */
   readonly isTail: boolean
 }
@@ -26,7 +26,7 @@ export interface AnswerOptions extends LayoutOptions {
  * 2. The text below them is cut into slices that each fit a message; all but the last are complete.
  * 3. If a posted message shows another text and can't be edited, the whole answer is posted once more when it is final.
  */
-export function answerSlots(given: AnswerCard, options: AnswerOptions): readonly Slot[] {
+export function answerSlots(given: AnswerCard, options: AnswerLayoutOptions): readonly Slot[] {
   // The end of growing text is often taken back: white space, and half a pair of backticks by `closeMarkdown`. The other
   // half of a surrogate pair comes with the next delta.
   const card = given.isOpen ? { ...given, source: withoutHalf(given.source).trimEnd() } : given
@@ -40,7 +40,7 @@ export function answerSlots(given: AnswerCard, options: AnswerOptions): readonly
 
 /** Posted below the wrong messages, with a label that says so. */
 function correctionFor(card: AnswerCard, { texts }: LayoutOptions): AnswerCard {
-  return { ...card, key: correctionOf(card.key), source: labelled(texts.correction, card.source) }
+  return { ...card, key: correctionOf(card.key), source: withLabel(texts.correction, card.source) }
 }
 
 /** A message that keeps its slice of the text. It loses the status below its text, which has moved on. */
@@ -69,16 +69,16 @@ interface PlacedSlice {
 function slicesBelow(
   { from, nextIndex }: PostedAnswer,
   card: AnswerCard,
-  options: AnswerOptions,
+  options: AnswerLayoutOptions,
 ): readonly PlacedSlice[] {
   const { ledger, limits, render, streaming, isTail } = options
   const maxLength = maxLengthOf(card, options)
-  const slices = cut(card.source, {
+  const slices = cutGrowing(card.source, {
     from,
     open: () => openBlocksOf(card.source.slice(0, from)),
     maxLength,
     escapable: limits.escapable,
-    measure: (text) => lengthOf(text, maxLength, options),
+    measure: (text) => renderedLength(text, maxLength, options),
     measuredBy: [render, limits.maxLength, streaming?.stream],
   })
   const posted = entriesByKey(ledger)
@@ -92,7 +92,11 @@ function slicesBelow(
   })
 }
 
-function slotOfSlice({ slice, key, isLast, isContinued }: PlacedSlice, card: AnswerCard, options: AnswerOptions): Slot {
+function slotOfSlice(
+  { slice, key, isLast, isContinued }: PlacedSlice,
+  card: AnswerCard,
+  options: AnswerLayoutOptions,
+): Slot {
   const { mode, streaming, isTail } = options
   const isGrowing = card.isOpen && isLast
   // A stream shows text as it comes; an edited message shows valid Markdown at any time.
@@ -101,7 +105,7 @@ function slotOfSlice({ slice, key, isLast, isContinued }: PlacedSlice, card: Ans
   const text = (): string => slice.source.trim()
   const dressed = (): string =>
     `${isContinued ? continuedLabel(options) : ''}${isClosedEarly ? closeMarkdown(slice.source.trimEnd()) : text()}`
-  const fitting = (source: string): string => (fits(source, card, options) ? source : text())
+  const fitting = (source: string): string => (fitsMessage(source, card, options) ? source : text())
   const slot = isComplete
     ? sealedSlot(slice, { card, key, source: text }, options)
     : slotOf(card, key, fitting(dressed()), options)
@@ -116,25 +120,25 @@ function slotOfSlice({ slice, key, isLast, isContinued }: PlacedSlice, card: Ans
 }
 
 function continuedLabel({ texts }: LayoutOptions): string {
-  return labelled(texts.continued, '')
+  return withLabel(texts.continued, '')
 }
 
 /** The text below a label of ours. Without words there is only the text. */
-function labelled(label: string, text: string): string {
+function withLabel(label: string, text: string): string {
   return label.trim() === '' ? text : `*${label}*\n\n${text}`
 }
 
 /** A label or a closing mark may be too much for a text that fits alone. */
-function fits(source: string, card: AnswerCard, options: LayoutOptions): boolean {
+function fitsMessage(source: string, card: AnswerCard, options: LayoutOptions): boolean {
   const most = maxLengthOf(card, options)
-  return lengthOf(source, most, options) <= most
+  return renderedLength(source, most, options) <= most
 }
 
 /** The rendered length of a text, for a message and a stream alike. */
-function lengthOf(text: string, maxLength: number, { render, streaming }: LayoutOptions): number {
+function renderedLength(text: string, maxLength: number, { render, streaming }: LayoutOptions): number {
   const rendered = render(text)
   if (!streaming) return rendered.length
-  return Math.max(rendered.length, streamLength(rendered.text, streaming.stream, maxLength))
+  return Math.max(rendered.length, scaledStreamLength(rendered.text, streaming.stream, maxLength))
 }
 
 /** The most that a slice may measure. */
@@ -147,6 +151,6 @@ function maxLengthOf(
 }
 
 /** The length of a text scaled to the message's units, so that a slice fits both a message and a stream. */
-function streamLength(text: string, { maxLength, measure }: AppendStream, most: number): number {
+function scaledStreamLength(text: string, { maxLength, measure }: AppendStream, most: number): number {
   return Math.ceil((measure(text) / maxLength) * most)
 }

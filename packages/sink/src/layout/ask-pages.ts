@@ -13,7 +13,7 @@ export interface AskPages {
   readonly isWhole: boolean
 }
 
-export interface PagesOptions {
+export interface PageLimits {
   /** The rendered length of a text. */
   readonly measure: (source: string) => number
   /** The length of a message, and of the last one, which has the buttons. */
@@ -31,32 +31,32 @@ const footLength = 240
 type Block = AskContent['details'][number]
 
 /** Every detail verbatim: in messages, else in a file, else not at all. Pure. */
-export function pagesOf({ head, details, documentLength }: AskContent, options: PagesOptions): AskPages {
+export function pagesOf({ head, details, documentLength }: AskContent, options: PageLimits): AskPages {
   const isLong = ({ format, text }: Block): boolean =>
     format === 'diff' && documentLength !== undefined && text.length > documentLength
   const long = details.filter(isLong)
   const rest = details.filter((detail) => !isLong(detail))
-  const some: Headed = long.length > 0 ? withFile(head, long, options) : { head }
-  const pages = cut(some.head, rest, options)
+  const some: HeadWithFile = long.length > 0 ? headWithFile(head, long, options) : { head }
+  const pages = cutIntoPages(some.head, rest, options)
   if (pages) return { file: some.file, pages, isWhole: true }
   if (documentLength === undefined) return { pages: [head], isWhole: false }
-  const all = withFile(head, details, options)
+  const all = headWithFile(head, details, options)
   return { file: all.file, pages: [all.head], isWhole: true }
 }
 
-interface Headed {
+interface HeadWithFile {
   readonly head: string
   readonly file?: Attachment | undefined
 }
 
-export function lengthOfFoot(maxLength: number): number {
+export function reservedFootLength(maxLength: number): number {
   return Math.min(footLength, maxLength >> 1)
 }
 
-function withFile(head: string, details: readonly Block[], { texts }: PagesOptions): Headed {
+function headWithFile(head: string, details: readonly Block[], { texts }: PageLimits): HeadWithFile {
   const [only] = details
   const isOne = details.length === 1 && only !== undefined
-  const text = isOne ? only.text : details.map(plainOf).join('\n\n')
+  const text = isOne ? only.text : details.map(fileTextOf).join('\n\n')
   const name = isOne && only.format === 'diff' ? 'request.diff' : 'request.txt'
   const caption = texts.file(name, text.trimEnd().split('\n').length)
   const file = { name, text: `${text}\n`, caption }
@@ -64,15 +64,15 @@ function withFile(head: string, details: readonly Block[], { texts }: PagesOptio
 }
 
 /** A detail as it is written in a file. */
-function plainOf(detail: Block): string {
+function fileTextOf(detail: Block): string {
   return detail.format === 'note' || detail.label === '' ? detail.text : `${detail.label}\n\n${detail.text}`
 }
 
 /** Undefined if it takes too many messages or does not fit at all. */
-function cut(
+function cutIntoPages(
   head: string,
   details: readonly Block[],
-  { measure, maxLength, lastLength, texts }: PagesOptions,
+  { measure, maxLength, lastLength, texts }: PageLimits,
 ): readonly string[] | undefined {
   const most = mostPages * maxLength
   if (details.reduce((sum, { text }) => sum + text.length, head.length) > most || measure(head) > maxLength) return
@@ -85,10 +85,10 @@ function cut(
     do {
       const isMidLine = from > 0 && text.charAt(from - 1) !== '\n'
       const title = from === 0 ? label : texts.goesOn(label, isMidLine)
-      const written = (to: number): string => joined(page, block(title, text.slice(from, to), language))
+      const written = (to: number): string => joinedParagraphs(page, codeBlockOf(title, text.slice(from, to), language))
       // Rendered text takes at least half of its UTF-16 units: a surrogate pair may count as one.
       const fits = (to: number): boolean => to - from <= 2 * maxLength && measure(written(to)) <= maxLength
-      const to = fits(text.length) ? text.length : furthest(text, from, { fits, used: page.length, maxLength })
+      const to = fits(text.length) ? text.length : furthestCut(text, from, { fits, used: page.length, maxLength })
       if (to > from || text === '') {
         page = written(to)
         from = to
@@ -101,15 +101,15 @@ function cut(
   }
   // A note stands above the buttons: below the last detail, else in a message of its own.
   const notes = details.flatMap(({ format, text }) => (format === 'note' ? [text] : []))
-  const isLast = (text: string): boolean => measure(text) + lengthOfFoot(lastLength) <= lastLength
-  const whole = notes.reduce(joined, page)
+  const isLast = (text: string): boolean => measure(text) + reservedFootLength(lastLength) <= lastLength
+  const whole = notes.reduce(joinedParagraphs, page)
   if (isLast(whole)) return [...done, whole]
-  const last = [notes.reduce(joined, head), ...notes].find(isLast) ?? (notes.length === 0 ? head : undefined)
+  const last = [notes.reduce(joinedParagraphs, head), ...notes].find(isLast) ?? (notes.length === 0 ? head : undefined)
   return last === undefined || done.length + 2 > mostPages ? undefined : [...done, page, last]
 }
 
 /** As many whole lines as fit. Of a line too long for any message, as much as fits. */
-function furthest(
+function furthestCut(
   text: string,
   from: number,
   { fits, used, maxLength }: { fits: (to: number) => boolean; used: number; maxLength: number },
@@ -118,19 +118,19 @@ function furthest(
   const ends = [...window.matchAll(/\n/g)].map(({ index }) => from + index + 1)
   const room = from + maxLength - used
   const likely = ends.filter((end) => end <= room).length
-  const lines = mostOf(ends.length, likely, (count) => fits(ends[count - 1] ?? from))
+  const lines = greatestFitting(ends.length, likely, (count) => fits(ends[count - 1] ?? from))
   if (lines > 0) return ends[lines - 1] ?? from
-  const units = mostOf(window.length, room - from, (count) => fits(from + count))
+  const units = greatestFitting(window.length, room - from, (count) => fits(from + count))
   // The next message has more room.
   if (used > 0 && units < maxLength / 2) return from
-  return from + (isHalf(text, from + units) ? units - 1 : units)
+  return from + (isInSurrogatePair(text, from + units) ? units - 1 : units)
 }
 
 /**
  * The greatest count up to `most` that fits; any smaller count must fit too. The search starts near the likely count,
  * as each try renders.
  */
-function mostOf(most: number, likely: number, fits: (count: number) => boolean): number {
+function greatestFitting(most: number, likely: number, fits: (count: number) => boolean): number {
   let low = 0
   let high = most
   let next = Math.max(1, Math.min(most, likely))
@@ -144,18 +144,18 @@ function mostOf(most: number, likely: number, fits: (count: number) => boolean):
   return low
 }
 
-function isHalf(text: string, at: number): boolean {
+function isInSurrogatePair(text: string, at: number): boolean {
   return /^[\ud800-\udbff][\udc00-\udfff]$/.test(text.slice(at - 1, at + 1))
 }
 
 /** Uses a fence longer than every run of backticks in the text, so that nothing in it ends the block. */
-function block(label: string, text: string, language: string): string {
+function codeBlockOf(label: string, text: string, language: string): string {
   const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length))
   const fence = '`'.repeat(longest + 1)
   const info = /^[\w+#.-]{1,32}$/.test(language) && language !== 'code' && language !== 'text' ? language : ''
   return `${label === '' ? '' : `**${literal(label)}**\n`}${fence}${info}\n${text.replace(/\n$/, '')}\n${fence}`
 }
 
-export function joined(page: string, more: string): string {
+export function joinedParagraphs(page: string, more: string): string {
   return [page, more].filter((part) => part !== '').join('\n\n')
 }

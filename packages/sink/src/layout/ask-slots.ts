@@ -2,33 +2,33 @@ import { isConfirmed } from '../asks/offer.ts'
 import { digestOfText } from '../asks/permission.ts'
 import type { AskCard, AskContent, AskFoot } from '../ledger/card.ts'
 import { type Entry, isThere } from '../ledger/entry.ts'
-import { askMessageKey, messageIndex, questionKey, requestOf } from '../ledger/keys.ts'
+import { askMessageKey, messageIndex, questionKey, requestIDOf } from '../ledger/keys.ts'
 import { entriesOf } from '../ledger/ledger.ts'
 import { split } from '../markdown/split.ts'
 import type { Actor } from '../port/actor.ts'
 import type { Bubble, Render } from '../port/port.ts'
-import { type AskPages, joined, lengthOfFoot, type PagesOptions, pagesOf } from './ask-pages.ts'
+import { type AskPages, joinedParagraphs, type PageLimits, pagesOf, reservedFootLength } from './ask-pages.ts'
 import type { LayoutOptions, Slot } from './slot.ts'
 import { slotOf } from './slot.ts'
 
 /** The messages of an ask, none of it shortened. The buttons are on the last. Pure. */
 export function askSlots(card: AskCard, options: LayoutOptions): readonly Slot[] {
-  if (card.isRetired) return retired(card, options)
+  if (card.isRetired) return retiredSlots(card, options)
   const slots = card.content ? permissionSlots(card, card.content, options) : questionSlots(card, options)
-  return withMentions(slots, card, options)
+  return withMentionedPeople(slots, card, options)
 }
 
 /** Later questions of an ask follow an answer to the one before. */
-function withMentions(slots: readonly Slot[], card: AskCard, { mentions }: LayoutOptions): readonly Slot[] {
-  const isFirstOfAsk = card.content !== undefined || card.key === questionKey(requestOf(card.key) ?? '', 0)
+function withMentionedPeople(slots: readonly Slot[], card: AskCard, { mentions }: LayoutOptions): readonly Slot[] {
+  const isFirstOfAsk = card.content !== undefined || card.key === questionKey(requestIDOf(card.key) ?? '', 0)
   if (!mentions || !card.isPending || !isFirstOfAsk) return slots
   const people = mentions(card.content ? 'permission' : 'question').filter(({ isAnonymous }) => !isAnonymous)
   if (people.length === 0) return slots
   const first = slots.findIndex(({ file }) => file === undefined)
-  return slots.map((slot, at) => (at === first ? { ...slot, bubble: mentioning(slot.bubble, people) } : slot))
+  return slots.map((slot, at) => (at === first ? { ...slot, bubble: withMentionsOf(slot.bubble, people) } : slot))
 }
 
-function mentioning(bubble: Bubble, mentions: readonly Actor[]): Bubble {
+function withMentionsOf(bubble: Bubble, mentions: readonly Actor[]): Bubble {
   return {
     ...bubble,
     get plain() {
@@ -42,7 +42,7 @@ function permissionSlots(card: AskCard, content: AskContent, options: LayoutOpti
   const own = ownEntries(card, options)
   // It was answered before any of it was shown.
   if (!card.isPending && !own.some(isThere)) return []
-  const { file, pages, isWhole } = remembered(content, card, options)
+  const { file, pages, isWhole } = cachedPages(content, card, options)
   const of = digestOfText(JSON.stringify([file?.text, ...pages]))
   const before = file ? 1 : 0
   const count = before + pages.length
@@ -60,7 +60,7 @@ function permissionSlots(card: AskCard, content: AskContent, options: LayoutOpti
       page === undefined
         ? { ...slotOf({ ...card, buttons: [] }, key, file?.caption ?? '', options), file }
         : isLast
-          ? lastOf(
+          ? lastSlot(
               card,
               key,
               { page: isPosted(own, key) || card.isPending ? pageFor(page) : content.summary, foot },
@@ -81,18 +81,18 @@ function withoutNote(page: string, { head, details }: AskContent): string {
 }
 
 /** The foot may be shortened if a host's words or a name are long. The content above it never is. */
-function lastOf(
+function lastSlot(
   card: AskCard,
   key: string,
   { page, foot }: { readonly page: string; readonly foot: AskFoot },
   options: LayoutOptions,
 ): Slot {
   const most = maxLengthOf(card, options)
-  const isFitting = (source: string): boolean => options.render(joined(page, source)).length <= most
+  const isFitting = (source: string): boolean => options.render(joinedParagraphs(page, source)).length <= most
   const [slice] = isFitting(foot.source)
     ? [{ source: foot.source }]
-    : split(foot.source, { maxLength: lengthOfFoot(most), measure: (text) => options.render(text).length })
-  const slot = slotOf({ ...card, buttons: foot.buttons }, key, joined(page, slice?.source ?? ''), options)
+    : split(foot.source, { maxLength: reservedFootLength(most), measure: (text) => options.render(text).length })
+  const slot = slotOf({ ...card, buttons: foot.buttons }, key, joinedParagraphs(page, slice?.source ?? ''), options)
   return { ...slot, ...(foot.isAllowing && { isAllowing: true }) }
 }
 
@@ -113,7 +113,7 @@ function questionSlots(card: AskCard, options: LayoutOptions): readonly Slot[] {
   return [...slots, ...rest.map(({ key }) => slotOf({ ...card, buttons: [] }, key, options.texts.removed, options))]
 }
 
-function retired(card: AskCard, options: LayoutOptions): readonly Slot[] {
+function retiredSlots(card: AskCard, options: LayoutOptions): readonly Slot[] {
   const last = ownEntries(card, options)
     .filter(isThere)
     .toSorted((a, b) => messageIndex(a.key) - messageIndex(b.key))
@@ -133,24 +133,24 @@ function maxLengthOf({ key }: AskCard, { limits, ledger }: LayoutOptions): numbe
   return Math.min(limits.maxLength, ledger.caps[key]?.most ?? limits.maxLength)
 }
 
-interface Cut {
+interface CachedPages {
   readonly key: string
   readonly pages: AskPages
 }
 
 /** Cached cuts: an ask stays in the view as long as its reply. */
-const cuts = new WeakMap<Render, WeakMap<AskContent['details'], Cut>>()
+const cuts = new WeakMap<Render, WeakMap<AskContent['details'], CachedPages>>()
 
-function remembered(content: AskContent, card: AskCard, options: LayoutOptions): AskPages {
+function cachedPages(content: AskContent, card: AskCard, options: LayoutOptions): AskPages {
   const { render, limits, texts } = options
   const maxLength = maxLengthOf(card, options)
   const lastLength = Math.min(maxLength, limits.buttons?.maxLength ?? maxLength)
   const key = JSON.stringify([content.head, content.documentLength, maxLength, lastLength])
-  const byDetails = cuts.get(render) ?? new WeakMap<AskContent['details'], Cut>()
+  const byDetails = cuts.get(render) ?? new WeakMap<AskContent['details'], CachedPages>()
   cuts.set(render, byDetails)
   const known = byDetails.get(content.details)
   if (known?.key === key) return known.pages
-  const measure: PagesOptions['measure'] = (source) => {
+  const measure: PageLimits['measure'] = (source) => {
     const { length, plain } = render(source)
     return Math.max(length, plain.length)
   }

@@ -8,7 +8,7 @@ import { type LayoutOptions, type Slot, slotOf, smallLine, withFooter } from './
 /** Lays out cards as messages: renders, measures and splits them. Pure. */
 export function layout(cards: readonly Card[], options: LayoutOptions): readonly Slot[] {
   const status = cards.find((card) => card.type === 'status')
-  const tail = cards.findLast(({ type, key }) => !besides.has(type) && !isAfterword(key, options.ledger))
+  const tail = cards.findLast(({ type, key }) => !belowAnswer.has(type) && !isAfterword(key, options.ledger))
   const slots = cards.flatMap((card): readonly Slot[] => {
     if (card.type === 'answer') return answerSlots(card, { ...options, isTail: card === tail })
     if (card.type === 'ask') return askSlots(card, options)
@@ -26,7 +26,7 @@ export function layout(cards: readonly Card[], options: LayoutOptions): readonly
 }
 
 /** What stands below the end of an answer and belongs to it. */
-const besides: ReadonlySet<Card['type']> = new Set(['status', 'file'])
+const belowAnswer: ReadonlySet<Card['type']> = new Set(['status', 'file'])
 
 /** A card posted after the end of the answer. Until it is posted, the answer is the message that notifies. */
 function isAfterword(key: string, ledger: Ledger): boolean {

@@ -37,11 +37,11 @@ interface PostedPiece {
  */
 export function postedAnswer({ key, source }: AnswerCard, options: LayoutOptions): PostedAnswer {
   const { ledger } = options
-  const pieces = piecesOf(ledger, { key, source })
+  const pieces = postedPieces(ledger, { key, source })
   const isUnchanged = ({ isConnected, to, upTo }: PostedPiece): boolean =>
     isConnected && hashOf(source.slice(0, to)) === upTo
   const fixed = pieces.findLast(({ entry }) => isFixed(entry, options))
-  const final = fixed ?? pieces.findLast((piece) => isClosed(piece.entry) && isUnchanged(piece))
+  const final = fixed ?? pieces.findLast((piece) => isClosedStream(piece.entry) && isUnchanged(piece))
   const capFrom = ledger.caps[key]?.from
   const last = pieces.findLast((piece) => piece === final || (piece.end === capFrom && isUnchanged(piece)))
   // Once corrected it stays so, even if the wrong message has been removed.
@@ -58,7 +58,7 @@ export function postedAnswer({ key, source }: AnswerCard, options: LayoutOptions
 }
 
 /** A failed message keeps its place, so that later ones stay cut as they are. */
-function piecesOf(ledger: Ledger, { key, source }: Pick<AnswerCard, 'key' | 'source'>): readonly PostedPiece[] {
+function postedPieces(ledger: Ledger, { key, source }: Pick<AnswerCard, 'key' | 'source'>): readonly PostedPiece[] {
   const entries = entriesOf(ledger, key)
     .filter(({ state }) => state !== 'intent')
     .toSorted((a, b) => messageIndex(a.key) - messageIndex(b.key))
@@ -84,7 +84,7 @@ function isFixed(entry: Entry, { mode, limits }: LayoutOptions): boolean {
 }
 
 /** It was a stream and shows its text for certain. */
-function isClosed(entry: Entry): boolean {
+function isClosedStream(entry: Entry): boolean {
   if (entry.state === 'gone') return entry.isClosed === true
   return entry.state === 'shown' && entry.access.type === 'closed-stream' && !entry.isUnsure
 }

@@ -73,11 +73,11 @@ const lastEditMs = 60_000
 export function withFooter(slot: Slot, status: Card, options: LayoutOptions): Slot {
   const bubble = bubbleOf(`${slot.bubble.source}\n\n${smallLine(status, options)}`, slot.card, options)
   // A status is not worth a split.
-  if (bubble.length > options.limits.maxLength || isOld(slot, options)) return slot
+  if (bubble.length > options.limits.maxLength || isTooOldForStatus(slot, options)) return slot
   return { ...slot, bubble, whole: hashOf(bubble.text) }
 }
 
-function isOld({ key }: Slot, { ledger, limits, now = 0 }: LayoutOptions): boolean {
+function isTooOldForStatus({ key }: Slot, { ledger, limits, now = 0 }: LayoutOptions): boolean {
   const posted = entryAt(ledger, key)
   const windowMs = limits.growWindowMs ?? limits.editWindowMs ?? Number.POSITIVE_INFINITY
   return posted !== undefined && now - posted.at >= windowMs - lastEditMs
@@ -138,7 +138,7 @@ function bubbleOf(source: string, card: Card, { render, limits, ledger }: Layout
     card.type === 'answer'
       ? limits.maxLength
       : Math.min(limits.maxLength, ledger.caps[card.key]?.most ?? limits.maxLength)
-  const shown = card.type === 'answer' || card.type === 'ask' ? source : fitting(source, most, render)
+  const shown = card.type === 'answer' || card.type === 'ask' ? source : shortened(source, most, render)
   const rendered = render(shown)
   const isPlain = ledger.plain.includes(card.key)
   const form = card.type === 'ask' ? card.form : undefined
@@ -157,7 +157,7 @@ function bubbleOf(source: string, card: Card, { render, limits, ledger }: Layout
 }
 
 /** Only answers and asks may take several messages; other text is shortened. */
-function fitting(source: string, most: number, render: Render): string {
+function shortened(source: string, most: number, render: Render): string {
   if (render(source).length <= most) return source
   const [slice] = split(source, { maxLength: Math.max(1, most - 2), measure: (text) => render(text).length })
   return `${(slice?.source ?? '').trimEnd()}\n…`
@@ -165,10 +165,10 @@ function fitting(source: string, most: number, render: Render): string {
 
 /** A status line in the platform's small style. */
 export function smallLine({ source }: Card, { limits }: LayoutOptions): string {
-  const line = literalLine(source)
+  const line = escapedLine(source)
   return limits.small?.(line) ?? `*${line}*`
 }
 
-function literalLine(text: string): string {
+function escapedLine(text: string): string {
   return text.replace(/[\\`*_{}[\]<>#|~]/g, '\\$&')
 }

@@ -8,7 +8,7 @@ const schema = z.object({
 })
 
 /** Reads a stored ledger. Throws if the text is not a ledger of this version. */
-export function toLedger(text: string): Ledger {
+export function parseLedger(text: string): Ledger {
   const value: unknown = JSON.parse(text)
   schema.parse(value)
   return value as Ledger

@@ -177,11 +177,11 @@ export function refOf(entry: Entry): MessageRef | undefined {
 }
 
 /** The message stays on the screen, and is not in the way of another one with its key. */
-export function replaced<E extends Entry>(entry: E): E {
+export function asReplaced<E extends Entry>(entry: E): E {
   return { ...entry, isReplaced: true }
 }
 
 /** The message was removed. */
-export function gone({ access, isUnsure, ...entry }: ShownEntry): GoneEntry {
+export function asGone({ access, isUnsure, ...entry }: ShownEntry): GoneEntry {
   return { ...entry, state: 'gone', ...(access.type === 'closed-stream' && !isUnsure && { isClosed: true }) }
 }

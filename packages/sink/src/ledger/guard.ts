@@ -16,7 +16,7 @@ export interface GuardOptions {
 }
 
 /** The guard that a sink's options define. Undefined if they name no answerers. */
-export function guardOf({ mayAnswer, answerers }: GuardOptions): Guard | undefined {
+export function guardFrom({ mayAnswer, answerers }: GuardOptions): Guard | undefined {
   if (mayAnswer === undefined && answerers === undefined) return undefined
   return { ...(answerers && { answerers }), ...(mayAnswer !== undefined && { hasMayAnswer: true }) }
 }
@@ -28,14 +28,14 @@ export function guardOf({ mayAnswer, answerers }: GuardOptions): Guard | undefin
 export function withGuard(ledger: Ledger, own: Guard | undefined): Ledger {
   if (!own) return ledger
   const changed = Object.entries(ledger.asks).flatMap(([requestID, state]) => {
-    const guard = narrowed(state.guard, own)
+    const guard = narrowedGuard(state.guard, own)
     return guard === state.guard ? [] : [[requestID, { ...state, guard }] as const]
   })
   if (changed.length === 0) return ledger
   return { ...ledger, asks: { ...ledger.asks, ...Object.fromEntries(changed) } }
 }
 
-function narrowed(before: Guard | undefined, own: Guard): Guard {
+function narrowedGuard(before: Guard | undefined, own: Guard): Guard {
   if (!before) return own
   const isKnown =
     (before.answerers !== undefined || own.answerers === undefined) && (before.hasMayAnswer || !own.hasMayAnswer)
@@ -56,7 +56,7 @@ export function mayAllow({ guard }: Pick<AskState, 'guard'>, { chat, mayAnswer }
 /**
  * Lets the first ask of a chat in which nothing can be allowed explain why. Returns the same object if nothing changed.
  */
-export function withReasons(ledger: Ledger, facts: AllowFacts, isFirst: () => boolean): Ledger {
+export function withExplainedFirst(ledger: Ledger, facts: AllowFacts, isFirst: () => boolean): Ledger {
   // Permissions have a digest; questions can be answered anywhere.
   const closed = Object.entries(ledger.asks).filter(
     ([, state]) => state.digest !== undefined && state.isExplained === undefined && !mayAllow(state, facts),

@@ -42,7 +42,7 @@ export function heartbeatKey(count: number): string {
 }
 
 /** A notice's or a heartbeat's. */
-export function isProgress(key: string): boolean {
+export function isProgressKey(key: string): boolean {
   return key.startsWith('notice:') || key.startsWith('heartbeat:')
 }
 
@@ -66,7 +66,7 @@ export function permissionKey(requestID: string, digest: string): string {
 }
 
 /** The request that a card belongs to. Undefined if the card is not an ask's. */
-export function requestOf(card: string): string | undefined {
+export function requestIDOf(card: string): string | undefined {
   return /^ask:(.*):[^:]*$/.exec(card)?.[1]
 }
 

@@ -1,5 +1,5 @@
 import { isTakenOver, SinkError } from '../error.ts'
-import { toLedger } from './decode.ts'
+import { parseLedger } from './decode.ts'
 import { emptyLedger, type Ledger, type LedgerStore } from './ledger.ts'
 
 export interface LedgerStorage {
@@ -22,7 +22,7 @@ export function createLedgerStorage(store: LedgerStore, onError: (error: SinkErr
   async function load(key: string): Promise<Ledger> {
     try {
       const text = await store.read(key)
-      return text === undefined ? emptyLedger : toLedger(text)
+      return text === undefined ? emptyLedger : parseLedger(text)
     } catch (cause) {
       const message = `The ledger ${key} could not be read, so messages that the chat already shows may be posted again.`
       onError(new SinkError('store', message, { cause }))
@@ -31,11 +31,11 @@ export function createLedgerStorage(store: LedgerStore, onError: (error: SinkErr
   }
 
   function write(key: string, ledger: Ledger): Promise<void> {
-    last = last.then(() => writeOne(key, JSON.stringify(ledger)))
+    last = last.then(() => writeOrReport(key, JSON.stringify(ledger)))
     return last
   }
 
-  async function writeOne(key: string, text: string): Promise<void> {
+  async function writeOrReport(key: string, text: string): Promise<void> {
     try {
       await store.write(key, text, ...(written === undefined || written === key ? [] : [written]))
       written = key

@@ -2,7 +2,7 @@ import type { Lease } from '../port/lease.ts'
 import type { MessageRef } from '../port/port.ts'
 import type { AskState, Break, Shown } from './card.ts'
 import { type Entry, isThere } from './entry.ts'
-import { requestOf } from './keys.ts'
+import { requestIDOf } from './keys.ts'
 
 /** Stores ledgers as texts by key. A write must be atomic and visible to later reads. */
 export interface LedgerStore {
@@ -129,13 +129,13 @@ export function shownOf(ledger: Ledger): Shown {
     isIncomplete: ledger.entries.some(
       ({ type, state, isReplaced }) => type === 'answer' && !isReplaced && (state === 'doubtful' || state === 'failed'),
     ),
-    requests: new Set(there.flatMap(({ card }) => requestOf(card) ?? [])),
+    requests: new Set(there.flatMap(({ card }) => requestIDOf(card) ?? [])),
     reported: new Set(ledger.reported),
     noticeAt: ledger.noticeAt,
     noticeCount: ledger.notices,
     // A refused heartbeat counts as posted, so the next one waits for its interval.
-    postedAt: latest(ledger.entries.filter((entry) => isThere(entry) || isFailedHeartbeat(entry))),
-    loudAt: latest(there.filter(({ isLoud }) => isLoud)),
+    postedAt: latestTime(ledger.entries.filter((entry) => isThere(entry) || isFailedHeartbeat(entry))),
+    loudAt: latestTime(there.filter(({ isLoud }) => isLoud)),
     heartbeats: ledger.heartbeats,
     asks: new Map(Object.entries(ledger.asks)),
   }
@@ -169,6 +169,6 @@ function isCurrent({ isReplaced }: Entry): boolean {
   return !isReplaced
 }
 
-function latest(entries: readonly Entry[]): number | undefined {
+function latestTime(entries: readonly Entry[]): number | undefined {
   return entries.reduce<number | undefined>((newest, { at }) => Math.max(at, newest ?? at), undefined)
 }

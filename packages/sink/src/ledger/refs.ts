@@ -1,6 +1,6 @@
 import type { Chat, MessageRef } from '../port/port.ts'
-import { toLedger } from './decode.ts'
-import { type Entry, isThere, refOf, replaced } from './entry.ts'
+import { parseLedger } from './decode.ts'
+import { asReplaced, type Entry, isThere, refOf } from './entry.ts'
 
 /** The keys of inbound ids begin with it; no platform has a chat with this id. */
 const inboundKeys = 'inbound'
@@ -20,7 +20,7 @@ export interface LedgerKey {
  * ledger of a known version.
  */
 export function messageRefsOf(ledgerText: string): readonly MessageRef[] {
-  return toLedger(ledgerText).entries.flatMap((entry) => {
+  return parseLedger(ledgerText).entries.flatMap((entry) => {
     const ref = entry.state === 'failed' || isThere(entry) ? refOf(entry) : undefined
     return ref ? [ref] : []
   })
@@ -32,10 +32,10 @@ export function messageRefsOf(ledgerText: string): readonly MessageRef[] {
  * anything else, or no status. Throws as `messageRefsOf` does.
  */
 export function withLeftStatus(ledgerText: string): string | undefined {
-  const ledger = toLedger(ledgerText)
+  const ledger = parseLedger(ledgerText)
   const isOpen = ({ state }: Entry): boolean => state === 'shown' || state === 'intent'
   if (!ledger.entries.some(isOpen) || ledger.entries.some(({ type }) => type !== 'status')) return undefined
-  const entries = ledger.entries.map((entry) => (entry.state === 'shown' ? replaced(entry) : entry))
+  const entries = ledger.entries.map((entry) => (entry.state === 'shown' ? asReplaced(entry) : entry))
   return JSON.stringify({ ...ledger, entries })
 }
 

@@ -6,12 +6,12 @@ export function decodeReferences(raw: string): string {
   if (!text.includes('&')) return text
   return text.replace(/&(?:#(\d{1,7})|#[xX]([\da-fA-F]{1,6})|(amp|lt|gt|quot|apos|nbsp));/g, (_, decimal, hex, name) =>
     name === undefined
-      ? character(decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal))
+      ? characterOf(decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal))
       : (entities[name] ?? ''),
   )
 }
 
-function character(code: number): string {
+function characterOf(code: number): string {
   const none = code === 0 || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)
   return none ? '\ufffd' : String.fromCodePoint(code)
 }

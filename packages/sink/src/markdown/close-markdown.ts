@@ -85,15 +85,16 @@ function withClosedSpans(source: string, leaf: Token): string {
     for (const { 0: run, index } of texts) {
       const at = start + index
       if (open.length >= mostOpen) return source
-      if (run.startsWith('`') && at + run.length < inkedLine.length) return ending(code(inked, run), open)
+      if (run.startsWith('`') && at + run.length < inkedLine.length)
+        return withClosedMarks(withClosedCode(inked, run), open)
       const isNearEnd = inkedLine.length - at <= longestLink
       const closed = isNearEnd ? withClosedTail(inked, inkedLine.slice(at), run, open) : undefined
       if (closed !== undefined) return closed
-      if (/^[*_~]/.test(run)) note(open, run, line.charAt(at - 1), line.charAt(at + run.length))
+      if (/^[*_~]/.test(run)) updateOpenMarks(open, run, line.charAt(at - 1), line.charAt(at + run.length))
     }
     start += span.raw.length
   }
-  return open.length === 0 ? source : ending(inked, open) + source.slice(inked.length)
+  return open.length === 0 ? source : withClosedMarks(inked, open) + source.slice(inked.length)
 }
 
 function lastSpans(spans: readonly Token[]): readonly Token[] {
@@ -111,11 +112,11 @@ function withClosedTail(source: string, tail: string, run: string, open: readonl
   const text = run === '[' ? halfLink.exec(tail)?.[1] : undefined
   const isHidden = run.startsWith('!') ? halfImage.test(tail) : /^[`*_~]+$/.test(tail)
   if ((text === undefined && !isHidden) || !source.endsWith(tail)) return undefined
-  return ending(source.slice(0, source.length - tail.length) + (text ?? ''), open)
+  return withClosedMarks(source.slice(0, source.length - tail.length) + (text ?? ''), open)
 }
 
 /** Closes the open marks, innermost first. */
-function ending(text: string, open: readonly string[]): string {
+function withClosedMarks(text: string, open: readonly string[]): string {
   const inked = text.trimEnd()
   let end = inked
   for (const run of open.toReversed()) {
@@ -125,13 +126,13 @@ function ending(text: string, open: readonly string[]): string {
   return end
 }
 
-function code(source: string, run: string): string {
+function withClosedCode(source: string, run: string): string {
   let end = source.length
   while (source.charAt(end - 1) === '`') end--
   return source.slice(0, end) + run
 }
 
-function note(open: string[], run: string, before: string, after: string): void {
+function updateOpenMarks(open: string[], run: string, before: string, after: string): void {
   if (run.startsWith('~') && run.length !== 2) return
   const follows = before !== '' && !/\s/.test(before)
   const opened = follows ? open.lastIndexOf(run) : -1

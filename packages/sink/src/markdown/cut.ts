@@ -25,15 +25,17 @@ const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
  * Returns the best position to cut a text: the last blank line in the window, or else the last new line, sentence end or
  * space. Never within a grapheme, unless that is longer than the window.
  */
-export function cutOf(text: string, { first, last }: CutWindow): number {
+export function bestCut(text: string, { first, last }: CutWindow): number {
   const low = Math.max(first, last - Math.min(mostBack, (last - first) >> 1))
   const seen = text.slice(0, last + 1)
-  const lines = linesFrom(seen, low)
+  const lines = linesAtAndAfter(seen, low)
   const betweenLines = cutBetweenLines(seen, lines, { first: low, last })
   if (betweenLines !== undefined) return betweenLines
   const line = lines.at(-1)
   const spans =
-    line === undefined || line.fence !== undefined ? [] : spansIn(seen, Math.max(line.start, last - mostSpanBack))
+    line === undefined || line.fence !== undefined
+      ? []
+      : unbreakableSpans(seen, Math.max(line.start, last - mostSpanBack))
   const isFree = (at: number): boolean => !spans.some(({ start, end }) => start < at && at < end)
   const inLine = (pattern: RegExp, from: number): number | undefined => {
     const places = [...seen.slice(from, last).matchAll(pattern)].map(
@@ -46,10 +48,10 @@ export function cutOf(text: string, { first, last }: CutWindow): number {
   return (
     inLine(sentenceEnd, near) ??
     inLine(spacePattern, near) ??
-    hardCut(seen, { first, low, last }, isFree) ??
+    lastGraphemeCut(seen, { first, low, last }, isFree) ??
     inLine(spacePattern, far) ??
-    hardCut(seen, { first, low: first, last }, () => true) ??
-    codePoint(seen, { first, last })
+    lastGraphemeCut(seen, { first, low: first, last }, () => true) ??
+    codePointCut(seen, { first, last })
   )
 }
 
@@ -66,13 +68,13 @@ export function lastWordEnd(text: string, first: number): number {
   // The extra unit stands for text that may follow.
   const seen = `${text.slice(0, last)}x`
   const { start, fence } = lineAt(seen, last)
-  const spans = fence === undefined ? spansIn(seen, Math.max(start, last - mostSpanBack)) : []
+  const spans = fence === undefined ? unbreakableSpans(seen, Math.max(start, last - mostSpanBack)) : []
   const isFree = (at: number): boolean => !spans.some((span) => span.start < at && at < span.end)
   const from = Math.max(first, last - mostSpanBack)
   const found = seen.slice(from, last).matchAll(fence === undefined ? wordEnd : lineEnd)
   const end = [...found].map(({ index, 0: gap }) => from + index + gap.length).findLast(isFree)
   if (end === undefined)
-    return last - first <= mostBack ? first : (hardCut(seen, { first, low: first, last }, () => true) ?? first)
+    return last - first <= mostBack ? first : (lastGraphemeCut(seen, { first, low: first, last }, () => true) ?? first)
   if (fence === undefined) return end
   const above = lineAt(seen, end - 1)
   // A fence that has just been opened comes with its first line.
@@ -80,7 +82,7 @@ export function lastWordEnd(text: string, first: number): number {
 }
 
 /** The line at a position and all lines after it. */
-function linesFrom(text: string, at: number): readonly Line[] {
+function linesAtAndAfter(text: string, at: number): readonly Line[] {
   const lines: Line[] = []
   for (let line: Line | undefined = lineAt(text, at); line !== undefined; line = nextLine(text, line)) lines.push(line)
   return lines
@@ -105,7 +107,7 @@ function cutBetweenLines(text: string, lines: readonly Line[], { first, last }: 
   return inside?.start
 }
 
-function spansIn(text: string, from: number): readonly { readonly start: number; readonly end: number }[] {
+function unbreakableSpans(text: string, from: number): readonly { readonly start: number; readonly end: number }[] {
   return [...text.slice(from, -1).matchAll(spanPattern)].map(({ index, 0: found }) => ({
     start: from + index,
     // A span that reaches the end may continue behind it.
@@ -122,7 +124,7 @@ function isLetterStart(text: string, at: number): boolean {
 }
 
 /** The last position between graphemes after `low`. `first` is one, too. */
-function hardCut(
+function lastGraphemeCut(
   seen: string,
   { first, low, last }: CutWindow & { readonly low: number },
   isGood: (at: number) => boolean,
@@ -133,7 +135,7 @@ function hardCut(
     if (isGood(at)) return at
   }
   if (at <= low) return undefined
-  const start = safeStart(text, first, low)
+  const start = segmentingStart(text, first, low)
   let best: number | undefined
   for (const { index } of graphemes.segment(text.slice(start))) {
     const place = start + index
@@ -143,14 +145,14 @@ function hardCut(
 }
 
 /** A cut within a grapheme that is longer than the window, but between code points. */
-function codePoint(seen: string, { first, last }: CutWindow): number {
+function codePointCut(seen: string, { first, last }: CutWindow): number {
   const isPair = isHigh(seen.charCodeAt(last - 1)) && isLow(seen.charCodeAt(last))
   if (!isPair) return last
   return last - 1 > first ? last - 1 : last + 1
 }
 
 /** Where to start segmenting. Only the first grapheme found there may be incomplete. */
-function safeStart(text: string, first: number, low: number): number {
+function segmentingStart(text: string, first: number, low: number): number {
   for (let at = low; at > Math.max(first, low - mostSpanBack); at--) {
     if (isBetweenAscii(text, at)) return at
   }

@@ -1,7 +1,7 @@
 import { decodeReferences } from './character-references.ts'
 import { lex } from './lex.ts'
 import { isAsWritten, knownTokens, type Token } from './lexer/token.ts'
-import { addressOf, asText, isMisleading, isOpenable, mayMislead } from './link-text.ts'
+import { addressOf, asUnlinkedText, isMisleading, isOpenable, mayMislead } from './link-text.ts'
 import { type Table, tableText } from './table.ts'
 
 /** The position of a list item. */
@@ -86,7 +86,7 @@ interface Inside {
 /** Writes Markdown in a platform's dialect. Blank lines between blocks are kept. Never throws. */
 export function renderMarkdown(source: string, dialect: Dialect): string {
   try {
-    return blocks(lex(source), { dialect, lists: 0, quotes: 0, link: false }, remembering)
+    return writeBlocks(lex(source), { dialect, lists: 0, quotes: 0, link: false }, writeCachedBlock)
   } catch (error) {
     // The nesting was just within the lexer's limit, but too deep for rendering.
     if (error instanceof RangeError) return dialect.text(source)
@@ -97,19 +97,19 @@ export function renderMarkdown(source: string, dialect: Dialect): string {
 /** Caches what was written for each token. The lexer caches the tokens. */
 const written = new WeakMap<Dialect, WeakMap<Token, string>>()
 
-function remembering(token: Token, inside: Inside): string {
+function writeCachedBlock(token: Token, inside: Inside): string {
   // To look up a short one takes as long as to write it.
-  return token.raw.length < 16 ? block(token, inside) : once(token, inside, () => block(token, inside))
+  return token.raw.length < 16 ? writeBlock(token, inside) : cachedText(token, inside, () => writeBlock(token, inside))
 }
 
-function once(token: Token, { dialect }: Inside, write: () => string): string {
+function cachedText(token: Token, { dialect }: Inside, write: () => string): string {
   const ours = written.get(dialect) ?? new WeakMap<Token, string>()
   const text = ours.get(token) ?? write()
   if (!ours.has(token)) written.set(dialect, ours.set(token, text))
   return text
 }
 
-function blocks(tokens: readonly Token[], inside: Inside, write = block): string {
+function writeBlocks(tokens: readonly Token[], inside: Inside, write = writeBlock): string {
   let all = ''
   let gap = ''
   for (const token of tokens) {
@@ -125,18 +125,18 @@ function blocks(tokens: readonly Token[], inside: Inside, write = block): string
   return all
 }
 
-function block(token: Token, inside: Inside): string {
+function writeBlock(token: Token, inside: Inside): string {
   const { dialect } = inside
   switch (token.type) {
     case 'heading':
-      return dialect.heading(spans(knownTokens(token.tokens), inside), token.depth)
+      return dialect.heading(writeSpans(knownTokens(token.tokens), inside), token.depth)
     case 'paragraph':
-      return dialect.paragraph(spans(knownTokens(token.tokens), inside).trim())
+      return dialect.paragraph(writeSpans(knownTokens(token.tokens), inside).trim())
     case 'code':
       return dialect.code(token.text.replace(/\n+$/, ''), token.lang?.split(/\s/, 1)[0] || undefined)
     case 'blockquote': {
       const below = { ...inside, quotes: inside.quotes + 1 }
-      return dialect.blockquote(blocks(knownTokens(token.tokens), below), inside.quotes)
+      return dialect.blockquote(writeBlocks(knownTokens(token.tokens), below), inside.quotes)
     }
     case 'list': {
       const first = token.start === '' ? 1 : token.start
@@ -172,9 +172,9 @@ function block(token: Token, inside: Inside): string {
     case 'space':
       return ''
     case 'list_item':
-      return blocks(knownTokens(token.tokens), inside)
+      return writeBlocks(knownTokens(token.tokens), inside)
     case 'text':
-      return span(token, inside).trim()
+      return writeSpan(token, inside).trim()
     case 'html':
     case 'br':
     case 'checkbox':
@@ -185,15 +185,15 @@ function block(token: Token, inside: Inside): string {
     case 'image':
     case 'link':
     case 'strong':
-      return span(token, inside)
+      return writeSpan(token, inside)
   }
   return token satisfies never
 }
 
 /** Items of a growing list are the same tokens again. */
 function itemContent(item: Item, inside: Inside): string {
-  const write = (): string => blocks(knownTokens(item.tokens), inside)
-  return inside.lists === 1 && inside.quotes === 0 ? once(item, inside, write) : write()
+  const write = (): string => writeBlocks(knownTokens(item.tokens), inside)
+  return inside.lists === 1 && inside.quotes === 0 ? cachedText(item, inside, write) : write()
 }
 
 const cells = new WeakMap<Row, readonly string[]>()
@@ -201,7 +201,7 @@ const cells = new WeakMap<Row, readonly string[]>()
 /** Rows of a growing table are the same tokens again. */
 function cellTexts(row: Row): readonly string[] {
   if (row.every(isAsWritten)) return row.map(({ text }) => text)
-  const texts = cells.get(row) ?? row.map((cell) => lineOf(knownTokens(cell.tokens)))
+  const texts = cells.get(row) ?? row.map((cell) => plainLine(knownTokens(cell.tokens)))
   cells.set(row, texts)
   return texts
 }
@@ -209,25 +209,25 @@ function cellTexts(row: Row): readonly string[] {
 function writtenCells(row: Row, inside: Inside): readonly string[] {
   const { dialect } = inside
   return row.map((cell) =>
-    isAsWritten(cell) ? dialect.text(cell.text) : spans(knownTokens(cell.tokens), inside).trim(),
+    isAsWritten(cell) ? dialect.text(cell.text) : writeSpans(knownTokens(cell.tokens), inside).trim(),
   )
 }
 
-function spans(tokens: readonly Token[], inside: Inside): string {
+function writeSpans(tokens: readonly Token[], inside: Inside): string {
   let all = ''
-  for (const token of tokens) all += span(token, inside)
+  for (const token of tokens) all += writeSpan(token, inside)
   return all
 }
 
-function span(token: Token, inside: Inside): string {
+function writeSpan(token: Token, inside: Inside): string {
   const { dialect } = inside
   switch (token.type) {
     case 'strong':
-      return dialect.strong(spans(knownTokens(token.tokens), inside))
+      return dialect.strong(writeSpans(knownTokens(token.tokens), inside))
     case 'em':
-      return dialect.em(spans(knownTokens(token.tokens), inside))
+      return dialect.em(writeSpans(knownTokens(token.tokens), inside))
     case 'del':
-      return dialect.del(spans(knownTokens(token.tokens), inside))
+      return dialect.del(writeSpans(knownTokens(token.tokens), inside))
     case 'codespan':
       return dialect.codespan(token.text)
     case 'br':
@@ -235,23 +235,25 @@ function span(token: Token, inside: Inside): string {
     case 'link': {
       const tokens = knownTokens(token.tokens)
       const href = addressOf(token)
-      if (!isOpenable(href)) return closed(token, spans(tokens, { ...inside, link: true }), lineOf(tokens), dialect)
-      const content = spans(tokens, { ...inside, link: true })
-      if (mayMislead(token.text, href) && isMisleading(lineOf(tokens), href)) return content + targetOf(token, dialect)
+      if (!isOpenable(href))
+        return withoutLink(token, writeSpans(tokens, { ...inside, link: true }), plainLine(tokens), dialect)
+      const content = writeSpans(tokens, { ...inside, link: true })
+      if (mayMislead(token.text, href) && isMisleading(plainLine(tokens), href))
+        return content + shownAddress(token, dialect)
       return dialect.link(content === '' ? dialect.text('link') : content, href)
     }
     case 'image': {
-      const alt = lineOf(knownTokens(token.tokens))
+      const alt = plainLine(knownTokens(token.tokens))
       const text = alt || 'image'
       if (inside.link) return dialect.text(text)
       const href = addressOf(token)
-      if (!isOpenable(href)) return closed(token, dialect.text(alt), alt, dialect)
-      return isMisleading(text, href) ? dialect.text(text) + targetOf(token, dialect) : dialect.image(text, href)
+      if (!isOpenable(href)) return withoutLink(token, dialect.text(alt), alt, dialect)
+      return isMisleading(text, href) ? dialect.text(text) + shownAddress(token, dialect) : dialect.image(text, href)
     }
     case 'escape':
       return dialect.text(token.text)
     case 'text':
-      return token.tokens ? spans(knownTokens(token.tokens), inside) : dialect.text(decodeReferences(token.raw))
+      return token.tokens ? writeSpans(knownTokens(token.tokens), inside) : dialect.text(decodeReferences(token.raw))
     case 'checkbox':
       return ''
     case 'html':
@@ -265,45 +267,45 @@ function span(token: Token, inside: Inside): string {
 type LinkToken = Extract<Token, { readonly type: 'link' | 'image' }>
 
 /** The address of a link, to show after its text. The address of a reference is shown where it is defined. */
-function targetOf(token: LinkToken, dialect: Dialect): string {
+function shownAddress(token: LinkToken, dialect: Dialect): string {
   if (!token.raw.endsWith(')')) return ''
   const href = addressOf(token)
   return `${dialect.text(' (')}${dialect.link(dialect.text(href), href)}${dialect.text(')')}`
 }
 
 /** What is written of a link that may not be one: its text and its address, both as text. */
-function closed(token: LinkToken, content: string, text: string, dialect: Dialect): string {
+function withoutLink(token: LinkToken, content: string, text: string, dialect: Dialect): string {
   const { raw, type } = token
   const href = addressOf(token)
   // An address without a text of its own.
-  if (type === 'link' && !raw.startsWith('[')) return dialect.text(asText(text))
+  if (type === 'link' && !raw.startsWith('[')) return dialect.text(asUnlinkedText(text))
   if (!raw.endsWith(')') || href === '') return content === '' ? dialect.text(type) : content
-  const address = dialect.text(asText(href))
+  const address = dialect.text(asUnlinkedText(href))
   if (text.trim() === '' || text === href) return address
   return `${content}${dialect.text(' (')}${address}${dialect.text(')')}`
 }
 
 /** The text of a line, without markup. */
-function lineOf(tokens: readonly Token[]): string {
-  return spans(tokens, { dialect: line, lists: 0, quotes: 0, link: true }).replaceAll('\n', ' ')
+function plainLine(tokens: readonly Token[]): string {
+  return writeSpans(tokens, { dialect: plainDialect, lists: 0, quotes: 0, link: true }).replaceAll('\n', ' ')
 }
 
-const same = (content: string): string => content
+const asIs = (content: string): string => content
 
-const line: Dialect = {
-  text: same,
-  strong: same,
-  em: same,
-  del: same,
-  codespan: same,
-  code: same,
-  link: same,
-  image: same,
-  heading: same,
-  paragraph: same,
-  item: same,
+const plainDialect: Dialect = {
+  text: asIs,
+  strong: asIs,
+  em: asIs,
+  del: asIs,
+  codespan: asIs,
+  code: asIs,
+  link: asIs,
+  image: asIs,
+  heading: asIs,
+  paragraph: asIs,
+  item: asIs,
   list: (items) => items.join(' '),
-  blockquote: same,
+  blockquote: asIs,
   hr: () => '',
   br: () => ' ',
 }

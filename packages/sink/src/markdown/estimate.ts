@@ -40,7 +40,7 @@ const numberPattern = /^(?:[ \t>]|[-*+][ \t])*(\d{1,9})[.)]/
  * which may double.
  */
 export function estimate(text: string, from: Line, room: number, escapable?: RegExp): Estimate {
-  const isPlain = createPlainLines(text, escapable)
+  const isPlain = createPlainLineTest(text, escapable)
   let used = 0
   let table = noTable
   let head: Line | undefined
@@ -48,7 +48,7 @@ export function estimate(text: string, from: Line, room: number, escapable?: Reg
   let lines = 0
   for (let line: Line | undefined = from; line !== undefined; line = nextLine(text, line)) {
     if (line.afterBlank) {
-      used += excess(table)
+      used += paddingUnits(table)
       table = noTable
       head = undefined
       if (line !== from) block = line
@@ -56,7 +56,7 @@ export function estimate(text: string, from: Line, room: number, escapable?: Reg
     const isBlank = line.end === line.start + 1 && text.charCodeAt(line.start) === lineFeed
     if (!(isBlank && line.afterBlank) && ++lines > mostLines) return { end: line.start, block, isFull: true }
     if (table.rows === 0 && used + line.end - line.start <= room && isPlain(line)) {
-      if (line !== from && begins(line, text)) block = line
+      if (line !== from && beginsBlock(line, text)) block = line
       used += line.end - line.start
       head = line
       continue
@@ -70,18 +70,19 @@ export function estimate(text: string, from: Line, room: number, escapable?: Reg
     const most = Math.max(0, room - before) + 1
     const least = content.length <= most ? content : content.slice(0, most)
     const below = least.length < content.length ? undefined : withLine(above, content, lineAbove)
-    const own = below === undefined ? content.length : content.length + extra(content, escapableIn(content, escapable))
-    if (below === undefined || before + own + excess(below) > room) {
+    const own =
+      below === undefined ? content.length : content.length + extraUnits(content, escapableIn(content, escapable))
+    if (below === undefined || before + own + paddingUnits(below) > room) {
       const costs = (part: string, escaped: number): number =>
-        before + part.length + extra(part, escaped) + excess(withLine(above, part, lineAbove))
-      const fits = fitting(least, { room, escapable, costs })
+        before + part.length + extraUnits(part, escaped) + paddingUnits(withLine(above, part, lineAbove))
+      const fits = longestFittingPart(least, { room, escapable, costs })
       return {
         end: line.start + fits,
-        block: line !== from && begins(line, text, line.start + fits) ? line : block,
+        block: line !== from && beginsBlock(line, text, line.start + fits) ? line : block,
         isFull: false,
       }
     }
-    if (line !== from && begins(line, text)) block = line
+    if (line !== from && beginsBlock(line, text)) block = line
     used += own
     table = below
     head = line
@@ -93,21 +94,21 @@ export function estimate(text: string, from: Line, room: number, escapable?: Reg
  * Tells whether a line outside of tables takes its own units and no more. Most lines do, and are not sliced. Unsure cases
  * count as no. Called from the first line to the last.
  */
-function createPlainLines(text: string, escapable: RegExp | undefined): (row: Line) => boolean {
+function createPlainLineTest(text: string, escapable: RegExp | undefined): (row: Line) => boolean {
   let nextTab = -1
   return ({ start, end }) => {
     if (escapable !== undefined) return false
-    if (nextTab < start) nextTab = orEnd(text, text.indexOf('\t', start))
+    if (nextTab < start) nextTab = foundOrEnd(text, text.indexOf('\t', start))
     return nextTab >= end && !mayLengthen(text, start)
   }
 }
 
-function orEnd(text: string, found: number): number {
+function foundOrEnd(text: string, found: number): number {
   return found < 0 ? text.length : found
 }
 
 /** Whether the line begins a block, whatever follows `to` in it. */
-function begins({ start, end, inList }: Line, text: string, to = end): boolean {
+function beginsBlock({ start, end, inList }: Line, text: string, to = end): boolean {
   if (!mayInterrupt(text, start)) return false
   const part = text.slice(start, to)
   return interruptPattern.test(part) || (inList && listPattern.test(part))
@@ -122,7 +123,7 @@ function escapableIn(text: string, escapable: RegExp | undefined): number {
 }
 
 /** Extra room that a line may need if `escaped` of its characters double. Never less for a longer part of it. */
-function extra(line: string, escaped: number): number {
+function extraUnits(line: string, escaped: number): number {
   let tabs = 0
   for (let at = line.indexOf('\t'); at >= 0; at = line.indexOf('\t', at + 1)) tabs++
   if (!isMarked(line)) return 3 * tabs + escaped
@@ -145,7 +146,7 @@ interface Fitting {
 }
 
 /** The length of the longest part that fits. Characters that may double are counted once. */
-function fitting(line: string, { room, escapable, costs }: Fitting): number {
+function longestFittingPart(line: string, { room, escapable, costs }: Fitting): number {
   let low = 0
   let high = line.length
   let escaped = 0
@@ -208,12 +209,12 @@ function withRow({ raw, rows, widths, padded, isAligned }: Cells, line: string):
     raw: raw + line.length - standingOut,
     rows: rows + 1,
     widths: wider ?? widths,
-    padded: wider ? paddedTo(wider) : padded,
+    padded: wider ? paddedLengths(wider) : padded,
     isAligned,
   }
 }
 
-function paddedTo(widths: readonly number[]): Cells['padded'] {
+function paddedLengths(widths: readonly number[]): Cells['padded'] {
   let all = 0
   let last = 0
   for (const width of widths) {
@@ -225,7 +226,7 @@ function paddedTo(widths: readonly number[]): Cells['padded'] {
 }
 
 /** The UTF-16 units that padding the cells of a table adds. */
-function excess({ raw, rows, padded: { all, last }, isAligned }: Cells): number {
+function paddingUnits({ raw, rows, padded: { all, last }, isAligned }: Cells): number {
   if (rows === 0) return 0
   const padding = Math.max(0, rows * all - raw)
   // Only the rule below the head fills the last column.

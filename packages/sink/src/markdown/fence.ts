@@ -27,14 +27,14 @@ export function openFence(token: Token): Fence | undefined {
  * The start of the line after the one that may close the fence, or the text's end. `from` is the start of a line in the
  * fence.
  */
-export function closingOf(source: string, from: number, { marker }: Fence): number {
-  const line = closingLine(source, from, marker)
+export function afterClosingLine(source: string, from: number, { marker }: Fence): number {
+  const line = lineFeedBeforeClosing(source, from, marker)
   const end = line < 0 ? -1 : source.indexOf('\n', line + 1)
   return end < 0 ? source.length : end + 1
 }
 
 /** The index of the line feed before that line; -1 without one. */
-export function closingLine(source: string, from: number, marker: string): number {
+export function lineFeedBeforeClosing(source: string, from: number, marker: string): number {
   const closing = source.indexOf(`\n${marker}`, from - 1)
   const indented = source.slice(from - 1, closing < 0 ? source.length : closing).search(/\n {1,3}(```|~~~)/)
   return indented < 0 ? closing : from - 1 + indented

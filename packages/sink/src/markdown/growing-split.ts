@@ -1,4 +1,4 @@
-import { emptyHash, type HashState, hashedTo, hashIn } from '../hash.ts'
+import { emptyHash, type HashState, hashedTo, hashOfState } from '../hash.ts'
 import type { OpenBlocks } from './reopen-blocks.ts'
 import { type Slice, type SplitOptions, split } from './split.ts'
 
@@ -30,7 +30,7 @@ export function createGrowingSplit(): (source: string, cutting: Cutting) => read
   let newest: readonly Cut[] = []
   return (source, { measuredBy, open, ...options }) => {
     const wanted = { ...options, measuredBy }
-    const before = newest.find((cut) => isSame(cut, wanted) && beginsAlike(cut, source))
+    const before = newest.find((cut) => isCutAlike(cut, wanted) && beginsAlike(cut, source))
     if (before?.source === source) return before.slices
     const sealed = before?.slices.slice(0, -1) ?? []
     const last = sealed.at(-1)
@@ -38,7 +38,7 @@ export function createGrowingSplit(): (source: string, cutting: Cutting) => read
     let hashed = last?.hashed ?? emptyHash
     const added = rest.map((slice) => {
       hashed = hashedTo(slice.to, source, hashed)
-      return { ...slice, upTo: hashIn(hashed), hashed }
+      return { ...slice, upTo: hashOfState(hashed), hashed }
     })
     const slices = [...sealed, ...added]
     const cut = { ...wanted, source, slices }
@@ -47,7 +47,7 @@ export function createGrowingSplit(): (source: string, cutting: Cutting) => read
   }
 }
 
-function isSame(a: Omit<Cut, 'source' | 'slices'>, b: Omit<Cut, 'source' | 'slices'>): boolean {
+function isCutAlike(a: Omit<Cut, 'source' | 'slices'>, b: Omit<Cut, 'source' | 'slices'>): boolean {
   return (
     a.from === b.from &&
     a.maxLength === b.maxLength &&

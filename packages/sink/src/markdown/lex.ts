@@ -1,5 +1,5 @@
 import { createTextCache } from '../port/text-cache.ts'
-import { closingLine, openFence } from './fence.ts'
+import { lineFeedBeforeClosing, openFence } from './fence.ts'
 import { readMarkdown } from './lexer/bounded-lexer.ts'
 import type { Token } from './lexer/token.ts'
 import { longBlock, readLongBlock } from './long-block.ts'
@@ -39,28 +39,28 @@ export function lex(source: string): readonly Token[] {
 const chunks = createTextCache<readonly Token[]>(mostCached)
 const pieces = createTextCache<readonly Token[]>(mostCached)
 
-function lexed(chunk: string): readonly Token[] {
-  return chunks.get(chunk, chunk.length > longBlock ? readPieces : readMarkdown)
+function cachedTokens(chunk: string): readonly Token[] {
+  return chunks.get(chunk, chunk.length > longBlock ? readInPieces : readMarkdown)
 }
 
-function readPieces(chunk: string): readonly Token[] {
+function readInPieces(chunk: string): readonly Token[] {
   return readLongBlock(chunk, (piece) => pieces.get(piece, readMarkdown))
 }
 
 /** The chunk that begins there, long enough to read the same whatever follows. */
 function chunkAt(source: string, start: number): { readonly end: number; readonly tokens: readonly Token[] } {
-  let end = nextBlank(source, start)
+  let end = nextChunkEnd(source, start)
   for (;;) {
-    const tokens = lexed(source.slice(start, end))
+    const tokens = cachedTokens(source.slice(start, end))
     const last = end < source.length ? tokens.findLast(({ type }) => type !== 'space') : undefined
     const fence = last && openFence(last)
     if (fence === undefined) return { end, tokens }
-    const from = closingLine(source, end, fence.marker)
-    end = from < 0 ? source.length : nextBlank(source, from + 1)
+    const from = lineFeedBeforeClosing(source, end, fence.marker)
+    end = from < 0 ? source.length : nextChunkEnd(source, from + 1)
   }
 }
 
-function nextBlank(source: string, start: number): number {
+function nextChunkEnd(source: string, start: number): number {
   chunkEnd.lastIndex = start
   const found = chunkEnd.exec(source)
   return found === null ? source.length : found.index + found[0].length

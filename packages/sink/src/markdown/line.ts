@@ -20,7 +20,7 @@ const markerPattern = /`{3}|~{3}/g
 const shortestFence = 3
 
 export function firstLine(text: string): Line {
-  return { start: 0, end: endOf(text, 0), fence: undefined, afterBlank: false, inList: listPattern.test(text) }
+  return { start: 0, end: lineEnd(text, 0), fence: undefined, afterBlank: false, inList: listPattern.test(text) }
 }
 
 /**
@@ -31,9 +31,9 @@ export function lineAt(text: string, at: number): Line {
   let line = firstLine(text)
   while (line.start < start) {
     // The end of a quote also ends its fence, so each line of such a fence is read.
-    const marked = line.fence?.startsWith('>') ? line.start : lineStart(text, markerFrom(text, line.start))
+    const marked = line.fence?.startsWith('>') ? line.start : lineStart(text, nextMarker(text, line.start))
     const next = Math.min(marked, start)
-    const below = next > line.start ? { ...line, start: next, end: endOf(text, next) } : nextLine(text, line)
+    const below = next > line.start ? { ...line, start: next, end: lineEnd(text, next) } : nextLine(text, line)
     if (below === undefined) break
     line = below
   }
@@ -44,7 +44,7 @@ function lineStart(text: string, at: number): number {
   return at <= 0 ? 0 : text.lastIndexOf('\n', at - 1) + 1
 }
 
-function markerFrom(text: string, start: number): number {
+function nextMarker(text: string, start: number): number {
   markerPattern.lastIndex = start
   return markerPattern.exec(text)?.index ?? text.length
 }
@@ -52,7 +52,7 @@ function markerFrom(text: string, start: number): number {
 /** Undefined after the last line. For speed, lines are only sliced if necessary, because texts can have very many. */
 export function nextLine(text: string, { start, end, fence, inList }: Line): Line | undefined {
   if (end >= text.length) return undefined
-  const nextEnd = endOf(text, end)
+  const nextEnd = lineEnd(text, end)
   const afterBlank = isBlank(text, start, end)
   const isText = end - start < shortestFence || !mayBeNumberOrFence(text, start)
   const open = isText ? fence : fenceBelow(text.slice(start, end), fence)
@@ -73,7 +73,7 @@ function isBlank(text: string, start: number, end: number): boolean {
   return !isPrinted && text.slice(start, end).trim() === ''
 }
 
-function endOf(text: string, start: number): number {
+function lineEnd(text: string, start: number): number {
   const found = text.indexOf('\n', start)
   return found < 0 ? text.length : found + 1
 }
@@ -99,16 +99,16 @@ const dash = 0x2d
 const colon = 0x3a
 const bar = 0x7c
 
-const marks = codes(' \t>|:-*+#`~0123456789')
-const bullets = codes('-*+')
-const blanks = codes(' \t')
-const indents = codes(' \t>')
+const marks = codeTable(' \t>|:-*+#`~0123456789')
+const bullets = codeTable('-*+')
+const blanks = codeTable(' \t')
+const indents = codeTable(' \t>')
 /** Behind the lead, these may begin a number or a fence. */
-const numberOrFence = codes('`~0123456789')
+const numberOrFence = codeTable('`~0123456789')
 /** Before a block that begins without a blank line. */
-const interrupting = codes(' -*+#0123456789')
+const interrupting = codeTable(' -*+#0123456789')
 
-function codes(characters: string): readonly boolean[] {
+function codeTable(characters: string): readonly boolean[] {
   const wanted = new Set([...characters].map((one) => one.charCodeAt(0)))
   return Array.from({ length: 128 }, (_, code) => wanted.has(code))
 }

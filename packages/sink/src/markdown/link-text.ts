@@ -36,7 +36,7 @@ export function isOpenable(href: string): boolean {
 }
 
 /** An address as text from which no platform makes a link by itself. */
-export function asText(href: string): string {
+export function asUnlinkedText(href: string): string {
   return href.replace(/:(?=\/\/)/g, `:${joiner}`)
 }
 

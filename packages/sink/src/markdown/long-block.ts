@@ -1,4 +1,4 @@
-import { closingOf, openFence } from './fence.ts'
+import { afterClosingLine, openFence } from './fence.ts'
 import type { Token } from './lexer/token.ts'
 
 /** A block of more UTF-16 units is read in pieces, so that a growing block is not read again from its beginning. */
@@ -30,10 +30,10 @@ export function readLongBlock(block: string, read: Read): readonly Token[] {
   let start = 0
   let before: Piece['goesOn']
   while (start < block.length) {
-    const head = before?.type === 'table' ? headOf(before) : ''
+    const head = before?.type === 'table' ? tableHead(before) : ''
     const { end, found, goesOn } = pieceAt(block, { start, head, read })
     const isMidLine = start > 0 && block.charAt(start - 1) !== '\n'
-    append(tokens, found, { head, isMidLine, isCut: before === undefined && !isMidLine })
+    appendPiece(tokens, found, { head, isMidLine, isCut: before === undefined && !isMidLine })
     before = goesOn
     start = end
   }
@@ -58,25 +58,27 @@ function pieceAt(
   if (place <= start + mostPiece && place < block.length - longestMark) {
     const found = readTo(place)
     const isHeading = next?.groups?.heading !== undefined
-    const goesOn = isHeading ? undefined : goingOn(found, block.slice(place, place + longestMark))
+    const goesOn = isHeading ? undefined : continuedByNext(found, block.slice(place, place + longestMark))
     if (goesOn || found.at(-1)?.type === 'heading') return { end: place, found, goesOn }
   }
-  const end = forcedEnd(block, start)
+  const end = endWithoutPlace(block, start)
   const found = readTo(end)
   const last = found.findLast(({ type }) => type !== 'space')
   const fence = last && openFence(last)
   if (fence === undefined || end === block.length) return { end, found, goesOn: undefined }
-  const closing = closingOf(block, end, fence)
+  const closing = afterClosingLine(block, end, fence)
   return { end: closing, found: readTo(closing), goesOn: undefined }
 }
 
 /** Cuts after a blank line, else after a line, preferably before a line that is not indented. */
-function forcedEnd(block: string, start: number): number {
+function endWithoutPlace(block: string, start: number): number {
   if (block.length - start <= mostPiece) return block.length
   const room = block.slice(start, start + mostPiece)
-  const beginnings = /\n[ \t\r]*\n\S/.test(room) ? [afterBlankLine, notIndented, anyLine] : [notIndented, anyLine]
+  const beginnings = /\n[ \t\r]*\n\S/.test(room)
+    ? [isAfterBlankLine, isNotIndented, isAnyLine]
+    : [isNotIndented, isAnyLine]
   for (const mayBegin of beginnings) {
-    const end = lastLine(room, mayBegin)
+    const end = lastLineStart(room, mayBegin)
     if (end !== undefined && end >= leastPiece) return start + end
   }
   const isPair = /[\ud800-\udbff]/.test(block.charAt(start + mostPiece - 1))
@@ -84,44 +86,44 @@ function forcedEnd(block: string, start: number): number {
 }
 
 /** Where the last line begins that `mayBegin` allows. */
-function lastLine(text: string, mayBegin: (text: string, at: number) => boolean): number | undefined {
+function lastLineStart(text: string, mayBegin: (text: string, at: number) => boolean): number | undefined {
   for (let end = text.lastIndexOf('\n'); end >= 0; end = end === 0 ? -1 : text.lastIndexOf('\n', end - 1)) {
     if (mayBegin(text, end + 1)) return end + 1
   }
   return undefined
 }
 
-function afterBlankLine(text: string, at: number): boolean {
+function isAfterBlankLine(text: string, at: number): boolean {
   const before = at < 2 ? -1 : text.lastIndexOf('\n', at - 2)
   return before >= 0 && /\S/.test(text.charAt(at)) && /^[ \t\r]*$/.test(text.slice(before + 1, at - 1))
 }
 
-function notIndented(text: string, at: number): boolean {
+function isNotIndented(text: string, at: number): boolean {
   return /[^\s=-]/.test(text.charAt(at))
 }
 
-function anyLine(): boolean {
+function isAnyLine(): boolean {
   return true
 }
 
-function goingOn(found: readonly Token[], next: string): List | Table | undefined {
+function continuedByNext(found: readonly Token[], next: string): List | Table | undefined {
   const last = found.findLast(({ type }) => type !== 'space')
   if (last?.type === 'table') return found.at(-1) === last && /^ {0,3}\|/.test(next) ? last : undefined
   if (last?.type !== 'list') return undefined
-  return markOf(last.items.at(-1)?.raw ?? '') === markOf(next) ? last : undefined
+  return itemMark(last.items.at(-1)?.raw ?? '') === itemMark(next) ? last : undefined
 }
 
 /** A bullet, or what follows a number: other marks begin other lists. */
-function markOf(item: string): string | undefined {
+function itemMark(item: string): string | undefined {
   return /^ {0,3}(?:[-*+]|\d{1,9}[.)])/.exec(item)?.[0].at(-1)
 }
 
-function headOf({ raw }: Table): string {
+function tableHead({ raw }: Table): string {
   return `${raw.split('\n', 2).join('\n')}\n`
 }
 
 /** Adds a piece's tokens; `head` belongs to the table that the piece continues. */
-function append(
+function appendPiece(
   tokens: Token[],
   found: readonly Token[],
   { isCut, ...joint }: { readonly head: string; readonly isMidLine: boolean; readonly isCut: boolean },
@@ -130,12 +132,12 @@ function append(
   const last = tokens[at]
   const first = found[0]
   const joined =
-    first && last && !isCut ? joinedOf(last, first, { ...joint, between: tokens.slice(at + 1) }) : undefined
+    first && last && !isCut ? joinedToken(last, first, { ...joint, between: tokens.slice(at + 1) }) : undefined
   if (joined) tokens.splice(at, tokens.length, joined)
   for (const token of joined ? found.slice(1) : found) tokens.push(token)
 }
 
-function joinedOf(
+function joinedToken(
   last: Token,
   first: Token,
   {

@@ -65,7 +65,7 @@ function openBlocksIn(source: string): OpenBlocks | undefined {
     const item = last?.type === 'list' ? last.items.at(-1) : undefined
     if (last?.type === 'list' && item !== undefined) {
       const first = last.start === '' ? 1 : last.start
-      containers.push(itemOf(item.raw, last.ordered ? first + last.items.length - 1 : undefined))
+      containers.push(itemContainer(item.raw, last.ordered ? first + last.items.length - 1 : undefined))
       tokens = knownTokens(item.tokens)
       continue
     }
@@ -81,13 +81,13 @@ function openBlocksIn(source: string): OpenBlocks | undefined {
 /** Completes the slice that begins with `text`. `midLine`: the slice begins within a line. */
 export function reopening(text: string, open: OpenBlocks | undefined, midLine: boolean): Reopening {
   if (open?.fence !== undefined) {
-    const line = `${opened(open.containers)}${shortFence(open.fence)}\n`
-    return { prefix: midLine ? line + continued(open.containers) : line, skip: 0 }
+    const line = `${openingMarks(open.containers)}${shortFence(open.fence)}\n`
+    return { prefix: midLine ? line + continuationMarks(open.containers) : line, skip: 0 }
   }
   const blank = /^(?:[ \t\r]*\n)+/.exec(text)?.[0].length ?? 0
   if (midLine && blank === 0) {
     // Four spaces at the beginning of a line would be code.
-    return { prefix: opened(open?.containers ?? []), skip: /^[ \t]*/.exec(text)?.[0].length ?? 0 }
+    return { prefix: openingMarks(open?.containers ?? []), skip: /^[ \t]*/.exec(text)?.[0].length ?? 0 }
   }
   const none = { prefix: '', skip: blank }
   if (open === undefined) return none
@@ -101,7 +101,7 @@ export function reopening(text: string, open: OpenBlocks | undefined, midLine: b
 /** The text to append to close an open fence; empty if none is open. */
 export function closingFence(open: OpenBlocks | undefined): string {
   if (open?.fence === undefined) return ''
-  return `\n${continued(open.containers)}${open.fence.marker}`
+  return `\n${continuationMarks(open.containers)}${open.fence.marker}`
 }
 
 /** Reopens the items that contain the first line. If the line begins an item, its number continues the list's. */
@@ -115,7 +115,7 @@ function itemReopening(text: string, blank: number, containers: readonly Contain
     columns += width
     depth++
   }
-  const prefix = opened(containers.slice(0, depth))
+  const prefix = openingMarks(containers.slice(0, depth))
   const next = containers[depth]
   const number = /^ {0,3}(\d{1,9})([.)])(?=[ \t])/.exec(text.slice(columns))
   if (next?.type === 'item' && next.number !== undefined && number !== null && number[2] === next.mark) {
@@ -124,13 +124,13 @@ function itemReopening(text: string, blank: number, containers: readonly Contain
   return { prefix, skip: blank + columns }
 }
 
-function itemOf(raw: string, number: number | undefined): Container {
+function itemContainer(raw: string, number: number | undefined): Container {
   const [lead = '', mark = '-', space = ''] = /^ {0,3}([-*+]|\d{1,9}[.)])([ \t]*)/.exec(raw) ?? []
   const width = space.length === 0 || space.length > 4 ? lead.length - space.length + 1 : lead.length
   return { type: 'item', mark: number === undefined ? mark : mark.slice(-1), number, width }
 }
 
-function opened(containers: readonly Container[]): string {
+function openingMarks(containers: readonly Container[]): string {
   const marks = containers.map((one) => {
     if (one.type === 'quote') return '> '
     return `${one.number ?? ''}${one.mark} `.padEnd(one.width)
@@ -138,7 +138,7 @@ function opened(containers: readonly Container[]): string {
   return marks.join('')
 }
 
-function continued(containers: readonly Container[]): string {
+function continuationMarks(containers: readonly Container[]): string {
   return containers.map((one) => (one.type === 'quote' ? '> ' : ' '.repeat(one.width))).join('')
 }
 

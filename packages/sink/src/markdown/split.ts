@@ -1,4 +1,4 @@
-import { cutOf } from './cut.ts'
+import { bestCut } from './cut.ts'
 import { estimate } from './estimate.ts'
 import { firstLine, type Line } from './line.ts'
 import { closingFence, type OpenBlocks, openBlocksOf, reopening } from './reopen-blocks.ts'
@@ -82,7 +82,7 @@ function sliceAt(source: string, from: number, options: SliceOptions): Slice {
   const placeOf = (at: number): number => from + skip + at - prefix.length
   const complete = new Map<number, CompleteText>()
   const completeAt = (at: number): CompleteText => {
-    const found = complete.get(at) ?? finished(text.slice(0, at))
+    const found = complete.get(at) ?? completedText(text.slice(0, at))
     complete.set(at, found)
     return found
   }
@@ -101,22 +101,22 @@ function sliceAt(source: string, from: number, options: SliceOptions): Slice {
 
   const inked = text.trimEnd().length
   const isWhole = from + rest.length === source.length
-  let last = furthest(text, { maxLength, escapable, measureAt, enough: isWhole ? inked : undefined })
+  let last = furthestFit(text, { maxLength, escapable, measureAt, enough: isWhole ? inked : undefined })
   if (isWhole && inked <= last) {
     if (measureAt(text.length) <= maxLength) return slice(text.length, source.length)
     last = inked - 1
   }
   for (;;) {
     last = Math.max(prefix.length + 1, Math.min(last, text.length - 1))
-    const at = cutOf(text, { first: prefix.length, last })
+    const at = bestCut(text, { first: prefix.length, last })
     const length = measureAt(at)
     if (length <= maxLength) return slice(at, placeOf(at))
     const share = Math.min(0.9, (0.98 * maxLength) / length)
     last = prefix.length + Math.floor((at - prefix.length) * share)
     // The shortest cut is one or two units after the prefix.
     if (last > prefix.length + 2) continue
-    const least = cutOf(text, { first: prefix.length, last: prefix.length + 1 })
-    if (at <= least) return bare(source, from, placeOf(at))
+    const least = bestCut(text, { first: prefix.length, last: prefix.length + 1 })
+    if (at <= least) return sliceWithoutBlocks(source, from, placeOf(at))
     last = Math.max(least, last)
   }
 }
@@ -126,7 +126,7 @@ function includesEscapable(text: string, escapable: RegExp | undefined): boolean
 }
 
 /** The end of the text that fits. The result never depends on the text after it. */
-function furthest(
+function furthestFit(
   text: string,
   {
     maxLength,
@@ -165,13 +165,13 @@ interface CompleteText {
   readonly open: OpenBlocks | undefined
 }
 
-function finished(text: string): CompleteText {
+function completedText(text: string): CompleteText {
   const open = openBlocksOf(text)
   // Trailing white space is invisible, so it takes no room.
   return { source: text.trimEnd() + closingFence(open), open }
 }
 
 /** Used when not even one character fits together with the reopened constructs. */
-function bare(source: string, from: number, to: number): Slice {
+function sliceWithoutBlocks(source: string, from: number, to: number): Slice {
   return { from, to, source: source.slice(from, to), open: undefined }
 }

@@ -2,11 +2,11 @@ import type { Render, Rendered } from './port.ts'
 import { createTextCache } from './text-cache.ts'
 
 /** UTF-16 units of the sources whose rendering is cached, per renderer. */
-const remembered = 200_000
+const mostCachedUnits = 200_000
 
 /** Caches a renderer's recent results. `render` must depend on its text alone. */
 export function cachedRender(render: Render): Render {
-  const cache = createTextCache<Rendered>(remembered)
+  const cache = createTextCache<Rendered>(mostCachedUnits)
   return (source) => cache.get(source, render)
 }
 

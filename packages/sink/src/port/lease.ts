@@ -48,12 +48,12 @@ export function leasedPort(port: ChannelPort, lease: Lease): ChannelPort {
     /** A getter, as a port may lose its stream. */
     get stream(): NativeStream | undefined {
       const { stream } = port
-      if (stream?.kind !== 'preview') return stream && appending(stream)
+      if (stream?.kind !== 'preview') return stream && leasedStream(stream)
       return { ...stream, write: (bubble, options) => leased(options, (one) => stream.write(bubble, one)) }
     },
   }
 
-  function appending(stream: AppendStream): AppendStream {
+  function leasedStream(stream: AppendStream): AppendStream {
     return {
       ...stream,
       measure: (text) => stream.measure(text),

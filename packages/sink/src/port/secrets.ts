@@ -27,10 +27,12 @@ export function keepSecret(secret: string, { isTemporary = false }: { readonly i
 /** A text without the secrets that were kept. */
 export function withoutSecrets(text: string): string {
   const forms = [
-    ...[...permanent].flatMap((secret) => [...formsOf(secret), ...inBase64(secret)]),
-    ...[...temporary].flatMap(formsOf),
+    ...[...permanent].flatMap((secret) => [...encodedForms(secret), ...base64Forms(secret)]),
+    ...[...temporary].flatMap(encodedForms),
   ]
-  const spans = [...new Set(forms)].flatMap((form) => partsOf(form, text)).sort((one, other) => one.start - other.start)
+  const spans = [...new Set(forms)]
+    .flatMap((form) => commonRuns(form, text))
+    .sort((one, other) => one.start - other.start)
   let out = ''
   let given = 0
   for (const { start, end } of spans) {
@@ -41,7 +43,7 @@ export function withoutSecrets(text: string): string {
 }
 
 /** How URLs, JSON and HTML write a secret. */
-function formsOf(secret: string): readonly string[] {
+function encodedForms(secret: string): readonly string[] {
   const inURL = encodeURIComponent(secret)
   return [
     secret,
@@ -61,7 +63,7 @@ const entities: Readonly<Record<string, string>> = {
 }
 
 /** What is the same in all Base64 texts with a secret in them, such as `user:password`: there are three, by what is before. */
-function inBase64(secret: string): readonly string[] {
+function base64Forms(secret: string): readonly string[] {
   return [0, 1, 2].flatMap((before) => {
     const bytes = new TextEncoder().encode(`${'0'.repeat(before)}${secret}`)
     const whole = base64url(bytes.subarray(0, bytes.length - (bytes.length % 3))).slice(Math.ceil((before * 4) / 3))
@@ -69,7 +71,7 @@ function inBase64(secret: string): readonly string[] {
   })
 }
 
-interface Part {
+interface Span {
   readonly start: number
   readonly end: number
 }
@@ -78,10 +80,10 @@ interface Part {
  * The runs of a text that are also in the secret. Each holds a whole block of half the shortest run, so only blocks are
  * searched for.
  */
-function partsOf(secret: string, text: string): readonly Part[] {
+function commonRuns(secret: string, text: string): readonly Span[] {
   const least = Math.min(shortestPart, secret.length)
   const size = Math.floor(least / 2)
-  const parts: Part[] = []
+  const parts: Span[] = []
   for (let block = 0; block + size <= secret.length; block += size) {
     const sought = secret.slice(block, block + size)
     for (let at = text.indexOf(sought); at !== -1; ) {
@@ -116,7 +118,7 @@ const maxDepth = 8
 
 /** An error of any origin, without the secrets that were kept. The same one if it has none. */
 export function safeError(error: Error): Error {
-  const safe = copyOf(error, { clean: withoutSecrets, above: new Set(), depth: 0 })
+  const safe = cleanCopy(error, { clean: withoutSecrets, above: new Set(), depth: 0 })
   return safe instanceof Error ? safe : error
 }
 
@@ -125,7 +127,7 @@ export function safeError(error: Error): Error {
  * Otherwise a copy with the same prototype; it leaves out objects of other classes, such as requests, which show headers.
  */
 function safeCause(cause: unknown): unknown {
-  return copyOf(cause, { clean: quotable, above: new Set(), depth: 0 })
+  return cleanCopy(cause, { clean: quotable, above: new Set(), depth: 0 })
 }
 
 interface Copying {
@@ -135,14 +137,14 @@ interface Copying {
   readonly depth: number
 }
 
-function copyOf(value: unknown, { clean, above, depth }: Copying): unknown {
+function cleanCopy(value: unknown, { clean, above, depth }: Copying): unknown {
   if (typeof value === 'string') return clean(value)
   if (typeof value === 'function') return undefined
   if (typeof value !== 'object' || value === null || value instanceof SafeError) return value
   if (depth > maxDepth || above.has(value)) return undefined
   const inner: Copying = { clean, above: new Set([...above, value]), depth: depth + 1 }
   if (Array.isArray(value)) {
-    const items = value.map((item) => copyOf(item, inner))
+    const items = value.map((item) => cleanCopy(item, inner))
     return items.every((item, at) => item === value[at]) ? value : items
   }
   const prototype: object | null = Object.getPrototypeOf(value)
@@ -151,7 +153,7 @@ function copyOf(value: unknown, { clean, above, depth }: Copying): unknown {
   const fields = Object.entries(Object.getOwnPropertyDescriptors(value)).map(([name, field]) => {
     const isStack = isError && name === 'stack'
     const before: unknown = isStack ? value.stack : field.value
-    const after = isStack ? stackOf(value, clean) : copyOf(before, inner)
+    const after = isStack ? cleanStack(value, clean) : cleanCopy(before, inner)
     // What a getter returns can't be known: only its absence is safe.
     const isSame = after === before && clean(name) === name && (isStack || field.get === undefined)
     const { enumerable = false } = field
@@ -163,7 +165,7 @@ function copyOf(value: unknown, { clean, above, depth }: Copying): unknown {
 }
 
 /** A stack repeats the message. Its paths stay. */
-function stackOf({ message, stack = '' }: Error, clean: Copying['clean']): string {
+function cleanStack({ message, stack = '' }: Error, clean: Copying['clean']): string {
   return withoutSecrets(message === '' ? stack : stack.replaceAll(message, () => clean(message)))
 }
 

@@ -17,14 +17,16 @@ export function wellFormedPort(port: ChannelPort): ChannelPort {
     get limits() {
       return port.limits
     },
-    post: (bubble, options) => port.post(bubbleOf(bubble), options),
-    ...(port.edit && { edit: async (ref, bubble, options) => await port.edit?.(ref, bubbleOf(bubble), options) }),
+    post: (bubble, options) => port.post(wellFormedBubble(bubble), options),
+    ...(port.edit && {
+      edit: async (ref, bubble, options) => await port.edit?.(ref, wellFormedBubble(bubble), options),
+    }),
     ...(port.remove && { remove: async (ref, options) => await port.remove?.(ref, options) }),
     ...(port.typing && {
       typing: async (on, { doing, ...options }) =>
         await port.typing?.(on, { ...options, ...(doing !== undefined && { doing: wellFormed(doing) }) }),
     }),
-    ...uploading(port),
+    ...wellFormedUpload(port),
     ...(port.lookUp && {
       lookUp: async (options) => (await port.lookUp?.(options)) ?? { type: 'unknown' },
     }),
@@ -33,32 +35,32 @@ export function wellFormedPort(port: ChannelPort): ChannelPort {
     /** A getter, as a port may lose its stream. */
     get stream(): NativeStream | undefined {
       const { stream } = port
-      return stream && streamOf(stream)
+      return stream && wellFormedStream(stream)
     },
   }
 }
 
-function uploading({ upload }: ChannelPort): Pick<ChannelPort, 'upload'> {
-  return upload ? { upload: (file, options) => upload(fileOf(file), options) } : {}
+function wellFormedUpload({ upload }: ChannelPort): Pick<ChannelPort, 'upload'> {
+  return upload ? { upload: (file, options) => upload(wellFormedFile(file), options) } : {}
 }
 
-function streamOf(stream: NativeStream): NativeStream {
+function wellFormedStream(stream: NativeStream): NativeStream {
   if (stream.kind === 'preview')
-    return { ...stream, write: (bubble, options) => stream.write(bubbleOf(bubble), options) }
-  return appending(stream)
+    return { ...stream, write: (bubble, options) => stream.write(wellFormedBubble(bubble), options) }
+  return wellFormedAppendStream(stream)
 }
 
-function appending(stream: AppendStream): AppendStream {
+function wellFormedAppendStream(stream: AppendStream): AppendStream {
   return {
     ...stream,
     measure: (text) => stream.measure(text),
-    open: (piece, options) => stream.open(pieceOf(piece), options),
-    append: (ref, piece, options) => stream.append(ref, pieceOf(piece), options),
-    close: (ref, piece, options) => stream.close(ref, pieceOf(piece), options),
+    open: (piece, options) => stream.open(wellFormedPiece(piece), options),
+    append: (ref, piece, options) => stream.append(ref, wellFormedPiece(piece), options),
+    close: (ref, piece, options) => stream.close(ref, wellFormedPiece(piece), options),
   }
 }
 
-function bubbleOf(bubble: Bubble): Bubble {
+function wellFormedBubble(bubble: Bubble): Bubble {
   const { form, mentions } = bubble
   return {
     length: bubble.length,
@@ -71,11 +73,11 @@ function bubbleOf(bubble: Bubble): Bubble {
     },
     buttons: bubble.buttons.map((row) => row.map(({ label, data }) => ({ label: wellFormed(label), data }))),
     ...(mentions && { mentions: mentions.map((actor) => ({ ...actor, name: wellFormed(actor.name) })) }),
-    ...(form && { form: formOf(form) }),
+    ...(form && { form: wellFormedForm(form) }),
   }
 }
 
-function formOf({ token, label, questions }: Form): Form {
+function wellFormedForm({ token, label, questions }: Form): Form {
   return {
     token,
     label: wellFormed(label),
@@ -91,11 +93,11 @@ function formOf({ token, label, questions }: Form): Form {
   }
 }
 
-function fileOf({ name, text, caption }: Attachment): Attachment {
+function wellFormedFile({ name, text, caption }: Attachment): Attachment {
   return { name: wellFormed(name), text: wellFormed(text), caption: wellFormed(caption) }
 }
 
-function pieceOf({ text, tasks, plan }: StreamPiece): StreamPiece {
+function wellFormedPiece({ text, tasks, plan }: StreamPiece): StreamPiece {
   return {
     text: wellFormed(text),
     tasks: tasks.map((task) => {

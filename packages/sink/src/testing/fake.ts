@@ -105,30 +105,30 @@ export function createFake(options: FakeOptions): Fake {
   const previewing: PreviewStream = {
     kind: 'preview',
     renewMs: 20_000,
-    write: (bubble) => call('preview', () => show(bubble)),
+    write: (bubble) => makeCall('preview', () => showPreview(bubble)),
   }
   const adding: AppendStream = {
     kind: 'append',
     maxMs: 240_000,
     maxLength: 300,
     measure: (text) => text.length,
-    open: (piece, options) => call('open', () => openStream(piece, options)),
-    append: (ref, piece) => call('append', () => add(ref, piece, true)),
-    close: (ref, piece) => call('close', () => add(ref, piece, false)),
+    open: (piece, options) => makeCall('open', () => openStream(piece, options)),
+    append: (ref, piece) => makeCall('append', () => appendToStream(ref, piece, true)),
+    close: (ref, piece) => makeCall('close', () => appendToStream(ref, piece, false)),
   }
   const port: ChannelPort = {
     limits,
-    post: (bubble, posting) => call('post', (fault) => post(withMentions(bubble), { ...posting, fault })),
-    ...(has('edit') && { edit: (ref, bubble) => call('edit', () => edit(ref, withMentions(bubble))) }),
-    ...(has('remove') && { remove: (ref) => call('remove', () => void removed.add(ref.id)) }),
-    ...(has('upload') && {
+    post: (bubble, posting) => makeCall('post', (fault) => post(withMentions(bubble), { ...posting, fault })),
+    ...(hasMethod('edit') && { edit: (ref, bubble) => makeCall('edit', () => edit(ref, withMentions(bubble))) }),
+    ...(hasMethod('remove') && { remove: (ref) => makeCall('remove', () => void removed.add(ref.id)) }),
+    ...(hasMethod('upload') && {
       upload: (file, posting) =>
-        call('upload', (fault) => post({ text: file.caption, buttons: [] }, { ...posting, fault }, file)),
+        makeCall('upload', (fault) => post({ text: file.caption, buttons: [] }, { ...posting, fault }, file)),
     }),
     ...(options.reports && { reports }),
-    ...(lookUp && { lookUp: ({ key }) => call('lookUp', () => find(key)) }),
-    ...(has('typing') && { typing }),
-    ...(has('stream') && { stream: stream === 'append' ? adding : previewing }),
+    ...(lookUp && { lookUp: ({ key }) => makeCall('lookUp', () => lookUpKey(key)) }),
+    ...(hasMethod('typing') && { typing }),
+    ...(hasMethod('stream') && { stream: stream === 'append' ? adding : previewing }),
   }
   return {
     port,
@@ -144,16 +144,16 @@ export function createFake(options: FakeOptions): Fake {
     setOpen: (isOpen) => {
       takesPosts = isOpen
       if (isOpen) isClosed = false
-      notify()
+      notifyListeners()
     },
   }
 
-  function notify(): void {
+  function notifyListeners(): void {
     for (const listener of [...listeners]) listener()
   }
 
   /** Makes a report once the call has ended. */
-  function report(key: string, ref: MessageRef, fault: FakeFault['type'] | undefined): void {
+  function reportSoon(key: string, ref: MessageRef, fault: FakeFault['type'] | undefined): void {
     const error = new PortError('refused', 'Injected fault: undelivered.')
     const type: PostReport['type'] = !takesPosts ? 'chat-closed' : fault === 'undelivered' ? 'failed' : 'there'
     if (type !== 'there') removed.add(ref.id)
@@ -163,11 +163,11 @@ export function createFake(options: FakeOptions): Fake {
         type === 'failed' ? { type, ref, error } : { type, ref },
       ])
       if (type === 'chat-closed') isClosed = true
-      notify()
+      notifyListeners()
     })
   }
 
-  function has(verb: NonNullable<FakeOptions['lacks']>[number]): boolean {
+  function hasMethod(verb: NonNullable<FakeOptions['lacks']>[number]): boolean {
     return !lacks.includes(verb)
   }
 
@@ -176,25 +176,25 @@ export function createFake(options: FakeOptions): Fake {
     typingUntil = on ? clock.now() + (limits.typingMs ?? 0) : 0
   }
 
-  function find(key: string): LookedUp {
+  function lookUpKey(key: string): LookedUp {
     if (lookUp === 'probe') return { type: 'unknown' }
     const ref = byKey.get(key)
     return ref && !removed.has(ref.id) ? { type: 'there', ref } : { type: 'absent' }
   }
 
-  function show({ text }: Bubble): void {
+  function showPreview({ text }: Bubble): void {
     preview = { text, until: clock.now() + 30_000 }
   }
 
-  async function call<T>(verb: string, act: (fault: FakeFault['type'] | undefined) => T): Promise<T> {
+  async function makeCall<T>(verb: string, act: (fault: FakeFault['type'] | undefined) => T): Promise<T> {
     count += 1
     const fault = faults.find((one) => one.call === count)
     const at = clock.now()
     try {
       await Promise.resolve()
-      spend(at)
+      spendBudget(at)
       if (fault?.type === 'deleted') deleteNewest()
-      else if (fault && fault.type !== 'done' && fault.type !== 'undelivered') throw errorOf(fault)
+      else if (fault && fault.type !== 'done' && fault.type !== 'undelivered') throw injectFault(fault)
       const value = act(fault?.type)
       if (fault?.type === 'done') throw new PortError('ambiguous', 'The call took effect, but its response was lost.')
       calls.push({ at, verb, result: 'done' })
@@ -205,15 +205,16 @@ export function createFake(options: FakeOptions): Fake {
     }
   }
 
-  function errorOf({ type, retryAfterMs = 2000 }: FakeFault): PortError {
+  function injectFault({ type, retryAfterMs = 2000 }: FakeFault): PortError {
     const limited = type === 'rate-limited'
-    if (type === 'fixed') for (const message of messages) change(message, (one) => ({ ...one, openUntil: undefined }))
+    if (type === 'fixed')
+      for (const message of messages) changeMessage(message, (one) => ({ ...one, openUntil: undefined }))
     if (limited) frozenUntil = clock.now() + retryAfterMs
     const kind = type === 'done' || type === 'deleted' || type === 'undelivered' ? 'ambiguous' : type
     return new PortError(kind, `Injected fault: ${type}.`, limited ? { retryAfterMs } : {})
   }
 
-  function spend(at: number): void {
+  function spendBudget(at: number): void {
     times = times.filter((time) => time > at - limits.perChat.perMs)
     const until = Math.max(frozenUntil, ...[limits.perChat, ...(limits.burst ? [limits.burst] : [])].map(freeAt))
     if (at < until) throw new PortError('rate-limited', 'Too many calls.', { retryAfterMs: until - at })
@@ -234,7 +235,7 @@ export function createFake(options: FakeOptions): Fake {
   function post(bubble: Pick<Bubble, 'text' | 'buttons'>, posting: FakePost, file?: Attachment): MessageRef {
     const known = limits.idempotent ? byKey.get(posting.key) : undefined
     if (known && clock.now() - (known.postedAt ?? 0) <= (limits.keyMs ?? Number.POSITIVE_INFINITY)) return known
-    fits(bubble)
+    mustFit(bubble)
     const id = String(messages.length + 1)
     const { chat, replyTo, silent, key, fault } = posting
     messages.push({
@@ -254,7 +255,7 @@ export function createFake(options: FakeOptions): Fake {
     postedAt.set(id, clock.now())
     const ref = { id, postedAt: clock.now() }
     byKey.set(key, ref)
-    if (options.reports) report(key, ref, fault)
+    if (options.reports) reportSoon(key, ref, fault)
     return ref
   }
 
@@ -265,36 +266,41 @@ export function createFake(options: FakeOptions): Fake {
     if (clock.now() - (postedAt.get(id) ?? 0) > (limits.editWindowMs ?? Number.POSITIVE_INFINITY))
       throw new PortError('fixed', 'The message is too old to be edited.')
     if (isOpen(message)) throw new PortError('refused', 'The message is an open stream.')
-    fits(bubble)
+    mustFit(bubble)
     messages[at] = { ...message, text: bubble.text, buttons: bubble.buttons, edits: message.edits + 1 }
   }
 
   function openStream({ text, tasks }: StreamPiece, posting: PostOptions): MessageRef {
     const ref = post({ text, buttons: [] }, posting)
-    change(ref, (message) => ({ ...message, tasks, openUntil: clock.now() + 300_000 }))
+    changeMessage(ref, (message) => ({ ...message, tasks, openUntil: clock.now() + 300_000 }))
     return ref
   }
 
-  function add(ref: MessageRef, { text, tasks }: StreamPiece, isOpened: boolean): void {
+  function appendToStream(ref: MessageRef, { text, tasks }: StreamPiece, isOpened: boolean): void {
     const message = messages.find(({ id }) => id === ref.id)
     if (!message || removed.has(ref.id)) throw new PortError('gone', 'No such message.')
     if (!isOpen(message)) throw new PortError('fixed', 'The message is not an open stream.')
     const whole = message.text + text
-    fits({ text: whole, buttons: [] })
+    mustFit({ text: whole, buttons: [] })
     if (whole.length > adding.maxLength) throw new PortError('too-long', `${whole.length} UTF-16 units are too many.`)
     const reported = [...(message.tasks ?? []).filter(({ id }) => !tasks.some((task) => task.id === id)), ...tasks]
-    change(ref, (one) => ({ ...one, text: whole, tasks: reported, openUntil: isOpened ? one.openUntil : undefined }))
+    changeMessage(ref, (one) => ({
+      ...one,
+      text: whole,
+      tasks: reported,
+      openUntil: isOpened ? one.openUntil : undefined,
+    }))
   }
 
   function isOpen({ openUntil }: FakeMessage): boolean {
     return openUntil !== undefined && clock.now() < openUntil
   }
 
-  function change({ id }: Pick<FakeMessage, 'id'>, to: (message: FakeMessage) => FakeMessage): void {
+  function changeMessage({ id }: Pick<FakeMessage, 'id'>, to: (message: FakeMessage) => FakeMessage): void {
     for (const [at, message] of messages.entries()) if (message.id === id) messages[at] = to(message)
   }
 
-  function fits({ text, buttons }: Pick<Bubble, 'text' | 'buttons'>): void {
+  function mustFit({ text, buttons }: Pick<Bubble, 'text' | 'buttons'>): void {
     if (text.trim() === '') throw new PortError('refused', 'The message is empty.')
     const isBroken = [text, ...buttons.flat().map(({ label }) => label)].some((one) => /\p{Surrogate}/u.test(one))
     if (isBroken) throw new PortError('refused', 'The text has half of a surrogate pair.')

@@ -26,47 +26,49 @@ export function activityOf(reply: Reply, options: StatusOptions): Activity {
   const { texts } = options
   if (reply.connection === 'lost') return { key: 'lost', text: texts.lostConnection }
   if (reply.retry) return { key: 'retry', text: retryText(reply.retry, options) }
-  const compaction = compactionOf(reply, texts)
+  const compaction = runningCompaction(reply, texts)
   if (compaction) return compaction
   if (reply.stalled) return { key: 'stalled', text: texts.stalled }
-  const agents = agentsOf(reply)
+  const agents = activeAgentsOf(reply)
   const own = reply.phase === 'settled' ? undefined : openPartOf(reply)
   const first = agents[0]
   const deepest = agents.at(-1)
   if (!first || !deepest) {
-    if (own) return { key: own.type === 'tool' ? own.id : own.type, text: oneLine(textOf(own, reply, texts), 120) }
+    if (own)
+      return { key: own.type === 'tool' ? own.id : own.type, text: oneLine(partActivityText(own, reply, texts), 120) }
     if (reply.phase === 'waiting') return { key: 'waiting', text: texts.waiting, since: reply.startedAt }
     return { key: 'working', text: texts.working }
   }
   const names = agents.map(({ agent, title }) => texts.subAgent(agent, title && oneLine(title, descriptionLength)))
   const inner = openPartOf(deepest.reply)
-  const doing = compactionOf(deepest.reply, texts)?.text ?? (inner && textOf(inner, deepest.reply, texts))
+  const doing =
+    runningCompaction(deepest.reply, texts)?.text ?? (inner && partActivityText(inner, deepest.reply, texts))
   const who = clip(names.join(' · '), agentsLength)
   const text = oneLine(doing === undefined ? who : `${who} · ${doing}`, 120)
   return { key: `agent:${first.reply.sessionID}`, text, since: first.reply.startedAt }
 }
 
 /** The active sub-agents from the top down: at each level the one that started last. */
-function agentsOf({ children }: Reply): readonly Child[] {
+function activeAgentsOf({ children }: Reply): readonly Child[] {
   const child = children.findLast(({ reply }) => reply.phase !== 'settled')
-  return child ? [child, ...agentsOf(child.reply)] : []
+  return child ? [child, ...activeAgentsOf(child.reply)] : []
 }
 
-function compactionOf({ compaction }: Reply, texts: Texts): Activity | undefined {
+function runningCompaction({ compaction }: Reply, texts: Texts): Activity | undefined {
   if (compaction?.state !== 'running') return undefined
   const { tokensBefore, startedAt } = compaction
   const tokens = tokensBefore === undefined ? undefined : amount(tokensBefore)
   return { key: 'compacting', text: texts.compacting(tokens), since: startedAt }
 }
 
-type Shown = ToolPart | TextPart | { readonly type: 'reasoning' }
+type ActivePart = ToolPart | TextPart | { readonly type: 'reasoning' }
 
-function openPartOf(reply: Reply): Shown | undefined {
+function openPartOf(reply: Reply): ActivePart | undefined {
   const part = partsOf(reply).findLast(({ status }) => status === 'open')
   return part?.type === 'tool' || part?.type === 'reasoning' || part?.type === 'text' ? part : undefined
 }
 
-function textOf(part: Shown, reply: Reply, texts: Texts): string {
+function partActivityText(part: ActivePart, reply: Reply, texts: Texts): string {
   if (part.type === 'tool') return titleOf(part, reply)
   return part.type === 'text' ? texts.writing : texts.thinking
 }

@@ -15,14 +15,14 @@ export interface Placed {
   readonly card?: Card | undefined
 }
 
-export interface AnswerOptions extends ViewOptions {
+export interface AnswerViewOptions extends ViewOptions {
   readonly textParts: readonly TextPart[]
   /** The shown text parts, in order. */
   readonly kept: readonly Placed[]
 }
 
 /** Splits the assistant's text into cards around the other cards that stay, and returns all of them in order. */
-export function answerCards(reply: Reply, options: AnswerOptions): readonly Card[] {
+export function answerCards(reply: Reply, options: AnswerViewOptions): readonly Card[] {
   const { textParts, kept, mode } = options
   const cards: Card[] = []
   const isSettled = reply.phase === 'settled'
@@ -31,14 +31,14 @@ export function answerCards(reply: Reply, options: AnswerOptions): readonly Card
   let from = 0
   let key: string = answerKey
   for (const { key: broken, at, card } of kept) {
-    add(at, false)
+    addAnswerCards(at, false)
     if (card) cards.push(card)
     if (mode !== 'final') key = answerBelow(broken)
   }
-  add(textParts.length, true)
+  addAnswerCards(textParts.length, true)
   return cards
 
-  function add(to: number, isLast: boolean): void {
+  function addAnswerCards(to: number, isLast: boolean): void {
     const parts = textParts.slice(from, to)
     from = Math.max(from, to)
     if (parts.length === 0 || (mode === 'final' && !isSettled)) return
@@ -136,8 +136,8 @@ function withFiles(card: AnswerCard, options: FileOptions): readonly Card[] {
     }
     // A file between two texts names itself. Elsewhere a message below it notifies.
     const isNamed = mode === 'live' || !options.rings
-    if (!isThere) source += beginningOf(block, { name, ...options })
-    else if (isNamed) source += captionOf(block, { name, ...options })
+    if (!isThere) source += announcedBeginning(block, { name, ...options })
+    else if (isNamed) source += italicCaption(block, { name, ...options })
     from = block.end
   }
   return [{ ...card, source: source + card.source.slice(from) }, ...files]
@@ -149,23 +149,23 @@ interface NamedOptions extends ViewOptions {
 
 function fileCard({ code, ...block }: CodeBlock, options: NamedOptions & { readonly key: string }): Card {
   const { name, key, texts } = options
-  const caption = texts.file(name, linesOf({ code, ...block }))
+  const caption = texts.file(name, lineCount({ code, ...block }))
   return { type: 'file', key, source: caption, file: { name, text: `${code}\n`, caption } }
 }
 
-function captionOf(block: CodeBlock, { name, texts }: NamedOptions): string {
-  const caption = texts.file(name, linesOf(block))
+function italicCaption(block: CodeBlock, { name, texts }: NamedOptions): string {
+  const caption = texts.file(name, lineCount(block))
   return caption.trim() === '' ? '' : `*${caption}*`
 }
 
 /** The part of the code that a message shows until the file is posted. */
-function beginningOf(block: CodeBlock, { name, texts, policy }: NamedOptions): string {
+function announcedBeginning(block: CodeBlock, { name, texts, policy }: NamedOptions): string {
   const { opening, marker, code } = block
-  const note = texts.fileFollows(name, linesOf(block))
+  const note = texts.fileFollows(name, lineCount(block))
   const shown = `${opening}\n${withoutHalf(code.slice(0, policy.documentLength))}\n${marker}`
   return note.trim() === '' ? shown : `${shown}\n\n*${note}*`
 }
 
-function linesOf({ code }: CodeBlock): number {
+function lineCount({ code }: CodeBlock): number {
   return code.trimEnd().split('\n').length
 }

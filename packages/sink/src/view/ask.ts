@@ -14,7 +14,7 @@ import { formOf, tokens } from '../asks/asks.ts'
 import { whyNotAlways } from '../asks/offer.ts'
 import { detailsOf, isInputKnown, permissionCardKey } from '../asks/permission.ts'
 import type { AskCard, AskContent, AskFoot, AskState } from '../ledger/card.ts'
-import { questionKey, requestOf } from '../ledger/keys.ts'
+import { questionKey, requestIDOf } from '../ledger/keys.ts'
 import type { Button, Form } from '../port/port.ts'
 import type { Texts } from '../texts.ts'
 import { earliest } from '../times.ts'
@@ -74,8 +74,8 @@ function questionCard(
     const end =
       given && ask.status !== 'rejected' && ask.status !== 'withdrawn'
         ? texts.answered(given.join(', '), state.by)
-        : endOf(ask, state, texts)
-    const source = [head, ...body, literal(end), ...unasked(ask, at, options)].join('\n\n')
+        : askEndText(ask, state, texts)
+    const source = [head, ...body, literal(end), ...answersGivenByForm(ask, at, options)].join('\n\n')
     return { type: 'ask', key, source, buttons: [], isPending }
   }
   const secret = secretOf(key)
@@ -109,14 +109,14 @@ function questionCard(
     type: 'ask',
     key,
     source: lines.filter((line) => line !== '').join('\n\n'),
-    buttons: fits ? rowsOf(choices, { ...buttons, perRow: 1 }) : [],
+    buttons: fits ? buttonRows(choices, { ...buttons, perRow: 1 }) : [],
     ...(form && { form }),
     isPending,
   }
 }
 
 /** Questions answered by a form have no messages of their own, so the last message shows their answers. */
-function unasked(ask: QuestionAsk, at: number, { texts, shown }: ViewOptions): readonly string[] {
+function answersGivenByForm(ask: QuestionAsk, at: number, { texts, shown }: ViewOptions): readonly string[] {
   const isLast = !ask.questions.some((_, index) => index > at && shown.posted.has(questionKey(ask.requestID, index)))
   if (ask.status !== 'answered' || !isLast) return []
   return ask.questions.slice(at + 1).map((question, index) => {
@@ -136,7 +136,7 @@ function formBeside(
   return formOf(ask, at, { secret, texts })
 }
 
-export function endOf(ask: Ask, state: AskState, texts: ViewOptions['texts']): string {
+export function askEndText(ask: Ask, state: AskState, texts: ViewOptions['texts']): string {
   switch (ask.status) {
     case 'pending':
       return texts.withdrawn
@@ -154,7 +154,7 @@ export function endOf(ask: Ask, state: AskState, texts: ViewOptions['texts']): s
 }
 
 /** Rows of `perRow` buttons, or of more if there are more buttons than rows. */
-export function rowsOf(
+export function buttonRows(
   choices: readonly Button[],
   { perRow, rows, label }: { readonly perRow: number; readonly rows: number; readonly label: number },
 ): readonly (readonly Button[])[] {
@@ -189,12 +189,12 @@ function permissionCards(ask: PermissionAsk, state: AskState, options: ViewOptio
   // After a restart the input is not known yet, and the screen may already show all of it.
   if (isPending && !isKnown && state.isInputKnown === true) return { cards: [] }
   const isPosted = shown.posted.has(key)
-  const before = [...shown.posted].filter((card) => card !== key && requestOf(card) === ask.requestID)
-  const end = isPending || isPosted ? texts.superseded : endOf(ask, state, texts)
+  const before = [...shown.posted].filter((card) => card !== key && requestIDOf(card) === ask.requestID)
+  const end = isPending || isPosted ? texts.superseded : askEndText(ask, state, texts)
   const old = before.map((card) => retiredCard(card, `${summaryOf(ask, texts)}\n\n${literal(end)}`))
   const shownAt = (state.seenAt ?? 0) + inputWaitMs
   if (isPending && !isKnown && !isPosted && now < shownAt) return { cards: old, shownAt }
-  const content = contentOf(ask, state, options)
+  const content = permissionContent(ask, state, options)
   const { buttons } = content.open
   return { cards: [...old, { type: 'ask', key, source: content.head, buttons, isPending, content }] }
 }
@@ -203,34 +203,34 @@ function retiredCard(key: string, source: string): AskCard {
   return { type: 'ask', key, source, buttons: [], isPending: false, isRetired: true }
 }
 
-function contentOf(ask: PermissionAsk, state: AskState, options: ViewOptions): AskContent {
+function permissionContent(ask: PermissionAsk, state: AskState, options: ViewOptions): AskContent {
   const { texts, uploads, policy } = options
   const documentLength = uploads ? policy.documentLength : undefined
-  const why = whyClosed(ask, state, options)
+  const why = whyOnlyReject(ask, state, options)
   const hasAlways = why === undefined && alwaysOffer(ask).type === 'offered'
   const details = allDetailsOf(ask, hasAlways, texts)
   const head = `❓ ${literal(texts.permission(askTitle(ask)))}`
   const content = { head, summary: summaryOf(ask, texts), details, documentLength }
   if (ask.status !== 'pending') {
-    const end = { source: literal(endOf(ask, state, texts)), buttons: [], isAllowing: false }
+    const end = { source: literal(askEndText(ask, state, texts)), buttons: [], isAllowing: false }
     return { ...content, open: end, closed: end }
   }
   const secret = options.secretOf(permissionCardKey(ask))
-  const closed = rejecting(texts.notAllShown, secret, options)
+  const closed = rejectFoot(texts.notAllShown, secret, options)
   return {
     ...content,
-    open: why === undefined ? allowing(ask, secret, options) : rejecting(why, secret, options),
+    open: why === undefined ? allowFoot(ask, secret, options) : rejectFoot(why, secret, options),
     closed,
   }
 }
 
-function whyClosed(ask: PermissionAsk, state: AskState, options: ViewOptions): string | undefined {
+function whyOnlyReject(ask: PermissionAsk, state: AskState, options: ViewOptions): string | undefined {
   const { texts, policy, mayAllow = () => true } = options
   if (!mayAllow(state)) return state.isExplained === false ? texts.rejectOnly : texts.notAllowedHere
   return isInputKnown(ask) || policy.allowUnseen ? undefined : texts.waitingForInput
 }
 
-function allowing(ask: PermissionAsk, secret: string, { texts, buttons }: ViewOptions): AskFoot {
+function allowFoot(ask: PermissionAsk, secret: string, { texts, buttons }: ViewOptions): AskFoot {
   const canAlways = alwaysOffer(ask).type === 'offered'
   const notes = [startsSubagent(ask) ? texts.subagentActs : undefined, whyNotAlways(ask, texts)].filter(
     (note) => note !== undefined,
@@ -242,13 +242,13 @@ function allowing(ask: PermissionAsk, secret: string, { texts, buttons }: ViewOp
     ...(canAlways ? [{ label: texts.allowAlways, data: tokens.permission(secret, 'always') }] : []),
     { label: texts.reject, data: tokens.permission(secret, 'reject') },
   ]
-  return { source: literal(notes.join(' ')), buttons: rowsOf(choices, buttons), isAllowing: true }
+  return { source: literal(notes.join(' ')), buttons: buttonRows(choices, buttons), isAllowing: true }
 }
 
-function rejecting(why: string, secret: string, { texts, buttons }: ViewOptions): AskFoot {
+function rejectFoot(why: string, secret: string, { texts, buttons }: ViewOptions): AskFoot {
   if (!buttons) return { source: literal(`${why} ${texts.replyReject}`), buttons: [], isAllowing: false }
   const choice: Button = { label: texts.reject, data: tokens.permission(secret, 'reject') }
-  return { source: literal(why), buttons: rowsOf([choice], buttons), isAllowing: false }
+  return { source: literal(why), buttons: buttonRows([choice], buttons), isAllowing: false }
 }
 
 /** A line with the command, shortened if necessary, for a message without the details. */
@@ -262,14 +262,14 @@ interface Details {
   readonly list: AskContent['details']
 }
 
-const known = new WeakMap<PermissionAsk, Details>()
+const cachedDetails = new WeakMap<PermissionAsk, Details>()
 
 /** Returns the same list for the same ask, so that it is only cut into messages once. */
 function allDetailsOf(ask: PermissionAsk, hasAlways: boolean, texts: Texts): AskContent['details'] {
-  const before = known.get(ask)
+  const before = cachedDetails.get(ask)
   if (before?.texts === texts && before.hasAlways === hasAlways) return before.list
-  const list = [...detailsOf(ask, texts), ...(hasAlways ? [alwaysOf(ask, texts)] : [])]
-  known.set(ask, { texts, hasAlways, list })
+  const list = [...detailsOf(ask, texts), ...(hasAlways ? [alwaysDetail(ask, texts)] : [])]
+  cachedDetails.set(ask, { texts, hasAlways, list })
   return list
 }
 
@@ -277,7 +277,7 @@ function allDetailsOf(ask: PermissionAsk, hasAlways: boolean, texts: Texts): Ask
 const sentenceLength = 200
 
 /** Says what "always" would allow. */
-function alwaysOf(ask: PermissionAsk, texts: Texts): AskContent['details'][number] {
+function alwaysDetail(ask: PermissionAsk, texts: Texts): AskContent['details'][number] {
   const reach = alwaysReach(ask)
   if (reach.type === 'same') return { format: 'note', text: texts.alwaysAllows(reach) }
   const { type, names } = reach

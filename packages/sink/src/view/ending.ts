@@ -26,27 +26,30 @@ function endingCard(reply: Reply, options: ViewOptions): Card | undefined {
     case undefined:
       return undefined
     case 'completed': {
-      if (ending.noText) return card(texts.noText(ending.noText), false)
-      return ending.isCutOff ? card(texts.cutOff, false) : undefined
+      if (ending.noText) return endingCardWith(texts.noText(ending.noText), false)
+      return ending.isCutOff ? endingCardWith(texts.cutOff, false) : undefined
     }
     case 'failed': {
       const { reason = 'no reason given', cure } = ending
-      return card([texts.failed(asSentence(reason)), cure && texts.cures[cure]].filter(Boolean).join(' '), true)
+      return endingCardWith(
+        [texts.failed(asSentence(reason)), cure && texts.cures[cure]].filter(Boolean).join(' '),
+        true,
+      )
     }
     case 'timed-out':
-      return card(texts.endings[ending.type], true)
+      return endingCardWith(texts.endings[ending.type], true)
     case 'lost':
-      return card([texts.lost[ending.why], ending.hasText && texts.arrived].filter(Boolean).join(' '), true)
+      return endingCardWith([texts.lost[ending.why], ending.hasText && texts.arrived].filter(Boolean).join(' '), true)
     case 'aborted':
-      return isKnownToChat(reply, options) ? undefined : card(texts.endings[ending.type], false)
+      return isKnownToChat(reply, options) ? undefined : endingCardWith(texts.endings[ending.type], false)
     case 'stopped':
-      return card(texts.stopped(ending.why), false)
+      return endingCardWith(texts.stopped(ending.why), false)
     default:
       return ending satisfies never
   }
 }
 
-function card(text: string, isFailure: boolean): Card {
+function endingCardWith(text: string, isFailure: boolean): Card {
   const source = isFailure && text.trim() !== '' ? `⚠️ ${literal(text)}` : italic(text)
   return { type: 'ending', key: endingKey, source, isFailure }
 }

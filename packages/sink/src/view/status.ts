@@ -4,7 +4,7 @@ import { statusKey } from '../ledger/keys.ts'
 import type { Texts } from '../texts.ts'
 import { earliest } from '../times.ts'
 import { type Activity, activityOf } from './activity.ts'
-import type { Timed, ViewOptions } from './view.ts'
+import type { TimedCard, ViewOptions } from './view.ts'
 
 /** The facts of a status line, in the order to show them. */
 export interface StatusFacts {
@@ -46,13 +46,13 @@ export function statusFacts(reply: Reply, options: StatusOptions): StatusFacts {
  * The status, updated at each tick and at once when the activity changes. Its time is that of the activity, or of the whole
  * sub-agent. Shows the context from 60 percent on.
  */
-export function statusCard(reply: Reply, options: ViewOptions): Timed {
+export function statusCard(reply: Reply, options: ViewOptions): TimedCard {
   const { mode, policy, texts, now } = options
   const { startedAt = now, phase } = reply
   const { statusTickMs } = policy
   if (mode !== 'live' || policy.verbosity === 'quiet' || phase === 'settled') return {}
   // Also called before the status is shown and while an ask is pending, to note when each activity was first seen.
-  const begin = beginOf(reply, options)
+  const begin = activityBegin(reply, options)
   if (phase === 'blocked') return {}
   const due = startedAt + policy.statusAfterMs
   if (now < due) return { nextAt: due }
@@ -67,7 +67,7 @@ export function statusCard(reply: Reply, options: ViewOptions): Timed {
     options.label,
   ]
   const source = facts.filter((fact) => fact !== undefined && fact.trim() !== '').join(' · ')
-  const aloneAt = aloneFrom(reply, options)
+  const aloneAt = ownMessageFrom(reply, options)
   const nextAt = earliest(begin + (ticks + 1) * statusTickMs, now < aloneAt ? aloneAt : undefined)
   const isOnlyBelow = now < aloneAt && { isOnlyBelow: true as const }
   return { card: { type: 'status', key: statusKey, source, ...isOnlyBelow }, nextAt }
@@ -77,7 +77,7 @@ export function statusCard(reply: Reply, options: ViewOptions): Timed {
  * Where each post notifies, a status only gets its own message after a silence, and that message is then edited. Text shows
  * by itself that the agent works.
  */
-function aloneFrom(reply: Reply, { policy, texts, now, shown, rings = false }: ViewOptions): number {
+function ownMessageFrom(reply: Reply, { policy, texts, now, shown, rings = false }: ViewOptions): number {
   if (!rings || shown.posted.has(statusKey)) return 0
   if (chatActivityOf(reply, { now, texts }).key === 'text') return Number.POSITIVE_INFINITY
   return Math.max(shown.postedAt ?? 0, reply.startedAt ?? 0) + policy.heartbeatMs
@@ -92,7 +92,7 @@ function chatActivityOf(reply: Reply, options: StatusOptions): Activity {
 }
 
 /** When the current activity began, in ms since the epoch. */
-function beginOf(reply: Reply, { now, texts, activitySince }: ViewOptions): number {
+function activityBegin(reply: Reply, { now, texts, activitySince }: ViewOptions): number {
   const activity = reply.phase === 'blocked' ? blocked : chatActivityOf(reply, { now, texts })
   // Every activity is noted, even one with a known time, because the next one has to count as new.
   const seen = activitySince?.(activity)

@@ -31,12 +31,12 @@ export function flowOf(reply: Reply, { shown, policy, texts }: ViewOptions): Flo
 }
 
 /** The identity and the status of a tool call. */
-export function stepOf({ id, state }: ToolPart): Pick<Task, 'id' | 'status'> {
+export function taskStatusOf({ id, state }: ToolPart): Pick<Task, 'id' | 'status'> {
   return { id, status: statuses[state.status] }
 }
 
 function taskOf(part: ToolPart, reply: Reply, texts: Texts): Task {
-  const task = { ...stepOf(part), title: titleOf(part, reply) }
+  const task = { ...taskStatusOf(part), title: titleOf(part, reply) }
   const { end } = toolFacts(part, reply)
   const reason = end && endText(end, texts)
   return reason ? { ...task, reason } : task

@@ -1,11 +1,11 @@
 import { escapeInvisible, isShownText, isTodoTool, partsOf, type Reply, type ToolPart } from '@reply/core'
 import { toolFacts } from '@reply/core/show'
-import { heartbeatKey, isProgress, noticeKey } from '../ledger/keys.ts'
+import { heartbeatKey, isProgressKey, noticeKey } from '../ledger/keys.ts'
 import { activityOf } from './activity.ts'
 import { code, literal } from './format.ts'
-import { stepOf, taskKey } from './task.ts'
+import { taskKey, taskStatusOf } from './task.ts'
 import { endText, titleOf } from './tool.ts'
-import type { Timed, ViewOptions } from './view.ts'
+import type { TimedCard, ViewOptions } from './view.ts'
 
 /** Maximum length of a tool's output, in UTF-16 units. */
 const outputLength = 600
@@ -14,7 +14,7 @@ const outputLength = 600
 const noticeLength = 1500
 
 /** A notice, and the number of shown text parts above it. */
-export interface Notice extends Timed {
+export interface Notice extends TimedCard {
   readonly at: number
 }
 
@@ -28,18 +28,18 @@ export interface Notice extends Timed {
  */
 export function noticeCard(reply: Reply, options: ViewOptions): Notice {
   const { mode, policy, shown, now, rings = false } = options
-  const news = newsIn(reply, options)
+  const news = reportableCalls(reply, options)
   const [first] = news
   const textCount = partsOf(reply).filter(isShownText).length
-  if (!first || !news.some(({ part }) => isDue(part, options))) return { at: textCount }
-  const due = (shown.noticeAt ?? 0) + policy.toolThrottleMs * patience(options, 1)
+  if (!first || !news.some(({ part }) => isWorthNotice(part, options))) return { at: textCount }
+  const due = (shown.noticeAt ?? 0) + policy.toolThrottleMs * intervalFactor(options, 1)
   const hasTextBelow = (mode === 'live' || (mode !== 'final' && !rings)) && textCount > first.at
   if (now < due && reply.phase !== 'settled' && !hasTextBelow) return { nextAt: due, at: first.at }
   const lines: string[] = []
   const reported: string[] = []
   let length = 0
   for (const { part, at } of news) {
-    const line = lineOf(part, reply, options)
+    const line = noticeLine(part, reply, options)
     length += line.length
     if (at !== first.at || (lines.length > 0 && length > noticeLength)) break
     if (line !== '') lines.push(line)
@@ -55,40 +55,40 @@ export function noticeCard(reply: Reply, options: ViewOptions): Notice {
  * Where each post notifies, the intervals between progress messages double each time after the first ones, up to eight times
  * the length.
  */
-function patience({ mode, policy, shown, rings = false }: ViewOptions, first: number): number {
+function intervalFactor({ mode, policy, shown, rings = false }: ViewOptions, first: number): number {
   if (!rings || mode === 'live' || policy.verbosity !== 'normal') return 1
-  return 2 ** Math.min(3, Math.max(0, [...shown.posted].filter(isProgress).length - first))
+  return 2 ** Math.min(3, Math.max(0, [...shown.posted].filter(isProgressKey).length - first))
 }
 
 /** Without edits: a message after a long silence that the agent is still working. */
-export function heartbeatCard(reply: Reply, options: ViewOptions): Timed {
+export function heartbeatCard(reply: Reply, options: ViewOptions): TimedCard {
   const { mode, policy, shown, now, texts } = options
   if (mode === 'live' || policy.verbosity === 'quiet') return {}
   if (reply.phase === 'settled' || reply.phase === 'blocked' || reply.startedAt === undefined) return {}
-  const due = Math.max(shown.postedAt ?? 0, reply.startedAt) + policy.heartbeatMs * patience(options, 0)
+  const due = Math.max(shown.postedAt ?? 0, reply.startedAt) + policy.heartbeatMs * intervalFactor(options, 0)
   if (now < due) return { nextAt: due }
   const { key, text } = activityOf(reply, options)
   const source = literal(texts.heartbeat(key === 'working' ? undefined : text, texts.elapsed(now - reply.startedAt)))
   return { card: { type: 'heartbeat', key: heartbeatKey(shown.heartbeats), source } }
 }
 
-interface News {
+interface ReportableCall {
   readonly part: ToolPart
   /** Shown text parts above the call. */
   readonly at: number
 }
 
-function newsIn(reply: Reply, options: ViewOptions): readonly News[] {
+function reportableCalls(reply: Reply, options: ViewOptions): readonly ReportableCall[] {
   if (options.policy.verbosity === 'quiet') return []
   let at = 0
-  return partsOf(reply).flatMap((part): readonly News[] => {
+  return partsOf(reply).flatMap((part): readonly ReportableCall[] => {
     if (isShownText(part)) at += 1
     if (part.type !== 'tool' || part.status === 'abandoned') return []
-    return isNews(part, reply, options) ? [{ part, at }] : []
+    return isReportable(part, reply, options) ? [{ part, at }] : []
   })
 }
 
-function isNews(part: ToolPart, reply: Reply, options: ViewOptions): boolean {
+function isReportable(part: ToolPart, reply: Reply, options: ViewOptions): boolean {
   const { shown, mode } = options
   const { verbosity } = options.policy
   if (isTodoTool(part.tool) || part.tool === 'question' || shown.reported.has(stateKey(part))) return false
@@ -104,14 +104,14 @@ function isNews(part: ToolPart, reply: Reply, options: ViewOptions): boolean {
 }
 
 /** Where each post notifies, a call that has already ended gets no notice of its own. The next one names it. */
-function isDue({ state }: ToolPart, { mode, policy, rings = false }: ViewOptions): boolean {
+function isWorthNotice({ state }: ToolPart, { mode, policy, rings = false }: ViewOptions): boolean {
   return state.status !== 'completed' || mode === 'live' || policy.verbosity === 'verbose' || !rings
 }
 
 /** Whether the stream of the text shows the call as a task. */
 function isInStream(part: ToolPart, { phase }: Reply, { isStreaming, shown, policy }: ViewOptions): boolean {
   if (!isStreaming || policy.verbosity === 'verbose') return false
-  return phase !== 'settled' || shown.reported.has(taskKey(stepOf(part)))
+  return phase !== 'settled' || shown.reported.has(taskKey(taskStatusOf(part)))
 }
 
 function stateKey(part: ToolPart): string {
@@ -122,16 +122,16 @@ function runningKey(part: ToolPart): string {
   return `${part.id}:running`
 }
 
-function lineOf(part: ToolPart, reply: Reply, { texts, policy, mode, small }: ViewOptions): string {
+function noticeLine(part: ToolPart, reply: Reply, { texts, policy, mode, small }: ViewOptions): string {
   const label = literal(titleOf(part, reply))
   const { end } = toolFacts(part, reply)
   const text = `${texts.toolPrefix}${end ? `~~${label}~~ ${literal(endText(end, texts))}` : label}`.trim()
   const line = small?.(text) ?? (mode === 'live' ? `*${text}*` : text)
   const output = policy.verbosity === 'verbose' && !end ? (part.state.output ?? '').trim() : ''
-  return output === '' ? line : `${line}\n${excerpt(output)}`
+  return output === '' ? line : `${line}\n${outputExcerpt(output)}`
 }
 
-function excerpt(output: string): string {
+function outputExcerpt(output: string): string {
   if (output.length <= 80 && !output.includes('\n')) return code(output)
   const end = output.length <= outputLength ? output : `…${output.slice(-outputLength).replace(/^[\udc00-\udfff]/, '')}`
   return `\n\`\`\`\`\n${escapeInvisible(end).replaceAll('````', "''''")}\n\`\`\`\``

@@ -15,9 +15,9 @@ export function titleOf(part: ToolPart, reply: Reply): string {
 export function endText(end: ToolEnd, texts: Texts): string {
   switch (end.type) {
     case 'rejected':
-      return texts.toolDenied({ by: 'person', reason: end.reason && oneLine(end.reason, 200) })
+      return texts.toolRejected({ by: 'person', reason: end.reason && oneLine(end.reason, 200) })
     case 'forbidden':
-      return texts.toolDenied({ by: 'rule', reason: undefined })
+      return texts.toolRejected({ by: 'rule', reason: undefined })
     case 'failed':
       return texts.toolFailed(oneLine(end.reason, 200))
     case 'exited':

@@ -74,7 +74,7 @@ export interface View {
 }
 
 /** A card, and when to compute it again. */
-export interface Timed {
+export interface TimedCard {
   readonly card?: Card | undefined
   readonly nextAt?: number | undefined
 }
@@ -90,9 +90,9 @@ export function view(reply: Reply, options: ViewOptions): View {
   // A final answer is one card below all others.
   const here = mode === 'final' ? 0 : textParts.length
   const ids = textParts.map(({ id }) => id)
-  const silent = answersWith(undefined)
+  const silent = answersAndCards(undefined)
   // Text that waits to be posted says more than a heartbeat.
-  const answers = heartbeat.card && !silent.some(isUnposted) ? answersWith(heartbeat.card) : silent
+  const answers = heartbeat.card && !silent.some(isUnposted) ? answersAndCards(heartbeat.card) : silent
   const ending = endingCards(reply, options)
   const paragraphsAt = mode === 'sealed' && reply.phase !== 'settled' ? silentFrom(reply, options) : undefined
   return {
@@ -112,13 +112,13 @@ export function view(reply: Reply, options: ViewOptions): View {
   }
 
   /** The answer, and all cards between its texts. */
-  function answersWith(beat: Card | undefined): readonly Card[] {
+  function answersAndCards(beat: Card | undefined): readonly Card[] {
     const found = [
       ...reasoningCards(reply, options).map(({ card, at }) => ({ card, at: Math.min(at, here) })),
       ...[compactionCard(reply, options), todosCard(reply, options)].map((card) => ({ card, at: here })),
       {
         card: notice.card,
-        at: notice.card && isFree(notice.at, { ...options, textParts }) ? Math.min(notice.at, here) : here,
+        at: notice.card && isInsertableAt(notice.at, { ...options, textParts }) ? Math.min(notice.at, here) : here,
       },
       { card: beat, at: here },
       ...asks.cards.map((card) => ({ card, at: here })),
@@ -142,7 +142,10 @@ export function view(reply: Reply, options: ViewOptions): View {
 }
 
 /** Whether no text below that position is posted yet, so that a card can still be inserted. */
-function isFree(at: number, { shown, textParts }: ViewOptions & { readonly textParts: readonly TextPart[] }): boolean {
+function isInsertableAt(
+  at: number,
+  { shown, textParts }: ViewOptions & { readonly textParts: readonly TextPart[] },
+): boolean {
   const ids = textParts.map(({ id }) => id)
   const breaks = shown.breaks.map((one) => ({ ...one, at: positionOf(one, ids) })).toSorted((a, b) => a.at - b.at)
   const last = breaks.at(-1)

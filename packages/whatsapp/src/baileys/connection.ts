@@ -1,6 +1,6 @@
 import type { InboundFile } from '@reply/sink'
 import { type BridgeConnection, type ChannelHost, createNotes, PortError, sinkOptionsOf } from '@reply/sink/channel'
-import { type CheckedChannel, createInboundMonitor, type DownloadLimits, tooLong } from '@reply/sink/internal'
+import { type CheckedChannel, createInboundMonitor, type DownloadLimits, tooLargeError } from '@reply/sink/internal'
 import type { BaileysConfig } from '../config.ts'
 import { WhatsAppError } from '../error.ts'
 import { renderWhatsApp } from '../render.ts'
@@ -61,14 +61,14 @@ async function download(
   const what = `file ${name}`
   const file = toFileRef(ref)
   if (!file) throw new PortError('refused', `${what}: it is not a file of WhatsApp.`)
-  if (size > maxBytes) throw tooLong(what, maxBytes)
+  if (size > maxBytes) throw tooLargeError(what, maxBytes)
   const chunks: Uint8Array[] = []
   let length = 0
   try {
     for await (const chunk of await library.download(file)) {
       signal?.throwIfAborted()
       length += chunk.length
-      if (length > maxBytes) throw tooLong(what, maxBytes)
+      if (length > maxBytes) throw tooLargeError(what, maxBytes)
       chunks.push(chunk)
     }
   } catch (error) {

@@ -15,7 +15,7 @@ import {
   type DownloadLimits,
   jsonOf,
   systemClock,
-  tooLong,
+  tooLargeError,
 } from '@reply/sink/internal'
 import type { CloudConfig } from '../config.ts'
 import { CloudError, toCloudPortError, WhatsAppError } from '../error.ts'
@@ -134,7 +134,7 @@ async function downloadMedia(
   const what = `file ${name}`
   const place = toMediaPlace(await read(encodeURIComponent(ref), what, options))
   if (!place) throw new PortError('refused', `${what}: the Cloud API gives no address for it.`)
-  if ((place.file_size ?? 0) > maxBytes) throw tooLong(what, maxBytes)
+  if ((place.file_size ?? 0) > maxBytes) throw tooLargeError(what, maxBytes)
   const { token, apiUrl, clock } = options
   const { protocol, hostname, origin } = new URL(place.url)
   const isMetas = protocol === 'https:' && /(?:^|\.)(?:fbsbx|facebook|whatsapp)\.(?:com|net)$/.test(hostname)

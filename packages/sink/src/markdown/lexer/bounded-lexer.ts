@@ -6,8 +6,8 @@ import {
   createHeadingLimit,
   createTableLimit,
   createUnderlineSearch,
-  isMark,
   markedLine,
+  mayBeginEmphasis,
   openBrackets,
   textSpan,
   undefinedLabel,
@@ -101,20 +101,20 @@ function limitContainers(
   tokenizer.lheading = (src) => {
     if (!isUnderlineNext(src)) return undefined
     const token = readUnderlined(src)
-    if (token === undefined && depth > 0) charge(src.length)
+    if (token === undefined && depth > 0) chargeReads(src.length)
     return token
   }
   tokenizer.blockquote = (src) => {
     if (!/^ {0,3}>/.test(src)) return undefined
-    return depth === 0 ? outermost(src, readQuote) : nested(src, readQuote)
+    return depth === 0 ? readOutermost(src, readQuote) : readNested(src, readQuote)
   }
   tokenizer.list = (src) => {
-    if (depth > 0) return nested(src, readList)
+    if (depth > 0) return readNested(src, readList)
     const isPlain = fallback.isPlain() || !markedLine.test(src)
-    return isPlain ? undefined : (readSimpleList(src, lexer) ?? outermost(src, readList))
+    return isPlain ? undefined : (readSimpleList(src, lexer) ?? readOutermost(src, readList))
   }
 
-  function outermost<T extends MarkedOrOther>(src: string, read: (src: string) => T | undefined): T | undefined {
+  function readOutermost<T extends MarkedOrOther>(src: string, read: (src: string) => T | undefined): T | undefined {
     if (!markedLine.test(src)) return undefined
     if (src.length <= unseen) {
       const found = containersAt(src, mostDepth)
@@ -124,7 +124,7 @@ function limitContainers(
     const queued = lexer.inlineQueue.length
     const { top, lastToken } = lexer.state
     try {
-      return fallback.isPlain() ? undefined : nested(src, read)
+      return fallback.isPlain() ? undefined : readNested(src, read)
     } catch (error) {
       if (!(error instanceof RangeError)) throw error
       fallback.makePlain()
@@ -135,16 +135,16 @@ function limitContainers(
     }
   }
 
-  function nested<T extends MarkedOrOther>(src: string, read: (src: string) => T | undefined): T | undefined {
+  function readNested<T extends MarkedOrOther>(src: string, read: (src: string) => T | undefined): T | undefined {
     if (depth >= mostDepth) return undefined
     depth++
     const token = read(src)
     depth--
-    charge(token?.raw.length ?? 0)
+    chargeReads(token?.raw.length ?? 0)
     return token
   }
 
-  function charge(units: number): void {
+  function chargeReads(units: number): void {
     reads += units
     if (reads > mostReads) throw new RangeError(`Reading a text's lists and quotes took more than ${mostReads} units.`)
   }
@@ -167,10 +167,10 @@ function limitHeadings(tokenizer: Tokenizer, units: number, fallback: PlainFallb
   const readHeading = tokenizer.heading.bind(tokenizer)
   const readUnderlined = tokenizer.lheading.bind(tokenizer)
   const mayBeMore = createHeadingLimit(units)
-  tokenizer.heading = (src) => limited(src, readHeading)
-  tokenizer.lheading = (src) => limited(src, readUnderlined)
+  tokenizer.heading = (src) => readWithinLimit(src, readHeading)
+  tokenizer.lheading = (src) => readWithinLimit(src, readUnderlined)
 
-  function limited(src: string, read: typeof readHeading): Tokens.Heading | undefined {
+  function readWithinLimit(src: string, read: typeof readHeading): Tokens.Heading | undefined {
     const heading = fallback.isPlain() ? undefined : read(src)
     if (heading === undefined || mayBeMore()) return heading
     fallback.makePlain()
@@ -204,9 +204,9 @@ function limitSpans(tokenizer: Tokenizer, lexer: Lexer): void {
   tokenizer.reflink = (src, links) =>
     isBracketClosed ? (undefinedLabel(src, links) ?? readReference(src, links)) : openBrackets(src)
   tokenizer.emStrong = (src, masked, before) =>
-    isMark(src, before) ? metered(src, () => readEmphasis(src, masked, before)) : undefined
+    mayBeginEmphasis(src, before) ? readMetered(src, () => readEmphasis(src, masked, before)) : undefined
   tokenizer.del = (src, masked, before) =>
-    src.startsWith('~') ? metered(src, () => readDeleted(src, masked, before)) : undefined
+    src.startsWith('~') ? readMetered(src, () => readDeleted(src, masked, before)) : undefined
   lexer.inlineTokens = (src, tokens = []) => {
     if (depth === 0) left = readsPerLine + readsPerUnit * src.length
     left -= src.length
@@ -233,7 +233,7 @@ function limitSpans(tokenizer: Tokenizer, lexer: Lexer): void {
     return read
   }
 
-  function metered<T extends { readonly raw: string }>(src: string, read: () => T | undefined): T | undefined {
+  function readMetered<T extends { readonly raw: string }>(src: string, read: () => T | undefined): T | undefined {
     if (left < 0) {
       left -= unitsPerMark
       return undefined

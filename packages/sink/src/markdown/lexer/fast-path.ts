@@ -48,7 +48,7 @@ interface Marks {
 }
 
 /** Matches the text up to the next mark, address or label, or one of those. Backticks are read by hand. */
-function pieceOf({ hasEmphasis, hasAddresses, hasLabels }: Marks): RegExp {
+function createPiecePattern({ hasEmphasis, hasAddresses, hasLabels }: Marks): RegExp {
   const marks = `${hasEmphasis ? '*_' : ''}${hasLabels ? '[' : ''}\x60`
   const text = hasAddresses ? String.raw`(?:[^${marks}h]|h(?!ttps?:\/\/))+` : `[^${marks}]+`
   const links = [...(hasAddresses ? [addressPattern] : []), ...(hasLabels ? [labelPattern] : [])]
@@ -58,10 +58,10 @@ function pieceOf({ hasEmphasis, hasAddresses, hasLabels }: Marks): RegExp {
 
 const either = [false, true]
 const pieces = either.map((hasEmphasis) =>
-  either.map((hasAddresses) => either.map((hasLabels) => pieceOf({ hasEmphasis, hasAddresses, hasLabels }))),
+  either.map((hasAddresses) => either.map((hasLabels) => createPiecePattern({ hasEmphasis, hasAddresses, hasLabels }))),
 )
 
-function piecesOf({ hasEmphasis, hasAddresses, hasLabels }: Marks): RegExp | undefined {
+function piecePatternFor({ hasEmphasis, hasAddresses, hasLabels }: Marks): RegExp | undefined {
   return pieces[Number(hasEmphasis)]?.[Number(hasAddresses)]?.[Number(hasLabels)]
 }
 
@@ -83,7 +83,7 @@ export function readSimpleSpans(line: string, { definitions, isInLink }: LinkCon
   const hasEmphasis = /[*_~]/.test(line) && closingMark.test(line)
   if (hasEmphasis && line.includes('~')) return undefined
   if (!hasEmphasis && labels === undefined && !hasAddresses && !line.includes('`')) return [textSpan(line)]
-  const piece = piecesOf({ hasEmphasis, hasAddresses, hasLabels: labels !== undefined })
+  const piece = piecePatternFor({ hasEmphasis, hasAddresses, hasLabels: labels !== undefined })
   if (piece === undefined) return undefined
   const spans: Token[] = []
   const closingOf = createBacktickSearch(line)
@@ -97,7 +97,11 @@ export function readSimpleSpans(line: string, { definitions, isInLink }: LinkCon
       const { length, closing } = closingOf(at)
       at = (closing ?? at) + length
       if (closing !== undefined)
-        span = { type: 'codespan', raw: line.slice(start, at), text: codeOf(line.slice(start + length, closing)) }
+        span = {
+          type: 'codespan',
+          raw: line.slice(start, at),
+          text: codeWithoutPadding(line.slice(start + length, closing)),
+        }
     } else {
       piece.lastIndex = at
       const found = piece.exec(line)
@@ -171,21 +175,21 @@ function spanOf(
     return { type: mark === '**' ? 'strong' : 'em', raw, text: inner, tokens: [textSpan(inner)] }
   }
   if (link === undefined) return undefined
-  return link.startsWith('[') ? labelOf(link, labels) : addressOf(link)
+  return link.startsWith('[') ? linkByLabel(link, labels) : linkToAddress(link)
 }
 
 /** A space at both ends belongs to the marks. */
-function codeOf(content: string): string {
+function codeWithoutPadding(content: string): string {
   const code = content.includes('\n') ? content.replaceAll('\n', ' ') : content
   return code.startsWith(' ') && code.endsWith(' ') && /[^ ]/.test(code) ? code.slice(1, -1) : code
 }
 
-function addressOf(raw: string): Tokens.Link {
+function linkToAddress(raw: string): Tokens.Link {
   const tokens = [{ type: 'text', raw, text: raw } as const]
   return { type: 'link', raw, text: raw, href: raw, autolink: true, tokens }
 }
 
-function labelOf(raw: string, labels: Definitions | undefined): Tokens.Link | undefined {
+function linkByLabel(raw: string, labels: Definitions | undefined): Tokens.Link | undefined {
   const text = raw.slice(1, -1)
   const link = labels?.[text.toLowerCase()]
   return link && { type: 'link', raw, href: link.href, title: link.title || null, text, tokens: [textSpan(text)] }
@@ -217,11 +221,11 @@ interface Row {
  * compiling patterns for each item. Undefined for all other lists, which marked reads.
  */
 export function readSimpleList(src: string, lexer: Lexer): Tokens.List | undefined {
-  const rows = rowsOf(src)
-  return rows && listOf(rows, { source: src, from: 0, to: rows.length, lexer })
+  const rows = readRows(src)
+  return rows && listFromRows(rows, { source: src, from: 0, to: rows.length, lexer })
 }
 
-function rowsOf(src: string): readonly Row[] | undefined {
+function readRows(src: string): readonly Row[] | undefined {
   const rows: Row[] = []
   const open: Row[] = []
   let end = 0
@@ -232,12 +236,12 @@ function rowsOf(src: string): readonly Row[] | undefined {
     let indent = space
     gap = found[5] ?? ''
     for (const mark of found[2] ? found[2].trimEnd().split(' ') : []) {
-      if (!isAdded({ indent, space: indent === space ? space : 0, mark, text: '', gap: '' }, rows, open))
+      if (!tryAddRow({ indent, space: indent === space ? space : 0, mark, text: '', gap: '' }, rows, open))
         return undefined
       indent += mark.length + 1
     }
     const row = { indent, space: indent === space ? space : 0, mark: found[3] ?? '', text: found[4] ?? '', gap }
-    if (!isAdded(row, rows, open)) return undefined
+    if (!tryAddRow(row, rows, open)) return undefined
     end = itemLine.lastIndex
     if (gap === '') break
   }
@@ -246,7 +250,7 @@ function rowsOf(src: string): readonly Row[] | undefined {
 }
 
 /** Adds the row if it continues an open list, or begins one right below the text of the item above. */
-function isAdded(row: Row, rows: Row[], open: Row[]): boolean {
+function tryAddRow(row: Row, rows: Row[], open: Row[]): boolean {
   const above = rows.at(-1)
   rows.push(row)
   if (above === undefined || row.indent === above.indent + above.mark.length + 1) {
@@ -268,7 +272,7 @@ interface Part {
   readonly lexer: Lexer
 }
 
-function listOf(rows: readonly Row[], { source, from, to, lexer }: Part): Tokens.List {
+function listFromRows(rows: readonly Row[], { source, from, to, lexer }: Part): Tokens.List {
   const indent = rows[from]?.indent ?? 0
   const mark = rows[from]?.mark ?? ''
   const items: Tokens.ListItem[] = []
@@ -284,18 +288,18 @@ function listOf(rows: readonly Row[], { source, from, to, lexer }: Part): Tokens
     } while (next < to && (rows[next]?.indent ?? 0) > indent)
     const raw = source.slice(at, end)
     const isLast = next === to
-    items.push(itemOf(rows, { source: isLast ? raw.trimEnd() : raw, from: first, to: next, lexer }, isLast))
+    items.push(itemFromRows(rows, { source: isLast ? raw.trimEnd() : raw, from: first, to: next, lexer }, isLast))
     loose ||= (!isLast && raw.endsWith('\n\n')) || (next - first > 1 && rows[first]?.gap === '\n\n')
     at = end
     first = next
   }
-  if (loose) for (const item of items) loosen(item)
+  if (loose) for (const item of items) makeLoose(item)
   const ordered = /^\d/.test(mark)
   const start = ordered ? Number.parseInt(mark, 10) : ('' as const)
   return { type: 'list', raw: source.slice(0, at).trimEnd(), ordered, start, loose, items }
 }
 
-function itemOf(rows: readonly Row[], { source: raw, from, to, lexer }: Part, isLast: boolean): Tokens.ListItem {
+function itemFromRows(rows: readonly Row[], { source: raw, from, to, lexer }: Part, isLast: boolean): Tokens.ListItem {
   const row = rows[from]
   const width = (row?.mark.length ?? 0) + 1
   const line = row?.text ?? ''
@@ -311,14 +315,14 @@ function itemOf(rows: readonly Row[], { source: raw, from, to, lexer }: Part, is
   }
   if (hasItems) {
     if (gap === '\n\n') tokens.push({ type: 'space', raw: gap })
-    const list = listOf(rows, { source: text.slice(line.length + gap.length), from: from + 1, to, lexer })
+    const list = listFromRows(rows, { source: text.slice(line.length + gap.length), from: from + 1, to, lexer })
     list.raw += lineEnd
     tokens.push(list)
   }
   return { type: 'list_item', raw, task: false, loose: false, text, tokens }
 }
 
-function loosen(item: Tokens.ListItem): void {
+function makeLoose(item: Tokens.ListItem): void {
   item.loose = true
   for (const token of item.tokens) if (token.type === 'text') token.type = 'paragraph'
 }
@@ -334,7 +338,7 @@ export function readFlatTable(src: string, lexer: Lexer): Tokens.Table | undefin
   const found = flatTable.exec(src)
   if (!found) return undefined
   const { head = '', rule = '', rows = '' } = found.groups ?? {}
-  const align = rule.slice(0, -1).split('|').map(alignOf)
+  const align = rule.slice(0, -1).split('|').map(alignmentOf)
   const bars = head.split('|').length - 1
   if (bars !== align.length + 1) return undefined
   const rowOf = (line: string, header: boolean): Tokens.TableCell[] => {
@@ -356,7 +360,7 @@ export function readFlatTable(src: string, lexer: Lexer): Tokens.Table | undefin
   }
 }
 
-function alignOf(rule: string): 'left' | 'right' | 'center' | null {
+function alignmentOf(rule: string): 'left' | 'right' | 'center' | null {
   const isLeft = rule.trim().startsWith(':')
   const isRight = rule.trim().endsWith(':')
   if (isLeft) return isRight ? 'center' : 'left'

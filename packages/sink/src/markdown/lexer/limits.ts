@@ -117,7 +117,7 @@ export function textSpan(text: string): Tokens.Text {
 }
 
 /** Whether emphasis may begin there. An underscore between letters does not begin any. */
-export function isMark(src: string, before = ''): boolean {
+export function mayBeginEmphasis(src: string, before = ''): boolean {
   return (
     src.startsWith('*') || (src.startsWith('_') && !(/^_+[\p{L}\p{N}]/u.test(src) && /[\p{L}\p{N}]$/u.test(before)))
   )
@@ -135,7 +135,7 @@ type SpanRules = Tokenizer['rules']['inline']
 export function boundedAddresses(rules: SpanRules): { readonly any: SpanRules; readonly none: SpanRules } {
   const known = boundedRules.get(rules)
   if (known) return known
-  const both = { any: repeating(rules, `{1,${addressLength}}`), none: repeating(rules, '(?!)') }
+  const both = { any: withRepetition(rules, `{1,${addressLength}}`), none: withRepetition(rules, '(?!)') }
   boundedRules.set(rules, both)
   return both
 }
@@ -143,7 +143,7 @@ export function boundedAddresses(rules: SpanRules): { readonly any: SpanRules; r
 const boundedRules = new WeakMap<SpanRules, ReturnType<typeof boundedAddresses>>()
 
 /** The rules with `times` in place of each + before an @. */
-function repeating(rules: SpanRules, times: string): SpanRules {
+function withRepetition(rules: SpanRules, times: string): SpanRules {
   const changed = ({ source, flags }: RegExp): RegExp => new RegExp(source.replace(/\]\+(?=\(?@)/g, `]${times}`), flags)
   return { ...rules, text: changed(rules.text), url: changed(rules.url) }
 }

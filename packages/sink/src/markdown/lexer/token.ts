@@ -5,7 +5,7 @@ export type Token = MarkedToken
 
 /** Narrows the type. No marked extensions are in use, so all tokens are marked's own. */
 export function knownTokens(tokens: readonly MarkedOrOther[]): readonly Token[] {
-  return tokens.every(isKnown) ? tokens : tokens.filter(isKnown)
+  return tokens.every(isMarkedToken) ? tokens : tokens.filter(isMarkedToken)
 }
 
 const kinds = new Set<string>([
@@ -32,7 +32,7 @@ const kinds = new Set<string>([
   'text',
 ] satisfies MarkedToken['type'][])
 
-function isKnown(token: MarkedOrOther): token is Token {
+function isMarkedToken(token: MarkedOrOther): token is Token {
   return kinds.has(token.type)
 }
 

@@ -10,7 +10,7 @@ export const patienceMs = 120_000
 const policy: Partial<Policy> = { firstFlushMs: 0, statusAfterMs: 0, notifyAfterMs: 3_600_000 }
 
 /** Runs `act` with a sink on that stage, then stops the sink. */
-export async function acting(
+export async function withSink(
   stage: Stage,
   act: (sink: Sink) => Promise<void>,
   { answerers, ...more }: Partial<Policy> & Pick<SinkOptions, 'answerers'> = {},
@@ -24,16 +24,16 @@ export async function acting(
   }
 }
 
-export function begin(sink: Sink, reply: Reply): void {
+export function startReply(sink: Sink, reply: Reply): void {
   sink.replyStarted?.({ type: 'replyStarted', reply })
 }
 
-export function go(sink: Sink, reply: Reply): void {
+export function amendReply(sink: Sink, reply: Reply): void {
   sink.replyAmended?.({ type: 'replyAmended', reply })
 }
 
 /** Resolves when the sink has shown everything it will. */
-export async function ended(stage: Timed, sink: Sink): Promise<Delivery> {
+export async function settledDelivery(stage: Timed, sink: Sink): Promise<Delivery> {
   let delivery: Delivery | undefined
   void sink.settled().then((found) => {
     delivery = found

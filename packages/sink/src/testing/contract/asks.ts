@@ -4,8 +4,8 @@ import type { AskText } from '../../asks/asks.ts'
 import type { MessageRef } from '../../port/port.ts'
 import type { Sink } from '../../sink.ts'
 import { texts } from '../../texts.ts'
-import { acting, begin, go, patienceMs } from './acting.ts'
-import { askOf, numbered, type Permitting, permissionOf, replyOf } from './script.ts'
+import { amendReply, patienceMs, startReply, withSink } from './acting.ts'
+import { askOf, numberedSentences, type Permitting, permissionOf, replyOf } from './script.ts'
 import { type Demand, must, type Stage, textsOn, until } from './stage.ts'
 
 /** The only actors who may answer. */
@@ -40,7 +40,7 @@ export const asking = [
     name: 'shows all that a permission would run, verbatim, before it can be allowed',
     run: async (stage) => {
       const asked = [...commands.map((command) => ({ tool: 'bash', input: { command } })), ...writes]
-      for (const [at, given] of asked.entries()) await readable(stage, { ...given, sessionID: `ses_${at}` })
+      for (const [at, given] of asked.entries()) await mustBeReadable(stage, { ...given, sessionID: `ses_${at}` })
     },
   },
   {
@@ -48,12 +48,12 @@ export const asking = [
     run: async (stage) => {
       const { maxLength } = stage.port.limits
       const three = lines(Math.ceil((2.5 * maxLength) / 20), 'echo 0123456789')
-      await readable(stage, { tool: 'bash', input: { command: three }, sessionID: 'ses_three' })
+      await mustBeReadable(stage, { tool: 'bash', input: { command: three }, sessionID: 'ses_three' })
       const oneLine = 'x'.repeat(2 * maxLength)
-      await readable(stage, { tool: 'bash', input: { command: oneLine }, sessionID: 'ses_line' })
+      await mustBeReadable(stage, { tool: 'bash', input: { command: oneLine }, sessionID: 'ses_line' })
       const ten = lines(Math.ceil((10 * maxLength) / 20), 'echo 0123456789')
       const hasRoom = stage.port.upload !== undefined
-      await readable(stage, { tool: 'bash', input: { command: ten }, sessionID: 'ses_ten' }, hasRoom)
+      await mustBeReadable(stage, { tool: 'bash', input: { command: ten }, sessionID: 'ses_ten' }, hasRoom)
     },
   },
   {
@@ -61,11 +61,11 @@ export const asking = [
     needs: ({ faults }) => faults.includes('refused'),
     run: async (stage) => {
       const command = lines(Math.ceil((1.5 * stage.port.limits.maxLength) / 20), 'echo 0123456789')
-      await acting(
+      await withSink(
         stage,
         async (sink) => {
           stage.failNext('refused')
-          begin(sink, replyOf('', { ask: permissionOf({ tool: 'bash', input: { command } }) }))
+          startReply(sink, replyOf('', { ask: permissionOf({ tool: 'bash', input: { command } }) }))
           const { clock = systemClock } = stage
           const end = clock.now() + patienceMs / 4
           // If every message is refused, there is nothing to wait for.
@@ -83,17 +83,17 @@ export const asking = [
       const { clock = systemClock, chat } = stage
       const { perChat, maxLength } = stage.port.limits
       const withinMs = Math.max(chat.kind === 'private' ? 4000 : 7000, perChat.perMs / perChat.calls + 1000)
-      const long = numbered(12 * Math.min(maxLength, 4096))
-      await acting(
+      const long = numberedSentences(12 * Math.min(maxLength, 4096))
+      await withSink(
         stage,
         async (sink) => {
-          begin(sink, replyOf(long.slice(0, 20)))
+          startReply(sink, replyOf(long.slice(0, 20)))
           await stage.pass?.(1000)
-          go(sink, replyOf(long))
+          amendReply(sink, replyOf(long))
           await stage.pass?.(1000)
           const askedAt = clock.now()
           const ask = permissionOf({ tool: 'bash', input: { command: 'npm test' } })
-          go(sink, replyOf(long, { ask }))
+          amendReply(sink, replyOf(long, { ask }))
           await until(stage, {
             isDone: () => isAsked(stage),
             withinMs: patienceMs,
@@ -109,17 +109,17 @@ export const asking = [
 ] as const satisfies readonly Demand[]
 
 /** All of it must be readable before it can be allowed, and it can be allowed wherever it fits. */
-async function readable(
+async function mustBeReadable(
   stage: Stage,
   given: Permitting & { readonly sessionID: string },
   hasRoom = true,
 ): Promise<void> {
   const from = stage.screen().length
   const ask = permissionOf(given)
-  await acting(
+  await withSink(
     stage,
     async (sink) => {
-      begin(sink, replyOf('', { ask, sessionID: given.sessionID }))
+      startReply(sink, replyOf('', { ask, sessionID: given.sessionID }))
       await until(stage, {
         isDone: () => isAsked(stage, from),
         withinMs: patienceMs,
@@ -163,7 +163,7 @@ async function readable(
 function isAsked(stage: Stage, from = 0): boolean {
   const shown = stage.screen().slice(from)
   return shown.some(
-    ({ text, buttons }) => buttons.flat().length > 0 || includesText(text, texts.replyReject) || isReply(text),
+    ({ text, buttons }) => buttons.flat().length > 0 || includesText(text, texts.replyReject) || invitesReply(text),
   )
 }
 
@@ -171,10 +171,10 @@ function isOffered(stage: Stage, from = 0): boolean {
   return stage
     .screen()
     .slice(from)
-    .some(({ text, buttons }) => buttons.flat().some(({ label }) => label === texts.allowOnce) || isReply(text))
+    .some(({ text, buttons }) => buttons.flat().some(({ label }) => label === texts.allowOnce) || invitesReply(text))
 }
 
-function isReply(text: string): boolean {
+function invitesReply(text: string): boolean {
   return includesText(text, texts.replyPermission(true))
 }
 
@@ -253,7 +253,7 @@ async function whileAsked(stage: Stage, act: (write: Write) => Promise<void>): P
     return { text: '1', chat, messageRef, replyTo }
   }
   const run = async (sink: Sink): Promise<void> => {
-    begin(sink, replyOf('', { ask: askOf({}) }))
+    startReply(sink, replyOf('', { ask: askOf({}) }))
     let isAsked = false
     const isDone = (): boolean => {
       void sink.findAsks(textOf({ afterMs: 0 }), ada).then((found) => {
@@ -264,5 +264,5 @@ async function whileAsked(stage: Stage, act: (write: Write) => Promise<void>): P
     await until(stage, { isDone, withinMs: patienceMs, message: 'Text does not answer the question.' })
     await act(async (writing) => await sink.readAnswer(textOf(writing), ada))
   }
-  await acting(stage, run, { answerers: [ada.id] })
+  await withSink(stage, run, { answerers: [ada.id] })
 }

@@ -51,13 +51,13 @@ export interface BridgeStage {
 
 const clock: Clock = systemClock
 
-interface Begun {
+interface ConnectedHost {
   readonly connection: BridgeConnection
   readonly received: readonly Inbound[]
   readonly errors: readonly Error[]
 }
 
-export function hostOf(
+export function createHost(
   { secret, chat }: BridgeStage,
   onInbound: (inbound: Inbound) => void,
   onError: (error: Error) => void,
@@ -74,11 +74,11 @@ export function hostOf(
   }
 }
 
-export async function begun(stage: BridgeStage, act: (begun: Begun) => Promise<void>): Promise<void> {
+export async function withConnection(stage: BridgeStage, act: (begun: ConnectedHost) => Promise<void>): Promise<void> {
   const received: Inbound[] = []
   const errors: Error[] = []
   const config = stage.channel.schema.parse(stage.config)
-  const host = hostOf(
+  const host = createHost(
     stage,
     (inbound) => received.push(inbound),
     (error) => errors.push(error),
@@ -94,7 +94,7 @@ export async function begun(stage: BridgeStage, act: (begun: Begun) => Promise<v
 
 /** Waits for inbounds until there are `count`, and returns the last one, which must be a text. */
 export async function receivedText(
-  { received, errors }: Begun,
+  { received, errors }: ConnectedHost,
   count: number,
 ): Promise<Extract<Inbound, { type: 'text' }>> {
   const isDone = (): boolean => received.length >= count
@@ -110,7 +110,7 @@ export async function receivedText(
 }
 
 /** Resolves with the message of a call's error, or undefined if the call succeeded. */
-export async function reasonOf(call: Promise<unknown>): Promise<string | undefined> {
+export async function errorMessageOf(call: Promise<unknown>): Promise<string | undefined> {
   return await call.then(
     () => undefined,
     (error: unknown) => (error instanceof Error ? error.message : String(error)),

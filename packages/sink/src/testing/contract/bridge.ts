@@ -2,10 +2,10 @@ import type { Demand } from '@reply/core/testing'
 import * as z from 'zod'
 import type { Inbound } from '../../inbound/inbound.ts'
 import { NotTakenError } from '../../inbound/receive.ts'
-import { begin, ended } from './acting.ts'
-import { type BridgeStage, begun, fieldsIn, hostOf, reasonOf, receivedText } from './bridge-stage.ts'
+import { settledDelivery, startReply } from './acting.ts'
+import { type BridgeStage, createHost, errorMessageOf, fieldsIn, receivedText, withConnection } from './bridge-stage.ts'
 import { replyOf } from './script.ts'
-import { failureOf, must, reads, until } from './stage.ts'
+import { failureOf, must, readsAs, until } from './stage.ts'
 
 const bytes = new TextEncoder().encode('The content of a file.')
 
@@ -26,7 +26,7 @@ export const bridging = [
     run: async (stage) => {
       const { account } = await stage.channel.check(
         stage.channel.schema.parse(stage.config),
-        hostOf(
+        createHost(
           stage,
           () => {},
           () => {},
@@ -40,14 +40,14 @@ export const bridging = [
     run: async (stage) => {
       const wrong = { ...stage, secret: (name: string) => `${stage.secret(name)}wrong` }
       const config = stage.channel.schema.parse(stage.config)
-      const host = hostOf(
+      const host = createHost(
         wrong,
         () => {},
         () => {},
       )
-      const checked = await reasonOf(stage.channel.check(config, host))
+      const checked = await errorMessageOf(stage.channel.check(config, host))
       const connection = await stage.channel.create(config, host)
-      const started = await reasonOf(Promise.resolve(connection.start()))
+      const started = await errorMessageOf(Promise.resolve(connection.start()))
       await connection.stop()
       for (const reason of [checked, started]) {
         must(reason !== undefined, 'It accepts a wrong token.')
@@ -59,7 +59,7 @@ export const bridging = [
   {
     name: 'passes on texts with and without a mention, and removes the mention',
     run: async (stage) => {
-      await begun(stage, async (at) => {
+      await withConnection(stage, async (at) => {
         await stage.writeText({ text: 'Only said.' })
         const sent = await receivedText(at, 1)
         must(sent.text === 'Only said.' && sent.isMention === undefined, `It passed on ${JSON.stringify(sent)}.`)
@@ -75,7 +75,7 @@ export const bridging = [
     name: 'reports that a text replies to a message of the bot',
     needs: ({ reportsReplyAuthors: tellsReplies }) => tellsReplies !== false,
     run: async (stage) => {
-      await begun(stage, async (at) => {
+      await withConnection(stage, async (at) => {
         const [ref] = await at.connection.post({ chat: stage.chat, text: 'A note.' })
         must(ref !== undefined, 'It posted no message.')
         await stage.writeText({ text: 'A reply.', replyTo: ref })
@@ -90,7 +90,7 @@ export const bridging = [
   {
     name: 'passes on a message that only has a file, which can be downloaded up to a size',
     run: async (stage) => {
-      await begun(stage, async (at) => {
+      await withConnection(stage, async (at) => {
         await stage.writeText({ text: '', file: { name: 'notes.txt', bytes } })
         const { text, files: [file, ...more] = [] } = await receivedText(at, 1)
         must(
@@ -113,12 +113,12 @@ export const bridging = [
   {
     name: 'posts a note with buttons, and edits it',
     run: async (stage) => {
-      await begun(stage, async ({ connection, received }) => {
+      await withConnection(stage, async ({ connection, received }) => {
         const buttons = [[{ label: 'One', data: 'b:1' }], [{ label: 'Two', data: 'b:2' }]]
         const [ref, ...more] = await connection.post({ chat: stage.chat, text: '**Pick** one.', buttons })
         const [message] = stage.screen()
         must(ref !== undefined && more.length === 0 && message?.id === ref.id, 'It did not post one message.')
-        must(reads(message.text, 'Pick one.') || message.text.includes('Pick'), `It shows "${message.text}".`)
+        must(readsAs(message.text, 'Pick one.') || message.text.includes('Pick'), `It shows "${message.text}".`)
         if (stage.press) {
           must(
             message.buttons
@@ -134,9 +134,9 @@ export const bridging = [
           must(press.isForeign === true, 'The press is not foreign.')
           must(press.messageRef.id === ref.id, `The press names message ${press.messageRef.id}, not ${ref.id}.`)
         }
-        const edited = await reasonOf(connection.edit(ref, { chat: stage.chat, text: 'Picked.' }))
+        const edited = await errorMessageOf(connection.edit(ref, { chat: stage.chat, text: 'Picked.' }))
         const last = stage.screen().at(-1)
-        must(edited !== undefined || reads(last?.text, 'Picked.'), `It shows "${last?.text}".`)
+        must(edited !== undefined || readsAs(last?.text, 'Picked.'), `It shows "${last?.text}".`)
         must(edited !== undefined || last?.buttons.length === 0, 'An edit without buttons left them in place.')
       })
     },
@@ -145,7 +145,7 @@ export const bridging = [
     name: 'shows the typing notice',
     needs: ({ isTyping }) => isTyping !== undefined,
     run: async (stage) => {
-      await begun(stage, async ({ connection }) => {
+      await withConnection(stage, async ({ connection }) => {
         await connection.typing(stage.chat)
         must(stage.isTyping?.() === true, 'The chat shows no typing notice.')
         must(stage.screen().length === 0, 'The call left a message.')
@@ -155,13 +155,13 @@ export const bridging = [
   {
     name: 'shows a reply in its chat',
     run: async (stage) => {
-      await begun(stage, async ({ connection }) => {
+      await withConnection(stage, async ({ connection }) => {
         const sink = connection.sinkFor({ chat: stage.chat }, { policy: { statusAfterMs: 3_600_000 } })
-        begin(sink, replyOf('An answer.', { isSettled: true }))
-        await ended({}, sink)
+        startReply(sink, replyOf('An answer.', { isSettled: true }))
+        await settledDelivery({}, sink)
         await sink.stop()
         must(
-          stage.screen().some(({ text }) => reads(text, 'An answer.')),
+          stage.screen().some(({ text }) => readsAs(text, 'An answer.')),
           'The chat does not show the answer.',
         )
       })
@@ -171,7 +171,7 @@ export const bridging = [
     name: 'fills the menu of commands',
     needs: ({ commands }) => commands !== undefined,
     run: async (stage) => {
-      await begun(stage, async ({ connection }) => {
+      await withConnection(stage, async ({ connection }) => {
         await connection.setCommands?.([
           { name: 'new', description: 'Begins another session.' },
           { name: 'stop', description: 'Ends the run.' },
@@ -183,7 +183,7 @@ export const bridging = [
   {
     name: 'receives again after a stop',
     run: async (stage) => {
-      await begun(stage, async (at) => {
+      await withConnection(stage, async (at) => {
         await stage.writeText({ text: 'One.' })
         await receivedText(at, 1)
         await at.connection.stop()
@@ -198,7 +198,7 @@ export const bridging = [
     name: 'receives messages that were written while it was stopped',
     needs: ({ keepsMessages }) => keepsMessages === true,
     run: async (stage) => {
-      await begun(stage, async (at) => {
+      await withConnection(stage, async (at) => {
         await at.connection.stop()
         await stage.writeText({ text: 'Meanwhile.' })
         await at.connection.start()
@@ -222,7 +222,7 @@ export const bridging = [
       }
       const connection = await stage.channel.create(
         config,
-        hostOf(stage, onInbound, () => {}),
+        createHost(stage, onInbound, () => {}),
       )
       try {
         await connection.start()

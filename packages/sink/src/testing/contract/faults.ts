@@ -4,16 +4,16 @@ import {
   edit,
   failureOf,
   must,
-  passed,
   post,
-  reads,
+  readsAs,
   remove,
   type StageFault,
+  settledInStageTime,
   textsOn,
   until,
 } from './stage.ts'
 
-const can =
+const supports =
   (fault: StageFault): NonNullable<Demand['needs']> =>
   ({ faults }) =>
     faults.includes(fault)
@@ -22,7 +22,7 @@ const can =
 export const faults = [
   {
     name: 'reports a rate limit with the time to wait',
-    needs: can('rate-limited'),
+    needs: supports('rate-limited'),
     run: async (stage) => {
       stage.failNext('rate-limited')
       const { type, retryAfterMs } = await failureOf(post(stage, 'Too soon.'))
@@ -33,7 +33,7 @@ export const faults = [
   },
   {
     name: 'reports a refusal',
-    needs: can('refused'),
+    needs: supports('refused'),
     run: async (stage) => {
       stage.failNext('refused')
       const { type } = await failureOf(post(stage, 'Not here.'))
@@ -42,7 +42,7 @@ export const faults = [
   },
   {
     name: 'reports a call that did not arrive',
-    needs: can('unreachable'),
+    needs: supports('unreachable'),
     run: async (stage) => {
       stage.failNext('unreachable')
       const { type } = await failureOf(post(stage, 'Unreachable.'))
@@ -52,7 +52,7 @@ export const faults = [
   },
   {
     name: 'reports a post with an unknown result',
-    needs: can('unanswered'),
+    needs: supports('unanswered'),
     run: async (stage) => {
       stage.failNext('unanswered')
       const { type } = await failureOf(post(stage, 'Perhaps.'))
@@ -62,7 +62,7 @@ export const faults = [
   },
   {
     name: 'shows an unconfirmed post once when it is retried with its key',
-    needs: (stage) => can('unanswered')(stage) && stage.port.limits.idempotent,
+    needs: (stage) => supports('unanswered')(stage) && stage.port.limits.idempotent,
     run: async (stage) => {
       stage.failNext('unanswered')
       await failureOf(post(stage, 'Perhaps.', { key: 'again' }))
@@ -72,14 +72,14 @@ export const faults = [
   },
   {
     name: 'finds a post with an unknown result, or resolves with unknown',
-    needs: (stage) => can('unanswered')(stage) && stage.port.lookUp !== undefined,
+    needs: (stage) => supports('unanswered')(stage) && stage.port.lookUp !== undefined,
     run: async (stage) => {
       const since = (stage.clock ?? systemClock).now()
       stage.failNext('unanswered')
       await failureOf(post(stage, 'Perhaps.', { key: 'unsure' }))
       const options = { chat: stage.chat, signal: new AbortController().signal, kind: 'message', since } as const
       const lookUp = async (key: string) =>
-        await passed(stage, Promise.resolve(stage.port.lookUp?.({ ...options, key })))
+        await settledInStageTime(stage, Promise.resolve(stage.port.lookUp?.({ ...options, key })))
       const found = await lookUp('unsure')
       const [message] = stage.screen()
       must(found?.type !== 'absent', 'The message is in the chat, but was not found.')
@@ -90,7 +90,7 @@ export const faults = [
   },
   {
     name: 'reports later whether a post was delivered',
-    needs: (stage) => can('undelivered')(stage) && stage.port.reports !== undefined,
+    needs: (stage) => supports('undelivered')(stage) && stage.port.reports !== undefined,
     run: async (stage) => {
       const { reports } = stage.port
       must(reports !== undefined && reports.withinMs() > 0, 'The port expects no reports.')
@@ -117,7 +117,7 @@ export const faults = [
   },
   {
     name: 'reports refused markup, or posts without it',
-    needs: can('unparsable'),
+    needs: supports('unparsable'),
     run: async (stage) => {
       stage.failNext('unparsable')
       const error = await post(stage, 'Some **bold** words.').then(
@@ -136,18 +136,18 @@ export const faults = [
   },
   {
     name: 'reports a message that can no longer be edited',
-    needs: (stage) => can('fixed')(stage) && stage.port.edit !== undefined,
+    needs: (stage) => supports('fixed')(stage) && stage.port.edit !== undefined,
     run: async (stage) => {
       const ref = await post(stage, 'Before.')
       stage.failNext('fixed')
       const { type } = await failureOf(edit(stage, ref, 'After.'))
       must(type === 'fixed', `The error type is ${type}.`)
-      must(reads(textsOn(stage)[0], 'Before.'), `It shows "${textsOn(stage)[0]}".`)
+      must(readsAs(textsOn(stage)[0], 'Before.'), `It shows "${textsOn(stage)[0]}".`)
     },
   },
   {
     name: 'reports faults of edits and removals like those of posts',
-    needs: (stage) => can('unreachable')(stage) && stage.port.edit !== undefined,
+    needs: (stage) => supports('unreachable')(stage) && stage.port.edit !== undefined,
     run: async (stage) => {
       const ref = await post(stage, 'Before.')
       stage.failNext('unreachable')
@@ -166,7 +166,7 @@ export const faults = [
       const others: readonly StageFault[] = ['fixed', 'unparsable', 'undelivered']
       for (const fault of stage.faults.filter((one) => !others.includes(one))) {
         stage.failNext(fault)
-        const message = allOf(await failureOf(post(stage, 'A word.')))
+        const message = allTextOf(await failureOf(post(stage, 'A word.')))
         for (const secret of stage.secrets ?? [])
           must(!message.includes(secret), `The error after "${fault}" contains a secret.`)
       }
@@ -175,8 +175,8 @@ export const faults = [
 ] as const satisfies readonly Demand[]
 
 /** The message, stack and fields of an error and its causes. */
-function allOf(error: unknown): string {
+function allTextOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  const cause = error.cause === undefined ? '' : allOf(error.cause)
+  const cause = error.cause === undefined ? '' : allTextOf(error.cause)
   return [error.message, error.stack, JSON.stringify(error), cause].join('\n')
 }

@@ -3,7 +3,7 @@ import type { Demand } from '@reply/core/testing'
 import type { Inbound } from '../../inbound/inbound.ts'
 import { callTimeoutMs } from '../../port/call.ts'
 import type { Sink } from '../../sink.ts'
-import { begin, ended } from './acting.ts'
+import { settledDelivery, startReply } from './acting.ts'
 import { replyOf } from './script.ts'
 import { must, until } from './stage.ts'
 
@@ -54,7 +54,7 @@ export interface InboundHost {
 
 const kinds = ['text', 'press'] as const
 
-const can =
+const supports =
   (kind: (typeof kinds)[number], fault: InboundFault) =>
   ({ faults, press }: InboundStage): boolean =>
     faults.includes(fault) && (kind === 'text' || press !== undefined)
@@ -63,22 +63,22 @@ const can =
 export const inbound = [
   {
     name: 'sends the answer to a text again when a rate limit is over',
-    needs: can('text', 'rate-limited'),
-    run: async (stage) => await sendsAgain(stage, 'text'),
+    needs: supports('text', 'rate-limited'),
+    run: async (stage) => await mustSendAgain(stage, 'text'),
   },
   {
     name: 'sends the answer to a press again when a rate limit is over',
-    needs: can('press', 'rate-limited'),
-    run: async (stage) => await sendsAgain(stage, 'press'),
+    needs: supports('press', 'rate-limited'),
+    run: async (stage) => await mustSendAgain(stage, 'press'),
   },
   {
     name: 'makes the sinks wait after a rate-limited answer',
-    needs: can('text', 'rate-limited'),
+    needs: supports('text', 'rate-limited'),
     run: async (stage) => {
-      await answered(stage, 'text', 'rate-limited')
+      await answerWithFault(stage, 'text', 'rate-limited')
       const sink = stage.sink()
-      begin(sink, replyOf('All done.', { isSettled: true }))
-      await ended(stage, sink)
+      startReply(sink, replyOf('All done.', { isSettled: true }))
+      await settledDelivery(stage, sink)
       await sink.stop()
       const [first = 0, next = 0] = stage.calls()
       must(next - first >= stage.limitMs, `The next call came after ${next - first} ms.`)
@@ -86,23 +86,23 @@ export const inbound = [
   },
   {
     name: 'drops the answer to a text that would come too late',
-    needs: can('text', 'limited-too-long'),
-    run: async (stage) => await drops(stage, 'text'),
+    needs: supports('text', 'limited-too-long'),
+    run: async (stage) => await mustDrop(stage, 'text'),
   },
   {
     name: 'drops the answer to a press that would come too late',
-    needs: can('press', 'limited-too-long'),
-    run: async (stage) => await drops(stage, 'press'),
+    needs: supports('press', 'limited-too-long'),
+    run: async (stage) => await mustDrop(stage, 'press'),
   },
   {
     name: 'gives up an answer to a text that has no response in time',
-    needs: can('text', 'stalled'),
-    run: async (stage) => await givesUp(stage, 'text'),
+    needs: supports('text', 'stalled'),
+    run: async (stage) => await mustGiveUp(stage, 'text'),
   },
   {
     name: 'gives up an answer to a press that has no response in time',
-    needs: can('press', 'stalled'),
-    run: async (stage) => await givesUp(stage, 'press'),
+    needs: supports('press', 'stalled'),
+    run: async (stage) => await mustGiveUp(stage, 'press'),
   },
   {
     name: "leaves the answer to a button of the host's own to the host",
@@ -133,7 +133,11 @@ interface Answered {
 }
 
 /** A person acts, the host answers, and the first call for that answer fails. */
-async function answered(stage: InboundStage, kind: (typeof kinds)[number], fault: InboundFault): Promise<Answered> {
+async function answerWithFault(
+  stage: InboundStage,
+  kind: (typeof kinds)[number],
+  fault: InboundFault,
+): Promise<Answered> {
   const received: Inbound[] = []
   const errors: Error[] = []
   let handled = 0
@@ -156,8 +160,8 @@ async function answered(stage: InboundStage, kind: (typeof kinds)[number], fault
   return { received, errors, handled: () => handled }
 }
 
-async function sendsAgain(stage: InboundStage, kind: (typeof kinds)[number]): Promise<void> {
-  const { received, errors, handled } = await answered(stage, kind, 'rate-limited')
+async function mustSendAgain(stage: InboundStage, kind: (typeof kinds)[number]): Promise<void> {
+  const { received, errors, handled } = await answerWithFault(stage, kind, 'rate-limited')
   await until(stage, {
     isDone: () => handled() === 1,
     withinMs: stage.limitMs + callTimeoutMs,
@@ -170,24 +174,24 @@ async function sendsAgain(stage: InboundStage, kind: (typeof kinds)[number]): Pr
   must(received.length === 1, `The host received it ${received.length} times.`)
 }
 
-async function drops(stage: InboundStage, kind: (typeof kinds)[number]): Promise<void> {
-  const { received, errors, handled } = await answered(stage, kind, 'limited-too-long')
+async function mustDrop(stage: InboundStage, kind: (typeof kinds)[number]): Promise<void> {
+  const { received, errors, handled } = await answerWithFault(stage, kind, 'limited-too-long')
   await until(stage, { isDone: () => handled() === 1, withinMs: 1000, message: 'The host waits for the answer.' })
   must(stage.calls().length === 1, 'The answer was sent in spite of the pause.')
   must(received.length === 1, `The host received it ${received.length} times.`)
-  mustReport(errors)
+  mustReportOneAnswer(errors)
 }
 
-async function givesUp(stage: InboundStage, kind: (typeof kinds)[number]): Promise<void> {
-  const { errors, handled } = await answered(stage, kind, 'stalled')
+async function mustGiveUp(stage: InboundStage, kind: (typeof kinds)[number]): Promise<void> {
+  const { errors, handled } = await answerWithFault(stage, kind, 'stalled')
   await until(stage, { isDone: () => handled() === 1, withinMs: callTimeoutMs + 1000, message: 'The answer hangs.' })
   const tookMs = stage.clock.now() - (stage.calls()[0] ?? 0)
   must(tookMs >= callTimeoutMs, `It was given up after ${tookMs} ms.`)
-  mustReport(errors)
+  mustReportOneAnswer(errors)
 }
 
 /** One error of type `answer`. */
-function mustReport(errors: readonly Error[]): void {
+function mustReportOneAnswer(errors: readonly Error[]): void {
   const types = errors.map((error) => ('type' in error ? String(error.type) : error.name))
   must(types.join() === 'answer', `The reported errors are: ${types.join(', ') || 'none'}.`)
 }

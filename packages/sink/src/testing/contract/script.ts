@@ -80,7 +80,7 @@ export function permissionOf({ tool, input, sessionID = 'ses_contract', ...more 
 }
 
 /** A text of at least that length in which every sentence is different. */
-export function numbered(length: number): string {
+export function numberedSentences(length: number): string {
   let text = ''
   for (let count = 1; text.length < length; count++) text += `This is sentence ${count} of a long text. `
   return text.trim()

@@ -91,7 +91,7 @@ export function bubbleOf({ render }: Stage, source: string, buttons: Bubble['but
 }
 
 /** Whether the texts are equal except for white space, in which platforms differ. */
-export function reads(text: string | undefined, expected: string): boolean {
+export function readsAs(text: string | undefined, expected: string): boolean {
   return text !== undefined && text.replace(/\s+/g, ' ').trim() === expected.replace(/\s+/g, ' ').trim()
 }
 
@@ -153,7 +153,7 @@ export async function until(
 }
 
 /** The result of a call that may wait for time to pass. */
-export async function passed<T>(timed: Timed, call: Promise<T>): Promise<T> {
+export async function settledInStageTime<T>(timed: Timed, call: Promise<T>): Promise<T> {
   let isOver = false
   const over = (): void => {
     isOver = true

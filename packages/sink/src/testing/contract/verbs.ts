@@ -1,4 +1,4 @@
-import { bubbleOf, type Demand, edit, failureOf, must, post, reads, remove, textsOn } from './stage.ts'
+import { bubbleOf, type Demand, edit, failureOf, must, post, readsAs, remove, textsOn } from './stage.ts'
 
 const canEdit: Demand['needs'] = ({ port }) => port.edit !== undefined && port.limits.edits
 const canRemove: Demand['needs'] = ({ port }) => port.remove !== undefined
@@ -11,7 +11,7 @@ export const verbs = [
       const ref = await post(stage, 'Hello there.')
       const [message, ...more] = stage.screen()
       must(message !== undefined && more.length === 0, `One message was posted, but the chat shows ${1 + more.length}.`)
-      must(reads(message.text, 'Hello there.'), `It shows "${message.text}".`)
+      must(readsAs(message.text, 'Hello there.'), `It shows "${message.text}".`)
       must(message.id === ref.id, `The ref has the id ${ref.id}, the message ${message.id}.`)
     },
   },
@@ -20,7 +20,7 @@ export const verbs = [
     run: async (stage) => {
       for (const text of ['One.', 'Two.', 'Three.']) await post(stage, text)
       const texts = textsOn(stage)
-      must(reads(texts.join(' '), 'One. Two. Three.'), `It shows ${texts.join(' | ')}.`)
+      must(readsAs(texts.join(' '), 'One. Two. Three.'), `It shows ${texts.join(' | ')}.`)
     },
   },
   {
@@ -31,7 +31,7 @@ export const verbs = [
       await post(stage, 'Below.')
       await edit(stage, ref, 'After.')
       const texts = textsOn(stage)
-      must(reads(texts.join(' '), 'After. Below.'), `It shows ${texts.join(' | ')}.`)
+      must(readsAs(texts.join(' '), 'After. Below.'), `It shows ${texts.join(' | ')}.`)
     },
   },
   {
@@ -41,7 +41,7 @@ export const verbs = [
       const ref = await post(stage, 'The same.')
       await edit(stage, ref, 'The same.')
       const texts = textsOn(stage)
-      must(texts.length === 1 && reads(texts[0], 'The same.'), `It shows ${texts.join(' | ')}.`)
+      must(texts.length === 1 && readsAs(texts[0], 'The same.'), `It shows ${texts.join(' | ')}.`)
     },
   },
   {
@@ -62,7 +62,7 @@ export const verbs = [
       await post(stage, 'Stays.')
       await remove(stage, ref)
       const texts = textsOn(stage)
-      must(texts.length === 1 && reads(texts[0], 'Stays.'), `It shows ${texts.join(' | ')}.`)
+      must(texts.length === 1 && readsAs(texts[0], 'Stays.'), `It shows ${texts.join(' | ')}.`)
     },
   },
   {
@@ -129,7 +129,7 @@ export const verbs = [
       const plain = { ...bubble, text: bubble.plain, isPlain: true }
       const { chat } = stage
       await stage.port.post(plain, { chat, silent: true, key: 'plain', signal: new AbortController().signal })
-      must(reads(textsOn(stage)[0], bubble.plain), `It shows ${textsOn(stage)[0]} instead of ${bubble.plain}.`)
+      must(readsAs(textsOn(stage)[0], bubble.plain), `It shows ${textsOn(stage)[0]} instead of ${bubble.plain}.`)
     },
   },
   {
@@ -147,7 +147,7 @@ export const verbs = [
         const { id } = await stage.port.post(one, { ...options, key })
         must(mentions.in(id).join() === mentions.actor.id, `It mentions ${mentions.in(id).join() || 'no one'}.`)
         const text = stage.screen().find((message) => message.id === id)?.text ?? ''
-        must(reads(text.split('\n').slice(1).join(' '), bubble.plain), `It shows "${text}".`)
+        must(readsAs(text.split('\n').slice(1).join(' '), bubble.plain), `It shows "${text}".`)
       }
     },
   },
@@ -210,16 +210,16 @@ export const verbs = [
       const task = { id: 'one', title: 'bash: npm test', status: 'running' } as const
       const options = { chat, signal, silent: true, key: 'contract-stream' }
       const ref = await stream.open({ text: 'It begins', tasks: [task] }, options)
-      must(reads(textsOn(stage).at(-1), 'It begins'), `It shows ${textsOn(stage).at(-1)}.`)
+      must(readsAs(textsOn(stage).at(-1), 'It begins'), `It shows ${textsOn(stage).at(-1)}.`)
       await stream.append(ref, { text: ', goes on', tasks: [{ ...task, status: 'done' }] }, { chat, signal })
       await stream.append(ref, { text: '', tasks: [] }, { chat, signal })
       await stream.close(ref, { text: ', and ends.', tasks: [] }, { chat, signal })
-      must(reads(textsOn(stage).at(-1), 'It begins, goes on, and ends.'), `It shows ${textsOn(stage).at(-1)}.`)
+      must(readsAs(textsOn(stage).at(-1), 'It begins, goes on, and ends.'), `It shows ${textsOn(stage).at(-1)}.`)
       must(stage.screen().length === 1, `The stream created ${stage.screen().length} messages.`)
       const closed = await failureOf(stream.append(ref, { text: 'More.', tasks: [] }, { chat, signal }))
       must(closed.type === 'fixed', `The error type of a closed stream is ${closed.type}.`)
       await edit(stage, ref, 'Other words.')
-      must(reads(textsOn(stage).at(-1), 'Other words.'), `It shows ${textsOn(stage).at(-1)}.`)
+      must(readsAs(textsOn(stage).at(-1), 'Other words.'), `It shows ${textsOn(stage).at(-1)}.`)
     },
   },
   {

@@ -2,9 +2,9 @@ import type { Reply } from '@reply/core'
 import type { Policy } from '../../config.ts'
 import type { Delivery } from '../../deliver/delivery.ts'
 import { PortError } from '../../port/port-error.ts'
-import { acting, begin, ended, go, patienceMs } from './acting.ts'
-import { askOf, numbered, replyOf, statesOf } from './script.ts'
-import { type Demand, must, reads, type Stage, type StageFault, textsOn, until } from './stage.ts'
+import { amendReply, patienceMs, settledDelivery, startReply, withSink } from './acting.ts'
+import { askOf, numberedSentences, replyOf, statesOf } from './script.ts'
+import { type Demand, must, readsAs, type Stage, type StageFault, textsOn, until } from './stage.ts'
 
 const answer = 'The answer begins here, and this is how it ends.'
 
@@ -13,8 +13,8 @@ export const whole = [
   {
     name: 'shows a reply once',
     run: async (stage) => {
-      const { delivery } = await play(stage, statesOf(answer))
-      isOnce(stage, answer)
+      const { delivery } = await showStates(stage, statesOf(answer))
+      mustShowOnce(stage, answer)
       must(delivery.undelivered.length === 0, `${delivery.undelivered[0]?.key} is reported as undelivered.`)
       must(delivery.doubtful === 0, 'A message is reported as doubtful.')
     },
@@ -22,22 +22,22 @@ export const whole = [
   {
     name: 'ends with one message that notifies',
     run: async (stage) => {
-      await play(stage, statesOf(answer), { notifyAfterMs: 0 })
+      await showStates(stage, statesOf(answer), { notifyAfterMs: 0 })
       must(stage.notifications() <= 1, `The reply caused ${stage.notifications()} notifications.`)
-      await play(stage, statesOf('Another one.', 'ses_other'), { delivery: 'final' })
+      await showStates(stage, statesOf('Another one.', 'ses_other'), { delivery: 'final' })
       must(stage.notifications() >= 1, 'The reply caused no notification.')
     },
   },
-  under('rate-limited'),
-  under('unreachable'),
-  under('unparsable'),
-  under('unanswered'),
+  clauseForFault('rate-limited'),
+  clauseForFault('unreachable'),
+  clauseForFault('unparsable'),
+  clauseForFault('unanswered'),
   {
     name: 'reports what a refusal kept from being shown',
     needs: ({ faults }) => faults.includes('refused'),
     run: async (stage) => {
       stage.failNext('refused')
-      const { delivery } = await play(stage, statesOf(answer), { delivery: 'final', verbosity: 'quiet' })
+      const { delivery } = await showStates(stage, statesOf(answer), { delivery: 'final', verbosity: 'quiet' })
       must(delivery.undelivered.length === 1, `${delivery.undelivered.length} messages are reported as undelivered.`)
       must(
         textsOn(stage).every((text) => !text.includes('The answer')),
@@ -48,11 +48,11 @@ export const whole = [
   {
     name: 'splits a long text in order and loses none of it',
     run: async (stage) => {
-      const long = numbered(3 * stage.port.limits.maxLength)
-      await play(stage, [replyOf(long, { isSettled: true })])
+      const long = numberedSentences(3 * stage.port.limits.maxLength)
+      await showStates(stage, [replyOf(long, { isSettled: true })])
       const shown = stage.screen().map(({ text }) => text)
       must(shown.length >= 3, `${shown.length} messages cannot hold the text.`)
-      must(reads(shown.join(' '), long), 'The joined messages differ from the text.')
+      must(readsAs(shown.join(' '), long), 'The joined messages differ from the text.')
     },
   },
   {
@@ -62,7 +62,7 @@ export const whole = [
       for (const [index, before] of [0, 1, 2, 3].entries()) {
         const from = stage.screen().length
         const text = `${'x'.repeat(maxLength - 4 + before - 2)}👩‍👩‍👧‍👦👍🏽${'y'.repeat(20)}`
-        await play(stage, [replyOf(text, { isSettled: true, sessionID: `ses_${index}` })])
+        await showStates(stage, [replyOf(text, { isSettled: true, sessionID: `ses_${index}` })])
         const shown = textsOn(stage).slice(from)
         must(shown.join('') === text, 'The joined messages differ from the text.')
         must(
@@ -77,8 +77,8 @@ export const whole = [
     needs: ({ port }) => port.limits.buttons !== undefined,
     run: async (stage) => {
       const asking = replyOf('', { ask: askOf({}) })
-      await acting(stage, async (sink) => {
-        begin(sink, asking)
+      await withSink(stage, async (sink) => {
+        startReply(sink, asking)
         const button = (): string | undefined => stage.screen().flatMap((one) => one.buttons.flat())[1]?.data
         await until(stage, {
           isDone: () => button() !== undefined,
@@ -98,15 +98,15 @@ export const whole = [
           'A foreign token was accepted.',
         )
         const ask = askOf({ status: 'answered', answers: [['Blue']] })
-        go(sink, replyOf('Blue it is.', { ask, isSettled: true }))
-        await ended(stage, sink)
+        amendReply(sink, replyOf('Blue it is.', { ask, isSettled: true }))
+        await settledDelivery(stage, sink)
       })
       must(
         stage.screen().every(({ buttons }) => buttons.flat().length === 0) || !stage.port.edit,
         'The buttons are still there after the answer.',
       )
       must(
-        textsOn(stage).some((text) => reads(text, 'Blue it is.')),
+        textsOn(stage).some((text) => readsAs(text, 'Blue it is.')),
         'The text after the answer is missing.',
       )
     },
@@ -117,7 +117,7 @@ export const whole = [
     run: async (stage) => {
       const code = `<script>alert(1)</script>\n`.repeat(40)
       const answer = `Here:\n\n\`\`\`html\n${code}\`\`\``
-      await play(stage, [replyOf(answer, { isSettled: true })], { documentLength: 500 })
+      await showStates(stage, [replyOf(answer, { isSettled: true })], { documentLength: 500 })
       const [name, ...more] = stage.screen().flatMap(({ fileName }) => fileName ?? [])
       must(more.length === 0, `${1 + more.length} files were posted.`)
       must(name === 'code-1.txt', `A fence of HTML became ${name ?? 'no file'} instead of code-1.txt.`)
@@ -132,7 +132,7 @@ export const whole = [
       const answer = `Here:\n\n\`\`\`ts\n${code}\n\`\`\``
       const policy = { delivery: 'final', verbosity: 'quiet', documentLength: 500 } as const
       const refusing = { ...stage, port: { ...stage.port, upload } }
-      const { delivery } = await play(refusing, [replyOf(answer, { isSettled: true })], policy)
+      const { delivery } = await showStates(refusing, [replyOf(answer, { isSettled: true })], policy)
       const shown = textsOn(stage).join('\n')
       must(shown.includes('value0 = 0;') && shown.includes('value59 = 59;'), 'The code is not shown.')
       must(delivery.undelivered.length === 0, `${delivery.undelivered[0]?.key} is reported as undelivered.`)
@@ -144,21 +144,21 @@ export const whole = [
     needs: ({ port: { edit, limits } }) =>
       edit !== undefined && limits.edits && limits.silent !== false && limits.typingHasStatus !== true,
     run: async (stage) => {
-      await acting(stage, async (sink) => {
-        begin(sink, replyOf(''))
+      await withSink(stage, async (sink) => {
+        startReply(sink, replyOf(''))
         const isThere = (): boolean => stage.screen().length === 1
         await until(stage, { isDone: isThere, withinMs: patienceMs, message: 'The status was not shown.' })
         must(stage.notifications() === 0, 'The status caused a notification.')
-        go(sink, replyOf(answer, { isSettled: true }))
-        await ended(stage, sink)
+        amendReply(sink, replyOf(answer, { isSettled: true }))
+        await settledDelivery(stage, sink)
       })
       const rest = textsOn(stage).filter((text) => text.trim() !== '…')
-      must(rest.length === 1 && reads(rest[0], answer), `It shows ${rest.join(' | ')}.`)
+      must(rest.length === 1 && readsAs(rest[0], answer), `It shows ${rest.join(' | ')}.`)
     },
   },
 ] as const satisfies readonly Demand[]
 
-function under<F extends StageFault>(
+function clauseForFault<F extends StageFault>(
   fault: F,
 ): Demand & { readonly name: `shows a reply once when the first post is ${F}` } {
   return {
@@ -166,11 +166,11 @@ function under<F extends StageFault>(
     needs: ({ faults }) => faults.includes(fault),
     run: async (stage) => {
       stage.failNext(fault)
-      const { delivery } = await play(stage, statesOf(answer), { delivery: 'final', verbosity: 'quiet' })
+      const { delivery } = await showStates(stage, statesOf(answer), { delivery: 'final', verbosity: 'quiet' })
       const isSure = fault !== 'unanswered' || stage.port.limits.idempotent
-      if (isSure) isOnce(stage, answer)
+      if (isSure) mustShowOnce(stage, answer)
       must(delivery.undelivered.length === 0, `${delivery.undelivered[0]?.key} is reported as undelivered.`)
-      const copies = textsOn(stage).filter((text) => reads(text, answer)).length
+      const copies = textsOn(stage).filter((text) => readsAs(text, answer)).length
       // A look-up may find the post, or that it is not there.
       const isFound = stage.port.lookUp !== undefined && delivery.doubtful === 0 && copies === 1
       // Without idempotency the result is unknown: the text is there once or twice, and counted as doubtful.
@@ -183,27 +183,27 @@ function under<F extends StageFault>(
   }
 }
 
-function isOnce(stage: Stage, text: string): void {
+function mustShowOnce(stage: Stage, text: string): void {
   const texts = textsOn(stage)
-  must(reads(texts.join(' '), text), `It shows ${texts.join(' | ')}.`)
+  must(readsAs(texts.join(' '), text), `It shows ${texts.join(' | ')}.`)
 }
 
 /** Shows the states in order, then waits for the end. */
-async function play(
+async function showStates(
   stage: Stage,
   states: readonly Reply[],
   more: Partial<Policy> = {},
 ): Promise<{ readonly delivery: Delivery }> {
   let delivery: Delivery | undefined
-  await acting(
+  await withSink(
     stage,
     async (sink) => {
       for (const [index, reply] of states.entries()) {
-        if (index === 0) begin(sink, reply)
-        else go(sink, reply)
+        if (index === 0) startReply(sink, reply)
+        else amendReply(sink, reply)
         await stage.pass?.(100)
       }
-      delivery = await ended(stage, sink)
+      delivery = await settledDelivery(stage, sink)
     },
     more,
   )

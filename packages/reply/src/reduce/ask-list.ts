@@ -14,13 +14,13 @@ export function askAt(asks: readonly Ask[], requestID: string): number {
 export function withAsk(reply: Reply, at: number, ask: Ask): Reply {
   const asks = at === -1 ? [...reply.asks, ask] : replaceAt(reply.asks, at, ask)
   const place = at === -1 ? reply.asks.length : at
-  positions.carry(reply.asks, asks)
-  keepPlaces(reply.asks, asks, place)
-  keepPendingCount(reply.asks, asks, place)
+  positions.carryIndex(reply.asks, asks)
+  carryIndexes(reply.asks, asks, place)
+  carryPendingCount(reply.asks, asks, place)
   return withFields(reply, { asks })
 }
 
-const known = new WeakMap<readonly Ask[], number>()
+const pendingCounts = new WeakMap<readonly Ask[], number>()
 
 /** Whether any ask is pending. Cached, because it runs on every event and the list can be long. */
 export function isAnyPending(asks: readonly Ask[]): boolean {
@@ -28,19 +28,19 @@ export function isAnyPending(asks: readonly Ask[]): boolean {
 }
 
 /** Carries the cached count over to a list in which the ask at `changed` was replaced or added. */
-export function keepPendingCount(before: readonly Ask[], after: readonly Ask[], changed: number): void {
-  const count = before.length === 0 ? 0 : known.get(before)
+export function carryPendingCount(before: readonly Ask[], after: readonly Ask[], changed: number): void {
+  const count = before.length === 0 ? 0 : pendingCounts.get(before)
   if (count === undefined) return
-  known.set(after, count - weight(before[changed]) + weight(after[changed]))
+  pendingCounts.set(after, count - pendingWeight(before[changed]) + pendingWeight(after[changed]))
 }
 
 function pendingCount(asks: readonly Ask[]): number {
-  const count = known.get(asks) ?? asks.reduce((sum, ask) => sum + weight(ask), 0)
-  known.set(asks, count)
+  const count = pendingCounts.get(asks) ?? asks.reduce((sum, ask) => sum + pendingWeight(ask), 0)
+  pendingCounts.set(asks, count)
   return count
 }
 
-function weight(ask: Ask | undefined): number {
+function pendingWeight(ask: Ask | undefined): number {
   return ask?.status === 'pending' ? 1 : 0
 }
 
@@ -48,19 +48,20 @@ function weight(ask: Ask | undefined): number {
  * Indexes of each call's asks. Lists derived from one another share this map, because asks never move. In another list
  * an index may belong to a different ask, so callers check each one.
  */
-const knownPlaces = new WeakMap<readonly Ask[], Map<string, number[]>>()
+const indexesByList = new WeakMap<readonly Ask[], Map<string, number[]>>()
 
 /** The indexes of the asks of each call id. */
-export function placesOf(asks: readonly Ask[]): Map<string, number[]> {
-  const known = knownPlaces.get(asks)
+export function indexesByCall(asks: readonly Ask[]): Map<string, number[]> {
+  const known = indexesByList.get(asks)
   if (known) return known
   const places = new Map<string, number[]>()
-  for (const [at, ask] of asks.entries()) addPlace(places, ask, at)
-  knownPlaces.set(asks, places)
+  for (const [at, ask] of asks.entries()) addIndex(places, ask, at)
+  indexesByList.set(asks, places)
   return places
 }
 
-function addPlace(places: Map<string, number[]>, { callID }: Ask, at: number): void {
+/** Notes an ask's index under its call id. Ignores an ask without one. */
+function addIndex(places: Map<string, number[]>, { callID }: Ask, at: number): void {
   if (callID === undefined) return
   const known = places.get(callID)
   if (!known) places.set(callID, [at])
@@ -68,10 +69,10 @@ function addPlace(places: Map<string, number[]>, { callID }: Ask, at: number): v
 }
 
 /** Carries the cached indexes over to a list in which the ask at `changed` was replaced or added. */
-function keepPlaces(before: readonly Ask[], after: readonly Ask[], changed: number): void {
-  const places = knownPlaces.get(before)
+function carryIndexes(before: readonly Ask[], after: readonly Ask[], changed: number): void {
+  const places = indexesByList.get(before)
   const ask = after[changed]
   if (!places || !ask) return
-  addPlace(places, ask, changed)
-  knownPlaces.set(after, places)
+  addIndex(places, ask, changed)
+  indexesByList.set(after, places)
 }

@@ -15,7 +15,13 @@ export function applyAsked(reply: Reply, reported: Ask, changes: Change[]): Repl
   const at = askAt(reply.asks, reported.requestID)
   const known = reply.asks[at]
   const ask = withCall(reply, withDirectory(reply, reported), known)
-  if (known?.status === 'pending') return applyAgain(reply, { at, known, ask }, changes)
+  if (known?.status === 'pending') {
+    const { path, askedAt, directory } = known
+    const repeated: Ask = { ...ask, path, askedAt, directory: ask.directory ?? directory }
+    if (hasSameContent(known, repeated)) return reply
+    changes.push({ type: 'askChanged', ask: repeated })
+    return withAsk(reply, at, repeated)
+  }
   // A withdrawn ask that turns out to be pending after all is asked again.
   if (known && known.status !== 'withdrawn') return reply
   changes.push(changeOfAsk(ask))
@@ -27,24 +33,6 @@ export function applyAsked(reply: Reply, reported: Ask, changes: Change[]): Repl
 /** An ask without a directory belongs to its session's directory. */
 function withDirectory({ directory }: Reply, ask: Ask): Ask {
   return ask.directory !== undefined || directory === undefined ? ask : { ...ask, directory }
-}
-
-interface Again {
-  readonly at: number
-  readonly known: Ask
-  readonly ask: Ask
-}
-
-function applyAgain(reply: Reply, { at, known, ask }: Again, changes: Change[]): Reply {
-  const next: Ask = {
-    ...ask,
-    path: known.path,
-    askedAt: known.askedAt,
-    directory: ask.directory ?? known.directory,
-  }
-  if (hasSameContent(known, next)) return reply
-  changes.push({ type: 'askChanged', ask: next })
-  return withAsk(reply, at, next)
 }
 
 /** Closes an ask. Leaves a closed one unchanged. If the ask itself was missed, only its end is reported. */
@@ -67,11 +55,18 @@ function unseenAsk({ requestID, sessionID, how }: AskClosedEvent, directory: str
   return { ...fields, type: 'permission', permission: '', patterns: [], always: [], title: 'permission', metadata: {} }
 }
 
-/** Withdraws the pending asks that can no longer be answered. */
-export function withdraw(reply: Reply, at: number, isOver: (ask: Ask) => boolean, changes: Change[]): Reply {
-  if (!reply.asks.some((ask) => ask.status === 'pending' && isOver(ask))) return reply
+/**
+ * Withdraws the pending asks that can no longer be answered, and reports each. `at` is the time in ms since the epoch.
+ */
+export function withdrawAsks(
+  reply: Reply,
+  at: number,
+  cannotBeAnswered: (ask: Ask) => boolean,
+  changes: Change[],
+): Reply {
+  if (!reply.asks.some((ask) => ask.status === 'pending' && cannotBeAnswered(ask))) return reply
   const asks = reply.asks.map((ask): Ask => {
-    if (ask.status !== 'pending' || !isOver(ask)) return ask
+    if (ask.status !== 'pending' || !cannotBeAnswered(ask)) return ask
     const withdrawn: Ask = { ...ask, status: 'withdrawn', closedAt: at }
     changes.push({ type: 'askWithdrawn', ask: withdrawn })
     return withdrawn
@@ -79,6 +74,7 @@ export function withdraw(reply: Reply, at: number, isOver: (ask: Ask) => boolean
   return withFields(reply, { asks })
 }
 
+/** The ask with the status, the time and the answer of its end. */
 function closedAs(ask: Ask, { how, at }: AskClosedEvent): Ask {
   switch (how.type) {
     case 'answered':

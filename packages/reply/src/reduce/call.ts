@@ -3,27 +3,28 @@ import type { Ask, AskCall, PermissionAsk } from '../ask.ts'
 import type { Change } from '../change.ts'
 import type { ToolPart } from '../part.ts'
 import type { Reply } from '../reply.ts'
-import { isAnyPending, placesOf, withAsk } from './ask-list.ts'
+import { indexesByCall, isAnyPending, withAsk } from './ask-list.ts'
 import { messageAt } from './part.ts'
 import { partsOfCall } from './parts.ts'
 
-/** Adds the input of the ask's call, if known. `known` is the ask as the reply has it. */
+/** Sets the call of a permission, or removes it if it is no longer certain. `known` is the ask as the reply has it. */
 export function withCall(reply: Reply, ask: Ask, known?: Ask): Ask {
   if (ask.type !== 'permission') return ask
   const { callID } = ask
   if (callID === undefined) return ask
-  const parts = unfinishedOf(reply, ask, callID)
+  const parts = unfinishedCalls(reply, ask, callID)
   // The call has ended. Its known input is kept, because the server closes the ask next.
   if (parts.length === 0) return withKnownCall(ask, known)
-  const call = isOnlyAsk(reply, ask, callID) ? inputOf(parts) : undefined
-  return isSame(call, ask.call) ? ask : { ...ask, call }
+  const call = isOnlyAskOfCall(reply, ask, callID) ? callToRun(parts) : undefined
+  return isIdenticalCall(call, ask.call) ? ask : { ...ask, call }
 }
 
-/** Saves a copy with the same call, which would be compared with the ask value by value. */
-function isSame(a: AskCall | undefined, b: AskCall | undefined): boolean {
+/** Compares by identity. That saves a copy with the same call, which would be compared with the ask value by value. */
+function isIdenticalCall(a: AskCall | undefined, b: AskCall | undefined): boolean {
   return a?.tool === b?.tool && a?.input === b?.input
 }
 
+/** Fills in the call that the reply already knew for this ask, if the ask names the same call. */
 function withKnownCall(ask: PermissionAsk, known: Ask | undefined): Ask {
   if (known?.type !== 'permission' || ask.call || !known.call) return ask
   return ask.callID === known.callID && ask.messageID === known.messageID ? { ...ask, call: known.call } : ask
@@ -33,10 +34,10 @@ function withKnownCall(ask: PermissionAsk, known: Ask | undefined): Ask {
  * The calls that the ask may be about. Some providers repeat call ids in each step, or even within a message. If the
  * ask names no message, it may be about any call with this id.
  */
-function unfinishedOf({ messages }: Reply, { messageID }: PermissionAsk, callID: string): readonly ToolPart[] {
-  const message = messageID === undefined ? undefined : messages[messageAt(messages, messageID)]
-  const searched = messageID === undefined ? messages : message ? [message] : []
-  return searched.flatMap((one) => partsOfCall(one, callID).filter(isUnfinished))
+function unfinishedCalls({ messages }: Reply, { messageID }: PermissionAsk, callID: string): readonly ToolPart[] {
+  const named = messageID === undefined ? undefined : messages[messageAt(messages, messageID)]
+  const searched = messageID === undefined ? messages : named ? [named] : []
+  return searched.flatMap((message) => partsOfCall(message, callID).filter(isUnfinished))
 }
 
 function isUnfinished({ state: { status } }: ToolPart): boolean {
@@ -44,17 +45,23 @@ function isUnfinished({ state: { status } }: ToolPart): boolean {
 }
 
 /** A call asks for one permission at a time, so two that are pending belong to two calls with the same id. */
-function isOnlyAsk(reply: Reply, ask: PermissionAsk, callID: string): boolean {
+function isOnlyAskOfCall(reply: Reply, ask: PermissionAsk, callID: string): boolean {
   if (!isAnyPending(reply.asks)) return true
-  return pendingOf(reply, callID).every(([, other]) => other.requestID === ask.requestID || !isSameCall(ask, other))
+  return pendingPermissionsOf(reply, callID).every(
+    ([, other]) => other.requestID === ask.requestID || !mayBeSameCall(ask, other),
+  )
 }
 
-function isSameCall(a: PermissionAsk, b: PermissionAsk): boolean {
+/** Whether two asks with the same call id may be about the same call. True if one of them names no message. */
+function mayBeSameCall(a: PermissionAsk, b: PermissionAsk): boolean {
   return a.messageID === undefined || b.messageID === undefined || a.messageID === b.messageID
 }
 
-/** The input that would run, if the ask can only be about one call. A pending call's input is empty or partial. */
-function inputOf([part, ...others]: readonly ToolPart[]): AskCall | undefined {
+/**
+ * The call that would run, if the ask can only be about one. Undefined while its status is `pending`, because its input
+ * is then empty or partial.
+ */
+function callToRun([part, ...others]: readonly ToolPart[]): AskCall | undefined {
   if (!part || others.length > 0 || part.state.status === 'pending' || part.state.ambiguous) return undefined
   return { tool: part.tool, input: part.state.input }
 }
@@ -64,7 +71,7 @@ export function applyCall(reply: Reply, callID: string | undefined, changes: Cha
   // Only a blocked reply has pending asks. This saves a search through many closed ones.
   if (callID === undefined || !isAnyPending(reply.asks)) return reply
   let next = reply
-  for (const [at, ask] of pendingOf(reply, callID)) {
+  for (const [at, ask] of pendingPermissionsOf(reply, callID)) {
     const changed = withCall(next, ask, ask)
     if (hasSameContent(ask, changed)) continue
     changes.push({ type: 'askChanged', ask: changed })
@@ -74,8 +81,11 @@ export function applyCall(reply: Reply, callID: string | undefined, changes: Cha
 }
 
 /** The pending permissions of the reply's own session with this call id, by index. */
-function pendingOf({ asks, sessionID }: Reply, callID: string): readonly (readonly [number, PermissionAsk])[] {
-  return (placesOf(asks).get(callID) ?? []).flatMap((at) => {
+function pendingPermissionsOf(
+  { asks, sessionID }: Reply,
+  callID: string,
+): readonly (readonly [number, PermissionAsk])[] {
+  return (indexesByCall(asks).get(callID) ?? []).flatMap((at) => {
     const ask = asks[at]
     const isPending = ask?.type === 'permission' && ask.status === 'pending'
     return isPending && ask.callID === callID && ask.sessionID === sessionID ? [[at, ask] as const] : []

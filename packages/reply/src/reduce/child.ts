@@ -24,7 +24,8 @@ export function childAt(reply: Reply, sessionID: string, messageID?: string): nu
  * it.
  */
 export function findReply(reply: Reply, sessionID: string, messageID?: string): Reply | undefined {
-  if (reply.sessionID === sessionID) return messageID === undefined || holds(reply, messageID) ? reply : undefined
+  if (reply.sessionID === sessionID)
+    return messageID === undefined || hasMessageOrPrompt(reply, messageID) ? reply : undefined
   for (let at = reply.children.length - 1; at >= 0; at--) {
     const child = reply.children[at]
     const found = child && findReply(child.reply, sessionID, messageID)
@@ -33,7 +34,7 @@ export function findReply(reply: Reply, sessionID: string, messageID?: string): 
   return undefined
 }
 
-function holds(reply: Reply, messageID: string): boolean {
+function hasMessageOrPrompt(reply: Reply, messageID: string): boolean {
   return messageAt(reply.messages, messageID) !== -1 || reply.promptIDs.includes(messageID)
 }
 
@@ -46,7 +47,7 @@ export interface ChildStart {
 export function startChild(reply: Reply, { childID, title }: ChildStart, at: number, changes: Change[]): Reply {
   const running = reply.children.findLast((child) => child.reply.sessionID === childID)
   if (running && running.reply.phase !== 'settled') return reply
-  return addChild(reply, { title, background: false, reply: freshReply(childID, title, at) }, changes)
+  return addChild(reply, { title, background: false, reply: startedReply(childID, title, at) }, changes)
 }
 
 /** The session that a sub-agent's call runs in, once the server has named it. */
@@ -57,26 +58,26 @@ export function sessionOf(part: Part): string | undefined {
   return typeof id === 'string' ? id : undefined
 }
 
-/** Connects a sub-agent's call with the session that it started. */
+/** Connects a sub-agent's call with the session that it started. Adds the child if its session hasn't been seen. */
 export function linkChild(reply: Reply, part: ToolPart, at: number, changes: Change[]): Reply {
   const { input, metadata } = part.state
   const childID = sessionOf(part)
   if (childID === undefined || childID === reply.sessionID) return reply
   const link = {
     callID: part.callID,
-    agent: textOf(input.subagent_type) ?? textOf(input.agent),
-    title: textOf(input.description),
+    agent: nonEmptyString(input.subagent_type) ?? nonEmptyString(input.agent),
+    title: nonEmptyString(input.description),
     // A call that returns while its sub-agent runs was moved to the background.
     background:
       input.background === true ||
       metadata?.background === true ||
       (part.state.status === 'completed' && metadata?.status === 'running'),
   }
-  const linked = placeOfCall(reply, childID, part.callID)
-  const place = linked === -1 ? placeOfCall(reply, childID, undefined) : linked
+  const linked = childIndexOfCall(reply, childID, part.callID)
+  const place = linked === -1 ? childIndexOfCall(reply, childID, undefined) : linked
   const child = reply.children[place]
   if (!child) {
-    return addChild(reply, { ...link, reply: freshReply(childID, undefined, at) }, changes)
+    return addChild(reply, { ...link, reply: startedReply(childID, undefined, at) }, changes)
   }
   const named = { ...child, ...link, agent: link.agent ?? child.agent, title: link.title ?? child.title }
   // No change of its own: the tool part's change in the same step reports it.
@@ -86,16 +87,18 @@ export function linkChild(reply: Reply, part: ToolPart, at: number, changes: Cha
 }
 
 /** The newest run of a session that this call started. Without a call, the newest run whose call is unknown. */
-function placeOfCall(reply: Reply, childID: string, callID: string | undefined): number {
+function childIndexOfCall(reply: Reply, childID: string, callID: string | undefined): number {
   return reply.children.findLastIndex((child) => child.reply.sessionID === childID && child.callID === callID)
 }
 
+/** Appends a child and reports it as started. */
 function addChild(reply: Reply, child: Child, changes: Change[]): Reply {
   changes.push({ type: 'childStarted', child })
   return withChildren(reply, [...reply.children, child])
 }
 
-function freshReply(sessionID: string, title: string | undefined, at: number): Reply {
+/** A child's new reply. `at` is its start, in ms since the epoch. */
+function startedReply(sessionID: string, title: string | undefined, at: number): Reply {
   return withFields(emptyReply(sessionID), { title, startedAt: at })
 }
 
@@ -115,20 +118,23 @@ export function adoptChild(
   return step.reply.asks === before.reply.asks ? next : withChildAsks(next, before.reply.asks, step.reply.asks, changes)
 }
 
-/** Reports a child's change to the parent's observers. */
+/** Reports a child's change to the parent's observers. Skips its start, and the asks of grandchildren. */
 export function reportChild(child: Child, change: Change, changes: Change[]): void {
   if (change.type === 'childChanged') changes.push(change)
   else if (change.type === 'replySettled') changes.push({ type: 'childSettled', child })
-  else if (change.type !== 'replyStarted' && !isFromBelow(child, change))
+  else if (change.type !== 'replyStarted' && !isGrandchildsAsk(child, change))
     changes.push({ type: 'childChanged', child, change })
 }
 
 /** A grandchild's ask was already reported for the grandchild. */
-function isFromBelow(child: Child, change: Change): boolean {
+function isGrandchildsAsk(child: Child, change: Change): boolean {
   return 'ask' in change && change.ask.sessionID !== child.reply.sessionID
 }
 
-/** A child's asks are only replaced in place or appended, so an ask in the same place has not changed. */
+/**
+ * Copies the child's new and changed asks into the reply and reports them. A child's asks are only replaced in place or
+ * appended, so an ask in the same place has not changed.
+ */
 function withChildAsks(reply: Reply, before: readonly Ask[], after: readonly Ask[], changes: Change[]): Reply {
   let next = reply
   for (const [index, ask] of after.entries()) {
@@ -142,6 +148,6 @@ function withChildAsks(reply: Reply, before: readonly Ask[], after: readonly Ask
   return next
 }
 
-function textOf(value: unknown): string | undefined {
+function nonEmptyString(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }

@@ -13,7 +13,7 @@ export interface Chunks<T> {
 export const chunkLength = 256
 
 export function toChunks<T>(items: readonly T[]): Chunks<T> {
-  return chunksOf(split(items), items.length)
+  return createChunks(splitIntoChunks(items), items.length)
 }
 
 /** Undefined past the end and for -1. */
@@ -31,52 +31,52 @@ export function withItem<T>(list: Chunks<T>, place: number, item: T): Chunks<T> 
 
 /** Inserts an item before `place`. Copies everything after it, which is little near the end. */
 export function withInserted<T>(list: Chunks<T>, place: number, item: T): Chunks<T> {
-  return withMoved(list, place, (chunk, start) => chunk.toSpliced(start, 0, item))
+  return withResizedChunk(list, place, (chunk, start) => chunk.toSpliced(start, 0, item))
 }
 
 /** Removes the item at `place`. Copies everything after it, which is little near the end. */
 export function withRemoved<T>(list: Chunks<T>, place: number): Chunks<T> {
-  return withMoved(list, place, (chunk, start) => chunk.toSpliced(start, 1))
+  return withResizedChunk(list, place, (chunk, start) => chunk.toSpliced(start, 1))
 }
 
 /** Changes the length of the chunk that contains `place`. `start` is the index of `place` within that chunk. */
-function withMoved<T>(
+function withResizedChunk<T>(
   list: Chunks<T>,
   place: number,
   change: (chunk: readonly T[], start: number) => readonly T[],
 ): Chunks<T> {
   const at = Math.floor(place / chunkLength)
   const changed = change(list.chunks[at] ?? [], place % chunkLength)
-  const tail = joined([changed, ...list.chunks.slice(at + 1)])
-  return chunksOf([...list.chunks.slice(0, at), ...split(tail)], at * chunkLength + tail.length)
+  const tail = concatenated([changed, ...list.chunks.slice(at + 1)])
+  return createChunks([...list.chunks.slice(0, at), ...splitIntoChunks(tail)], at * chunkLength + tail.length)
 }
 
-/** Replaces a chunk. */
+/** Replaces the chunk at index `at`. */
 export function withChunk<T>(list: Chunks<T>, at: number, chunk: readonly T[], length = list.length): Chunks<T> {
   const chunks = list.chunks.slice()
   chunks[at] = chunk
-  return chunksOf(chunks, length)
+  return createChunks(chunks, length)
 }
 
-function chunksOf<T>(chunks: readonly (readonly T[])[], length: number): Chunks<T> {
+function createChunks<T>(chunks: readonly (readonly T[])[], length: number): Chunks<T> {
   let array: readonly T[] | undefined
   return {
     length,
     chunks,
     toArray: () => {
-      array ??= joined(chunks)
+      array ??= concatenated(chunks)
       return array
     },
   }
 }
 
 /** `concat`, because `flat` takes many times as long. */
-function joined<T>(chunks: readonly (readonly T[])[]): readonly T[] {
+function concatenated<T>(chunks: readonly (readonly T[])[]): readonly T[] {
   const none: readonly T[] = []
   return none.concat(...chunks)
 }
 
-function split<T>(items: readonly T[]): readonly (readonly T[])[] {
+function splitIntoChunks<T>(items: readonly T[]): readonly (readonly T[])[] {
   const count = Math.ceil(items.length / chunkLength)
   return Array.from({ length: count }, (_, at) => items.slice(at * chunkLength, (at + 1) * chunkLength))
 }

@@ -21,7 +21,7 @@ export function applyCompacted(reply: Reply, at: number, changes: Change[]): Rep
   return withFields(next, { usage })
 }
 
-/** A compaction that failed replaced nothing. */
+/** Removes the running compaction whose part was removed: it failed and replaced nothing. */
 export function withoutCompaction(reply: Reply, partID: string): Reply {
   const { compaction } = reply
   const isFailed = compaction?.state === 'running' && compaction.partID === partID
@@ -29,7 +29,8 @@ export function withoutCompaction(reply: Reply, partID: string): Reply {
 }
 
 /**
- * The summary is complete, or the next step has begun. The server confirms it with another event, which can be missed.
+ * Whether a message ends the compaction: its summary is complete, or the next step has begun. The server confirms it
+ * with another event, which can be missed.
  */
 export function endsCompaction(reply: Reply, { summary, completedAt, error }: MessageHead, isNew: boolean): boolean {
   const isSummed = summary && completedAt !== undefined && error === undefined

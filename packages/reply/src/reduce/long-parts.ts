@@ -67,30 +67,33 @@ function isLong(message: Message): message is LongMessage {
 
 const noneRemoved: ReadonlySet<string> = new Set()
 
+/** Builds the chunks and the indexes. Takes time linear in the number of parts. */
 export function toLongParts(parts: readonly Part[]): LongParts {
   const places: Places = { byID: new Map(), byCall: new Map() }
-  for (const [place, part] of parts.entries()) note(places, part, place)
+  for (const [place, part] of parts.entries()) noteIndex(places, part, place)
   return { parts: toChunks(parts), places, removals: 0, removedIDs: noneRemoved }
 }
 
 const noParts: readonly Part[] = []
 
+/** A message whose `parts` are these. They are built as an array when they are first read. */
 export function withLongParts(message: Omit<Message, 'parts'>, long: LongParts): Message {
   const made = Object.defineProperty(withParts(message, noParts), 'parts', partsGetter)
   return Object.defineProperty(made, longParts, { value: { owner: made, long } })
 }
 
 /** Replaces the part at `place`, or appends it if `place` is the length. */
-export function longWith(long: LongParts, place: number, part: Part): LongParts {
-  note(long.places, part, place)
+export function longWithPart(long: LongParts, place: number, part: Part): LongParts {
+  noteIndex(long.places, part, place)
   return { ...long, parts: withItem(long.parts, place, part), removedIDs: withoutID(long.removedIDs, part.id) }
 }
 
+/** Inserts a part before `place`, and updates the indexes of all parts after it. */
 export function longWithInserted(long: LongParts, place: number, part: Part): LongParts {
   const parts = withInserted(long.parts, place, part)
   for (let at = place; at < parts.length; at++) {
     const moved = itemAt(parts, at)
-    if (moved) note(long.places, moved, at)
+    if (moved) noteIndex(long.places, moved, at)
   }
   return { ...long, parts, removedIDs: withoutID(long.removedIDs, part.id) }
 }
@@ -111,11 +114,11 @@ function withoutID(ids: ReadonlySet<string>, id: string): ReadonlySet<string> {
 
 /** -1 if it isn't in the list. */
 export function placeOf({ parts, places, removedIDs }: LongParts, id: string): number {
-  return removedIDs.has(id) ? -1 : search(parts, id, places.byID.get(id))
+  return removedIDs.has(id) ? -1 : searchDown(parts, id, places.byID.get(id))
 }
 
 /** All parts with this call id. */
-export function callsIn(long: LongParts, callID: string): readonly ToolPart[] {
+export function callPartsOf(long: LongParts, callID: string): readonly ToolPart[] {
   return [...(long.places.byCall.get(callID) ?? [])].flatMap((id) => {
     const part = itemAt(long.parts, placeOf(long, id))
     return part?.type === 'tool' && part.callID === callID ? [part] : []
@@ -126,13 +129,16 @@ export function callsIn(long: LongParts, callID: string): readonly ToolPart[] {
  * Searches down from the noted index, so a part is found within as many steps as parts were removed. Only a part that
  * exists solely in another list takes a search of the whole list.
  */
-function search(parts: Chunks<Part>, id: string, noted = -1): number {
+function searchDown(parts: Chunks<Part>, id: string, noted = -1): number {
   for (let at = Math.min(noted, parts.length - 1); at >= 0; at--) if (itemAt(parts, at)?.id === id) return at
   return -1
 }
 
-/** Never lowers an index: in another list that shares the map, the part may be at the higher one. */
-function note({ byID, byCall }: Places, part: Part, place: number): void {
+/**
+ * Records where a part is, and its call id. Never lowers an index: in another list that shares the map, the part may be
+ * at the higher one.
+ */
+function noteIndex({ byID, byCall }: Places, part: Part, place: number): void {
   if ((byID.get(part.id) ?? -1) < place) byID.set(part.id, place)
   if (part.type !== 'tool') return
   const ids = byCall.get(part.callID)

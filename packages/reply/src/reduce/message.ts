@@ -4,7 +4,7 @@ import { same, sameHead } from '../fields.ts'
 import type { Part } from '../part.ts'
 import type { Message, Prompt, PromptPart, Reply } from '../reply.ts'
 import { applySummary, summaryStepOf } from './compaction.ts'
-import { carryMessages, indexOf, messageAt } from './part.ts'
+import { carryMessageIndex, indexOf, messageAt } from './part.ts'
 import { withPartsOf } from './parts.ts'
 import { reportError } from './run.ts'
 import { replaceAt, withFields } from './shape.ts'
@@ -15,60 +15,65 @@ import { usagesBefore } from './usage.ts'
  * `usage`.
  */
 export function applyMessage(reply: Reply, head: MessageHead, changes: Change[]): Reply {
-  const named = withAgent(reply, head)
-  if (head.role === 'user') return joinPrompt(named, head.id)
+  const named = withAgentAndModel(reply, head)
+  if (head.role === 'user') return withPromptID(named, head.id)
   if (head.summary) {
     const step = summaryStepOf(head)
     return step ? applySummary(named, step, changes) : named
   }
   const at = messageAt(named.messages, head.id)
   const before = at === -1 ? undefined : named.messages[at]
-  if (before && isOlder(head, before)) return named
+  if (before && isOutdated(head, before)) return named
   const message = withPartsOf(head, before)
   if (before && sameHead(before, message)) return named
   changes.push({ type: 'messageUpdated', message })
-  const messages = before ? replaceAt(named.messages, at, message) : inserted(named.messages, message)
-  if (before || messages.at(-1) === message) carryMessages(named.messages, messages)
+  const messages = before ? replaceAt(named.messages, at, message) : insertMessage(named.messages, message)
+  if (before || messages.at(-1) === message) carryMessageIndex(named.messages, messages)
   const finish = messages.at(-1)?.finish
   const error = before ? named.error : undefined
   const next = withFields(named, { messages, finish, error })
   return message.error && !same(message.error, before?.error) ? reportError(next, message.error, changes) : next
 }
 
-/** A stream that lags behind REST repeats the message's state from before it ended. */
-function isOlder(head: MessageHead, known: Message): boolean {
+/** Whether the message is from before its known end: a stream that lags behind REST repeats it. */
+function isOutdated(head: MessageHead, known: Message): boolean {
   if (known.completedAt !== undefined && head.completedAt === undefined) return true
   if (known.error !== undefined && head.error === undefined) return true
   return known.finish !== undefined && head.finish === undefined && head.error === undefined
 }
 
-function hasEnded({ completedAt, error }: Message): boolean {
+/** Whether the step of a message has ended, successfully or not. */
+export function hasMessageEnded({ completedAt, error }: Pick<MessageHead, 'completedAt' | 'error'>): boolean {
   return completedAt !== undefined || error !== undefined
 }
 
-function withAgent(reply: Reply, head: MessageHead): Reply {
+/** Takes the agent and the model that a message names, unless it is a summary. */
+function withAgentAndModel(reply: Reply, head: MessageHead): Reply {
   const agent = head.summary ? reply.agent : (head.agent ?? reply.agent)
   const model = head.summary ? reply.model : (head.model ?? reply.model)
   return agent === reply.agent && same(model, reply.model) ? reply : withFields(reply, { agent, model })
 }
 
-function joinPrompt(reply: Reply, id: string): Reply {
+function withPromptID(reply: Reply, id: string): Reply {
   return reply.promptIDs.includes(id) ? reply : withFields(reply, { promptIDs: [...reply.promptIDs, id] })
 }
 
 /**
- * Sorts by creation time, then arrival. Never by id: the clock in OpenCode's ids wraps around. Steps are sequential, so
- * one in progress after all others have ended is the last, even if the server's clock was set back.
+ * Inserts a message by creation time, then arrival. Never by id: the clock in OpenCode's ids wraps around. Steps are
+ * sequential, so one in progress after all others have ended is the last, even if the server's clock was set back.
  */
-function inserted(messages: readonly Message[], message: Message): readonly Message[] {
+function insertMessage(messages: readonly Message[], message: Message): readonly Message[] {
   const { createdAt } = message
-  const isNext = !hasEnded(message) && messages.every(hasEnded)
+  const isNext = !hasMessageEnded(message) && messages.every(hasMessageEnded)
   if (createdAt === undefined || isNext) return [...messages, message]
   const before = messages.findLastIndex((other) => other.createdAt === undefined || other.createdAt <= createdAt)
   return messages.toSpliced(before + 1, 0, message)
 }
 
-/** Removes a reverted message. The server doesn't report its parts, but observers are notified of each. */
+/**
+ * Removes a reverted message and its usage, or a prompt. The server doesn't report the message's parts, but observers
+ * are notified of each.
+ */
 export function removeMessage(reply: Reply, messageID: string, changes: Change[]): Reply {
   if (reply.promptIDs.includes(messageID)) {
     return withFields(reply, { promptIDs: reply.promptIDs.filter((id) => id !== messageID) })
@@ -120,8 +125,9 @@ export function applyPromptPart(reply: Reply, part: Part, at: number, changes: C
   return prompt === reply.prompt ? reply : withFields(reply, { prompt })
 }
 
+/** Adds or replaces a part of the prompt. Ignores what `promptPartOf` ignores. */
 function withPromptPart(prompt: Prompt | undefined, part: Part): Prompt | undefined {
-  const piece = toPromptPart(part)
+  const piece = promptPartOf(part)
   if (!piece) return prompt
   const parts = prompt?.parts ?? []
   const at = parts.findIndex((other) => other.id === piece.id)
@@ -132,7 +138,8 @@ function withPromptPart(prompt: Prompt | undefined, part: Part): Prompt | undefi
   return { text: texts.join('\n\n'), files, parts: next }
 }
 
-function toPromptPart(part: Part): PromptPart | undefined {
+/** Undefined for other types, and for text that people should not see. */
+function promptPartOf(part: Part): PromptPart | undefined {
   if (part.type === 'text')
     return part.synthetic || part.ignored ? undefined : { type: 'text', id: part.id, text: part.text }
   if (part.type === 'file') return { type: 'file', id: part.id, name: part.filename ?? part.mime }

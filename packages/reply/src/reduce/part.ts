@@ -24,7 +24,7 @@ export function growPart(
   if (!part || part.status === 'sealed' || event.delta === '' || event.field !== 'text' || !('text' in part))
     return undefined
   // A retried step abandoned this part, and the delta is late. Only a seal would restore the part.
-  if (part.status === 'abandoned' && hasStepAfter(message, place)) return undefined
+  if (part.status === 'abandoned' && hasStepStartAfter(message, place)) return undefined
   const grown = withText(part, part.text + event.delta, 'open')
   const next = withMessageAt(reply, at, withPart(message, place, grown))
   const index = indexOf(reply.messages, at, place)
@@ -33,7 +33,7 @@ export function growPart(
   return { reply: next, change: { type: 'partChanged', part: grown, index, delta: event.delta } }
 }
 
-function hasStepAfter(message: Message, place: number): boolean {
+function hasStepStartAfter(message: Message, place: number): boolean {
   for (let at = partCount(message) - 1; at > place; at--) if (partIn(message, at)?.type === 'step-start') return true
   return false
 }
@@ -56,7 +56,7 @@ export function applyPart(
   const index = indexOf(reply.messages, at, place)
   reportChange(before, part, index, changes)
   const next = withMessageAt(reply, at, withPart(message, place, part))
-  return part.type === 'step-finish' ? withStep(next, usageOf(next), part, changes) : next
+  return part.type === 'step-finish' ? withStepUsage(next, usageOf(next), part, changes) : next
 }
 
 interface Addition {
@@ -65,25 +65,27 @@ interface Addition {
   readonly order: readonly string[] | undefined
 }
 
+/** Adds a part at its place in `order`, or else at the end, and reports it. Counts the usage of a finished step. */
 function addPart(reply: Reply, at: number, { message, part, order }: Addition, changes: Change[]): Reply {
   const count = partCount(message)
-  const place = order ? placeIn(message, part.id, order) : count
+  const place = order ? insertionPlace(message, part.id, order) : count
   reportPart(part, indexOf(reply.messages, at, place), changes)
   if (place < count) {
     const next = withMessageAt(reply, at, withInsertedPart(message, place, part))
-    return part.type === 'step-finish' ? withStep(next, usageOf(next), part, changes) : next
+    return part.type === 'step-finish' ? withStepUsage(next, usageOf(next), part, changes) : next
   }
   const next = withMessageAt(reply, at, withPart(message, count, part))
   if (part.type !== 'step-finish') return next
   // A step at the very end only adds to the sum so far.
   const usage = at === reply.messages.length - 1 ? plusStep(reply.usage, part) : usageOf(next)
-  return withStep(next, usage, part, changes)
+  return withStepUsage(next, usage, part, changes)
 }
 
 /**
- * The index before all trailing parts that the server lists after this one. Skips parts that the server doesn't know.
+ * Where to insert a part: before all trailing parts that the server lists after this one. Skips parts that the server
+ * doesn't know.
  */
-function placeIn(message: Message, id: string, order: readonly string[]): number {
+function insertionPlace(message: Message, id: string, order: readonly string[]): number {
   const ranks = ranksOf(order)
   const own = ranks.get(id) ?? -1
   let place = partCount(message)
@@ -116,7 +118,8 @@ export function reportPart(part: Part, index: number, changes: Change[]): void {
   if (part.status === 'sealed') changes.push({ type: 'partFinalized', part, index })
 }
 
-function withStep(reply: Reply, usage: Usage, part: StepFinishPart, changes: Change[]): Reply {
+/** Sets the usage after a finished step, and reports the step and the usage. */
+function withStepUsage(reply: Reply, usage: Usage, part: StepFinishPart, changes: Change[]): Reply {
   changes.push({ type: 'stepFinished', messageID: part.messageID, cost: part.cost, tokens: part.tokens })
   changes.push({ type: 'usageChanged', usage })
   return withFields(reply, { usage })
@@ -140,6 +143,7 @@ export function reportChange(before: Part, part: Part, index: number, changes: C
   if (part.status === 'sealed') changes.push({ type: 'partFinalized', part, index })
 }
 
+/** Removes a part and reports it. Subtracts the usage of a finished step. Ignores an unknown part. */
 export function removePart(
   reply: Reply,
   place: { readonly messageID: string; readonly partID: string },
@@ -175,13 +179,13 @@ export function messageAt(list: readonly Message[], id: string): number {
 
 export function withMessageAt(reply: Reply, at: number, message: Message): Reply {
   const messages = replaceAt(reply.messages, at, message)
-  carryMessages(reply.messages, messages)
+  carryMessageIndex(reply.messages, messages)
   return withMessages(reply, messages)
 }
 
 /** `next` is `messages` with one message replaced or appended. */
-export function carryMessages(messages: readonly Message[], next: readonly Message[]): void {
-  messagePlaces.carry(messages, next)
+export function carryMessageIndex(messages: readonly Message[], next: readonly Message[]): void {
+  messagePlaces.carryIndex(messages, next)
 }
 
 /** A part's position among all parts of the reply. */
@@ -206,29 +210,33 @@ function mergePart(before: Part, incoming: Part): Part {
   if ((incoming.type === 'text' || incoming.type === 'reasoning') && 'text' in before) {
     if (incoming.status === 'sealed') return mergeSeal(before, incoming)
     if (before.status !== 'open') return before
-    if (incoming.text.length <= before.text.length) return withMarks(before, incoming)
+    if (incoming.text.length <= before.text.length) return withLongerText(before, incoming)
     return sameOrNewer(before, incoming)
   }
   return sameOrNewer(before, incoming)
 }
 
+/** Takes over a seal, except that a seal without text doesn't restore an abandoned part. */
 function mergeSeal(before: Part, seal: TextPart | ReasoningPart): Part {
   if (before.status === 'abandoned' && seal.text.trim() === '') return before
   return sameOrNewer(before, seal)
 }
 
 /** Takes the snapshot's other fields but keeps the longer text. Keeps a known hole: a shorter text can't fill it. */
-function withMarks(before: TextPart | ReasoningPart, incoming: TextPart | ReasoningPart): Part {
+function withLongerText(before: TextPart | ReasoningPart, incoming: TextPart | ReasoningPart): Part {
   const marked = before.hole ? { ...incoming, hole: before.hole } : incoming
   return sameOrNewer(before, withText(marked, before.text))
 }
 
-const rank: Record<ToolStatus, number> = { pending: 0, running: 1, completed: 2, error: 2 }
+const statusRank: Record<ToolStatus, number> = { pending: 0, running: 1, completed: 2, error: 2 }
 
+/**
+ * Takes over a newer state. The status never goes back, and the name that the model used is kept instead of `invalid`.
+ */
 function mergeTool(before: ToolPart, incoming: ToolPart): Part {
-  if (rank[incoming.state.status] < rank[before.state.status]) return before
+  if (statusRank[incoming.state.status] < statusRank[before.state.status]) return before
   const named = incoming.tool === 'invalid' && before.tool !== 'invalid' ? { ...incoming, tool: before.tool } : incoming
-  if (rank[named.state.status] === 2) return sameOrNewer(before, named)
+  if (statusRank[named.state.status] === 2) return sameOrNewer(before, named)
   if (before.status === 'open') return sameOrNewer(before, isAmbiguous(before, named) ? withAmbiguity(named) : named)
   // The call was closed with its reply while still running: a late repetition doesn't reopen it.
   return before
@@ -248,6 +256,7 @@ function withAmbiguity(part: ToolPart): ToolPart {
   return { ...part, state: { ...part.state, ambiguous: true } }
 }
 
+/** Keeps the same object if nothing but `raw` differs. */
 function sameOrNewer(before: Part, incoming: Part): Part {
   return sameButRaw<Part>(before, incoming) ? before : incoming
 }

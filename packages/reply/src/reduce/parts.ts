@@ -2,13 +2,13 @@ import type { Part, ToolPart } from '../part.ts'
 import type { Message } from '../reply.ts'
 import { itemAt, withChunk } from './chunks.ts'
 import {
-  callsIn,
+  callPartsOf,
   type LongParts,
   longFrom,
   longPartsOf,
-  longWith,
   longWithInserted,
   longWithout,
+  longWithPart,
   placeOf,
   toLongParts,
   withLongParts,
@@ -49,14 +49,14 @@ export function partAt(message: Message, id: string): number {
 /** All parts with this call id: providers may repeat ids, even within a message. */
 export function partsOfCall(message: Message, callID: string): readonly ToolPart[] {
   const long = longPartsOf(message)
-  if (long) return callsIn(long, callID)
+  if (long) return callPartsOf(long, callID)
   return message.parts.filter((part): part is ToolPart => part.type === 'tool' && part.callID === callID)
 }
 
 /** Replaces the part at `place`, or appends it if `place` is the number of parts. */
 export function withPart(message: Message, place: number, part: Part): Message {
   const long = asLongParts(message)
-  if (long) return withLongParts(message, longWith(long, place, part))
+  if (long) return withLongParts(message, longWithPart(long, place, part))
   const { parts } = message
   if (place < parts.length) return withShortParts(message, replaceAt(parts, place, part), parts.length)
   return withShortParts(message, [...parts, part], place)
@@ -82,7 +82,7 @@ function asLongParts(message: Message): LongParts | undefined {
 
 /** `from` is the first index whose part may have changed. */
 function withShortParts(message: Message, parts: readonly Part[], from: number): Message {
-  positions.carry(message.parts, parts, from)
+  positions.carryIndex(message.parts, parts, from)
   return withParts(message, parts)
 }
 
@@ -93,24 +93,25 @@ export function withPartsOf(message: Omit<Message, 'parts'>, before: Message | u
 }
 
 /** Changes the open parts in order. Returns the same message if `change` returns every part unchanged. */
-export function withOpenChanged(message: Message, change: (part: Part, place: number) => Part): Message {
+export function withOpenPartsChanged(message: Message, change: (part: Part, place: number) => Part): Message {
   const long = longPartsOf(message)
   if (!long) {
-    const parts = changeOpen(message.parts, change)
+    const parts = changeOpenParts(message.parts, change)
     return parts === message.parts ? message : withParts(message, parts)
   }
   let { parts } = long
   let place = 0
   for (const [at, chunk] of long.parts.chunks.entries()) {
     const first = place
-    const changed = hasOpen(chunk) ? changeOpen(chunk, (part, index) => change(part, first + index)) : chunk
+    const changed = hasOpenPart(chunk) ? changeOpenParts(chunk, (part, index) => change(part, first + index)) : chunk
     if (changed !== chunk) parts = withChunk(parts, at, changed)
     place += chunk.length
   }
   return parts === long.parts ? message : withLongParts(message, { ...long, parts })
 }
 
-function changeOpen(parts: readonly Part[], change: (part: Part, place: number) => Part): readonly Part[] {
+/** Returns the same list if no open part changes. */
+function changeOpenParts(parts: readonly Part[], change: (part: Part, place: number) => Part): readonly Part[] {
   if (!parts.some(isOpen)) return parts
   const changed = parts.map((part, place) => (isOpen(part) ? change(part, place) : part))
   return changed.some((part, place) => part !== parts[place]) ? changed : parts
@@ -119,7 +120,7 @@ function changeOpen(parts: readonly Part[], change: (part: Part, place: number) 
 const knownOpen = new WeakMap<readonly Part[], boolean>()
 
 /** Cached by chunk: an event changes only one chunk. */
-function hasOpen(chunk: readonly Part[]): boolean {
+function hasOpenPart(chunk: readonly Part[]): boolean {
   const isKnown = knownOpen.get(chunk)
   if (isKnown !== undefined) return isKnown
   const isAnyOpen = chunk.some(isOpen)

@@ -9,30 +9,31 @@ export interface Positions<T> {
    * `next` is `list` with one item replaced, added or removed. Items from index `from` on may have moved. Default: only
    * an item appended at the end is new.
    */
-  carry(list: readonly T[], next: readonly T[], from?: number): void
+  carryIndex(list: readonly T[], next: readonly T[], from?: number): void
 }
 
 /** Most events concern the last items: searches this many before using an index. */
 const nearEnd = 32
 
+/** Creates the lookup for one kind of list. `idOf` returns the id of an item. */
 export function createPositions<T>(idOf: (item: T) => string): Positions<T> {
   const indexes = new WeakMap<readonly T[], Map<string, number>>()
-  return { at, carry }
+  return { at, carryIndex }
 
   function at(list: readonly T[], id: string): number {
     const rest = Math.max(0, list.length - nearEnd)
-    const near = scan(list, id, rest)
+    const near = scanFromEnd(list, id, rest)
     if (near !== -1 || rest === 0) return near
-    const index = indexes.get(list) ?? build(list)
+    const index = indexes.get(list) ?? buildIndex(list)
     const place = index.get(id)
     if (place === undefined) return -1
     const found = list[place]
     // The index may point to a different item: another list derived from the same one updated it, or the item was
     // removed.
-    return found !== undefined && idOf(found) === id ? place : scan(list, id, 0)
+    return found !== undefined && idOf(found) === id ? place : scanFromEnd(list, id, 0)
   }
 
-  function scan(list: readonly T[], id: string, from: number): number {
+  function scanFromEnd(list: readonly T[], id: string, from: number): number {
     for (let place = list.length - 1; place >= from; place--) {
       const item = list[place]
       if (item !== undefined && idOf(item) === id) return place
@@ -40,13 +41,13 @@ export function createPositions<T>(idOf: (item: T) => string): Positions<T> {
     return -1
   }
 
-  function build(list: readonly T[]): Map<string, number> {
+  function buildIndex(list: readonly T[]): Map<string, number> {
     const index = new Map(list.map((item, place) => [idOf(item), place]))
     indexes.set(list, index)
     return index
   }
 
-  function carry(list: readonly T[], next: readonly T[], from = list.length): void {
+  function carryIndex(list: readonly T[], next: readonly T[], from = list.length): void {
     if (next.length <= nearEnd) return
     const index = indexes.get(list)
     if (!index) return

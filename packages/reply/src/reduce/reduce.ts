@@ -1,5 +1,5 @@
 import type { Change } from '../change.ts'
-import type { MessageHead, PartEvent, ReplyEvent, SessionScopedEvent, SnapshotEvent } from '../event.ts'
+import type { PartEvent, ReplyEvent, SessionScopedEvent, SnapshotEvent } from '../event.ts'
 import { same } from '../fields.ts'
 import type { Part } from '../part.ts'
 import type { Phase, Reply } from '../reply.ts'
@@ -8,9 +8,9 @@ import { askAt } from './ask-list.ts'
 import { applyCall } from './call.ts'
 import { adoptChild, childAt, linkChild, startChild } from './child.ts'
 import { applyCompacted, applySummary, endsCompaction, withoutCompaction } from './compaction.ts'
-import { applyMessage, applyPromptPart, messageIDOf, removeMessage } from './message.ts'
+import { applyMessage, applyPromptPart, hasMessageEnded, messageIDOf, removeMessage } from './message.ts'
 import { applyPart, growPart, indexOf, messageAt, removePart, withMessageAt } from './part.ts'
-import { partAt, withOpenChanged } from './parts.ts'
+import { partAt, withOpenPartsChanged } from './parts.ts'
 import { applyBusy, applyRetry, isAtWorkBelow, isOfChildren, phaseOf, reportError } from './run.ts'
 import { isFinished, sealParts, settle } from './settle.ts'
 import { withFields } from './shape.ts'
@@ -39,18 +39,18 @@ export function reduce(reply: Reply, event: SessionScopedEvent): Reduction {
     // A literal is smaller than an array that grows by push, and most events are deltas.
     return { reply: grown?.reply ?? reply, changes: grown ? [grown.change] : [], raw: event.raw }
   }
-  if (reply.phase === 'settled') return amend(reply, event)
+  if (reply.phase === 'settled') return amendSettled(reply, event)
   const changes: Change[] = []
-  const started = starts(reply, event) ? start(reply, event, changes) : reply
-  const applied = apply(started, event, changes)
+  const started = startsReply(reply, event) ? startReply(reply, event, changes) : reply
+  const applied = applyEvent(started, event, changes)
   return { reply: withPhase(applied, reply.phase, changes), changes, raw: event.raw }
 }
 
-function starts(reply: Reply, event: SessionScopedEvent): boolean {
+function startsReply(reply: Reply, event: SessionScopedEvent): boolean {
   return reply.startedAt === undefined && event.type !== 'session' && event.type !== 'context-limit'
 }
 
-function start(reply: Reply, event: SessionScopedEvent, changes: Change[]): Reply {
+function startReply(reply: Reply, event: SessionScopedEvent, changes: Change[]): Reply {
   changes.push({ type: 'replyStarted' })
   return withFields(reply, { startedAt: event.at })
 }
@@ -63,7 +63,11 @@ function withPhase(reply: Reply, before: Phase, changes: Change[]): Reply {
   return phase === reply.phase ? reply : withFields(reply, { phase })
 }
 
-function amend(reply: Reply, event: SessionScopedEvent): Reduction {
+/**
+ * Applies a late event to a settled reply. Ignores its own status, settings and new asks. Reports at most
+ * `replyAmended`.
+ */
+function amendSettled(reply: Reply, event: SessionScopedEvent): Reduction {
   switch (event.type) {
     case 'settle':
     case 'status':
@@ -80,13 +84,14 @@ function amend(reply: Reply, event: SessionScopedEvent): Reduction {
       if (askAt(reply.asks, event.requestID) === -1) return { reply, changes: [], raw: event.raw }
   }
   // Late parts are sealed at once: no event will end them any more.
-  const applied = sealParts(apply(reply, event, []), [])
+  const applied = sealParts(applyEvent(reply, event, []), [])
   const changes: Change[] = applied === reply ? [] : [{ type: 'replyAmended' }]
   return { reply: applied, changes, raw: event.raw }
 }
 
-function apply(reply: Reply, event: SessionScopedEvent, changes: Change[]): Reply {
-  if (event.sessionID !== reply.sessionID) return applyBelow(reply, event, changes)
+/** Applies one event and reports its changes. Leaves the phase to `reduce`, except for the end. */
+function applyEvent(reply: Reply, event: SessionScopedEvent, changes: Change[]): Reply {
+  if (event.sessionID !== reply.sessionID) return applyToChild(reply, event, changes)
   switch (event.type) {
     case 'delta': {
       const grown = growPart(reply, event)
@@ -140,7 +145,7 @@ function apply(reply: Reply, event: SessionScopedEvent, changes: Change[]): Repl
       changes.push({ type: 'connectionChanged', connection: event.connection })
       return withFields(reply, { connection: event.connection })
     case 'context-limit':
-      return applyLimit(reply, event.contextLimit, changes)
+      return applyContextLimit(reply, event.contextLimit, changes)
     case 'snapshot':
       return applySnapshot(reply, event, changes)
     case 'settle':
@@ -155,7 +160,7 @@ function apply(reply: Reply, event: SessionScopedEvent, changes: Change[]): Repl
 }
 
 /** Applies a descendant's event. Ignores a session outside the tree. */
-function applyBelow(reply: Reply, event: SessionScopedEvent, changes: Change[]): Reply {
+function applyToChild(reply: Reply, event: SessionScopedEvent, changes: Change[]): Reply {
   const place = childAt(reply, event.sessionID, messageIDOf(event))
   const child = reply.children[place]
   if (!child) return reply
@@ -171,13 +176,15 @@ function reduceChild(child: Reply, event: SessionScopedEvent): Reduction {
   return { reply: reportError(child, event.error, changes), changes, raw: event.raw }
 }
 
+/** Applies a part of a prompt or of a known message. Ignores a part of an unknown message. */
 function applyOwnPart(reply: Reply, { part, at, order }: PartEvent, changes: Change[]): Reply {
   if (reply.promptIDs.includes(part.messageID)) return applyPromptPart(reply, part, at, changes)
   if (messageAt(reply.messages, part.messageID) === -1) return reply
-  const next = applyPart(abandonOpen(reply, part, changes), part, order, changes)
+  const next = applyPart(abandonOpenTexts(reply, part, changes), part, order, changes)
   return part.type === 'tool' ? applyCall(linkChild(next, part, at, changes), part.callID, changes) : next
 }
 
+/** Takes over the title and the directory. Reports no change. */
 function applySession(
   reply: Reply,
   event: { readonly title?: string | undefined; readonly directory?: string | undefined },
@@ -186,7 +193,7 @@ function applySession(
   return title === reply.title && directory === reply.directory ? reply : withFields(reply, { title, directory })
 }
 
-function applyLimit(reply: Reply, contextLimit: number, changes: Change[]): Reply {
+function applyContextLimit(reply: Reply, contextLimit: number, changes: Change[]): Reply {
   if (reply.usage.contextLimit === contextLimit) return reply
   const usage = { ...reply.usage, contextLimit }
   changes.push({ type: 'usageChanged', usage })
@@ -226,23 +233,24 @@ function endsWithChildren(reply: Reply): boolean {
   return reply.phase !== 'settled' && reply.aborting === undefined && isOfChildren(reply) && !isAtWorkBelow(reply)
 }
 
+/** Applies a snapshot as the events that the stream would have sent. */
 function applySnapshot(reply: Reply, snapshot: SnapshotEvent, changes: Change[]): Reply {
   let next = reply
-  for (const event of snapshotEvents(reply, snapshot)) next = apply(next, event, changes)
+  for (const event of snapshotEvents(reply, snapshot)) next = applyEvent(next, event, changes)
   return next
 }
 
 /**
- * A second step start within one message is a retry: servers from 1.17 on write the text again in new parts and leave
- * the old ones open forever, so these are abandoned. (Servers up to 1.14 continue the same part and send no second step
- * start.)
+ * Abandons the open texts of a message whose step is retried, and reports each as removed. A second step start within
+ * one message is a retry: servers from 1.17 on write the text again in new parts and leave the old ones open forever,
+ * so these are abandoned. (Servers up to 1.14 continue the same part and send no second step start.)
  */
-function abandonOpen(reply: Reply, incoming: Part, changes: Change[]): Reply {
+function abandonOpenTexts(reply: Reply, incoming: Part, changes: Change[]): Reply {
   if (incoming.type !== 'step-start') return reply
   const at = messageAt(reply.messages, incoming.messageID)
   const message = reply.messages[at]
   if (!message || partAt(message, incoming.id) !== -1) return reply
-  const changed = withOpenChanged(message, (part, place): Part => {
+  const changed = withOpenPartsChanged(message, (part, place): Part => {
     if (part.type !== 'text' && part.type !== 'reasoning') return part
     const abandoned: Part = { ...part, status: 'abandoned' }
     changes.push({
@@ -281,7 +289,7 @@ function snapshotEvents(reply: Reply, snapshot: SnapshotEvent): SessionScopedEve
     const order = parts.map(({ id }) => id)
     const known = reply.messages[messageAt(reply.messages, head.id)]
     // The server already knows this message's end, so we may have missed events before it as well.
-    const isBehind = known !== undefined && !hasEnded(known) && hasEnded(head)
+    const isBehind = known !== undefined && !hasMessageEnded(known) && hasMessageEnded(head)
     for (const part of parts) {
       // A part received from its beginning on this connection has no hole.
       const wasStreamed = !snapshot.complete && !isBehind && known !== undefined && partAt(known, part.id) !== -1
@@ -295,7 +303,7 @@ function snapshotEvents(reply: Reply, snapshot: SnapshotEvent): SessionScopedEve
       })
     }
   }
-  if (snapshot.complete) events.push(...removals(reply, snapshot))
+  if (snapshot.complete) events.push(...removalEvents(reply, snapshot))
   events.push({ type: 'todos', at, raw, sessionID, todos })
   for (const ask of asks) events.push({ type: 'asked', at, raw, sessionID, ask })
   // Only a complete snapshot closes asks: an ask that arrived during the reading is missing from the list.
@@ -307,12 +315,8 @@ function snapshotEvents(reply: Reply, snapshot: SnapshotEvent): SessionScopedEve
   return events
 }
 
-function hasEnded({ completedAt, error }: Pick<MessageHead, 'completedAt' | 'error'>): boolean {
-  return completedAt !== undefined || error !== undefined
-}
-
 /** Messages and parts that the server no longer has. */
-function removals(reply: Reply, { at, raw, sessionID, messages }: SnapshotEvent): SessionScopedEvent[] {
+function removalEvents(reply: Reply, { at, raw, sessionID, messages }: SnapshotEvent): SessionScopedEvent[] {
   const read = new Map(messages.map(({ head, parts }) => [head.id, new Set(parts.map(({ id }) => id))]))
   return reply.messages.flatMap((message): SessionScopedEvent[] => {
     const kept = read.get(message.id)

@@ -23,18 +23,20 @@ export function isOfChildren(reply: Reply): boolean {
   return children.length > 0 && promptIDs.length === 0 && messages.length === 0 && !prompt && !compaction
 }
 
+/** The server is working: starts a waiting reply, and ends a retry. */
 export function applyBusy(reply: Reply): Reply {
   if (reply.phase !== 'waiting' && !reply.retry) return reply
   return withFields(reply, { phase: 'working', retry: undefined })
 }
 
+/** Sets the pending retry and reports it. Reports nothing if it is already known. */
 export function applyRetry(reply: Reply, retry: Retry, changes: Change[]): Reply {
   if (same(reply.retry, retry)) return reply
   changes.push({ type: 'sessionRetried', ...retry })
   return withFields(reply, { retry, phase: reply.phase === 'waiting' ? 'working' : reply.phase })
 }
 
-/** Reports an error once, even if both the session and the message carry it. */
+/** Sets the error of the reply and reports it. Reports it once, even if both the session and the message carry it. */
 export function reportError(reply: Reply, error: ReplyFailure, changes: Change[]): Reply {
   if (reply.error?.name === error.name && reply.error.message === error.message) return reply
   const text = error.message === '' ? error.name : `${error.name}: ${error.message}`

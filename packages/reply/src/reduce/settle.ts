@@ -2,10 +2,11 @@ import type { Change } from '../change.ts'
 import type { SettleEvent } from '../event.ts'
 import type { LostReason, Message, Outcome, Reply } from '../reply.ts'
 import { lossTexts } from '../show/ending.ts'
-import { withdraw } from './ask.ts'
+import { withdrawAsks } from './ask.ts'
 import { adoptChild } from './child.ts'
+import { hasMessageEnded } from './message.ts'
 import { indexOf, withMessageAt } from './part.ts'
-import { withOpenChanged } from './parts.ts'
+import { withOpenPartsChanged } from './parts.ts'
 import { sealed, withFields } from './shape.ts'
 
 /** Why a run ends: idle on the stream, or one of the driver's reasons. */
@@ -18,7 +19,7 @@ interface Ending {
 
 /** Whether every model step has ended, successfully or not, and no compaction is running. */
 export function isFinished(reply: Reply): boolean {
-  return reply.compaction?.state !== 'running' && reply.messages.every(hasEnded)
+  return reply.compaction?.state !== 'running' && reply.messages.every(hasMessageEnded)
 }
 
 /**
@@ -30,21 +31,17 @@ export function isEmpty({ promptIDs, messages, children, error, compaction, fini
   return promptIDs.length === 0 && messages.length === 0 && children.length === 0
 }
 
-function hasEnded(message: Message): boolean {
-  return message.completedAt !== undefined || message.error !== undefined
-}
-
 /** The outcome of a reply that ends now: the first rule that applies. */
 export function outcomeOf(reply: Reply, { by, reason, idle }: Ending): Outcome {
   // Takes precedence over a time-out, because users must learn that the run may still be active.
   if (reason === 'not-stopped') return 'lost'
   if (by === 'time-out' || reply.aborting === 'timed-out') return 'timed-out'
   if (by === 'lost') return 'lost'
-  if (by === 'end' && idle !== true && !isUntouched(reply)) return 'lost'
+  if (by === 'end' && idle !== true && !hasNeverRun(reply)) return 'lost'
   if (reply.aborting || reply.error?.name === 'MessageAbortedError') return 'aborted'
   // Idle during a pending retry means that the server was asked to stop. It sends no other event for that.
-  if (reply.retry && by === 'idle' && !isThrough(reply.messages.at(-1))) return 'aborted'
-  if (isHollow(reply.messages.at(-1))) return 'aborted'
+  if (reply.retry && by === 'idle' && !isCompleted(reply.messages.at(-1))) return 'aborted'
+  if (hasNoOutput(reply.messages.at(-1))) return 'aborted'
   if (reply.error) return 'failed'
   if (!isFinished(reply)) return by === 'rest' ? 'lost' : 'aborted'
   // With a structured value, the tool call that returns it ends the run.
@@ -52,8 +49,8 @@ export function outcomeOf(reply: Reply, { by, reason, idle }: Ending): Outcome {
   return reply.finish === 'tool-calls' && !hasOutput ? 'stopped' : 'completed'
 }
 
-/** Whether a retry completed the message without an event, so that only REST reported it. */
-function isThrough(message: Message | undefined): boolean {
+/** Whether the step has completed and called no more tools. During a retry only REST reports that, not the stream. */
+function isCompleted(message: Message | undefined): boolean {
   return message?.completedAt !== undefined && message.finish !== undefined && message.finish !== 'tool-calls'
 }
 
@@ -61,13 +58,13 @@ function isThrough(message: Message | undefined): boolean {
  * Whether a step ended without a finish reason, an error or any output, because it was stopped before the model
  * answered.
  */
-function isHollow(message: Message | undefined): boolean {
+function hasNoOutput(message: Message | undefined): boolean {
   if (message?.completedAt === undefined || message.finish !== undefined || message.error !== undefined) return false
   return message.parts.every((part) => part.type === 'step-start')
 }
 
 /** Whether nothing ever ran for this reply. */
-function isUntouched(reply: Reply): boolean {
+function hasNeverRun(reply: Reply): boolean {
   return reply.phase === 'waiting' && reply.messages.length === 0 && reply.children.length === 0
 }
 
@@ -97,7 +94,7 @@ export function settle(
   const background = new Set(
     next.children.filter((child) => child.background).flatMap((child) => sessionsOf(child.reply)),
   )
-  next = withdraw(next, ending.at, (ask) => !background.has(ask.sessionID), changes)
+  next = withdrawAsks(next, ending.at, (ask) => !background.has(ask.sessionID), changes)
   if (next.stalled) changes.push({ type: 'stalledChanged', stalled: false })
   changes.push({ type: 'phaseChanged', phase: 'settled', before: reply.phase }, { type: 'replySettled', outcome })
   const lostReason = outcome === 'lost' ? (ending.reason ?? 'end-not-seen') : undefined
@@ -114,18 +111,19 @@ export function settle(
   })
 }
 
+/** The ids of its session and of all sessions below it. */
 function sessionsOf(reply: Reply): string[] {
   return [reply.sessionID, ...reply.children.flatMap((child) => sessionsOf(child.reply))]
 }
 
-/** Seals every open part. */
+/** Seals every open part and reports each as final. */
 export function sealParts(reply: Reply, changes: Change[]): Reply {
   let next = reply
   for (const [at, message] of reply.messages.entries()) {
-    const closed = withOpenChanged(message, (part, place) => {
-      const one = sealed(part)
-      changes.push({ type: 'partFinalized', part: one, index: indexOf(reply.messages, at, place) })
-      return one
+    const closed = withOpenPartsChanged(message, (part, place) => {
+      const final = sealed(part)
+      changes.push({ type: 'partFinalized', part: final, index: indexOf(reply.messages, at, place) })
+      return final
     })
     if (closed !== message) next = withMessageAt(next, at, closed)
   }

@@ -44,19 +44,19 @@ export function emptyReply(sessionID: string): Reply {
 }
 
 export function withMessages(reply: Reply, messages: readonly Message[]): Reply {
-  return shaped(reply, messages, reply.children)
+  return copyReply(reply, messages, reply.children)
 }
 
 export function withChildren(reply: Reply, children: readonly Child[]): Reply {
-  return shaped(reply, reply.messages, children)
+  return copyReply(reply, reply.messages, children)
 }
 
 /** Sets any fields. Not for the hot path of deltas. */
 export function withFields(reply: Reply, fields: Partial<Reply>): Reply {
-  return Object.assign(shaped(reply, reply.messages, reply.children), fields)
+  return Object.assign(copyReply(reply, reply.messages, reply.children), fields)
 }
 
-function shaped(reply: Reply, messages: readonly Message[], children: readonly Child[]): Reply {
+function copyReply(reply: Reply, messages: readonly Message[], children: readonly Child[]): Reply {
   return {
     sessionID: reply.sessionID,
     directory: reply.directory,

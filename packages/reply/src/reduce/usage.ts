@@ -66,7 +66,7 @@ function withContextOf({ usage: { contextLimit }, messages, compaction }: Reply,
 function lastWithSteps(messages: readonly Message[], end: number): number {
   for (let at = end - 1; at >= 0; at--) {
     const message = messages[at]
-    if (message && partLists(message).some((list) => stepsIn(list).steps.length > 0)) return at
+    if (message && partLists(message).some((list) => cachedSteps(list).steps.length > 0)) return at
   }
   return -1
 }
@@ -77,7 +77,7 @@ function lastWithSteps(messages: readonly Message[], end: number): number {
  */
 function sumOf({ messages, summaries = [] }: Reply, end: number): Usage {
   let sum = summaries.length === 0 ? noUsage : plusSummaries(summaries)
-  for (const message of messages.slice(0, end)) for (const list of partLists(message)) sum = sumAfter(sum, list)
+  for (const message of messages.slice(0, end)) for (const list of partLists(message)) sum = plusList(sum, list)
   return sum
 }
 
@@ -94,19 +94,20 @@ interface ListSteps {
 }
 
 /** Cached by list of parts: most lists don't change between events, so only changed ones are read again. */
-const knownSteps = new WeakMap<readonly Part[], ListSteps>()
+const stepsByList = new WeakMap<readonly Part[], ListSteps>()
 
-function stepsIn(list: readonly Part[]): ListSteps {
-  const known = knownSteps.get(list)
+function cachedSteps(list: readonly Part[]): ListSteps {
+  const known = stepsByList.get(list)
   if (known) return known
   const steps = list.filter((part) => part.type === 'step-finish')
   const made = { steps, before: noUsage, after: plusSteps(noUsage, steps) }
-  knownSteps.set(list, made)
+  stepsByList.set(list, made)
   return made
 }
 
-function sumAfter(sum: Usage, list: readonly Part[]): Usage {
-  const known = stepsIn(list)
+/** Adds the steps of a list. Returns the cached sum if neither the list nor the sum before it changed. */
+function plusList(sum: Usage, list: readonly Part[]): Usage {
+  const known = cachedSteps(list)
   if (known.before !== sum) {
     known.after = plusSteps(sum, known.steps)
     known.before = sum
@@ -115,7 +116,7 @@ function sumAfter(sum: Usage, list: readonly Part[]): Usage {
 }
 
 function stepsOf(messages: readonly Message[]): readonly StepFinishPart[] {
-  return messages.flatMap(partLists).flatMap((list) => stepsIn(list).steps)
+  return messages.flatMap(partLists).flatMap((list) => cachedSteps(list).steps)
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Ask } from '@reply/core'
 import { expect, test } from 'vitest'
-import { isAnyPending, keepPendingCount } from '../../src/reduce/ask-list.ts'
+import { carryPendingCount, isAnyPending } from '../../src/reduce/ask-list.ts'
 import { permission } from '../make.ts'
 
 const pending = (at: number): Ask => permission(`p${at}`).ask
@@ -18,7 +18,7 @@ test.each([
 test('the count follows the asks as they are asked and answered', () => {
   let list: readonly Ask[] = []
   const become = (next: readonly Ask[], changed: number): void => {
-    keepPendingCount(list, next, changed)
+    carryPendingCount(list, next, changed)
     list = next
   }
   for (const [at, ask] of asks(5).entries()) become([...list, ask], at)
@@ -43,7 +43,7 @@ test('a list that came of a known one is not looked through', () => {
   isAnyPending(before)
   reads = 0
   const after = [...before, read(pending(1000))]
-  keepPendingCount(before, after, 1000)
+  carryPendingCount(before, after, 1000)
   expect(isAnyPending(after)).toBe(true)
   expect(reads).toBe(1)
 })

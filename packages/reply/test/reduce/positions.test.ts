@@ -27,27 +27,27 @@ describe('positions in a list', () => {
   })
 
   test('are known in a list that grew at its end', () => {
-    const { at, carry } = counted()
+    const { at, carryIndex } = counted()
     const list = items(100)
     expect(at(list, 'i3')).toBe(3)
     const grown = [...list, { id: 'new' }]
-    carry(list, grown)
+    carryIndex(list, grown)
     expect([at(grown, 'i3'), at(grown, 'new')]).toEqual([3, 100])
     expect(at(list, 'new')).toBe(-1)
   })
 
   test('are known in two lists that grew differently from one', () => {
-    const { at, carry } = counted()
+    const { at, carryIndex } = counted()
     const list = items(100)
     at(list, 'i3')
     const grown = ['left', 'right'].map((id) => [...list, { id }, ...items(0)])
-    for (const one of grown) carry(list, one)
+    for (const one of grown) carryIndex(list, one)
     const longer = grown.map((one) => [...one, ...Array.from({ length: 40 }, (_, at) => ({ id: `more${at}` }))])
     for (const [index, one] of longer.entries()) {
       let before = grown[index] ?? []
       for (let length = before.length + 1; length <= one.length; length++) {
         const next = one.slice(0, length)
-        carry(before, next)
+        carryIndex(before, next)
         before = next
       }
       expect(['i3', 'left', 'right', 'more0'].map((id) => at(before, id))).toEqual([
@@ -60,25 +60,25 @@ describe('positions in a list', () => {
   })
 
   test('are looked up, not searched for, after an item was replaced', () => {
-    const { at, carry, count } = counted()
+    const { at, carryIndex, count } = counted()
     const list = items(5000)
     at(list, 'i3')
     const next = replaceAt(list, 3, { id: 'i3' })
-    carry(list, next)
+    carryIndex(list, next)
     count.reads = 0
     expect(at(next, 'i7')).toBe(7)
     expect(count.reads).toBeLessThan(40)
   })
 
   test('are looked up, not searched for, after an item was inserted or removed near the end', () => {
-    const { at, carry, count } = counted()
+    const { at, carryIndex, count } = counted()
     const list = items(5000)
     at(list, 'i3')
     count.reads = 0
     const longer = list.toSpliced(4990, 0, { id: 'new' })
-    carry(list, longer, 4990)
+    carryIndex(list, longer, 4990)
     const shorter = longer.toSpliced(4980, 1)
-    carry(longer, shorter, 4980)
+    carryIndex(longer, shorter, 4980)
     expect([at(shorter, 'i7'), at(shorter, 'i4900')]).toEqual([7, 4900])
     expect(count.reads).toBeLessThan(120)
     expect(['i4979', 'i4980', 'i4981', 'new', 'i4999'].map((id) => at(shorter, id))).toEqual([

@@ -1,3 +1,5 @@
+import type { Fields } from '../fields.ts'
+
 /**
  * `group`: direct messages between people. A bot takes part only through interactions of an app that a person
  * installed.
@@ -93,7 +95,7 @@ export interface Post {
   readonly forwarded?: {
     readonly id: string
     readonly channelId: string
-    readonly snapshot: Readonly<Record<string, unknown>>
+    readonly snapshot: Fields
   }
   readonly nonce?: string
   readonly reactions: readonly { readonly from: 'bot' | string; readonly emoji: string }[]

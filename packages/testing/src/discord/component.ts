@@ -1,10 +1,8 @@
-import { fieldsOf } from '../fields.ts'
+import { type Fields, fieldsOf } from '../fields.ts'
 import type { DiscordComponent, DiscordOption } from './channel.ts'
 import { limits } from './limits.ts'
 import { listIn } from './payload.ts'
 import { invalidForm, tooLong } from './refusal.ts'
-
-type Fields = Readonly<Record<string, unknown>>
 
 /** Validates and returns the rows below a message. https://discord.com/developers/docs/components/reference */
 export function rowsOf(components: readonly unknown[]): readonly (readonly DiscordComponent[])[] {

@@ -1,7 +1,7 @@
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import type { TestClock } from '../clock.ts'
 import { TestingError } from '../error.ts'
-import { fieldsOf } from '../fields.ts'
+import { type Fields, fieldsOf } from '../fields.ts'
 
 /** Where interactions are sent instead of the gateway. */
 export interface Endpoint {
@@ -14,7 +14,7 @@ export interface Endpoint {
   /** Validated as Discord does it: the endpoint must answer a PING, and refuse one with a wrong signature. */
   set(url: string): Promise<void>
   /** Undefined if the endpoint answered without content. */
-  deliver(interaction: Readonly<Record<string, unknown>>): Promise<Readonly<Record<string, unknown>> | undefined>
+  deliver(interaction: Fields): Promise<Fields | undefined>
 }
 
 export function createEndpoint(clock: TestClock): Endpoint {

@@ -1,5 +1,5 @@
 import type { Server } from 'node:http'
-import { fieldsOf } from '../fields.ts'
+import { type Fields, fieldsOf } from '../fields.ts'
 import { acceptSockets, type Socket } from '../platform/socket.ts'
 import { botOf, guildId, type Me } from './wire.ts'
 
@@ -8,8 +8,6 @@ const op = { dispatch: 0, heartbeat: 1, identify: 2, resume: 6, invalid: 9, hell
 
 /** https://discord.com/developers/docs/events/gateway#gateway-intents */
 const intent = { guildMessages: 1 << 9, directMessages: 1 << 12, content: 1 << 15 } as const
-
-type Fields = Readonly<Record<string, unknown>>
 
 export interface Gateway {
   /** Sends to all clients with the matching intent. */

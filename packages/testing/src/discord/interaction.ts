@@ -1,5 +1,5 @@
 import type { TestClock } from '../clock.ts'
-import { fieldsOf } from '../fields.ts'
+import { type Fields, fieldsOf } from '../fields.ts'
 import { createTimers } from '../platform/timers.ts'
 import { limits } from './limits.ts'
 import { type DiscordModal, modalOf } from './modal.ts'
@@ -31,9 +31,9 @@ export interface Known {
   readonly token: string
   readonly interaction: DiscordInteraction
   /** The first answer. Throws a `Refusal`. */
-  answer(body: Readonly<Record<string, unknown>>): void
+  answer(body: Fields): void
   /** Takes a further answer and returns its text. Throws a `Refusal`. */
-  followUp(body: Readonly<Record<string, unknown>>): void
+  followUp(body: Fields): void
   fail(reason: string): void
 }
 
@@ -83,7 +83,7 @@ export function createInteractions(clock: TestClock): Interactions {
     known.set(token, one)
     return one
 
-    function answer(body: Readonly<Record<string, unknown>>): void {
+    function answer(body: Fields): void {
       if (status === 'failed' || clock.now() - openedAt > limits.firstMs) throw refusals.unknownInteraction()
       if (status !== 'waiting') throw refusals.acknowledged()
       const given = fieldsOf(body.data)
@@ -93,7 +93,7 @@ export function createInteractions(clock: TestClock): Interactions {
       become(body.type === 5 || body.type === 6 ? 'deferred' : 'answered')
     }
 
-    function followUp(body: Readonly<Record<string, unknown>>): void {
+    function followUp(body: Fields): void {
       if (status === 'waiting' || status === 'failed' || clock.now() - openedAt > limits.tokenMs)
         throw refusals.unknownWebhook()
       post(body)
@@ -105,7 +105,7 @@ export function createInteractions(clock: TestClock): Interactions {
       become('failed')
     }
 
-    function post(body: Readonly<Record<string, unknown>>): void {
+    function post(body: Fields): void {
       const { content } = body
       if (typeof content !== 'string' || content === '') throw refusals.empty()
       texts.push(content)

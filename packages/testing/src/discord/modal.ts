@@ -1,4 +1,4 @@
-import { fieldsOf } from '../fields.ts'
+import { type Fields, fieldsOf } from '../fields.ts'
 import type { DiscordOption } from './channel.ts'
 import { customIdOf, requireText, selectOf, tooMany } from './component.ts'
 import { limits } from './limits.ts'
@@ -31,8 +31,6 @@ export type DiscordField = {
   | { readonly type: 'select'; readonly options: readonly DiscordOption[]; readonly min: number; readonly max: number }
   | { readonly type: 'text'; readonly most: number }
 )
-
-type Fields = Readonly<Record<string, unknown>>
 
 /**
  * Validates and returns the dialog that an answer opens. https://discord.com/developers/docs/components/reference#label

@@ -6,7 +6,7 @@ import { Refusal } from './refusal.ts'
 
 /** The payload of a call: JSON, or a form with JSON and files. */
 export interface Payload {
-  readonly fields: Readonly<Record<string, unknown>>
+  readonly fields: Fields
   readonly files: readonly StoredFile[]
 }
 
@@ -43,7 +43,7 @@ export function numberIn({ fields }: Payload, name: string): number | undefined 
   return typeof value === 'number' ? value : undefined
 }
 
-export function listIn(fields: Readonly<Record<string, unknown>>, name: string): readonly unknown[] {
+export function listIn(fields: Fields, name: string): readonly unknown[] {
   const value = fields[name]
   return Array.isArray(value) ? value : []
 }

@@ -1,4 +1,5 @@
 import { TestingError } from '../error.ts'
+import type { Fields } from '../fields.ts'
 import { listed, shownPost } from '../platform/fake.ts'
 import type { Channel, DiscordComponent, DiscordUser, Post } from './channel.ts'
 import type { Endpoint } from './endpoint.ts'
@@ -52,8 +53,6 @@ export interface DiscordPeople {
   /** Archives a thread: nothing in it can be changed until something is written. */
   archive(channelId: string): void
 }
-
-type Fields = Readonly<Record<string, unknown>>
 
 const defaultPerson: DiscordUser = { id: '800000000000000001' }
 

@@ -1,12 +1,13 @@
+import type { Fields } from '../fields.ts'
 /** Discord's error response. It never leaves the fake: a client sees its fields on the wire. */
 export class Refusal extends Error {
   override readonly name = 'Refusal'
   readonly status: number
   readonly code: number
   /** For an invalid form: the errors by field. */
-  readonly errors: Readonly<Record<string, unknown>> | undefined
+  readonly errors: Fields | undefined
 
-  constructor(status: number, code: number, message: string, errors?: Readonly<Record<string, unknown>>) {
+  constructor(status: number, code: number, message: string, errors?: Fields) {
     super(message)
     this.status = status
     this.code = code
@@ -16,7 +17,7 @@ export class Refusal extends Error {
 
 /** Code 50035, with the path of the error: `content`, or `components.0.components.1.label`. */
 export function invalidForm(path: string, code: string, message: string): Refusal {
-  const errors = path.split('.').reduceRight<Readonly<Record<string, unknown>>>((inner, key) => ({ [key]: inner }), {
+  const errors = path.split('.').reduceRight<Fields>((inner, key) => ({ [key]: inner }), {
     _errors: [{ code, message }],
   })
   return new Refusal(400, 50035, 'Invalid Form Body', errors)

@@ -1,4 +1,4 @@
-import { fieldsOf } from '../fields.ts'
+import { type Fields, fieldsOf } from '../fields.ts'
 import type { Channel, DiscordEmbed } from './channel.ts'
 import { requireText, rowsOf, tooMany } from './component.ts'
 import { type DiscordBucket, limits } from './limits.ts'
@@ -251,8 +251,6 @@ function readMessages({ state, channelId, query }: Call): unknown {
     after === null ? posts.slice(-count) : posts.filter(({ id }) => BigInt(id) > BigInt(after)).slice(0, count)
   return found.toReversed().map((post) => messageOf(post, channel, state.me, state.cdn()))
 }
-
-type Fields = Readonly<Record<string, unknown>>
 
 /** Validates the embeds of a message. https://discord.com/developers/docs/resources/message#embed-object-embed-limits */
 function embedsOf(embeds: readonly unknown[]): readonly DiscordEmbed[] {

@@ -1,3 +1,4 @@
+import type { Fields } from '../fields.ts'
 import type { Channel, DiscordUser, Post } from './channel.ts'
 
 /** The bot, as the gateway names it. */
@@ -20,16 +21,16 @@ export function isOutside({ kind }: Channel): boolean {
   return kind === 'direct' || kind === 'group'
 }
 
-export function userOf({ id, name = 'Person', isBot = false }: DiscordUser): Readonly<Record<string, unknown>> {
+export function userOf({ id, name = 'Person', isBot = false }: DiscordUser): Fields {
   const username = name.toLowerCase().replace(/\W/g, '_')
   return { id, username, global_name: name, discriminator: '0', avatar: null, bot: isBot }
 }
 
-export function botOf({ id, username }: Me): Readonly<Record<string, unknown>> {
+export function botOf({ id, username }: Me): Fields {
   return { id, username, global_name: null, discriminator: '0001', avatar: null, bot: true }
 }
 
-export function channelOf(channel: Channel): Readonly<Record<string, unknown>> {
+export function channelOf(channel: Channel): Fields {
   const { id, kind, parentId, name } = channel
   const place = isOutside(channel) ? {} : { guild_id: guildId }
   return { id, type: kinds[kind], name, ...place, ...(parentId !== undefined && { parent_id: parentId }) }
@@ -44,7 +45,7 @@ export function contextOf({ kind }: Channel): number {
  * The gateway-only fields of a message: `channel_type` in discord-api-types' GatewayMessageEventExtraFields, the others
  * in https://docs.discord.com/developers/events/gateway-events#message-create
  */
-export function gatewayFieldsOf(channel: Channel, from: DiscordUser): Readonly<Record<string, unknown>> {
+export function gatewayFieldsOf(channel: Channel, from: DiscordUser): Fields {
   const channel_type = kinds[channel.kind]
   if (isOutside(channel)) return { channel_type }
   // A webhook is not a member.
@@ -57,12 +58,7 @@ function withoutReply({ replyTo: _, ...post }: Post): Post {
 }
 
 /** A message as REST and the gateway return it. https://discord.com/developers/docs/resources/message#message-object */
-export function messageOf(
-  post: Post,
-  channel: Channel,
-  me: Me,
-  cdn = 'https://cdn.invalid',
-): Readonly<Record<string, unknown>> {
+export function messageOf(post: Post, channel: Channel, me: Me, cdn = 'https://cdn.invalid'): Fields {
   const replied = post.replyTo === undefined ? undefined : channel.posts.get(post.replyTo)
   return {
     id: post.id,

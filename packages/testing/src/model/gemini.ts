@@ -1,5 +1,6 @@
+import type { Fields } from '../fields.ts'
 import type { Dialect, Frame, Voice } from './dialect.ts'
-import { type Fields, isFields, listOf, type Turn, textIn } from './request.ts'
+import { isFields, listOf, type Turn, textIn } from './request.ts'
 
 /**
  * Google's Gemini API. Requests and streams: https://ai.google.dev/api/generate-content, errors:

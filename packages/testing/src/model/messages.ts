@@ -1,5 +1,6 @@
+import type { Fields } from '../fields.ts'
 import type { Dialect, Frame, Voice } from './dialect.ts'
-import { type Fields, isFields, listOf, type Turn, textIn } from './request.ts'
+import { isFields, listOf, type Turn, textIn } from './request.ts'
 
 /**
  * Anthropic's Messages. Requests: https://docs.anthropic.com/en/api/messages, streams:

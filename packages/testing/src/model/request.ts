@@ -1,3 +1,4 @@
+import type { Fields } from '../fields.ts'
 import { scenarioIn } from '../script.ts'
 
 /** The parts of a request for an answer that a script can depend on. */
@@ -34,8 +35,6 @@ export interface Turn {
   /** Whether the assistant calls tools in it. */
   readonly calls: boolean
 }
-
-export type Fields = Readonly<Record<string, unknown>>
 
 export const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,5 +1,6 @@
+import type { Fields } from '../fields.ts'
 import type { Dialect, Frame, Voice } from './dialect.ts'
-import { type Fields, isFields, listOf, type Turn, textIn } from './request.ts'
+import { isFields, listOf, type Turn, textIn } from './request.ts'
 
 /**
  * OpenAI's Responses. Requests: https://platform.openai.com/docs/api-reference/responses/create, streams:

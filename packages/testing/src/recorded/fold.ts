@@ -1,7 +1,5 @@
-import { fieldsOf } from '../fields.ts'
+import { type Fields, fieldsOf } from '../fields.ts'
 import { type Frame, isRestart } from './frames.ts'
-
-type Fields = Readonly<Record<string, unknown>>
 
 interface StoredMessage {
   info: Fields

@@ -1,11 +1,11 @@
-import { fieldsOf } from '../fields.ts'
+import { type Fields, fieldsOf } from '../fields.ts'
 
 /** One frame of a recording: its JSON text and the parsed event. */
 export interface Frame {
   readonly data: string
   readonly type: string
   /** Version 2 calls them `data`. */
-  readonly properties: Readonly<Record<string, unknown>>
+  readonly properties: Fields
   /** When the server created it, in ms since the epoch. Only version 2 reports it. */
   readonly created: number | undefined
 }

@@ -1,4 +1,4 @@
-import { fieldsOf } from '../fields.ts'
+import { type Fields, fieldsOf } from '../fields.ts'
 import { limits } from './limits.ts'
 import { Refusal } from './refusal.ts'
 
@@ -57,7 +57,7 @@ function charactersIn(value: unknown): number {
   return Object.values(value).reduce((sum: number, inner) => sum + charactersIn(inner), 0)
 }
 
-function textOf(block: Readonly<Record<string, unknown>>): string | undefined {
+function textOf(block: Fields): string | undefined {
   switch (block.type) {
     case 'markdown':
       return filled(block.text)
@@ -121,12 +121,12 @@ function textOfElements(elements: unknown): string {
 }
 
 /** https://docs.slack.dev/reference/block-kit/blocks/rich-text-block#user-element-type */
-function textOfElement(element: Readonly<Record<string, unknown>>): string {
+function textOfElement(element: Fields): string {
   if (element.type === 'text') return filled(element.text)
   return element.type === 'user' ? `<@${filled(element.user_id)}>` : textOfElements(element.elements)
 }
 
-function controlsOf(block: Readonly<Record<string, unknown>>, index: number): readonly SlackControl[] {
+function controlsOf(block: Fields, index: number): readonly SlackControl[] {
   const { elements, block_id } = block
   if (!Array.isArray(elements) || elements.length === 0 || elements.length > limits.actions)
     throw invalid(`an actions block has 1 to ${limits.actions} elements`)
@@ -134,7 +134,7 @@ function controlsOf(block: Readonly<Record<string, unknown>>, index: number): re
   return elements.map(fieldsOf).map((element, at) => controlOf(element, blockId, `${blockId}.${at}`))
 }
 
-function controlOf(element: Readonly<Record<string, unknown>>, blockId: string, otherwise: string): SlackControl {
+function controlOf(element: Fields, blockId: string, otherwise: string): SlackControl {
   const { type, action_id, value = '' } = element
   const actionId = action_id === undefined ? otherwise : String(action_id)
   within(actionId, limits.id)

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { Server } from 'node:http'
 import type { TestClock } from '../clock.ts'
-import { fieldsOf } from '../fields.ts'
+import { type Fields, fieldsOf } from '../fields.ts'
 import { parseJson } from '../platform/body.ts'
 import { acceptSockets, type Socket } from '../platform/socket.ts'
 import { createTimers } from '../platform/timers.ts'
@@ -13,7 +13,7 @@ type SlackEnvelope = 'events_api' | 'interactive' | 'slash_commands'
 
 interface Attempt {
   readonly type: SlackEnvelope
-  readonly body: Readonly<Record<string, unknown>>
+  readonly body: Fields
   /** The retry number, from 1. 0 for a first attempt. */
   readonly retry: number
   /** Aborts on timeout. */
@@ -30,7 +30,7 @@ interface Receiver {
 /** Delivers events to the app. */
 export interface EventDelivery {
   /** Resolves with whether it was finally acknowledged. Only events are retried. */
-  send(type: SlackEnvelope, body: Readonly<Record<string, unknown>>): Promise<boolean>
+  send(type: SlackEnvelope, body: Fields): Promise<boolean>
   /** Sets the only receiver. */
   setReceiver(receiver: Receiver | undefined): void
   /** Sends the next event twice although it is acknowledged, as if the acknowledgement was lost. */
@@ -58,7 +58,7 @@ export function createDelivery(clock: TestClock): EventDelivery {
     },
   }
 
-  async function send(type: SlackEnvelope, body: Readonly<Record<string, unknown>>): Promise<boolean> {
+  async function send(type: SlackEnvelope, body: Fields): Promise<boolean> {
     if (!receiver?.isThere()) return false
     if (await attempt(type, body, 0)) {
       if (type !== 'events_api' || repeats === 0) return true
@@ -74,11 +74,7 @@ export function createDelivery(clock: TestClock): EventDelivery {
     return false
   }
 
-  async function attempt(
-    type: SlackEnvelope,
-    body: Readonly<Record<string, unknown>>,
-    retry: number,
-  ): Promise<boolean> {
+  async function attempt(type: SlackEnvelope, body: Fields, retry: number): Promise<boolean> {
     if (!receiver) return false
     const abort = new AbortController()
     const stop = timers.after(limits.ackMs, () => abort.abort())

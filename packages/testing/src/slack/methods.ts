@@ -1,4 +1,4 @@
-import { fieldsOf } from '../fields.ts'
+import { type Fields, fieldsOf } from '../fields.ts'
 import { parseJson } from '../platform/body.ts'
 import { type Shown, shownIn } from './blocks.ts'
 import type { Channel, Post } from './chat.ts'
@@ -52,7 +52,7 @@ export function methodNamed(name: string): Method | undefined {
 }
 
 /** The fields of a response besides `ok`. */
-type Result = Readonly<Record<string, unknown>>
+type Result = Fields
 
 function postMessage(state: SlackState, payload: Payload): Result {
   const channel = channelIn(state, payload)

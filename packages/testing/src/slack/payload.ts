@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http'
-import { fieldsOf } from '../fields.ts'
+import { type Fields, fieldsOf } from '../fields.ts'
 import { parseJson, readBody, readForm } from '../platform/body.ts'
 import { Refusal } from './refusal.ts'
 
 /** The payload of a call: in a form, lists and objects are JSON. */
-export type Payload = Readonly<Record<string, unknown>>
+export type Payload = Fields
 
 export async function readPayload(request: IncomingMessage): Promise<Payload> {
   const body = await readBody(request)

@@ -1,4 +1,5 @@
 import { TestingError } from '../error.ts'
+import type { Fields } from '../fields.ts'
 import { listed, shownPost } from '../platform/fake.ts'
 import type { SlackControl } from './blocks.ts'
 import type { Channel, Post, SlackPerson } from './chat.ts'
@@ -107,7 +108,7 @@ export function createPeople(state: SlackState): SlackPeople {
     return post.ts
   }
 
-  function deliver(event: Readonly<Record<string, unknown>>): Promise<boolean> {
+  function deliver(event: Fields): Promise<boolean> {
     return state.delivery.send('events_api', eventBody(state, event))
   }
 
@@ -187,7 +188,7 @@ export function createPeople(state: SlackState): SlackPeople {
   }
 }
 
-function messageOf(post: Post, channel: Channel, text: string): Readonly<Record<string, unknown>> {
+function messageOf(post: Post, channel: Channel, text: string): Fields {
   return {
     channel: channel.id,
     user: post.from === 'bot' ? undefined : post.from.id,
@@ -200,7 +201,7 @@ function messageOf(post: Post, channel: Channel, text: string): Readonly<Record<
 }
 
 /** A message that another one forwards. https://github.com/slackapi/slack-skills-plugin/issues/149 */
-function shared(text: string): Readonly<Record<string, unknown>> {
+function shared(text: string): Fields {
   return { is_share: true, text, from_url: 'https://example.slack.com/archives/C9/p1700000000000100' }
 }
 

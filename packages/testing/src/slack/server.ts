@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { fieldsOf } from '../fields.ts'
+import { type Fields, fieldsOf } from '../fields.ts'
 import type { AnswerFault } from '../platform/fault.ts'
 import { answerCall, type Handler, type HttpAnswer, sendAnswer } from '../platform/server.ts'
 import type { Timers } from '../platform/timers.ts'
@@ -134,7 +134,7 @@ export function createWebApi(options: WebApiOptions): Handler {
   }
 }
 
-function answered(result: Readonly<Record<string, unknown>>): Answer {
+function answered(result: Fields): Answer {
   return { status: 200, body: JSON.stringify({ ok: true, ...result }) }
 }
 

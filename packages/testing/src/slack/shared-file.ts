@@ -1,3 +1,4 @@
+import type { Fields } from '../fields.ts'
 import type { SlackFileSent } from './chat.ts'
 import type { SlackState } from './state.ts'
 
@@ -14,7 +15,7 @@ export interface SlackPersonFile {
 }
 
 /** https://docs.slack.dev/reference/objects/file-object: of some files an event only has the id, and `files.info` the rest. */
-export function sharedFile(state: SlackState, given: SlackPersonFile): Readonly<Record<string, unknown>> {
+export function sharedFile(state: SlackState, given: SlackPersonFile): Fields {
   const { name, bytes, mime = 'text/plain', isBare = false } = given
   const file = { id: state.nextId('F'), name, bytes, mime }
   state.files.set(file.id, file)
@@ -22,10 +23,7 @@ export function sharedFile(state: SlackState, given: SlackPersonFile): Readonly<
 }
 
 /** A file as events and `files.info` show it. */
-export function fileFields(
-  state: SlackState,
-  { id, name, bytes, mime = 'text/plain' }: SlackFileSent,
-): Readonly<Record<string, unknown>> {
+export function fileFields(state: SlackState, { id, name, bytes, mime = 'text/plain' }: SlackFileSent): Fields {
   const url = `${state.addressOf()}/files-pri/${state.team}-${id}`
   return {
     id,

@@ -1,4 +1,4 @@
-import { fieldsOf } from '../fields.ts'
+import { type Fields, fieldsOf } from '../fields.ts'
 import { limits } from './limits.ts'
 import { listIn, type Payload, textIn } from './payload.ts'
 import { Refusal } from './refusal.ts'
@@ -119,7 +119,7 @@ function withChunk(before: Addition, value: unknown): Addition {
   }
 }
 
-function taskOf(chunk: Readonly<Record<string, unknown>>): SlackTask {
+function taskOf(chunk: Fields): SlackTask {
   const { details = '', output = '' } = chunk
   return {
     id: fieldText(chunk, 'id'),
@@ -135,7 +135,7 @@ function statusOf(status: unknown): SlackTaskStatus {
   throw new Refusal('invalid_chunks', `[ERROR] not a task status: ${String(status)}`)
 }
 
-function fieldText(chunk: Readonly<Record<string, unknown>>, name: string): string {
+function fieldText(chunk: Fields, name: string): string {
   const value = chunk[name]
   if (typeof value !== 'string' || value === '') throw new Refusal('invalid_chunks', `[ERROR] missing: ${name}`)
   return value

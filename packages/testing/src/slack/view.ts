@@ -1,4 +1,4 @@
-import { fieldsOf } from '../fields.ts'
+import { type Fields, fieldsOf } from '../fields.ts'
 import { filled, optionsOf, plainText, type SlackOption, unique, within } from './blocks.ts'
 import { limits } from './limits.ts'
 import { Refusal } from './refusal.ts'
@@ -57,7 +57,7 @@ export function viewOf(value: unknown, place: { readonly id: string; readonly us
   return { ...place, title: plainText(source.title, limits.title), fields, source }
 }
 
-function fieldIn(block: Readonly<Record<string, unknown>>, index: number): SlackField | undefined {
+function fieldIn(block: Fields, index: number): SlackField | undefined {
   if (block.type === 'section' || block.type === 'markdown' || block.type === 'divider') return undefined
   if (block.type !== 'input') throw new Refusal('invalid_arguments', `[ERROR] unsupported type: ${String(block.type)}`)
   const element = fieldsOf(block.element)
@@ -75,10 +75,7 @@ function fieldIn(block: Readonly<Record<string, unknown>>, index: number): Slack
 }
 
 /** The submitted state that the app receives: a text or the picked options for each field. */
-export function stateOf(
-  { fields }: SlackView,
-  given: readonly (string | readonly string[])[],
-): Readonly<Record<string, unknown>> {
+export function stateOf({ fields }: SlackView, given: readonly (string | readonly string[])[]): Fields {
   return Object.fromEntries(
     fields.map((field, index) => [field.blockId, { [field.actionId]: answerIn(field, given[index] ?? '') }]),
   )

@@ -1,9 +1,8 @@
+import type { Fields } from '../fields.ts'
 import type { SlackControl } from './blocks.ts'
 import type { Channel, Post, SlackPerson } from './chat.ts'
 import type { SlackState } from './state.ts'
 import type { SlackView } from './view.ts'
-
-type Fields = Readonly<Record<string, unknown>>
 
 /** An event as sent to the app. */
 export function eventBody({ team, bot, clock, nextId }: SlackState, event: Fields): Fields {

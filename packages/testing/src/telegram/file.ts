@@ -1,10 +1,9 @@
+import type { Fields } from '../fields.ts'
 import type { StoredFile } from './chat.ts'
 import { limits } from './limits.ts'
 import { type Payload, textIn } from './payload.ts'
 import { badRequest } from './refusal.ts'
 import type { TelegramState } from './state.ts'
-
-type Fields = Readonly<Record<string, unknown>>
 
 /** A file that a person sends with a message. */
 export interface TelegramSentFile {

@@ -50,7 +50,7 @@ export function flagIn({ fields }: Payload, name: string): boolean {
 }
 
 /** An object, or its JSON. Undefined if it is neither. */
-export function objectIn({ fields }: Payload, name: string): Readonly<Record<string, unknown>> | undefined {
+export function objectIn({ fields }: Payload, name: string): Fields | undefined {
   const value = readValue(fields[name])
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? fieldsOf(value) : undefined
 }

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Fields } from '../fields.ts'
 import type { AnswerFault } from '../platform/fault.ts'
 import { answerCall, type Handler, type HttpAnswer, sendAnswer } from '../platform/server.ts'
 import type { Timers } from '../platform/timers.ts'
@@ -154,7 +155,7 @@ function isPayload(read: unknown): read is Payload {
   return typeof read === 'object' && read !== null && 'fields' in read && 'files' in read
 }
 
-function loggedOf({ fields, files }: Payload): Readonly<Record<string, unknown>> {
+function loggedOf({ fields, files }: Payload): Fields {
   const sent = [...files].map(([name, { name: filename, bytes }]) => [name, { name: filename, bytes: bytes.length }])
   return { ...fields, ...Object.fromEntries(sent) }
 }

@@ -1,10 +1,11 @@
 import type { TestClock } from '../clock.ts'
+import type { Fields } from '../fields.ts'
 import { createWebhookQueue, postTo } from '../platform/webhook.ts'
 import { limits } from './limits.ts'
 import { Refusal } from './refusal.ts'
 
 /** An event as sent to the bot. */
-interface TelegramUpdate extends Readonly<Record<string, unknown>> {
+interface TelegramUpdate extends Fields {
   readonly update_id: number
 }
 

@@ -1,7 +1,6 @@
+import type { Fields } from '../fields.ts'
 import type { Chat, Post, StoredFile, TelegramPerson } from './chat.ts'
 import { mediaFields } from './file.ts'
-
-type Fields = Readonly<Record<string, unknown>>
 
 const seconds = (ms: number): number => Math.floor(ms / 1000)
 

@@ -1,8 +1,6 @@
-import { fieldsOf } from '../../fields.ts'
+import { type Fields, fieldsOf } from '../../fields.ts'
 import { cloudLimits } from './limits.ts'
 import { invalid } from './refusal.ts'
-
-type Fields = Readonly<Record<string, unknown>>
 
 /** A reply button, or a row of a list. */
 export interface WhatsAppButton {

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { TestClock } from '../../clock.ts'
 import { TestingError } from '../../error.ts'
+import type { Fields } from '../../fields.ts'
 import { createWebhookQueue, postTo } from '../../platform/webhook.ts'
 import { cloudLimits } from './limits.ts'
 import { titles } from './refusal.ts'
@@ -31,7 +32,7 @@ export interface Hook {
   sign(body: string | Uint8Array): string
   /** Sets the webhook as in the app's settings: requests the challenge first. Rejects if it isn't returned. */
   set(url: string, verifyToken: string): Promise<void>
-  notify(value: Readonly<Record<string, unknown>>): void
+  notify(value: Fields): void
   status(status: CloudStatus): void
   close(): void
 }
@@ -73,7 +74,7 @@ export function createHook({ clock, appSecret, phoneNumberId }: HookOptions): Ho
     queue.send()
   }
 
-  function notify(value: Readonly<Record<string, unknown>>): void {
+  function notify(value: Fields): void {
     const metadata = { display_phone_number: '15550001111', phone_number_id: phoneNumberId }
     const change = { field: 'messages', value: { messaging_product: 'whatsapp', metadata, ...value } }
     pending.push(JSON.stringify({ object: 'whatsapp_business_account', entry: [{ id: '102', changes: [change] }] }))

@@ -1,4 +1,5 @@
 import { TestingError } from '../../error.ts'
+import type { Fields } from '../../fields.ts'
 import { shownPost } from '../../platform/fake.ts'
 import type { CloudContent } from './content.ts'
 import type { CloudPost, CloudState } from './state.ts'
@@ -70,7 +71,7 @@ export function createCloudPerson(state: CloudState): WhatsAppPeople {
   function put(
     person: string,
     content: CloudContent,
-    sent: Readonly<Record<string, unknown>>,
+    sent: Fields,
     { name = 'Ada', replyTo, forwarded }: WhatsAppSay,
   ): string {
     const id = state.nextId()
@@ -102,7 +103,7 @@ function documentOf(
   state: CloudState,
   caption: string,
   { name, bytes, mime = 'text/plain' }: NonNullable<WhatsAppSay['file']>,
-): Readonly<Record<string, unknown>> {
+): Fields {
   const id = `media-${state.nextId()}`
   state.inbox.set(id, { name, bytes, mime })
   const document = { id, filename: name, mime_type: mime, sha256: '', ...(caption !== '' && { caption }) }
@@ -110,10 +111,7 @@ function documentOf(
 }
 
 /** https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/text */
-function contextOf(
-  replyTo: string | undefined,
-  forwarded: WhatsAppSay['forwarded'],
-): Readonly<Record<string, unknown>> | undefined {
+function contextOf(replyTo: string | undefined, forwarded: WhatsAppSay['forwarded']): Fields | undefined {
   if (forwarded !== undefined) return forwarded === 'often' ? { frequently_forwarded: true } : { forwarded: true }
   return replyTo === undefined ? undefined : { from: '15550001111', id: replyTo }
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { TestClock } from '../../clock.ts'
-import { fieldsOf } from '../../fields.ts'
+import { type Fields, fieldsOf } from '../../fields.ts'
 import { parseJson, readBody, readForm } from '../../platform/body.ts'
 import type { AnswerFault } from '../../platform/fault.ts'
 import { answerCall, type Handler, type HttpAnswer, sendAnswer } from '../../platform/server.ts'
@@ -24,7 +24,7 @@ export interface WhatsAppCall {
   /** The fault that hit it. Absent if none did. */
   readonly fault?: CloudFault['type']
   /** Its fields as received. */
-  readonly fields: Readonly<Record<string, unknown>>
+  readonly fields: Fields
 }
 
 interface CloudApiOptions {
@@ -114,7 +114,7 @@ function pathOf({ url = '' }: IncomingMessage): string {
 }
 
 interface Call {
-  readonly fields: Readonly<Record<string, unknown>>
+  readonly fields: Fields
   /** `lost` is the error of a message that is accepted and then not delivered. */
   readonly run: (lost?: number) => unknown
 }
@@ -140,7 +140,7 @@ function answerTo(fault: AnswerFault<CloudFault>): Answer | undefined {
 const expired = new CloudRefusal(190, 'Error validating access token', { status: 401 })
 const unknown = new CloudRefusal(100, 'Unsupported post request. Object with that id does not exist')
 
-function kindOf(fields: Readonly<Record<string, unknown>>): CloudCallKind {
+function kindOf(fields: Fields): CloudCallKind {
   if (fields.status !== undefined) return 'typing'
   const kinds: readonly CloudCallKind[] = ['text', 'interactive', 'document', 'reaction']
   return kinds.find((kind) => kind === fields.type) ?? 'other'

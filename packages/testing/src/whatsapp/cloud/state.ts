@@ -1,12 +1,10 @@
 import type { TestClock } from '../../clock.ts'
-import { fieldsOf } from '../../fields.ts'
+import { type Fields, fieldsOf } from '../../fields.ts'
 import { createBudget } from '../../platform/budget.ts'
 import { type CloudContent, contentOf } from './content.ts'
 import type { Hook } from './hook.ts'
 import { cloudLimits, documentTypes, imageTypes } from './limits.ts'
 import { CloudRefusal, invalid, titles } from './refusal.ts'
-
-type Fields = Readonly<Record<string, unknown>>
 
 export interface CloudPost {
   readonly id: string

@@ -1,9 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { TestClock } from '../../clock.ts'
-import { fieldsOf } from '../../fields.ts'
+import { type Fields, fieldsOf } from '../../fields.ts'
 import { SocketBoom } from './boom.ts'
-
-type Fields = Readonly<Record<string, unknown>>
 
 export interface SocketPost {
   readonly id: string

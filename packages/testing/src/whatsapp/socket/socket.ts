@@ -1,10 +1,8 @@
-import { fieldsOf } from '../../fields.ts'
+import { type Fields, fieldsOf } from '../../fields.ts'
 import type { SocketAccount } from './account.ts'
 import { socketLimits } from './account.ts'
 import { closed, SocketBoom } from './boom.ts'
 import type { SocketCallKind, SocketFault, SocketFaultPlan } from './fault.ts'
-
-type Fields = Readonly<Record<string, unknown>>
 
 /** A call as received by the socket. */
 export interface BaileysCall {

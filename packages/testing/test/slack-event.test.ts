@@ -112,7 +112,7 @@ describe('a person', () => {
       },
       { actions: [{ action_id: 's', selected_option: { value: '1' } }] },
     ])
-    expect(() => slack.press('C1', ts, 'Close')).toThrow(/no button "Close"\. It has "Open", "Pick"/)
+    expect(() => slack.press('C1', ts, 'Close')).toThrow(/no button "Close" that reaches the bot\. It has "Open"/)
   })
 
   test('fills in a dialog, which one press opens once and within 3 s', async () => {

@@ -1,4 +1,5 @@
 import type { Fields } from '../fields.ts'
+import type { NamedFile } from '../platform/payload.ts'
 
 /**
  * `group`: direct messages between people. A bot takes part only through interactions of an app that a person
@@ -70,11 +71,6 @@ export interface DiscordEmbed {
   readonly source: Readonly<Record<string, unknown>>
 }
 
-export interface StoredFile {
-  readonly name: string
-  readonly bytes: Uint8Array
-}
-
 /** A message in a channel. */
 export interface Post {
   readonly id: string
@@ -89,7 +85,7 @@ export interface Post {
   readonly components: readonly unknown[]
   /** As sent, if any. */
   readonly embeds?: readonly DiscordEmbed[]
-  readonly files: readonly StoredFile[]
+  readonly files: readonly NamedFile[]
   readonly replyTo?: string
   /** The message that this one forwards, as a snapshot. */
   readonly forwarded?: {

@@ -1,7 +1,7 @@
 import { type Fields, fieldsOf } from '../fields.ts'
+import { listOf } from '../platform/payload.ts'
 import type { DiscordComponent, DiscordOption } from './channel.ts'
 import { limits } from './limits.ts'
-import { listIn } from './payload.ts'
 import { invalidForm, tooLong } from './refusal.ts'
 
 /** Validates and returns the rows below a message. https://discord.com/developers/docs/components/reference */
@@ -17,7 +17,7 @@ export function rowsOf(components: readonly unknown[]): readonly (readonly Disco
 
 function rowOf(row: Fields, path: string): readonly DiscordComponent[] {
   if (row.type !== 1) throw invalidForm(`${path}.type`, 'BASE_TYPE_CHOICES', 'Value must be one of (1,).')
-  const inside = listIn(row, 'components').map((each, index) => {
+  const inside = listOf(row.components).map((each, index) => {
     const fields = fieldsOf(each)
     const at = `${path}.components.${index}`
     if (fields.type === 2) return buttonOf(fields, at)
@@ -49,7 +49,7 @@ function buttonOf(fields: Fields, path: string): DiscordComponent {
 }
 
 export function selectOf(fields: Fields, path: string): Extract<DiscordComponent, { type: 'select' }> {
-  const options = listIn(fields, 'options').map((each, index) => optionOf(fieldsOf(each), `${path}.options.${index}`))
+  const options = listOf(fields.options).map((each, index) => optionOf(fieldsOf(each), `${path}.options.${index}`))
   if (options.length === 0 || options.length > limits.options)
     throw invalidForm(`${path}.options`, 'BASE_TYPE_BAD_LENGTH', 'Must be between 1 and 25 in length.')
   const values = options.map(({ value }) => value)

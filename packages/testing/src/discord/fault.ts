@@ -1,5 +1,6 @@
-import { type ConnectionFault, createFaultPlan, type FaultPlan, type FaultTimes } from '../platform/fault.ts'
+import type { ConnectionFault, FaultTimes } from '../platform/fault.ts'
 import type { DiscordCallName } from './routes.ts'
+import type { DiscordCall } from './server.ts'
 
 /** A failure of a call. */
 export type DiscordFault = ToCalls &
@@ -34,14 +35,14 @@ interface ToCalls extends FaultTimes {
   readonly channelId?: string
 }
 
-export type DiscordFaultPlan = FaultPlan<DiscordFault, [call: DiscordCallName, channelId: string]>
-
 /** The calls that no fault applies to unless it names them. */
-const others: ReadonlySet<DiscordCallName> = new Set(['typing', 'me', 'channel', 'messages'])
+const namedOnly: ReadonlySet<DiscordCallName> = new Set(['typing', 'me', 'channel', 'messages'])
 
-export function createDiscordFaults(faults: readonly DiscordFault[]): DiscordFaultPlan {
-  return createFaultPlan(faults, (fault, call, channelId) => {
-    if (fault.channelId !== undefined && fault.channelId !== channelId) return false
-    return fault.call === undefined ? !others.has(call) : [fault.call].flat().includes(call)
-  })
+/** Whether a fault applies to a call. */
+export function matchesDiscord(
+  fault: DiscordFault,
+  { name, channelId }: Pick<DiscordCall, 'name' | 'channelId'>,
+): boolean {
+  if (fault.channelId !== undefined && fault.channelId !== channelId) return false
+  return fault.call === undefined ? !namedOnly.has(name) : [fault.call].flat().includes(name)
 }

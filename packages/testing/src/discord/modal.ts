@@ -1,8 +1,8 @@
 import { type Fields, fieldsOf } from '../fields.ts'
+import { listOf } from '../platform/payload.ts'
 import type { DiscordOption } from './channel.ts'
 import { customIdOf, requireText, selectOf, tooMany } from './component.ts'
 import { limits } from './limits.ts'
-import { listIn } from './payload.ts'
 import { invalidForm, tooLong } from './refusal.ts'
 
 /** A dialog that is open for a person. */
@@ -36,7 +36,7 @@ export type DiscordField = {
  * Validates and returns the dialog that an answer opens. https://discord.com/developers/docs/components/reference#label
  */
 export function modalOf(given: Fields): DiscordModal {
-  const components = listIn(given, 'components')
+  const components = listOf(given.components)
   if (components.length === 0) throw invalidForm('data.components', 'BASE_TYPE_REQUIRED', 'This field is required')
   if (components.length > limits.fields) throw tooMany('data.components', limits.fields)
   const fields: DiscordField[] = []

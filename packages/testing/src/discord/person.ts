@@ -1,6 +1,6 @@
 import { TestingError } from '../error.ts'
 import type { Fields } from '../fields.ts'
-import { listed, shownPost } from '../platform/fake.ts'
+import { shownButton, shownPlace, shownPost } from '../platform/fake.ts'
 import type { Channel, DiscordComponent, DiscordUser, Post } from './channel.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { Gateway } from './gateway.ts'
@@ -63,10 +63,7 @@ interface PersonOptions {
 }
 
 export function channelOr(state: DiscordState, channelId: string): Channel {
-  const channel = state.channel(channelId)
-  if (!channel)
-    throw new TestingError('discord', `There is no channel ${channelId}: add it to startDiscord's channels.`)
-  return channel
+  return shownPlace('discord', 'channel', channelId, state.channel(channelId))
 }
 
 export function createPerson({ state, gateway, endpoint }: PersonOptions): DiscordPeople {
@@ -201,12 +198,11 @@ function postOr({ id, posts }: Channel, messageId: string): Post {
   return shownPost('discord', { id: messageId, place: `Channel ${id}`, posts })
 }
 
+/** The button with this label or custom id. */
 function buttonIn({ id, rows }: Post, wanted: string): Extract<DiscordComponent, { type: 'button' }> {
   const buttons = rows.flat().filter((each) => each.type === 'button')
-  const found = buttons.find(({ label }) => label === wanted) ?? buttons.find(({ customId }) => customId === wanted)
-  if (found) return found
-  const there = listed(buttons.map(({ label }) => `"${label}"`))
-  throw new TestingError('discord', `Message ${id} has no button "${wanted}"; it has ${there}.`)
+  const named = buttons.map((button) => ({ ...button, otherNames: [button.customId] }))
+  return shownButton('discord', { messageId: id, wanted }, named)
 }
 
 /** As Discord sends it: all fields, including empty ones. */

@@ -1,8 +1,8 @@
 import { type Fields, fieldsOf } from '../fields.ts'
+import { listOf, type NamedFile, numberIn, textIn } from '../platform/payload.ts'
 import type { Channel, DiscordEmbed } from './channel.ts'
 import { requireText, rowsOf, tooMany } from './component.ts'
 import { type DiscordBucket, limits } from './limits.ts'
-import { listIn, numberIn, type Payload, textIn } from './payload.ts'
 import { invalidForm, refusals, tooLong } from './refusal.ts'
 import { channelIn, type DiscordState, postIn, putPost } from './state.ts'
 import { botOf, channelOf, messageOf } from './wire.ts'
@@ -13,19 +13,20 @@ export type DiscordCallName = DiscordBucket | 'callback' | 'me' | 'channel' | 'm
 /** A parsed call. */
 export interface Call {
   readonly state: DiscordState
-  readonly payload: Payload
+  readonly fields: Fields
+  readonly files: readonly NamedFile[]
   readonly query: URLSearchParams
   readonly method: string
   readonly channelId: string
   readonly messageId: string
-  /** An emoji, or an interaction's token. */
-  readonly rest: string
+  /** The end of the path, if that is an emoji or an interaction's token. */
+  readonly emojiOrToken: string
 }
 
 interface Route {
   readonly name: DiscordCallName
   readonly method: string
-  /** Groups: `channel`, `message`, `rest`. */
+  /** Groups: `channel`, `message`, `last`. */
   readonly path: RegExp
   readonly bucket?: DiscordBucket
   /** The token is part of the path. */
@@ -51,14 +52,14 @@ const routes: readonly Route[] = [
     method,
     bucket: 'react' as const,
     run: react,
-    path: at(`${message}/reactions/(?<rest>[^/]+)/@me`),
+    path: at(`${message}/reactions/(?<last>[^/]+)/@me`),
   })),
   {
     name: 'callback',
     method: 'POST',
     isOpen: true,
     run: callback,
-    path: at('/interactions/\\d{17,19}/(?<rest>[^/]+)/callback'),
+    path: at('/interactions/\\d{17,19}/(?<last>[^/]+)/callback'),
   },
   {
     name: 'followUp',
@@ -66,25 +67,21 @@ const routes: readonly Route[] = [
     isOpen: true,
     bucket: 'followUp',
     run: followUp,
-    path: at('/webhooks/\\d{17,19}/(?<rest>[^/]+)'),
+    path: at('/webhooks/\\d{17,19}/(?<last>[^/]+)'),
   },
   { name: 'me', method: 'GET', path: at('/users/@me'), run: ({ state }) => botOf(state.me) },
 ]
 
-export interface Found {
-  readonly route: Route
-  readonly channelId: string
-  readonly messageId: string
-  readonly rest: string
-}
+/** A route, and what its path names. A name that the path doesn't have is empty. */
+export type RouteMatch = Pick<Call, 'channelId' | 'messageId' | 'emojiOrToken'> & { readonly route: Route }
 
-/** Undefined if no route matches. */
-export function routeOf(method: string, path: string): Found | undefined {
+/** Undefined if there is no such route. */
+export function matchRoute(method: string, path: string): RouteMatch | undefined {
   for (const route of routes) {
     const found = route.method === method ? route.path.exec(path) : null
     if (!found) continue
-    const { channel: channelId = '', message: messageId = '', rest = '' } = found.groups ?? {}
-    return { route, channelId, messageId, rest }
+    const { channel: channelId = '', message: messageId = '', last: emojiOrToken = '' } = found.groups ?? {}
+    return { route, channelId, messageId, emojiOrToken }
   }
   return undefined
 }
@@ -92,47 +89,47 @@ export function routeOf(method: string, path: string): Found | undefined {
 /** The flags that Discord keeps when a message is posted: no embeds, no sound. */
 const keptFlags = (1 << 2) | (1 << 12)
 
-function post({ state, payload, channelId }: Call): unknown {
+function post({ state, fields, files, channelId }: Call): unknown {
   const channel = channelIn(state, channelId)
-  const content = contentIn(payload)
-  const rows = rowsOf(listIn(payload.fields, 'components'))
-  const embeds = embedsOf(listIn(payload.fields, 'embeds'))
-  const nonce = nonceIn(payload)
-  if (content === '' && payload.files.length === 0 && embeds.length === 0) throw refusals.empty()
-  for (const [index, { bytes }] of payload.files.entries()) {
+  const content = contentIn(fields)
+  const rows = rowsOf(listOf(fields.components))
+  const embeds = embedsOf(listOf(fields.embeds))
+  const nonce = nonceIn(fields)
+  if (content === '' && files.length === 0 && embeds.length === 0) throw refusals.empty()
+  for (const [index, { bytes }] of files.entries()) {
     if (index >= limits.files) throw tooLong('attachments', limits.files)
     if (bytes.length > limits.file) throw invalidForm('files', 'FILE_TOO_LARGE', 'The file is too large.')
   }
-  const replyTo = repliedIn(payload, channel)
+  const replyTo = repliedIn(fields, channel)
   // https://discord.com/developers/docs/resources/message#create-message: returns the message with that nonce again.
-  const known = nonce !== undefined && payload.fields.enforce_nonce === true ? state.posted(nonce) : undefined
+  const known = nonce !== undefined && fields.enforce_nonce === true ? state.posted(nonce) : undefined
   if (known) return messageOf(known.post, known.channel, state.me)
   const put = putPost(state, channel, {
     from: 'bot',
     content,
     rows,
-    files: payload.files,
-    components: listIn(payload.fields, 'components'),
-    flags: (numberIn(payload, 'flags') ?? 0) & keptFlags,
+    files: files,
+    components: listOf(fields.components),
+    flags: (numberIn(fields, 'flags') ?? 0) & keptFlags,
     ...(embeds.length > 0 && { embeds }),
     ...(nonce !== undefined && { nonce }),
     ...(replyTo !== undefined && { replyTo }),
   })
-  channel.rung = [...channel.rung, ...rungBy(content, payload.fields.allowed_mentions)]
+  channel.rung = [...channel.rung, ...rungBy(content, fields.allowed_mentions)]
   channel.isArchived = false
   return messageOf(put, channel, state.me)
 }
 
 /** Keeps the fields that the call leaves out. Given components replace all existing ones. */
-function edit({ state, payload, channelId, messageId }: Call): unknown {
+function edit({ state, fields, channelId, messageId }: Call): unknown {
   const channel = channelIn(state, channelId)
   const post = postIn(channel, messageId)
   if (post.from !== 'bot') throw refusals.anotherAuthor()
   if (channel.isArchived) throw refusals.archived()
-  const content = payload.fields.content === undefined ? post.content : contentIn(payload)
-  const embeds = payload.fields.embeds === undefined ? post.embeds : embedsOf(listIn(payload.fields, 'embeds'))
+  const content = fields.content === undefined ? post.content : contentIn(fields)
+  const embeds = fields.embeds === undefined ? post.embeds : embedsOf(listOf(fields.embeds))
   if (content === '' && post.files.length === 0 && !embeds?.length) throw refusals.empty()
-  const components = payload.fields.components === undefined ? post.components : listIn(payload.fields, 'components')
+  const components = fields.components === undefined ? post.components : listOf(fields.components)
   const rows = rowsOf(components)
   const isOld = state.clock.now() - post.at > limits.editMs
   if (isOld && state.buckets.take(`late edits in ${channelId}`, limits.lateEdits).isEmpty) throw refusals.tooManyLate()
@@ -165,10 +162,10 @@ function typing({ state, channelId }: Call): undefined {
   state.changed(channel)
 }
 
-function react({ state, channelId, messageId, rest, method }: Call): undefined {
+function react({ state, channelId, messageId, emojiOrToken, method }: Call): undefined {
   const channel = channelIn(state, channelId)
   const post = postIn(channel, messageId)
-  const emoji = decodeURIComponent(rest)
+  const emoji = decodeURIComponent(emojiOrToken)
   if (!/^\p{Emoji_Presentation}$|^\p{Extended_Pictographic}\ufe0f?$/u.test(emoji)) throw refusals.unknownEmoji()
   const others = post.reactions.filter((each) => each.from !== 'bot' || each.emoji !== emoji)
   const own = method === 'PUT' ? [{ from: 'bot' as const, emoji }] : []
@@ -176,13 +173,13 @@ function react({ state, channelId, messageId, rest, method }: Call): undefined {
   state.changed(channel)
 }
 
-function contentIn(payload: Payload): string {
-  const content = (textIn(payload, 'content') ?? '').trim()
+function contentIn(fields: Fields): string {
+  const content = (textIn(fields, 'content') ?? '').trim()
   if (content.length > limits.content) throw tooLong('content', limits.content)
   return content
 }
 
-function nonceIn({ fields: { nonce } }: Payload): string | undefined {
+function nonceIn({ nonce }: Fields): string | undefined {
   if (nonce === undefined) return undefined
   const text = String(nonce)
   if (text.length > limits.nonce) throw tooLong('nonce', limits.nonce)
@@ -190,7 +187,7 @@ function nonceIn({ fields: { nonce } }: Payload): string | undefined {
 }
 
 /** Undefined if the reference is optional and its message doesn't exist. */
-function repliedIn({ fields }: Payload, channel: Channel): string | undefined {
+function repliedIn(fields: Fields, channel: Channel): string | undefined {
   if (fields.message_reference === undefined) return undefined
   const { message_id: id, fail_if_not_exists: mustExist } = fieldsOf(fields.message_reference)
   if (typeof id === 'string' && channel.posts.has(id)) return id
@@ -199,11 +196,11 @@ function repliedIn({ fields }: Payload, channel: Channel): string | undefined {
 }
 
 /** A thread has the id of its starter message, which is how Discord finds it. */
-function thread({ state, payload, channelId, messageId }: Call): unknown {
+function thread({ state, fields, channelId, messageId }: Call): unknown {
   const parent = channelIn(state, channelId)
   if (parent.kind !== 'text') throw refusals.wrongChannel()
   const { id } = postIn(parent, messageId)
-  const name = textIn(payload, 'name') ?? ''
+  const name = textIn(fields, 'name') ?? ''
   if (name === '' || name.length > limits.threadName)
     throw invalidForm('name', 'BASE_TYPE_BAD_LENGTH', 'Must be between 1 and 100 in length.')
   if (state.threadOf(id)) throw refusals.hasThread()
@@ -213,18 +210,18 @@ function thread({ state, payload, channelId, messageId }: Call): unknown {
 }
 
 /** The first answer to an interaction. https://discord.com/developers/docs/interactions/receiving-and-responding */
-function callback({ state, payload, rest }: Call): undefined {
-  const known = state.interactions.byToken(rest)
+function callback({ state, fields, emojiOrToken: token }: Call): undefined {
+  const known = state.interactions.byToken(token)
   if (!known) throw refusals.unknownInteraction()
-  known.answer(payload.fields)
+  known.answer(fields)
 }
 
 /** A further answer, as a message of the interaction's webhook. */
-function followUp({ state, payload, rest }: Call): unknown {
-  const known = state.interactions.byToken(rest)
+function followUp({ state, fields, emojiOrToken: token }: Call): unknown {
+  const known = state.interactions.byToken(token)
   if (!known) throw refusals.unknownWebhook()
-  if ((textIn(payload, 'content') ?? '').length > limits.content) throw tooLong('content', limits.content)
-  known.followUp(payload.fields)
+  if ((textIn(fields, 'content') ?? '').length > limits.content) throw tooLong('content', limits.content)
+  known.followUp(fields)
   return { id: state.nextId() }
 }
 
@@ -263,7 +260,7 @@ function embedsOf(embeds: readonly unknown[]): readonly DiscordEmbed[] {
 }
 
 function embedOf(source: Fields, path: string): DiscordEmbed {
-  const fields = listIn(source, 'fields').map((each, index) => {
+  const fields = listOf(source.fields).map((each, index) => {
     const field = fieldsOf(each)
     const at = `${path}.fields.${index}`
     const name = requireText(field, 'name', { path: at, most: limits.fieldName })
@@ -310,8 +307,8 @@ function rungBy(content: string, allowed: unknown): readonly string[] {
 function isAllowed(mark: string, id: string | undefined, allowed: unknown): boolean {
   if (allowed === undefined || allowed === null) return true
   const fields = fieldsOf(allowed)
-  const parse = listIn(fields, 'parse')
+  const parse = listOf(fields.parse)
   if (id === undefined) return parse.includes('everyone')
   const kind = mark.startsWith('<@&') ? 'roles' : 'users'
-  return parse.includes(kind) || listIn(fields, kind).includes(id)
+  return parse.includes(kind) || listOf(fields[kind]).includes(id)
 }

@@ -1,14 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { fieldsOf } from '../fields.ts'
 import type { WindowState } from '../platform/budget.ts'
+import type { CallLog } from '../platform/calls.ts'
 import type { AnswerFault } from '../platform/fault.ts'
-import { answerCall, type Handler, type HttpAnswer, sendAnswer } from '../platform/server.ts'
-import type { Timers } from '../platform/timers.ts'
-import type { DiscordFault, DiscordFaultPlan } from './fault.ts'
+import { filesIn, hasHalfPair, parseJson, readBody, readForm } from '../platform/payload.ts'
+import { type Handler, type HttpAnswer, sendAnswer } from '../platform/server.ts'
+import type { DiscordFault } from './fault.ts'
 import { limits } from './limits.ts'
-import { noPayload, readJson, readPayload } from './payload.ts'
 import { Refusal, refusals } from './refusal.ts'
-import { type Call, type DiscordCallName, type Found, routeOf } from './routes.ts'
+import { type Call, type DiscordCallName, matchRoute, type RouteMatch } from './routes.ts'
 import type { DiscordState } from './state.ts'
 
 /** A received call and its response. */
@@ -31,17 +31,6 @@ export interface DiscordCall {
   readonly fault?: DiscordFault['type']
 }
 
-interface RestOptions {
-  readonly state: DiscordState
-  readonly token: string
-  readonly plan: DiscordFaultPlan
-  /** Every call is added here, and replaced when it is answered. */
-  readonly calls: DiscordCall[]
-  readonly timers: Timers
-  /** Where the gateway is. */
-  readonly gatewayUrl: () => string
-}
-
 interface Answer extends HttpAnswer {
   readonly code?: number
 }
@@ -49,53 +38,54 @@ interface Answer extends HttpAnswer {
 const page = '<html><body><h1>502 Bad Gateway</h1></body></html>'
 
 /** Speaks Discord's REST API, under `/api/v10`. */
-export function createRest({ state, token, plan, calls, timers, gatewayUrl }: RestOptions): Handler {
+export function createRest(
+  state: DiscordState,
+  token: string,
+  gatewayUrl: () => string,
+  log: CallLog<DiscordCall, DiscordFault>,
+): Handler {
   return async (request, response) => {
     const { method = 'GET', url = '/' } = request
     const [before = '', query = ''] = url.split('?')
     const path = before.replace(/^\/api\/v10(?=\/)/, '')
-    const isKnown = request.headers.authorization === `Bot ${token}`
+    const isAuthorized = request.headers.authorization === `Bot ${token}`
     if (method === 'GET' && path === '/gateway/bot')
-      return sendAnswer(response, isKnown ? done(gatewayOf(gatewayUrl())) : refused(refusals.unauthorized()))
+      return sendAnswer(response, isAuthorized ? done(gatewayOf(gatewayUrl())) : refused(refusals.unauthorized()))
     if (path.startsWith('/attachments/')) return sendFile(path, response)
-    const own = ownRoute(method, path)
-    if (own) return sendAnswer(response, isKnown ? await own(request) : refused(refusals.unauthorized()))
-    const found = routeOf(method, path)
-    if (!found) return sendAnswer(response, refused(refusals.notFound()))
-    if (!found.route.isOpen && !isKnown) return sendAnswer(response, refused(refusals.unauthorized()))
-    await take(found, new URLSearchParams(query), request, response)
+    const answerApplication = applicationRoute(method, path)
+    if (answerApplication)
+      return sendAnswer(response, isAuthorized ? await answerApplication(request) : refused(refusals.unauthorized()))
+    const match = matchRoute(method, path)
+    if (!match) return sendAnswer(response, refused(refusals.notFound()))
+    if (!match.route.isOpen && !isAuthorized) return sendAnswer(response, refused(refusals.unauthorized()))
+    await answerRoute(match, new URLSearchParams(query), request, response)
   }
 
-  async function take(
-    found: Found,
+  async function answerRoute(
+    match: RouteMatch,
     query: URLSearchParams,
     request: IncomingMessage,
     response: ServerResponse,
   ): Promise<void> {
+    const { route, channelId } = match
     const { method = 'GET' } = request
-    const read = await readPayload(request).catch((error: unknown) => refused(error))
-    const payload = 'files' in read ? read : noPayload
-    const { channelId } = found
-    const { name } = found.route
-    const fault = plan.next(name, channelId)
+    const read = await readPayload(request).catch((error: Error) => error)
+    const { fields, files } = read instanceof Error ? { fields: {}, files: [] } : read
     const call: DiscordCall = {
       at: state.clock.now(),
-      name,
+      name: route.name,
       channelId,
-      body: payload.fields,
-      files: payload.files.map((file) => file.name),
-      ...(fault && { fault: fault.type }),
+      body: fields,
+      files: files.map((file) => file.name),
     }
-    const index = calls.push(call) - 1
-    await answerCall({
-      response,
-      timers,
-      fault,
-      run: () => ('files' in read ? runIn(found, { query, method, payload: read }) : read),
-      answerTo: (due) => answerTo(due, found),
-      log: ({ status, code }) => {
-        calls[index] = { ...call, status, ...(code !== undefined && { code }) }
+    await log.answer<Answer>(response, call, {
+      run: () => {
+        if (read instanceof Error) throw read
+        return runWithinBudget(match, { query, method, fields, files })
       },
+      refused,
+      answerTo: (fault) => answerTo(fault, match),
+      outcomeOf: ({ status, code }) => ({ status, ...(code !== undefined && { code }) }),
     })
   }
 
@@ -107,24 +97,25 @@ export function createRest({ state, token, plan, calls, timers, gatewayUrl }: Re
     response.end(file?.bytes)
   }
 
-  /** Calls about the bot itself, which are in no channel. */
-  function ownRoute(method: string, path: string): ((request: IncomingMessage) => Promise<Answer>) | undefined {
+  /** Answers a call about the bot itself, which is not logged. Undefined for any other call. */
+  function applicationRoute(method: string, path: string): ((request: IncomingMessage) => Promise<Answer>) | undefined {
     // https://discord.com/developers/docs/resources/user#get-current-user
     if (method === 'GET' && path === '/users/@me') return async () => done({ ...state.me, bot: true })
     // https://discord.com/developers/docs/resources/application#get-current-application
     if (method === 'GET' && path === '/applications/@me') return async () => done({ id: state.me.id })
     if (method !== 'PUT' || path !== `/applications/${state.me.id}/commands`) return undefined
     return async (request) => {
-      state.commands = commandsIn(await readJson(request))
+      state.commands = commandsIn(JSON.parse((await readBody(request)).toString('utf8')))
       return done([])
     }
   }
 
-  function answerTo(fault: AnswerFault<DiscordFault>, found: Found): Answer {
+  /** Freezes the window that a 429 is for. */
+  function answerTo(fault: AnswerFault<DiscordFault>, match: RouteMatch): Answer {
     switch (fault.type) {
       case 'rate-limited': {
         const { retryAfterS, scope = 'user' } = fault
-        const frozen = scope === 'global' ? 'global' : bucketName(found)
+        const frozen = scope === 'global' ? 'global' : bucketName(match)
         if (frozen) state.buckets.freeze(frozen, retryAfterS * 1000)
         return tooMany(retryAfterS * 1000, scope, scope === 'shared' ? 40062 : 0)
       }
@@ -139,20 +130,21 @@ export function createRest({ state, token, plan, calls, timers, gatewayUrl }: Re
     }
   }
 
-  function runIn(found: Found, given: Pick<Call, 'payload' | 'query' | 'method'>): Answer {
-    const { route, ...place } = found
+  /** Refuses the call if a window is empty. Else does it, and reports its bucket in the headers. */
+  function runWithinBudget(match: RouteMatch, received: Pick<Call, 'fields' | 'files' | 'query' | 'method'>): Answer {
+    const { route, ...place } = match
     const now = state.clock.now()
     const global = route.isOpen ? undefined : state.buckets.take('global', limits.global)
     if (global?.isEmpty) return tooMany(global.resetAfterMs, 'global')
     const allowance = route.bucket && state.allowances[route.bucket]
-    const bucket = allowance && state.buckets.take(bucketName(found) ?? '', allowance)
+    const bucket = allowance && state.buckets.take(bucketName(match) ?? '', allowance)
     if (bucket?.isEmpty) return withBucket(tooMany(bucket.resetAfterMs, 'user'), bucket, now)
-    const answer = answerOf(() => route.run({ state, ...given, ...place }))
+    const answer = doneOrRefused(() => route.run({ state, ...received, ...place }))
     return bucket ? withBucket(answer, bucket, now) : answer
   }
 }
 
-function answerOf(run: () => unknown): Answer {
+function doneOrRefused(run: () => unknown): Answer {
   try {
     return done(run())
   } catch (error) {
@@ -184,9 +176,9 @@ function tooMany(waitMs: number, scope: 'user' | 'global' | 'shared', code = 0):
   return { status: 429, body: JSON.stringify(body), headers, code }
 }
 
-/** One bucket per kind of call and channel. */
-function bucketName({ route, channelId, rest }: Found): string | undefined {
-  return route.bucket && `${route.bucket} ${channelId || rest}`
+/** One bucket per kind of call and channel, or interaction. Undefined for calls that only the global limit counts. */
+function bucketName({ route, channelId, emojiOrToken }: RouteMatch): string | undefined {
+  return route.bucket && `${route.bucket} ${channelId || emojiOrToken}`
 }
 
 /** The bucket headers of each response. https://discord.com/developers/docs/topics/rate-limits#header-format */
@@ -204,6 +196,7 @@ function withBucket(answer: Answer, { name, limit, remaining, resetAfterMs }: Wi
   return { ...answer, headers: { ...headers, ...answer.headers } }
 }
 
+/** https://docs.discord.com/developers/events/gateway#get-gateway-bot */
 function gatewayOf(url: string): unknown {
   const session_start_limit = { total: 1000, remaining: 999, reset_after: 0, max_concurrency: 1 }
   return { url, shards: 1, session_start_limit }
@@ -226,4 +219,16 @@ function commandsIn(value: unknown): readonly string[] {
 
 function invalidCommands(): Refusal {
   return new Refusal(400, 50035, 'Invalid Form Body')
+}
+
+/** The payload of a call: JSON, or a form with JSON and files. Throws a `Refusal`. */
+async function readPayload(request: IncomingMessage): Promise<Pick<Call, 'fields' | 'files'>> {
+  const body = await readBody(request)
+  const form = readForm(body, request)
+  const text = form ? String(form.payload_json ?? '') : body.toString('utf8')
+  const value = text === '' ? {} : parseJson(text)
+  if (value === undefined) throw new Refusal(400, 50109, 'The request body contains invalid JSON.')
+  // https://github.com/discord/discord-api-docs/issues/6561, about a custom_id.
+  if (hasHalfPair(value)) throw new Refusal(500, 0, '500: Internal Server Error')
+  return { fields: fieldsOf(value), files: filesIn(form ?? {}) }
 }

@@ -1,11 +1,11 @@
 import { realClock, type TestClock } from '../clock.ts'
 import type { Allowance } from '../platform/budget.ts'
+import { createCallLog } from '../platform/calls.ts'
 import { createObservers, type FakeHttpPlatform } from '../platform/fake.ts'
 import { createFakeServer } from '../platform/server.ts'
-import { createTimers } from '../platform/timers.ts'
 import type { FakeDiscordChannel } from './channel.ts'
 import { createEndpoint } from './endpoint.ts'
-import { createDiscordFaults, type DiscordFault } from './fault.ts'
+import { type DiscordFault, matchesDiscord } from './fault.ts'
 import { createGateway, type GatewayMood } from './gateway.ts'
 import { type DiscordBucket, limits } from './limits.ts'
 import { channelOr, createPerson, type DiscordPeople } from './person.ts'
@@ -87,13 +87,11 @@ export async function startDiscord(options: DiscordOptions): Promise<FakeDiscord
     nonceMs = limits.nonceMs,
     heartbeatMs = 41_250,
   } = options
-  const calls: DiscordCall[] = []
-  const timers = createTimers(clock)
-  const plan = createDiscordFaults(faults)
+  const log = createCallLog<DiscordCall, DiscordFault>(clock, faults, matchesDiscord)
   const { observe, changed } = createObservers<string>()
   const state = createState({ clock, channels, allowances, nonceMs, cdn: () => server.origin, onChange: changed })
   const gatewayUrl = (): string => `${server.origin.replace(/^http/, 'ws')}/gateway`
-  const server = createFakeServer('discord', createRest({ state, token, plan, calls, timers, gatewayUrl }))
+  const server = createFakeServer('discord', createRest(state, token, gatewayUrl, log))
   const gateway = createGateway({ server: server.server, token, me: state.me, url: gatewayUrl, heartbeatMs })
   const endpoint = createEndpoint(clock)
   await server.listen()
@@ -101,8 +99,8 @@ export async function startDiscord(options: DiscordOptions): Promise<FakeDiscord
     ...createPerson({ state, gateway, endpoint }),
     url: `${server.origin}/api`,
     token,
-    calls,
-    count: (name) => calls.filter((call) => call.name === name).length,
+    calls: log.calls,
+    count: (name) => log.calls.filter((call) => call.name === name).length,
     screen: (channelId) => screenOf(channelOr(state, channelId)),
     threads: (channelId) => state.threads(channelId).map(({ id, name }) => ({ id, name })),
     notifications: (channelId) => channelOr(state, channelId).loud,
@@ -111,8 +109,8 @@ export async function startDiscord(options: DiscordOptions): Promise<FakeDiscord
       return state.commands
     },
     typing: (channelId) => channelOr(state, channelId).typingUntil > clock.now(),
-    invalidCalls: () => calls.filter(({ status, code }) => isInvalid(status) && code !== 40062).length,
-    inject: plan.add,
+    invalidCalls: () => log.calls.filter(({ status, code }) => isInvalid(status) && code !== 40062).length,
+    inject: log.inject,
     observe,
     get connected() {
       return gateway.connected
@@ -130,7 +128,7 @@ export async function startDiscord(options: DiscordOptions): Promise<FakeDiscord
     close: () => {
       state.interactions.close()
       gateway.close()
-      timers.close()
+      log.close()
       return server.close()
     },
   }

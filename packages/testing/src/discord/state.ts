@@ -1,5 +1,6 @@
 import type { TestClock } from '../clock.ts'
 import { type Allowance, createWindowBudget, type WindowBudget } from '../platform/budget.ts'
+import { createPlaces } from '../platform/fake.ts'
 import { type Channel, createChannel, type FakeDiscordChannel, type Post } from './channel.ts'
 import { createInteractions, type Interactions } from './interaction.ts'
 import { buckets, type DiscordBucket } from './limits.ts'
@@ -49,12 +50,7 @@ export function createState({
   cdn,
   onChange,
 }: DiscordStateOptions): DiscordState {
-  const known = new Map(channels?.map((options) => [options.id, createChannel(options)]))
-  const add = (options: FakeDiscordChannel): Channel => {
-    const channel = createChannel(options)
-    known.set(options.id, channel)
-    return channel
-  }
+  const places = createPlaces<string, FakeDiscordChannel, Channel>(channels, createChannel)
   return {
     clock,
     me: { id: '700000000000000001', username: 'reply' },
@@ -63,13 +59,13 @@ export function createState({
     interactions: createInteractions(clock),
     cdn,
     commands: [],
-    channel: (id) => known.get(id) ?? (channels === undefined ? add({ id }) : undefined),
-    threadOf: (messageId) => known.get(messageId),
-    threads: (parentId) => [...known.values()].filter((channel) => channel.parentId === parentId),
-    add,
+    channel: places.get,
+    threadOf: (messageId) => places.all.get(messageId),
+    threads: (parentId) => [...places.all.values()].filter((channel) => channel.parentId === parentId),
+    add: places.add,
     nextId: createSnowflakes(clock),
     posted: (nonce) => {
-      for (const channel of known.values())
+      for (const channel of places.all.values())
         for (const post of channel.posts.values())
           if (post.nonce === nonce && clock.now() - post.at < nonceMs) return { post, channel }
       return undefined

@@ -10,13 +10,14 @@ export interface Allowance {
 
 /** Counts calls within any time span of an allowance's length. */
 export interface Budget {
-  /** Takes one call from each scope. If one of them is used up, takes none and returns the seconds to wait. */
-  spend(scopes: readonly Scope[]): number | undefined
-  /** Refuses all calls for this many seconds. */
-  freeze(name: string, seconds: number): void
+  /** Takes one call from each scope. If one of them is used up, takes none and throws `refusalOf(secondsToWait)`. */
+  spend(scopes: readonly Scope[], refusalOf: (waitS: number) => Error): void
+  /** Refuses all calls of this scope for this many seconds. */
+  freeze(scopeName: string, seconds: number): void
 }
 
-export interface Scope {
+/** The calls that share allowances, for example those to one chat. */
+interface Scope {
   readonly name: string
   readonly allowances: readonly Allowance[]
 }
@@ -36,17 +37,17 @@ const fresh: Account = { spent: [], frozenUntil: 0 }
 export function createBudget(clock: TestClock): Budget {
   const accounts = new Map<string, Account>()
   return {
-    spend: (scopes) => {
+    spend: (scopes, refusalOf) => {
       const now = clock.now()
-      const waits = scopes.map((scope) => waitOf(accounts.get(scope.name) ?? fresh, scope, now))
+      const waits = scopes.map((scope) => waitMsOf(accounts.get(scope.name) ?? fresh, scope, now))
       const longest = Math.max(0, ...waits)
       for (const [index, { name, allowances }] of scopes.entries()) {
         const account = accounts.get(name) ?? fresh
         const waitMs = waits[index] ?? 0
-        if (longest === 0) accounts.set(name, { ...account, spent: [...recent(account, allowances, now), now] })
+        if (longest === 0) accounts.set(name, { ...account, spent: [...countedCalls(account, allowances, now), now] })
         else if (waitMs > 0 && account.frozenUntil <= now) accounts.set(name, { ...account, frozenUntil: now + waitMs })
       }
-      return longest === 0 ? undefined : longest / 1000
+      if (longest > 0) throw refusalOf(longest / 1000)
     },
     freeze: (name, seconds) => {
       const account = accounts.get(name) ?? fresh
@@ -55,22 +56,23 @@ export function createBudget(clock: TestClock): Budget {
   }
 }
 
-/** In whole seconds, like `retry_after`. */
-function waitOf(account: Account, { allowances }: Scope, now: number): number {
+/** How long the scope's next call has to wait, in ms, rounded up to seconds like `retry_after`. 0 if it needn't wait. */
+function waitMsOf(account: Account, { allowances }: Scope, now: number): number {
   const waits = allowances.map(({ count, perMs }) => {
-    const counting = account.spent.filter((at) => at > now - perMs)
-    const oldest = counting.at(-count)
+    const counted = account.spent.filter((at) => at > now - perMs)
+    const oldest = counted.at(-count)
     return oldest === undefined ? 0 : oldest + perMs - now
   })
   return Math.ceil(Math.max(0, account.frozenUntil - now, ...waits) / 1000) * 1000
 }
 
-function recent(account: Account, allowances: readonly Allowance[], now: number): readonly number[] {
+/** The times of the calls that some allowance still counts. */
+function countedCalls(account: Account, allowances: readonly Allowance[], now: number): readonly number[] {
   const longest = Math.max(...allowances.map(({ perMs }) => perMs))
   return account.spent.filter((at) => at > now - longest)
 }
 
-/** The state of a window, which platforms report with each response. */
+/** A window after a call, as platforms report it with each response. */
 export interface WindowState {
   readonly name: string
   readonly limit: number
@@ -82,8 +84,9 @@ export interface WindowState {
 
 /** Counts calls in windows. Each begins with the first call after the previous one ended. */
 export interface WindowBudget {
+  /** Takes one call from a window, unless it is empty or frozen. */
   take(name: string, allowance: Allowance): WindowState
-  /** Refuses all calls for this long. */
+  /** Refuses all calls of this window for this long. */
   freeze(name: string, forMs: number): void
 }
 
@@ -95,14 +98,15 @@ interface Window {
 
 const freshWindow: Window = { until: 0, spent: 0, frozenUntil: 0 }
 
+/** Counts calls by the clock. */
 export function createWindowBudget(clock: TestClock): WindowBudget {
   const windows = new Map<string, Window>()
   return { take, freeze }
 
   function take(name: string, { count, perMs }: Allowance): WindowState {
     const now = clock.now()
-    const known = windows.get(name) ?? freshWindow
-    const window = known.until > now ? known : { ...known, until: now + perMs, spent: 0 }
+    const latest = windows.get(name) ?? freshWindow
+    const window = latest.until > now ? latest : { ...latest, until: now + perMs, spent: 0 }
     const frozenMs = Math.max(0, window.frozenUntil - now)
     const isEmpty = frozenMs > 0 || window.spent >= count
     const spent = isEmpty ? window.spent : window.spent + 1

@@ -24,11 +24,13 @@ export interface FakeHttpPlatform<Place, Call, Fault, Message, Kind = string>
 }
 
 interface Observers<Place> {
+  /** Returns a function that removes the observer. */
   observe(observer: (place: Place) => void): () => void
-  /** A person there now sees something else. */
+  /** Tells every observer that a person there now sees something else. */
   changed(place: Place): void
 }
 
+/** The observers of a fake, none at first. */
 export function createObservers<Place>(): Observers<Place> {
   const observers = new Set<(place: Place) => void>()
   return {
@@ -42,6 +44,18 @@ export function createObservers<Place>(): Observers<Place> {
   }
 }
 
+/** The chat or channel where a person acts. Throws a `TestingError` if it doesn't exist. */
+export function shownPlace<Place>(
+  platform: TestingFailure,
+  kind: string,
+  id: unknown,
+  place: Place | undefined,
+): Place {
+  if (place !== undefined) return place
+  const start = `start${platform.charAt(0).toUpperCase()}${platform.slice(1)}`
+  throw new TestingError(platform, `There is no ${kind} ${id}: add it to ${start}'s ${kind}s.`)
+}
+
 /** The message that a person acts on. Throws a `TestingError` that lists the ones on the screen. */
 export function shownPost<Id, Post>(
   platform: TestingFailure,
@@ -52,7 +66,54 @@ export function shownPost<Id, Post>(
   throw new TestingError(platform, `${place} shows no message ${id}. It shows ${listed(posts.keys())}.`)
 }
 
-/** Names for an error message. */
-export function listed(names: Iterable<unknown>): string {
+/** A button or an option below a message, by the label that a person sees. */
+interface Labelled {
+  readonly label: string
+  /** The bot's own names for it, which a test may give instead of the label. */
+  readonly otherNames?: readonly (string | undefined)[]
+}
+
+/**
+ * The button that a person presses: the first one with this label, else the first one with this name. Throws a
+ * `TestingError` that lists the labels.
+ */
+export function shownButton<Button extends Labelled>(
+  platform: TestingFailure,
+  {
+    messageId,
+    wanted,
+    kind = 'button',
+  }: { readonly messageId: unknown; readonly wanted: string; readonly kind?: string },
+  buttons: readonly Button[],
+): Button {
+  const found =
+    buttons.find(({ label }) => label === wanted) ?? buttons.find(({ otherNames }) => otherNames?.includes(wanted))
+  if (found) return found
+  const labels = listed(buttons.map(({ label }) => `"${label}"`))
+  throw new TestingError(
+    platform,
+    `Message ${messageId} has no ${kind} "${wanted}" that reaches the bot. It has ${labels}.`,
+  )
+}
+
+function listed(names: Iterable<unknown>): string {
   return [...names].join(', ') || 'none'
+}
+
+/**
+ * The chats or channels of a fake. If a test names none, every accepted id exists as soon as something asks for it.
+ */
+export function createPlaces<Id, Options extends { readonly id: Id }, Place>(
+  given: readonly Options[] | undefined,
+  create: (options: Options | { readonly id: Id }) => Place,
+  accepts: (id: Id) => boolean = () => true,
+): { readonly all: ReadonlyMap<Id, Place>; get(id: Id): Place | undefined; add(options: Options): Place } {
+  const all = new Map<Id, Place>()
+  const add = (options: Options | { readonly id: Id }): Place => {
+    const place = create(options)
+    all.set(options.id, place)
+    return place
+  }
+  for (const options of given ?? []) add(options)
+  return { all, add, get: (id) => all.get(id) ?? (given === undefined && accepts(id) ? add({ id }) : undefined) }
 }

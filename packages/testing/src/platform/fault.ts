@@ -30,34 +30,37 @@ const connectionFaults: ReadonlySet<string> = new Set<ConnectionFault['type']>([
   'delay',
 ])
 
+/** Whether the platform itself answers a call with this fault. */
 export function isAnswerFault<Fault extends { readonly type: string }>(fault: Fault): fault is AnswerFault<Fault> {
   return !connectionFaults.has(fault.type)
 }
 
+/** Whether a fault breaks or delays the connection of a call. */
 export function isConnectionFault(fault: { readonly type: string }): fault is ConnectionFault {
   return connectionFaults.has(fault.type)
 }
 
-/** The remaining faults. `Call` identifies a call on that platform. */
-export interface FaultPlan<Fault, Call extends readonly unknown[]> {
+/** The faults of a fake, and how many calls each has counted. */
+export interface FaultPlan<Fault, Call> {
   add(fault: Fault): void
-  /** The fault for this call. Every matching fault counts the call, and the first one due applies. */
-  next(...call: Call): Fault | undefined
+  /** Counts the call for every matching fault, and returns the first one that is due, if any. */
+  next(call: Call): Fault | undefined
 }
 
-export function createFaultPlan<Fault extends FaultTimes, Call extends readonly unknown[]>(
+/** `matches` says whether a fault applies to a call. */
+export function createFaultPlan<Fault extends FaultTimes, Call>(
   faults: readonly Fault[],
-  matches: (fault: Fault, ...call: Call) => boolean,
+  matches: (fault: Fault, call: Call) => boolean,
 ): FaultPlan<Fault, Call> {
   const plan = faults.map((fault) => ({ fault, seen: 0 }))
   return {
     add: (fault) => {
       plan.push({ fault, seen: 0 })
     },
-    next: (...call) => {
+    next: (call) => {
       let due: Fault | undefined
       for (const entry of plan) {
-        if (!matches(entry.fault, ...call)) continue
+        if (!matches(entry.fault, call)) continue
         entry.seen += 1
         const { nth = 1, times = 1 } = entry.fault
         if (entry.seen >= nth && entry.seen < nth + times) due ??= entry.fault
@@ -67,7 +70,7 @@ export function createFaultPlan<Fault extends FaultTimes, Call extends readonly 
   }
 }
 
-/** Whether a fault's `method`, a name or a pattern, matches a call. */
+/** Whether the `method` of a fault, a name or a pattern, is a call's. */
 export function isMethod(wanted: string | RegExp, method: string): boolean {
   return typeof wanted === 'string' ? wanted === method : wanted.test(method)
 }

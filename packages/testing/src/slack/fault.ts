@@ -1,4 +1,5 @@
-import { type ConnectionFault, createFaultPlan, type FaultPlan, type FaultTimes, isMethod } from '../platform/fault.ts'
+import { type ConnectionFault, type FaultTimes, isMethod } from '../platform/fault.ts'
+import type { SlackCall } from './server.ts'
 
 /** A failure of a call. */
 export type SlackFault = ToCalls &
@@ -22,11 +23,8 @@ interface ToCalls extends FaultTimes {
   readonly channel?: string
 }
 
-export type SlackFaultPlan = FaultPlan<SlackFault, [method: string, channel: string | undefined]>
-
-export function createSlackFaults(faults: readonly SlackFault[]): SlackFaultPlan {
-  return createFaultPlan(faults, (fault, method, channel) => {
-    if (fault.channel !== undefined && fault.channel !== channel) return false
-    return fault.method === undefined ? method !== 'apps.connections.open' : isMethod(fault.method, method)
-  })
+/** Whether a fault applies to a call. */
+export function matchesSlack(fault: SlackFault, call: Pick<SlackCall, 'method' | 'channel'>): boolean {
+  if (fault.channel !== undefined && fault.channel !== call.channel) return false
+  return fault.method === undefined ? call.method !== 'apps.connections.open' : isMethod(fault.method, call.method)
 }

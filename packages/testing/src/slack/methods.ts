@@ -1,17 +1,17 @@
 import { type Fields, fieldsOf } from '../fields.ts'
-import { parseJson } from '../platform/body.ts'
+import { flagIn, jsonIn, textIn } from '../platform/payload.ts'
 import { type Shown, shownIn } from './blocks.ts'
 import type { Channel, Post } from './chat.ts'
 import { limits } from './limits.ts'
-import { isOn, listIn, type Payload, required, textIn } from './payload.ts'
+import { optionalList, requiredText } from './payload.ts'
 import { Refusal } from './refusal.ts'
 import { fileFields } from './shared-file.ts'
 import { channelIn, ownPost, putPost, replacePost, type SlackState } from './state.ts'
 import { begun, continued, isLive, type Stream, stopped } from './stream.ts'
 import { viewOf } from './view.ts'
 
-/** A method of the Web API. Throws a `Refusal`. */
-type Method = (state: SlackState, payload: Payload) => Result
+/** A method of the Web API. Returns the fields of its response besides `ok`. Throws a `Refusal`. */
+type Method = (state: SlackState, payload: Fields) => Fields
 
 /** The app as the author of a message. */
 const botID = 'B0BOT'
@@ -51,10 +51,7 @@ export function methodNamed(name: string): Method | undefined {
   return methods.get(name)
 }
 
-/** The fields of a response besides `ok`. */
-type Result = Fields
-
-function postMessage(state: SlackState, payload: Payload): Result {
+function postMessage(state: SlackState, payload: Fields): Fields {
   const channel = channelIn(state, payload)
   const threadTs = threadIn(channel, payload)
   const written = writtenIn(state, payload, limits.text)
@@ -63,16 +60,16 @@ function postMessage(state: SlackState, payload: Payload): Result {
   return { channel: channel.id, ts: post.ts, message: { ts: post.ts, thread_ts: threadTs } }
 }
 
-function postEphemeral(state: SlackState, payload: Payload): Result {
+function postEphemeral(state: SlackState, payload: Fields): Fields {
   const channel = channelIn(state, payload)
   const { shown } = writtenIn(state, payload, limits.text)
-  const user = required(payload, 'user')
+  const user = requiredText(payload, 'user')
   state.whispers.push({ user, channel: channel.id, threadTs: textIn(payload, 'thread_ts'), text: shown.text })
   state.changed(channel)
   return { message_ts: state.nextTs() }
 }
 
-function update(state: SlackState, payload: Payload): Result {
+function update(state: SlackState, payload: Fields): Fields {
   const channel = channelIn(state, payload)
   const post = ownPost(channel, payload)
   if (post.stream && isLive(post.stream, state.clock.now())) throw new Refusal('streaming_state_conflict')
@@ -83,7 +80,7 @@ function update(state: SlackState, payload: Payload): Result {
   return { channel: channel.id, ts: post.ts, text: written.fallback }
 }
 
-function remove(state: SlackState, payload: Payload): Result {
+function remove(state: SlackState, payload: Fields): Fields {
   const channel = channelIn(state, payload)
   const post = ownPost(channel, payload, 'cant_delete_message')
   channel.posts.delete(post.ts)
@@ -95,18 +92,16 @@ function remove(state: SlackState, payload: Payload): Result {
  * An event's type and its payload, both required. Undefined if absent.
  * https://docs.slack.dev/messaging/message-metadata
  */
-function metadataIn({ metadata }: Payload): object | undefined {
-  if (metadata === undefined || metadata === '') return undefined
-  const { event_type: type, event_payload: content } = fieldsOf(
-    typeof metadata === 'string' ? parseJson(metadata) : metadata,
-  )
+function metadataIn(payload: Fields): object | undefined {
+  if (payload.metadata === undefined || payload.metadata === '') return undefined
+  const { event_type: type, event_payload: content } = fieldsOf(jsonIn(payload, 'metadata'))
   const isValid = typeof type === 'string' && type !== '' && typeof content === 'object' && content !== null
   if (!isValid) throw new Refusal('invalid_metadata_format')
   return { event_type: type, event_payload: content }
 }
 
 /** A thread is named by its first message, which must exist. */
-function threadIn({ posts }: Channel, payload: Payload): string | undefined {
+function threadIn({ posts }: Channel, payload: Fields): string | undefined {
   const threadTs = textIn(payload, 'thread_ts')
   if (threadTs === undefined) return undefined
   const root = posts.get(threadTs)
@@ -120,15 +115,15 @@ interface Written {
   readonly blocks: readonly unknown[]
 }
 
-function writtenIn(state: SlackState, payload: Payload, most: number): Written {
+function writtenIn(state: SlackState, payload: Fields, most: number): Written {
   const fallback = textIn(payload, 'text') ?? ''
   const markdown = textIn(payload, 'markdown_text')
-  const blocks = listIn(payload, 'blocks', 'invalid_blocks_format') ?? []
+  const blocks = optionalList(payload, 'blocks', 'invalid_blocks_format') ?? []
   if (markdown !== undefined && (fallback !== '' || blocks.length > 0)) throw new Refusal('markdown_text_conflict')
   if (fallback.length > most) throw new Refusal('msg_too_long')
   if ((markdown?.length ?? 0) > limits.markdown) throw new Refusal('msg_too_long')
   if (fallback === '' && markdown === undefined && blocks.length === 0) throw new Refusal('no_text')
-  const linksNames = isOn(payload, 'link_names') || textIn(payload, 'parse') === 'full'
+  const linksNames = flagIn(payload, 'link_names') || textIn(payload, 'parse') === 'full'
   state.mentions.push(...mentionsInMrkdwn(fallback, linksNames), ...mentionsIn(markdown ?? '', linksNames))
   state.mentions.push(...mentionsInBlocks(blocks))
   if (blocks.length > 0) return { fallback, shown: shownIn(blocks), blocks }
@@ -141,10 +136,10 @@ function unescaped(text: string): string {
   return text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&')
 }
 
-function startStream(state: SlackState, payload: Payload): Result {
+function startStream(state: SlackState, payload: Fields): Fields {
   mustHave(state)
   const channel = channelIn(state, payload)
-  required(payload, 'thread_ts')
+  requiredText(payload, 'thread_ts')
   const threadTs = threadIn(channel, payload)
   if (!channel.isDirect) {
     if (textIn(payload, 'recipient_user_id') === undefined) throw new Refusal('missing_recipient_user_id')
@@ -157,18 +152,18 @@ function startStream(state: SlackState, payload: Payload): Result {
   return { channel: channel.id, ts: post.ts }
 }
 
-function appendStream(state: SlackState, payload: Payload): Result {
+function appendStream(state: SlackState, payload: Fields): Fields {
   const { channel, post, stream } = streamIn(state, payload)
   const next = continued(stream, payload, state.clock.now())
   replacePost(state, channel, { ...post, ...lookOf(state, next), stream: next })
   return { channel: channel.id, ts: post.ts }
 }
 
-function stopStream(state: SlackState, payload: Payload): Result {
+function stopStream(state: SlackState, payload: Fields): Fields {
   const { channel, post, stream } = streamIn(state, payload)
   const session = stateIn(textIn(payload, 'session_status') ?? 'active')
   const next = stopped(stream, payload, state.clock.now())
-  const blocks = listIn(payload, 'blocks', 'invalid_blocks') ?? []
+  const blocks = optionalList(payload, 'blocks', 'invalid_blocks') ?? []
   const { shown, fallback } = lookOf(state, next)
   const rows = blocks.length > 0 ? shownIn(blocks).rows : []
   replacePost(state, channel, { ...post, fallback, shown: { ...shown, rows }, blocks, stream: next })
@@ -176,7 +171,7 @@ function stopStream(state: SlackState, payload: Payload): Result {
   return { channel: channel.id, ts: post.ts }
 }
 
-function streamIn(state: SlackState, payload: Payload) {
+function streamIn(state: SlackState, payload: Fields) {
   mustHave(state)
   const channel: Channel = channelIn(state, payload)
   const post = ownPost(channel, payload, 'message_not_owned_by_app')
@@ -198,10 +193,10 @@ function lookOf(
   return { shown: { text, mode: 'markdown', rows: [] }, fallback: text }
 }
 
-function setStatus(state: SlackState, payload: Payload): Result {
+function setStatus(state: SlackState, payload: Fields): Fields {
   if (!state.features.statuses) throw new Refusal('unknown_method')
   const channel = channelIn(state, payload, 'channel_id')
-  const threadTs = required(payload, 'thread_ts')
+  const threadTs = requiredText(payload, 'thread_ts')
   if (!channel.posts.has(threadTs)) throw new Refusal('thread_not_found')
   const status = textIn(payload, 'status') ?? ''
   state.mentions.push(...mentionsIn(status))
@@ -219,35 +214,33 @@ function stateIn(status: string): string {
   throw new Refusal('invalid_status')
 }
 
-function setSession(state: SlackState, payload: Payload): Result {
+function setSession(state: SlackState, payload: Fields): Fields {
   if (!state.features.sessions) throw new Refusal('not_authorized')
   const channel = channelIn(state, payload, 'channel_id')
-  channel.sessions.set(required(payload, 'thread_ts'), stateIn(required(payload, 'status')))
+  channel.sessions.set(requiredText(payload, 'thread_ts'), stateIn(requiredText(payload, 'status')))
   state.changed(channel)
   return {}
 }
 
-function openView(state: SlackState, payload: Payload): Result {
-  const trigger = required(payload, 'trigger_id')
+function openView(state: SlackState, payload: Fields): Fields {
+  const trigger = requiredText(payload, 'trigger_id')
   const known = state.triggers.get(trigger)
   if (!known) throw new Refusal('invalid_trigger_id')
   state.triggers.delete(trigger)
   if (known.until < state.clock.now()) throw new Refusal('expired_trigger_id')
-  const { view: given } = payload
-  const source = typeof given === 'string' ? parseJson(given) : given
-  const view = viewOf(source, { id: state.nextId('V'), user: known.user })
+  const view = viewOf(jsonIn(payload, 'view'), { id: state.nextId('V'), user: known.user })
   state.views.set(view.user, view)
   return { view: { id: view.id } }
 }
 
-function addReaction(state: SlackState, payload: Payload): Result {
+function addReaction(state: SlackState, payload: Fields): Fields {
   return react(state, payload, (before, name) => {
     if (before.includes(name)) throw new Refusal('already_reacted')
     return [...before, name]
   })
 }
 
-function removeReaction(state: SlackState, payload: Payload): Result {
+function removeReaction(state: SlackState, payload: Fields): Fields {
   return react(state, payload, (before, name) => {
     if (!before.includes(name)) throw new Refusal('no_reaction')
     return before.filter((one) => one !== name)
@@ -256,27 +249,27 @@ function removeReaction(state: SlackState, payload: Payload): Result {
 
 function react(
   state: SlackState,
-  payload: Payload,
+  payload: Fields,
   change: (before: readonly string[], name: string) => readonly string[],
-): Result {
+): Fields {
   const channel = channelIn(state, payload)
-  const post = channel.posts.get(required(payload, 'timestamp'))
+  const post = channel.posts.get(requiredText(payload, 'timestamp'))
   if (!post) throw new Refusal('message_not_found')
-  replacePost(state, channel, { ...post, reactions: change(post.reactions, required(payload, 'name')) })
+  replacePost(state, channel, { ...post, reactions: change(post.reactions, requiredText(payload, 'name')) })
   return {}
 }
 
-function getUploadUrl(state: SlackState, payload: Payload): Result {
-  const name = required(payload, 'filename')
-  const length = Number(required(payload, 'length'))
+function getUploadUrl(state: SlackState, payload: Fields): Fields {
+  const name = requiredText(payload, 'filename')
+  const length = Number(requiredText(payload, 'length'))
   if (!(length > 0)) throw new Refusal('invalid_arguments', '[ERROR] length must be greater than 0')
   const id = state.nextId('F')
   state.uploads.set(id, { name, length })
   return { file_id: id, upload_url: `${state.addressOf()}/upload/${id}` }
 }
 
-function completeUpload(state: SlackState, payload: Payload): Result {
-  const given = listIn(payload, 'files', 'invalid_arguments') ?? []
+function completeUpload(state: SlackState, payload: Fields): Fields {
+  const given = optionalList(payload, 'files', 'invalid_arguments') ?? []
   const channel = channelIn(state, payload, 'channel_id')
   const threadTs = threadIn(channel, payload)
   const text = textIn(payload, 'initial_comment') ?? ''
@@ -295,8 +288,8 @@ function completeUpload(state: SlackState, payload: Payload): Result {
 }
 
 /** Includes where the file was shared. */
-function fileInfo(state: SlackState, payload: Payload): Result {
-  const id = required(payload, 'file')
+function fileInfo(state: SlackState, payload: Fields): Fields {
+  const id = requiredText(payload, 'file')
   const file = state.files.get(id)
   if (!file) throw new Refusal('file_not_found')
   const channel = textIn(payload, 'channel')
@@ -306,16 +299,16 @@ function fileInfo(state: SlackState, payload: Payload): Result {
 }
 
 /** Newest first, without answers in threads. https://docs.slack.dev/reference/methods/conversations.history */
-function history(state: SlackState, payload: Payload): Result {
+function history(state: SlackState, payload: Fields): Fields {
   const channel = readable(state, payload)
   const posts = [...channel.posts.values()].filter(({ ts, threadTs }) => threadTs === undefined || threadTs === ts)
   return pageOf(posts.toReversed(), state, payload)
 }
 
 /** A thread with its first message, oldest first. https://docs.slack.dev/reference/methods/conversations.replies */
-function replies(state: SlackState, payload: Payload): Result {
+function replies(state: SlackState, payload: Fields): Fields {
   const channel = readable(state, payload)
-  const root = required(payload, 'ts')
+  const root = requiredText(payload, 'ts')
   if (!channel.posts.has(root)) throw new Refusal('thread_not_found')
   return pageOf(
     [...channel.posts.values()].filter(({ ts, threadTs }) => ts === root || threadTs === root),
@@ -324,7 +317,7 @@ function replies(state: SlackState, payload: Payload): Result {
   )
 }
 
-function readable(state: SlackState, payload: Payload): Channel {
+function readable(state: SlackState, payload: Fields): Channel {
   if (!state.features.history) throw new Refusal('missing_scope')
   return channelIn(state, payload)
 }
@@ -333,17 +326,17 @@ function readable(state: SlackState, payload: Payload): Channel {
  * `streaming_state` is in `ConversationsRepliesResponse` and `ConversationsHistoryResponse` of `@slack/web-api`, and
  * its values are in `events/message.d.ts` of `@slack/types`. The value for a stream that Slack closed is undocumented.
  */
-function streamingIn({ stream }: Post, now: number): Result {
+function streamingIn({ stream }: Post, now: number): Fields {
   if (!stream) return {}
   if (isLive(stream, now)) return { streaming_state: 'in_progress' }
   return { streaming_state: stream.end === undefined ? 'errored' : 'completed' }
 }
 
-function pageOf(posts: readonly Post[], { bot, clock }: SlackState, payload: Payload): Result {
+function pageOf(posts: readonly Post[], { bot, clock }: SlackState, payload: Fields): Fields {
   const oldest = Number(textIn(payload, 'oldest') ?? 0)
   const limit = Number(payload.limit ?? 100)
   const found = posts.filter(({ ts }) => Number(ts) > oldest)
-  const withMetadata = isOn(payload, 'include_all_metadata')
+  const withMetadata = flagIn(payload, 'include_all_metadata')
   const messages = found.slice(0, limit).map((post) => ({
     type: 'message',
     ts: post.ts,

@@ -1,6 +1,6 @@
 import { TestingError } from '../error.ts'
 import type { Fields } from '../fields.ts'
-import { listed, shownPost } from '../platform/fake.ts'
+import { shownButton, shownPlace, shownPost } from '../platform/fake.ts'
 import type { SlackControl } from './blocks.ts'
 import type { Channel, Post, SlackPerson } from './chat.ts'
 import { limits } from './limits.ts'
@@ -52,9 +52,7 @@ export interface SlackPeople {
 const defaultPerson: SlackPerson = { id: 'U1', name: 'Ada' }
 
 export function channelNamed(state: SlackState, id: string): Channel {
-  const channel = state.channel(id)
-  if (!channel) throw new TestingError('slack', `There is no channel ${id}: add it to startSlack's channels.`)
-  return channel
+  return shownPlace('slack', 'channel', id, state.channel(id))
 }
 
 function postIn({ id, posts }: Channel, ts: string): Post {
@@ -65,14 +63,14 @@ export function createPeople(state: SlackState): SlackPeople {
   return {
     say,
     press: (id, ts, label, { from = defaultPerson } = {}) => {
-      const control = controlIn(id, ts, (one) => one.type === 'button' && one.label === label, `button "${label}"`)
-      return act({ id, ts, from, control, value: control.value })
+      const buttons = controlsIn(id, ts).filter(({ type }) => type === 'button')
+      const control = shownButton('slack', { messageId: ts, wanted: label }, buttons)
+      return useControl({ id, ts, from, control, value: control.value })
     },
     choose: (id, ts, option, { from = defaultPerson } = {}) => {
-      const has = (one: SlackControl): boolean => one.options.some(({ label }) => label === option)
-      const control = controlIn(id, ts, has, `option "${option}"`)
-      const { value = '' } = control.options.find(({ label }) => label === option) ?? {}
-      return act({ id, ts, from, control, value })
+      const all = controlsIn(id, ts).flatMap((control) => control.options.map((each) => ({ ...each, control })))
+      const { control, value } = shownButton('slack', { messageId: ts, wanted: option, kind: 'option' }, all)
+      return useControl({ id, ts, from, control, value })
     },
     command: async (id, name, text = '', { from = defaultPerson } = {}) => {
       const trigger = triggerFor(from)
@@ -112,14 +110,15 @@ export function createPeople(state: SlackState): SlackPeople {
     return state.delivery.send('events_api', eventBody(state, event))
   }
 
-  async function act(acting: {
+  /** Resolves with whether the app acknowledged it in time. */
+  async function useControl(use: {
     readonly id: string
     readonly ts: string
     readonly from: SlackPerson
     readonly control: SlackControl
     readonly value: string
   }): Promise<boolean> {
-    const { id, ts, from, control, value } = acting
+    const { id, ts, from, control, value } = use
     const channel = channelNamed(state, id)
     const trigger = triggerFor(from)
     return await state.delivery.send(
@@ -174,12 +173,8 @@ export function createPeople(state: SlackState): SlackPeople {
     })
   }
 
-  function controlIn(id: string, ts: string, fits: (control: SlackControl) => boolean, wanted: string): SlackControl {
-    const all = postIn(channelNamed(state, id), ts).shown.rows.flat()
-    const found = all.find(fits)
-    if (found) return found
-    const there = listed(all.map(({ label }) => `"${label}"`))
-    throw new TestingError('slack', `Message ${ts} has no ${wanted}. It has ${there}.`)
+  function controlsIn(id: string, ts: string): readonly SlackControl[] {
+    return postIn(channelNamed(state, id), ts).shown.rows.flat()
   }
 
   /** https://docs.slack.dev/messaging/retrieving-messages: `parent_user_id` is the author of the thread's first message. */

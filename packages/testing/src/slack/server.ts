@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Fields, fieldsOf } from '../fields.ts'
+import type { CallLog } from '../platform/calls.ts'
 import type { AnswerFault } from '../platform/fault.ts'
-import { answerCall, type Handler, type HttpAnswer, sendAnswer } from '../platform/server.ts'
-import type { Timers } from '../platform/timers.ts'
-import type { SlackFault, SlackFaultPlan } from './fault.ts'
+import { filesIn, parseJson, readBody, readForm, textIn } from '../platform/payload.ts'
+import { type Handler, type HttpAnswer, sendAnswer } from '../platform/server.ts'
+import type { SlackFault } from './fault.ts'
 import { methodNamed } from './methods.ts'
-import { type Payload, readFileBytes, readPayload, textIn } from './payload.ts'
 import { Limited, Refusal } from './refusal.ts'
 import { fileAt } from './shared-file.ts'
 import { freeze, type SlackState, spend } from './state.ts'
@@ -27,19 +27,16 @@ export interface SlackCall {
   /** The fault that hit it. Absent if none did. */
   readonly fault?: SlackFault['type']
   /** Its fields as received: lists and objects as JSON. */
-  readonly payload: Payload
+  readonly payload: Readonly<Record<string, unknown>>
 }
 
-interface WebApiOptions {
+interface WebApi {
   readonly state: SlackState
   readonly token: string
   /** The app's token, for Socket Mode only. */
   readonly appToken: string
-  readonly plan: SlackFaultPlan
-  /** Every call is added here, and replaced when it is answered. */
-  readonly calls: SlackCall[]
-  readonly timers: Timers
-  /** Where an app connects. */
+  readonly log: CallLog<SlackCall, SlackFault>
+  /** Makes the URL of a new connection. */
   readonly openSocket: () => string
 }
 
@@ -50,46 +47,49 @@ interface Answer extends HttpAnswer {
 const page = '<html><head><title>Server Error | Slack</title></head><body><h1>Server Error</h1></body></html>'
 
 /** Speaks the Web API. */
-export function createWebApi(options: WebApiOptions): Handler {
-  const { state, token, appToken, plan, calls, timers, openSocket } = options
+export function createWebApi({ state, token, appToken, log, openSocket }: WebApi): Handler {
   return async (request, response) => {
     const path = (request.url ?? '/').split('?')[0] ?? '/'
     const [, file] = /^\/upload\/(\w+)$/.exec(path) ?? []
-    if (file !== undefined) return await takeFile(file, request, response)
+    if (file !== undefined) return await storeUpload(file, request, response)
     if (path.startsWith('/files-pri/')) return sendFile(path, request, response)
     const [, method] = /^\/api\/([\w.]+)$/.exec(path) ?? []
     if (method === undefined) return sendAnswer(response, { status: 404, body: page, type: 'text/html' })
-    await take(method, request, response)
+    await answerMethod(method, request, response)
   }
 
-  async function take(method: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const read = await readPayload(request).catch((error: unknown) => error)
-    const payload: Payload = read instanceof Error ? {} : fieldsOf(read)
+  async function answerMethod(method: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const read = await readPayload(request).catch((error: Error) => error)
+    const payload = read instanceof Error ? {} : read
     const channel = textIn(payload, 'channel') ?? textIn(payload, 'channel_id')
     const isOpening = method === 'apps.connections.open'
     if (request.headers.authorization !== `Bearer ${isOpening ? appToken : token}`)
       return sendAnswer(response, refused(new Refusal(request.headers.authorization ? 'invalid_auth' : 'not_authed')))
-    const fault = plan.next(method, channel)
-    const at = state.clock.now()
-    const call: SlackCall = { at, method, channel, ok: false, payload, ...(fault && { fault: fault.type }) }
-    const index = calls.push(call) - 1
-    await answerCall({
-      response,
-      timers,
-      fault,
-      run: () => (read instanceof Error ? refused(read) : done(method, payload)),
-      answerTo: (due) => answerTo(due, call),
-      log: ({ status, error }) => {
-        const ok = status === 200 && error === undefined
-        calls[index] = { ...call, status, ok, ...(error !== undefined && { error }) }
+    const call: SlackCall = { at: state.clock.now(), method, channel, ok: false, payload }
+    await log.answer<Answer>(response, call, {
+      run: () => {
+        if (read instanceof Error) throw read
+        if (isOpening) return answered({ url: openSocket() })
+        const run = methodNamed(method)
+        if (!run) throw new Refusal('unknown_method')
+        spend(state, method, channel)
+        return answered(run(state, payload))
       },
+      refused,
+      answerTo: (fault) => answerTo(fault, call),
+      outcomeOf: ({ status, error }) => ({
+        ok: status === 200 && error === undefined,
+        status,
+        ...(error !== undefined && { error }),
+      }),
     })
   }
 
+  /** Freezes the budget that a 429 is for. */
   function answerTo(fault: AnswerFault<SlackFault>, { method, channel }: SlackCall): Answer {
     switch (fault.type) {
       case 'rate-limited':
-        freeze(state, method, { channel, seconds: fault.retryAfterS })
+        freeze(state, method, channel, fault.retryAfterS)
         return refused(new Limited(fault.retryAfterS))
       case 'error':
         return refused(new Refusal(fault.error))
@@ -102,18 +102,6 @@ export function createWebApi(options: WebApiOptions): Handler {
     }
   }
 
-  function done(method: string, payload: Payload): Answer {
-    try {
-      if (method === 'apps.connections.open') return answered({ url: openSocket() })
-      const run = methodNamed(method)
-      if (!run) throw new Refusal('unknown_method')
-      spend(state, method, textIn(payload, 'channel') ?? textIn(payload, 'channel_id'))
-      return answered(run(state, payload))
-    } catch (error) {
-      return refused(error)
-    }
-  }
-
   /** Without the token, Slack redirects to the log-in page. https://docs.slack.dev/messaging/working-with-files */
   function sendFile(path: string, request: IncomingMessage, response: ServerResponse): void {
     const file = fileAt(state, decodeURI(path))
@@ -123,14 +111,16 @@ export function createWebApi(options: WebApiOptions): Handler {
     response.end(response.statusCode === 200 ? file?.bytes : page)
   }
 
-  /** The bytes of an upload, sent to a secret URL. */
-  async function takeFile(id: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const bytes = await readFileBytes(request)
+  /** Takes the bytes of an upload, which are the body or a file in a form. Refuses them if their number is another. */
+  async function storeUpload(id: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await readBody(request)
+    const form = readForm(body, request)
+    const bytes = form === undefined ? new Uint8Array(body) : (filesIn(form)[0]?.bytes ?? new Uint8Array())
     const upload = state.uploads.get(id)
     const isWhole = upload !== undefined && upload.length === bytes.length
     if (isWhole) upload.bytes = bytes
-    const body = isWhole ? `OK - ${bytes.length}` : 'no'
-    sendAnswer(response, { status: isWhole ? 200 : 400, body, type: 'text/plain' })
+    const text = isWhole ? `OK - ${bytes.length}` : 'no'
+    sendAnswer(response, { status: isWhole ? 200 : 400, body: text, type: 'text/plain' })
   }
 }
 
@@ -152,4 +142,15 @@ function refused(error: unknown): Answer {
   const { message, details } = error
   const more = details.length > 0 ? { response_metadata: { messages: details } } : {}
   return { status: 200, error: message, body: JSON.stringify({ ok: false, error: message, ...more }) }
+}
+
+/** The fields of a JSON body or a form, in which lists and objects are JSON. Throws a `Refusal` for another type. */
+async function readPayload(request: IncomingMessage): Promise<Fields> {
+  const body = await readBody(request)
+  const form = readForm(body, request)
+  if (form) return form
+  if (/^application\/json/i.test(request.headers['content-type'] ?? ''))
+    return fieldsOf(parseJson(body.toString('utf8')))
+  if (body.length === 0) return {}
+  throw new Refusal('invalid_post_type')
 }

@@ -1,10 +1,10 @@
 import { realClock, type TestClock } from '../clock.ts'
+import { createCallLog } from '../platform/calls.ts'
 import { createObservers, type FakeHttpPlatform } from '../platform/fake.ts'
 import { createFakeServer } from '../platform/server.ts'
-import { createTimers } from '../platform/timers.ts'
 import type { FakeSlackChannelOptions, SlackWhisper } from './chat.ts'
 import { createDelivery, createRequests, createSockets } from './delivery.ts'
-import { createSlackFaults, type SlackFault } from './fault.ts'
+import { matchesSlack, type SlackFault } from './fault.ts'
 import { channelNamed, createPeople, type SlackPeople } from './person.ts'
 import { type SlackMessage, screenOf } from './screen.ts'
 import { createWebApi, type SlackCall } from './server.ts'
@@ -70,15 +70,13 @@ export interface FakeSlack extends SlackPeople, FakeHttpPlatform<string, SlackCa
 export async function startSlack(options: SlackOptions = {}): Promise<FakeSlack> {
   const { token = 'xoxb-fake', appToken = 'xapp-fake', signingSecret = 'signing-secret', channels, features } = options
   const { clock = realClock, faults = [] } = options
-  const calls: SlackCall[] = []
-  const timers = createTimers(clock)
-  const plan = createSlackFaults(faults)
+  const log = createCallLog<SlackCall, SlackFault>(clock, faults, matchesSlack)
   const { observe, changed } = createObservers<string>()
   const delivery = createDelivery(clock)
   const addressOf = (): string => server.origin
   const state = createState({ clock, channels, features, delivery, addressOf, onChange: changed })
   const openSocket = (): string => sockets.open()
-  const server = createFakeServer('slack', createWebApi({ state, token, appToken, plan, calls, timers, openSocket }))
+  const server = createFakeServer('slack', createWebApi({ state, token, appToken, log, openSocket }))
   const sockets = createSockets(server.server, addressOf)
   delivery.setReceiver(sockets.receiver)
   await server.listen()
@@ -87,11 +85,11 @@ export async function startSlack(options: SlackOptions = {}): Promise<FakeSlack>
     token,
     appToken,
     signingSecret,
-    calls,
+    calls: log.calls,
     bot: state.bot,
     team: state.team,
     url: `${server.origin}/api/`,
-    count: (method) => calls.filter((call) => call.method === method).length,
+    count: (method) => log.calls.filter((call) => call.method === method).length,
     screen: (channel, threadTs) => screenOf(channelNamed(state, channel), threadTs, clock.now()),
     whispers: state.whispers,
     mentions: state.mentions,
@@ -109,12 +107,12 @@ export async function startSlack(options: SlackOptions = {}): Promise<FakeSlack>
     },
     pushFrame: (text) => sockets.push(text),
     recycle: () => sockets.recycle(),
-    inject: plan.add,
+    inject: log.inject,
     observe,
     close: () => {
       delivery.close()
       sockets.close()
-      timers.close()
+      log.close()
       return server.close()
     },
   }

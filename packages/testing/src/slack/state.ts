@@ -1,5 +1,7 @@
 import type { TestClock } from '../clock.ts'
-import { type Allowance, type Budget, createBudget } from '../platform/budget.ts'
+import type { Fields } from '../fields.ts'
+import { type Budget, createBudget } from '../platform/budget.ts'
+import { createPlaces } from '../platform/fake.ts'
 import {
   type Channel,
   createChannel,
@@ -10,7 +12,7 @@ import {
 } from './chat.ts'
 import type { EventDelivery } from './delivery.ts'
 import { posts, tiers } from './limits.ts'
-import { type Payload, required } from './payload.ts'
+import { requiredText } from './payload.ts'
 import { Limited, Refusal } from './refusal.ts'
 import type { SlackView } from './view.ts'
 
@@ -70,7 +72,9 @@ export function createState({
   addressOf,
   onChange,
 }: SlackStateOptions): SlackState {
-  const known = new Map(channels?.map((options) => [options.id, createChannel(options)]))
+  const places = createPlaces<string, FakeSlackChannelOptions, Channel>(channels, createChannel, (id) =>
+    /^[CDG][A-Z0-9]+$/.test(id),
+  )
   let count = 0
   return {
     clock,
@@ -86,24 +90,21 @@ export function createState({
     whispers: [],
     mentions: [],
     delivery,
-    channel: (id) => {
-      if (channels === undefined && !known.has(id) && /^[CDG][A-Z0-9]+$/.test(id)) known.set(id, createChannel({ id }))
-      return known.get(id)
-    },
+    channel: places.get,
     // Unique even while the clock stands still.
     nextTs: () => `${Math.floor(clock.now() / 1000)}.${String(++count).padStart(6, '0')}`,
     nextId: (kind) => `${kind}${String(++count).padStart(8, '0')}`,
     changed: ({ id }) => onChange(id),
     sharesOf: (file) =>
-      [...known.values()].flatMap(({ id, posts }) =>
+      [...places.all.values()].flatMap(({ id, posts }) =>
         [...posts.values()].flatMap((post) => (post.file?.id === file ? [{ channel: id, ts: post.ts }] : [])),
       ),
   }
 }
 
 /** The target of a call. */
-export function channelIn(state: SlackState, payload: Payload, name = 'channel'): Channel {
-  const channel = state.channel(required(payload, name))
+export function channelIn(state: SlackState, payload: Fields, name = 'channel'): Channel {
+  const channel = state.channel(requiredText(payload, name))
   if (!channel) throw new Refusal('channel_not_found')
   if (channel.isForeign) throw new Refusal('not_in_channel')
   if (channel.isArchived) throw new Refusal('is_archived')
@@ -111,36 +112,29 @@ export function channelIn(state: SlackState, payload: Payload, name = 'channel')
 }
 
 /** The bot's own message that a call names. */
-export function ownPost({ posts }: Channel, payload: Payload, error = 'cant_update_message'): Post {
-  const post = posts.get(required(payload, 'ts'))
+export function ownPost({ posts }: Channel, payload: Fields, error = 'cant_update_message'): Post {
+  const post = posts.get(requiredText(payload, 'ts'))
   if (!post) throw new Refusal('message_not_found')
   if (post.from !== 'bot') throw new Refusal(error)
   return post
 }
 
-/** Posts use their channel's budget, everything else the method's. */
+/** Takes a call from its budget, if its method has a limit. Throws `Limited` if the budget is used up. */
 export function spend({ budget }: SlackState, method: string, channel: string | undefined): void {
-  const tier = tiers[method]
-  if (method === 'chat.postMessage') return pay(budget, scopeOf(method, channel), posts)
-  if (tier) pay(budget, scopeOf(method, channel), tier)
+  const allowance = method === 'chat.postMessage' ? posts : tiers[method]
+  if (!allowance) return
+  const scope = { name: scopeNameOf(method, channel), allowances: [allowance] }
+  budget.spend([scope], (waitS) => new Limited(waitS))
 }
 
-export function freeze({ budget }: SlackState, method: string, { channel, seconds }: FreezeOptions): void {
-  budget.freeze(scopeOf(method, channel), seconds)
+/** Refuses the calls that share this call's budget for this many seconds. */
+export function freeze({ budget }: SlackState, method: string, channel: string | undefined, seconds: number): void {
+  budget.freeze(scopeNameOf(method, channel), seconds)
 }
 
-interface FreezeOptions {
-  readonly channel: string | undefined
-  readonly seconds: number
-}
-
-function scopeOf(method: string, channel: string | undefined): string {
+/** Posts use their channel's budget, everything else the method's. */
+function scopeNameOf(method: string, channel: string | undefined): string {
   return method === 'chat.postMessage' ? `posts in ${channel ?? ''}` : method
-}
-
-function pay(budget: Budget, name: string, allowance: Allowance): void {
-  const waitS = budget.spend([{ name, allowances: [allowance] }])
-  if (waitS !== undefined) throw new Limited(waitS)
 }
 
 /** Adds a message to a channel. A message in a thread notifies its participants, a direct message its person. */

@@ -1,6 +1,7 @@
 import { type Fields, fieldsOf } from '../fields.ts'
+import { textIn } from '../platform/payload.ts'
 import { limits } from './limits.ts'
-import { listIn, type Payload, textIn } from './payload.ts'
+import { optionalList } from './payload.ts'
 import { Refusal } from './refusal.ts'
 
 /** Slack's own names. */
@@ -43,7 +44,7 @@ export function isLive({ end, startedAt }: Stream, now: number): boolean {
   return end === undefined && now < startedAt + limits.streamMs
 }
 
-export function begun(payload: Payload, now: number): Stream {
+export function begun(payload: Fields, now: number): Stream {
   const addition = additionIn(payload)
   const none: Stream = {
     mode: addition.mode ?? 'chunks',
@@ -56,14 +57,14 @@ export function begun(payload: Payload, now: number): Stream {
   return added(none, addition)
 }
 
-export function continued(stream: Stream, payload: Payload, now: number): Stream {
+export function continued(stream: Stream, payload: Fields, now: number): Stream {
   mustLive(stream, now)
   const addition = additionIn(payload)
   if (addition.mode === undefined) throw new Refusal('no_text')
   return added(stream, addition)
 }
 
-export function stopped(stream: Stream, payload: Payload, now: number): Stream {
+export function stopped(stream: Stream, payload: Fields, now: number): Stream {
   mustLive(stream, now)
   return { ...added(stream, additionIn(payload)), end: 'stopped' }
 }
@@ -95,9 +96,9 @@ function bytes(text: string): number {
   return Buffer.byteLength(text, 'utf8')
 }
 
-function additionIn(payload: Payload): Addition {
+function additionIn(payload: Fields): Addition {
   const markdown = textIn(payload, 'markdown_text')
-  const chunks = listIn(payload, 'chunks', 'invalid_chunks')
+  const chunks = optionalList(payload, 'chunks', 'invalid_chunks')
   if (markdown !== undefined && chunks) throw new Refusal('markdown_text_conflict')
   const none: Addition = { mode: undefined, text: '', tasks: [], plan: undefined }
   if (markdown !== undefined) return { ...none, mode: 'markdown_text', text: within(markdown) }

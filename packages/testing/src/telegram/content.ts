@@ -1,15 +1,15 @@
-import { fieldsOf } from '../fields.ts'
+import { type Fields, fieldsOf } from '../fields.ts'
+import { flagIn, listIn, numberIn, objectIn, textIn } from '../platform/payload.ts'
 import type { Content, TelegramButton, TelegramRows } from './chat.ts'
 import { type Formatted, type TelegramEntity, type TelegramMode, tidied } from './formatted.ts'
 import { parseHtml } from './html.ts'
 import { limits } from './limits.ts'
 import { parseMarkdown } from './markdown.ts'
-import { flagIn, listIn, numberOf, objectIn, type Payload, textIn } from './payload.ts'
 import { badRequest } from './refusal.ts'
 import { checkRich, elementsOf, loadedBy, readRich, searchedIn, textOfRich } from './rich.ts'
 
 /** The parsed text of a call. */
-export function textContent(payload: Payload): Content {
+export function textContent(payload: Fields): Content {
   const content = contentOf(payload, 'text', 'entities')
   if (content.text === '') throw badRequest('message text is empty')
   if (content.text.length > limits.text) throw badRequest('message is too long')
@@ -20,13 +20,13 @@ export function textContent(payload: Payload): Content {
 }
 
 /** A draft may be empty. The client then shows "Thinking…". */
-export function draftContent(payload: Payload): Content {
+export function draftContent(payload: Fields): Content {
   const content = contentOf(payload, 'text', 'entities')
   if (content.text.length > limits.text) throw badRequest('message is too long')
   return content
 }
 
-export function captionContent(payload: Payload): Content {
+export function captionContent(payload: Fields): Content {
   const content = contentOf(payload, 'caption', 'caption_entities')
   if (content.text.length > limits.caption) throw badRequest('message caption is too long')
   return content
@@ -41,7 +41,7 @@ function previewed({ text, entities }: Formatted): readonly string[] {
 }
 
 /** https://core.telegram.org/bots/api#inputrichmessage */
-export function richContent(payload: Payload): Content {
+export function richContent(payload: Fields): Content {
   const { markdown, html, blocks, skip_entity_detection: skipped } = objectIn(payload, 'rich_message') ?? {}
   const given = [markdown, html, blocks].filter((each) => each !== undefined)
   if (given.length > 1) throw badRequest('exactly one of the fields html, markdown, or blocks must be used')
@@ -74,7 +74,7 @@ function searchedText({ text, entities }: Formatted): string {
   return searched
 }
 
-function contentOf(payload: Payload, name: string, entitiesName: string): Content {
+function contentOf(payload: Fields, name: string, entitiesName: string): Content {
   const source = textIn(payload, name) ?? ''
   const mode = (textIn(payload, 'parse_mode') ?? '').toLowerCase()
   if (mode === 'html') return written(tidied(parseHtml(source)), source, 'HTML')
@@ -89,12 +89,13 @@ function written(formatted: Formatted, source: string, mode: TelegramMode): Cont
 }
 
 function entityOf(value: unknown): TelegramEntity {
-  const { type, offset, length, url, language, user } = fieldsOf(value)
-  const userId = type === 'text_mention' ? numberOf(fieldsOf(user).id) : undefined
+  const entity = fieldsOf(value)
+  const { type, url, language, user } = entity
+  const userId = type === 'text_mention' ? numberIn(fieldsOf(user), 'id') : undefined
   return {
     type: String(type),
-    offset: numberOf(offset) ?? -1,
-    length: numberOf(length) ?? -1,
+    offset: numberIn(entity, 'offset') ?? -1,
+    length: numberIn(entity, 'length') ?? -1,
     ...(typeof url === 'string' ? { url } : {}),
     ...(userId === undefined ? {} : { userId }),
     ...(typeof language === 'string' ? { language } : {}),
@@ -110,7 +111,7 @@ function checked(formatted: Formatted): Formatted {
 }
 
 /** The inline keyboard of a call. Empty if it has another markup or none. */
-export function rowsIn(payload: Payload): TelegramRows {
+export function rowsIn(payload: Fields): TelegramRows {
   const rows = objectIn(payload, 'reply_markup')?.inline_keyboard
   if (!Array.isArray(rows)) return []
   return rows.map((row: unknown) => (Array.isArray(row) ? row.map(buttonOf) : [])).filter((row) => row.length > 0)

@@ -1,4 +1,5 @@
-import { type ConnectionFault, createFaultPlan, type FaultPlan, type FaultTimes, isMethod } from '../platform/fault.ts'
+import { type ConnectionFault, type FaultTimes, isMethod } from '../platform/fault.ts'
+import type { TelegramCall } from './server.ts'
 
 /** A failure of a call. */
 export type TelegramFault = ToCalls &
@@ -23,11 +24,8 @@ interface ToCalls extends FaultTimes {
   readonly chatId?: number
 }
 
-export type TelegramFaultPlan = FaultPlan<TelegramFault, [method: string, chatId: number | undefined]>
-
-export function createTelegramFaults(faults: readonly TelegramFault[]): TelegramFaultPlan {
-  return createFaultPlan(faults, (fault, method, chatId) => {
-    if (fault.chatId !== undefined && fault.chatId !== chatId) return false
-    return fault.method === undefined ? method !== 'getUpdates' : isMethod(fault.method, method)
-  })
+/** Whether a fault applies to a call. */
+export function matchesTelegram(fault: TelegramFault, call: Pick<TelegramCall, 'method' | 'chatId'>): boolean {
+  if (fault.chatId !== undefined && fault.chatId !== call.chatId) return false
+  return fault.method === undefined ? call.method !== 'getUpdates' : isMethod(fault.method, call.method)
 }

@@ -1,7 +1,7 @@
 import type { Fields } from '../fields.ts'
+import { listIn, textIn } from '../platform/payload.ts'
 import type { StoredFile } from './chat.ts'
 import { limits } from './limits.ts'
-import { type Payload, textIn } from './payload.ts'
 import { badRequest } from './refusal.ts'
 import type { TelegramState } from './state.ts'
 
@@ -64,7 +64,7 @@ export function mediaFields({ kind, fileId, bytes, name, mime, isSizeHidden }: M
 }
 
 /** "For the moment, bots can download files of up to 20MB in size." https://core.telegram.org/bots/api#getfile */
-export function getFile({ files }: TelegramState, payload: Payload): unknown {
+export function getFile({ files }: TelegramState, payload: Fields): unknown {
   const fileId = textIn(payload, 'file_id') ?? ''
   const file = files.get(fileId)
   if (!file) throw badRequest('wrong file_id or the file is temporarily unavailable')
@@ -82,12 +82,11 @@ function pathOf({ fileId }: StoredFile): string {
 }
 
 /** https://core.telegram.org/bots/api#botcommand and https://core.telegram.org/bots/api#setmycommands */
-export function setMyCommands(state: TelegramState, payload: Payload): unknown {
-  const commands = payload.fields.commands
-  const list: unknown = typeof commands === 'string' ? JSON.parse(commands) : commands
-  if (!Array.isArray(list)) throw badRequest('expected an Array of BotCommand')
-  if (list.length > 100) throw badRequest('BOT_COMMANDS_TOO_MUCH')
-  state.commands = list.map((one: unknown) => commandOf(one))
+export function setMyCommands(state: TelegramState, payload: Fields): unknown {
+  const commands = listIn(payload, 'commands')
+  if (!commands) throw badRequest('expected an Array of BotCommand')
+  if (commands.length > 100) throw badRequest('BOT_COMMANDS_TOO_MUCH')
+  state.commands = commands.map(commandOf)
   return true
 }
 

@@ -1,15 +1,15 @@
-import { fieldsOf } from '../fields.ts'
+import { type Fields, fieldsOf } from '../fields.ts'
+import { flagIn, isFile, listIn, numberIn, objectIn, textIn } from '../platform/payload.ts'
 import type { Chat, Content, Post, StoredFile, TelegramRows } from './chat.ts'
 import { captionContent, draftContent, richContent, rowsIn, textContent } from './content.ts'
 import { getFile, setMyCommands } from './file.ts'
 import { limits, reactionEmoji } from './limits.ts'
-import { flagIn, listIn, numberIn, objectIn, type Payload, textIn } from './payload.ts'
 import { badRequest, Refusal } from './refusal.ts'
 import { putPost, repliedIn, spend, spendTyping, type Target, type TelegramState, targetOf } from './state.ts'
 import { chatOf, messageOf } from './wire.ts'
 
 /** Executes a method and returns its result. Throws a `Refusal`. */
-type Method = (state: TelegramState, payload: Payload, gone: AbortSignal) => unknown
+type Method = (state: TelegramState, payload: Fields, gone: AbortSignal) => unknown
 
 const methods: ReadonlyMap<string, Method> = new Map<string, Method>([
   ['getMe', ({ me }) => me],
@@ -42,28 +42,28 @@ export function methodNamed(name: string, { features }: TelegramState): Method |
   return methods.get(name)
 }
 
-function answerCallbackQuery({ presses }: TelegramState, payload: Payload): unknown {
+function answerCallbackQuery({ presses }: TelegramState, payload: Fields): unknown {
   const text = textIn(payload, 'text') ?? ''
   if (text.length > limits.callbackText) throw badRequest('MESSAGE_TOO_LONG')
   presses.answer(textIn(payload, 'callback_query_id') ?? '', text, flagIn(payload, 'show_alert'))
   return true
 }
 
-function sendMessage(state: TelegramState, payload: Payload): unknown {
+function sendMessage(state: TelegramState, payload: Fields): unknown {
   return send(state, payload, textContent(payload))
 }
 
-function sendRichMessage(state: TelegramState, payload: Payload): unknown {
+function sendRichMessage(state: TelegramState, payload: Fields): unknown {
   return send(state, payload, richContent(payload))
 }
 
-function sendDocument(state: TelegramState, payload: Payload): unknown {
+function sendDocument(state: TelegramState, payload: Fields): unknown {
   const document = fileIn(state, payload, { field: 'document', most: limits.document })
   return send(state, payload, captionContent(payload), { document })
 }
 
 /** https://core.telegram.org/bots/api#sendphoto */
-function sendPhoto(state: TelegramState, payload: Payload): unknown {
+function sendPhoto(state: TelegramState, payload: Fields): unknown {
   const photo = fileIn(state, payload, { field: 'photo', most: limits.photo })
   return send(state, payload, captionContent(payload), { photo })
 }
@@ -71,7 +71,7 @@ function sendPhoto(state: TelegramState, payload: Payload): unknown {
 /** The Bot API itself refuses unreadable or unknown input. Only calls passed on to Telegram use the budget. */
 function send(
   state: TelegramState,
-  payload: Payload,
+  payload: Fields,
   content: Content,
   file: Pick<Post, 'document' | 'photo'> = {},
 ): unknown {
@@ -100,13 +100,13 @@ function inTopicOf(target: Target, replyTo: number | undefined): Target {
 /** An upload, a known file's id, or an address, which Telegram itself would fetch. */
 function fileIn(
   { files }: TelegramState,
-  payload: Payload,
+  payload: Fields,
   { field, most }: { readonly field: 'document' | 'photo'; readonly most: number },
 ): StoredFile {
   const named = textIn(payload, field)
-  const upload = payload.files.get(named?.replace(/^attach:\/\//, '') ?? field)
-  const known = named === undefined ? undefined : files.get(named)
-  if (!upload) {
+  const upload = payload[named?.replace(/^attach:\/\//, '') ?? field]
+  if (!isFile(upload)) {
+    const known = named === undefined ? undefined : files.get(named)
     if (known) return known
     if (named && /^https?:\/\/\S+$/.test(named)) return { fileId: named, name: named, bytes: new Uint8Array() }
     throw badRequest(
@@ -120,15 +120,15 @@ function fileIn(
   return file
 }
 
-function sendMessageDraft(state: TelegramState, payload: Payload): unknown {
+function sendMessageDraft(state: TelegramState, payload: Fields): unknown {
   return draft(state, payload, draftContent(payload))
 }
 
-function sendRichMessageDraft(state: TelegramState, payload: Payload): unknown {
+function sendRichMessageDraft(state: TelegramState, payload: Fields): unknown {
   return draft(state, payload, richContent(payload))
 }
 
-function draft(state: TelegramState, payload: Payload, content: Content): unknown {
+function draft(state: TelegramState, payload: Fields, content: Content): unknown {
   const { chat, threadId } = targetOf(state, payload)
   const draftId = numberIn(payload, 'draft_id') ?? 0
   if (chat.type !== 'private') throw badRequest('TEXTDRAFT_PEER_INVALID')
@@ -146,7 +146,7 @@ function draft(state: TelegramState, payload: Payload, content: Content): unknow
   return true
 }
 
-function sendChatAction(state: TelegramState, payload: Payload): unknown {
+function sendChatAction(state: TelegramState, payload: Fields): unknown {
   const action = textIn(payload, 'action') ?? ''
   if (!/^(typing|upload_\w+|record_\w+|choose_sticker|find_location)$/.test(action))
     throw badRequest('wrong parameter action in request')
@@ -160,7 +160,7 @@ function sendChatAction(state: TelegramState, payload: Payload): unknown {
 const notModified =
   'message is not modified: specified new message content and reply markup are exactly the same as a current content and reply markup of the message'
 
-function editMessageText(state: TelegramState, payload: Payload): unknown {
+function editMessageText(state: TelegramState, payload: Fields): unknown {
   const isRich = state.features.richMessages && objectIn(payload, 'rich_message') !== undefined
   const content = isRich ? richContent(payload) : textContent(payload)
   return edit(state, payload, (post) => {
@@ -170,7 +170,7 @@ function editMessageText(state: TelegramState, payload: Payload): unknown {
 }
 
 /** Without a markup, the buttons are removed. */
-function editMessageReplyMarkup(state: TelegramState, payload: Payload): unknown {
+function editMessageReplyMarkup(state: TelegramState, payload: Fields): unknown {
   const rows = rowsIn(payload)
   return edit(state, payload, ({ content }) => ({ content, rows }))
 }
@@ -180,7 +180,7 @@ interface Change {
   readonly rows: TelegramRows
 }
 
-function edit(state: TelegramState, payload: Payload, change: (post: Post) => Change): unknown {
+function edit(state: TelegramState, payload: Fields, change: (post: Post) => Change): unknown {
   const { chat } = targetOf(state, payload)
   spend(state, chat)
   const post = postIn(chat, payload, 'edit')
@@ -198,7 +198,7 @@ function identityOf({ content: { text, entities, mode, rich }, rows }: Change): 
   return JSON.stringify([text, entities, mode === 'rich', rich, rows])
 }
 
-function deleteMessage(state: TelegramState, payload: Payload): unknown {
+function deleteMessage(state: TelegramState, payload: Fields): unknown {
   const { chat } = targetOf(state, payload)
   const post = postIn(chat, payload, 'delete')
   const isOld = state.clock.now() - post.at > limits.deleteMs
@@ -209,7 +209,7 @@ function deleteMessage(state: TelegramState, payload: Payload): unknown {
   return true
 }
 
-function setMessageReaction(state: TelegramState, payload: Payload): unknown {
+function setMessageReaction(state: TelegramState, payload: Fields): unknown {
   const { chat } = targetOf(state, payload)
   const emoji = (listIn(payload, 'reaction') ?? []).map((reaction) => String(fieldsOf(reaction).emoji))
   if (emoji.length > limits.reactions) throw badRequest('REACTIONS_TOO_MANY')
@@ -222,7 +222,7 @@ function setMessageReaction(state: TelegramState, payload: Payload): unknown {
   return true
 }
 
-function postIn(chat: Chat, payload: Payload, purpose: 'edit' | 'delete' | 'react'): Post {
+function postIn(chat: Chat, payload: Fields, purpose: 'edit' | 'delete' | 'react'): Post {
   const id = numberIn(payload, 'message_id')
   if (id === undefined) throw badRequest('message identifier is not specified')
   const post = chat.posts.get(id)
@@ -230,7 +230,7 @@ function postIn(chat: Chat, payload: Payload, purpose: 'edit' | 'delete' | 'reac
   return post
 }
 
-function getUpdates({ updates, webhook }: TelegramState, payload: Payload, gone: AbortSignal): Promise<unknown> {
+function getUpdates({ updates, webhook }: TelegramState, payload: Fields, gone: AbortSignal): Promise<unknown> {
   if (webhook.url !== '')
     throw new Refusal(
       409,
@@ -248,7 +248,7 @@ function getUpdates({ updates, webhook }: TelegramState, payload: Payload, gone:
 }
 
 /** Accepts any URL, because there is no HTTPS on loopback. */
-function setWebhook({ updates, webhook }: TelegramState, payload: Payload): unknown {
+function setWebhook({ updates, webhook }: TelegramState, payload: Fields): unknown {
   const url = textIn(payload, 'url') ?? ''
   const secret = textIn(payload, 'secret_token')
   if (secret !== undefined && !/^[\w-]{1,256}$/.test(secret))
@@ -261,7 +261,7 @@ function setWebhook({ updates, webhook }: TelegramState, payload: Payload): unkn
   return true
 }
 
-function deleteWebhook({ updates, webhook }: TelegramState, payload: Payload): unknown {
+function deleteWebhook({ updates, webhook }: TelegramState, payload: Fields): unknown {
   webhook.remove()
   if (flagIn(payload, 'drop_pending_updates')) updates.clear()
   return true
@@ -280,6 +280,6 @@ function getWebhookInfo({ updates, webhook }: TelegramState): unknown {
   }
 }
 
-function allowedIn(payload: Payload): readonly string[] | undefined {
+function allowedIn(payload: Fields): readonly string[] | undefined {
   return listIn(payload, 'allowed_updates')?.map(String)
 }

@@ -1,6 +1,6 @@
 import { TestingError } from '../error.ts'
-import { listed, shownPost } from '../platform/fake.ts'
-import type { Chat, Post, TelegramButton, TelegramPerson } from './chat.ts'
+import { shownButton, shownPlace, shownPost } from '../platform/fake.ts'
+import type { Chat, Post, TelegramPerson } from './chat.ts'
 import { mediaFor, type TelegramSentFile } from './file.ts'
 import type { TelegramEntity } from './formatted.ts'
 import type { TelegramPress } from './press.ts'
@@ -62,9 +62,7 @@ export interface TelegramPeople {
 }
 
 export function chatIn(state: TelegramState, chatId: number): Chat {
-  const chat = state.chat(chatId)
-  if (!chat) throw new TestingError('telegram', `There is no chat ${chatId}: add it to startTelegram's chats.`)
-  return chat
+  return shownPlace('telegram', 'chat', chatId, state.chat(chatId))
 }
 
 function postIn({ id, posts }: Chat, messageId: number): Post {
@@ -178,13 +176,9 @@ function fromIn({ id, type, title }: Chat, { from }: TelegramFrom): TelegramPers
   return from ?? (type === 'private' ? { id, name: title } : { id: 1000 })
 }
 
+/** The data of the button with this text or data. */
 function dataOf({ messageId, rows }: Post, wanted: string): string {
-  const buttons: readonly TelegramButton[] = rows.flat()
-  const found = buttons.find(({ text }) => text === wanted) ?? buttons.find(({ data }) => data === wanted)
-  if (found?.data !== undefined) return found.data
-  const there = listed(buttons.map(({ text }) => `"${text}"`))
-  throw new TestingError(
-    'telegram',
-    `Message ${messageId} has no button "${wanted}" that reaches the bot. It has ${there}.`,
-  )
+  const buttons = rows.flat().flatMap(({ text, data }) => (data === undefined ? [] : [{ label: text, data }]))
+  const named = buttons.map((button) => ({ ...button, otherNames: [button.data] }))
+  return shownButton('telegram', { messageId, wanted }, named).data
 }

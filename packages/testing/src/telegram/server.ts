@@ -1,14 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Fields } from '../fields.ts'
+import { type Fields, fieldsOf } from '../fields.ts'
+import type { CallLog } from '../platform/calls.ts'
 import type { AnswerFault } from '../platform/fault.ts'
-import { answerCall, type Handler, type HttpAnswer, sendAnswer } from '../platform/server.ts'
-import type { Timers } from '../platform/timers.ts'
+import { hasHalfPair, isFile, numberIn, parseJson, readBody, readForm } from '../platform/payload.ts'
+import { type Handler, type HttpAnswer, sendAnswer } from '../platform/server.ts'
 import type { StoredFile } from './chat.ts'
-import type { TelegramFault, TelegramFaultPlan } from './fault.ts'
+import type { TelegramFault } from './fault.ts'
 import { fileAt } from './file.ts'
 import { methodNamed } from './methods.ts'
-import { numberIn, type Payload, readPayload } from './payload.ts'
-import { Refusal, tooMany } from './refusal.ts'
+import { badRequest, Refusal, tooMany } from './refusal.ts'
 import { botScopeName, scopeName, type TelegramState, typingScopeName } from './state.ts'
 
 /** A call as the server saw it. */
@@ -39,15 +39,6 @@ export interface TelegramCall {
   readonly payload: Readonly<Record<string, unknown>>
 }
 
-interface BotApiOptions {
-  readonly state: TelegramState
-  readonly token: string
-  readonly plan: TelegramFaultPlan
-  /** Every call is added here, and replaced when it is answered. */
-  readonly calls: TelegramCall[]
-  readonly timers: Timers
-}
-
 interface Answer extends HttpAnswer {
   readonly description?: string
 }
@@ -56,50 +47,44 @@ const page =
   '<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body>\r\n<center><h1>502 Bad Gateway</h1></center>\r\n</body>\r\n</html>\r\n'
 
 /** Speaks the Bot API. */
-export function createBotApi({ state, token, plan, calls, timers }: BotApiOptions): Handler {
+export function createBotApi(state: TelegramState, token: string, log: CallLog<TelegramCall, TelegramFault>): Handler {
   return async (request, response, gone) => {
     const path = (request.url ?? '/').split('?')[0] ?? '/'
     const [, fileToken, filePath] = /^\/file\/bot([^/]+)\/(.+)$/.exec(path) ?? []
     if (filePath !== undefined) return sendFile(response, fileToken === token ? fileAt(state, filePath) : undefined)
-    const [, root = '', given, method] = /^(.*)\/bot([^/]+)\/(\w+)$/.exec(path) ?? []
+    const [, root = '', givenToken, method] = /^(.*)\/bot([^/]+)\/(\w+)$/.exec(path) ?? []
     if (method === undefined) return sendAnswer(response, refused(new Refusal(404, describe(404))))
-    if (given !== token) return sendAnswer(response, refused(new Refusal(401, describe(401))))
-    await take({ root, method }, request, response, gone)
-  }
-
-  async function take(
-    { root, method }: { readonly root: string; readonly method: string },
-    request: IncomingMessage,
-    response: ServerResponse,
-    gone: AbortSignal,
-  ): Promise<void> {
-    const read = await readPayload(request).catch((error: unknown) => error)
+    if (givenToken !== token) return sendAnswer(response, refused(new Refusal(401, describe(401))))
+    const read = await readPayload(request).catch((error: Error) => error)
     if (gone.aborted) return
-    const payload = isPayload(read) ? read : { fields: {}, files: new Map() }
+    const payload = read instanceof Error ? {} : read
     const chatId = numberIn(payload, 'chat_id')
-    const fault = plan.next(method, chatId)
     const call: TelegramCall = {
       at: state.clock.now(),
       ...(root !== '' && { root }),
       method,
       chatId,
       ok: false,
-      payload: loggedOf(payload),
-      ...(fault && { fault: fault.type }),
+      payload: withFileSizes(payload),
     }
-    const index = calls.push(call) - 1
-    await answerCall({
-      response,
-      timers,
-      fault,
-      run: async () => (isPayload(read) ? await done(method, read, gone) : refused(read)),
-      answerTo: (due) => answerTo(due, call),
-      log: ({ status, description }) => {
-        calls[index] = { ...call, ok: status === 200, status, ...(description !== undefined && { description }) }
+    await log.answer<Answer>(response, call, {
+      run: async () => {
+        if (read instanceof Error) throw read
+        const run = methodNamed(method, state)
+        if (!run) throw new Refusal(404, 'Not Found: method not found')
+        return { status: 200, body: JSON.stringify({ ok: true, result: await run(state, read, gone) }) }
       },
+      refused,
+      answerTo: (fault) => answerTo(fault, call),
+      outcomeOf: ({ status, description }) => ({
+        ok: status === 200,
+        status,
+        ...(description !== undefined && { description }),
+      }),
     })
   }
 
+  /** Freezes the budget that a 429 is for. */
   function answerTo(fault: AnswerFault<TelegramFault>, call: TelegramCall): Answer {
     switch (fault.type) {
       case 'rate-limited':
@@ -114,17 +99,7 @@ export function createBotApi({ state, token, plan, calls, timers }: BotApiOption
     }
   }
 
-  async function done(method: string, payload: Payload, gone: AbortSignal): Promise<Answer> {
-    try {
-      const run = methodNamed(method, state)
-      if (!run) throw new Refusal(404, 'Not Found: method not found')
-      const result = await run(state, payload, gone)
-      return { status: 200, body: JSON.stringify({ ok: true, result }) }
-    } catch (error) {
-      return refused(error)
-    }
-  }
-
+  /** As after a real 429: the chat of the call, else the bot if the call sends something. */
   function freeze({ method, chatId }: TelegramCall, seconds: number): void {
     if (method === 'sendChatAction' && chatId !== undefined) state.budget.freeze(typingScopeName(chatId), seconds)
     else if (chatId !== undefined) state.budget.freeze(scopeName(chatId), seconds)
@@ -151,13 +126,29 @@ function sendFile(response: ServerResponse, file: StoredFile | undefined): void 
   response.end(file.bytes)
 }
 
-function isPayload(read: unknown): read is Payload {
-  return typeof read === 'object' && read !== null && 'fields' in read && 'files' in read
+/** The fields of a JSON body or a form, and those of the query. Throws a `Refusal`. */
+async function readPayload(request: IncomingMessage): Promise<Fields> {
+  const body = await readBody(request)
+  const query = new URL(request.url ?? '/', 'http://loopback').searchParams
+  const payload = { ...Object.fromEntries(query), ...(readForm(body, request) ?? readJson(body.toString('utf8'))) }
+  if (hasHalfPair(payload)) throw badRequest('strings must be encoded in UTF-8')
+  return payload
 }
 
-function loggedOf({ fields, files }: Payload): Fields {
-  const sent = [...files].map(([name, { name: filename, bytes }]) => [name, { name: filename, bytes: bytes.length }])
-  return { ...fields, ...Object.fromEntries(sent) }
+function readJson(text: string): Fields {
+  if (text === '') return {}
+  const value = parseJson(text)
+  if (value === undefined) throw badRequest("can't parse JSON object")
+  return fieldsOf(value)
+}
+
+/** The payload with the size in place of each file's content. */
+function withFileSizes(payload: Fields): Fields {
+  const entries = Object.entries(payload).map(([name, value]) => [
+    name,
+    isFile(value) ? { name: value.name, bytes: value.bytes.length } : value,
+  ])
+  return Object.fromEntries(entries)
 }
 
 const usualDescriptions: Readonly<Record<number, string>> = {
@@ -172,6 +163,7 @@ const usualDescriptions: Readonly<Record<number, string>> = {
   504: 'Gateway Timeout',
 }
 
+/** The description that Telegram usually sends with an error code. */
 function describe(code: number): string {
   return usualDescriptions[code] ?? `Error ${code}`
 }

@@ -1,9 +1,9 @@
 import { realClock, type TestClock } from '../clock.ts'
+import { createCallLog } from '../platform/calls.ts'
 import { createObservers, type FakeHttpPlatform } from '../platform/fake.ts'
 import { createFakeServer } from '../platform/server.ts'
-import { createTimers } from '../platform/timers.ts'
 import type { TelegramChat } from './chat.ts'
-import { createTelegramFaults, type TelegramFault } from './fault.ts'
+import { matchesTelegram, type TelegramFault } from './fault.ts'
 import type { TelegramCommand } from './file.ts'
 import { chatIn, createPerson, type TelegramPeople } from './person.ts'
 import { screenOf, type TelegramMessage } from './screen.ts'
@@ -43,32 +43,30 @@ export interface FakeTelegram
 /** Starts a fake Telegram on loopback. You can start several. */
 export async function startTelegram(options: TelegramOptions): Promise<FakeTelegram> {
   const { token, clock = realClock, faults = [], chats, features } = options
-  const calls: TelegramCall[] = []
-  const timers = createTimers(clock)
-  const plan = createTelegramFaults(faults)
+  const log = createCallLog<TelegramCall, TelegramFault>(clock, faults, matchesTelegram)
   const { observe, changed } = createObservers<number>()
   const state = createState({ token, clock, chats, features, onChange: changed })
-  const server = createFakeServer('telegram', createBotApi({ state, token, plan, calls, timers }))
+  const server = createFakeServer('telegram', createBotApi(state, token, log))
   await server.listen()
   return {
     ...createPerson(state),
     url: server.origin,
     token,
-    calls,
-    count: (method) => calls.filter((call) => call.method === method).length,
+    calls: log.calls,
+    count: (method) => log.calls.filter((call) => call.method === method).length,
     screen: (chatId, threadId) => screenOf(chatIn(state, chatId), threadId, clock.now()),
     notifications: (chatId) => chatIn(state, chatId).loud,
     get commands() {
       return state.commands
     },
     typing: (chatId, threadId) => (chatIn(state, chatId).typingUntil.get(threadId) ?? 0) > clock.now(),
-    inject: plan.add,
+    inject: log.inject,
     observe,
     close: () => {
       state.updates.close()
       state.webhook.close()
       state.presses.close()
-      timers.close()
+      log.close()
       return server.close()
     },
   }

@@ -1,9 +1,11 @@
 import type { TestClock } from '../clock.ts'
-import { type Budget, createBudget, type Scope } from '../platform/budget.ts'
+import type { Fields } from '../fields.ts'
+import { type Budget, createBudget } from '../platform/budget.ts'
+import { createPlaces } from '../platform/fake.ts'
+import { numberIn, objectIn } from '../platform/payload.ts'
 import { type Chat, createChat, type Post, type StoredFile, type TelegramChat } from './chat.ts'
 import type { TelegramCommand } from './file.ts'
 import { limits } from './limits.ts'
-import { numberIn, objectIn, type Payload } from './payload.ts'
 import { createPresses, type Presses } from './press.ts'
 import { badRequest, Refusal, tooMany, upgraded } from './refusal.ts'
 import { createUpdates, createWebhook, type Updates, type Webhook } from './update.ts'
@@ -45,7 +47,7 @@ interface TelegramStateOptions {
 }
 
 export function createState({ token, clock, chats, features, onChange }: TelegramStateOptions): TelegramState {
-  const known = new Map(chats?.map((options) => [options.id, createChat(options)]))
+  const places = createPlaces<number, TelegramChat, Chat>(chats, createChat)
   const updates = createUpdates(clock)
   let messageId = 0
   return {
@@ -58,10 +60,7 @@ export function createState({ token, clock, chats, features, onChange }: Telegra
     webhook: createWebhook(clock, updates),
     files: new Map(),
     commands: [],
-    chat: (id) => {
-      if (chats === undefined && !known.has(id)) known.set(id, createChat({ id }))
-      return known.get(id)
-    },
+    chat: places.get,
     nextMessageId: () => {
       messageId += 1
       return messageId
@@ -76,9 +75,9 @@ export interface Target {
   readonly threadId: number | undefined
 }
 
-export function targetOf(state: TelegramState, payload: Payload): Target {
+export function targetOf(state: TelegramState, payload: Fields): Target {
   const id = numberIn(payload, 'chat_id')
-  if (id === undefined && payload.fields.chat_id === undefined) throw badRequest('chat_id is empty')
+  if (id === undefined && payload.chat_id === undefined) throw badRequest('chat_id is empty')
   const chat = id === undefined ? undefined : state.chat(id)
   if (!chat) throw badRequest('chat not found')
   if (chat.movedTo !== undefined) throw upgraded(chat.movedTo)
@@ -98,29 +97,23 @@ export const botScopeName = 'bot'
 /** Sends, edits and drafts use one budget of the chat and one of the bot. */
 export function spend({ budget }: TelegramState, chat: Chat): void {
   const allowances = chat.type === 'private' ? [limits.chat] : [limits.chat, limits.group]
-  pay(budget, [
+  const scopes = [
     { name: scopeName(chat.id), allowances },
     { name: botScopeName, allowances: [limits.bot] },
-  ])
+  ]
+  budget.spend(scopes, tooMany)
 }
 
 export function spendTyping({ budget }: TelegramState, chat: Chat): void {
-  pay(budget, [{ name: typingScopeName(chat.id), allowances: [limits.typing] }])
-}
-
-function pay(budget: Budget, scopes: readonly Scope[]): void {
-  const waitS = budget.spend(scopes)
-  if (waitS !== undefined) throw tooMany(waitS)
+  budget.spend([{ name: typingScopeName(chat.id), allowances: [limits.typing] }], tooMany)
 }
 
 /** The message that a call replies to. Undefined if the reference is optional and its message doesn't exist. */
-export function repliedIn(payload: Payload, chat: Chat): number | undefined {
+export function repliedIn(payload: Fields, chat: Chat): number | undefined {
   const parameters = objectIn(payload, 'reply_parameters')
-  const id =
-    numberIn({ ...payload, fields: parameters ?? {} }, 'message_id') ?? numberIn(payload, 'reply_to_message_id')
+  const id = numberIn(parameters ?? {}, 'message_id') ?? numberIn(payload, 'reply_to_message_id')
   if (id === undefined || chat.posts.has(id)) return id
-  const fields = parameters ?? payload.fields
-  if (fields.allow_sending_without_reply === true) return undefined
+  if ((parameters ?? payload).allow_sending_without_reply === true) return undefined
   throw badRequest('message to be replied not found')
 }
 

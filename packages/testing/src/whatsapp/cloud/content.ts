@@ -1,4 +1,5 @@
 import { type Fields, fieldsOf } from '../../fields.ts'
+import { listOf } from '../../platform/payload.ts'
 import { cloudLimits } from './limits.ts'
 import { invalid } from './refusal.ts'
 
@@ -132,5 +133,3 @@ function within(value: unknown, what: string, most: number): string {
 function distinct(values: readonly string[], what: string): void {
   if (new Set(values).size < values.length) throw invalid(`${what} is duplicated`)
 }
-
-const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])

@@ -1,4 +1,5 @@
-import { type ConnectionFault, createFaultPlan, type FaultPlan, type FaultTimes } from '../../platform/fault.ts'
+import type { ConnectionFault, FaultTimes } from '../../platform/fault.ts'
+import type { WhatsAppCall } from './server.ts'
 
 /** A failure of a call to the Cloud API. */
 export type CloudFault = ToCalls &
@@ -32,11 +33,8 @@ interface ToCalls extends FaultTimes {
   readonly to?: string
 }
 
-export type CloudFaultPlan = FaultPlan<CloudFault, [kind: CloudCallKind, to: string | undefined]>
-
-export function createCloudFaults(faults: readonly CloudFault[]): CloudFaultPlan {
-  return createFaultPlan(faults, (fault, kind, to) => {
-    if (fault.to !== undefined && fault.to !== to) return false
-    return fault.kind === undefined ? kind !== 'typing' && kind !== 'number' : fault.kind === kind
-  })
+/** Whether a fault applies to a call. */
+export function matchesCloud(fault: CloudFault, { kind, to }: Pick<WhatsAppCall, 'kind' | 'to'>): boolean {
+  if (fault.to !== undefined && fault.to !== to) return false
+  return fault.kind === undefined ? kind !== 'typing' && kind !== 'number' : fault.kind === kind
 }

@@ -1,6 +1,5 @@
-import { TestingError } from '../../error.ts'
 import type { Fields } from '../../fields.ts'
-import { shownPost } from '../../platform/fake.ts'
+import { shownButton, shownPost } from '../../platform/fake.ts'
 import type { CloudContent } from './content.ts'
 import type { CloudPost, CloudState } from './state.ts'
 
@@ -54,9 +53,8 @@ export function createCloudPerson(state: CloudState): WhatsAppPeople {
 
   function press(person: string, messageId: string, button: string, options: WhatsAppSay = {}): string {
     const { content } = found(person, messageId)
-    const pressed = content.buttons.find(({ label, description, data }) => [label, description, data].includes(button))
-    if (!pressed) throw new TestingError('whatsapp', `Message ${messageId} has no button "${button}".`)
-    const { label: title, data: id, description } = pressed
+    const named = content.buttons.map((each) => ({ ...each, otherNames: [each.description, each.data] }))
+    const { label: title, data: id, description } = shownButton('whatsapp', { messageId, wanted: button }, named)
     // https://developers.facebook.com/docs/whatsapp/cloud-api/webhooks/payload-examples: a template's quick reply.
     if (content.kind === 'template') {
       const sent = { type: 'button', button: { payload: id, text: title } }

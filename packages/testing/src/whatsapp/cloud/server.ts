@@ -1,11 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { TestClock } from '../../clock.ts'
 import { type Fields, fieldsOf } from '../../fields.ts'
-import { parseJson, readBody, readForm } from '../../platform/body.ts'
+import type { CallLog } from '../../platform/calls.ts'
 import type { AnswerFault } from '../../platform/fault.ts'
-import { answerCall, type Handler, type HttpAnswer, sendAnswer } from '../../platform/server.ts'
-import type { Timers } from '../../platform/timers.ts'
-import type { CloudCallKind, CloudFault, CloudFaultPlan } from './fault.ts'
+import { isFile, parseJson, readBody, readForm, textIn } from '../../platform/payload.ts'
+import { type Handler, type HttpAnswer, sendAnswer } from '../../platform/server.ts'
+import type { CloudCallKind, CloudFault } from './fault.ts'
 import { CloudRefusal } from './refusal.ts'
 import { type CloudState, refusal } from './state.ts'
 
@@ -24,19 +23,16 @@ export interface WhatsAppCall {
   /** The fault that hit it. Absent if none did. */
   readonly fault?: CloudFault['type']
   /** Its fields as received. */
-  readonly fields: Fields
+  readonly fields: Readonly<Record<string, unknown>>
 }
 
-interface CloudApiOptions {
+interface CloudApi {
   readonly state: CloudState
   readonly token: string
   readonly phoneNumberId: string
-  readonly plan: CloudFaultPlan
-  /** The time of the `Date` header. If undefined, responses have no such header. */
-  readonly clock: TestClock | undefined
-  /** Every call is added here, and replaced when it is answered. */
-  readonly calls: WhatsAppCall[]
-  readonly timers: Timers
+  readonly log: CallLog<WhatsAppCall, CloudFault>
+  /** Whether responses have a `Date` header. */
+  readonly hasDates: boolean
 }
 
 interface Answer extends HttpAnswer {
@@ -44,12 +40,14 @@ interface Answer extends HttpAnswer {
 }
 
 /** Speaks the Cloud API. */
-export function createCloudApi(options: CloudApiOptions): Handler {
-  const { state, token, phoneNumberId, plan, calls, clock, timers } = options
-  const numberRead: Call = { fields: {}, run: () => ({ id: phoneNumberId, display_phone_number: '+1 555-000-1111' }) }
+export function createCloudApi({ state, token, phoneNumberId, log, hasDates }: CloudApi): Handler {
+  const readNumber: CallToDo = {
+    fields: {},
+    run: () => ({ id: phoneNumberId, display_phone_number: '+1 555-000-1111' }),
+  }
   return async (request, response) => {
     // Node would use the computer's clock. https://www.rfc-editor.org/rfc/rfc9110#field.date
-    if (clock !== undefined) response.setHeader('date', new Date(clock.now()).toUTCString())
+    if (hasDates) response.setHeader('date', new Date(state.clock.now()).toUTCString())
     else response.sendDate = false
     const [, id, path] = /^\/v\d+\.\d+\/([^/]+)\/(messages|media)$/.exec(request.url ?? '') ?? []
     const body = await readBody(request)
@@ -58,22 +56,18 @@ export function createCloudApi(options: CloudApiOptions): Handler {
     if (request.method === 'GET' && !isNumber) return readFrom(request, response)
     const isPost = id === phoneNumberId && path !== undefined && request.method === 'POST'
     if (!isNumber && !isPost) return sendAnswer(response, refused(unknown))
-    const { fields, run } = isNumber ? numberRead : path === 'media' ? mediaIn(request, body) : messageIn(body)
+    const { fields, run } = isNumber ? readNumber : path === 'media' ? mediaIn(request, body) : messageIn(body)
     const kind = isNumber ? 'number' : path === 'media' ? 'media' : kindOf(fields)
-    const to =
-      typeof fields.to === 'string' ? fields.to : typeof fields.recipient === 'string' ? fields.recipient : undefined
-    const fault = plan.next(kind, to)
-    const call: WhatsAppCall = { at: state.clock.now(), kind, to, fields, ...(fault && { fault: fault.type }) }
-    const index = calls.push(call) - 1
-    await answerCall({
-      response,
-      timers,
-      fault,
-      run: () => done(() => run(fault?.type === 'undelivered' ? fault.code : undefined)),
+    const to = textIn(fields, 'to') ?? textIn(fields, 'recipient')
+    const call: WhatsAppCall = { at: state.clock.now(), kind, to, fields }
+    await log.answer<Answer>(response, call, {
+      run: (fault) => ({
+        status: 200,
+        body: JSON.stringify(run(fault?.type === 'undelivered' ? fault.code : undefined)),
+      }),
+      refused,
       answerTo,
-      log: ({ status, code }) => {
-        calls[index] = { ...call, status, ...(code !== undefined && { code }) }
-      },
+      outcomeOf: ({ status, code }) => ({ status, ...(code !== undefined && { code }) }),
     })
   }
 
@@ -98,14 +92,14 @@ export function createCloudApi(options: CloudApiOptions): Handler {
     return sendAnswer(response, { status: 200, body: JSON.stringify(place) })
   }
 
-  function messageIn(body: Buffer): Call {
+  function messageIn(body: Buffer): CallToDo {
     const fields = fieldsOf(parseJson(body.toString('utf8')))
     return { fields, run: (lost) => state.messages(fields, lost) }
   }
 
-  function mediaIn(request: IncomingMessage, body: Buffer): Call {
-    const form = readForm(body, request)
-    return { fields: form?.fields ?? {}, run: () => state.media(form?.fields.type ?? '', form?.files.get('file')) }
+  function mediaIn(request: IncomingMessage, body: Buffer): CallToDo {
+    const { file, ...fields } = readForm(body, request) ?? {}
+    return { fields, run: () => state.media(textIn(fields, 'type') ?? '', isFile(file) ? file : undefined) }
   }
 }
 
@@ -113,7 +107,8 @@ function pathOf({ url = '' }: IncomingMessage): string {
   return /^\/(?:v\d+\.\d+\/)?([^?]*)/.exec(url)?.[1] ?? ''
 }
 
-interface Call {
+/** A call whose body was read. */
+interface CallToDo {
   readonly fields: Fields
   /** `lost` is the error of a message that is accepted and then not delivered. */
   readonly run: (lost?: number) => unknown
@@ -144,14 +139,6 @@ function kindOf(fields: Fields): CloudCallKind {
   if (fields.status !== undefined) return 'typing'
   const kinds: readonly CloudCallKind[] = ['text', 'interactive', 'document', 'reaction']
   return kinds.find((kind) => kind === fields.type) ?? 'other'
-}
-
-function done(run: () => unknown): Answer {
-  try {
-    return { status: 200, body: JSON.stringify(run()) }
-  } catch (error) {
-    return refused(error)
-  }
 }
 
 /** Any error that isn't a refusal is a bug in the fake, and must fail the test. */

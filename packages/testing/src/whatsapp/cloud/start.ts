@@ -1,10 +1,10 @@
 import { realClock, type TestClock } from '../../clock.ts'
+import { createCallLog } from '../../platform/calls.ts'
 import { createObservers, type FakeHttpPlatform } from '../../platform/fake.ts'
 import { createFakeServer } from '../../platform/server.ts'
-import { createTimers } from '../../platform/timers.ts'
 import { readWhatsApp, type WhatsAppEntity } from '../formatted.ts'
 import type { CloudKind, WhatsAppButton } from './content.ts'
-import { type CloudFault, createCloudFaults } from './fault.ts'
+import { type CloudFault, matchesCloud } from './fault.ts'
 import { createHook, type WhatsAppWebhookCall } from './hook.ts'
 import { cloudLimits } from './limits.ts'
 import { createCloudPerson, type WhatsAppPeople } from './person.ts'
@@ -87,34 +87,31 @@ export interface FakeWhatsApp
 export async function startWhatsApp(options: WhatsAppOptions): Promise<FakeWhatsApp> {
   const { token, appSecret = 'a-fake-app-secret', phoneNumberId = '106540352242922', clock = realClock } = options
   const { faults = [], listBody = cloudLimits.listBody, closedWindow = 'report', dates = true } = options
-  const calls: WhatsAppCall[] = []
-  const timers = createTimers(clock)
-  const plan = createCloudFaults(faults)
+  const log = createCallLog<WhatsAppCall, CloudFault>(clock, faults, matchesCloud)
   const hook = createHook({ clock, appSecret, phoneNumberId })
   const { observe, changed } = createObservers<string>()
   const state = createState({ clock, hook, listBody, closedWindow, onChange: changed })
-  const api = createCloudApi({ state, token, phoneNumberId, plan, calls, timers, clock: dates ? clock : undefined })
-  const server = createFakeServer('whatsapp', api)
+  const server = createFakeServer('whatsapp', createCloudApi({ state, token, phoneNumberId, log, hasDates: dates }))
   await server.listen()
   return {
     ...createCloudPerson(state),
     token,
     appSecret,
     phoneNumberId,
-    calls,
+    calls: log.calls,
     webhookCalls: hook.calls,
     setWebhook: hook.set,
     sign: hook.sign,
     url: `${server.origin}/v23.0`,
-    count: (kind) => calls.filter((call) => call.kind === kind).length,
+    count: (kind) => log.calls.filter((call) => call.kind === kind).length,
     screen: (person) => [...state.chat(person).posts.values()].map(shown),
     notifications: (person) => state.chat(person).loud,
     typing: (person) => state.chat(person).typingUntil > clock.now(),
-    inject: plan.add,
+    inject: log.inject,
     observe,
     close: () => {
       hook.close()
-      timers.close()
+      log.close()
       return server.close()
     },
   }

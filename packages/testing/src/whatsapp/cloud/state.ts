@@ -1,6 +1,7 @@
 import type { TestClock } from '../../clock.ts'
 import { type Fields, fieldsOf } from '../../fields.ts'
 import { createBudget } from '../../platform/budget.ts'
+import type { NamedFile } from '../../platform/payload.ts'
 import { type CloudContent, contentOf } from './content.ts'
 import type { Hook } from './hook.ts'
 import { cloudLimits, documentTypes, imageTypes } from './limits.ts'
@@ -12,7 +13,7 @@ export interface CloudPost {
   readonly at: number
   readonly content: CloudContent
   readonly replyTo?: string
-  readonly file?: { readonly name: string; readonly bytes: Uint8Array }
+  readonly file?: NamedFile
   /** As posted: `biz_opaque_callback_data`. */
   readonly data?: string
   reaction?: string
@@ -37,9 +38,7 @@ interface CloudStateOptions {
 }
 
 /** A file that a person sent. */
-interface CloudInboxFile {
-  readonly name: string
-  readonly bytes: Uint8Array
+interface CloudInboxFile extends NamedFile {
   readonly mime: string
 }
 
@@ -53,14 +52,14 @@ export interface CloudState {
   nextId(): string
   /** `lost` is the error of a message that is accepted and then not delivered. */
   messages(fields: Fields, lost?: number): unknown
-  media(type: string, file: { readonly name: string; readonly bytes: Uint8Array } | undefined): unknown
+  media(type: string, file: NamedFile | undefined): unknown
   changed(person: string): void
 }
 
 export function createState(options: CloudStateOptions): CloudState {
   const { clock, hook, listBody, closedWindow, onChange: changed } = options
   const chats = new Map<string, CloudChat>()
-  const files = new Map<string, { readonly name: string; readonly bytes: Uint8Array }>()
+  const files = new Map<string, NamedFile>()
   const budget = createBudget(clock)
   const begunAt = clock.now()
   let ids = 0
@@ -127,8 +126,8 @@ export function createState(options: CloudStateOptions): CloudState {
   }
 
   function spend(person: string): void {
-    if (budget.spend([{ name: 'number', allowances: [cloudLimits.number] }]) !== undefined) throw refusal(130429)
-    if (budget.spend([{ name: `pair ${person}`, allowances: [cloudLimits.pair] }]) !== undefined) throw refusal(131056)
+    budget.spend([{ name: 'number', allowances: [cloudLimits.number] }], () => refusal(130429))
+    budget.spend([{ name: `pair ${person}`, allowances: [cloudLimits.pair] }], () => refusal(131056))
   }
 
   function read({ message_id: id, typing_indicator: typing }: Fields): unknown {
@@ -141,7 +140,7 @@ export function createState(options: CloudStateOptions): CloudState {
     return { success: true }
   }
 
-  function media(type: string, file: { readonly name: string; readonly bytes: Uint8Array } | undefined): unknown {
+  function media(type: string, file: NamedFile | undefined): unknown {
     if (!documentTypes.has(type) && !imageTypes.has(type))
       throw new CloudRefusal(131053, '(#131053) Media upload error', { details: `${type} is not taken` })
     if (!file || file.bytes.length === 0)

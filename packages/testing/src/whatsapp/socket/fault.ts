@@ -1,4 +1,5 @@
-import { createFaultPlan, type FaultPlan, type FaultTimes } from '../../platform/fault.ts'
+import type { FaultTimes } from '../../platform/fault.ts'
+import type { BaileysCall } from './socket.ts'
 
 /** A failure of a call to a socket. */
 export type SocketFault = FaultTimes & {
@@ -32,10 +33,7 @@ export type SocketFault = FaultTimes & {
 
 export type SocketCallKind = 'text' | 'edit' | 'delete' | 'react' | 'document' | 'typing' | 'read'
 
-export type SocketFaultPlan = FaultPlan<SocketFault, [kind: SocketCallKind]>
-
-export function createSocketFaults(faults: readonly SocketFault[]): SocketFaultPlan {
-  return createFaultPlan(faults, ({ kind: wanted }, kind) =>
-    wanted === undefined ? kind !== 'typing' && kind !== 'read' : wanted === kind,
-  )
+/** Whether a fault applies to a call. */
+export function matchesSocket(fault: SocketFault, { kind }: Pick<BaileysCall, 'kind'>): boolean {
+  return fault.kind === undefined ? kind !== 'typing' && kind !== 'read' : fault.kind === kind
 }

@@ -1,8 +1,9 @@
 import { type Fields, fieldsOf } from '../../fields.ts'
+import type { FaultPlan } from '../../platform/fault.ts'
 import type { SocketAccount } from './account.ts'
 import { socketLimits } from './account.ts'
 import { closed, SocketBoom } from './boom.ts'
-import type { SocketCallKind, SocketFault, SocketFaultPlan } from './fault.ts'
+import type { SocketCallKind, SocketFault } from './fault.ts'
 
 /** A call as received by the socket. */
 export interface BaileysCall {
@@ -91,7 +92,7 @@ export interface SocketHandle {
 interface SocketOptions {
   readonly account: SocketAccount
   readonly user: FakeSocket['user']
-  readonly plan: SocketFaultPlan
+  readonly plan: FaultPlan<SocketFault, Pick<BaileysCall, 'kind'>>
   readonly number: number
   readonly now: () => number
   /** The number of a LID, in the login's format. */
@@ -194,7 +195,7 @@ export function createSocket(options: SocketOptions): SocketHandle {
 
   /** Resolves with the server's later acknowledgement. */
   async function call(kind: SocketCallKind, jid: string, run: () => void): Promise<Acknowledged> {
-    const fault = plan.next(kind)
+    const fault = plan.next({ kind })
     const tried: BaileysCall = { at: now(), kind, jid, socket: number, ok: false, ...(fault && { fault: fault.type }) }
     const index = calls.push(tried) - 1
     const done = (): void => {

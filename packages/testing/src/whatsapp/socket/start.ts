@@ -1,9 +1,10 @@
 import { realClock, type TestClock } from '../../clock.ts'
 import { TestingError } from '../../error.ts'
 import { createObservers, type FakePlatform } from '../../platform/fake.ts'
+import { createFaultPlan } from '../../platform/fault.ts'
 import { readWhatsApp, type WhatsAppEntity } from '../formatted.ts'
 import { createAccount, type SocketPost } from './account.ts'
-import { createSocketFaults, type SocketFault } from './fault.ts'
+import { matchesSocket, type SocketFault } from './fault.ts'
 import { type BaileysCall, createSocket, type FakeSocket, type SocketHandle } from './socket.ts'
 
 /** The account, and the faults. */
@@ -83,7 +84,7 @@ export function createFakeBaileys(options: BaileysOptions = {}): FakeBaileys {
   const { clock = realClock, faults = [], aheadMs = 0, numbers = {}, admins = {} } = options
   const calls: BaileysCall[] = []
   const { observe, changed } = createObservers<string>()
-  const plan = createSocketFaults(faults)
+  const plan = createFaultPlan(faults, matchesSocket)
   const account = createAccount({ clock, aheadMs }, changed)
   let current: SocketHandle | undefined
   let missed: unknown[] = []

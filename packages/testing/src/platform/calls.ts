@@ -1,0 +1,112 @@
+import type { ServerResponse } from 'node:http'
+import type { TestClock } from '../clock.ts'
+import {
+  type AnswerFault,
+  type ConnectionFault,
+  createFaultPlan,
+  type FaultTimes,
+  isAnswerFault,
+  isConnectionFault,
+} from './fault.ts'
+import { type HttpAnswer, sendAnswer } from './server.ts'
+import { createTimers } from './timers.ts'
+
+type AnyFault = FaultTimes & { readonly type: string; readonly isTaken?: boolean }
+
+/** Does the calls to a fake server, with faults, and logs them. */
+export interface CallLog<Call, Fault> {
+  /** Every call so far, in order of arrival. A call gets its outcome when it is done. */
+  readonly calls: readonly Call[]
+  /** Adds a fault. */
+  inject(fault: Fault): void
+  /** Logs a call, does it and answers it, unless a fault prevents that. Resolves when no more will be sent. */
+  answer<Answer extends HttpAnswer>(
+    response: ServerResponse,
+    call: Call,
+    steps: CallSteps<Call, Fault, Answer>,
+  ): Promise<void>
+  /** Cancels delayed answers. */
+  close(): void
+}
+
+/** How a platform does a call. */
+interface CallSteps<Call, Fault, Answer> {
+  /** Does the call. May throw a refusal. */
+  run(fault: Fault | undefined): Answer | Promise<Answer>
+  /** The answer to a call that threw. */
+  refused(error: unknown): Answer
+  /** The platform's own answer for a fault. Undefined to do the call as usual. */
+  answerTo(fault: AnswerFault<Fault>): Answer | undefined
+  /** The server's answer for the log, even if the client gets another one or none. */
+  outcomeOf(answer: Answer): Partial<Call>
+}
+
+/** Without calls. `matches` says whether a fault applies to a call. */
+export function createCallLog<Call extends { readonly fault?: string }, Fault extends AnyFault>(
+  clock: TestClock,
+  faults: readonly Fault[],
+  matches: (fault: Fault, call: Call) => boolean,
+): CallLog<Call, Fault> {
+  const calls: Call[] = []
+  const plan = createFaultPlan(faults, matches)
+  const timers = createTimers(clock)
+  return { calls, inject: plan.add, answer, close: timers.close }
+
+  async function answer<Answer extends HttpAnswer>(
+    response: ServerResponse,
+    call: Call,
+    { run, refused, answerTo, outcomeOf }: CallSteps<Call, Fault, Answer>,
+  ): Promise<void> {
+    const fault = plan.next(call)
+    const logged: Call = { ...call, ...(fault && { fault: fault.type }) }
+    const index = calls.push(logged) - 1
+    if (fault === undefined) return sendAnswer(response, await done())
+    if (isConnectionFault(fault)) return await breakConnection(fault)
+    if (!isAnswerFault(fault)) return
+    const answered = answerTo(fault)
+    if (answered === undefined) return sendAnswer(response, await done())
+    if (fault.isTaken) await done()
+    else log(answered)
+    sendAnswer(response, answered)
+
+    async function done(): Promise<Answer> {
+      const result = await doneOrRefused()
+      log(result)
+      return result
+    }
+
+    async function doneOrRefused(): Promise<Answer> {
+      try {
+        return await run(fault)
+      } catch (error) {
+        return refused(error)
+      }
+    }
+
+    function log(result: Answer): void {
+      calls[index] = { ...logged, ...outcomeOf(result) }
+    }
+
+    async function breakConnection(broken: ConnectionFault): Promise<void> {
+      switch (broken.type) {
+        case 'refuse':
+          response.socket?.destroy()
+          return
+        case 'accept-then-drop':
+          await done()
+          response.socket?.destroy()
+          return
+        case 'stall':
+          return
+        case 'accept-then-stall':
+          await done()
+          return
+        case 'delay':
+          await timers.wait(broken.delayMs)
+          return sendAnswer(response, await done())
+        default:
+          return broken satisfies never
+      }
+    }
+  }
+}

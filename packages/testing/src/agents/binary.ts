@@ -10,8 +10,8 @@ import { TestingError } from '../error.ts'
  */
 export type AgentName = 'claude' | 'claude-acp' | 'codex' | 'codex-acp' | 'gemini' | 'node'
 
-/** The versions that the tests run. */
-const agentVersions: Readonly<Record<AgentName, string>> = {
+/** The versions that the tests run and the recordings come from. */
+export const agentVersions: Readonly<Record<AgentName, string>> = {
   claude: '2.1.197',
   'claude-acp': '0.101.0',
   codex: '0.169.0',
@@ -22,36 +22,35 @@ const agentVersions: Readonly<Record<AgentName, string>> = {
 
 const nodePlatform = process.platform === 'win32' ? 'win' : process.platform
 
-/** The package, and its program in it. Claude Code's and Codex's are binaries of the platform. */
-const homes: Readonly<Record<AgentName, { readonly what: string; readonly path: string }>> = {
+/** Each agent's npm package, and the path of its program below `node_modules`. Claude Code is a binary of the platform. */
+const packages: Readonly<Record<AgentName, { readonly name: string; readonly program: string }>> = {
   claude: {
-    what: `@anthropic-ai/claude-code-${process.platform}-${process.arch}@${agentVersions.claude}`,
-    path: `@anthropic-ai/claude-code-${process.platform}-${process.arch}/claude`,
+    name: `@anthropic-ai/claude-code-${process.platform}-${process.arch}`,
+    program: `@anthropic-ai/claude-code-${process.platform}-${process.arch}/claude`,
   },
   'claude-acp': {
-    what: `@agentclientprotocol/claude-agent-acp@${agentVersions['claude-acp']}`,
-    path: '@agentclientprotocol/claude-agent-acp/dist/index.js',
+    name: '@agentclientprotocol/claude-agent-acp',
+    program: '@agentclientprotocol/claude-agent-acp/dist/index.js',
   },
-  'codex-acp': {
-    what: `@agentclientprotocol/codex-acp@${agentVersions['codex-acp']}`,
-    path: '@agentclientprotocol/codex-acp/dist/index.js',
-  },
-  codex: { what: `@openai/codex@${agentVersions.codex}`, path: '@openai/codex/bin/codex.js' },
-  gemini: { what: `@google/gemini-cli@${agentVersions.gemini}`, path: '@google/gemini-cli/bundle/gemini.js' },
+  'codex-acp': { name: '@agentclientprotocol/codex-acp', program: '@agentclientprotocol/codex-acp/dist/index.js' },
+  codex: { name: '@openai/codex', program: '@openai/codex/bin/codex.js' },
+  gemini: { name: '@google/gemini-cli', program: '@google/gemini-cli/bundle/gemini.js' },
   node: {
-    what: `node-${nodePlatform}-${process.arch}@${agentVersions.node}`,
-    path: `node-${nodePlatform}-${process.arch}/bin/${process.platform === 'win32' ? 'node.exe' : 'node'}`,
+    name: `node-${nodePlatform}-${process.arch}`,
+    program: `node-${nodePlatform}-${process.arch}/bin/${process.platform === 'win32' ? 'node.exe' : 'node'}`,
   },
 }
 
 /**
  * Returns the path of an agent's program. Downloads it into the cache with npm if it is missing there. The cache is
- * `agents`, beside the folder of OpenCode's binaries. Rejects with type `install`.
+ * `agents`, beside the folder of OpenCode's binaries. Default version: the one in `agentVersions`. Rejects with type
+ * `install`.
  */
-export const agentBinary = async (name: AgentName): Promise<string> => {
-  const { what, path } = homes[name]
-  const folder = join(dirname(cacheFolder()), 'agents', `${name}@${agentVersions[name]}`)
-  const binary = join(folder, 'node_modules', path)
+export const agentBinary = async (name: AgentName, version = agentVersions[name]): Promise<string> => {
+  const { name: packageName, program } = packages[name]
+  const what = `${packageName}@${version}`
+  const folder = join(dirname(cacheFolder()), 'agents', `${name}@${version}`)
+  const binary = join(folder, 'node_modules', program)
   if (existsSync(binary)) return binary
   const draft = `${folder}.${process.pid}-${Date.now()}`
   try {
@@ -68,5 +67,5 @@ export const agentBinary = async (name: AgentName): Promise<string> => {
     await rm(draft, { recursive: true, force: true })
   }
   if (existsSync(binary)) return binary
-  throw new TestingError('install', `${what} has no ${path}: this platform is not supported.`)
+  throw new TestingError('install', `${what} has no ${program}: this platform is not supported.`)
 }

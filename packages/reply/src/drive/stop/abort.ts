@@ -4,7 +4,7 @@ import { ReplyError } from '../../error.ts'
 import type { SettleEvent } from '../../event.ts'
 import { findReply } from '../../reduce/child.ts'
 import { isAtEnd } from '../../reduce/reduce.ts'
-import { isAtWorkBelow } from '../../reduce/run.ts'
+import { isAtWorkBelow, isOfChildren } from '../../reduce/run.ts'
 import type { Reply } from '../../reply.ts'
 import type { SessionRef } from '../../session-ref.ts'
 import { openBelow } from '../connection/newest-run.ts'
@@ -175,7 +175,10 @@ export function createAborting(
 
     function isAtRest(): boolean {
       const reply = known()
-      return !reply || (engine.idleOf(sessionID) === 'reported' && isAtEnd(reply) && !isAtWorkBelow(reply))
+      if (!reply) return true
+      // A reply of background sub-agents alone has no idle of its own.
+      const isIdle = isOfChildren(reply) || (engine.idleOf(sessionID) === 'reported' && isAtEnd(reply))
+      return isIdle && !isAtWorkBelow(reply)
     }
 
     /** Whether the posted prompt has started. A server that was just started may take seconds. */

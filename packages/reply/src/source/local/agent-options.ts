@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts'
 import type { ReplyError } from '../../error.ts'
 import type { SessionRef } from '../../session-ref.ts'
-import type { CreateInput, SessionInfo, Source, SourcePrompt } from '../port.ts'
+import type { Capabilities, CreateInput, SessionInfo, Source, SourcePrompt } from '../port.ts'
 import type { LocalRun } from './run.ts'
 
 /** Starts, prompts and stops a local agent. Implement these for `createLocalAgent`. */
@@ -36,7 +36,7 @@ export interface LocalAgentOptions {
   readonly prompt: (run: LocalRun, prompt: SourcePrompt) => Promise<void>
   /**
    * Asks the agent to end a run. Its asks were already answered with `canceled`. Call `run.end` once the agent has
-   * stopped.
+   * stopped. An abort of a session cancels its run and each sub-agent below it, one by one, also those in the background.
    */
   readonly cancel: (run: LocalRun) => Promise<void> | void
   /**
@@ -44,6 +44,11 @@ export interface LocalAgentOptions {
    * then ends as failed. Default: no process is killed.
    */
   readonly kill?: ((run: LocalRun) => void) | undefined
+  /**
+   * What the agent can do, where that differs from the defaults: sessions can't be read, and run one prompt at a time.
+   * Called for each connection and each prompt, after `start`.
+   */
+  readonly capabilities?: (() => Partial<Capabilities>) | undefined
   /** Like `Source.spelled`. Default: resolves `.` and `..` in the path. */
   readonly spelled?: ((directory: string) => Promise<string>) | undefined
   /** Like `Source.models`. Default: an empty list. */
@@ -62,8 +67,14 @@ export interface LocalAgent {
   readonly source: Source
   /** Returns a session. Undefined if it isn't known. */
   session(sessionID: string): SessionInfo | undefined
-  /** Returns the session's run. Undefined if nothing runs. */
+  /** Returns the session's current run. Undefined if nothing runs. */
   run(sessionID: string): LocalRun | undefined
+  /**
+   * Begins a run that no prompt of yours started, for example because a command in the background has ended and the agent
+   * goes on. The reason is stored as the run's message, as a synthetic text, so that the reply has no prompt. Returns the
+   * current run if the session has one that has begun.
+   */
+  wake(place: SessionRef, reason: string): LocalRun
   /** Adds or updates a session and returns it. Absent fields stay unchanged. */
   update(info: SessionInfo): SessionInfo
   /**

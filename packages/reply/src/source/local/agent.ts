@@ -9,7 +9,7 @@ import { withoutDots } from '../without-dots.ts'
 import type { LocalAgent, LocalAgentOptions } from './agent-options.ts'
 import { failureOf, partsOf, toAnswer, withoutAbort } from './input.ts'
 import type { LocalAnswer } from './output.ts'
-import { createRun, type LocalChildStart, type OwnedRun } from './run.ts'
+import { createRun, type LocalChildStart, type LocalRun, type OwnedRun } from './run.ts'
 
 /** How long an agent may take to end a canceled run, in ms. */
 const giveUpMs = 10_000
@@ -22,7 +22,8 @@ const giveUpMs = 10_000
 export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
   const { name, clock = systemClock, redact = (text) => text } = options
   const sessions = new Map<string, SessionInfo>()
-  const runs = new Map<string, OwnedRun>()
+  /** The runs that have not ended, by session: the current one first, then those that wait for its end. */
+  const runs = new Map<string, readonly OwnedRun[]>()
   const queue = createEventQueue()
   const ids = createMessageIDs({ clock })
   /** Canceled runs, with the functions that stop their timers. */
@@ -33,13 +34,13 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
     name,
     isLocal: true,
     connect,
-    learn: async () => capabilities,
+    learn: async () => capabilities(),
     startReading: () => ({ working: async () => working(), session: async (place) => await unreadable(place) }),
     session,
     message: async (place) => await unreadable(place),
     children: async ({ sessionID }) => [...sessions.values()].filter(({ parentID }) => parentID === sessionID),
     working: async () => working(),
-    asks: async () => ({ asks: [...runs.values()].flatMap((run) => run.asks()), isWhole: true }),
+    asks: async () => ({ asks: allRuns().flatMap((run) => run.asks()), isWhole: true }),
     sessions: async () => [...sessions.values()].filter(({ parentID }) => parentID === undefined),
     newestTime: async () => [...sessions.values()].map(({ updatedAt = 0 }) => updatedAt).toSorted((a, b) => b - a)[0],
     spelled: async (directory) => (await options.spelled?.(directory)) ?? withoutDots(directory),
@@ -60,16 +61,7 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
     ...(options.agents && { agents: options.agents }),
     close,
   }
-  const capabilities: Capabilities = {
-    canRead: false,
-    nextMessageID: ids,
-    takesPromptsWhileBusy: false,
-    queuesPrompts: false,
-    showsNotes: false,
-    listsEverywhere: true,
-    abortsAsks: true,
-  }
-  return { source, session: (id) => sessions.get(id), run: (id) => runs.get(id), update, fail }
+  return { source, session: (id) => sessions.get(id), run: (id) => runs.get(id)?.[0], wake, update, fail }
 
   async function* connect({ signal }: { readonly signal: AbortSignal }): AsyncIterable<readonly ReplyEvent[]> {
     requireOpen()
@@ -78,6 +70,19 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
     queue.open()
     yield [{ type: 'connected', at: clock.now() }]
     yield* queue.read(signal)
+  }
+
+  function capabilities(): Capabilities {
+    return {
+      canRead: false,
+      nextMessageID: ids,
+      takesPromptsWhileBusy: false,
+      queuesPrompts: false,
+      showsNotes: false,
+      listsEverywhere: true,
+      abortsAsks: true,
+      ...options.capabilities?.(),
+    }
   }
 
   async function ready(): Promise<void> {
@@ -135,24 +140,32 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
         'refused',
         `${name} is not connected, so the prompt was not sent. Wait for the connection, then send it again.`,
       )
-    if (runs.has(sessionID))
+    if (runs.has(sessionID) && !capabilities().queuesPrompts)
       throw new ReplyError('refused', `Session ${sessionID} runs one prompt at a time. Wait until it is idle.`)
     if (prompt.noReply) throw new ReplyError('unsupported', `${name} stores no notes. Send a prompt without noReply.`)
     const run = addRun({ sessionID, directory }, prompt.messageID ?? ids())
     run.setPrompt(parts)
     try {
       await options.prompt(run, prompt)
-      run.begin()
+      // A run behind another one begins with its first output.
+      if (runs.get(sessionID)?.[0] === run) run.begin()
     } catch (error) {
       if (!drop(run)) return run.end({ type: 'failed', error: failureOf(error) })
       throw error
     }
   }
 
-  function addRun(place: SessionRef, promptID: string): OwnedRun {
+  /** Adds a run behind the session's other runs, or before those that have not begun. */
+  function addRun(
+    place: SessionRef,
+    promptID: string,
+    how: { isNext?: boolean; isBackground?: boolean } = {},
+  ): OwnedRun {
+    const { isNext = false, isBackground = false } = how
     const run = createRun({
       ...place,
       promptID,
+      isBackground,
       nextID: ids,
       now: () => clock.now(),
       emit: queue.push,
@@ -160,7 +173,8 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
       startChild: (child) => startChild(place, child),
       onEnd: () => void drop(run),
     })
-    runs.set(place.sessionID, run)
+    const others = runs.get(place.sessionID) ?? []
+    runs.set(place.sessionID, isNext ? [run, ...others] : [...others, run])
     const known = sessions.get(place.sessionID)
     if (known) sessions.set(place.sessionID, { ...known, updatedAt: clock.now() })
     return run
@@ -168,18 +182,29 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
 
   /** Removes a run. Returns whether it had not begun. */
   function drop(run: OwnedRun): boolean {
-    if (runs.get(run.sessionID) === run) runs.delete(run.sessionID)
+    const others = (runs.get(run.sessionID) ?? []).filter((other) => other !== run)
+    if (others.length > 0) runs.set(run.sessionID, others)
+    else runs.delete(run.sessionID)
     givingUp.get(run)?.()
     givingUp.delete(run)
     return !run.hasBegun()
   }
 
+  function wake({ sessionID }: SessionRef, reason: string): LocalRun {
+    const current = runs.get(sessionID)?.[0]
+    if (current?.hasBegun()) return current
+    const run = addRun({ sessionID, directory: sessions.get(sessionID)?.directory }, ids(), { isNext: true })
+    run.setPrompt([{ type: 'text', text: reason, synthetic: true }])
+    run.begin()
+    return run
+  }
+
   function startChild(parent: SessionRef, start: LocalChildStart): OwnedRun {
-    const { sessionID = ids().replace('msg', 'ses'), title, text } = start
+    const { sessionID = ids().replace('msg', 'ses'), title, text, background } = start
     const at = clock.now()
     const { directory } = parent
     update({ sessionID, parentID: parent.sessionID, directory, title, createdAt: at, updatedAt: at })
-    const run = addRun({ sessionID, directory }, ids())
+    const run = addRun({ sessionID, directory }, ids(), { isBackground: background === true })
     if (text !== undefined) run.setPrompt([{ type: 'text', text }])
     run.begin()
     return run
@@ -188,19 +213,35 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
   async function settle(ask: AskAddress, answer: LocalAnswer, signal: AbortSignal | undefined): Promise<void> {
     requireOpen()
     signal?.throwIfAborted()
-    const run = runs.get(ask.sessionID)
-    if (!run?.asks().some(({ requestID }) => requestID === ask.requestID))
+    const run = runs
+      .get(ask.sessionID)
+      ?.find((each) => each.asks().some(({ requestID }) => requestID === ask.requestID))
+    if (!run)
       throw new ReplyError('gone', `The ask ${ask.requestID} is no longer pending, so there is nothing to answer.`)
     await run.answer(ask.requestID, answer)
   }
 
+  /** Cancels the session's runs, and its sub-agents in the background, which may have outlived the run that began them. */
   async function abort(place: SessionRef): Promise<void> {
     await session(place)
-    const run = runs.get(place.sessionID)
-    if (!run) return
-    run.cancelAsks()
-    giveUpLater(run)
-    await options.cancel(run)
+    const canceled = allRuns().filter(
+      ({ sessionID, isBackground }) =>
+        sessionID === place.sessionID || (isBackground && isBelow(sessionID, place.sessionID)),
+    )
+    for (const run of canceled) {
+      run.cancelAsks()
+      giveUpLater(run)
+    }
+    await Promise.all(canceled.filter(({ isOpen }) => isOpen()).map(async (run) => await options.cancel(run)))
+  }
+
+  function isBelow(sessionID: string, ancestorID: string): boolean {
+    const parentID = sessions.get(sessionID)?.parentID
+    return parentID !== undefined && (parentID === ancestorID || isBelow(parentID, ancestorID))
+  }
+
+  function allRuns(): readonly OwnedRun[] {
+    return [...runs.values()].flat()
   }
 
   /** Fails the run if the agent ignores the cancel, because its session would take no more prompts. */
@@ -220,7 +261,7 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
 
   function fail(error: ReplyError): void {
     starting = undefined
-    for (const run of [...runs.values()]) run.end({ type: 'failed', error: failureOf(error) })
+    for (const run of allRuns()) run.end({ type: 'failed', error: failureOf(error) })
     queue.fail(error)
   }
 
@@ -231,7 +272,7 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
   function close(): void {
     if (isClosed) return
     isClosed = true
-    for (const run of [...runs.values()]) run.end({ type: 'aborted' })
+    for (const run of allRuns()) run.end({ type: 'aborted' })
     queue.fail(new ReplyError('closed', `The connection to ${name} was closed. Create a new one.`))
     options.close?.()
   }

@@ -8,9 +8,12 @@ import type { AskList } from '../server-data.ts'
 import { createMessages, lastMessage } from './messages.ts'
 import type { LocalAnswer, LocalAsk, LocalEnding, LocalOutput } from './output.ts'
 
-/** One run of a session, started by a prompt or as a sub-agent. Calls after its end do nothing. */
+/**
+ * One run of a session, started by a prompt, as a sub-agent, or by the agent itself (`LocalAgent.wake`). Calls after its
+ * end do nothing.
+ */
 export interface LocalRun extends SessionRef {
-  /** The id of the user message that the run answers. */
+  /** The id of the user message that the run answers. After a wake it is the message that tells the reason. */
   readonly promptID: string
   /** Whether it has not ended. */
   isOpen(): boolean
@@ -25,10 +28,11 @@ export interface LocalRun extends SessionRef {
   closeAsk(requestID: string): void
   /**
    * Begins a sub-agent in its own session. To show it below the call that started it, give that call's `tool` output
-   * the name `task` and the session's id in `state.metadata.sessionId`.
+   * the name `task` and the session's id in `state.metadata.sessionId`. For a background sub-agent add
+   * `background: true` there.
    */
   child(start: LocalChildStart): LocalRun
-  /** Ends the run, after its open sub-agents and asks. */
+  /** Ends the run, after its open asks and its sub-agents, except those in the background. */
   end(ending: LocalEnding): void
 }
 
@@ -40,12 +44,23 @@ export interface LocalChildStart {
   readonly title?: string | undefined
   /** The text of its prompt. Default: none. */
   readonly text?: string | undefined
+  /**
+   * Whether it may go on after the run that started it. You then end it yourself, with `end`. Its asks are shown as long
+   * as it runs, and aborting the session cancels it. Default: false.
+   */
+  readonly background?: boolean | undefined
 }
 
 type Pending = AskList['asks'][number]
 
+interface PendingAsk {
+  readonly given: LocalAsk
+  readonly ask: Pending
+}
+
 interface LocalRunSetup extends SessionRef {
   readonly promptID: string
+  readonly isBackground: boolean
   readonly nextID: () => string
   readonly now: () => number
   /** Removes secrets from the messages of failures and retries. */
@@ -59,32 +74,38 @@ interface LocalRunSetup extends SessionRef {
 
 /** A run with the calls that only the source makes. */
 export interface OwnedRun extends LocalRun {
+  /** Whether it is a sub-agent that may outlive the run that began it. */
+  readonly isBackground: boolean
   hasBegun(): boolean
   /** Emits the prompt's message and `busy`, once. Output does that too. */
   begin(): void
   setPrompt(parts: readonly InputPart[]): void
+  /** The pending asks. */
   asks(): readonly Pending[]
   /** Answers a pending ask. Rejects with `gone` if none has this id. */
   answer(requestID: string, answer: LocalAnswer): Promise<void>
-  /** Answers all pending asks of the run and its sub-agents with `canceled`. */
+  /** Answers all pending asks of the run and its sub-agents with `canceled`, also those in the background. */
   cancelAsks(): void
 }
 
 export function createRun(options: LocalRunSetup): OwnedRun {
   const { sessionID, directory, promptID, nextID, now, emit, redact } = options
   const messages = createMessages(options)
-  const pending = new Map<string, { readonly given: LocalAsk; readonly ask: Pending }>()
+  const pending = new Map<string, PendingAsk>()
+  /** Asks whose answer the agent is taking. */
+  const answering = new Map<string, { readonly pending: PendingAsk; readonly answer: LocalAnswer }>()
   const children: OwnedRun[] = []
   let prompt: readonly InputPart[] = []
-  let state: 'new' | 'running' | 'ended' = 'new'
+  let state: 'new' | 'running' | 'ending' | 'ended' = 'new'
   let isRetrying = false
   let compactionID: string | undefined
   const own: OwnedRun = {
     sessionID,
     directory,
     promptID,
+    isBackground: options.isBackground,
     hasBegun: () => state !== 'new',
-    isOpen: () => state !== 'ended',
+    isOpen: () => state !== 'ending' && state !== 'ended',
     begin,
     setPrompt: (parts) => {
       prompt = parts
@@ -110,14 +131,17 @@ export function createRun(options: LocalRunSetup): OwnedRun {
 
   function promptPart(part: InputPart, at: number): ReplyEvent | undefined {
     const fields = { id: `${promptID}.${at + 1}`, messageID: promptID, status: 'sealed', raw: undefined } as const
-    if (part.type === 'text') return event({ type: 'part', part: { ...fields, type: 'text', text: part.text } })
+    if (part.type === 'text') {
+      const synthetic = part.synthetic === true ? true : undefined
+      return event({ type: 'part', part: { ...fields, type: 'text', text: part.text, synthetic } })
+    }
     if (part.type !== 'file') return undefined
     const { mime, url, filename } = part
     return event({ type: 'part', part: { ...fields, type: 'file', mime, url, filename } })
   }
 
   function write(...outputs: readonly LocalOutput[]): void {
-    if (state === 'ended') return
+    if (!own.isOpen()) return
     begin()
     const events = outputs.flatMap((output) => {
       const resumed = isRetrying && output.type !== 'retry' ? [event({ type: 'status', status: 'busy' })] : []
@@ -170,7 +194,7 @@ export function createRun(options: LocalRunSetup): OwnedRun {
   }
 
   function ask(given: LocalAsk): void {
-    if (state === 'ended') return
+    if (!own.isOpen()) return
     begin()
     const { reply: _, ...content } = given
     const fields = { sessionID, directory, path: [sessionID], status: 'pending', askedAt: now() } as const
@@ -183,27 +207,41 @@ export function createRun(options: LocalRunSetup): OwnedRun {
     if (pending.delete(requestID)) emit([event({ type: 'ask-closed', requestID, how })])
   }
 
-  async function answer(requestID: string, given: LocalAnswer): Promise<void> {
+  async function answer(requestID: string, answer: LocalAnswer): Promise<void> {
     const found = pending.get(requestID)
     if (!found)
       throw new ReplyError('gone', `The ask ${requestID} is no longer pending, so there is nothing to answer.`)
     pending.delete(requestID)
+    answering.set(requestID, { pending: found, answer })
     try {
-      await found.given.reply(given)
+      await found.given.reply(answer)
     } catch (error) {
       // The agent didn't take the answer, so the ask can be answered again.
-      if (state !== 'ended') pending.set(requestID, found)
+      if (answering.delete(requestID) && state !== 'ended') pending.set(requestID, found)
       throw error
     }
-    emit([event({ type: 'ask-closed', requestID, how: howOf(found.ask, given) })])
+    closeAnswered(requestID)
+  }
+
+  /** Emits that an ask was answered. Once, because the answer may end the run before the agent has confirmed it. */
+  function closeAnswered(requestID: string): void {
+    const found = answering.get(requestID)
+    if (!found) return
+    answering.delete(requestID)
+    emit([event({ type: 'ask-closed', requestID, how: howOf(found.pending.ask, found.answer) })])
   }
 
   function cancelAsks(): void {
     for (const each of children) each.cancelAsks()
+    cancelOwnAsks()
+  }
+
+  function cancelOwnAsks(): void {
     for (const [requestID, { given }] of [...pending]) {
-      // The run has ended or is about to, so a rejection changes nothing.
-      void Promise.resolve(given.reply({ type: 'canceled' })).catch(() => {})
+      // Closed first, because the agent may end the run as soon as it has the answer.
       close(requestID, given.type === 'permission' ? { type: 'permission', reply: 'reject' } : { type: 'rejected' })
+      // The run has ended or is about to, so a rejection changes nothing.
+      void (async () => await given.reply({ type: 'canceled' }))().catch(() => {})
     }
   }
 
@@ -215,10 +253,12 @@ export function createRun(options: LocalRunSetup): OwnedRun {
   }
 
   function end(ending: LocalEnding): void {
-    if (state === 'ended') return
+    if (state === 'ended' || state === 'ending') return
     begin()
-    for (const each of children) each.end(ending)
-    cancelAsks()
+    state = 'ending'
+    for (const each of children) if (!each.isBackground) each.end(ending)
+    for (const requestID of [...answering.keys()]) closeAnswered(requestID)
+    cancelOwnAsks()
     state = 'ended'
     options.onEnd()
     // `idle` during a retry would count as aborted, but the agent reported another end.

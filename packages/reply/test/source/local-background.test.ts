@@ -1,0 +1,183 @@
+import { createHandClock } from '@reply/testing'
+import { expect, test } from 'vitest'
+import { observerOf, type Reply, textOf } from '../../src/index.ts'
+import { connectSource, type LocalRun } from '../../src/source.ts'
+import { createScripted } from './local-agent.ts'
+
+/** An agent that is connected, with the settled replies that a watch sees, in order. */
+async function stage(more: Parameters<typeof createScripted>[0] = {}) {
+  const clock = createHandClock()
+  const agent = createScripted({ clock, ...more })
+  const client = connectSource(agent.source, { clock, random: () => 0 })
+  const settled: Reply[] = []
+  const open = new Map<string, Reply>()
+  const observer = observerOf((observation) => {
+    open.set(observation.reply.sessionID, observation.reply)
+    if (observation.type === 'replySettled') settled.push(observation.reply)
+  })
+  client.watch({}, { observe: () => [observer] })
+  await client.ready
+  const rest = async (): Promise<void> => {
+    for (let turn = 0; turn < 20; turn++) await new Promise<void>((resolve) => setImmediate(resolve))
+  }
+  return { agent, client, settled, rest, newest: (sessionID: string) => open.get(sessionID) }
+}
+
+const task = { callID: 'task', tool: 'task', input: { description: 'Look around' } }
+
+/** Starts a sub-agent in the background, and ends the run. */
+function launch(run: LocalRun): LocalRun {
+  const sessionId = `${run.sessionID}_child`
+  const { callID, tool, input } = task
+  const metadata = { sessionId, background: true }
+  run.write({ type: 'tool', callID, tool, state: { status: 'running', input, metadata } })
+  const child = run.child({ sessionID: sessionId, title: 'Look around', text: 'Look.', background: true })
+  run.write({ type: 'tool', callID, tool, state: { status: 'completed', input, output: 'Launched.', metadata } })
+  run.write({ type: 'text', delta: 'It runs.' })
+  run.end({ type: 'completed' })
+  return child
+}
+
+const permission = (requestID: string, reply: (answer: { readonly type: string }) => void) =>
+  ({
+    type: 'permission',
+    requestID,
+    permission: 'bash',
+    patterns: ['ls'],
+    always: [],
+    title: 'ls',
+    metadata: {},
+    reply,
+  }) as const
+
+test('a run that the agent begins by itself is a reply without a prompt, after the one before it', async () => {
+  const { agent, client, settled, rest } = await stage()
+  const { sessionID } = await client.prompt({ text: 'Hello.' }).result
+  const run = agent.wake({ sessionID, directory: undefined }, 'A command has ended.')
+  expect(agent.wake({ sessionID, directory: undefined }, 'Another one, too.')).toBe(run)
+  run.write({ type: 'text', delta: 'The command is done.' })
+  run.end({ type: 'completed' })
+  await rest()
+  expect(settled.map((reply) => [textOf(reply), reply.outcome, reply.prompt?.text ?? ''])).toEqual([
+    ['An answer.', 'completed', 'Hello.'],
+    ['The command is done.', 'completed', ''],
+  ])
+  expect(textOf(await client.prompt({ text: 'Hello.', sessionID }).result)).toBe('An answer.')
+  await client.close()
+})
+
+test('a prompt waits for a run that the agent began by itself', async () => {
+  const { agent, client, rest } = await stage()
+  const { sessionID } = await client.prompt({ text: 'Hello.' }).result
+  const run = agent.wake({ sessionID, directory: undefined }, 'A command has ended.')
+  const next = client.prompt({ text: 'Hello again.', sessionID })
+  await rest()
+  expect(agent.heard).toEqual(['Hello.'])
+  run.write({ type: 'text', delta: 'The command is done.' })
+  run.end({ type: 'completed' })
+  expect(textOf(await next.result)).toBe('An answer.')
+  await client.close()
+})
+
+test('a sub-agent in the background outlives its run, asks in the next reply, and ends by itself', async () => {
+  let child: LocalRun | undefined
+  const answers: string[] = []
+  const { client, settled, rest, newest } = await stage({
+    prompt: async (run) => {
+      child = launch(run)
+    },
+  })
+  const reply = await client.prompt({ text: 'Delegate.' }).result
+  expect([reply.outcome, textOf(reply), reply.children[0]?.background, child?.isOpen()]).toEqual([
+    'completed',
+    'It runs.',
+    true,
+    true,
+  ])
+  child?.ask(permission('per_1', ({ type }) => answers.push(type)))
+  await rest()
+  const [ask] = newest(reply.sessionID)?.asks ?? []
+  expect(ask?.path).toEqual([reply.sessionID, `${reply.sessionID}_child`])
+  if (ask) await client.answer(ask, 'once')
+  child?.write({ type: 'text', delta: 'I looked.' })
+  child?.end({ type: 'completed' })
+  await rest()
+  expect(answers).toEqual(['once'])
+  const last = settled.at(-1)
+  expect([
+    settled.length,
+    last?.children[0]?.reply.outcome,
+    last?.children[0] && textOf(last.children[0].reply),
+  ]).toEqual([2, 'completed', 'I looked.'])
+  await client.close()
+})
+
+test('an abort of the session cancels a sub-agent in the background, whose run has ended', async () => {
+  const canceled: string[] = []
+  const answers: string[] = []
+  let child: LocalRun | undefined
+  const { client, rest, settled } = await stage({
+    prompt: async (run) => {
+      child = launch(run)
+    },
+    cancel: (run) => {
+      canceled.push(run.sessionID)
+      run.end({ type: 'aborted' })
+    },
+  })
+  const { sessionID } = await client.prompt({ text: 'Delegate.' }).result
+  child?.ask(permission('per_1', ({ type }) => answers.push(type)))
+  await rest()
+  await client.abort({ sessionID })
+  await rest()
+  expect([canceled, answers, child?.isOpen()]).toEqual([[`${sessionID}_child`], ['canceled'], false])
+  expect(settled.at(-1)?.children[0]?.reply.outcome).toBe('aborted')
+  await client.close()
+})
+
+test.each(['answered', 'canceled'] as const)(
+  'an ask whose answer ends the run at once is closed once: %s',
+  async (how) => {
+    const seen: string[] = []
+    const { client, rest } = await stage({
+      prompt: async (run) => {
+        run.ask(
+          permission('per_1', ({ type }) => {
+            seen.push(type)
+            run.end({ type: 'completed' })
+          }),
+        )
+        if (how === 'canceled') run.end({ type: 'completed' })
+      },
+    })
+    const stream = client.prompt({ text: 'Hello.' })
+    await rest()
+    const [ask] = stream.reply?.asks ?? []
+    if (how === 'answered' && ask) await client.answer(ask, 'once')
+    const { outcome, asks } = await stream.result
+    expect([outcome, asks[0]?.status, seen]).toEqual(
+      how === 'answered' ? ['completed', 'answered', ['once']] : ['completed', 'rejected', ['canceled']],
+    )
+    await client.close()
+  },
+)
+
+test('an agent that queues prompts takes them while it runs, and answers each with its own text', async () => {
+  const waiting: LocalRun[] = []
+  const { agent, client, rest } = await stage({
+    capabilities: () => ({ queuesPrompts: true, takesPromptsWhileBusy: true }),
+    prompt: async (run) => void waiting.push(run),
+  })
+  const first = client.prompt({ text: 'One.' })
+  await rest()
+  const { sessionID } = first.reply ?? { sessionID: '' }
+  const second = client.prompt({ text: 'Two.', sessionID, delivery: 'queue' })
+  await rest()
+  expect([waiting.length, agent.run(sessionID)]).toEqual([2, waiting[0]])
+  for (const [at, run] of waiting.entries()) {
+    run.write({ type: 'text', delta: `Answer ${at + 1}.` })
+    run.end({ type: 'completed' })
+  }
+  expect([textOf(await first.result), textOf(await second.result)]).toEqual(['Answer 1.', 'Answer 2.'])
+  await client.close()
+})
